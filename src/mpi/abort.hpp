@@ -12,11 +12,11 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 /// "1800 s", or "300 ms"
 [[nodiscard]] std::string seconds(std::chrono::milliseconds time);
 
-/// A line on standard error, with "tessera: " before it: the one way there from the library. What a terminal
-/// would take for a command is escaped.
+/// Prints a line on standard error, prefixed by "tessera: ": all output of the library goes through here.
+/// Escapes terminal control characters.
 void say(std::string_view line, std::string_view rest = {}) noexcept;
 
-/// Ends the whole job at once, or in a child that a rank has forked the child alone.
+/// Ends the whole job at once; in a forked child of a rank, only the child.
 [[noreturn]] void abort_ranks(int status) noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

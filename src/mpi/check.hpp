@@ -11,7 +11,7 @@ class WrongThread : public Error {
   WrongThread();
 };
 
-/// How often one was thrown on the calling thread.
+/// Number of these thrown on the calling thread.
 [[nodiscard]] int& wrong_calls() noexcept;
 
 /// A call in a process that is no rank.
@@ -23,10 +23,10 @@ class ForkedChild : public Error {
 /// Throws `Failure` with MPI's own words unless `code` is MPI_SUCCESS.
 void check(int code, const char* call);
 
-/// What an `Error(usage)` says of a call after MPI_Finalize.
+/// The text of an `Error(usage)` for a call after MPI_Finalize.
 extern const char* const mpi_is_over;
 
-/// True inside a collective of the calling thread: in what a signal's handler or a progress callback runs.
+/// Whether the calling thread is inside a collective, and so in a signal handler or a progress callback.
 [[nodiscard]] bool is_in_a_collective() noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -71,7 +71,7 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   return offsets;
 }
 
-/// How often a rank replies to inquiries if none of its waits lasts long enough for a watchdog's step.
+/// Interval of a rank's replies to inquiries if none of its waits lasts long enough for a watchdog's step.
 constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::Watchdog::grace) / 8;
 
 /// At the start of a wait. Main thread only.
@@ -82,8 +82,8 @@ bool is_time_to_answer(Backoff::Clock::time_point now) {
   return true;
 }
 
-/// MPICH 4.0 compares unsigned numbers as signed ones: for a minimum or maximum, unsigned numbers are signed
-/// ones in the same order as long as this object lives.
+/// MPICH 4.0 compares unsigned numbers as signed ones: for a minimum or maximum, maps unsigned numbers to
+/// signed ones of the same order for the lifetime of this object.
 class SignedOrder {
  public:
   SignedOrder(void* data, std::size_t count, MPI_Datatype& type, Reduction how) {
@@ -102,7 +102,7 @@ class SignedOrder {
   SignedOrder& operator=(const SignedOrder&) = delete;
 
  private:
-  /// The top bits.
+  /// Flips the top bits.
   void flip() noexcept {
     for (std::uint32_t& number : narrow_) number ^= std::uint32_t{1} << 31;
     for (std::uint64_t& number : wide_) number ^= std::uint64_t{1} << 63;
@@ -253,7 +253,7 @@ void Communicator::alltoallv_bytes(const std::byte* outgoing, std::span<const st
   const MPI_Comm native = usable();
   const auto send_offsets = offsets_from(counts);
   const auto receive_offsets = offsets_from(incoming);
-  // Which way to go must be the same decision on every rank.
+  // All ranks must choose the same algorithm.
   std::uint64_t largest = std::max(send_offsets.back(), receive_offsets.back());
   allreduce_elements(&largest, 1, MPI_UINT64_T, Reduction::max);
   MPI_Request request = MPI_REQUEST_NULL;
@@ -269,8 +269,7 @@ void Communicator::alltoallv_bytes(const std::byte* outgoing, std::span<const st
     return;
   }
   // Displacements would not fit: in step s each rank sends to the one s above and receives from the one s
-  // below, piece by piece, in as many pieces on every rank; a side that has no more to give or take meets
-  // MPI_PROC_NULL.
+  // below, in the same number of pieces on every rank; a side that is done uses MPI_PROC_NULL.
   const auto ranks = counts.size();
   const auto rank = static_cast<std::size_t>(self_.rank);
   for (std::size_t step = 0; step < ranks; ++step) {
@@ -340,7 +339,7 @@ Communicator::~Communicator() {
 }
 
 Communicator Communicator::split(int color) const {
-  // MPI has no non-blocking split: once all ranks are here the blocking one is short.
+  // MPI has no non-blocking split: once all ranks have arrived the blocking one is short.
   int least = color;
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, usable(), &request), "MPI_Iallreduce");

@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// What the library alone does with a communicator.
+/// Access to a communicator for the library alone.
 struct CommunicatorAccess {
   [[nodiscard]] static MPI_Comm usable(const Communicator& comm) { return comm.usable(); }
 

@@ -75,7 +75,7 @@ class ExitBarrier {
  private:
   void wait(MPI_Request& request, const char* kind) {
     const CollectiveScope scope;
-    // The id of no communicator, but one that only this group has.
+    // Not the id of a communicator, but unique to this group.
     const CollectiveCall here(~group_.id(), ++group_.exit_calls, kind, purpose_);
     Backoff backoff;
     std::optional<Watchdog> watchdog;

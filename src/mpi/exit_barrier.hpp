@@ -13,9 +13,9 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 /// How long a departed rank waits for the others; `timeout` is the program's own choice, or 0.
 [[nodiscard]] WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout);
 
-/// *Collective.* Waits for all ranks of the group, from which this one has departed. Unless one departs by an
-/// exception, all must have made equally many collective calls of each communicator, else the job ends: a
-/// rank that missed the last of them may have kept no rank waiting and still lack its result.
+/// *Collective.* Waits for all ranks of the group, from which this one has departed. Unless a rank departs by
+/// an exception, all must have made the same number of collective calls on each communicator, else the job
+/// ends: a rank that missed a last call may have blocked no other rank, and still lack its result.
 void exit_barrier(RankGroup& group, ExitPath path, const WatchdogTimeouts& timeouts);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

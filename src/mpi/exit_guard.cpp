@@ -54,7 +54,7 @@ bool is_active() noexcept {
             exit_status(ErrorCode::job_fault));
 }
 
-/// Returns once on the main thread, outside of collectives, and does not return otherwise.
+/// Returns once, on the main thread, outside of collectives; does not return otherwise.
 void begin_to_leave() {
   const std::thread::id here = std::this_thread::get_id();
   // If two threads call exit, glibc lets the second one end the process while handlers of the first one run.
@@ -73,7 +73,7 @@ void at_exit(int status, void*) {
   begin_to_leave();
   const bool is_failure = status != 0 && exit_guard().owner == MpiOwner::program;
   exit_guard().all_have_come = pass_exit_barriers(is_failure ? ExitPath::failure : ExitPath::normal);
-  // The program may do so itself, in the destructor of a static object.
+  // The program may call it itself, in the destructor of a static object.
   if (exit_guard().owner == MpiOwner::session) MPI_Finalize();
 }
 
@@ -83,8 +83,8 @@ void at_quick_exit() {
   if (pass_exit_barriers(ExitPath::normal)) MPI_Finalize();
 }
 
-/// Runs after all that `exit` runs: the program has not finalised MPI. Launchers end the other ranks where
-/// one does not, in the midst of their output.
+/// Runs after everything else in `exit`, if the program has not finalised MPI: launchers kill the other
+/// ranks, which may still be writing output, when one rank does not finalise.
 [[gnu::destructor]] void after_exit() {
   if (!is_active()) return;
   begin_to_leave();
@@ -98,8 +98,8 @@ void at_quick_exit() {
   return handler == &std::abort;
 }
 
-/// Prints which rank ends and why, then calls the application's handler, if it is not the language's own,
-/// which only aborts; ends the job if that returns.
+/// Prints which rank ends and why, and calls the application's handler, unless it is the default one, which
+/// only aborts; ends the job if that returns.
 [[noreturn]] void at_terminate() {
   const std::terminate_handler theirs = std::exchange(exit_guard().before, nullptr);
   if (!is_active()) {

@@ -11,16 +11,16 @@ enum class MpiOwner {
   program   ///< the program, possibly in the destructor of a static object
 };
 
-/// From here on this rank passes the exit barriers where it leaves the program without MPI_Finalize: by a
-/// return from `main`, `exit` or `quick_exit`, after which MPI is finalised in its place. `exit` on another
-/// thread or inside a collective, and std::terminate, end the job with a line that names the rank. Until MPI
-/// is finalised. Main thread only. Cost: 20 us for the first call, none for others.
+/// From now on, if this rank leaves the program without MPI_Finalize, by a return from `main`, `exit` or
+/// `quick_exit`, it passes the exit barriers, after which MPI is finalised for it. `exit` on another thread
+/// or inside a collective, and std::terminate, end the job with a line that names the rank. In effect until
+/// MPI is finalised. Main thread only. Cost: 20 us for the first call, none for others.
 void arm_exit_guard(MpiOwner owner);
 
-/// For MPI_Finalize: nothing is left to watch. Restores the terminate handler.
+/// Called at MPI_Finalize. Restores the terminate handler.
 void disarm_exit_guard() noexcept;
 
-/// Whether `watch_exits` has left it on.
+/// Whether `watch_exits` is enabled.
 [[nodiscard]] bool exits_are_watched() noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -41,8 +41,8 @@ int before_finalize(MPI_Comm, int, void*, void*) {
   return MPI_SUCCESS;
 }
 
-/// MPI calls a function of this object: it stays where it is, also if the program closes the module that it
-/// is part of (dlclose).
+/// MPI calls a function of this object, so that it must stay loaded even if the program closes the module
+/// that contains it (dlclose).
 void keep_loaded() noexcept {
   Dl_info here{};
   if (dladdr(reinterpret_cast<const void*>(&before_finalize), &here) != 0)

@@ -12,7 +12,7 @@ class RankGroup;
 enum class ExitPath;
 
 /// Makes MPI_Finalize, whoever calls it, first pass the exit barriers: a rank that calls it early is then
-/// noticed like one that returns from `main`.
+/// detected like one that returns from `main`.
 void watch_finalize();
 
 /// Passes, once, the exit barriers that `AtFinalize` and `keep_until_finalize` registered. Returns whether
@@ -34,8 +34,8 @@ class AtFinalize {
   std::function<void(ExitPath)> work_;
 };
 
-/// The ranks of the groups pass their exit barriers there, in the order of these calls, the same on all
-/// ranks.
+/// The ranks of the groups pass their exit barriers there, in the order of these calls, which is the same on
+/// all ranks.
 void keep_until_finalize(std::shared_ptr<RankGroup> group);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -15,7 +15,7 @@ std::atomic<bool> forked = false;
 }  // namespace
 
 void watch_for_forks() {
-  // Cheaper to ask than getpid, which is a system call.
+  // Cheaper than a comparison of getpid(), which is a system call.
   static const bool watched = pthread_atfork(nullptr, nullptr, [] { forked = true; }) == 0;
   if (!watched) say("pthread_atfork failed: a forked child is taken for its rank");
 }

@@ -5,12 +5,12 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// From here on `is_forked_child` knows the children of this process. Cost after the first call: none.
+/// From now on `is_forked_child` detects children of this process. Cost after the first call: none.
 void watch_for_forks();
 
 /// True in a process that descends by `fork` from one that called `watch_for_forks`. It has the memory of a
-/// rank, but none of its threads, and is no part of the job: an MPI call, a collective's above all, would be
-/// taken for the rank's.
+/// rank, but none of its threads, and is not part of the job: MPI would take its calls, collectives above
+/// all, for the rank's.
 [[nodiscard]] bool is_forked_child() noexcept;
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

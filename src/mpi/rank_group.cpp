@@ -38,7 +38,7 @@ class RankGroups {
     const std::lock_guard lock(mutex_);
     std::erase(all_, group);
   }
-  /// The `i`-th of the calling thread, or null.
+  /// The i-th group of the calling thread, or null.
   [[nodiscard]] RankGroup* own(std::size_t i) {
     const std::lock_guard lock(mutex_);
     for (RankGroup* group : all_) {
@@ -63,12 +63,12 @@ std::uint64_t next_id() {
   static std::atomic<std::uint32_t> made = 0;
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  // An odd factor permutes the ids, so that those derived from one are not near the next.
+  // Multiplication by an odd factor permutes the ids, so that ids derived from one are far from the next.
   return ((static_cast<std::uint64_t>(rank) << 32) + ++made) * 0x9e3779b97f4a7c15u;
 }
 
-/// How long a departed rank waits before it announces that: most ranks follow soon, and then no announcement
-/// is needed. Staggered by rank, so that not all send at once.
+/// How long a departed rank waits before it announces its departure: most ranks depart soon, so that no
+/// announcement is needed. Staggered by rank, so that not all send at once.
 std::chrono::milliseconds announcement_delay(int rank, ExitPath path) {
   return std::chrono::milliseconds(100) +
          std::min(rank, 1000) * std::chrono::milliseconds(path == ExitPath::exception ? 1 : 10);
@@ -84,14 +84,14 @@ const char* description_of(ExitPath path) {
   return "";
 }
 
-/// Of ranks of MPI_COMM_WORLD and their order.
+/// A hash of ranks of MPI_COMM_WORLD and their order.
 std::uint64_t hash_of(const std::vector<int>& ranks) {
   std::uint64_t hash = 0xcbf29ce484222325u;
   for (const int rank : ranks) hash = base::split_mix(hash ^ static_cast<std::uint64_t>(rank));
   return hash;
 }
 
-/// The ranks of `comm` as numbered by `in`; MPI_UNDEFINED for one that is not in it.
+/// The ranks of `comm`, numbered as in `in`; MPI_UNDEFINED for one that is not in it.
 std::vector<int> translated(MPI_Comm comm, MPI_Comm in) {
   MPI_Group theirs = MPI_GROUP_NULL;
   MPI_Group ours = MPI_GROUP_NULL;

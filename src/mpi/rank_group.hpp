@@ -18,7 +18,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Where a rank is, as it is sent to others: in the `number`-th collective call of a communicator, or
+/// The position of a rank, as sent to others: in the `number`-th collective call of a communicator, or
 /// computing.
 struct CollectiveCall {
   std::uint64_t comm = 0;  ///< the communicator's id; 0: the rank computes
@@ -27,22 +27,22 @@ struct CollectiveCall {
   std::array<char, 168> purpose{};  ///< what it is for; may be empty
 
   CollectiveCall() = default;
-  /// Texts are cut to what fits.
+  /// Truncates texts that do not fit.
   CollectiveCall(std::uint64_t of_comm, std::int64_t counted, std::string_view its_kind,
                  std::string_view its_purpose);
 
-  /// Whatever it is for.
+  /// Compares all but the purpose.
   [[nodiscard]] bool is(const CollectiveCall& other) const noexcept {
     return comm == other.comm && number == other.number && kind == other.kind;
   }
   [[nodiscard]] bool is_computing() const noexcept { return comm == 0; }
-  /// The purpose, or the kind of a call that has none.
+  /// The purpose, or the kind if there is none.
   [[nodiscard]] std::string name() const;
   /// "purpose (kind)".
   [[nodiscard]] std::string full_name() const;
 };
 
-/// What ranks send each other beside the data of their collectives; the MPI tag.
+/// Messages between ranks beside the data of collectives; the MPI tag.
 enum class MessageKind : int {
   inquiry,    ///< of a watchdog: where are you?
   reply,      ///< to an inquiry
@@ -107,14 +107,14 @@ class CollectiveCounts {
 /// How long a rank waits before it notifies departed ranks: most collectives have completed by then.
 inline constexpr std::chrono::milliseconds notify_after{100};
 
-/// Shared by a communicator and all that are derived from it: the host names of its ranks, and a channel over
-/// which a rank that waits in a collective, or runs a pass, is asked where it is. Ranks are numbered as in
-/// the first communicator. All members are for the thread that constructed it.
+/// Shared by a communicator and all that are derived from it: the host names of its ranks, and a channel on
+/// which a rank that waits in a collective, or runs a pass, answers inquiries. Ranks are numbered as in the
+/// first communicator. All members are for the thread that constructed it.
 class RankGroup {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// *Collective.* A departed rank is noticed through the groups that exist already.
+  /// *Collective.* Departed ranks are noticed through existing groups.
   explicit RankGroup(MPI_Comm origin);
   ~RankGroup();
   RankGroup(const RankGroup&) = delete;
@@ -129,11 +129,11 @@ class RankGroup {
   [[nodiscard]] bool is_first() const noexcept { return creation_ == 1; }
   /// Whether all its ranks belong to MPI_COMM_WORLD.
   [[nodiscard]] bool is_in_world() const noexcept { return in_world_; }
-  /// Whether they are the whole of MPI_COMM_WORLD.
+  /// Whether its ranks are all of MPI_COMM_WORLD.
   [[nodiscard]] bool is_world() const;
-  /// Carries its messages and the collectives of its construction and of the exit barrier.
+  /// The communicator for its messages and for the collectives of its construction and of the exit barrier.
   [[nodiscard]] MPI_Comm channel() const noexcept { return channel_; }
-  /// For when MPI_Finalize is about to free it.
+  /// Called when MPI_Finalize is about to free it.
   void give_up_channel() noexcept { channel_ = MPI_COMM_NULL; }
   /// *Collective.* The caller owns the communicator.
   [[nodiscard]] MPI_Comm duplicate_for_collectives();
@@ -145,7 +145,7 @@ class RankGroup {
   /// The members of `comm`, a communicator of this group, as ranks of the group.
   [[nodiscard]] std::vector<int> ranks_of(MPI_Comm comm) const;
 
-  /// The purposes that are in effect, innermost first: "the vote of pass 3 in the sums over the rows".
+  /// The current purposes, innermost first: "the vote of pass 3 in the sums over the rows".
   [[nodiscard]] std::string purpose() const;
 
   [[nodiscard]] std::int64_t next_inquiry() noexcept { return ++inquiries_; }
@@ -156,28 +156,28 @@ class RankGroup {
     int from = 0;
     Message message;
   };
-  /// What `handle_messages` leaves to a watchdog.
+  /// Results of `handle_messages` for a watchdog.
   struct Received {
     std::vector<int> inquirers;  ///< ranks that have been answered
     std::vector<Reply> replies;
   };
-  /// Receives and answers the messages that have arrived, for a rank that is in `here`. A departed rank ends
-  /// the job if another waits for it. Does not block.
+  /// Receives and answers messages that have arrived, for a rank in `here`. A departed rank ends the job if
+  /// another waits for it. Does not block.
   Received handle_messages(const CollectiveCall& here);
-  /// The same in all groups of the calling thread but `but`.
+  /// The same in all groups of the calling thread except `but`.
   static void handle_all_messages(const CollectiveCall& here, const RankGroup* but = nullptr);
 
   /// Marks this rank as departed: `handle_messages` announces that to the others, after a delay within which
   /// most jobs have ended.
   void depart(ExitPath path);
-  /// All ranks have departed: what follows belongs to another session.
+  /// Records that all ranks have departed: later calls belong to another session.
   void all_departed() noexcept;
   /// Tells each departed rank of `comm`, once, that this rank waits in `here`: in all groups of the calling
   /// thread.
   static void notify_departed(const CollectiveCall& here, MPI_Comm comm);
 
   std::int64_t exit_calls = 0;        ///< collective calls of exit barriers
-  std::vector<std::string> purposes;  ///< in effect, the innermost last
+  std::vector<std::string> purposes;  ///< current ones, innermost last
 
  private:
   struct Sent {
@@ -193,7 +193,7 @@ class RankGroup {
 
   void make_channel(MPI_Comm origin);
   void exchange_names();
-  /// Waits for a duplication of its own.
+  /// Waits for the completion of its duplication.
   void complete(MPI_Request& request, MPI_Comm comm) const;
 
   void announce_departure();
@@ -206,19 +206,19 @@ class RankGroup {
   int rank_ = 0;
   std::uint64_t id_ = 0;
   bool in_world_ = false;
-  std::uint64_t creations_id_ = 0;  // under which the groups of these ranks are counted
-  std::int64_t creation_ = 0;       // its number among them
+  std::uint64_t creations_id_ = 0;  // counter of the groups with these ranks
+  std::int64_t creation_ = 0;       // its number among these groups
   std::int64_t inquiries_ = 0;
   std::vector<std::string> hosts_;
   std::vector<Sent> sent_;
   std::optional<Departure> departure_;  // of this rank
   std::vector<int> departed_;           // other ranks, as far as announced
-  CollectiveCall notified_of_;          // where departed ranks were told that this one waits
-  std::size_t notified_ = 0;            // how many of `departed_` were, from the first
+  CollectiveCall notified_of_;          // call of which departed ranks were notified
+  std::size_t notified_ = 0;            // number of the first `departed_` that were
 };
 
-/// *Collective.* A group of the ranks of `origin`. The first of the same ranks lives until MPI_Finalize, so
-/// that a rank without any communicator is still told of ranks that wait for it.
+/// *Collective.* A group of the ranks of `origin`. The first group of these ranks lives until MPI_Finalize,
+/// so that a rank without any communicator still learns of ranks that wait for it.
 [[nodiscard]] std::shared_ptr<RankGroup> make_rank_group(MPI_Comm origin);
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

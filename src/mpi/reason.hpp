@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// What an exception says; a text of the library's own where it says nothing, or there is no memory for it.
+/// The message of an exception; a generic text if it has none, or memory for it is lacking.
 [[nodiscard]] std::string reason_of(const std::exception_ptr& thrown) noexcept;
 
 }  // namespace TESSERA_NAMESPACE

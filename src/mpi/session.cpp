@@ -39,8 +39,8 @@ bool initialise(int& argc, char**& argv) {
   (void)sigaction(SIGUSR1, nullptr, &usr1);
   if (MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided) != MPI_SUCCESS)
     throw Error(ErrorCode::job_fault, "MPI_Init_thread failed: check that mpirun and the MPI library agree");
-  // MPICH takes SIGUSR1 to mean that another rank has died, and asks its launcher which. A single rank has no
-  // others, and may have been started without a launcher: MPICH would start one and wait for it.
+  // MPICH takes SIGUSR1 as news that another rank has died, and asks its launcher which. A single rank has no
+  // others, and may have no launcher: MPICH would start one and wait for it.
   int size = 0;
   MPI_Comm_size(MPI_COMM_WORLD, &size);
   if (size == 1) (void)sigaction(SIGUSR1, &usr1, nullptr);
@@ -86,7 +86,7 @@ void Session::refuse_together(const std::string& problem) {
   throw StartRefused(message, rank, std::move(finalise));
 }
 
-/// MPI_Finalize waits for missing ranks for ever, and without naming them.
+/// MPI_Finalize would wait for missing ranks for ever, without naming them.
 void Session::pass_exit_barrier(detail::ExitPath path) noexcept {
   if (std::exchange(passed_exit_barrier_, true)) return;
   try {
@@ -100,7 +100,7 @@ void Session::pass_exit_barrier(detail::ExitPath path) noexcept {
 }
 
 void Session::end(detail::ExitPath path) noexcept {
-  if (detail::is_forked_child()) return;  // the members' destructors take care of themselves
+  if (detail::is_forked_child()) return;  // the members' destructors handle this
   const bool finalised = detail::is_finalised();
   if (!finalised) pass_exit_barrier(path);
   at_finalize_.reset();

@@ -27,8 +27,8 @@ using Clock = std::chrono::steady_clock;
 
 constexpr const char* variable = "TESSERA_START_TIMEOUT";
 
-/// Added to the timeout of collectives before a call of one rank is reported: a loaded machine takes seconds
-/// for what takes milliseconds elsewhere.
+/// Added to the timeout of collectives before a call of one rank is reported: a loaded machine may take
+/// seconds for milliseconds of work.
 constexpr std::chrono::milliseconds of_a_loaded_machine = 5s;
 
 /// Blocks signals for a new thread: the application's threads handle them.

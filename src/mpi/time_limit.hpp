@@ -24,14 +24,14 @@ class TimeLimit {
  public:
   /// 0: no limit. There is none either if no thread can be started.
   TimeLimit(std::chrono::milliseconds time, std::string line);
-  /// For a call of this rank alone, `what`: "the discovery of the hardware". It may take as long as a
-  /// collective of `comm`, and some seconds that a loaded machine may take.
+  /// For a call of this rank alone, `what`: "the discovery of the hardware". The limit is the timeout of the
+  /// collectives of `comm`, plus some seconds for a loaded machine.
   TimeLimit(const Communicator& comm, const std::string& what);
   ~TimeLimit();
   TimeLimit(const TimeLimit&) = delete;
   TimeLimit& operator=(const TimeLimit&) = delete;
 
-  /// The time begins anew.
+  /// Restarts the time.
   void restart() noexcept;
 
  private:
@@ -51,11 +51,11 @@ struct StartTimeout {
   std::chrono::milliseconds time = std::chrono::minutes(10);  ///< 0: no limit
   std::string problem;  ///< what is wrong with TESSERA_START_TIMEOUT; empty if nothing is
 };
-/// TESSERA_START_TIMEOUT, in seconds. Other ranks can be told of a problem only once MPI has started, so that
-/// until then the time is as if nothing were given.
+/// TESSERA_START_TIMEOUT, in seconds. A problem can be reported to other ranks only once MPI has started;
+/// until then the default applies.
 [[nodiscard]] StartTimeout start_timeout();
 
-/// Of the start of MPI. Its line says who waits as far as the launcher's environment tells.
+/// The limit for the start of MPI. Its line names the rank if the launcher's environment does.
 [[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout);
 
 /// A delay that grows with the rank, so that not all ranks report at once.

@@ -12,10 +12,10 @@
 namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
-/// At most so many ranks are named.
+/// Maximum number of ranks that a message names.
 constexpr std::size_t named_at_most = 16;
 
-/// `name_of(rank)` for each of the first ranks, and how many more there are.
+/// `name_of(rank)` of the first ranks, and the number of the others.
 template <class NameOf>
 std::string listed(const std::vector<int>& ranks, NameOf&& name_of) {
   std::string names;
@@ -69,7 +69,7 @@ void Watchdog::step() {
 
 void Watchdog::yield_to(int rank, Clock::time_point now) {
   if (asked_ && rank > group_.rank()) return;
-  // Within two grace periods that rank ends the job, or has a reply from one that computes.
+  // Within two grace periods that rank either ends the job, or receives a reply from a rank that computes.
   const auto after_it = now + 3 * grace;
   if (has_noticed_) {
     asked_.reset();
@@ -121,7 +121,7 @@ void Watchdog::evaluate(Clock::time_point now) {
     return;
   }
 
-  // Two calls of one name are told apart by their number or communicator.
+  // Calls of the same name are distinguished by number or communicator.
   const auto told_apart = [&](const CollectiveCall& call) {
     if (call.full_name() != here.full_name()) return call.full_name();
     return call.full_name() + (call.comm == here.comm

@@ -19,8 +19,8 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 struct WatchdogTimeouts {
   std::chrono::milliseconds timeout{};  ///< 0: for ever
   std::chrono::milliseconds
-      notice{};               ///< after so long, below `timeout`, a line names missing ranks; 0: none
-  bool only_silence = false;  ///< a rank that replies is waited for, whatever it does
+      notice{};               ///< time after which missing ranks are reported, below `timeout`; 0: never
+  bool only_silence = false;  ///< waits for any rank that replies, whatever it does
 };
 
 /// The watchdog of one collective call: finds the ranks that do not take part, and ends the job with their
@@ -40,7 +40,7 @@ class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// The time for replies: what a message may take in a job that is very busy.
+  /// Time allowed for replies: that of a message in a very busy job.
   static constexpr std::chrono::seconds grace{2};
 
   /// `start`: when this rank entered `here`.
@@ -51,14 +51,14 @@ class Watchdog {
   void step();
 
  private:
-  /// Yields to the inquiry of another rank.
+  /// Leaves the inquiry to another rank.
   void yield_to(int rank, Clock::time_point now);
   void inquire(Clock::time_point now);
   void evaluate(Clock::time_point now);
   /// Withdraws the inquiry; the timeout starts anew at `start`.
   void restart(Clock::time_point start);
   [[nodiscard]] Clock::time_point deadline_from(Clock::time_point start) const;
-  /// The timeout that is in effect.
+  /// The current timeout.
   [[nodiscard]] std::chrono::milliseconds timeout() const noexcept;
   [[noreturn]] void end(const std::string& what_is_wrong) const;
 

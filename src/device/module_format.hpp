@@ -29,10 +29,10 @@ struct ModuleKey {
 /// Whether it is that of a file that is being written, or was left unfinished.
 [[nodiscard]] bool is_unfinished_module_file_name(std::string_view name);
 
-/// Whether a file is known to be this cache's, of any version: by its first bytes, or, if it has none yet, by
-/// the SHA-256 and the ending of its name.
+/// Whether a file belongs to this cache, of any version: by its first bytes or, if it is empty, by the
+/// SHA-256 and the extension in its name.
 [[nodiscard]] bool is_module_file(std::string_view name, std::string_view first_bytes);
-/// So many of them tell.
+/// Number of first bytes that suffice.
 inline constexpr std::size_t module_magic_bytes = 15;
 
 /// A file's content: a line with the format, the SHA-256 of the rest, sizes, the key, and the text. The

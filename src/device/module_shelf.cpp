@@ -62,7 +62,7 @@ std::vector<ShelvedModule> ModuleShelf::list() const {
 }
 
 bool ModuleShelf::remove(const ShelvedModule& module) const {
-  // A name is not enough: the folder is one that a person may name.
+  // A name is not enough, as the folder may be one that the user chose.
   const base::Descriptor file(
       openat(folder_.number(), module.name.c_str(), O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC));
   if (!file.is_open()) return false;

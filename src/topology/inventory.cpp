@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A text of a record: cut to what fits, always ended by a zero.
+/// A text of a record: truncated if necessary, always zero-terminated.
 template <std::size_t Size>
 using Text = std::array<char, Size>;
 
@@ -31,8 +31,8 @@ struct RankRecord {
   std::int32_t node;
   std::int32_t allowed_cores;
   std::int32_t allowed_threads;
-  std::int32_t quotas;          ///< records of these follow
-  std::int32_t scores_missing;  ///< a mistake of this rank's caller, carried to all ranks
+  std::int32_t quotas;          ///< number of their records, which follow
+  std::int32_t scores_missing;  ///< an error of this rank's caller, reported on all ranks
   Text<72> hostname;
   Text<256> cpuset;
   Text<256> absence;
@@ -106,7 +106,7 @@ DeviceRecord device_record(const ClaimedDevice& device, std::uint64_t score) {
   const auto sharers = static_cast<std::uint64_t>(record.sharers);
   record.total_memory_bytes = info.total_memory_bytes;
   record.memory_budget_bytes = device.memory_budget_bytes();
-  // A share of a device that can compute must not be lost to rounding.
+  // Rounding must not give a device that can compute a share of zero.
   record.score = score == 0 ? 0 : std::max<std::uint64_t>(score / sharers, 1);
   set(record.name, info.name);
   return record;
@@ -128,7 +128,7 @@ detail::RankCores cores_of(const InventoryRank& rank) {
   return {rank.node, rank.cpuset, rank.allowed_threads, {}};
 }
 
-/// What each of `ranks` may use, told what they have in common.
+/// What each of `ranks` may use, given what they share.
 void share_out(std::vector<InventoryRank>& ranks, std::span<const detail::RankCores> cores) {
   const auto shares = detail::share_cores(cores);
   for (std::size_t r = 0; r < ranks.size(); ++r) {

@@ -18,7 +18,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A limit on its way between ranks; whose it is follows from where it stands.
+/// A limit as sent between ranks; its position tells whose it is.
 struct LimitRecord {
   std::int32_t scope = 0;
   CgroupId group;
@@ -52,7 +52,7 @@ std::vector<detail::MemoryNeed> gather_needs(const mpi::Communicator& comm, std:
   return needs;
 }
 
-// A cgroup may have several limits; of one process and another, only cgroups and nodes are shared.
+// A cgroup may have several limits. Limits of processes are not shared, only those of cgroups and nodes.
 using LimitKey = std::tuple<int, MemoryLimit::Scope, CgroupId, std::int64_t, int>;
 
 LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, const MemoryLimit& limit) {
@@ -60,7 +60,7 @@ LimitKey key_of(std::span<const detail::MemoryNeed> ranks, std::size_t rank, con
   return {ranks[rank].node, limit.scope, limit.group, limit.limit_bytes, owner};
 }
 
-/// What is needed of each limit, and left of it.
+/// The bytes needed under each limit, and left of it.
 std::map<LimitKey, detail::Shortage> needs_by_limit(std::span<const detail::MemoryNeed> ranks) {
   std::map<LimitKey, detail::Shortage> all;
   for (std::size_t r = 0; r < ranks.size(); ++r) {
@@ -69,7 +69,7 @@ std::map<LimitKey, detail::Shortage> needs_by_limit(std::span<const detail::Memo
       const detail::Shortage first{static_cast<int>(r), i, 0, 0, 0};
       detail::Shortage& here = all.try_emplace(key_of(ranks, r, limit), first).first->second;
       ++here.ranks;
-      // Sums are kept from overflowing: nobody has as much.
+      // Saturates sums, so that they do not overflow.
       constexpr auto most = std::numeric_limits<std::int64_t>::max();
       here.needed_bytes += std::min(ranks[r].bytes, most - here.needed_bytes);
       here.free_bytes = std::max(here.free_bytes, limit.free_bytes);
@@ -122,7 +122,7 @@ std::int64_t detail::share_of(std::span<const MemoryNeed> ranks, std::size_t ran
 
 namespace {
 
-/// The worst shortage of what the ranks need under `limits`, which are this rank's. *Collective.*
+/// *Collective.* The worst shortage of what the ranks need under `limits`, which are this rank's.
 std::optional<MemoryShortage> describe_worst(const mpi::Communicator& comm,
                                              std::span<const detail::MemoryNeed> needs,
                                              std::span<const MemoryLimit> limits) {

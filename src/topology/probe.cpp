@@ -24,7 +24,7 @@ detail::FoundDevices simulated(std::string_view text, int rank) {
                   "TESSERA_SIMULATE gives rank " + std::to_string(rank) + " no device"}};
 }
 
-/// The search for real devices, which goes on beside other work if a thread is to be had: NVML takes tens of
+/// The search for real devices, on a thread beside other work if one can be started: NVML takes tens of
 /// milliseconds.
 class Search {
  public:
@@ -39,8 +39,8 @@ class Search {
 
  private:
   static detail::Survey survey() {
-    // Kept until the process ends, since others of the process ask NVML later: its start takes 10 ms on an
-    // H200, and its shutdown 8 ms.
+    // Never closed, as others in the process use NVML later: its start takes 10 ms on an H200, and its
+    // shutdown 8 ms.
     static const detail::NvmlLibrary* const kept = new detail::NvmlLibrary;
     static_cast<void>(kept);
     return detail::survey_nvml();

@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// What plans are made of.
+/// The devices of an inventory as plans need them.
 [[nodiscard]] RemainingDevices remaining_devices(const Inventory& inventory);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -29,8 +29,8 @@ struct Model {
   int memory_bus_bits;
 };
 
-/// Figures of the boards: NVIDIA's data sheets and architecture white papers; clocks as NVML names the
-/// highest.
+/// Specifications of boards, from NVIDIA's data sheets and architecture white papers; clocks are NVML's
+/// maximum clocks.
 constexpr std::array<Model, 6> models{{
     {"H200", "Simulated NVIDIA H200", {9, 0}, 132, 2048, 227, 51200, 141, 1980, 3201, 6144},
     {"H100", "Simulated NVIDIA H100 80GB HBM3", {9, 0}, 132, 2048, 227, 51200, 80, 1980, 2619, 5120},
@@ -40,7 +40,7 @@ constexpr std::array<Model, 6> models{{
     {"T4", "Simulated Tesla T4", {7, 5}, 40, 1024, 64, 4096, 16, 1590, 5001, 256},
 }};
 
-constexpr int max_devices = 1024;  // of one rank: more is a slip of the pen
+constexpr int max_devices = 1024;  // of one rank: more is a typing error
 
 std::string quoted(std::string_view text) {
   return '"' + std::string(text) + '"';
@@ -96,7 +96,7 @@ DeviceInfo make_device(const Model& model, const std::string& owner, int index) 
   return device;
 }
 
-/// One entry: whom it names, and its models with counts.
+/// One entry: the rank that it is for, and its models with counts.
 struct Entry {
   std::optional<int> rank;  ///< every rank if empty
   bool of_node = false;
@@ -146,7 +146,7 @@ Entry parse_entry(std::string_view text) {
 }  // namespace
 
 std::vector<DeviceInfo> simulated_devices(std::string_view text, int rank) {
-  // Every entry is read, also those of other ranks, so that all ranks refuse a mistake alike.
+  // All entries are parsed, also those of other ranks, so that all ranks refuse an error alike.
   std::optional<Entry> mine;
   std::string owner;
   for (int number = 0; !text.empty(); ++number) {

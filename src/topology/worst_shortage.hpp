@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// What one rank needs, and the limits that it is under, as it sees them.
+/// What one rank needs, and the limits that apply to it, as it sees them.
 struct MemoryNeed {
   int node = 0;
   std::int64_t bytes = 0;
@@ -23,14 +23,14 @@ struct Shortage {
   std::size_t limit = 0;  ///< among its limits
   int ranks = 0;
   std::int64_t needed_bytes = 0;
-  std::int64_t free_bytes = 0;  ///< the most that one of them sees
+  std::int64_t free_bytes = 0;  ///< the largest value that one of them sees
 };
 
-/// Of all limits the one that is most bytes too small; of equal ones that of the lowest rank. Pure.
+/// The limit that is exceeded by the most bytes; among equal ones that of the lowest rank. Pure.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
-/// What the rank at this place gets of the bytes that it needs, if each limit is divided in proportion to
-/// what is needed below it. Pure.
+/// The part of its needed bytes that the rank at this index gets if each limit is divided in proportion to
+/// the needs under it. Pure.
 [[nodiscard]] std::int64_t share_of(std::span<const MemoryNeed> ranks, std::size_t rank);
 
 }  // namespace TESSERA_NAMESPACE::detail

@@ -49,8 +49,8 @@ constexpr off_t driver_byte(int slot) {
   throw Error(ErrorCode::job_fault, file.string() + " cannot be " + what + ": " + std::strerror(errno));
 }
 
-/// Whether a file has nothing but records, or nothing at all. The folder is one that a person may name, with
-/// other files in it.
+/// Whether a file has only records, or nothing. The folder may be one that the user chose, with other files
+/// in it.
 bool has_records_only(int file) {
   SlotRecord record{};
   constexpr SlotRecord free{};
@@ -59,7 +59,7 @@ bool has_records_only(int file) {
     got = pread(file, &record, sizeof record, off_t{slot} * static_cast<off_t>(sizeof record));
     if (got == 0) return true;
     if (got != static_cast<ssize_t>(sizeof record)) return false;
-    // The budget may be any number: that of a job which is refused for its options is written too.
+    // The budget may be any number: that of a job that is refused for its options is recorded too.
     const bool is_used =
         record.pid > 0 && (record.shared == 0 || record.shared == 1) && record.program.back() == '\0';
     if (!is_used && std::memcmp(&record, &free, sizeof record) != 0) return false;
@@ -126,8 +126,8 @@ DeviceUser read_record(int file, int slot) {
   return {record.shared != 0, record.budget_bytes, record.pid, record.program.data()};
 }
 
-/// Removes the file unless it has a driver, or is none of locks. Only with the claim lock held, so that no
-/// slot is reserved meanwhile.
+/// Removes the file if it has no driver and is a lock file. Requires the claim lock, so that no slot is
+/// reserved meanwhile.
 void remove_if_free(const fs::path& file) noexcept {
   try {
     const int opened = open(file.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC);
@@ -139,7 +139,7 @@ void remove_if_free(const fs::path& file) noexcept {
   }
 }
 
-/// As `lock_name` gives it.
+/// Whether a name is one that `lock_name` gives to a simulated device.
 bool is_simulated_name(std::string_view name) {
   const std::size_t digits = to_string(Uuid{}).size();
   return name.starts_with(simulated_prefix) && name.size() > simulated_prefix.size() + digits &&

@@ -16,7 +16,7 @@
 /// Records which devices of this machine are in use, across the jobs of one user: locks on one file per
 /// device, which the kernel releases when the process that holds them ends, however it ends.
 ///
-/// folder/claims locked while a job claims devices, to serialise claims
+///     folder/claims         locked while a job claims devices, to serialise claims
 ///     folder/GPU-8932f937…  has slots; each driver of the device holds one, and says in it who it is
 ///
 /// The locks are open-file-description locks (fcntl(2), Linux), which exclude two jobs of one process too. A

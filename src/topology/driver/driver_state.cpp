@@ -17,7 +17,7 @@ std::optional<std::int64_t> ecc_errors(const nvml::Api& api, nvml::Device device
   return static_cast<std::int64_t>(count);
 }
 
-/// Links that do not exist are refused one by one.
+/// Queries of missing links fail one by one.
 std::optional<int> active_links(const nvml::Api& api, nvml::Device device) {
   std::optional<int> links;
   for (unsigned link = 0; link < nvml::most_links; ++link) {

@@ -23,7 +23,7 @@ std::string list_text(hwloc_const_bitmap_t bitmap) {
   return text;
 }
 
-/// hwloc returns null where there is no memory, and takes none.
+/// hwloc returns null if memory is lacking, and does not accept it.
 hwloc_bitmap_t checked(hwloc_bitmap_t bitmap) {
   if (bitmap == nullptr) throw std::bad_alloc();
   return bitmap;

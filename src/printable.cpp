@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// The code point of a character of so many bytes.
+/// The code point of a character of this many bytes.
 std::uint32_t code_point(std::string_view character) noexcept {
   const auto first = static_cast<unsigned char>(character[0]);
   if (character.size() == 1) return first;
@@ -24,8 +24,8 @@ bool is_command(std::uint32_t code) noexcept {
   return control || direction || code == 0x2028 || code == 0x2029;
 }
 
-/// Takes the first piece off a text that is not empty, as a terminal may have it: as much of it as can stay,
-/// or an escape, which is in `room`.
+/// Takes the first piece off a text that is not empty, in a form safe for a terminal: as many characters as
+/// need no escape, or one escape, stored in `room`.
 std::string_view take_piece(std::string_view& text, Lines lines, std::array<char, 6>& room) noexcept {
   std::size_t kept = 0;
   while (kept < text.size()) {
@@ -49,7 +49,7 @@ std::string_view take_piece(std::string_view& text, Lines lines, std::array<char
   return {room.data(), size};
 }
 
-/// What is written at once, so that lines of several ranks stay whole.
+/// Buffers a text and writes it at once, so that lines of several ranks are not mixed.
 class WholeWrite {
  public:
   explicit WholeWrite(std::FILE* stream) noexcept : stream_(stream) {}

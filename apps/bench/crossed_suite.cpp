@@ -27,13 +27,13 @@ namespace tessera::bench {
 namespace {
 
 struct CrossedSuite {
-  /// "three": 2,000, 20,000 and 200 levels, any of which meet; "near": 20,000 and 15,000, of which one meets
-  /// about five near ones, and 200; "apart": the same that meet any five; "dense": 4,000 and 3,000 in a fifth
-  /// of the rows.
+  /// "three": factors of 2,000, 20,000 and 200 levels, which occur in any combination; "near": 20,000 and
+  /// 15,000 levels, each of which occurs with about five neighbouring ones, and 200; "apart": the same with
+  /// any five; "dense": 4,000 and 3,000 levels in a fifth of the rows.
   std::vector<std::string> models{"three", "near", "dense"};
   std::int64_t rows = 1'000'000;
   int repeats = 1;
-  bool peer = true;  ///< run lmer() beside it, if it is there
+  bool peer = true;  ///< compare with lmer(), if it is installed
 };
 
 /// Reads the columns and our fit (variances, then effects and their standard errors), and fits.
@@ -136,7 +136,7 @@ CrossedModel crossed_model(const std::string& name, std::int64_t rows) {
   return {name, {20'000, 15'000, 200}, rows};
 }
 
-/// What the script reads.
+/// Writes the script's input.
 void write_columns(const CrossedModel& model, const gam::FittedModel& fit,
                    const std::filesystem::path& path) {
   std::ofstream file(path, std::ios::binary);
@@ -208,10 +208,10 @@ void add_peer(const CrossedModel& model, const gam::FittedModel& fit, Case& out)
   out("effects, difference in standard errors", "1").values = figures["effects"];
 }
 
-/// Times fits of crossed random effects in memory, with the highest resident memory, and on rank 0 lme4's
-/// `lmer()`, with how far the two agree: by how much our criterion is above lmer's, both by lmer's function
-/// at each one's variances; the largest relative difference of variances; and that of effects, in their
-/// standard errors. *Collective.* What is measured is rank 0's to print.
+/// *Collective.* Times fits of crossed random effects in memory, with peak resident memory, and on rank 0
+/// lme4's `lmer()`. Compares both results: by how much our criterion exceeds lmer's, both by lmer's function
+/// at each one's variances; the largest relative difference of variances; and that of effects, in units of
+/// their standard errors. Rank 0 prints the measurements.
 std::vector<Measurement> run_crossed_suite(Job& job, const CrossedSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;

@@ -11,14 +11,14 @@
 
 namespace tessera::bench {
 
-/// X'X of a dense X, by BLAS: what is done instead of a crossproduct that knows where X is zero.
+/// X'X of a dense X by BLAS, the alternative to a crossproduct that knows the zeros of X.
 struct DenseProducts {
-  std::function<void()> write;                                          ///< zeros to all of X
+  std::function<void()> write;                                          ///< sets all of X to zero
   std::vector<std::pair<std::string, std::function<void()>>> products;  ///< by the name of the routine
 };
 
-/// Of so many rows, random numbers, on the threads of the team, a part of the rows each. All must stay as
-/// long as the functions.
+/// For `rows` rows of random numbers, divided among the threads of the team. The arguments must outlive the
+/// functions.
 [[nodiscard]] DenseProducts dense_products(std::int64_t rows, int columns, HostTeam& team);
 
 }  // namespace tessera::bench

@@ -21,7 +21,7 @@ struct FitSuite {
   std::int64_t block_rows = 8192;
   apps::MemoryArguments memory;
   int repeats = 3;
-  bool peer = true;  ///< run bam() beside it, if it is there
+  bool peer = true;  ///< compare with bam(), if it is installed
 };
 
 void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
@@ -39,9 +39,9 @@ void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, C
   out("memory / bam's", "1").values = {out("tessera peak", "MB").maximum() * 1e6 / bam->peak_resident_bytes};
 }
 
-/// Times whole fits of simulated data in memory, with where the time went and the highest resident memory,
-/// and on rank 0 mgcv's `bam(discrete = TRUE)` with as many threads as the job has in all.
-/// *Collective.* What is measured is rank 0's to print.
+/// *Collective.* Times whole fits of simulated data in memory, by phase, with peak resident memory, and on
+/// rank 0 mgcv's `bam(discrete = TRUE)` with as many threads as the job has in all. Rank 0 prints the
+/// measurements.
 std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;

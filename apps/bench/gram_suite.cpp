@@ -21,10 +21,10 @@ struct GramSuite {
   std::vector<std::string> models = {"G4", "G10"};  ///< see `SimulatedModel`
   std::int64_t rows = 1'000'000;
   int repeats = 5;
-  bool peer = true;  ///< form dense products beside it
+  bool peer = true;  ///< compare with dense products
 };
 
-/// X of more is made of fewer rows: what a row takes is the same.
+/// A larger X is measured with fewer rows: the time per row is the same.
 constexpr std::int64_t max_dense_bytes = std::int64_t{4} << 30;
 
 Measurement& in_ns_a_row(Measurement& measured, std::vector<double> seconds, std::int64_t rows) {
@@ -47,9 +47,9 @@ void add_peers(Job& job, const GramSuite& suite, int columns, Case& out) {
       (write + best) / out("crossproduct", "ns a row").median()};
 }
 
-/// Times one step of an iteration: X'WX, X'Wz and the deviance by a pass over the columns, which lie where
-/// the job works already, in ns a row. Beside it, on the threads of a job of one rank, the dense product by
-/// BLAS of an X that was written at the memory's speed. *Collective.* What is measured is rank 0's to print.
+/// *Collective.* Times one step of an iteration: X'WX, X'Wz and the deviance by a pass over the columns,
+/// which are in place already, in ns per row. In a job of one rank also the dense product by BLAS, on the
+/// same threads, of an X written at memory speed. Rank 0 prints the measurements.
 std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::vector<Measurement> all;
@@ -68,7 +68,7 @@ std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
     Case out("gram", fmt::format("{}, {} rows", name, suite.rows));
     in_ns_a_row(out("crossproduct", "ns a row"),
                 seconds_of(comm, suite.repeats, 1, [&] { (void)pass.step(raw_coef); }), suite.rows);
-    // Each smooth's constraint takes a column.
+    // Each smooth's constraint removes a column.
     if (suite.peer && comm.size() == 1 && job.on_host())
       add_peers(job, suite, draft.design.raw_size - model.smooths, out);
     for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));

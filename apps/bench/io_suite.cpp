@@ -34,7 +34,7 @@ struct IoSuite {
   std::vector<std::string> formats{"csv", "gzip", "bgzip", "hdf5", "hdf5-chunks"};
   std::int64_t megabytes = 200;  ///< of each table in CSV
   int repeats = 3;
-  bool peer = true;  ///< run fread() and the HDF5 library beside it, if they are there
+  bool peer = true;  ///< compare with fread() and the HDF5 library, if they are installed
 };
 
 using Clock = std::chrono::steady_clock;
@@ -44,7 +44,7 @@ const std::vector<std::string> all_formats{"csv", "gzip", "bgzip", "hdf5", "hdf5
 
 constexpr const char* each_core = ", each core";  // megabytes for each second of a processor
 
-/// Seconds of processors that this process has used.
+/// CPU seconds used by this process.
 double processor_seconds() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -54,7 +54,7 @@ double processor_seconds() {
   return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
-/// Every column of the table, over this rank's rows.
+/// Reads every column of the table, over this rank's rows.
 void read_whole(Job& job, const std::string& path) {
   const gam::Workers workers{job.comm(), job.host_team()};
   const auto table = gam::open_table(workers, path);
@@ -65,7 +65,7 @@ void read_whole(Job& job, const std::string& path) {
   (void)table->read(workers, request, job.local_range(plan));
 }
 
-/// What one run took.
+/// The times of one run.
 struct Elapsed {
   double seconds = 0;
   double processor_seconds = 0;
@@ -98,7 +98,7 @@ void time_reading(Job& job, const std::string& path, const std::string& format, 
 /// Another reader of the same file.
 struct Peer {
   std::string name;
-  std::string owner;  ///< in words of a ratio
+  std::string owner;  ///< as named in a ratio
   std::vector<double> seconds;
   std::vector<double> processor_seconds;
   std::optional<double> peak_resident_bytes{};
@@ -129,7 +129,7 @@ Peer run_hdf5(const std::filesystem::path& path, int repeats) {
   return peer;
 }
 
-/// The peer of a format, if it has one.
+/// The result of the peer for a format, if there is one.
 std::optional<Peer> run_peer(const std::string& format, const std::filesystem::path& path, int threads,
                              int repeats) {
   if (format == "csv" || format == "gzip") return run_fread_of(path, threads, repeats);
@@ -148,10 +148,10 @@ void add_peer(const Peer& peer, const std::string& format, double megabytes, Cas
         out(format + kind, "MB/s").median() / out(name + kind, "MB/s").median()};
   };
   ratio("medians", "");
-  ratio("each core", each_core);  // which says more on a machine that does other work
+  ratio("each core", each_core);  // less affected by other work on the machine
 }
 
-/// The files of a table, one in each format. fread() goes by their names.
+/// The files of a table, one in each format. fread() recognises them by their extensions.
 class TableFiles {
  public:
   TableFiles(const std::filesystem::path& folder, const std::string& name) : stem_(folder / name) {}
@@ -174,7 +174,7 @@ class TableFiles {
 
 void write_hdf5(Job& job, const TableFiles& files);
 
-/// *Collective.* Makes the file of a format of that in CSV, unless it is there.
+/// *Collective.* Converts the CSV file to a format, unless the file exists.
 void make_file(Job& job, const TableFiles& files, const std::string& format) {
   bool is_there = false;
   together(job.comm(), [&] { is_there = std::filesystem::exists(files.path(format)); });
@@ -234,11 +234,11 @@ std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std
   return out.take();
 }
 
-/// Times the opening and reading of tables from files, which the page cache holds, into the columns of a
-/// frame: megabytes a second of CSV, or of HDF5 in one piece, also where they are compressed, the same for
-/// each second of a processor, and the highest resident memory; and on rank 0 data.table's fread() of CSV and
-/// gzip with as many threads as the job has in all, and HDF5's own reading on one. *Collective.* What is
-/// measured is rank 0's to print. The ranks must be on one node.
+/// *Collective.* Times opening tables from files in the page cache and reading them into the columns of a
+/// frame: megabytes per second of CSV, or of contiguous HDF5, also for compressed files; the same per CPU
+/// second; and peak resident memory. On rank 0 also data.table's fread() for CSV and gzip, with as many
+/// threads as the job has in all, and HDF5's own reading on one. Rank 0 prints the measurements. The ranks
+/// must be on one node.
 std::vector<Measurement> run_io_suite(Job& job, const IoSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::optional<TemporaryFolder> folder;

@@ -20,7 +20,7 @@ namespace {
 
 constexpr const char* name = "tessera-bench";
 
-/// What there is to measure on. *Collective.* Starts no CUDA, as making a job would.
+/// *Collective.* The hardware to measure on. Unlike the construction of a job, does not initialise CUDA.
 Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   Probe here;
   together(comm, [&] { here = probe(comm.rank()); });

@@ -20,12 +20,12 @@ namespace {
 struct PredictSuite {
   std::string model = "G10";  ///< see `SimulatedModel`
   std::int64_t rows = 1'000'000;
-  std::int64_t training_rows = 200'000;  ///< rows that the model is fitted to, at most
+  std::int64_t training_rows = 200'000;  ///< maximum number of rows that the model is fitted to
   int repeats = 3;
-  bool peer = true;  ///< run mgcv's predict() beside it, if it is there
+  bool peer = true;  ///< compare with mgcv's predict(), if it is installed
 };
 
-/// The model's rows as `job` has them.
+/// The model's rows, distributed as in `job`.
 gam::Table table_of(Job& job, const SimulatedModel& model, std::int64_t rows) {
   const Plan plan = job.plan(rows, 8192);
   return model.table(plan, job.local_range(plan), job.host_team());
@@ -55,9 +55,9 @@ void add_peer(const SimulatedModel& model, const PredictSuite& suite, int thread
   add_ratio(out, "with errors", name);
 }
 
-/// Times predictions of simulated data in memory, on the scale of the response, without and with standard
-/// errors: of the job, of its hosts alone where it has devices, and on rank 0 of mgcv's predict.bam with as
-/// many threads as the job has in all. *Collective.* What is measured is rank 0's to print.
+/// *Collective.* Times predictions of simulated data in memory, on the scale of the response, without and
+/// with standard errors: on the job's hardware, on its hosts alone if it has devices, and on rank 0 by mgcv's
+/// predict.bam with as many threads as the job has in all. Rank 0 prints the measurements.
 std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
   const SimulatedModel model = simulated_model(suite.model);
   const gam::Model fitted = gam::fit(job, gam::parse_formula(model.formula()),

@@ -16,7 +16,7 @@ struct Output {
   int status = 0;
 };
 
-/// Runs a command of the shell to its end.
+/// Runs a shell command to its end.
 Output output_of(const std::string& command) {
   Output output;
   std::FILE* pipe = popen(command.c_str(), "r");
@@ -40,7 +40,7 @@ RFigures run_r_script(const TemporaryFolder& folder, const char* script, const s
                       const std::string& what, const std::string& key) {
   const auto path = folder.file("script.R");
   std::ofstream(path) << script << r_peak;
-  // The peer's own threads are what is asked for; a threaded BLAS beside them would only be in their way.
+  // Only the peer's own threads are to run; a threaded BLAS would compete with them.
   const Output output =
       output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' {} 2>&1", path.string(), arguments));
   RFigures figures;

@@ -26,7 +26,7 @@ struct ScaleSuite {
   int repeats = 3;
 };
 
-/// What the first so many ranks took.
+/// The times of the first `ranks` ranks.
 struct Times {
   int ranks = 0;
   double hardware = 0;  ///< devices, or host threads
@@ -34,7 +34,7 @@ struct Times {
   Measurement passes;
 };
 
-/// Ranks of 1, 2, 4 and so on, up to all.
+/// The numbers of ranks 1, 2, 4 and so on, and all.
 std::vector<int> numbers_of_ranks(int all) {
   std::vector<int> numbers;
   for (int ranks = 1; ranks < all; ranks *= 2) numbers.push_back(ranks);
@@ -42,7 +42,7 @@ std::vector<int> numbers_of_ranks(int all) {
   return numbers;
 }
 
-/// Fits the same rows on the ranks of one job, after one fit that is not counted.
+/// Fits the same rows on the ranks of one job, after a warm-up fit.
 Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const ScaleSuite& suite,
               const SimulatedModel& model, Case& out) {
   Job job(comm, job_options(options));
@@ -62,7 +62,7 @@ Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const 
   return {comm.size(), static_cast<double>(hardware), out("fit", "s"), out("passes over the rows", "s")};
 }
 
-/// The time of one rank over that of several, each times its devices or threads.
+/// Parallel efficiency: the time of one rank over that of several, each times its devices or threads.
 double efficiency(const Times& one, const Times& several, Measurement Times::*what) {
   return (one.*what).median() * one.hardware / ((several.*what).median() * several.hardware);
 }
@@ -82,7 +82,7 @@ std::vector<Measurement> run_scale_suite(const mpi::Communicator& comm, const Su
         if (ranks == 1) {
           one = times;
         } else {
-          // Of what rank 0 was alone: it has the times of both.
+          // Relative to rank 0 alone, which has both times.
           if (comm.rank() != 0) return;
           out("fit: efficiency", "1").values = {efficiency(one, times, &Times::fit)};
           out("passes: efficiency", "1").values = {efficiency(one, times, &Times::passes)};

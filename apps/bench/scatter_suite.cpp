@@ -11,7 +11,7 @@
 namespace tessera::bench {
 namespace {
 
-/// What a program would do that keeps no threads: spawn one a device, bind it, join it.
+/// The alternative without persistent threads: spawn one per device, bind it, join it.
 void spawn_bind_join(DevicePool& pool) {
   std::vector<std::jthread> threads;
   threads.reserve(pool.size());

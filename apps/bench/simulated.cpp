@@ -44,7 +44,7 @@ double SimulatedModel::value(int variable, std::int64_t row) const {
   if (variable > 0) return uniform(variable, row);
   double eta = 0;
   for (int i = 1; i <= smooths; ++i) {
-    // One to three and a half periods, so that terms want different smoothing.
+    // One to three and a half periods, so that the terms' optimal smoothing differs.
     eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + i) / (1 + 0.2 * i);
   }
   if (family.two_levels()) {

@@ -17,13 +17,13 @@
 
 namespace tessera::bench {
 
-/// A uniform number from 0 to 1 for each index of each of 64 streams, neither end among them.
+/// A uniform number in (0, 1) for each index of each of 64 streams.
 [[nodiscard]] double uniform(int stream, std::int64_t index);
-/// A standard normal number, by the uniform ones of this stream and the next.
+/// A standard normal number, from the uniform ones of this stream and the next.
 [[nodiscard]] double normal(int stream, std::int64_t index);
 
-/// A model with made-up data: every term is s(x_i, bs = "ps", k = 20) of a variable that is uniform from 0 to
-/// 1. A row's numbers depend on the row alone, so that every rank can make its own part.
+/// A model with simulated data: every term is s(x_i, bs = "ps", k = 20) of a variable that is uniform in (0,
+/// 1). A row's numbers depend on its index alone, so that every rank can make its own part.
 struct SimulatedModel {
   std::string name;  ///< "G4": gaussian with 4 smooths; "G10"; "B4": binomial with 4
   gam::Family family = gam::Gaussian{};
@@ -32,11 +32,11 @@ struct SimulatedModel {
   [[nodiscard]] std::string formula() const;
   /// Variable 0 is the response, variable i the i-th smooth's.
   [[nodiscard]] double value(int variable, std::int64_t row) const;
-  /// Rows `range` of a variable, made by all threads of the team.
+  /// Rows `range` of a variable, computed on the team.
   [[nodiscard]] std::vector<double> column(int variable, Range range, HostTeam& team) const;
   /// This rank's `range` of `rows` rows.
   [[nodiscard]] gam::Frame frame(std::int64_t rows, Range range, HostTeam& team) const;
-  /// The same as a user has it: `range` is the rank's part of `plan`.
+  /// The same as a user's table: `range` is the rank's part of `plan`.
   [[nodiscard]] gam::Table table(const Plan& plan, Range range, HostTeam& team) const;
 };
 

@@ -26,7 +26,7 @@ struct StreamSuite {
   int most_in_flight = 3;
 };
 
-/// What a solver iterates on: a matrix of sines, and a state of ones that its steps change.
+/// The arrays of an iterative solver: a matrix of sines, and a state, initially ones, that its steps change.
 class IteratedArrays {
  public:
   IteratedArrays(Job& job, std::int64_t units)
@@ -36,7 +36,7 @@ class IteratedArrays {
     std::ranges::fill(state.overwrite(), 1.0);
   }
 
-  /// A pass that makes the next state, `rounds` times from the same last one. *Collective.*
+  /// *Collective.* A pass that computes the next state, `rounds` times from the same last one.
   void advance(int rounds) {
     job_.update(
         arrays(matrix.read(), state.read(), state.write()),
@@ -58,12 +58,12 @@ class IteratedArrays {
   Job& job_;
 };
 
-/// A matrix, the state that is read and the one that is written.
+/// A matrix row, the state that is read and the one that is written.
 constexpr std::int64_t bytes_per_unit = (matrix_width + 2) * sizeof(double);
-/// So many times the memory that devices may use are their tiles.
+/// Size of the tiles relative to the memory that devices may use.
 constexpr int excess = 8;
 
-/// Of the memory of devices, an eighth of what their tiles take.
+/// The fraction of the devices' memory that is an eighth of the size of their tiles.
 double little_memory(const Inventory& inventory, std::int64_t units) {
   std::int64_t total = 0;
   for (const InventoryDevice& device : inventory.devices())

@@ -7,7 +7,7 @@
 #include <cstdint>
 #include <span>
 
-/// A step of a solver that iterates. In a build without CUDA that on a device throws `Error(job_fault)`.
+/// A step of an iterative solver. In a build without CUDA its device version throws `Error(job_fault)`.
 namespace tessera::bench {
 
 constexpr int matrix_width = 8;

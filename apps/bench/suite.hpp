@@ -14,20 +14,20 @@
 #include <utility>
 #include <vector>
 
-namespace CLI {  // whose header takes seconds to compile
+namespace CLI {  // its header takes seconds to compile
 class App;
 class Validator;
 }  // namespace CLI
 
-/// A suite measures one part of Tessera, and a peer beside it where there is one. To add one, write its file
-/// `NAME_suite.cpp` with a function `Suite NAME_suite()`, and name it in CMakeLists.txt, here and in
-/// suites.cpp, a line each.
+/// A suite measures one part of Tessera, and a peer if there is one. To add one, write its file
+/// `NAME_suite.cpp` with a function `Suite NAME_suite()`, and add a line in each of CMakeLists.txt, this file
+/// and suites.cpp.
 namespace tessera::bench {
 
-/// What every suite is given.
+/// The options common to all suites.
 struct SuiteOptions {
   std::optional<int>
-      repeats;  ///< runs of each thing after the warm-up, at least 1; empty: the suite's choice
+      repeats;  ///< measured runs of each case, after a warm-up, at least 1; empty: the suite's choice
   Policy policy = Policy::automatic;
   int threads = 0;   ///< host threads of a rank; 0: as many as it may use
   bool peer = true;  ///< measure the peer too
@@ -35,12 +35,12 @@ struct SuiteOptions {
 };
 
 struct Suite {
-  std::string name;         ///< the word of the command line
+  std::string name;         ///< the name on the command line
   std::string description;  ///< one line
-  /// *Collective.* Measures over the ranks of `comm`. Every rank returns; what rank 0 returns is printed. An
-  /// `Error` must leave it on every rank, as `tessera::together` sees to.
+  /// *Collective.* Measures over the ranks of `comm`. Every rank returns; rank 0's result is printed. An
+  /// `Error` must be thrown on every rank, as by `tessera::together`.
   std::function<std::vector<Measurement>(const mpi::Communicator& comm, const SuiteOptions& options)> run;
-  /// Adds options that are the suite's alone; may be empty. What they are bound to lives as long as `run`.
+  /// Adds options of this suite; may be empty. The variables they are bound to live as long as `run`.
   std::function<void(CLI::App& command)> add_options;
 };
 
@@ -54,31 +54,31 @@ struct Suite {
 [[nodiscard]] Suite scale_suite();
 [[nodiscard]] Suite io_suite();
 
-/// Every suite of the program, in the order in which they run.
+/// All suites of the program, in the order in which they run.
 [[nodiscard]] std::vector<Suite> all_suites();
 
-/// A check of a whole number, with one line that says what to give instead.
+/// A validator for an integer, whose message is one line with the valid range.
 [[nodiscard]] CLI::Validator from_to(std::int64_t least, std::int64_t most);
 
-/// `--rows` and `--models`: of which simulated tables a suite measures (see `SimulatedModel`).
+/// Adds `--rows` and `--models`, which select the simulated tables of a suite (see `SimulatedModel`).
 void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<std::string>& models);
 
-/// The options of a job under which a suite measures.
+/// The options of a job for the measurements of a suite.
 [[nodiscard]] JobOptions job_options(const SuiteOptions& options);
 
-/// Seconds that one call of `work` takes, one value a repeat after one that is not counted: each is the mean
-/// of `calls` calls in a row, begun by all ranks together, of the slowest rank. *Collective.* An `Error` of
-/// `work` on one rank is thrown on all.
+/// *Collective.* Seconds per call of `work`, one value per repeat after a warm-up: each is the mean of
+/// `calls` consecutive calls, started on all ranks together, on the slowest rank. An `Error` of `work` on one
+/// rank is thrown on all.
 [[nodiscard]] std::vector<double> seconds_of(const mpi::Communicator& comm, int repeats, int calls,
                                              const std::function<void()>& work);
 
-/// The same figures, which are in seconds, in microseconds.
+/// Converts a measurement from seconds to microseconds.
 [[nodiscard]] Measurement in_microseconds(Measurement measured);
 
-/// What `ours` took for each unit of what `theirs` took, by their medians.
+/// The ratio of `ours` to `theirs`, by their medians.
 [[nodiscard]] Measurement ratio_of(const Measurement& ours, const Measurement& theirs);
 
-/// The values of one case, by what they measure, in the order in which they first come.
+/// The values of one case, by measured quantity, in order of first appearance.
 class Case {
  public:
   Case(std::string suite, std::string name) : suite_(std::move(suite)), name_(std::move(name)) {}
@@ -92,22 +92,22 @@ class Case {
   std::vector<Measurement> measurements_;
 };
 
-/// *Collective.* Calls `work` on so many ranks while the others leave them their cores. What it throws is
-/// thrown on all.
+/// *Collective.* Calls `work` on the first `ranks` ranks while the others leave them their cores. Its
+/// exceptions are thrown on all ranks.
 void on_first_ranks(const mpi::Communicator& comm, int ranks, const std::function<void()>& work);
 /// The same on rank 0: for a peer in a child process.
 inline void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
   on_first_ranks(comm, 1, work);
 }
 
-/// Host threads of all ranks. *Collective.*
+/// *Collective.* Host threads of all ranks.
 [[nodiscard]] int threads_of_all(const Job& job);
 
-/// One line on standard error, from rank 0: what a suite leaves out, and why.
+/// One line on standard error, from rank 0: what a suite skips, and why.
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text);
 
-/// `Suite::run` of a suite that measures in one job: by `measure(job, chosen)`, `chosen` being what the
-/// command line says of it, with its `repeats` and `peer` from the common options. Notes the job's verdict.
+/// `Suite::run` of a suite that measures in one job, by `measure(job, chosen)`: `chosen` are the suite's
+/// options from the command line, with `repeats` and `peer` from the common options. Notes the job's verdict.
 template <class Chosen, class Measure>
 [[nodiscard]] auto in_a_job(const std::string& name, std::shared_ptr<Chosen> chosen, Measure measure) {
   return [=](const mpi::Communicator& comm, const SuiteOptions& options) {

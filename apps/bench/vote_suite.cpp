@@ -13,7 +13,7 @@ namespace {
 
 constexpr int calls = 1000;
 
-/// The functions of a pass do nothing. Without units it is little more than its vote.
+/// A pass whose functions do nothing: without units it is little more than its vote.
 void empty_pass(Job& job, const Plan& plan, std::span<char> units = {}) {
   job.scatter(
       plan, units, [](Tile&, std::span<char>) {}, [](const HostTile&, std::span<char>) {});

@@ -9,10 +9,10 @@
 #include <cstdint>
 #include <string>
 
-/// Arguments that are the same in every program that starts a job.
+/// Arguments common to all programs that start a job.
 namespace tessera::apps {
 
-/// What is given in seconds, rounded up: no time that is not 0 becomes 0.
+/// A time in seconds, rounded up, so that only 0 becomes 0.
 [[nodiscard]] inline std::chrono::milliseconds from_seconds(double seconds) {
   return std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * seconds)));
 }

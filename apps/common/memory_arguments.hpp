@@ -12,7 +12,7 @@
 
 namespace tessera::apps {
 
-/// A size in powers of 1024, as Slurm's are.
+/// A size in powers of 1024, as in Slurm.
 class SizeArgument {
  public:
   void add_to(CLI::App& app, const std::string& name, const std::string& description) {

@@ -14,8 +14,8 @@
 
 #include "files/standard_error.hpp"
 
-/// How a program ends that cannot go on: by one line on standard error and an exit status, also where there
-/// is no memory left to make a text of.
+/// Ends a program that cannot continue, with one line on standard error and an exit status, even without
+/// memory for a text.
 namespace tessera::apps {
 
 /// Reserves 1 MiB, released by the first allocation that fails, so that destructors and the closing message
@@ -30,12 +30,12 @@ inline void keep_memory_in_reserve() noexcept {
   });
 }
 
-/// Says why the program ends.
+/// Prints why the program ends.
 inline void complain(const char* program, const char* what) noexcept {
   static_cast<void>(files::say_line({program, ": ", what}));
 }
 
-/// What ends one rank alone, while others may be waiting for it in a collective, ends all of them.
+/// Ends all ranks after a failure of one rank alone, for which others may be waiting in a collective.
 [[noreturn]] inline void end_job(const char* program, const std::optional<mpi::Session>& session,
                                  const char* what) noexcept {
   std::array<char, 4096> line{};
@@ -45,8 +45,8 @@ inline void complain(const char* program, const char* what) noexcept {
   mpi::abort_job(line.data(), exit_status(ErrorCode::job_fault));
 }
 
-/// The exit status of `run`, which makes the session if it needs one, or of what it throws. An `Error` is all
-/// ranks' in common, and rank 0 says it; anything else is one rank's, and ends the job.
+/// The exit status of `run`, which makes the session if it needs one, or of its exception. An `Error` is
+/// common to all ranks, and rank 0 reports it; any other exception is one rank's, and ends the job.
 template <class Run>
 int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
   try {

@@ -29,16 +29,16 @@ namespace {
 using base::counted;
 using Clock = std::chrono::steady_clock;
 
-/// A non-convergence is an answer with a warning: the model is there, and the status says so.
+/// Non-convergence is a result with a warning: the model is written, and the status shows it.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
 
-/// As a shell has it for a command in the background of a script.
+/// As the shell does for a background command of a script.
 bool is_ignored(int signal) {
   struct sigaction now {};
   return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/// Where the first pass will run, and why if that is not a device.
+/// Where the first pass will run; if not on a device, with the reason.
 std::string planned(const Job& job) {
   const Verdict& known = job.last_verdict();
   switch (known.ran) {
@@ -138,7 +138,7 @@ int FitCommand::run(mpi::Session& session) const {
   result.phases.insert(result.phases.begin(), hardware);
 
   const mpi::Purpose purpose(world, "the writing of the model");
-  bool is_safe = true;  // the model, from a power failure
+  bool is_safe = true;  // the model would survive a power failure
   together(world, [&] {
     if (!session.is_root()) return;
     const SavedModel saved = save_model(result.model.fitted(), out);
@@ -151,7 +151,7 @@ int FitCommand::run(mpi::Session& session) const {
     const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
     if (!problem.empty()) progress.note(problem);
   });
-  // Elsewhere more iterations would end as these did.
+  // In any other case more iterations would end the same way.
   if (result.checkpoint && !is_cut_short(result.model) && is_safe) result.checkpoint->remove();
   if (session.is_root()) {
     progress.note(fmt::format("{}; {} rows, {}, {:.2f} s", result.model.verdict(), result.model.rows(),
@@ -207,8 +207,8 @@ bool FitCommand::is_cut_short(const Model& model) const {
 
 void FitCommand::show(const FitResult& result) const {
   const Model& model = result.model;
-  // The model is written: a full disk behind standard output does not fail the fit. Flushed at once, as
-  // mpirun may drop the last output of a rank that ends with another status than 0.
+  // The model is written: a full disk for standard output does not fail the fit. Flushed at once, as mpirun
+  // may drop the last output of a rank that ends with a status other than 0.
   files::say(fmt::format("{}\nModel written to {}\n", summary(model), out), stdout);
   if (!model.no_estimate().empty()) {
     files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last iterate is in {}",

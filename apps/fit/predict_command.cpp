@@ -55,7 +55,7 @@ int PredictCommand::run(mpi::Session& session) const {
   together(session.world(), [&] {
     if (root) refuse_to_overwrite({{"--out", out}}, {model, data}, {.model = model});
     fitted = load_model(model);
-    // An output that cannot be written is better found before the work than after it.
+    // Open the output first, so that an error is found before the work.
     if (root) written_to.emplace(out);
   });
   JobOptions job_options;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-info: what hardware a job has, who drives it, and how units would be cut.
+// tessera-info: shows the hardware of a job, which ranks drive it, and how units would be partitioned.
 #include <fmt/core.h>
 #include <tessera/tessera.hpp>
 
@@ -45,7 +45,7 @@ struct Options {
 
 constexpr auto least_units = std::int64_t{0};
 
-/// A whole number from `least` up. CLI11 itself takes what does not fit 64 bits for the largest that does.
+/// An integer from `least` up. CLI11 itself turns integers beyond 64 bits into the largest one.
 CLI::Validator at_least(std::int64_t least) {
   return {[least](std::string& text) {
             const auto value = base::parse_number<std::int64_t>(text);
@@ -62,7 +62,7 @@ void add_block(CLI::App& app, std::int64_t& block) {
       ->capture_default_str();
 }
 
-/// The options of a job's report.
+/// Declares the options of a job's report.
 void declare_report(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
   app.add_flag("--per-rank", options.question.per_rank,
@@ -90,7 +90,7 @@ CLI::App* declare_plan(CLI::App& app, Options& options) {
   return plan;
 }
 
-/// All of an answer.
+/// Writes all of a text.
 void print(const std::string& text) {
   files::write_output(text);
   files::flush_output();
@@ -112,7 +112,7 @@ void run_plan(const Options& options) {
   print(options.json ? plan_json(plan) : plan_table(plan));
 }
 
-/// *Collective.* The report is printed before the exercise, in which the job may end, unless it is one JSON
+/// *Collective.* Prints the report before the exercise, which may end the job, unless both are one JSON
 /// object. Throws `Error(job_fault)` if something is broken.
 void run_report(const mpi::Session& session, const Options& options) {
   const Question question = question_of(options);

@@ -23,7 +23,7 @@ enum class ErrorCode {
 
 namespace detail {
 
-/// A message as `what()` can tell it whole: a C string ends at a NUL byte, which is written as `\x00`.
+/// A message that `what()` returns in full: a NUL byte, which would end the C string, is written as `\x00`.
 inline std::string without_nul(std::string message) {
   for (std::size_t at = message.find('\0'); at != std::string::npos; at = message.find('\0', at))
     message.replace(at, 1, "\\x00");
@@ -32,8 +32,8 @@ inline std::string without_nul(std::string message) {
 
 }  // namespace detail
 
-/// Misuse or unusable input. The message is one line that says what, where and what to do; a NUL byte in it,
-/// as a text of a table may have, is told as `\x00`.
+/// Misuse or unusable input. The message is one line that says what, where and what to do; a NUL byte, as
+/// from a text of a table, is written as `\x00`.
 ///
 /// A missing GPU is not an Error but an `Absence`; a device fault is not an Error but a `Verdict`.
 class TESSERA_EXPORT Error : public std::runtime_error {

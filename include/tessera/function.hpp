@@ -10,10 +10,10 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The function parameters and members of this library. Both types take any callable with the signature,
+/// Callables for the parameters and members of this library. Both types take any callable with the signature,
 /// move-only ones too, and are empty if it is a null pointer or an empty `std::function`; calling an empty
-/// one is undefined. They stand here because C++20 has neither (`std::function_ref` is C++26,
-/// `std::move_only_function` C++23), and the standard header of `std::function` takes long to compile.
+/// one is undefined. C++20 has neither (`std::function_ref` is C++26, `std::move_only_function` C++23), and
+/// the standard header of `std::function` takes long to compile.
 template <class Signature>
 class FunctionRef;
 template <class Signature>
@@ -40,8 +40,8 @@ template <class Function>
 
 }  // namespace detail
 
-/// A callable of the caller, not owned: for parameters that are called before the function returns. Do not
-/// keep one, or give it a temporary to refer to beyond the call.
+/// A callable of the caller, not owned: for parameters that are called before the function returns. Neither
+/// store one, nor initialise a variable of this type from a temporary.
 template <class Result, class... Args>
 class FunctionRef<Result(Args...)> {
  public:
@@ -80,7 +80,7 @@ class FunctionRef<Result(Args...)> {
   Result (*call_)(Target, Args...) = nullptr;
 };
 
-/// A callable that is kept; its copies share it, and a move is a copy. Calls are not synchronised.
+/// An owned callable; copies share it, and a move is a copy. Calls are not synchronised.
 template <class Result, class... Args>
 class SharedFunction<Result(Args...)> {
  public:

@@ -23,9 +23,9 @@ struct TypeName {
 /// Throws `Error(usage)`: "this Array was moved from: use the object that it was moved to".
 [[noreturn]] TESSERA_EXPORT void refuse_moved_from(const char* type);
 
-/// What an object of a movable type works with, as a `std::unique_ptr<State>`: any `Handle` that can be null,
-/// and is so in a moved-from object alone. All access is checked, so that a member of such an object throws
-/// what `refuse_moved_from` says; one that must not throw asks by `operator bool` first. Cost: a comparison.
+/// The state of an object of a movable type, as a `std::unique_ptr<State>` or any other `Handle` that is null
+/// only in a moved-from object. All access is checked, so that a member of such an object throws as
+/// `refuse_moved_from`; one that must not throw checks `operator bool` first. Cost: a comparison.
 template <class Handle, TypeName type>
 class Held {
  public:
@@ -47,7 +47,7 @@ class Held {
   }
   [[nodiscard]] auto& operator*() const { return *handle(); }
   [[nodiscard]] auto* operator->() const { return std::addressof(*handle()); }
-  /// Null from then on.
+  /// Returns the handle; it is null from then on.
   [[nodiscard]] Handle take() noexcept { return std::exchange(handle_, Handle{}); }
 
  private:

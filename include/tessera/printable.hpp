@@ -9,8 +9,9 @@
 #include <string>
 #include <string_view>
 
-/// Texts of others, such as a column's name, a path or a host's name, on their way to a terminal, which takes
-/// some of their characters for commands: it would set the clipboard, or show what is not there.
+/// Escapes text from outside, such as a column's name, a path or a host's name, before it is printed on a
+/// terminal, which would interpret some characters as commands: to set the clipboard, or to show what is not
+/// there.
 namespace TESSERA_NAMESPACE {
 
 enum class Lines { one, many };

@@ -15,11 +15,11 @@
 ///     tessera_plan_close(plan);
 ///     tessera_job_close(job);
 ///
-/// What a verb does, and which rules its functions keep, is said at the member of `tessera::Job` of its name
-/// (<tessera/job/job.hpp>), and of arrays at `tessera::Array` (<tessera/job/array.hpp>). Functions that
-/// return `int` return a `tessera_status`; `tessera_error` has the message. Collective functions are marked;
-/// after an error of one of them every rank has an error. All but those of tiles and sums must be called on
-/// the thread that called MPI_Init_thread. MPI is the program's: it calls MPI_Init_thread, with
+/// The verbs, and the rules for their functions, are documented at the members of `tessera::Job` of the same
+/// name (<tessera/job/job.hpp>), arrays at `tessera::Array` (<tessera/job/array.hpp>). Functions that return
+/// `int` return a `tessera_status`; `tessera_error` has the message. Collective functions are marked; after
+/// an error of one of them every rank has an error. All but those of tiles and sums must be called on the
+/// thread that called MPI_Init_thread. MPI is the program's: it calls MPI_Init_thread, with
 /// MPI_THREAD_FUNNELED or more, before the first job, and MPI_Finalize after the last one is closed.
 
 #include <tessera/mpi/abi.h>
@@ -29,8 +29,7 @@
 
 #define TESSERA_API __attribute__((visibility("default")))
 
-/// The version of this header. A library takes programs that were compiled with its own version or an
-/// earlier one.
+/// The version of this header. A library accepts programs compiled with its own version or an earlier one.
 #define TESSERA_C_VERSION 3
 
 #ifdef __cplusplus
@@ -42,8 +41,7 @@ TESSERA_API int32_t tessera_c_version(void);
 /// The version of the library itself, "0.2.0".
 TESSERA_API const char* tessera_library_version(void);
 
-/// But for TESSERA_OUTDATED_PLAN and TESSERA_ROLLED_BACK the statuses with which the programs of Tessera end,
-/// too.
+/// Also the exit statuses of Tessera's programs, except TESSERA_OUTDATED_PLAN and TESSERA_ROLLED_BACK.
 enum tessera_status {
   TESSERA_OK = 0,
   TESSERA_USAGE = 2,          ///< the call or an environment variable is wrong
@@ -209,7 +207,7 @@ TESSERA_API int32_t tessera_tile_device(const tessera_tile* tile);
 TESSERA_API void* tessera_tile_stream(const tessera_tile* tile);
 /// Device memory for this call alone. Null if there is not enough: the tile has then failed, with the reason.
 TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);
-/// 1 once a stop was requested, else 0: a function that runs long returns then.
+/// 1 once a stop was requested, else 0: a long-running function should then return.
 TESSERA_API int32_t tessera_tile_stopping(const tessera_tile* tile);
 /// Fails the tile: the whole job falls back to the CPU. The first reason is kept.
 TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
@@ -261,8 +259,8 @@ TESSERA_API int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_
 /// Adds the `width` doubles of one block. Returns a `tessera_status`.
 TESSERA_API int tessera_sum_add(tessera_sum* sum, const double* block);
 
-/// *Collective.* Brings host data from one plan to another of the same units: `units` are this rank's `count`
-/// units by `from`, and `moved` has room for those by `to`.
+/// *Collective.* Moves host data from one plan to another of the same units: `units` are this rank's `count`
+/// units in `from`, and `moved` has room for those in `to`.
 TESSERA_API int tessera_move(const tessera_job* job, const tessera_plan* from, const tessera_plan* to,
                              const void* units, int64_t count, size_t unit_bytes, void* moved);
 
@@ -299,7 +297,7 @@ typedef struct tessera_array_use {
 } tessera_array_use;
 /// *Collective.* Runs the functions over the units of `count` arrays, 1 or more, all of one plan. Null
 /// `on_device`, and parts where the arrays exceed the memory of a device, as in `tessera_scatter`. After
-/// TESSERA_ROLLED_BACK `tessera_array_version` tells how far back: go on from there.
+/// TESSERA_ROLLED_BACK resume from `tessera_array_version`.
 TESSERA_API int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                tessera_device_update on_device, tessera_host_update on_host, void* context);
 /// *Collective.* The same with a sum over blocks, as `tessera_reduce`.
@@ -314,9 +312,8 @@ TESSERA_API int tessera_reduce_arrays(tessera_job* job, const tessera_array_use*
 TESSERA_API int tessera_together(const tessera_job* job, const char* purpose, int status, const char* reason);
 
 /// *Collective.* Catches `count` signals, 0 or more, as requests to stop; `signals` null: SIGUSR1 and
-/// SIGTERM. A stop is requested, too, `time_limit_seconds` after this call; 0: no limit. What
-/// `tessera_options::stop` then does, and what holds of handlers of the program, is said at
-/// `tessera::StopRequest`
+/// SIGTERM. A stop is also requested `time_limit_seconds` after this call; 0: no limit. For the effect of
+/// `tessera_options::stop`, and the rules for handlers of the program, see `tessera::StopRequest`
 /// (<tessera/job/stop_request.hpp>). Only one that catches signals can be open at a time.
 TESSERA_API int tessera_stop_open(MPI_Comm comm, const int32_t* signals, int32_t count,
                                   double time_limit_seconds, tessera_stop** stop);
@@ -327,10 +324,11 @@ TESSERA_API int tessera_stop_open_fortran(MPI_Fint comm, const int32_t* signals,
 TESSERA_API void tessera_stop_close(tessera_stop* stop);
 /// Requests a stop on this rank, as a signal does. On any thread. `cause` is for messages.
 TESSERA_API int tessera_stop_request(tessera_stop* stop, const char* cause);
-/// 1 once a stop was requested on this rank, or heard of from another one; else 0. On any thread.
+/// 1 once a stop was requested on this rank, or another rank's notification has arrived; else 0. On any
+/// thread.
 TESSERA_API int32_t tessera_stop_requested(const tessera_stop* stop);
-/// Notifies other ranks of a request, and hears of theirs: long work on the thread that calls MPI calls it
-/// about ten times a second.
+/// Notifies other ranks of a request, and receives their notifications: call it about ten times a second in
+/// long work on the thread that calls MPI.
 TESSERA_API int tessera_stop_poll(tessera_stop* stop);
 /// *Collective.* `agreed` becomes 1 on every rank if a stop was requested on any, else 0.
 TESSERA_API int tessera_stop_agree(tessera_stop* stop, int32_t* agreed);
@@ -338,14 +336,14 @@ TESSERA_API int tessera_stop_agree(tessera_stop* stop, int32_t* agreed);
 /// long as `stop`.
 TESSERA_API const char* tessera_stop_cause(const tessera_stop* stop);
 
-/// What identifies the job that a state belongs to: all that changes the answer, as names and values.
+/// Identifies the job that a state belongs to: everything that affects the result, as names and values.
 typedef struct tessera_fingerprint_entry {
   const char* name;
   const char* value;
 } tessera_fingerprint_entry;
 /// *Collective.* Finds the state that a job of the same fingerprint, `count` names and values, has saved at
-/// `path`, or TESSERA_INPUT where another job's is. See `tessera::Checkpoint` (<tessera/job/checkpoint.hpp>).
-/// The checkpoint outlives the job.
+/// `path`, or returns TESSERA_INPUT if the state is another job's. See `tessera::Checkpoint`
+/// (<tessera/job/checkpoint.hpp>). The checkpoint outlives the job.
 TESSERA_API int tessera_checkpoint_open(const tessera_job* job, const char* path,
                                         const tessera_fingerprint_entry* fingerprint, int32_t count,
                                         tessera_checkpoint** checkpoint);
@@ -365,8 +363,8 @@ TESSERA_API int tessera_checkpoint_save(tessera_checkpoint* checkpoint, const vo
 /// 1 if the last `tessera_checkpoint_save` has replaced the state, else 0. It may have with TESSERA_INPUT:
 /// the state may then be lost in a power failure.
 TESSERA_API int32_t tessera_checkpoint_is_saved(const tessera_checkpoint* checkpoint);
-/// *Collective.* Removes all files of the checkpoint, unless a later start has taken over: for when the
-/// answer is known.
+/// *Collective.* Removes all files of the checkpoint, once the result is safe, unless a later start has taken
+/// over.
 TESSERA_API void tessera_checkpoint_remove(tessera_checkpoint* checkpoint);
 
 /// Copies a text to the `length` characters of `copy`, cut, or filled with blanks: for `character` variables

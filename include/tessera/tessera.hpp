@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-/// Everything that an application needs.
+/// Includes everything that an application needs.
 ///
 /// An object that was moved from may be destroyed and assigned to. Its members throw `Error(usage)`, unless
-/// they are `noexcept`: these return what they would of nothing (a `size` of 0, null), or do nothing. Leases
-/// and buffers of memory are then as default-made ones, plans and other values of vectors are empty.
+/// they are `noexcept`: these return an empty value (a `size` of 0, null), or do nothing. Moved-from leases
+/// and buffers equal default-constructed ones; plans and other values of vectors are empty.
 
 #include <tessera/device/backend.hpp>
 #include <tessera/device/cuda_library.hpp>

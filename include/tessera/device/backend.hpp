@@ -14,8 +14,8 @@ namespace TESSERA_NAMESPACE {
 
 class Arena;
 
-/// The device that is bound to the calling thread, for the GPU backends of an application. Non-owning; valid
-/// as long as the device is open.
+/// The device bound to the calling thread, for the GPU backends of an application. Non-owning; valid as long
+/// as the device is open.
 struct BackendContext {
   const DeviceContext* device = nullptr;
   StreamView stream;  ///< in a device function, that of the tile
@@ -41,10 +41,10 @@ struct CompiledBackend {
 ///       launch(*square, {blocks}, {256}, 0, backend.stream, x, n);
 ///     }
 ///
-/// In a device function this is the tile's device, elsewhere the one that `DeviceContext::bind` was last
-/// called for. A simulated device counts; its stream is null. Throws `Error(device_absent)` if no device is
-/// bound, and `Error(job_fault)` if another one has become current since; both name `label`. Thread-safe.
-/// Cost: 0.1 us.
+/// In a device function this is the tile's device, elsewhere the one that was last bound by
+/// `DeviceContext::bind`. A simulated device counts; its stream is null. Throws `Error(device_absent)` if no
+/// device is bound, and `Error(job_fault)` if another one has become current since; both name `label`.
+/// Thread-safe. Cost: 0.1 us.
 [[nodiscard]] TESSERA_EXPORT BackendContext probe_backend(std::string_view label);
 
 namespace detail {

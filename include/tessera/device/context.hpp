@@ -17,9 +17,9 @@ struct ContextAccess;
 
 /// One device opened by this process: its primary context and one non-blocking stream.
 ///
-/// Opening creates the context (a tenth of a second or more) and completes `info()` by what NVML does not
-/// report. The device is found by its UUID, so its CUDA index in this process does not matter. Move-only. All
-/// const members are thread-safe.
+/// Opening creates the context (a tenth of a second or more) and fills in what NVML does not report in
+/// `info()`. The device is found by its UUID, so its CUDA index in this process does not matter. Move-only.
+/// All const members are thread-safe.
 class TESSERA_EXPORT DeviceContext {
  public:
   /// Opens the device. Throws `Error(job_fault)` naming the device and the driver's reason. A simulated
@@ -37,8 +37,7 @@ class TESSERA_EXPORT DeviceContext {
   /// Makes the context current on the calling thread, and checks that it is. Throws `Error(job_fault)`.
   /// Cost: 0.05 us.
   void bind() const;
-  /// The device that `bind` was last called for on the calling thread; null if there is none, or it was
-  /// closed since.
+  /// The device last bound on the calling thread by `bind`; null if there is none, or it was closed since.
   [[nodiscard]] static const DeviceContext* bound_to_this_thread() noexcept;
   /// The non-blocking stream of this context.
   [[nodiscard]] StreamView stream() const;

@@ -42,9 +42,9 @@ struct ModuleCacheOptions {
 /// device's capability, the versions of compiler and Tessera). It holds the key, which is compared, and a
 /// SHA-256 of its content: a truncated, corrupt or mismatching file is recompiled and replaced, and so is one
 /// that belongs neither to this user nor to root, or that others may write to. The size of each folder is
-/// bounded: writing a file evicts the least recently used ones. A folder
-/// that cannot be written, because the disk is full or read-only, is not an error: code is then cached in
-/// memory only, and `disk()` has the reason.
+/// bounded: writing a file evicts the least recently used ones. A folder that cannot be written, because the
+/// disk is full or read-only, is not an error: code is then cached in memory only, and `disk()` has the
+/// reason.
 ///
 /// All members are thread-safe; if several threads need the same module, one compiles and the others wait.
 /// References remain valid for the lifetime of the cache.

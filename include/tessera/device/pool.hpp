@@ -55,15 +55,15 @@ class TESSERA_EXPORT DevicePool {
   /// `DeviceInfo::memory_budget_bytes` of the device, as probed.
   [[nodiscard]] std::int64_t memory_budget_bytes(Ordinal ordinal) const;
 
-  /// The devices in turn (round robin), to distribute independent work: without those that the job has left
-  /// out (`OnDeviceFailure::exclude`), and the host (`JobOptions::hosts`). Throws `Error(usage)` if there is
-  /// none.
+  /// The devices in turn (round robin), to distribute independent work, without the host
+  /// (`JobOptions::hosts`) and without devices that the job has left out (`OnDeviceFailure::exclude`). Throws
+  /// `Error(usage)` if there is none.
   [[nodiscard]] Ordinal next_device();
-  /// Of the same devices that with the most free memory now (queried from the driver for open devices, as
-  /// probed for the others); ties to the higher score.
+  /// Among the same devices, the one with the most free memory now (queried from the driver for open devices,
+  /// as probed for the others); ties to the higher score.
   [[nodiscard]] Ordinal most_free_memory();
 
-  /// Takes a device out of those that `next_device` and `most_free_memory` choose from. Its context stays.
+  /// Excludes a device from `next_device` and `most_free_memory`. Its context stays open.
   void leave_out(int claim_index) noexcept;
 
  private:

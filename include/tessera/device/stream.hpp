@@ -42,9 +42,8 @@ class EventView {
 ///
 ///     Stream copies(context);
 ///     Event copied(context);
-///     copied.record(copies);                  // after all that was put on `copies` so far …
-///     copied.make_wait(context.stream());          // … comes what is put on the context's stream from now
-///     on
+///     copied.record(copies);               // work submitted to `copies` so far is ordered before …
+///     copied.make_wait(context.stream());  // … work submitted to the context's stream from now on
 ///
 /// The destructor does not wait: pending work still runs. Memory pools keep handles of streams: call
 /// `release_stream(stream)` of every pool that has leased memory on the stream before it is destroyed.

@@ -8,8 +8,8 @@
 namespace TESSERA_NAMESPACE {
 
 /// A named range on the calling thread's timeline in a profiler (NVTX, domain "tessera"), for the rest of the
-/// scope. A job marks its own: probe, claim, inventory, vote, pass (with its number), tile (with its device),
-/// host (the part on the CPU).
+/// scope. A job marks its phases: probe, claim, inventory, vote, pass (with its number), tile (with its
+/// device), host (the part on the CPU).
 ///
 ///     {
 ///       const tessera::TraceRange range("factorise", block);

@@ -10,8 +10,8 @@ namespace tessera::gam {
 
 class Family;
 
-/// The distribution of a response with its link: gaussian with the identity, unless another was asked for. A
-/// value that does not change and is cheap to copy; a move is a copy. Any thread may read it.
+/// The distribution and link of a response: gaussian with the identity link by default. An immutable value,
+/// cheap to copy; a move is a copy. Any thread may read it.
 class ResponseFamily {
  public:
   /// gaussian
@@ -23,9 +23,9 @@ class ResponseFamily {
 
   [[nodiscard]] std::string_view name() const;
 
-  /// What the engine knows of it; not a public type.
+  /// The engine's representation; not a public type.
   [[nodiscard]] const Family& definition() const noexcept { return *definition_; }
-  /// The file that it was read from; empty if it is built in.
+  /// The file that it was read from; empty for a built-in family.
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
 
  private:
@@ -38,12 +38,11 @@ class ResponseFamily {
 /// The built-in families: "gaussian", "binomial", "poisson", "gamma", "nb".
 [[nodiscard]] std::vector<std::string> family_names();
 
-/// A built-in family with mgcv's default link (that of gamma is the logarithm) or another, as R's users write
-/// it, in letters of any case: `poisson`, `binomial(probit)`, `Gamma(link = "inverse")`, `nb(theta = 3)`; or
-/// `@FILE`: a custom family, as expressions in TOML (docs/fit.md). The theta of `nb` is estimated by a fit
-/// unless it is given. Throws `Error(usage)` for another name, link or parameter, and `Error(input)`, with
-/// the line, for a file that cannot be read or is no family. Not collective: a fit sees that all ranks have
-/// read the same file.
+/// A built-in family with mgcv's default link (log for gamma) or another, as R's users write it, in letters
+/// of any case: `poisson`, `binomial(probit)`, `Gamma(link = "inverse")`, `nb(theta = 3)`; or `@FILE`: a
+/// custom family, as expressions in TOML (docs/fit.md). A fit estimates the theta of `nb` unless it is given.
+/// Throws `Error(usage)` for another name, link or parameter, and `Error(input)`, with the line, for a file
+/// that cannot be read or is no family. Not collective: a fit checks that all ranks have read the same file.
 [[nodiscard]] ResponseFamily family(const std::string& text);
 
 }  // namespace tessera::gam

@@ -30,13 +30,13 @@ struct FitOptions {
   /// the working weights
   double step_tolerance = 1e-9;
   int max_iterations = 200;
-  /// Random effects of more coefficients are not tested against a zero variance, as with `re.test = FALSE` of
-  /// mgcv's summary: a test takes several products of p x p matrices. Their statistic and p-value are NaN.
+  /// Random effects with more coefficients are not tested against a zero variance, as with `re.test = FALSE`
+  /// in mgcv's summary: a test takes several products of p x p matrices. Their statistic and p-value are NaN.
   int largest_tested_effect = 1000;
   /// Checkpoint file, written after every iteration; a later fit of the same model to the same table resumes
   /// from it and gives the same bits as an uninterrupted one (`Checkpoint`). Empty: none.
   std::string checkpoint{};
-  MemoryOptions memory{};  ///< that the columns may take; neither bits nor checkpoints depend on it
+  MemoryOptions memory{};  ///< of the columns; neither bits nor checkpoints depend on it
 };
 
 /// Progress callbacks of a fit, called on every rank alike, on the thread that called `fit`. The defaults do
@@ -50,7 +50,7 @@ class FitObserver {
   virtual void note(std::string_view /*what*/) {}
 };
 
-/// Where the time of a fit went, over all its passes.
+/// Time and bytes of a phase of a fit, over all its passes.
 struct PhaseTime {
   std::string name;
   double seconds = 0;
@@ -64,20 +64,20 @@ struct CostEstimate {
   double device_seconds = 0;  ///< including device start-up, with compiled kernels in the module cache
 };
 
-/// What a fit gives, on every rank.
+/// The result of a fit, on every rank.
 struct FitResult {
   Model model;
-  Plan plan;  ///< of the table's rows, by which the model was fitted
+  Plan plan;  ///< of the table's rows during the fit
   std::vector<PhaseTime> phases{};
-  /// The estimate by which the fit chose between devices and hosts; empty: there was no choice.
+  /// The estimate by which the fit chose between devices and hosts; empty without a choice.
   std::optional<CostEstimate> estimate{};
-  std::optional<int> resumed_from{};  ///< the iteration of another run that this one went on from
+  std::optional<int> resumed_from{};  ///< iteration of an earlier run from which this one resumed
   /// The checkpoint of `FitOptions::checkpoint`. Its files stay until `checkpoint->remove()` is called,
-  /// *collectively*, once the model is saved, while the job lives. Null: none was asked for.
+  /// *collectively*, once the model is saved, while the job lives. Null without a checkpoint.
   std::shared_ptr<Checkpoint> checkpoint{};
-  std::optional<int> kept{};       ///< the last iteration whose state is in it
-  std::int64_t spilled_bytes = 0;  ///< of the columns of all ranks, in scratch files
-  std::string scratch{};           ///< the folder of these
+  std::optional<int> kept{};       ///< last iteration whose state is in the checkpoint
+  std::int64_t spilled_bytes = 0;  ///< columns of all ranks in scratch files
+  std::string scratch{};           ///< folder of the scratch files
 };
 
 /// *Collective.* Fits a generalized additive model by performance iteration with fast REML, with the answer
@@ -94,12 +94,12 @@ struct FitResult {
 /// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
 /// own stream, or on its threads. Memory of a rank: the columns that the model uses, within
 /// `FitOptions::memory` (numeric columns of a `Table` are read in place and must not change during the call),
-/// and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is
-/// one pass over the rows and some p^3 operations on one rank.
+/// and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is one pass over the rows and
+/// some p^3 operations on one rank.
 [[nodiscard]] FitResult fit(Job& job, const Formula& formula, const Table& table,
                             const FitOptions& options = {}, FitObserver* observer = nullptr);
 
-/// The same for a table in a file. It is read by the plan of the fit, and once more for the CPU if a device
+/// The same for a table in a file. It is read by the plan of the fit, and again for the CPU if a device
 /// fails.
 [[nodiscard]] FitResult fit(Job& job, const Formula& formula, const TableFile& file,
                             const FitOptions& options = {}, FitObserver* observer = nullptr);

@@ -11,20 +11,19 @@ namespace tessera::gam {
 
 struct FormulaTerms;
 
-/// A model formula, parsed. A value that does not change and is cheap to copy; a move is a copy. Any thread
-/// may read it.
+/// A parsed model formula. An immutable value, cheap to copy; a move is a copy. Any thread may read it.
 class Formula {
  public:
   Formula(const Formula&) = default;
   Formula& operator=(const Formula&) = default;
   ~Formula() = default;
 
-  /// As it was written, blanks normalised.
+  /// Its text, with normalised blanks.
   [[nodiscard]] const std::string& text() const noexcept;
-  /// The columns of a table that it reads, each once, in order of appearance: the response's first.
+  /// The columns of a table that it reads, without duplicates, in order of appearance: the response's first.
   [[nodiscard]] std::vector<std::string> columns() const;
 
-  /// What the engine knows of it; not a public type.
+  /// The engine's representation; not a public type.
   [[nodiscard]] const FormulaTerms& terms() const noexcept { return *terms_; }
 
  private:
@@ -34,9 +33,9 @@ class Formula {
   std::shared_ptr<const FormulaTerms> terms_;
 };
 
-/// Parses a formula as R and mgcv have it: `y ~ site + s(x, bs="ps", k=20)`. docs/fit.md lists what there is
-/// of it. Throws `Error(usage)`, with the position and what was expected there, for anything else, also for
-/// what mgcv has and this has not. Pure. Cost: linear in the length of the text.
+/// Parses a formula as R and mgcv have it: `y ~ site + s(x, bs="ps", k=20)`. docs/fit.md lists the supported
+/// terms. Throws `Error(usage)`, with the position and what was expected there, for anything else, including
+/// terms that only mgcv supports. Pure. Cost: linear in the length of the text.
 [[nodiscard]] Formula parse_formula(std::string_view text);
 
 }  // namespace tessera::gam

@@ -12,8 +12,8 @@ namespace tessera::gam {
 
 struct FittedModel;
 
-/// A fitted model: all that predicting, summarising and plotting need, and no row of the data. A value that
-/// does not change and is cheap to copy; a move is a copy. Any thread may read it.
+/// A fitted model: all that predicting, summarising and plotting need, and no row of the data. An immutable
+/// value, cheap to copy; a move is a copy. Any thread may read it.
 ///
 /// After a fit rank 0 has the complete model. On other ranks the members marked *every rank* have the same
 /// bits as on rank 0, and the remaining fields are empty. A model read from a file is complete.
@@ -29,26 +29,27 @@ class Model {
   [[nodiscard]] bool converged() const noexcept;
   /// Why there is no finite estimate, as for separated groups; empty: there is one. *Every rank.*
   [[nodiscard]] const std::string& no_estimate() const noexcept;
-  /// Why the iteration ended before the estimate that there is, and what may help; empty: it did not. *Every
-  /// rank.*
+  /// Why the iteration ended before it reached the estimate, which exists, and what may help; empty if it
+  /// reached it. *Every rank.*
   [[nodiscard]] const std::string& why_not_converged() const noexcept;
   [[nodiscard]] int iterations() const noexcept;              ///< *every rank*
   [[nodiscard]] const std::string& verdict() const noexcept;  ///< where it was computed; *every rank*
   [[nodiscard]] std::vector<std::string> coefficient_names()
       const;  ///< "(Intercept)", "s(x).1"; *every rank*
   [[nodiscard]] std::span<const double> coefficients() const noexcept;  ///< *every rank*
-  /// Posterior covariance of the coefficients, p x p, column by column, in the units of the data. Empty where
-  /// a random effect has more coefficients than are tested (`FitOptions::largest_tested_effect`): of such
-  /// effects the diagonal is kept, and the pairs of levels that rows have, so that levels may be 10^5.
+  /// Posterior covariance of the coefficients, p x p, column by column, in the units of the data. Empty if a
+  /// random effect has more coefficients than are tested (`FitOptions::largest_tested_effect`): of such
+  /// effects, which may have 10^5 levels, only the diagonal and the pairs of levels that occur in rows are
+  /// stored.
   [[nodiscard]] std::span<const double> covariance() const noexcept;
-  /// One element of it, from 0 on; NaN for what is not kept. Throws `Error(usage)` for an index that no
-  /// coefficient has.
+  /// One element of it, indexed from 0; NaN if it is not stored. Throws `Error(usage)` for an index out of
+  /// range.
   [[nodiscard]] double covariance(int i, int j) const;
   [[nodiscard]] double scale() const noexcept;     ///< phi, estimated or 1; *every rank*
   [[nodiscard]] double deviance() const noexcept;  ///< *every rank*
-  [[nodiscard]] double edf() const noexcept;       ///< effective degrees of freedom in all; *every rank*
+  [[nodiscard]] double edf() const noexcept;       ///< total effective degrees of freedom; *every rank*
 
-  /// What the engine makes and reads; not a public type.
+  /// From the engine's representation; not a public type.
   explicit Model(std::shared_ptr<const FittedModel> fitted) : fitted_(std::move(fitted)) {}
   [[nodiscard]] const FittedModel& fitted() const noexcept { return *fitted_; }
 
@@ -57,14 +58,14 @@ class Model {
 };
 
 /// Writes a complete model to a file, atomically: JSON, and for a model of more than 512 coefficients the
-/// covariance in a file beside it. Numbers read back to the same bits. Returns the checksum of the
-/// file, by which a run report names it. Not collective: rank 0 calls it, within `together`. Throws
+/// covariance in a file beside it. Numbers read back to the same bits. Returns the checksum of the file,
+/// which identifies it in a run report. Not collective: rank 0 calls it, within `together`. Throws
 /// `Error(input)` if a file cannot be written: an existing file is left unchanged, unless the message says
 /// that the model is written but may not survive a power failure.
 std::string save_model(const Model& model, const std::string& path);
 
-/// Reads a model, which anyone may have written: all of it is checked. Not collective. Throws `Error(input)`,
-/// with the field, for a file that cannot be read, is damaged, or is no model of this version.
+/// Reads and validates a model, which anyone may have written. Not collective. Throws `Error(input)`, with
+/// the field, for a file that cannot be read, is damaged, or is no model of a supported version.
 [[nodiscard]] Model load_model(const std::string& path);
 
 }  // namespace tessera::gam

@@ -18,42 +18,42 @@ namespace tessera::gam {
 struct PredictOptions {
   bool response = false;         ///< on the scale of the response; else of the linear predictor
   bool standard_errors = false;  ///< of the posterior mean; on the response's scale times |dmu/deta|
-  /// For `predict_in_parts`: rows of the whole table in one part at most; 0: those that memory has room for.
+  /// For `predict_in_parts`: maximum number of rows of the table in one part; 0: as many as fit into memory.
   std::int64_t rows_at_once = 0;
-  /// The same: bytes that a part may take of a node's memory, of all its ranks; nothing: three quarters of
-  /// what is free.
+  /// Likewise: per-node limit for a part, in bytes, over all ranks of the node; default: 75 % of free memory.
   std::optional<std::int64_t> node_bytes{};
 };
 
 /// Predictions of this rank's rows of a table, in their order: NaN where a value is missing.
 struct Predictions {
   Plan plan;                              ///< of the table's rows, or of those of the part
-  std::int64_t first_row = 0;             ///< of the table, that is the plan's first
+  std::int64_t first_row = 0;             ///< row of the table that is the plan's first
   std::vector<double> fit{};              ///< one a row
-  std::vector<double> standard_errors{};  ///< one a row; empty if they were not asked for
+  std::vector<double> standard_errors{};  ///< one a row; empty unless requested
   std::vector<std::string> remarks{};  ///< unseen factor levels, one line per factor; the same on every rank
 };
 
 /// *Collective.* Predicts every row of a table that has the columns of the formula's right-hand side. `model`
-/// is that of a fit of this program, or one that every rank has read from the same file. A row with a level
-/// that the fit has not seen is NaN, but for factors of random effects alone: such a row is predicted without
-/// that effect, as mgcv does. A pass of the job: on its devices, or on the host threads of every rank, as
-/// `Job::last_verdict` tells. The bits do not depend on ranks, threads, or devices of one kind.
+/// is the result of a fit of this program, or one that every rank has read from the same file. A row with an
+/// unseen level is NaN; if only random effects use the factor, it is predicted without these effects, as in
+/// mgcv. A pass of the job: on its devices, or on the host threads of every rank, as reported by
+/// `Job::last_verdict`. Bits do not depend on ranks, threads, or devices of one kind.
 ///
-/// Throws the same `Error` on every rank: `input` for a column that is not there, text where the model has
-/// numbers, or another model on another rank; `interrupted` when the job is asked to stop; `job_fault` when a
+/// Throws the same `Error` on every rank: `input` for a missing column, text where the model has numbers, or
+/// different models on different ranks; `interrupted` when the job is asked to stop; `job_fault` when a
 /// device fails under `Policy::gpu`. Call it on the thread that calls MPI; it blocks. Cost a row: O(J) for J
 /// terms, and O(J^2) with standard errors, whatever the bases' sizes.
 [[nodiscard]] Predictions predict(Job& job, const Model& model, const Table& table,
                                   const PredictOptions& options = {}, FitObserver* observer = nullptr);
 
-/// The same of a table in a file.
+/// The same for a table in a file.
 [[nodiscard]] Predictions predict(Job& job, const Model& model, const TableFile& file,
                                   const PredictOptions& options = {}, FitObserver* observer = nullptr);
 
-/// The same of a table that memory need not hold: its rows go through in parts, in order, and `take` gets the
-/// predictions of each, on every rank; it may make collective calls, and what it throws is for it to agree on
-/// (`together`). Returns the remarks. A packed table whose text is not kept is unpacked for each part.
+/// The same for a table that need not fit into memory: it is predicted in parts, in order, and `take` gets
+/// the predictions of each part, on every rank. `take` may make collective calls, and must make its errors
+/// collective (`together`). Returns the remarks. A packed table whose text is not in memory is unpacked again
+/// for each part.
 std::vector<std::string> predict_in_parts(Job& job, const Model& model, const TableFile& file,
                                           FunctionRef<void(const Predictions& part)> take,
                                           const PredictOptions& options = {},

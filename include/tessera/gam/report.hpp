@@ -7,8 +7,7 @@
 
 #include <string>
 
-/// What people read of a model. These functions take a complete model, as rank 0 has it, and are not
-/// collective.
+/// Reports on a model. These functions take a complete model, as rank 0 has it, and are not collective.
 namespace tessera::gam {
 
 /// The summary that R users know from `summary.gam`: the parametric table, the smooth table with edf and
@@ -26,11 +25,11 @@ struct ReportOptions {
 /// read or is of another model.
 [[nodiscard]] std::string report_html(const Model& model, const ReportOptions& options = {});
 
-/// Writes what ran where, and how it ended, as JSON: ranks, devices, plan, verdict, seconds and bytes of each
-/// phase. `checksum`: of the model's file, which `save_model` returned. `log_problem`: why lines of the
-/// program's own log could not be written; empty: they were. Throws `Error(input)` if the file cannot be
-/// written, and leaves an existing file unchanged. Returns an empty string, or one line if the file is in
-/// place but may not survive a power failure, because its folder could not be flushed to disk.
+/// Writes a record of the run as JSON: ranks, devices, plan, verdict, seconds and bytes of each phase.
+/// `checksum`: that of the model's file, returned by `save_model`. `log_problem`: why lines of the program's
+/// own log could not be written; empty: they were. Throws `Error(input)` if the file cannot be written, and
+/// leaves an existing file unchanged. Returns an empty string, or one line if the file is in place but may
+/// not survive a power failure, because its folder could not be flushed to disk.
 std::string save_run_report(const Job& job, const FitResult& result, const std::string& checksum,
                             const std::string& path, const std::string& log_problem = {});
 

@@ -16,10 +16,10 @@ struct TableOptions {
   std::int64_t block_rows = 8192;          ///< rows per block of the reproducible sums
 };
 
-/// Where the columns are kept between the passes of a fit.
+/// Where columns are stored between the passes of a fit.
 struct MemoryOptions {
-  /// Per-node limit for columns, in bytes, all ranks of the node together; default: 75 % of free memory.
-  /// Columns beyond it are kept in scratch files, which every pass reads.
+  /// Per-node limit for columns, in bytes, over all ranks of the node; default: 75 % of free memory. Columns
+  /// beyond it are in scratch files, which every pass reads.
   std::optional<std::int64_t> node_bytes{};
   /// Folder of the scratch files, on a disk. Empty: $TMPDIR, or else /var/tmp.
   std::string scratch{};

@@ -16,7 +16,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// What was copied between the host and the devices of this rank, since the array was made.
+/// Copies between the host and the devices of this rank, since the construction of the array.
 struct ArrayTraffic {
   std::int64_t uploads = 0;  ///< of whole tiles, or of their parts
   std::int64_t uploaded_bytes = 0;
@@ -24,7 +24,7 @@ struct ArrayTraffic {
   std::int64_t downloaded_bytes = 0;
 };
 
-/// What an `Array` is without the type of its elements.
+/// The part of an `Array` that does not depend on the type of its elements.
 class TESSERA_EXPORT ArrayBase {
  public:
   ArrayBase(ArrayBase&& other) noexcept;
@@ -65,15 +65,14 @@ enum class ArrayUse {
   modify,  ///< the next version, which begins as the last one
 };
 
-/// How a pass uses an array.
+/// The use of an array in a pass.
 struct ArrayAccess {
   ArrayState* array = nullptr;
   ArrayUse use = ArrayUse::read;
 };
 
-/// The elements of the units of `tile`, on its device: of a copy of the whole tile, or of its part alone. Of
-/// a part that a host function computes: of the copy of `HostTile::device`, or of the host's. Null if there
-/// are none.
+/// The elements of the units of `tile`, on its device: from the copy of the whole tile, or of its current
+/// part. For a host function: from the copy of `HostTile::device`, or of the host. Null if there are none.
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_device(const ArrayAccess& access,
                                                                   const Tile& tile);
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_host(const ArrayAccess& access,
@@ -118,10 +117,10 @@ struct TypedAccess : ArrayAccess {
 /// is then the host's. A block must fit, or the pass falls back.
 ///
 /// If a device fails, the versions that only devices have are copied to the hosts before the job falls back,
-/// or goes on without the device (`OnDeviceFailure`), and the pass is computed again from there. If the
-/// device does not even give them back, all arrays of the job are back at the versions that the hosts have,
-/// on every rank, and every rank throws `Error(rolled_back)`: `version()` tells how far back; go on from
-/// there. `Job::download` what belongs together, together, as often as the loss of the passes since may cost.
+/// or goes on without the device (`OnDeviceFailure`), and the pass is computed again from there. If they
+/// cannot be copied, all arrays of the job return to the versions of the hosts, on every rank, and every rank
+/// throws `Error(rolled_back)`: resume from `version()`. Call `Job::download` for arrays that belong together
+/// in one call, as often as the loss of the passes since then would be too expensive.
 ///
 /// `T` is trivially copyable, aligned to 16 bytes or less. Not thread-safe. Every rank makes and destroys the
 /// arrays of a job in the same order, and between the same passes. The job must outlive its arrays, where it
@@ -142,8 +141,8 @@ class Array : public ArrayBase {
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
   /// The same to be written, as the next version: every rank makes this call, and writes before the next
-  /// pass. Elements that are not written stay as in `host()`; what only devices have is dropped. Throws
-  /// `Error(usage)` in a function of a pass.
+  /// pass. Elements that are not written keep their values in `host()`; versions that only devices have are
+  /// dropped. Throws `Error(usage)` in a function of a pass.
   [[nodiscard]] std::span<T> overwrite() {
     const auto bytes = overwritten_bytes();
     return {reinterpret_cast<T*>(bytes.data()), bytes.size() / sizeof(T)};

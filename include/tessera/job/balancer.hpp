@@ -17,10 +17,10 @@ struct BalancerOptions {
   /// passed such a judgement yet is judged after fewer iterations too, from the second of all on: a first
   /// large step does not wait.
   int iterations = 3;
-  /// The plan is left if the slowest device is expected to take less time by this factor under the new one,
-  /// or less by it in proportion to the mean of all: a smaller gain does not pay the movement of data, and
-  /// may be noise. Where the new plan might be worse, because the work of units that move is not known
-  /// well, 1.5 times what is above 1 is required, and after a single iteration of several 3 times.
+  /// The plan is left if the new one is expected to reduce the time of the slowest device, or its ratio to
+  /// the mean of all devices, by this factor: a smaller gain does not pay for moving the data, and may be
+  /// noise. If the new plan might be worse, because the work of the units that move is not well known, the
+  /// gain must exceed 1 by 1.5 times as much, and after a single iteration of several by 3 times as much.
   double gain = 1.05;
 };
 
@@ -33,10 +33,9 @@ struct BalancerOptions {
 ///       if (const auto left = balancer.rebalance()) state = job.move(state, *left, balancer.plan());
 ///     }
 ///
-/// The times of the last plans determine the work of units and the speeds of devices together: a device that
-/// takes long may be slow, or have heavy units, and blocks that change devices tell which. The first step
-/// takes units to be alike and the scores to be wrong; if that is not so, it shows. Work that changes is
-/// learned anew.
+/// The times under the last plans determine the work of units and the speeds of devices together: a slow part
+/// may be due to the device or to heavy units, and blocks that change devices tell which. The first step
+/// assumes equal units and wrong scores, and later ones correct that. If work changes, it is estimated anew.
 ///
 /// If work does not change between passes and each device has 200 blocks or more in the end, the longest time
 /// of a device by the mean of all is 1.05 or less after five passes where units are alike, and 1.10 after ten
@@ -47,7 +46,7 @@ struct BalancerOptions {
 /// standard error, once.
 ///
 /// After a fallback the hosts are balanced in the same way. A plan with a device that the job has left out
-/// (`OnDeviceFailure::exclude`) is left at once, without a measurement, by what is known of the others.
+/// (`OnDeviceFailure::exclude`) is left at once, without a measurement, by the estimates for the others.
 /// Results have the same bits under any plan, as always; the plans themselves differ from run to run, since
 /// times do.
 ///
@@ -64,11 +63,10 @@ class TESSERA_EXPORT Balancer {
   /// The plan to use now; the same on every rank.
   [[nodiscard]] const Plan& plan() const noexcept;
 
-  /// *Collective.* Ends an iteration, of any number of passes over `plan()`. Where another plan pays,
-  /// `plan()` becomes that one, and the plan that was left is returned: move the data, by `Job::move`. Cost:
-  /// nothing in most iterations; one allgather in each that judges, and, unless the times are those of the
-  /// last judgement, arithmetic of O(devices): some milliseconds for ten devices, half a second for a
-  /// thousand.
+  /// *Collective.* Ends an iteration, of any number of passes over `plan()`. If another plan pays, it becomes
+  /// `plan()`, and the old one is returned: move the data, by `Job::move`. Cost: nothing in most iterations;
+  /// one allgather in each that judges, and, unless the times are those of the last judgement, arithmetic of
+  /// O(devices): some milliseconds for ten devices, half a second for a thousand.
   [[nodiscard]] std::optional<Plan> rebalance();
 
  private:

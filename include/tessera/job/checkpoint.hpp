@@ -84,8 +84,8 @@ class TESSERA_EXPORT Checkpoint {
   /// Whether the last `save` has replaced the state, the same on every rank.
   [[nodiscard]] bool is_saved() const noexcept;
 
-  /// *Collective.* Removes all files of the checkpoint, unless a later start has taken over: for when the
-  /// answer is known. Does not throw.
+  /// *Collective.* Removes all files of the checkpoint, once the result is safe, unless a later start has
+  /// taken over. Does not throw.
   void remove() noexcept;
 
  private:

@@ -10,7 +10,7 @@
 namespace TESSERA_NAMESPACE {
 
 /// Adds vectors that are in the memory of a tile's device to its part of a reduction (`Job::reduce`), on the
-/// device: what is copied to the host is one vector of 40 bytes an element, however many are added.
+/// device: only one vector of 40 bytes an element is copied to the host, however many are added.
 ///
 ///     block_sums<<<…>>>(values, sums);                       // a vector of `sum.width()` for each block
 ///     tessera::add_on_device(tile, sum, sums, blocks);

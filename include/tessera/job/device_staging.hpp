@@ -25,10 +25,10 @@ class TESSERA_EXPORT DeviceStaging {
   /// Pins some pieces and starts `threads` host threads when it is first used.
   DeviceStaging(const DeviceContext& context, int threads) : context_(&context), threads_(threads) {}
 
-  /// In stream order. The host's memory may change when it returns, while the last pieces are on their way.
+  /// In stream order. The host's memory may change once it returns, even if the last copies are not complete.
   /// Throws `Error(job_fault)` naming the CUDA call that failed.
   void upload(void* device, const void* host, std::size_t bytes, StreamView stream);
-  /// The host's memory holds all when it returns.
+  /// The host's memory is complete when it returns.
   void download(void* host, const void* device, std::size_t bytes, StreamView stream);
 
  private:
@@ -36,7 +36,7 @@ class TESSERA_EXPORT DeviceStaging {
     PinnedMemory memory;
     std::optional<Event> copied;  ///< complete when the last copy from or to it is
   };
-  /// A thread's own, which it uses in turn.
+  /// The pieces of one thread, used in turn.
   struct Ring {
     std::vector<Piece> pieces;
     std::size_t next = 0;

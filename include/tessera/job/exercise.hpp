@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// A rate of one device, beside that of its peers.
+/// A rate of one device, and the median of its peers.
 struct ExerciseRate {
   /// A device below this part of the median of its peers is slow.
   static constexpr double slow_fraction = 0.75;
@@ -22,11 +22,11 @@ struct ExerciseRate {
   [[nodiscard]] bool is_slow() const noexcept { return value > 0 && value < slow_fraction * median; }
 };
 
-/// What one device did in an exercise. Rates of simulated devices are not measured: their memory has that of
-/// the specification, the others are 0.
+/// The outcome of an exercise on one device. Rates of simulated devices are not measured: that of memory is
+/// the specification's, the others are 0.
 struct DeviceExercise {
   std::string failure;       ///< the stage and the reason: "kernel: …"; empty if all results were right
-  double open_seconds = 0;   ///< until its context was there; 0 if it was open before, or is simulated
+  double open_seconds = 0;   ///< to open its context; 0 if it was open before, or is simulated
   ExerciseRate to_device;    ///< bytes from pinned host memory
   ExerciseRate from_device;  ///< bytes to pinned host memory
   ExerciseRate memory;       ///< bytes read and written in device memory
@@ -45,8 +45,8 @@ struct ExercisedSum {
 /// The outcome of `exercise`, the same on every rank.
 struct Exercise {
   std::vector<DeviceExercise> devices;  ///< in the order of `Inventory::devices`
-  /// Of devices that were left out when the job was made (`OnDeviceFailure::exclude`), and are not among its
-  /// devices.
+  /// Devices that were left out when the job was made (`OnDeviceFailure::exclude`), and so are not in the
+  /// list.
   std::vector<Verdict::Failure> left_out;
   ExercisedSum device_sum;
   ExercisedSum rank_sum;
@@ -60,8 +60,8 @@ struct Exercise {
 ///
 ///     const Exercise found = exercise(job);
 ///     for (std::size_t i = 0; i < found.devices.size(); ++i)
-///       if (!found.devices[i].failure.empty()) report(job.inventory().devices()[i],
-///       found.devices[i].failure);
+///       if (!found.devices[i].failure.empty())
+///         report(job.inventory().devices()[i], found.devices[i].failure);
 ///
 /// A device that fails is a result, not an exception, and the others are exercised all the same; there is no
 /// sum over devices then. A device that was left out of the job before has failed. The job can be used

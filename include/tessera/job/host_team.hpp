@@ -19,8 +19,8 @@ class StopRequest;
 ///     std::vector<double> sums(8);
 ///     team.for_each_block({0, rows}, 4096, [&](int thread, Range block) { sums[thread] += sum_of(block); });
 ///
-/// A job uses one for its passes; `Job::host_team` offers it between them. Not thread-safe; `work` must not
-/// use the team that it runs on.
+/// A job uses one for its passes; `Job::host_team` returns it for use between them. Not thread-safe; `work`
+/// must not use the team that it runs on.
 class TESSERA_EXPORT HostTeam {
  public:
   /// `threads` is at least 1; each is started when it first has work. Without a progress callback the calling

@@ -68,9 +68,9 @@ struct JobOptions {
   /// Under `Policy::gpu` a job never falls back: `cpu` is `error`, and so is `exclude` once no device is
   /// left.
   OnDeviceFailure on_device_failure = OnDeviceFailure::cpu;
-  /// Under `OnDeviceFailure::exclude`: functions of `map` and `scatter` use no data of their rank but the
-  /// units that they are given, so that units of a rank that has lost all of its devices may be computed on
-  /// others.
+  /// Under `OnDeviceFailure::exclude`: functions of `map` and `scatter` use only the units that they are
+  /// given, and no other data of their rank, so that the units of a rank that has lost all of its devices may
+  /// be computed on others.
   bool may_move_units = false;
   ScoreModel score_model = ScoreModel::throughput;
   /// For `ScoreModel::measured`: a sample of the application's work, run on the tile's device; returns the
@@ -176,8 +176,9 @@ struct JobModule {
 ///     auto plan = job.plan(n);                          // identical on every rank
 ///     auto mine = load(job.local_range(plan));          // this rank reads only its own part
 ///     auto squares = job.map<double>(plan, mine,
-///         [](tessera::Tile& tile, std::span<const double> in, std::span<double> out) { launch(tile, in,
-///         out); },
+///         [](tessera::Tile& tile, std::span<const double> in, std::span<double> out) {
+///           launch(tile, in, out);
+///         },
 ///         [](const tessera::HostTile&, std::span<const double> in, std::span<double> out) {
 ///           for (std::size_t i = 0; i < in.size(); ++i) out[i] = in[i] * in[i];
 ///         });
@@ -198,23 +199,21 @@ struct JobModule {
 ///   each over its units of the plan, and the job stays on the CPU. Plans do not change: see `plan` and
 ///   `plan_for_hosts`. `JobOptions::on_device_failure` has other ways: under `error`, and under
 ///   `Policy::gpu`, every rank throws `Error(job_fault)`.
-/// - Under `OnDeviceFailure::exclude` the failed devices are left out: inputs are restored, and the pass is
-///   computed again by the others, as often as others fail. Plans that are made from then on are over the
-///   devices that are left. Passes over earlier plans go on: the units of an excluded device are computed by
-///   the other devices of its rank. If it has none left, every rank throws `Error(outdated_plan)`: make a new
-///   plan, bring its data (`move`), and repeat the pass. With `JobOptions::may_move_units` `map` and
-///   `scatter` go on in that case too: they move units of trivially copyable types to other ranks, and
-///   results back, in every pass over such a plan. Results have the same bits as without the failure, given
-///   devices of one kind. The verdict names the devices that were left out.
+/// - Under `OnDeviceFailure::exclude` the failed devices are left out: inputs are restored, and the remaining
+///   devices compute the pass again, as often as others fail. Later plans are over the remaining devices.
+///   Earlier plans stay valid: the other devices of its rank compute the units of an excluded device. If the
+///   rank has none left, every rank throws `Error(outdated_plan)`: make a new plan, move its data (`move`),
+///   and repeat the pass. With `JobOptions::may_move_units`, `map` and `scatter` continue in that case too:
+///   they move units of trivially copyable types to other ranks, and results back, in every pass over such a
+///   plan. Results have the same bits as without the failure, given devices of one kind. The verdict names
+///   the devices that were left out.
 /// - A host function throws, or one rank misuses the call (a span that is not the rank's part of the plan):
 ///   after the vote the exception is rethrown on that rank, and the other ranks throw `Error(job_fault)`
 ///   naming it.
 /// - Ranks that do not make the same call (another verb, plan, width or type of unit or result): every rank
-/// throws
-///   `Error(usage)` that tells what differs.
+///   throws `Error(usage)` that names the difference.
 /// - A verb, another collective call or a `Job` inside a function of a pass, and a function that ends its
-/// thread
-///   (pthread_exit): every rank throws `Error(usage)`, as soon as the pass has ended.
+///   thread (pthread_exit): every rank throws `Error(usage)`, as soon as the pass has ended.
 /// - A stop is requested on any rank (`JobOptions::stop`): each thread finishes its current part, or returns
 ///   where a device function checks `Tile::stopping`, and every rank throws `Error(interrupted)` with the
 ///   cause, in that pass and in any later one. A pass that every rank has completed returns its result.
@@ -471,7 +470,7 @@ class TESSERA_EXPORT Job {
   friend class ArrayBase;
   friend class detail::ArrayState;
 
-  /// Which verb of which types: the same on every rank.
+  /// A verb with its types: the same on every rank.
   struct Call {
     const char* verb = "";
     std::string types;  ///< "of double (8 bytes) to float (4 bytes)"
@@ -486,7 +485,7 @@ class TESSERA_EXPORT Job {
     else
       return call_of(verb, {&typeid(Unit), &typeid(Result)}, {sizeof(Unit), sizeof(Result)});
   }
-  /// Of a reduction whose data only its functions know.
+  /// For a reduction whose data only its functions know.
   [[nodiscard]] static const Call& plain_call();
   /// The steps of a verb. Everything that can throw on one rank alone happens inside these functions, so that
   /// the failure reaches the vote and no other rank waits there in vain.
@@ -503,13 +502,13 @@ class TESSERA_EXPORT Job {
     FunctionRef<void(const HostTile&)> on_host;  ///< some whole blocks
     FunctionRef<void()> restore;                 ///< undoes what device functions wrote
     FunctionRef<void()> finish{};                ///< after the work, before the vote; may be empty
-    /// The data of the pass can go to the ranks of another plan, and come back: the same on every rank.
+    /// The data of the pass can be moved to the ranks of another plan, and back: the same on every rank.
     bool can_move = false;
     FunctionRef<void(const Plan& other)> bring{};      ///< before the work; *collective*
     FunctionRef<void(const Plan& other)> take_back{};  ///< after the vote; *collective*
     std::span<const detail::ArrayAccess> arrays{};
   };
-  /// Of the arrays of a pass, of which there is one at least.
+  /// The plan of the arrays of a pass, of which there is at least one.
   [[nodiscard]] const Plan& plan_of(std::span<const detail::ArrayAccess> arrays) const;
   void download_together(std::span<ArrayBase* const> arrays);
   void run(const Plan& plan, const Pass& pass);
@@ -531,12 +530,12 @@ class TESSERA_EXPORT Job {
                                                FunctionRef<void(const HostTile&, std::span<double>)> on_host,
                                                std::int64_t device_bytes_per_unit, const Call& call,
                                                std::span<const detail::ArrayAccess> arrays = {});
-  /// In place of std::copy, whose header takes long to compile.
+  /// Replaces std::copy, whose header takes long to compile.
   template <class Unit>
   static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {
     for (std::size_t i = 0; i < by.size(); ++i) units[i] = by[i];
   }
-  /// For memory that nothing was written to yet.
+  /// For memory that was not written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const;

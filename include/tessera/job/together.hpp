@@ -27,8 +27,8 @@ namespace TESSERA_NAMESPACE {
 /// every rank has done its work. Cost: one allreduce of an integer.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::string& purpose,
                              FunctionRef<void()> work);
-/// The same for work whose errors need no rank, as those of an input that all ranks read: the message of an
-/// `Error` stays as it is. Any other exception is told with its rank.
+/// The same for errors that do not depend on the rank, as those of an input that all ranks read: the message
+/// of an `Error` is unchanged. Any other exception is reported with its rank.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, FunctionRef<void()> work);
 
 }  // namespace TESSERA_NAMESPACE

@@ -19,8 +19,7 @@ enum class ExitPath;
 }  // namespace detail
 
 /// Thrown on every rank by the constructor of `Session` if an environment variable is wrong on one of them.
-/// Rank 0
-/// (`is_root`) reports it. If the session would have owned MPI, the destructor of the last copy of the
+/// Rank 0 (`is_root`) reports it. If the session would have owned MPI, the destructor of the last copy of the
 /// exception calls MPI_Finalize, which waits for all ranks: rank 0 has reported before a launcher sees
 /// another rank end.
 class TESSERA_EXPORT StartRefused : public Error {

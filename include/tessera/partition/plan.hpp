@@ -38,9 +38,9 @@ struct PlannedTile {
   friend bool operator==(const PlannedTile&, const PlannedTile&) = default;
 };
 
-/// How much work each unit or block of a plan is, in any measure: nonzeros, bytes, seconds. A function of the
+/// The work of each unit or block of a plan, in any measure: nonzeros, bytes, seconds. A function of the
 /// index, or a contiguous range of numbers with one for each; zeros are allowed. A range that is a named
-/// variable is referred to and must live as long as this object; anything else is kept in it.
+/// variable is referenced and must outlive this object; anything else is stored in it.
 class PlanWeights {
  public:
   PlanWeights() = default;
@@ -60,12 +60,12 @@ class PlanWeights {
 
   /// False if there are none.
   explicit operator bool() const noexcept { return static_cast<bool>(at_); }
-  /// How many numbers there are; none for a function.
+  /// Number of values; none for a function.
   [[nodiscard]] std::optional<std::int64_t> size() const noexcept { return size_; }
   [[nodiscard]] double operator()(std::int64_t index) const { return at_(index); }
 
  private:
-  /// A view of a variable, or what is given away.
+  /// A reference to a variable, or the moved value.
   template <class Numbers>
   using Kept = std::conditional_t<std::is_lvalue_reference_v<Numbers>,
                                   decltype(std::span(std::declval<Numbers&>())), Numbers>;
@@ -74,13 +74,13 @@ class PlanWeights {
   SharedFunction<double(std::int64_t)> at_;
 };
 
-/// What a plan is made of beside units and scores: the same on every rank.
+/// Options of a plan beside units and scores: the same on every rank.
 struct PlanOptions {
   /// Units whose order of arithmetic is fixed; tiles are whole blocks.
   std::int64_t block = 1;
   /// The work of each unit; without any weights all blocks are equal.
   PlanWeights weights{};
-  /// In place of them, the work of each block.
+  /// In place of `weights`, the work of each block.
   PlanWeights block_weights{};
 };
 
@@ -169,8 +169,7 @@ class TESSERA_EXPORT Plan {
   /// The units of one rank, all its tiles together. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] Range range_of(int rank) const;
 
-  /// The part of all work that the units of one rank are, by the weights: 0 to 1. Throws `Error(usage)` for
-  /// an unknown rank.
+  /// The share of a rank in all work, by the weights: 0 to 1. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] double share_of(int rank) const;
 
   /// A hash of the plan, by which ranks detect that their plans differ. May change between versions.

@@ -32,16 +32,16 @@ struct MemoryShortage {
 [[nodiscard]] TESSERA_EXPORT std::optional<MemoryShortage> find_memory_shortage(const mpi::Communicator& comm,
                                                                                 std::int64_t bytes);
 
-/// The part of the memory that it wants which a rank may take.
+/// The part of the requested memory that a rank may take.
 struct MemoryShare {
   std::int64_t bytes = 0;
   std::optional<MemoryShortage> shortage{};  ///< why that is less on some rank, the same on every rank
 };
 
-/// Divides the memory that is left among ranks that want `bytes` each, and can do with less: a rank gets all
-/// of it, or its proportionate share of the tightest limit that it is under. Of each limit that the system
-/// sets a quarter of what is left is not given away, for what a rank takes beside. `node_bytes` is one more
-/// limit, on what the ranks of a node are given together.
+/// Divides free memory among ranks that request `bytes` each, and can do with less: a rank gets all of it, or
+/// its proportional share under the tightest limit that applies to it. A quarter of what is free under each
+/// of the system's limits is held back for other allocations. `node_bytes` is one more limit, for all ranks
+/// of a node together.
 ///
 ///     const auto share = tessera::share_memory(comm, rows * bytes_per_row);
 ///     const std::int64_t rows_in_memory = share.bytes / bytes_per_row;

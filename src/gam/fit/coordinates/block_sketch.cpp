@@ -14,7 +14,7 @@ namespace {
 
 using base::at;
 
-/// /// The design restricted to the given blocks, over the same raw columns.
+/// The design restricted to the given blocks, over the same raw columns.
 Design part_of(const Design& design, std::span<const int> blocks) {
   Design part = design;
   part.blocks.clear();
@@ -23,7 +23,7 @@ Design part_of(const Design& design, std::span<const int> blocks) {
   return part;
 }
 
-/// /// The design without the terms that none of its blocks uses.
+/// The design without the terms that none of its blocks uses.
 Design without_other_terms(const Design& design) {
   Design out = design;
   out.terms.clear();

@@ -186,9 +186,11 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ s(x, bs=\"cr\", k=TRUE)", "", 2, "found TRUE"},
            {"y ~ x", "--weight w", 2, "--weight"},
            {"y ~ x", "--family normal", 2,
-            "the family 'normal' is not gaussian, binomial, poisson, gamma or nb"},
-           {"s ~ x", "--family 'binomial(link = log)'", 2,
-            "the link of binomial is logit, probit, cloglog or cauchit"},
+            "the family 'normal' is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
+            "quasipoisson or "
+            "quasibinomial"},
+           {"s ~ x", "--family 'binomial(link = sqrt)'", 2,
+            "the link of binomial is logit, probit, cloglog, cauchit or log"},
            {"cost ~ x", "--family 'Gamma(sqrt)'", 2, "the link of gamma is log, inverse or identity"},
        }) {
     const auto result = fit(formula, args, "model.json");

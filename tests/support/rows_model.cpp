@@ -147,9 +147,9 @@ Frame random_frame(Random& random, const ModelOptions& options) {
   fill_codes(g, 3);
   fill(y, [&] {
     const std::string_view family = options.family.name();
-    if (family == "binomial") return static_cast<double>(random() % 3) / 2;
-    if (family == "poisson" || family == "nb") return static_cast<double>(random() % 4);
-    return family == "Gamma" ? uniform(random, 0.1, 3) : uniform(random, -2, 2);
+    if (family.ends_with("binomial")) return static_cast<double>(random() % 3) / 2;
+    if (family.ends_with("poisson") || family == "nb") return static_cast<double>(random() % 4);
+    return family == "gaussian" ? uniform(random, -2, 2) : uniform(random, 0.1, 3);
   });
   fill(first_offset, [&] { return uniform(random, -0.5, 0.5); });
   fill(second_offset, [&] { return uniform(random, -0.5, 0.5); });
@@ -240,13 +240,13 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
     return {prior * slope * slope / (mu * (1 - mu)), (y - mu) / slope + (start ? at - offset : 0),
             2 * prior * (log_or_zero(y, mu) + log_or_zero(1 - y, 1 - mu))};
   }
-  if (family.name() == "binomial") {
+  if (family.name().ends_with("binomial")) {
     const long double mu = start ? (prior * y + 0.5L) / (prior + 1) : 1 / (1 + std::exp(-eta));
     const long double slope = mu * (1 - mu);
     const long double residual = (y - mu) / slope + (start ? std::log(mu / (1 - mu)) - offset : 0);
     return {prior * slope, residual, 2 * prior * (log_or_zero(y, mu) + log_or_zero(1 - y, 1 - mu))};
   }
-  if (family.name() == "poisson") {
+  if (family.name().ends_with("poisson")) {
     const long double mu = start ? y + 0.1L : std::exp(eta);
     return {prior * mu, (y - mu) / mu + (start ? std::log(mu) - offset : 0),
             2 * prior * (log_or_zero(y, mu) - (y - mu))};
@@ -255,6 +255,11 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
     const long double mu = start ? y : std::exp(eta);
     return {prior, (y - mu) / mu + (start ? std::log(mu) - offset : 0),
             2 * prior * ((y - mu) / mu - std::log(y / mu))};
+  }
+  if (family.name() == "inverse.gaussian") {
+    const long double mu = start ? y : std::exp(eta);
+    return {prior / mu, (y - mu) / mu + (start ? std::log(mu) - offset : 0),
+            prior * (y - mu) * (y - mu) / (y * mu * mu)};
   }
   if (family.name() == "nb") {
     const long double theta = family.parameters()[0];
@@ -515,12 +520,19 @@ void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSum
 
 std::vector<Family> families() {
   std::vector<Family> all = tessera::gam::built_in_families();
+  // The link of its own has no mean for a predictor below 0.
+  for (Family& one : all) {
+    if (one.name() == "inverse.gaussian") one = *one.linked("log");
+  }
   all.push_back(tessera::gam::chosen_family("binomial(cauchit)"));
   return all;
 }
 
 std::string name_of(const Family& family) {
-  return std::string(family.name()) + (family.link() > 0 ? "_" + std::string(family.link_name()) : "");
+  std::string name =
+      std::string(family.name()) + (family.link() > 0 ? "_" + std::string(family.link_name()) : "");
+  std::ranges::replace(name, '.', '_');
+  return name;
 }
 
 }  // namespace rows_test

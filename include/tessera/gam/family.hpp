@@ -35,7 +35,8 @@ class ResponseFamily {
   std::string file_;
 };
 
-/// The built-in families: "gaussian", "binomial", "poisson", "gamma", "nb".
+/// The built-in families: "gaussian", "binomial", "poisson", "gamma", "nb", "inverse.gaussian",
+/// "quasipoisson", "quasibinomial".
 [[nodiscard]] std::vector<std::string> family_names();
 
 /// A built-in family with mgcv's default link (log for gamma) or another, as R's users write it, in letters

@@ -9,7 +9,7 @@ namespace tessera::gam {
 /// link.
 struct Binomial {
   static constexpr char name[] = "binomial";
-  static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit};
+  static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit, Link::log};
   static constexpr bool scale_is_known = true;
   static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;

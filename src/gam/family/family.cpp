@@ -161,11 +161,11 @@ std::string_view Family::at_limit() const {
 }
 
 std::string Family::text() const {
-  std::string arguments;
+  std::vector<std::string> arguments;
   for (const double value : parameters_)
-    arguments += fmt::format("{}{}", arguments.empty() ? "" : ", ", estimated_ ? -value : value);
-  if (link_ > 0) return fmt::format("{}({})", name(), link_name());
-  return arguments.empty() ? std::string(name()) : fmt::format("{}(theta={})", name(), arguments);
+    arguments.push_back(fmt::format("theta={}", estimated_ ? -value : value));
+  if (link_ > 0) arguments.push_back(fmt::format("{}", link_name()));
+  return arguments.empty() ? std::string(name()) : fmt::format("{}({})", name(), fmt::join(arguments, ", "));
 }
 
 std::string Family::title() const {
@@ -302,6 +302,16 @@ double Family::add_saturated(double sum, std::span<const double> responses, std:
 
 double Family::aic_scale(double deviance, double rows, double scale) const {
   return visit(*this, [&](const auto& family) { return family.aic_scale(deviance, rows, scale); });
+}
+
+double Family::aic_misfit(double deviance, [[maybe_unused]] double weights, double scale) const {
+  return visit(*this, [&](const auto& family) {
+    if constexpr (requires { family.aic_misfit(weights); }) {
+      return family.aic_misfit(weights);
+    } else {
+      return deviance / scale;
+    }
+  });
 }
 
 std::string Family::device_source() const {

@@ -89,6 +89,9 @@ class Family {
   /// rounds, so that its likelihood is not the saturated model's less its deviance.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
+  /// What AIC adds to the saturated model's: the deviance at that scale, but for the inverse Gaussian.
+  /// `weights` is the sum of the prior ones.
+  [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 
   // Of many rows, in a loop of the family's own.
 

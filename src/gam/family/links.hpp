@@ -9,10 +9,10 @@
 namespace tessera::gam {
 
 /// The logit has no function here: only the binomial has it, as its own.
-enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit };
+enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit, inverse_square };
 
-inline constexpr const char* link_names[] = {"identity", "log",    "inverse", "sqrt",
-                                             "logit",    "probit", "cloglog", "cauchit"};
+inline constexpr const char* link_names[] = {"identity", "log",     "inverse", "sqrt",  "logit",
+                                             "probit",   "cloglog", "cauchit", "1/mu^2"};
 
 inline double normal_probability(double x) {
   return 0.5 * erfc(-x * 0.70710678118654752);
@@ -48,6 +48,7 @@ inline double link_of(Link link, double mu) {
     case Link::probit: return probit_of(mu);
     case Link::cloglog: return log(-log1p(-mu));
     case Link::cauchit: return tan(pi * (mu - 0.5));
+    case Link::inverse_square: return 1 / (mu * mu);
     case Link::logit: break;
   }
   return std::numeric_limits<double>::quiet_NaN();
@@ -67,6 +68,7 @@ inline double mean_of(Link link, double eta) {
       const double share = eta < -1 ? -atan(1 / eta) / pi : 0.5 + atan(eta) / pi;
       return within(epsilon, share, 1 - epsilon);
     }
+    case Link::inverse_square: return 1 / sqrt(eta);
     case Link::logit: break;
   }
   return std::numeric_limits<double>::quiet_NaN();
@@ -82,6 +84,7 @@ inline double derivative_of(Link link, double eta) {
     case Link::log: return mean_of(link, eta);
     case Link::inverse: return -1 / (eta * eta);
     case Link::sqrt: return 2 * eta;
+    case Link::inverse_square: return -0.5 / (eta * sqrt(eta));
     case Link::probit: slope = normal_density(eta); break;
     case Link::cloglog: slope = exp(eta - exp(eta)); break;
     case Link::cauchit: slope = 1 / (pi * (1 + eta * eta)); break;

@@ -4,13 +4,16 @@
 #include "gam/family/binomial.hpp"
 #include "gam/family/gamma.hpp"
 #include "gam/family/gaussian.hpp"
+#include "gam/family/inverse_gaussian.hpp"
 #include "gam/family/nb.hpp"
 #include "gam/family/parts.hpp"
 #include "gam/family/poisson.hpp"
+#include "gam/family/quasi.hpp"
 
 namespace tessera::gam {
 
 /// The built-in families; the first is the default.
-using BuiltInFamilies = FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb>;
+using BuiltInFamilies =
+    FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson, QuasiBinomial>;
 
 }  // namespace tessera::gam

@@ -10,7 +10,7 @@ namespace tessera::gam {
 /// theta is stepped as log(theta).
 struct Nb {
   static constexpr char name[] = "nb";
-  static constexpr Link links[] = {Link::log};
+  static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
   static constexpr bool scale_is_known = true;
   static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
@@ -33,6 +33,7 @@ struct Nb {
   static double link(double mu) { return log(mu); }
   static double mean(double eta) { return exp_at_least(eta, std::numeric_limits<double>::epsilon()); }
   static double derivative(double eta) { return mean(eta); }
+  [[nodiscard]] double variance(double mu) const { return mu * (1 + mu / theta); }
   [[nodiscard]] double weight(double prior, double mu, double slope) const {
     return prior * slope * slope / (mu * (1 + mu / theta));
   }

@@ -60,12 +60,11 @@ constexpr int likelihood_term_count(int parameters) {
   return 1 + parameters + parameters * (parameters + 1) / 2;
 }
 
-/// What a family with parameters has beside the other parts. They are estimated on working scales, where
-/// every number is a value.
+/// What a family with parameters has beside the other parts, and a constructor from an array of them. They
+/// are estimated on working scales, where every number is a value.
 template <class F>
-concept ParametricFamily = RowFamily<F> && requires(const F family, double x, const double* in, double* out) {
+concept ParametricFamily = RowFamily<F> && requires(const F family, double x, double* out) {
   {+F::parameter_count};
-  F(in);                      // of so many parameters
   {+family.parameter(0)};     // the first of them
   {F::parameter_name(0)[0]};  // as R has it
   {+F::first_parameter(0)};   // where estimation begins
@@ -124,8 +123,14 @@ struct Linked : F {
   [[nodiscard]] double link(double mu) const { return link_of(which, mu); }
   [[nodiscard]] double mean(double eta) const { return mean_of(which, eta); }
   [[nodiscard]] double derivative(double eta) const { return derivative_of(which, eta); }
-  static double weight(double prior, double mu, double slope) {
+  [[nodiscard]] double weight(double prior, double mu, double slope) const {
     return prior * slope * slope / F::variance(mu);
+  }
+  /// A predictor whose mean is none of the family is no step of a fit.
+  [[nodiscard]] double deviance(double y, double mu, double prior) const {
+    const bool inside =
+        (!F::limits.has_lower() || mu > F::limits.lower) && (!F::limits.has_upper() || mu < F::limits.upper);
+    return inside ? F::deviance(y, mu, prior) : std::numeric_limits<double>::quiet_NaN();
   }
 
   Link which;

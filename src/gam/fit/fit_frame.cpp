@@ -217,15 +217,14 @@ class FitRun {
     model_.scale = end.solution.scale * deviance_unit(rows_);
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
-    measure_deviance(fit_, *pass_, rows_, model_);
-    outline();
+    outline(measure_deviance(fit_, *pass_, rows_, model_));
     model_.verdict = to_string(fit_.job.last_verdict());
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
-  void outline() {
+  void outline(double prior_weights) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "outline", "the outline of the data");
-    model_.aic = akaike(fit_, rows_, model_);
+    model_.aic = akaike(fit_, rows_, model_, prior_weights);
     model_.outline =
         outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
   }

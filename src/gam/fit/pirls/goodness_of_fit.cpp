@@ -36,15 +36,20 @@ Rows rows_by(const Design& constant, Rows rows) {
   return rows;
 }
 
-/// The deviance of a constant mean without offset.
-RawDeviance null_deviance(const FitContext& fit, const Rows& of_model) {
+struct NullFit {
+  RawDeviance deviance;
+  double weights = 0;  ///< the sum of the prior ones
+};
+
+/// Of a constant mean without offset.
+NullFit null_fit(const FitContext& fit, const Rows& of_model) {
   const Design constant = constant_design();
   Rows rows = rows_by(constant, of_model);
   rows.offsets.clear();
   RowPass pass(fit.job, fit.plan, rows);
   const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
   const double predictor = predictor_of(rows.family, moments.mean_response());
-  return fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); });
+  return {fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); }), moments.sum_weight};
 }
 
 /// The least deviance of an intercept beside the offset, as mgcv's find.null.dev has it for families with
@@ -69,22 +74,24 @@ double null_deviance_with_offset(const FitContext& fit, const Rows& of_model) {
 
 }  // namespace
 
-void measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model) {
+double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model) {
   const RawDeviance left =
       fit.sums_of(pass, [&] { return pass.deviance(model.design.raw_coefficients(model.coef)); });
-  const RawDeviance whole = null_deviance(fit, rows);
+  const NullFit whole = null_fit(fit, rows);
   model.deviance = left.deviance * deviance_unit(rows);
   const bool with_offset = !rows.family.parameters().empty() && !rows.offsets.empty();
   model.null_deviance =
-      (with_offset ? null_deviance_with_offset(fit, rows) : whole.deviance) * deviance_unit(rows);
+      (with_offset ? null_deviance_with_offset(fit, rows) : whole.deviance.deviance) * deviance_unit(rows);
   const auto n = static_cast<double>(model.rows);
   const auto sum_of_squares = [n](const RawDeviance& sums) {
     return sums.residual_square - sums.residual_sum * sums.residual_sum / n;
   };
-  model.r_squared_adjusted = 1 - sum_of_squares(left) / sum_of_squares(whole) * (n - 1) / model.residual_df();
+  model.r_squared_adjusted =
+      1 - sum_of_squares(left) / sum_of_squares(whole.deviance) * (n - 1) / model.residual_df();
+  return whole.weights / rows.prior_factor;
 }
 
-double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model) {
+double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model, double weights) {
   const Frame& frame = *rows.frame;
   const auto numbers = [&](int variable, std::size_t begin, std::size_t end) {
     if (variable < 0) return std::span<const double>();
@@ -115,7 +122,8 @@ double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model)
   for (std::size_t i = 1; i < sums.size(); ++i) sum.merge(sums[i]);
   sum.allreduce(fit.job.comm());
   const double estimated = rows.family.scale_is_known() ? 0 : 1;
-  return sum.values()[0] + model.deviance / scale + 2 * (model.edf_total + estimated);
+  return sum.values()[0] + rows.family.aic_misfit(model.deviance, weights, scale) +
+         2 * (model.edf_total + estimated);
 }
 
 }  // namespace tessera::gam

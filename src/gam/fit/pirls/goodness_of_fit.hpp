@@ -10,12 +10,15 @@ namespace tessera::gam {
 /// *Collective.* What a fit leaves of the response, as mgcv reports it: `FittedModel::deviance`,
 /// `null_deviance` (of a constant mean without offset, or where the family has parameters of the best
 /// intercept beside the offset) and `r_squared_adjusted`, in the user's units. The model has its coefficients
-/// and edf, in the design of `rows`. Cost: three passes, which no crossproduct is in. Throws `FellBack`;
+/// and edf, in the design of `rows`. Returns the sum of the prior weights. Cost: three passes, which no
+/// crossproduct is in. Throws `FellBack`;
 /// `Error(input)` where the constant mean is none of the family.
-void measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model);
+double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model);
 
 /// *Collective.* Akaike's criterion as bam has it, R's family()$aic + 2 edf, of a model that has its
-/// deviance, scale and edf. NaN for a custom family. Cost: one look at the response, on the host's threads.
-[[nodiscard]] double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model);
+/// deviance, scale and edf, and the sum of its prior `weights`. NaN for a custom family and a quasi one.
+/// Cost: one look at the response, on the host's threads.
+[[nodiscard]] double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model,
+                            double weights);
 
 }  // namespace tessera::gam

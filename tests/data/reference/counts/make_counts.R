@@ -39,3 +39,5 @@ save_case("n01_nb", 'y ~ f + s(x, bs="cr", k=12) + s(z, bs="ps", k=10)', nb(), "
 save_case("n02_nb_offset_weights", 'm ~ offset(log(e)) + s(x, bs="ps", k=10) + s(h, bs="re")', nb(), "nb()", weights="wt")
 save_case("n03_nb_fixed", 'y ~ f + s(x, bs="cr", k=12) + s(z, bs="ps", k=10)', nb(theta=3), "nb(theta = 3)")
 save_case("n04_nb_fixed_offset_weights", 'm ~ offset(log(e)) + f + s(x, bs="cc", k=8)', nb(theta=3), "nb(3, link = log)", weights="wt")
+save_case("n05_nb_sqrt", 'y ~ f + s(x, bs="cr", k=12)', nb(link="sqrt"), 'nb(link = "sqrt")')
+save_case("n06_nb_identity", 'y ~ s(x, bs="cr", k=8)', nb(link="identity"), "nb(link = identity)")

@@ -59,18 +59,18 @@ TEST_P(Reference, AgreesWithMgcv) {
 
 INSTANTIATE_TEST_SUITE_P(
     Cases, Reference,
-    ::testing::Values("c01_mcycle_gauss", "c02_gs1_gauss", "c03_gs1_poisson", "c04_gs1_binary",
-                      "c05_gs1_gamma", "c06_gs4_by_factor", "c07_gs6_re", "c08b_gs2_te_default",
-                      "c09a_co2_cp_cr", "c10_diamonds_gauss", "c12_bundesliga_poisson", "m01_factors_cr_cc",
-                      "m02_weights_re", "m03_poisson_offset_cp", "m04_te_raw_margins", "m05_te_cr_cc",
-                      "m06_binomial_trials_by", "m07_gamma_weights", "m08_numeric_by",
-                      "m10_binary_no_intercept_te", "m12_te_by_factor", "m13_poisson_te_re",
-                      "m14_cr_supplied_knots", "m15_probit", "m16_inverse_gaussian", "n01_nb",
-                      "n02_nb_offset_weights", "n03_nb_fixed", "n04_nb_fixed_offset_weights", "i01_id",
-                      "i02_id_by_factor", "i03_ids_poisson", "i04_id_te", "i05_id_by_numbers",
-                      "l01_probit_weights", "l02_cloglog", "l03_cauchit", "l04_gamma_inverse",
-                      "l05_gamma_identity", "l06_poisson_sqrt", "l07_poisson_identity",
-                      "l08_gaussian_log_offset", "l09_gaussian_inverse"),
+    ::testing::Values(
+        "c01_mcycle_gauss", "c02_gs1_gauss", "c03_gs1_poisson", "c04_gs1_binary", "c05_gs1_gamma",
+        "c06_gs4_by_factor", "c07_gs6_re", "c08b_gs2_te_default", "c09a_co2_cp_cr", "c10_diamonds_gauss",
+        "c12_bundesliga_poisson", "m01_factors_cr_cc", "m02_weights_re", "m03_poisson_offset_cp",
+        "m04_te_raw_margins", "m05_te_cr_cc", "m06_binomial_trials_by", "m07_gamma_weights", "m08_numeric_by",
+        "m10_binary_no_intercept_te", "m12_te_by_factor", "m13_poisson_te_re", "m14_cr_supplied_knots",
+        "m15_probit", "m16_inverse_gaussian", "n01_nb", "n02_nb_offset_weights", "n03_nb_fixed",
+        "n04_nb_fixed_offset_weights", "i01_id", "i02_id_by_factor", "i03_ids_poisson", "i04_id_te",
+        "i05_id_by_numbers", "l01_probit_weights", "l02_cloglog", "l03_cauchit", "l04_gamma_inverse",
+        "l05_gamma_identity", "l06_poisson_sqrt", "l07_poisson_identity", "l08_gaussian_log_offset",
+        "l09_gaussian_inverse", "l10_inverse_gaussian", "l11_inverse_gaussian_log", "l12_quasipoisson",
+        "l13_quasibinomial", "l14_quasipoisson_sqrt", "l15_binomial_log", "n05_nb_sqrt", "n06_nb_identity"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

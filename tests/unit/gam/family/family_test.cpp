@@ -45,16 +45,19 @@ TEST(Family, NamesAsRHasThem) {
     }
   };
   EXPECT_EQ(
-      refusal("binomial(link = log)"),
-      "the family 'binomial(link = log)': the link of binomial is logit, probit, cloglog or cauchit: write "
-      "binomial, or @FILE for a custom family");
+      refusal("binomial(link = sqrt)"),
+      "the family 'binomial(link = sqrt)': the link of binomial is logit, probit, cloglog, cauchit or log: "
+      "write binomial, or @FILE for a custom family");
   for (const char* text : {"", "normal", "poisson(", "poisson(log, 2)", "poisson(links = log)", "poisson + 1",
                            "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
-    EXPECT_NE(refusal(text).find("is not gaussian, binomial, poisson, gamma or nb: write @FILE"),
-              std::string::npos)
+    EXPECT_NE(
+        refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson or "
+                           "quasibinomial: write @FILE"),
+        std::string::npos)
         << text;
   EXPECT_EQ(Family().name(), "gaussian");
-  EXPECT_EQ(family_names(), (std::vector<std::string>{"gaussian", "binomial", "poisson", "gamma", "nb"}));
+  EXPECT_EQ(family_names(), (std::vector<std::string>{"gaussian", "binomial", "poisson", "gamma", "nb",
+                                                      "inverse.gaussian", "quasipoisson", "quasibinomial"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");
@@ -88,7 +91,9 @@ TEST(Family, ParametersAsRHasThem) {
   EXPECT_TRUE(Family(Poisson{}).parameters().empty());
   EXPECT_FALSE(Family(Poisson{}).estimates_parameters());
   EXPECT_EQ(chosen_family("nb").parameter_names(), (std::vector<std::string_view>{"theta"}));
-  EXPECT_THROW((void)chosen_family("nb(link = sqrt)"), Error);
+  EXPECT_EQ(chosen_family("nb(3, sqrt)").text(), "nb(theta=3, sqrt)");
+  EXPECT_EQ(chosen_family("nb(link = identity, theta = -2)").text(), "nb(theta=-2, identity)");
+  EXPECT_THROW((void)chosen_family("nb(link = inverse)"), Error);
   EXPECT_THROW((void)chosen_family("nb(theta = 1e999)"), Error);
   EXPECT_THROW((void)chosen_family("nb").at({1, 2}), std::invalid_argument);
 }
@@ -215,7 +220,7 @@ TEST(Family, LinkUndoesItsInverse) {
       EXPECT_EQ(family.link_name(), link);
       EXPECT_EQ(family.linear(), family.text() == "gaussian");
       for (double eta : {-3.0, -0.2, 0.01, 1.7}) {
-        if (link == "sqrt") eta = std::abs(eta);
+        if (link == "sqrt" || link == "1/mu^2") eta = std::abs(eta);
         EXPECT_NEAR(family.predictor(family.mean(eta)).value(), eta, 1e-14) << family.text();
         const double step = 1e-6 * std::abs(eta);
         const double slope = (family.mean(eta + step) - family.mean(eta - step)) / (2 * step);
@@ -223,6 +228,15 @@ TEST(Family, LinkUndoesItsInverse) {
       }
     }
   }
+}
+
+// So that a step to such a predictor is halved, as R's validmu has it.
+TEST(Family, HasNoDevianceWhereAMeanIsNoneOfIts) {
+  EXPECT_TRUE(std::isnan(chosen_family("poisson(identity)").deviance(0, -0.5, 1)));
+  EXPECT_TRUE(std::isnan(chosen_family("nb(link = identity)").deviance(0, -0.5, 1)));
+  EXPECT_TRUE(std::isnan(chosen_family("binomial(log)").deviance(1, 1.5, 1)));
+  EXPECT_TRUE(std::isnan(chosen_family("inverse.gaussian(identity)").deviance(1, -0.5, 1)));
+  EXPECT_EQ(chosen_family("binomial(log)").deviance(1, 0.5, 1), Family(Binomial{}).deviance(1, 0.5, 1));
 }
 
 // R's binomial(link)$linkinv and mu.eta, and qnorm.
@@ -238,6 +252,9 @@ TEST(Family, LinksAreThoseOfR) {
                            Value{"binomial(cloglog)", -1.5, 0.19998928699564639, 0.17850651851312094},
                            Value{"binomial(cloglog)", 2, 0.99938202101066886, 0.0045662814201279153},
                            Value{"binomial(cloglog)", 4, 0.99999999999999978, 2.2204460492503131e-16},
+                           Value{"inverse.gaussian", 0.3, 1.8257418583505536, -3.0429030972509228},
+                           Value{"inverse.gaussian(inverse)", 0.3, 3.3333333333333335, -11.111111111111111},
+                           Value{"nb(theta = 3, link = sqrt)", 0.3, 0.09, 0.6},
                            Value{"binomial(cauchit)", -1e20, 2.2204460492503131e-16, 2.2204460492503131e-16},
                            Value{"binomial(cauchit)", -50, 0.0063653491009727971, 0.00012727304525541412},
                            Value{"binomial(cauchit)", 3, 0.89758361765043326, 0.031830988618379068}}) {

@@ -5,11 +5,11 @@
 
 namespace tessera::gam {
 
-/// V(mu) = mu^3, with the log link.
-struct InverseGaussian {
-  static constexpr char name[] = "inverse.gaussian";
+/// V(mu) = mu^2 with a scale of 1, with the log link.
+struct Exponential {
+  static constexpr char name[] = "exponential";
   static constexpr Link links[] = {Link::log};
-  static constexpr bool scale_is_known = false;
+  static constexpr bool scale_is_known = true;
   static constexpr bool linear = false;
   static constexpr Start start = Start::response;
   static constexpr Limits limits{};
@@ -20,14 +20,14 @@ struct InverseGaussian {
   static double link(double mu) { return log(mu); }
   static double mean(double eta) { return exp(eta); }
   static double derivative(double eta) { return exp(eta); }
-  static double weight(double prior, double mu, double /*slope*/) { return prior / mu; }
+  static double weight(double prior, double /*mu*/, double /*slope*/) { return prior; }
   static double deviance(double y, double mu, double prior) {
-    return prior * (y - mu) * (y - mu) / (y * mu * mu);
+    return 2 * prior * ((y - mu) / mu - log(y / mu));
   }
   static double first_mean(double y, double /*prior*/) { return y; }
-  static double aic_scale(double deviance, double rows, double /*scale*/) { return deviance / rows; }
-  static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
-    return weight * (log(2 * 3.141592653589793 * scale) + 1 + 3 * log(y)) + 0 * mu;
+  static double aic_scale(double /*deviance*/, double /*rows*/, double /*scale*/) { return 1; }
+  static double minus_two_log_likelihood(double y, double mu, double weight, double /*scale*/) {
+    return 2 * weight * (log(mu) + y / mu);
   }
   static bool likelihood_rounds(double /*y*/, double /*weight*/) { return false; }
 };

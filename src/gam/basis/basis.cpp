@@ -56,6 +56,7 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   }
   basis.map = std::move(map);
   basis.penalty = std::move(penalty);
+  basis.constant = {};
   return true;
 }
 

@@ -40,6 +40,7 @@ struct Basis {
   std::optional<double> row_sum;      ///< the largest sum of |X| over a row, where the basis knows it
   bool nodal = false;                 ///< te's `np` leaves it alone: coefficients are values already
   std::optional<PointValues> points;  ///< see there
+  std::vector<double> constant;       ///< the coefficients of the function that is one; empty: all are one
 
   [[nodiscard]] bool is_identity() const noexcept { return map.empty() && penalty.empty(); }
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }

@@ -4,14 +4,16 @@
 #include "gam/basis/cc.hpp"
 #include "gam/basis/cp.hpp"
 #include "gam/basis/cr.hpp"
+#include "gam/basis/cs.hpp"
 #include "gam/basis/parts.hpp"
 #include "gam/basis/ps.hpp"
 #include "gam/basis/re.hpp"
 #include "gam/basis/tp.hpp"
+#include "gam/basis/ts.hpp"
 
 namespace tessera::gam {
 
 /// The bases of one variable, in the order in which messages name them.
-using Bases = BasisList<Ps, Cp, Cr, Cc, Tp, Re>;
+using Bases = BasisList<Ps, Cp, Cr, Cs, Cc, Tp, Ts, Re>;
 
 }  // namespace tessera::gam

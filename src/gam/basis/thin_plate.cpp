@@ -238,6 +238,8 @@ Basis thin_plate_basis(std::span<const double> values, std::span<const double> p
       basis.penalty(i, j) = penalty(i, j) / scale[at(i)] / scale[at(j)] / unit / unit / unit;
   }
   basis.rank = penalised;
+  basis.constant.resize(at(size));
+  basis.constant[at(penalised)] = 1;
   basis.map = Matrix(basis.component.raw_size(), size);
   for (int j = 0; j < size; ++j) basis.map(j, j) = 1;
   double row_sum = 0;

@@ -205,6 +205,7 @@ class Drafter {
     draft.null_space = std::move(smooth.null_space);
     draft.values = std::move(smooth.values);
     draft.log_det_values = smooth.log_det_values;
+    draft.constant = std::move(smooth.constant);
     return draft;
   }
 
@@ -407,15 +408,22 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     if (block.penalty) block.penalty->null_space = one.null_space;
     if (one.constrained) {
       const std::vector<double> means = column_means(one, column_sums, rows);
-      const Constraint constraint = sum_to_zero(means, one.null_space, one.values, one.log_det_values);
+      Penalty& penalty = *block.penalty;
+      Matrix null_space = one.null_space;
+      if (null_space.cols() == 0) {
+        free_constant(penalty, one.constant);
+        null_space = Matrix(block.map.cols(), 1);
+        const double length = std::sqrt(dot(one.constant, one.constant));
+        for (int i = 0; i < null_space.rows(); ++i) null_space(i, 0) = one.constant[at(i)] / length;
+      }
+      const Constraint constraint = sum_to_zero(means, null_space, one.values, one.log_det_values);
       block.map = multiply(block.map, constraint.z);
-      for (Matrix& matrix : block.penalty->matrices) {
+      for (Matrix& matrix : penalty.matrices) {
         matrix = multiply_tn(constraint.z, multiply(matrix, constraint.z));
       }
-      block.penalty->eigenvectors =
-          constrained_eigenvectors(block.penalty->eigenvectors, means, one.null_space, constraint.z);
-      block.penalty->log_det_constant = constraint.log_det_constant;
-      block.penalty->null_space = multiply_tn(constraint.z, constraint.null_space);
+      penalty.eigenvectors = constrained_eigenvectors(penalty.eigenvectors, means, null_space, constraint.z);
+      penalty.log_det_constant = penalty.commutes() ? constraint.log_det_constant : 0;
+      penalty.null_space = multiply_tn(constraint.z, constraint.null_space);
     }
     block.coef_size = block.has_identity_map() ? block.raw_size : block.map.cols();
     if (block.penalty) name_smooth(block);

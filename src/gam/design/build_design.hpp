@@ -32,6 +32,7 @@ struct DraftBlock {
   Matrix null_space;  ///< of its penalties, orthonormal; smooths only
   Matrix values;      ///< see `SmoothBasis`
   double log_det_values = 0;
+  std::vector<double> constant;
   std::vector<int> sum_begins;  ///< raw columns where the level blocks begin that add up to the whole column
   std::string id;               ///< of the smooth; empty: none
   int copies = 1;               ///< of the rows in that column: smooths with its id

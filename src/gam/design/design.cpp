@@ -54,6 +54,20 @@ Matrix Penalty::matrix(std::size_t j) const {
   return whole;
 }
 
+std::vector<int> Penalty::ranks_of_sets() const {
+  if (!commutes()) return set_ranks;
+  std::vector<int> ranks(std::size_t{1} << count());
+  for (std::size_t set = 0; set < ranks.size(); ++set) {
+    for (int i = 0; i < eigenvalues.rows(); ++i) {
+      bool seen = false;
+      for (std::size_t j = 0; j < count(); ++j)
+        seen = seen || ((set >> j & 1) != 0 && eigenvalues(i, static_cast<int>(j)) > 0);
+      ranks[set] += seen ? 1 : 0;
+    }
+  }
+  return ranks;
+}
+
 std::vector<double> CoefBlock::to_raw(std::span<const double> coef) const {
   return has_identity_map() ? std::vector<double>(coef.begin(), coef.end()) : multiply(map, coef);
 }

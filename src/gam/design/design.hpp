@@ -32,8 +32,8 @@ struct Frame;
 /// sum_i log(sum_j lambda_j eigenvalues(i, j)) + log_det_constant, whatever the lambdas. The constant is
 /// log|P c|^2, c the unit constraint vector and P the projector on the null space: det(I - u u') = 1 - |u|^2.
 ///
-/// A smooth that has lost columns to a side condition (side_conditions.hpp) has penalties that share no
-/// eigenvectors: then `set_ranks` takes the place of `eigenvalues`, and the constant is zero.
+/// A smooth that has lost columns to a side condition (side_conditions.hpp), or has several penalties that see
+/// all functions and a constraint, has penalties that share no eigenvectors: then `set_ranks` takes the place of `eigenvalues`, and the constant is zero.
 ///
 /// That of a random effect is a multiple of the identity, of as many levels as there may be: it is kept as
 /// the number `ridge`, and there are no `matrices`.
@@ -64,6 +64,8 @@ struct Penalty {
   [[nodiscard]] double diagonal(std::size_t j, int i) const { return is_ridge() ? ridge : matrices[j](i, i); }
   [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty(); }
   [[nodiscard]] int rank() const noexcept { return commutes() ? eigenvalues.rows() : set_ranks.back(); }
+  /// `set_ranks`, also where the penalties commute.
+  [[nodiscard]] std::vector<int> ranks_of_sets() const;
 };
 
 /// A run of coefficients made from a run of raw columns.

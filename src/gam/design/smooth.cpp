@@ -192,6 +192,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
   SmoothBasis smooth;
   smooth.map = identity(1);
   smooth.null_space = identity(1);
+  Matrix constant = identity(1);
   int size = 1;
   for (const Basis& margin : margins) size *= margin.size();
   for (std::size_t m = 0; m < margins.size(); ++m) {
@@ -210,7 +211,12 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
     smooth.penalties.push_back(std::move(penalty));
     smooth.s_scale.push_back(scale);
     smooth.knots.push_back(margins[m].knots);
+    Matrix own(margins[m].size(), 1);
+    std::ranges::fill(own.values(), 1.0);
+    std::ranges::copy(margins[m].constant, own.data());
+    constant = kronecker(constant, own);
   }
+  smooth.constant.assign(constant.values().begin(), constant.values().end());
   JointEigen joint = joint_eigen(penalties, smooth.s_scale);
   smooth.eigenvalues = std::move(joint.values);
   if (margins.size() > 1) smooth.eigenvectors = joint_eigenvectors(penalties, joint.places);
@@ -253,6 +259,26 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, 
   const Matrix turn = full_q(along);
   constraint.null_space = multiply(null_space, submatrix(turn, 0, dimension, 1, dimension - 1));
   return constraint;
+}
+
+void free_constant(Penalty& penalty, std::span<const double> constant) {
+  const int rank = static_cast<int>(constant.size()) - 1;
+  const std::vector<int> ranks = penalty.ranks_of_sets();
+  for (Matrix& matrix : penalty.matrices) {
+    const std::vector<double> product = multiply(matrix, constant);
+    const double square = dot(constant, product);
+    if (!(square > 0)) continue;
+    for (int j = 0; j < matrix.cols(); ++j) add_multiple(matrix.column(j), -product[at(j)] / square, product);
+  }
+  penalty.eigenvectors = Matrix();
+  if (penalty.matrices.size() == 1) {
+    const std::vector<double> values = symmetric_eigen(penalty.matrices.front()).values;
+    penalty.eigenvalues = Matrix(rank, 1);
+    std::copy(values.begin() + 1, values.end(), penalty.eigenvalues.data());
+    return;
+  }
+  for (const int before : ranks) penalty.set_ranks.push_back(std::min(before, rank));
+  penalty.eigenvalues = Matrix();
 }
 
 Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,

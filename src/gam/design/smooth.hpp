@@ -22,8 +22,9 @@ struct SmoothBasis {
   /// E, if a margin has `Basis::points`: the coefficients that mgcv has, of those that there are. Eigenvalues
   /// are in mgcv's.
   Matrix values;
-  double log_det_values = 0;  ///< log|det E|
-  double ridge = 0;           ///< of a random effect, without map and penalties: see `Penalty`
+  double log_det_values = 0;     ///< log|det E|
+  std::vector<double> constant;  ///< the coefficients of the function that is one
+  double ridge = 0;              ///< of a random effect, without map and penalties: see `Penalty`
 };
 
 /// Combines the margins of a smooth. With `tensor` each margin's penalty is first divided by its largest
@@ -46,6 +47,11 @@ struct Constraint {
 /// `Error(input)` if the means are all zero.
 [[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
                                      const Matrix& values = {}, double log_det_values = 0);
+
+/// Takes the function that is one, whose coefficients are `constant`, out of what penalties see that together
+/// see all functions: each becomes its least value over all constants that are added, so that a constraint
+/// makes no difference to a fit. Their null space is then `constant`. Several have no common eigenvectors.
+void free_constant(Penalty& penalty, std::span<const double> constant);
 
 /// `Penalty::eigenvectors` of the basis under the constraint: each is moved along the null space, where no
 /// penalty sees it, until the constraint holds. Empty if there are none, or the null space does not move it.

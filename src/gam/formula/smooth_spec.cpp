@@ -114,8 +114,6 @@ constexpr std::string_view curve_a_level =
     R"(s(x, by=g, bs="cr") + s(g, bs="re"), a curve and a level for each g)";
 
 constexpr AbsentBasis absent_bases[] = {
-    {"ts", "a thin plate spline with shrinkage", one_curve},
-    {"cs", "a cubic regression spline with shrinkage", R"(bs="cr")"},
     {"bs", "a B-spline with a penalty on derivatives", R"(bs="ps")"},
     {"ds", "a Duchon spline", one_curve},
     {"gp", "a Gaussian process smooth", one_curve},

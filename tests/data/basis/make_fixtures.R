@@ -43,22 +43,10 @@ new <- data.frame(
   w = seq(-2, 2, length.out = 8),
   one = rep(2.5, 8))
 
-# bs="tp" of which the sign of each radial column is that of its first value at a point that is at least a tenth of the
-# largest: mgcv leaves it to the eigenvectors.
-smooth.construct.signed.smooth.spec <- function(object, data, knots) {
-  sm <- mgcv:::smooth.construct.tp.smooth.spec(object, data, knots)
-  at_points <- Predict.matrix(sm, setNames(data.frame(sm$Xu[, 1] + sm$shift), object$term))
-  radial <- seq_len(sm$bs.dim - sm$null.space.dim)
-  signs <- c(apply(at_points[, radial, drop = FALSE], 2, function(v) sign(v[abs(v) >= 0.1 * max(abs(v))][1])),
-             rep(1, sm$null.space.dim))
-  sm$X <- sweep(sm$X, 2, signs, "*")
-  sm$UZ <- sweep(sm$UZ, 2, signs, "*")
-  sm$S[[1]] <- signs * t(signs * t(sm$S[[1]]))
-  sm
-}
+source("own_bases.R")
 
 smooth_case <- function(call, knots = NULL) {
-  spec <- eval(parse(text = sub('bs="tp"', 'bs="signed"', call)))
+  spec <- eval(parse(text = with_own_bases(call)))
   free <- suppressWarnings(smoothCon(spec, data, knots))
   bound <- suppressWarnings(smoothCon(spec, data, knots, absorb.cons = TRUE))
   knots_of <- function(sm) if (!is.null(sm$knots)) sm$knots else sm$xp
@@ -101,6 +89,11 @@ smooths <- list(
   smooth_case('s(v, by=f, bs="tp", k=6)'),
   smooth_case('s(x, by=w, bs="tp", k=6)'),
   smooth_case('s(x, by=one, bs="tp", k=7)'),
+  smooth_case('s(x, bs="ts", k=6)'),
+  smooth_case('s(v, by=f, bs="ts", k=5)'),
+  smooth_case('s(v, bs="cs", k=7)'),
+  smooth_case('s(x, by=w, bs="cs", k=5)'),
+  smooth_case('te(x, v, bs=c("cs","cr"), k=c(4,5))'),
   smooth_case('s(f, bs="re")'),
   smooth_case('s(w, bs="re")'),
   smooth_case('s(x, by=f, bs="ps", k=6, m=c(2,2))'),

@@ -44,21 +44,6 @@ struct Turn {
   int hidden = 0;             ///< how many of these, the last, are rounding alone
 };
 
-/// The rank of the sum of each set of penalties.
-std::vector<int> ranks_of_sets(const Penalty& penalty) {
-  if (!penalty.commutes()) return penalty.set_ranks;
-  std::vector<int> ranks(std::size_t{1} << penalty.count());
-  for (std::size_t set = 0; set < ranks.size(); ++set) {
-    for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
-      bool seen = false;
-      for (std::size_t j = 0; j < penalty.count(); ++j)
-        seen = seen || ((set >> j & 1) != 0 && penalty.eigenvalues(i, static_cast<int>(j)) > 0);
-      ranks[set] += seen ? 1 : 0;
-    }
-  }
-  return ranks;
-}
-
 /// The penalty in these coordinates.
 Penalty turned_penalty(const Penalty& before, const Turn& turn) {
   const int size = turn.to_formula.rows();
@@ -81,7 +66,7 @@ Penalty turned_penalty(const Penalty& before, const Turn& turn) {
     Matrix& out = penalty.matrices.emplace_back(size, size);
     assign(out, 0, 0, symmetrised(multiply_tn(range, multiply(matrix, range))));
   }
-  penalty.set_ranks = ranks_of_sets(before);
+  penalty.set_ranks = before.ranks_of_sets();
   return penalty;
 }
 

@@ -309,7 +309,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, k=2)", "k=2 is too small: bs=\"tp\" needs at least 3"},
       {"y ~ s(x, bs='tp', m=1)", "m[1]=1: only cubic splines, m[1]=2, are available"},
       {"y ~ s(x, bs='gp')", "is a Gaussian process smooth (bs=\"gp\"), which is not available"},
-      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, cr, cc, tp and re"},
+      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, cr, cs, cc, tp, ts and re"},
       {"y ~ s(x, z)", "bs=\"tp\" of several variables is not available; write te(x, z)"},
       {"y ~ s(x, z, bs='ds')", "is a Duchon spline (bs=\"ds\"), which is not available; write te(x, z)"},
       {"y ~ s(x, g, bs='fs')", "is a random curve for each level of a factor"},

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/cr.hpp"
+#include "gam/basis/parts.hpp"
+#include "gam/basis/shrinkage.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <array>
+
+namespace tessera::gam {
+
+/// bs="cs": a cubic regression spline with shrinkage, of the constant by the square of it. mgcv gives the two
+/// parts to two functions of the null space that rounding chooses.
+struct Cs : Cr {
+  static constexpr char name[] = "cs";
+
+  static Basis make(const MarginData& data) {
+    Basis basis = Cr::make(data);
+    const int size = basis.size();
+    const double unit = unit_of(basis.knots);
+    Matrix lines(size, 2);
+    for (int i = 0; i < size; ++i) {
+      lines(i, 0) = 1;
+      lines(i, 1) = (basis.knots[static_cast<std::size_t>(i)] - basis.knots.front()) / unit;
+    }
+    shrink(basis, submatrix(full_q(lines), 0, size, 0, 2), std::array{shrinkage * shrinkage, shrinkage});
+    return basis;
+  }
+};
+
+}  // namespace tessera::gam

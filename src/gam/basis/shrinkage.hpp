@@ -1,0 +1,29 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/basis.hpp"
+#include "gam/linalg/linalg.hpp"
+
+#include <cstddef>
+#include <span>
+
+namespace tessera::gam {
+
+/// What mgcv's shrinkage takes of the least eigenvalue of a penalty that is not zero.
+inline constexpr double shrinkage = 0.1;
+
+/// Penalises what the penalty does not see: along column j of `null_space`, which are all of it and
+/// orthonormal, by `shares[j]` of the least eigenvalue that is not zero.
+inline void shrink(Basis& basis, const Matrix& null_space, std::span<const double> shares) {
+  const int size = basis.size();
+  const double least = symmetric_eigen(basis.penalty).values[static_cast<std::size_t>(size - basis.rank)];
+  for (int c = 0; c < null_space.cols(); ++c) {
+    const auto column = null_space.column(c);
+    for (int j = 0; j < size; ++j)
+      add_multiple(basis.penalty.column(j),
+                   shares[static_cast<std::size_t>(c)] * least * column[static_cast<std::size_t>(j)], column);
+  }
+  basis.rank = size;
+}
+
+}  // namespace tessera::gam

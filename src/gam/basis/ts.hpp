@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/parts.hpp"
+#include "gam/basis/shrinkage.hpp"
+#include "gam/basis/tp.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <array>
+#include <vector>
+
+namespace tessera::gam {
+
+/// bs="ts": a thin plate regression spline with shrinkage. What has no penalty are the last columns.
+struct Ts : Tp {
+  static constexpr char name[] = "ts";
+
+  static Basis make(const MarginData& data) {
+    Basis basis = Tp::make(data);
+    const int free = basis.size() - basis.rank;
+    shrink(basis, submatrix(identity(basis.size()), 0, basis.size(), basis.rank, free),
+           std::vector<double>(static_cast<std::size_t>(free), shrinkage));
+    return basis;
+  }
+};
+
+}  // namespace tessera::gam

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/design_support.hpp"
 
+#include "gam/basis/isotropic.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <gtest/gtest.h>
@@ -76,6 +77,12 @@ std::vector<double> raw_row(const Design& design, const Frame& frame, std::size_
         }
       } else if (component.kind == Component::Kind::factor) {
         mine[static_cast<std::size_t>(variable.codes[row])] = 1;
+      } else if (component.isotropic) {
+        std::vector<double> x;
+        Component::for_each_variable(component, [&](int v) {
+          x.push_back(frame.variables[static_cast<std::size_t>(v)].numbers[row]);
+        });
+        evaluate_dense(component, x, mine);
       } else {
         const LocalValues local = evaluate(component.margin, variable.numbers[row]);
         for (std::size_t a = 0; a < 4; ++a) {

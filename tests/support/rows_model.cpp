@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/rows_model.hpp"
 
+#include "gam/basis/isotropic.hpp"
+
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -21,9 +23,12 @@ using tessera::gam::Component;
 using tessera::gam::Design;
 using tessera::gam::Family;
 using tessera::gam::Frame;
+using tessera::gam::IsotropicColumns;
 using tessera::gam::Margin;
 using tessera::gam::Matrix;
 using tessera::gam::Posterior;
+using tessera::gam::RadialFunction;
+using tessera::gam::RadialKind;
 using tessera::gam::RawTerm;
 using tessera::gam::Variable;
 
@@ -92,6 +97,24 @@ Component dense(int variable, Margin margin, int columns) {
     for (int i = 0; i < component.combinations.rows(); ++i)
       component.combinations(i, j) = std::cos(0.7 * i + 2.3 * j * j);
   }
+  return component;
+}
+
+/// Columns of a surface of x and z about some points, with arbitrary weights.
+Component surface(Random& random, RadialFunction function, int columns) {
+  IsotropicColumns isotropic;
+  isotropic.function = function;
+  isotropic.points = Matrix(11, 2);
+  for (double& value : isotropic.points.values()) value = uniform(random, -0.5, 0.5);
+  isotropic.shift = {0.5, 0.375};
+  isotropic.powers = {{0, 0}, {1, 0}, {0, 1}, {2, 1}};
+  Matrix weights(15, columns);
+  for (int j = 0; j < columns; ++j) {
+    for (int i = 0; i < weights.rows(); ++i) weights(i, j) = std::cos(0.9 * i + 1.7 * j * j);
+  }
+  Component component = isotropic_component(std::move(isotropic), weights);
+  component.variable = 0;
+  component.others = {1};
   return component;
 }
 
@@ -185,6 +208,32 @@ std::vector<long double> dense_component(const Frame& frame, const Component& co
   }
   if (component.kind == Component::Kind::factor) {
     dense[static_cast<std::size_t>(variable.codes[row])] = 1;
+    return dense;
+  }
+  if (component.isotropic) {
+    const IsotropicColumns& columns = *component.isotropic;
+    std::vector<long double> u;
+    Component::for_each_variable(component, [&](int v) {
+      u.push_back(static_cast<long double>(frame.variables[static_cast<std::size_t>(v)].numbers[row]) -
+                  columns.shift[u.size()]);
+    });
+    const int points = columns.points.rows();
+    for (int i = 0; i < component.combinations.rows(); ++i) {
+      long double value = 1;
+      if (i < points) {
+        long double square = 0;
+        for (int v = 0; v < columns.points.cols(); ++v)
+          square += std::pow(u[static_cast<std::size_t>(v)] - columns.points(i, v), 2.0L);
+        const long double distance = std::sqrt(square);
+        value = columns.function.scale * std::pow(distance, static_cast<long double>(columns.function.power));
+        if (columns.function.kind == RadialKind::power_log && distance > 0) value *= std::log(distance);
+      } else {
+        for (std::size_t v = 0; v < u.size(); ++v)
+          value *= std::pow(u[v], columns.powers[static_cast<std::size_t>(i - points)][v]);
+      }
+      for (std::size_t j = 0; j < dense.size(); ++j)
+        dense[j] += value * component.combinations(i, static_cast<int>(j));
+    }
     return dense;
   }
   if (component.kind == Component::Kind::dense) {
@@ -341,6 +390,8 @@ Model make_model(const ModelOptions& options) {
     add_term(design, {dense(x, x_margin, 12)});
     add_term(design, {factor(g, 3), dense(z, z_margin, 8)});
     add_term(design, {numeric(w), dense(v, v_margin, 8)});
+    add_term(design, {surface(random, {RadialKind::power_log, 2, 0.125}, 10)});
+    add_term(design, {factor(g, 3), surface(random, {RadialKind::power, 3, -0.5}, 8)});
   }
   if (options.dense) {
     add_dense_columns(design, 7, 21);

@@ -4,6 +4,7 @@
 #include "gam/basis/list.hpp"
 
 #include <algorithm>
+#include <array>
 #include <stdexcept>
 
 namespace tessera::gam {
@@ -11,8 +12,7 @@ namespace {
 
 template <class... B>
 constexpr auto kinds_of(BasisList<B...> /*list*/) {
-  return std::array{BasisKind{B::name, B::random_effect, B::has_orders, B::has_margins, &B::least_k, &B::size,
-                              &B::make}...};
+  return std::array{BasisKind{B::name, B::random_effect, B::several, &B::settle, &B::size, &B::make}...};
 }
 
 constexpr auto kinds = kinds_of(Bases{});

@@ -3,7 +3,7 @@
 
 #include "gam/basis/parts.hpp"
 
-#include <array>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -15,10 +15,9 @@ namespace tessera::gam {
 struct BasisKind {
   std::string_view name;
   bool random_effect;
-  bool has_orders;
-  bool has_margins;
-  int (*least_k)(std::array<int, 2> order);
-  BasisSize (*size)(int k);
+  bool several;
+  std::optional<OptionFault> (*settle)(BasisOptions& options);
+  BasisSize (*size)(const BasisOptions& options);
   Basis (*make)(const MarginData& data);
 };
 

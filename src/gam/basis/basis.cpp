@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/basis/basis.hpp"
 
+#include "gam/basis/isotropic.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <limits>
@@ -38,7 +39,14 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   const std::vector<double> points = sequence(low, high, size);
   Matrix raw(size, basis.component.raw_size());
   for (int i = 0; i < size; ++i) {
-    const LocalValues local = evaluate(basis.component.margin, points[static_cast<std::size_t>(i)]);
+    const double* point = &points[static_cast<std::size_t>(i)];
+    if (basis.component.kind == Component::Kind::dense) {
+      std::vector<double> row(static_cast<std::size_t>(raw.cols()));
+      evaluate_dense(basis.component, std::span(point, 1), row);
+      for (int j = 0; j < raw.cols(); ++j) raw(i, j) = row[static_cast<std::size_t>(j)];
+      continue;
+    }
+    const LocalValues local = evaluate(basis.component.margin, *point);
     for (int a = 0; a < 4; ++a) raw(i, local.first + a) = local.values[static_cast<std::size_t>(a)];
   }
   const Matrix values = multiply(raw, basis.map);

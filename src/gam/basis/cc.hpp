@@ -5,8 +5,8 @@
 #include "gam/basis/parts.hpp"
 #include "gam/linalg/linalg.hpp"
 
-#include <array>
 #include <cstdint>
+#include <optional>
 #include <span>
 
 namespace tessera::gam {
@@ -40,10 +40,14 @@ namespace tessera::gam {
 struct Cc {
   static constexpr char name[] = "cc";
   static constexpr bool random_effect = false;
-  static constexpr bool has_orders = false;
-  static constexpr bool has_margins = true;
-  static int least_k(std::array<int, 2> /*order*/) { return 4; }
-  static BasisSize size(int k) { return {.cells = k - 1, .stride = 2, .coefficients = k - 1}; }
+  static constexpr bool several = false;
+  static std::optional<OptionFault> settle(BasisOptions& options) {
+    if (auto fault = settle_no_order(options, name)) return fault;
+    return settle_k(options, 10, 4, name);
+  }
+  static BasisSize size(const BasisOptions& options) {
+    return {.cells = options.k - 1, .stride = 2, .coefficients = options.k - 1};
+  }
 
   static Basis make(const MarginData& data) {
     data.require_distinct(data.k - 1);

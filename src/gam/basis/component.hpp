@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/basis/component_kind.hpp"
+#include "gam/basis/radial.hpp"
 #include "gam/linalg/matrix.hpp"
 
 #include <array>
@@ -44,18 +45,31 @@ struct RadialColumns {
   friend bool operator==(const RadialColumns&, const RadialColumns&) = default;
 };
 
+/// Columns of functions of the distance to points, and polynomials. With u the variables less their shifts,
+/// column c is sum_j w(j, c) function(|u - point j|) + sum_i w(n + i, c) times the polynomial whose powers of
+/// u are powers[i], w being the component's `combinations`.
+struct IsotropicColumns {
+  RadialFunction function;
+  Matrix points;  ///< n x variables, less the shifts
+  std::vector<double> shift;
+  std::vector<std::vector<int>> powers;
+};
+
 /// One factor of a raw term.
 struct Component {
   /// `levels` raw columns for a factor, `margin.raw_size()` for a spline, as many as `combinations` has for
   /// dense ones.
   using Kind = ComponentKind;
   Kind kind = Kind::numeric;
-  int variable = 0;  ///< index into the Frame, and into `Design::variables`
+  int variable = 0;           ///< index into the Frame, and into `Design::variables`
+  std::vector<int> others{};  ///< of an isotropic smooth, its variables beside that
   int levels = 0;
   Margin margin;
-  /// Of dense columns, by the columns of the margin: a multiple of four, those at the end being zero.
+  /// Of dense columns, by the columns of the margin, or as `isotropic` says: a multiple of four, those at the
+  /// end being zero.
   Matrix combinations;
-  std::optional<RadialColumns> radial;  ///< what the dense columns are
+  std::optional<RadialColumns> radial;  ///< what the dense columns are that have a margin
+  std::optional<IsotropicColumns> isotropic;
   /// What a numeric component is the sum of; empty: the variable itself. A fit centres and scales its numeric
   /// columns in this way before any product is summed (see standardise.hpp).
   std::vector<NumericPart> parts;
@@ -73,12 +87,15 @@ struct Component {
   [[nodiscard]] int nonzeros() const noexcept {
     return kind == Kind::dense ? combinations.cols() : kind == Kind::spline ? 4 : 1;
   }
-  /// A function of one number, local or not.
-  [[nodiscard]] bool is_curve() const noexcept { return kind == Kind::spline || kind == Kind::dense; }
+  /// A function of one number that has a margin.
+  [[nodiscard]] bool is_curve() const noexcept {
+    return kind == Kind::spline || (kind == Kind::dense && !isotropic);
+  }
   /// Calls `use(variable)` for the variables that it is computed from, by a reference that may change them.
   template <class Self, class Use>
   static void for_each_variable(Self& self, const Use& use) {
     use(self.variable);
+    for (auto& other : self.others) use(other);
     for (auto& part : self.parts) use(part.variable);
   }
 };

@@ -5,7 +5,7 @@
 #include "gam/basis/parts.hpp"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -38,20 +38,24 @@ namespace tessera::gam {
 struct Cp {
   static constexpr char name[] = "cp";
   static constexpr bool random_effect = false;
-  static constexpr bool has_orders = true;
-  static constexpr bool has_margins = true;
-  static int least_k(std::array<int, 2> order) { return std::max(order[0] + 1, order[1] + 1); }
-  static BasisSize size(int k) { return {.cells = k, .stride = 1, .coefficients = k}; }
+  static constexpr bool several = false;
+  static std::optional<OptionFault> settle(BasisOptions& options) {
+    if (auto fault = settle_differences(options)) return fault;
+    return settle_k(options, 10, static_cast<int>(std::max(options.m[0], options.m[1])) + 1, name);
+  }
+  static BasisSize size(const BasisOptions& options) {
+    return {.cells = options.k, .stride = 1, .coefficients = options.k};
+  }
 
   static Basis make(const MarginData& data) {
     data.require_distinct(data.k);
     if (data.supplied.empty() || data.has_limits()) {
       const auto [low, high] = data.limits();
-      return cp_basis(sequence(low, high, data.k + 1), data.order[1], true);
+      return cp_basis(sequence(low, high, data.k + 1), static_cast<int>(data.m[1]), true);
     }
     data.require_knots(data.k + 1, true);
     data.require_covered(data.supplied.front(), data.supplied.back());
-    return cp_basis(data.supplied, data.order[1], false);
+    return cp_basis(data.supplied, static_cast<int>(data.m[1]), false);
   }
 };
 

@@ -5,7 +5,7 @@
 #include "gam/basis/parts.hpp"
 #include "gam/linalg/linalg.hpp"
 
-#include <array>
+#include <optional>
 #include <span>
 
 namespace tessera::gam {
@@ -42,10 +42,14 @@ namespace tessera::gam {
 struct Cr {
   static constexpr char name[] = "cr";
   static constexpr bool random_effect = false;
-  static constexpr bool has_orders = false;
-  static constexpr bool has_margins = true;
-  static int least_k(std::array<int, 2> /*order*/) { return 3; }
-  static BasisSize size(int k) { return {.cells = k - 1, .stride = 2, .coefficients = k}; }
+  static constexpr bool several = false;
+  static std::optional<OptionFault> settle(BasisOptions& options) {
+    if (auto fault = settle_no_order(options, name)) return fault;
+    return settle_k(options, 10, 3, name);
+  }
+  static BasisSize size(const BasisOptions& options) {
+    return {.cells = options.k - 1, .stride = 2, .coefficients = options.k};
+  }
 
   static Basis make(const MarginData& data) {
     data.require_distinct(data.k);

@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include "gam/basis/options.hpp"
+#include "gam/linalg/matrix.hpp"
+
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -13,11 +15,9 @@ namespace tessera::gam {
 
 /// What a basis is made from: the margin of the formula, and what is known of its variable. Members that
 /// check throw the same `Error` on every rank, with the smooth's label and what to do.
-struct MarginData {
+struct MarginData : BasisOptions {
   std::string label;     ///< the smooth's, for messages
-  std::string variable;  ///< its name
-  int k = 0;
-  std::array<int, 2> order{2, 2};
+  std::string variable;  ///< its name; of several, the first's
 
   bool factor = false;  ///< only where the basis is a random effect
   int levels = 0;       ///< of a factor
@@ -29,8 +29,9 @@ struct MarginData {
   /// *Collective.* k quantiles of the distinct values, and of the limits if there are two.
   std::function<std::vector<double>(std::span<const double> limits)> quantiles;
 
-  /// *Collective.* The values in the rows from which mgcv's bam makes its bases, in their order.
-  std::function<std::vector<double>()> setup_values;
+  /// *Collective.* The values in the rows from which mgcv's bam makes its bases, in their order: a column for
+  /// each variable.
+  std::function<Matrix()> setup_values;
 
   [[nodiscard]] bool has_limits() const { return supplied.size() == 2; }
   /// Those supplied, or those of the data. Throws where data lie outside.

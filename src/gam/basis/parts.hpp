@@ -3,8 +3,10 @@
 
 #include "gam/basis/basis.hpp"
 #include "gam/basis/margin_data.hpp"
+#include "gam/basis/options.hpp"
 
-#include <array>
+#include <optional>
+#include <utility>
 
 /// What a kind of basis is made of. A basis is one type in a file of its own, such as cr.hpp; one that lacks
 /// a part does not compile (`BasisType`).
@@ -17,16 +19,17 @@ struct BasisSize {
   int stride = 1;        ///< of `Margin`
   int coefficients = 0;  ///< before constraints
   int dense = 0;         ///< columns of a dense component; 0: there is none
+  bool radial = false;   ///< these are radial functions, without a margin
 };
 
 template <class B>
-concept BasisType = requires(const MarginData& data, std::array<int, 2> order, int k) {
-  {B::name[0]};          // as bs= has it
-  {+B::random_effect};   // bool: a coefficient for each level, or one for a number, without constraint
-  {+B::has_orders};      // bool: m= means something
-  {+B::has_margins};     // bool: te() may have it
-  {+B::least_k(order)};  // the least k of s(), as mgcv has it, by m=
-  {BasisSize(B::size(k))};
+concept BasisType = requires(const MarginData& data, BasisOptions& options) {
+  {B::name[0]};         // as bs= has it
+  {+B::random_effect};  // bool: a coefficient for each level, or one for a number, without constraint
+  {+B::several};        // bool: it may be of several variables
+  // Puts mgcv's defaults in the place of what is not given, or says what cannot be.
+  {std::optional<OptionFault>(B::settle(options))};
+  {BasisSize(B::size(std::as_const(options)))};
   {Basis(B::make(data))};  // *Collective.* Throws on every rank alike, see knots.hpp
 };
 

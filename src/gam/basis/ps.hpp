@@ -6,7 +6,7 @@
 #include "gam/linalg/linalg.hpp"
 
 #include <algorithm>
-#include <array>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -41,21 +41,25 @@ namespace tessera::gam {
 struct Ps {
   static constexpr char name[] = "ps";
   static constexpr bool random_effect = false;
-  static constexpr bool has_orders = true;
-  static constexpr bool has_margins = true;
-  static int least_k(std::array<int, 2> order) { return std::max(order[0] + 2, order[1] + 1); }
-  static BasisSize size(int k) { return {.cells = k - 3, .stride = 1, .coefficients = k}; }
+  static constexpr bool several = false;
+  static std::optional<OptionFault> settle(BasisOptions& options) {
+    if (auto fault = settle_differences(options)) return fault;
+    return settle_k(options, 10, static_cast<int>(std::max(options.m[0] + 2, options.m[1] + 1)), name);
+  }
+  static BasisSize size(const BasisOptions& options) {
+    return {.cells = options.k - 3, .stride = 1, .coefficients = options.k};
+  }
 
   static Basis make(const MarginData& data) {
     data.require_distinct(data.k);
     if (data.supplied.empty() || data.has_limits()) {
       const auto [low, high] = data.limits();
-      return ps_basis(ps_knots(data.k, low, high), data.order[1], true);
+      return ps_basis(ps_knots(data.k, low, high), static_cast<int>(data.m[1]), true);
     }
     data.require_knots(data.k + 4, true);
     // Three knots beyond each end shape the first and last B-splines; no data may lie there.
     data.require_covered(data.supplied[3], data.supplied[data.supplied.size() - 4]);
-    return ps_basis(data.supplied, data.order[1], false);
+    return ps_basis(data.supplied, static_cast<int>(data.m[1]), false);
   }
 };
 

@@ -3,7 +3,7 @@
 
 #include "gam/basis/parts.hpp"
 
-#include <array>
+#include <optional>
 
 namespace tessera::gam {
 
@@ -23,10 +23,12 @@ namespace tessera::gam {
 struct Re {
   static constexpr char name[] = "re";
   static constexpr bool random_effect = true;
-  static constexpr bool has_orders = false;
-  static constexpr bool has_margins = true;
-  static int least_k(std::array<int, 2> /*order*/) { return 1; }
-  static BasisSize size(int /*k*/) { return {}; }
+  static constexpr bool several = false;
+  static std::optional<OptionFault> settle(BasisOptions& options) {
+    if (auto fault = settle_no_order(options, name)) return fault;
+    return settle_k(options, 10, 1, name);
+  }
+  static BasisSize size(const BasisOptions& /*options*/) { return {}; }
 
   static Basis make(const MarginData& data) { return re_basis(data.factor, data.levels); }
 };

@@ -2,8 +2,8 @@
 #include "gam/basis/thin_plate.hpp"
 
 #include "base/at.hpp"
-#include "base/r_random.hpp"
 #include "gam/basis/hermite.hpp"
+#include "gam/basis/isotropic.hpp"
 #include "gam/linalg/lanczos.hpp"
 #include "gam/linalg/linalg.hpp"
 
@@ -18,24 +18,8 @@ namespace {
 
 using base::at;
 
-/// mgcv's `max.knots` and `seed`.
-constexpr std::size_t most_points = 2000;
-constexpr std::uint32_t seed_of_points = 1;
 /// Unpenalised columns: the constant and x.
 constexpr int free_columns = 2;
-/// A column's sign is that of its first value at a point that is so large, in parts of the largest.
-constexpr double sign_threshold = 0.1;
-
-/// As R has it: the mean, corrected by that of the differences from it.
-double mean_of(std::span<const double> values) {
-  const auto count = static_cast<long double>(values.size());
-  long double sum = 0;
-  for (const double value : values) sum += value;
-  const long double mean = sum / count;
-  long double rest = 0;
-  for (const double value : values) rest += value - mean;
-  return static_cast<double>(mean + rest / count);
-}
 
 std::vector<double> in_units(std::span<const double> values, double shift, double unit) {
   std::vector<double> out;
@@ -75,24 +59,6 @@ void multiply_radial(std::span<const double> u, std::span<const double> x, std::
   });
 }
 
-/// Orthonormal columns Z with a' Z = 0, those of mgcv: the first of the Householder factor Q that makes a' Q
-/// lower triangular at its end. Where points are symmetric, an element that is rounding alone would tell the
-/// sign of a reflection, as it does in mgcv: it is zero here.
-Matrix null_columns(const Matrix& a) {
-  constexpr double rounding = 1e-12;
-  const int size = a.rows();
-  Matrix reversed(size, a.cols());
-  for (int j = 0; j < a.cols(); ++j) {
-    const double least = rounding * largest(a.column(j));
-    std::ranges::reverse_copy(a.column(j), reversed.column(j).begin());
-    for (double& value : reversed.column(j)) value = std::abs(value) < least ? 0 : value;
-  }
-  const Matrix q = full_q(reversed);
-  Matrix z(size, size - a.cols());
-  for (int j = 0; j < z.cols(); ++j) std::ranges::reverse_copy(q.column(size - 1 - j), z.column(j).begin());
-  return z;
-}
-
 /// Values and second derivatives by u of columns at the points: rows 2 i and 2 i + 1 are those of point i.
 Matrix at_points(const RadialColumns& radial) {
   const std::vector<double> u = in_units(radial.points, radial.shift, radial.unit);
@@ -108,12 +74,6 @@ Matrix at_points(const RadialColumns& radial) {
   }
   return out;
 }
-
-/// Functions of which the spline is made, E being the matrix of |u_i - u_j|^3 / 12: weights U of the points,
-/// values E U there, and the penalty U'E U.
-struct Truncated {
-  Matrix weights, values, form;
-};
 
 /// The eigenvectors of E for the eigenvalues that are largest in size; all functions as they are where these
 /// are as many as the points.
@@ -136,53 +96,17 @@ Truncated truncate(std::span<const double> u, int size) {
   return {std::move(eigen.vectors), std::move(values), std::move(form)};
 }
 
-/// Makes the sign of each function ours, by its values at the points.
-void fix_signs(Matrix& z, const Matrix& values) {
-  for (int j = 0; j < z.cols(); ++j) {
-    const auto column = values.column(j);
-    const double large = sign_threshold * largest(column);
-    const auto first = std::ranges::find_if(column, [&](double value) { return std::abs(value) >= large; });
-    if (!(*first < 0)) continue;
-    for (double& value : z.column(j)) value = -value;
-  }
-}
-
-/// X of one row, without the zeros at its end.
-void add_row(const Component& component, double x, std::span<double> row) {
-  const LocalValues local = evaluate(component.margin, x);
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    row[c] = 0;
-    for (int a = 0; a < 4; ++a)
-      row[c] += local.values[at(a)] * component.combinations(local.first + a, static_cast<int>(c));
-  }
-}
-
 /// Calls `use(row)` for each row of X over the values.
 template <class Use>
 void for_each_row(const Component& component, std::span<const double> values, int size, const Use& use) {
   std::vector<double> row(at(size));
   for (const double x : values) {
-    add_row(component, x, row);
+    evaluate_dense(component, std::span(&x, 1), row);
     use(row);
   }
 }
 
 }  // namespace
-
-std::vector<double> thin_plate_points(std::span<const double> values) {
-  std::vector<double> distinct(values.begin(), values.end());
-  std::ranges::sort(distinct);
-  distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
-  if (distinct.size() <= most_points) return distinct;
-  std::vector<double> points;
-  points.reserve(most_points);
-  base::RRandom random(seed_of_points);
-  for (const std::int32_t place :
-       random.sample(static_cast<std::int32_t>(distinct.size()), static_cast<std::int32_t>(most_points)))
-    points.push_back(distinct[at(place)]);
-  std::ranges::sort(points);
-  return points;
-}
 
 Component radial_component(RadialColumns radial) {
   Component component;
@@ -242,13 +166,9 @@ Basis thin_plate_basis(std::span<const double> values, std::span<const double> p
   basis.constant[at(penalised)] = 1;
   basis.map = Matrix(basis.component.raw_size(), size);
   for (int j = 0; j < size; ++j) basis.map(j, j) = 1;
-  double row_sum = 0;
-  for_each_row(basis.component, values, size, [&](std::span<const double> row) {
-    double sum = 0;
-    for (const double value : row) sum += std::abs(value);
-    row_sum = std::max(row_sum, sum);
-  });
-  basis.row_sum = row_sum;
+  Matrix column(static_cast<int>(values.size()), 1);
+  std::ranges::copy(values, column.data());
+  basis.row_sum = largest_dense_row_sum(basis.component, column, size);
   return basis;
 }
 

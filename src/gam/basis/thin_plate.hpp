@@ -11,10 +11,6 @@
 /// Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2; Generalized Additive Models (2017), sec. 5.5.
 namespace tessera::gam {
 
-/// The points of the radial functions: the distinct values, or as many of them as mgcv draws (2,000, with its
-/// seed) if there are more values and more distinct ones; increasing.
-[[nodiscard]] std::vector<double> thin_plate_points(std::span<const double> values);
-
 /// The spline of `size` coefficients, at most as many as points, with second derivatives as penalty. Columns
 /// have a mean square of one over `values`. First the radial ones, from the eigenvectors with the eigenvalues
 /// largest in size; then the constant and x. The sign of a column is ours.

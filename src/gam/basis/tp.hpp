@@ -1,31 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/basis/isotropic.hpp"
 #include "gam/basis/parts.hpp"
 #include "gam/basis/thin_plate.hpp"
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstdint>
+#include <optional>
+#include <string_view>
 #include <vector>
 
 namespace tessera::gam {
 
-/// bs="tp": a thin plate regression spline.
+/// bs="tp": a thin plate regression spline, of any number of variables. Of one, with second derivatives as
+/// penalty, it is a piecewise cubic.
 struct Tp {
   static constexpr char name[] = "tp";
   static constexpr bool random_effect = false;
-  static constexpr bool has_orders = true;
-  static constexpr bool has_margins = false;
-  static int least_k(std::array<int, 2> /*order*/) { return 3; }
-  static BasisSize size(int k) { return {.coefficients = k, .dense = dense_columns(k)}; }
+  static constexpr bool several = true;
+
+  static std::optional<OptionFault> settle(BasisOptions& options) { return settle_as(options, name); }
+  static BasisSize size(const BasisOptions& options) {
+    return {.coefficients = options.k, .dense = dense_columns(options.k), .radial = !is_cubic(options)};
+  }
 
   static Basis make(const MarginData& data) {
-    data.require_distinct(data.k);
     data.require_no_knots();
-    const std::vector<double> values = data.setup_values();
-    const std::vector<double> points = thin_plate_points(values);
-    data.require_distinct(data.k, static_cast<std::int64_t>(points.size()));
-    return thin_plate_basis(values, points, data.k);
+    if (data.variables == 1) data.require_distinct(data.k);
+    const Matrix values = data.setup_values();
+    const std::vector<double> means = means_of(values);
+    const Matrix points = distinct_points(values, means, data.most_points, data.seed);
+    data.require_distinct(data.k, points.rows());
+    if (!is_cubic(data)) return isotropic_thin_plate(values, points, means, order_of(data), data.k);
+    std::vector<double> sorted(points.values().begin(), points.values().end());
+    std::ranges::sort(sorted);
+    return thin_plate_basis(values.values(), sorted, data.k);
+  }
+
+ protected:
+  static int order_of(const BasisOptions& options) { return static_cast<int>(options.m[0]); }
+  static bool is_cubic(const BasisOptions& options) {
+    return options.variables == 1 && order_of(options) == 2;
+  }
+  /// The order is the least with which derivatives are continuous, unless one is given.
+  static std::optional<OptionFault> settle_as(BasisOptions& options, std::string_view basis) {
+    constexpr std::array usual{8, 27, 100};
+    constexpr int most = 10;
+    const int dimensions = options.variables;
+    if (options.m.size() > 1)
+      return OptionFault{"m",
+                         fmt::format("m: bs=\"{}\" takes one number, the order of its derivatives", basis)};
+    double order = order_or(options, 0, 0);
+    if (order == 0) order = (dimensions + 3) / 2;
+    if (order != std::floor(order) || 2 * order <= dimensions || order > most)
+      return OptionFault{"m", fmt::format("m={}: bs=\"{}\" of {} variable{} takes a whole number above {}/2",
+                                          order, basis, dimensions, dimensions == 1 ? "" : "s", dimensions)};
+    options.m = {order};
+    const auto free = static_cast<int>(polynomials_below(order_of(options), dimensions).size());
+    return settle_k(
+        options, free + usual[std::min<std::size_t>(usual.size(), static_cast<std::size_t>(dimensions)) - 1],
+        free + 1, basis);
   }
 };
 

@@ -7,7 +7,7 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
-#include <array>
+#include <optional>
 #include <vector>
 
 namespace tessera::gam {
@@ -16,6 +16,7 @@ namespace tessera::gam {
 struct Ts : Tp {
   static constexpr char name[] = "ts";
 
+  static std::optional<OptionFault> settle(BasisOptions& options) { return settle_as(options, name); }
   static Basis make(const MarginData& data) {
     Basis basis = Tp::make(data);
     const int free = basis.size() - basis.rank;

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/basis/bases.hpp"
+#include "gam/basis/isotropic.hpp"
 #include "gam/design/centred_columns.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -29,11 +30,24 @@ double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
 }
 
+double dense_row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
+  std::vector<double> x;
+  Component::for_each_variable(
+      basis.component, [&](int variable) { x.push_back(frame.variables[at(variable)].numbers[row]); });
+  std::vector<double> raw(at(basis.component.raw_size()));
+  evaluate_dense(basis.component, x, raw);
+  double sum = 0;
+  for (const double value : multiply_t(basis.points ? basis.points->map : basis.map, raw))
+    sum += std::abs(value);
+  return sum;
+}
+
 /// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
   const double x = frame.variables[at(basis.component.variable)].numbers[row];
   if (basis.component.kind == Component::Kind::numeric) return std::abs(x) * scale_of(basis.component);
+  if (basis.component.kind == Component::Kind::dense) return dense_row_sum(basis, frame, row);
   const LocalValues local = evaluate(basis.component.margin, x);
   const auto& v = local.values;
   const Matrix& map = basis.points ? basis.points->map : basis.map;
@@ -43,6 +57,14 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
     sum += std::abs(v[0] * m[0] + v[1] * m[1] + v[2] * m[2] + v[3] * m[3]);
   }
   return sum;
+}
+
+/// Those of its margins, by their names.
+std::vector<std::string> variables_of(const SmoothSpec& smooth) {
+  std::vector<std::string> names;
+  for (const MarginSpec& margin : smooth.margins)
+    margin.for_each_variable([&](const Expression& variable) { names.push_back(variable.text); });
+  return names;
 }
 
 /// The margins' variables of some smooths, one smooth after the other, by the names that the first has.
@@ -55,12 +77,14 @@ Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> s
   out.complete = out.memory.column<std::uint8_t>(out.memory.place<std::uint8_t>(all));
   for (std::size_t s = 0; s < smooths.size(); ++s)
     std::ranges::copy(frame.complete, out.complete.writable() + s * rows);
-  for (std::size_t m = 0; m < smooths.front()->margins.size(); ++m) {
+  std::vector<std::vector<std::string>> names;
+  for (const SmoothSpec* smooth : smooths) names.push_back(variables_of(*smooth));
+  for (std::size_t v = 0; v < names.front().size(); ++v) {
     Variable& variable = out.variables.emplace_back();
-    variable.name = smooths.front()->margins[m].variable.text;
+    variable.name = names.front()[v];
     variable.numbers = out.memory.column<double>(out.memory.place<double>(all));
     for (std::size_t s = 0; s < smooths.size(); ++s) {
-      const Variable& from = frame.at(smooths[s]->margins[m].variable.text);
+      const Variable& from = frame.at(names[s][v]);
       from.prepare_to_read(0, rows);
       std::ranges::copy(from.numbers, variable.numbers.writable() + s * rows);
     }
@@ -122,7 +146,7 @@ class Drafter {
     for (const auto& entry : supplied_) {
       const std::string& name = entry.first;
       const auto in_spline = [&](const MarginSpec& margin) {
-        return margin.variable.text == name && !is_random_effect(margin.basis);
+        return margin.others.empty() && margin.variable.text == name && !is_random_effect(margin.basis);
       };
       const bool known =
           std::any_of(formula_.smooths.begin(), formula_.smooths.end(), [&](const SmoothSpec& smooth) {
@@ -200,7 +224,7 @@ class Drafter {
     block.s_scale = std::move(smooth.s_scale);
     for (std::size_t j = 0; !spec.id.empty() && j < block.penalty->count(); ++j)
       block.ids.push_back(fmt::format("{} {}", spec.id, j));
-    for (const MarginSpec& margin : spec.margins) block.variables.push_back(margin.variable.text);
+    block.variables = variables_of(spec);
     draft.id = spec.id;
     draft.null_space = std::move(smooth.null_space);
     draft.values = std::move(smooth.values);
@@ -254,11 +278,11 @@ class Drafter {
       return make_margins(spec, frame_, [&](int variable) { return setup_rows_.values(variable); });
     const auto [found, is_first] = linked_.try_emplace(spec.id);
     if (is_first) {
-      found->second = make_margins(spec, one_after_another(frame_, linked), [&](int margin) {
+      found->second = make_margins(spec, one_after_another(frame_, linked), [&](int variable) {
         std::vector<double> all;
         for (const SmoothSpec* one : linked) {
           const std::vector<double> own =
-              setup_rows_.values(frame_.index_of(one->margins[at(margin)].variable.text));
+              setup_rows_.values(frame_.index_of(variables_of(*one)[at(variable)]));
           all.insert(all.end(), own.begin(), own.end());
         }
         return all;
@@ -268,6 +292,9 @@ class Drafter {
     for (std::size_t m = 0; m < spec.margins.size(); ++m) {
       Component& component = own.bases[m].component;
       component.variable = frame_.index_of(spec.margins[m].variable.text);
+      component.others.clear();
+      for (const Expression& other : spec.margins[m].others)
+        component.others.push_back(frame_.index_of(other.text));
       const Extent range = extent_of(workers_, frame_, component.variable);
       component.extent = {range.min, range.max};
     }
@@ -281,7 +308,7 @@ class Drafter {
       margins.push_back(make_basis(workers_, frame, margin, supplied_, setup_values, spec.label));
       Basis& basis = margins.back();
       if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
-      if (spec.tensor && spec.normalise && !basis.nodal) {
+      if (spec.tensor && spec.normalise && !basis.nodal && margin.others.empty()) {
         const Extent range = extent_of(workers_, frame, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);
       }

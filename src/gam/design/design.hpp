@@ -32,8 +32,9 @@ struct Frame;
 /// sum_i log(sum_j lambda_j eigenvalues(i, j)) + log_det_constant, whatever the lambdas. The constant is
 /// log|P c|^2, c the unit constraint vector and P the projector on the null space: det(I - u u') = 1 - |u|^2.
 ///
-/// A smooth that has lost columns to a side condition (side_conditions.hpp), or has several penalties that see
-/// all functions and a constraint, has penalties that share no eigenvectors: then `set_ranks` takes the place of `eigenvalues`, and the constant is zero.
+/// A smooth that has lost columns to a side condition (side_conditions.hpp), or has several penalties that
+/// see all functions and a constraint, has penalties that share no eigenvectors: then `set_ranks` takes the
+/// place of `eigenvalues`, and the constant is zero.
 ///
 /// That of a random effect is a multiple of the identity, of as many levels as there may be: it is kept as
 /// the number `ridge`, and there are no `matrices`.
@@ -79,10 +80,10 @@ struct CoefBlock {
   int coef_size = 0;
   Matrix map;                              ///< raw_size x coef_size; no rows: the identity
   std::optional<Penalty> penalty;          ///< smooths only
-  std::vector<std::vector<double>> knots;  ///< of each margin, for model.json
+  std::vector<std::vector<double>> knots;  ///< of each variable of a margin, for model.json
   std::vector<double> s_scale;             ///< of each penalty
   std::vector<std::string> ids;  ///< of each penalty, by which it is one with those of other blocks; or none
-  std::vector<std::string> variables;  ///< of each margin; then the by variable if there is one
+  std::vector<std::string> variables;  ///< of the margins; then the by variable if there is one
   std::string by_level;
   /// Powers of two in the columns of a smooth of a design whose numbers are standardised: of a number that it
   /// is by, and of the numbers among its margins, which its penalties have too.

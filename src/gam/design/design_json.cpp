@@ -2,6 +2,7 @@
 #include "gam/design/design_json.hpp"
 
 #include "gam/basis/bases.hpp"
+#include "gam/basis/isotropic.hpp"
 #include "gam/basis/thin_plate.hpp"
 
 #include <tessera/error.hpp>
@@ -173,6 +174,23 @@ Json radial_json(const RadialColumns& radial) {
           {"map", matrix_json(radial.map)}};
 }
 
+constexpr std::array radial_kinds{"r^p", "r^p log r"};
+
+Json isotropic_json(const Component& component, const Design& design) {
+  const IsotropicColumns& columns = *component.isotropic;
+  Json variables = Json::array();
+  for (const int other : component.others)
+    variables.push_back(design.variables[static_cast<std::size_t>(other)].name);
+  return {{"others", std::move(variables)},
+          {"function", radial_kinds[static_cast<std::size_t>(columns.function.kind)]},
+          {"power", columns.function.power},
+          {"scale", columns.function.scale},
+          {"points", matrix_json(columns.points)},
+          {"shift", columns.shift},
+          {"powers", columns.powers},
+          {"map", matrix_json(component.combinations)}};
+}
+
 /// Of a smooth of so many coefficients at most, and one for its constraint.
 RadialColumns radial_from(const JsonField& field, int coefficients) {
   constexpr std::size_t most_points = 10'000;
@@ -190,6 +208,36 @@ RadialColumns radial_from(const JsonField& field, int coefficients) {
   NumbersLeft left(0, 0);
   radial.map = matrix_from(map, static_cast<int>(radial.points.size()) + 2, columns, left);
   return radial;
+}
+
+/// Of a smooth of so many coefficients at most, and one for its constraint.
+Component isotropic_from(const JsonField& field, int coefficients) {
+  constexpr int most_points = 10'000;
+  constexpr int most_power = 100;
+  IsotropicColumns columns;
+  const JsonField function = field.at("function");
+  const auto* const kind = std::ranges::find(radial_kinds, function.text());
+  if (kind == radial_kinds.end()) function.refuse("is no function of a distance that there is");
+  columns.function = {static_cast<RadialKind>(kind - radial_kinds.begin()),
+                      field.at("power").whole(0, most_power), field.at("scale").number()};
+  const int variables = static_cast<int>(field.at("others").elements().size()) + 1;
+  NumbersLeft left(0, 0);
+  const JsonField points = field.at("points");
+  columns.points = matrix_from(points, points.at("rows").whole(1, most_points), variables, left);
+  columns.shift = field.at("shift").numbers(static_cast<std::size_t>(variables));
+  for (const JsonField& powers : field.at("powers").elements()) {
+    std::vector<int>& own = columns.powers.emplace_back();
+    for (const JsonField& power : powers.elements(static_cast<std::size_t>(variables)))
+      own.push_back(power.whole(0, most_power));
+  }
+  if (columns.powers.size() > static_cast<std::size_t>(most_points))
+    field.at("powers").refuse(fmt::format("has more than {} polynomials", most_points));
+  const JsonField map = field.at("map");
+  const int size = map.at("cols").whole(1, dense_columns(coefficients + 1));
+  if (size != dense_columns(size)) map.at("cols").refuse("is no number of columns that there can be");
+  return isotropic_component(
+      std::move(columns),
+      matrix_from(map, columns.points.rows() + static_cast<int>(columns.powers.size()), size, left));
 }
 
 Json penalty_json(const Penalty& penalty) {
@@ -270,10 +318,15 @@ void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
   const JsonField begin = field.at("raw_begin");
   const RawTerm& term = term_of(design, begin);
   const bool smooth = field.find("penalty").has_value();
-  const std::size_t components = term.components.size();
-  const std::size_t margins = smooth ? block.knots.size() : components;
-  if (margins > components || (smooth && components > margins + 1))
-    field.at("knots").refuse(fmt::format("has {} margins, and the term {} variables", margins, components));
+  // A smooth by a variable has that first.
+  const bool by = smooth && block.variables.size() > block.knots.size() && !term.components.empty();
+  const std::size_t margins = term.components.size() - (by ? 1 : 0);
+  std::size_t variables = 0;
+  for (std::size_t i = by ? 1 : 0; i < term.components.size(); ++i)
+    variables += 1 + term.components[i].others.size();
+  if (smooth && variables != block.knots.size())
+    field.at("knots").refuse(
+        fmt::format("is of {} variables, and the term of {}", block.knots.size(), variables));
   block.raw_begin = begin.whole();
   block.raw_size = raw_size_of(term, margins);
   if ((block.raw_begin - term.raw_begin) % block.raw_size != 0)
@@ -307,33 +360,44 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
 Json component_json(const Component& component, const Design& design) {
   Json json{{"variable", design.variables[static_cast<std::size_t>(component.variable)].name}};
   if (component.kind == Component::Kind::spline) json["margin"] = margin_json(component.margin);
-  if (component.kind == Component::Kind::dense) json["radial"] = radial_json(*component.radial);
+  if (component.radial) json["radial"] = radial_json(*component.radial);
+  if (component.isotropic) json["isotropic"] = isotropic_json(component, design);
   return json;
 }
 
-/// A component is a spline if it has a margin, dense columns if it has radial ones, else what its variable
-/// is.
-Component component_from(const JsonField& field, const Design& design, int coefficients) {
-  const JsonField name = field.at("variable");
+int variable_from(const JsonField& name, const Design& design, bool number) {
   const auto found =
       std::find_if(design.variables.begin(), design.variables.end(),
                    [&](const DesignVariable& variable) { return variable.name == name.text(); });
   if (found == design.variables.end()) name.refuse("is not among the variables of the design");
+  if (number && found->factor) name.refuse("is a factor, and its component the spline of a number");
+  return static_cast<int>(found - design.variables.begin());
+}
+
+/// A component is a spline if it has a margin, dense columns if it has radial or isotropic ones, else what
+/// its variable is.
+Component component_from(const JsonField& field, const Design& design, int coefficients) {
+  const auto margin = field.find("margin");
+  const auto radial = field.find("radial");
+  const auto isotropic = field.find("isotropic");
+  const int variable = variable_from(field.at("variable"), design, margin || radial || isotropic);
+  const DesignVariable& own = design.variables[static_cast<std::size_t>(variable)];
   Component component;
-  component.variable = static_cast<int>(found - design.variables.begin());
-  if (const auto margin = field.find("margin")) {
-    if (found->factor) margin->refuse("is the spline of a factor");
+  if (margin) {
     component.kind = Component::Kind::spline;
     component.margin = margin_from(*margin);
-  } else if (const auto radial = field.find("radial")) {
-    if (found->factor) radial->refuse("is the spline of a factor");
-    const int variable = component.variable;
+  } else if (radial) {
     component = radial_component(radial_from(*radial, coefficients));
-    component.variable = variable;
-  } else if (found->factor) {
+  } else if (isotropic) {
+    component = isotropic_from(*isotropic, coefficients);
+    component.others.clear();
+    for (const JsonField& other : isotropic->at("others").elements())
+      component.others.push_back(variable_from(other, design, true));
+  } else if (own.factor) {
     component.kind = Component::Kind::factor;
-    component.levels = static_cast<int>(found->levels.size());
+    component.levels = static_cast<int>(own.levels.size());
   }
+  component.variable = variable;
   return component;
 }
 
@@ -393,7 +457,8 @@ Json to_json(const Design& design) {
   for (const RawTerm& term : design.terms) {
     Json components = Json::array();
     for (const Component& component : term.components) {
-      used[static_cast<std::size_t>(component.variable)] = true;
+      Component::for_each_variable(component,
+                                   [&](int variable) { used[static_cast<std::size_t>(variable)] = true; });
       components.push_back(component_json(component, design));
     }
     terms.push_back(std::move(components));

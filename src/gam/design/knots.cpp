@@ -65,10 +65,9 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   const Variable& variable = frame.variables[static_cast<std::size_t>(index)];
   const BasisKind& kind = basis_of(spec.basis);
   MarginData data;
+  static_cast<BasisOptions&>(data) = spec;
   data.label = label;
   data.variable = variable.name;
-  data.k = spec.k;
-  data.order = spec.order;
   if (kind.random_effect) {
     check_coefficients(static_cast<std::int64_t>(variable.levels.size()), label, largest_parted_effect);
     data.factor = variable.factor;
@@ -77,9 +76,14 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
     basis.component.variable = index;
     return basis;
   }
-  if (variable.factor) {
-    refuse(ErrorCode::input, fmt::format(R"({}: '{}' is text and bs="{}" needs numbers: use bs="re" or by=)",
-                                         label, variable.name, spec.basis));
+  std::vector<int> indices;
+  spec.for_each_variable([&](const Expression& one) { indices.push_back(frame.index_of(one.text)); });
+  for (const int one : indices) {
+    const Variable& number = frame.variables[static_cast<std::size_t>(one)];
+    if (number.factor)
+      refuse(ErrorCode::input,
+             fmt::format(R"({}: '{}' is text and bs="{}" needs numbers: use bs="re" or by=)", label,
+                         number.name, spec.basis));
   }
   check_coefficients(spec.k, label);
   // Two tell a variable from a constant, k are as many as a basis needs.
@@ -97,10 +101,20 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   data.quantiles = [&](std::span<const double> limits) {
     return distinct_quantiles(workers, frame, index, spec.k, limits);
   };
-  data.setup_values = [&] { return setup_values(index); };
+  data.setup_values = [&] {
+    std::vector<double> all;
+    for (const int one : indices) {
+      const std::vector<double> values = setup_values(one);
+      all.insert(all.end(), values.begin(), values.end());
+    }
+    Matrix out(static_cast<int>(all.size() / indices.size()), static_cast<int>(indices.size()));
+    std::ranges::copy(all, out.data());
+    return out;
+  };
   Basis basis = kind.make(data);
   check_penalty(data, basis);
   basis.component.variable = index;
+  basis.component.others.assign(indices.begin() + 1, indices.end());
   basis.component.extent = {distinct.min, distinct.max};
   return basis;
 }

@@ -211,6 +211,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
     smooth.penalties.push_back(std::move(penalty));
     smooth.s_scale.push_back(scale);
     smooth.knots.push_back(margins[m].knots);
+    smooth.knots.resize(smooth.knots.size() + margins[m].component.others.size());
     Matrix own(margins[m].size(), 1);
     std::ranges::fill(own.values(), 1.0);
     std::ranges::copy(margins[m].constant, own.data());

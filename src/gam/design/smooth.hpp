@@ -18,7 +18,7 @@ struct SmoothBasis {
   Matrix eigenvectors;                     ///< K x rank, of several margins: see `Penalty`
   Matrix null_space;                       ///< K x dimension, orthonormal: what no penalty sees
   std::vector<double> s_scale;             ///< mgcv's S.scale
-  std::vector<std::vector<double>> knots;  ///< of each margin
+  std::vector<std::vector<double>> knots;  ///< of each variable
   /// E, if a margin has `Basis::points`: the coefficients that mgcv has, of those that there are. Eigenvalues
   /// are in mgcv's.
   Matrix values;

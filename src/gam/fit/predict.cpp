@@ -38,7 +38,7 @@ std::vector<Expression> predictors(const FormulaTerms& formula) {
     for (const auto& smooth : formula.smooths) {
       if (smooth.by && is(*smooth.by)) return true;
       for (const auto& margin : smooth.margins) {
-        if (is(margin.variable)) return true;
+        if (is(margin.variable) || std::any_of(margin.others.begin(), margin.others.end(), is)) return true;
       }
     }
     return std::any_of(formula.offsets.begin(), formula.offsets.end(), is);

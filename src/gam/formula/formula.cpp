@@ -197,8 +197,10 @@ class RightHandSide {
         formula_error(tree.position, fmt::format("the smooth {} is there twice", smooth.label));
     }
     for (const MarginSpec& margin : smooth.margins) {
-      if (is_response(margin.variable))
-        formula_error(tree.position, fmt::format("a smooth of the response {}", margin.variable.text));
+      margin.for_each_variable([&](const Expression& variable) {
+        if (is_response(variable))
+          formula_error(tree.position, fmt::format("a smooth of the response {}", variable.text));
+      });
     }
     link(smooth, tree.position);
     formula_.smooths.push_back(std::move(smooth));
@@ -208,13 +210,17 @@ class RightHandSide {
   void link(SmoothSpec& smooth, std::size_t position) const {
     const auto first = std::ranges::find(formula_.smooths, smooth.id, &SmoothSpec::id);
     if (smooth.id.empty() || first == formula_.smooths.end()) return;
-    if (first->tensor != smooth.tensor || first->margins.size() != smooth.margins.size())
+    const auto are_alike = [](const MarginSpec& a, const MarginSpec& b) {
+      return a.others.size() == b.others.size();
+    };
+    if (first->tensor != smooth.tensor || !std::ranges::equal(first->margins, smooth.margins, are_alike))
       formula_error(position, fmt::format("{} cannot have the id of {}: they are of one kind, of as many "
                                           "variables",
                                           smooth.label, first->label));
     for (std::size_t i = 0; i < smooth.margins.size(); ++i) {
       MarginSpec linked = first->margins[i];
       linked.variable = std::move(smooth.margins[i].variable);
+      linked.others = std::move(smooth.margins[i].others);
       smooth.margins[i] = std::move(linked);
     }
     smooth.normalise = first->normalise;
@@ -328,7 +334,7 @@ std::vector<Expression> FormulaTerms::variables() const {
     for (const Expression& variable : term.variables) add(variable);
   }
   for (const SmoothSpec& smooth : smooths) {
-    for (const MarginSpec& margin : smooth.margins) add(margin.variable);
+    for (const MarginSpec& margin : smooth.margins) margin.for_each_variable(add);
     if (smooth.by) add(*smooth.by);
   }
   for (const Expression& offset : offsets) add(offset);
@@ -355,7 +361,8 @@ std::vector<std::string> FormulaTerms::numeric_variables() const {
   std::vector<std::string> numeric;
   for (const SmoothSpec& smooth : smooths) {
     for (const MarginSpec& margin : smooth.margins) {
-      if (!is_random_effect(margin.basis)) numeric.push_back(margin.variable.text);
+      if (is_random_effect(margin.basis)) continue;
+      margin.for_each_variable([&](const Expression& variable) { numeric.push_back(variable.text); });
     }
   }
   for (const Expression& offset : offsets) numeric.push_back(offset.text);

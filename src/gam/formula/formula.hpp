@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <array>
+#include "gam/basis/options.hpp"
+
 #include <optional>
 #include <span>
 #include <string>
@@ -59,12 +60,18 @@ struct Expression {
 };
 
 /// One margin of a smooth.
-struct MarginSpec {
+struct MarginSpec : BasisOptions {
   Expression variable;
+  std::vector<Expression> others;  ///< of an isotropic smooth of several variables, those beside the first
   std::string basis = "ps";        ///< the name of one that there is
-  int k = 10;                      ///< basis dimension before constraints
-  std::array<int, 2> order{2, 2};  ///< m: spline order m[0] (2 is cubic) and difference order m[1]
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
+
+  /// Calls `use(variable)` for each of its variables, in order.
+  template <class Use>
+  void for_each_variable(const Use& use) const {
+    use(variable);
+    for (const Expression& other : others) use(other);
+  }
 };
 
 /// s(…) or te(…).

@@ -7,7 +7,9 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <utility>
 
@@ -79,7 +81,7 @@ class Arguments {
   /// Refuses an argument whose effect is not available, unless it is given its default.
   void refuse(std::string_view name, std::string_view why) const {
     const Syntax* value = find(name);
-    const bool is_default = value != nullptr && name != "d" && (is_missing(*value) || truth(*value) == false);
+    const bool is_default = value != nullptr && (is_missing(*value) || truth(*value) == false);
     if (value != nullptr && !is_default)
       formula_error(value->position,
                     fmt::format("{}(): the argument '{}' is not available: {}", call_.text, name, why));
@@ -146,63 +148,47 @@ void check_basis(const std::string& basis, std::size_t position, const std::stri
                                       base::listed(basis_names(), "and")));
 }
 
-void set_basis(MarginSpec& margin, const Syntax* value, const Syntax& call, std::size_t variables) {
-  if (value == nullptr && call.text == "te") {
-    margin.basis = "cr";  // mgcv's default of te()
-    return;
-  }
+/// mgcv's default is tp of s(), and cr of the margins of te().
+std::string basis_from(const Syntax* value, const Syntax& call, std::size_t variables) {
+  if (value == nullptr && call.text != "s") return "cr";
   if (value != nullptr && value->kind != Kind::text)
     formula_error(value->position,
                   fmt::format("bs: expected a quoted name such as \"ps\", found {}", deparse(*value)));
-  margin.basis = value == nullptr ? "tp" : value->text;  // mgcv's default of s()
-  check_basis(margin.basis, value == nullptr ? call.position : value->position, deparse(call), variables);
-  if (call.text == "te" && !basis_of(margin.basis).has_margins)
-    formula_error(
-        value->position,
-        fmt::format("bs=\"{}\" is not available as a margin of te(); write bs=\"cr\"", margin.basis));
+  const std::string basis = value == nullptr ? "tp" : value->text;
+  check_basis(basis, value == nullptr ? call.position : value->position, deparse(call), variables);
+  return basis;
 }
 
-/// m of one margin: one number, or c(m1, m2); NA is the default of 2. One number stands for both.
-void set_order(MarginSpec& margin, const Syntax& value) {
-  const auto parts = elements(value);
-  if (parts.empty() || parts.size() > 2)
-    formula_error(value.position, fmt::format("m: expected one or two numbers, found {}", deparse(value)));
-  std::array<int, 2> order{2, 2};
-  for (std::size_t i = 0; i < 2; ++i) {
-    const Syntax& part = *parts[std::min(i, parts.size() - 1)];
-    if (!is_missing(part)) order[i] = integer(part, "m");
+double order(const Syntax& value) {
+  if (is_missing(value)) return std::numeric_limits<double>::quiet_NaN();
+  const bool negative = value.kind == Kind::unary && value.text == "-";
+  const Syntax& magnitude = negative ? value.children[0] : value;
+  if (magnitude.kind != Kind::number)
+    formula_error(value.position, fmt::format("m: expected numbers, found {}", deparse(value)));
+  return negative ? -magnitude.number : magnitude.number;
+}
+
+/// m and k of one margin, by what its basis makes of them. Of te() a margin of d variables has a k of 5^d
+/// unless it is given, and of at least 3 then.
+void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
+  const bool tensor = call.text != "s";
+  if (m != nullptr) {
+    for (const Syntax* part : elements(*m)) margin.m.push_back(order(*part));
   }
-  if (!basis_of(margin.basis).has_orders) {
-    if (order != std::array{2, 2})
-      formula_error(value.position, fmt::format("m has no effect on bs=\"{}\"; leave it out", margin.basis));
-    return;
-  }
-  if (order[0] != 2)
-    formula_error(value.position,
-                  fmt::format("m[1]={}: only cubic splines, m[1]=2, are available", order[0]));
-  if (order[1] < 1 || order[1] > 3)
-    formula_error(value.position, fmt::format("m[2]={}: the order of the penalty is 1, 2 or 3", order[1]));
-  margin.order = order;
-}
-
-/// The least k of a basis, as mgcv has it.
-int least_k(const MarginSpec& margin, bool tensor) {
-  const int least = basis_of(margin.basis).least_k(margin.order);
-  return tensor ? std::max(least, 3) : least;
-}
-
-void set_k(MarginSpec& margin, const Syntax* value, bool tensor) {
-  margin.k = tensor ? 5 : 10;
-  if (value != nullptr && !is_missing(*value)) {
-    const int k = integer(*value, "k");
-    if (k != -1) margin.k = k;  // -1 asks for the default
-    const int least = least_k(margin, tensor);
+  const bool given = k != nullptr && !is_missing(*k) && integer(*k, "k") != -1;  // -1 asks for the default
+  if (given) {
+    const int least = tensor ? 3 : 1;
+    margin.k = integer(*k, "k");
     if (margin.k < least)
-      formula_error(value->position,
-                    fmt::format("k={} is too small: bs=\"{}\" needs at least {}", k, margin.basis, least));
+      formula_error(k->position, fmt::format("k={} is too small: bs=\"{}\" needs at least {}", margin.k,
+                                             margin.basis, least));
+  } else if (tensor) {
+    margin.k = static_cast<int>(std::min(std::pow(5, margin.variables), static_cast<double>(max_k)));
   }
-  // A default never stands below what the order of the penalty needs.
-  margin.k = std::max(margin.k, least_k(margin, tensor));
+  if (const auto fault = basis_of(margin.basis).settle(margin)) {
+    const Syntax* at = fault->argument == "m" ? m : given ? k : &call;
+    formula_error(at->position, fault->text);
+  }
 }
 
 /// The value of an argument that may be one for all margins, or a vector with one for each.
@@ -227,26 +213,57 @@ const Syntax* order_of_margin(const Syntax* value, std::size_t margin, std::size
 
 namespace {
 
-/// s() of several variables: a random effect of each combination of levels, times the numbers among them.
-void check_several(const SmoothSpec& smooth, const Syntax& call) {
-  const std::string& basis = smooth.margins[0].basis;
-  if (smooth.tensor || smooth.margins.size() == 1 || is_random_effect(basis)) return;
-  if (!basis_of(basis).has_margins)
+/// Variables of each margin: of s() one margin has all, but for the levels and numbers of a random effect; of
+/// te() each has one, or what d says.
+std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
+  const std::size_t count = arguments.variables.size();
+  if (call.text == "s") {
+    const Syntax* value = arguments.find("bs");
+    const std::string basis = basis_from(value, call, count);
+    if (count == 1 || is_random_effect(basis)) return std::vector<int>(count, 1);
+    if (basis_of(basis).several) return {static_cast<int>(count)};
     formula_error(call.position,
-                  fmt::format("bs=\"{}\" of several variables is not available; write {}", basis, surface));
-  formula_error(call.position,
-                fmt::format("bs=\"{}\" is a smooth of one variable; write te(…, bs=\"{}\") for "
-                            "several",
-                            basis, basis));
+                  fmt::format("bs=\"{}\" is a smooth of one variable; write te(…, bs=\"{}\") for "
+                              "several",
+                              basis, basis));
+  }
+  const Syntax* value = arguments.find("d");
+  if (value == nullptr || is_missing(*value)) return std::vector<int>(count, 1);
+  std::vector<int> sizes;
+  std::size_t sum = 0;
+  for (const Syntax* part : elements(*value)) {
+    sizes.push_back(integer(*part, "d"));
+    if (sizes.back() < 1) formula_error(part->position, "d: each margin has a variable at least");
+    sum += static_cast<std::size_t>(sizes.back());
+  }
+  if (sum != count)
+    formula_error(value->position,
+                  fmt::format("d: margins of {} variables in all, where {}() has {}", sum, call.text, count));
+  return sizes;
+}
+
+/// What xt=list(…) says of the points of a basis.
+void set_points(MarginSpec& margin, const Syntax& value) {
+  if (!value.is_call("list"))
+    formula_error(value.position, fmt::format("xt: expected list(max.knots=…), found {}", deparse(value)));
+  for (std::size_t i = 0; i < value.children.size(); ++i) {
+    const std::string& name = value.argument_names[i];
+    const Syntax& child = value.children[i];
+    if (!basis_of(margin.basis).several || (name != "max.knots" && name != "seed"))
+      formula_error(child.position, fmt::format("xt: {}is not available for bs=\"{}\"; leave it out",
+                                                name.empty() ? "" : name + " ", margin.basis));
+    const int number = integer(child, name);
+    if (number < 1) formula_error(child.position, fmt::format("{}: expected a positive number", name));
+    if (name == "seed")
+      margin.seed = static_cast<std::uint32_t>(number);
+    else
+      margin.most_points = number;
+  }
 }
 
 void refuse_absent_arguments(const Arguments& arguments) {
-  arguments.refuse("d",
-                   "margins of several variables are not available; write te() with one variable a margin, "
-                   "and no d");
   arguments.refuse("fx", "a smooth without a penalty is not available; leave it out, or write I() terms");
   arguments.refuse("sp", "smoothing parameters are estimated; leave it out");
-  arguments.refuse("xt", "it is not available for these bases; leave it out");
   arguments.refuse("pc", "smooths sum to zero over the rows; a point constraint is not available");
 }
 
@@ -259,33 +276,39 @@ SmoothSpec smooth_from(const Syntax& call) {
       smooth.tensor ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "pc"})
                     : Arguments(call, {"k", "fx", "bs", "m", "by", "xt", "id", "sp", "pc"});
 
-  const std::size_t margins = arguments.variables.size();
-  if (margins == 0) formula_error(call.position, fmt::format("{}() without a variable", call.text));
+  const std::size_t count = arguments.variables.size();
+  if (count == 0) formula_error(call.position, fmt::format("{}() without a variable", call.text));
 
   std::vector<Expression> variables;
-  for (const Syntax* given : arguments.variables) variables.push_back(variable(*given));
-  for (std::size_t i = 0; i < margins; ++i) {
-    MarginSpec margin;
-    margin.variable = std::move(variables[i]);
-    for (const MarginSpec& other : smooth.margins) {
-      if (other.variable.text == margin.variable.text)
-        formula_error(arguments.variables[i]->position,
-                      fmt::format("{} is twice a variable of one smooth", margin.variable.text));
+  for (const Syntax* given : arguments.variables) {
+    Expression one = variable(*given);
+    for (const Expression& other : variables) {
+      if (other.text == one.text)
+        formula_error(given->position, fmt::format("{} is twice a variable of one smooth", one.text));
     }
-    // With d= there are fewer margins than variables: that is refused below, by its own name.
-    if (arguments.find("d") == nullptr)
-      set_basis(margin, of_margin(arguments.find("bs"), "bs", i, margins), call, margins);
-    smooth.label += (i == 0 ? call.text + "(" : ",") + margin.variable.text;
-    smooth.margins.push_back(std::move(margin));
+    smooth.label += (variables.empty() ? call.text + "(" : ",") + one.text;
+    variables.push_back(std::move(one));
   }
   smooth.label += ")";
-  if (arguments.find("d") == nullptr) check_several(smooth, call);
+  const std::vector<int> sizes = margins_of(arguments, call);
+  const std::size_t margins = sizes.size();
   refuse_absent_arguments(arguments);
+  auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
-    MarginSpec& margin = smooth.margins[i];
-    if (const Syntax* order = order_of_margin(arguments.find("m"), i, margins, smooth.tensor))
-      set_order(margin, *order);
-    set_k(margin, of_margin(arguments.find("k"), "k", i, margins), smooth.tensor);
+    MarginSpec margin;
+    margin.variables = sizes[i];
+    margin.basis = basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call, count);
+    // As mgcv has it of d.
+    constexpr std::array of_one{"cr", "cs", "ps", "cp"};
+    if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";
+    if (margin.variables > 1 && !basis_of(margin.basis).several)
+      formula_error(call.position, fmt::format("bs=\"{}\" is a basis of one variable", margin.basis));
+    margin.variable = std::move(*next++);
+    while (std::ssize(margin.others) + 1 < sizes[i]) margin.others.push_back(std::move(*next++));
+    if (const Syntax* xt = arguments.find("xt"); xt != nullptr && !is_missing(*xt)) set_points(margin, *xt);
+    settle(margin, order_of_margin(arguments.find("m"), i, margins, smooth.tensor),
+           of_margin(arguments.find("k"), "k", i, margins), call);
+    smooth.margins.push_back(std::move(margin));
   }
 
   if (const Syntax* np = arguments.find("np")) {

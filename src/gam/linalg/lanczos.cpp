@@ -8,8 +8,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <numeric>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -17,65 +19,73 @@ namespace {
 
 using base::at;
 
-/// Steps from one look at the eigenvalues to the next.
+/// Steps from one look at the eigenvalues to the next, at least.
 constexpr int steps_a_look = 10;
 
+/// Krylov subspaces of several starts at once (Ruhe, Math. Comp. 33, 1979): what is left of each product
+/// waits in a queue to become a vector of the basis.
 class Lanczos {
  public:
-  Lanczos(int size, int count, const SymmetricProduct& multiply)
-      : size_(size), count_(count), multiply_(multiply) {}
+  Lanczos(int size, int count, int starts, const SymmetricProduct& multiply)
+      : size_(size), count_(count), multiply_(multiply), waiting_(at(std::min(starts, size))) {
+    for (std::vector<double>& start : waiting_) start = drawn();
+  }
 
   SymmetricEigen run() {
-    std::vector<double> next(at(size_));
-    begin_anew(next);
+    int next_look = count_;
     for (;;) {
-      basis_.push_back(next);
-      const std::vector<double>& last = basis_.back();
-      multiply_(last, next);
-      diagonal_.push_back(dot(last, next));
-      orthogonalise(next);
-      const double left = std::sqrt(dot(next, next));
+      add_vector();
       const int steps = static_cast<int>(basis_.size());
       if (steps == size_) return eigen_of(small_eigen());
-      const bool coupled = left > std::numeric_limits<double>::epsilon() * scale();
-      // Of an invariant subspace all is known, and nothing of what is beside it: an eigenvalue may be there
-      // again.
-      if (coupled && steps >= count_ && (steps - count_) % steps_a_look == 0) {
-        SymmetricEigen found = small_eigen();
-        if (has_converged(found, left)) return eigen_of(std::move(found));
-      }
-      if (coupled) {
-        beside_.push_back(left);
-        for (double& value : next) value /= left;
-      } else {
-        beside_.push_back(0);
-        begin_anew(next);
-      }
+      if (steps < next_look) continue;
+      next_look = steps + std::max(steps_a_look, steps / steps_a_look);
+      SymmetricEigen found = small_eigen();
+      if (has_converged(found)) return eigen_of(std::move(found));
     }
   }
 
  private:
-  /// A unit vector orthogonal to the basis, which is in no subspace that symmetry makes.
-  void begin_anew(std::vector<double>& out) {
+  /// A vector which is in no subspace that symmetry makes.
+  std::vector<double> drawn() {
+    std::vector<double> out(at(size_));
     for (double& value : out) value = static_cast<double>(base::split_mix(draws_++) >> 11) * 0x1p-53 - 0.5;
-    orthogonalise(out);
-    const double length = std::sqrt(dot(out, out));
-    for (double& value : out) value /= length;
+    return out;
   }
-  /// Twice is enough (Kahan and Parlett).
-  void orthogonalise(std::vector<double>& out) const {
+  /// Twice is enough (Kahan and Parlett). Returns the length that is left.
+  double orthogonalise(std::vector<double>& out) const {
     for (int round = 0; round < 2; ++round) {
       for (const std::vector<double>& one : basis_) add_multiple(out, -dot(one, out), one);
     }
+    return std::sqrt(dot(out, out));
   }
-  [[nodiscard]] double scale() const { return std::max(largest(diagonal_), largest(beside_)); }
+  /// Of an invariant subspace all is known, and nothing of what is beside it: an eigenvalue may be there
+  /// again.
+  [[nodiscard]] bool is_coupled(double left) const {
+    return left > std::numeric_limits<double>::epsilon() * scale_;
+  }
+  void add_vector() {
+    std::vector<double> next = std::move(waiting_.front());
+    waiting_.pop_front();
+    double left = orthogonalise(next);
+    if (!is_coupled(left)) {
+      next = drawn();
+      left = orthogonalise(next);
+    }
+    for (double& value : next) value /= left;
+    basis_.push_back(std::move(next));
+    std::vector<double> product(at(size_));
+    multiply_(basis_.back(), product);
+    std::vector<double>& row = projected_.emplace_back();
+    for (const std::vector<double>& one : basis_) row.push_back(dot(one, product));
+    scale_ = std::max(scale_, largest(row));
+    waiting_.push_back(std::move(product));
+  }
 
-  /// Of the tridiagonal matrix.
+  /// Of the matrix in the basis.
   [[nodiscard]] SymmetricEigen small_eigen() const {
-    Matrix small(static_cast<int>(diagonal_.size()), static_cast<int>(diagonal_.size()));
+    Matrix small(static_cast<int>(projected_.size()), static_cast<int>(projected_.size()));
     for (int i = 0; i < small.rows(); ++i) {
-      small(i, i) = diagonal_[at(i)];
-      if (i > 0) small(i, i - 1) = beside_[at(i - 1)];
+      for (int j = 0; j <= i; ++j) small(i, j) = projected_[at(i)][at(j)];
     }
     return symmetric_eigen(small);
   }
@@ -89,12 +99,20 @@ class Lanczos {
     std::ranges::sort(places, std::ranges::greater());
     return places;
   }
-  /// A vector's residual is what the last step left, times its last component.
-  [[nodiscard]] bool has_converged(const SymmetricEigen& found, double left) const {
-    const int last = found.vectors.rows() - 1;
+  /// The products that wait are those of the last vectors: a vector's residual is what is left of them, times
+  /// its last components.
+  [[nodiscard]] bool has_converged(const SymmetricEigen& found) const {
+    std::vector<double> left;
+    for (std::vector<double> one : waiting_) left.push_back(orthogonalise(one));
+    if (!std::ranges::all_of(left, [&](double one) { return is_coupled(one); })) return false;
+    const int first = found.vectors.rows() - static_cast<int>(left.size());
     const double rounding = std::numeric_limits<double>::epsilon() * largest(found.values);
-    return std::ranges::all_of(sought(found),
-                               [&](int i) { return std::abs(left * found.vectors(last, i)) <= rounding; });
+    return std::ranges::all_of(sought(found), [&](int i) {
+      double residual = 0;
+      for (std::size_t k = 0; k < left.size(); ++k)
+        residual += std::abs(left[k] * found.vectors(first + static_cast<int>(k), i));
+      return residual <= rounding;
+    });
   }
   [[nodiscard]] SymmetricEigen eigen_of(SymmetricEigen small) const {
     SymmetricEigen out{{}, Matrix(size_, count_)};
@@ -111,15 +129,17 @@ class Lanczos {
   int size_;
   int count_;
   const SymmetricProduct& multiply_;
+  std::deque<std::vector<double>> waiting_;
   std::vector<std::vector<double>> basis_;
-  std::vector<double> diagonal_, beside_;
+  std::vector<std::vector<double>> projected_;  ///< rows of the lower triangle
+  double scale_ = 0;
   std::uint64_t draws_ = 1;
 };
 
 }  // namespace
 
-SymmetricEigen extreme_eigen(int size, int count, const SymmetricProduct& multiply) {
-  return Lanczos(size, count, multiply).run();
+SymmetricEigen extreme_eigen(int size, int count, const SymmetricProduct& multiply, int starts) {
+  return Lanczos(size, count, starts, multiply).run();
 }
 
 }  // namespace tessera::gam

@@ -12,9 +12,11 @@ namespace tessera::gam {
 /// the values, with their vectors: to rounding of the largest. `multiply(x, y)` sets y = A x; `size` >=
 /// `count`.
 ///
-/// By the method of Lanczos with full reorthogonalisation, from a fixed start (Golub and Van Loan, Matrix
-/// Computations, sec. 10.3). Cost: a few times `count` products, or `size` of them.
+/// By the method of Lanczos with full reorthogonalisation, from so many fixed starts (Golub and Van Loan,
+/// Matrix Computations, sec. 10.3): an eigenvalue is found as often as it is there if that is not more than
+/// `starts` times. Cost: a few times `count` products, or `size` of them.
 using SymmetricProduct = std::function<void(std::span<const double> x, std::span<double> y)>;
-[[nodiscard]] SymmetricEigen extreme_eigen(int size, int count, const SymmetricProduct& multiply);
+[[nodiscard]] SymmetricEigen extreme_eigen(int size, int count, const SymmetricProduct& multiply,
+                                           int starts = 1);
 
 }  // namespace tessera::gam

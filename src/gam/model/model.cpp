@@ -133,8 +133,8 @@ Json parameters_json(const Family& family) {
 
 bool has_radial_columns(const Design& design) {
   return std::ranges::any_of(design.terms, [](const RawTerm& term) {
-    return std::ranges::any_of(term.components,
-                               [](const Component& component) { return component.radial.has_value(); });
+    return std::ranges::any_of(
+        term.components, [](const Component& component) { return component.kind == Component::Kind::dense; });
   });
 }
 

@@ -28,8 +28,10 @@ struct Nonzero {
 std::vector<Component> at_places(std::span<const Component> components) {
   std::vector<Component> own(components.begin(), components.end());
   for (std::size_t i = 0; i < own.size(); ++i) {
-    own[i].variable = static_cast<int>(i);
     own[i].parts.clear();
+    int place = 0;
+    for (const Component& before : components.first(i)) place += 1 + static_cast<int>(before.others.size());
+    Component::for_each_variable(own[i], [&](int& variable) { variable = place++; });
   }
   return own;
 }
@@ -40,13 +42,17 @@ class Term {
   Term(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
       : model_(model), block_(block), components_(components), evaluator_(at_places(components)) {}
 
-  /// `values`: one a component, which is a level's place for a factor.
+  /// `values`: one a variable of the components, which is a level's place for a factor.
   [[nodiscard]] Estimate estimate(std::span<const double> values) {
     std::vector<std::int32_t> levels(values.size());
     std::vector<const double*> numbers;
     std::vector<const std::int32_t*> codes;
+    std::size_t place = 0;
+    for (const Component& component : components_) {
+      if (component.kind == Component::Kind::factor) levels[place] = static_cast<std::int32_t>(values[place]);
+      place += 1 + component.others.size();
+    }
     for (std::size_t i = 0; i < values.size(); ++i) {
-      if (components_[i].kind == Component::Kind::factor) levels[i] = static_cast<std::int32_t>(values[i]);
       numbers.push_back(&values[i]);
       codes.push_back(&levels[i]);
     }
@@ -106,12 +112,38 @@ const DesignVariable& variable_of(const Design& design, const Component& compone
   return design.variables[at(component.variable)];
 }
 
+/// One variable of a margin.
+struct Axis {
+  const Component* component;
+  int place;     ///< among the component's variables
+  int variable;  ///< index into `Design::variables`
+  [[nodiscard]] bool is_smooth() const { return component->is_curve() || component->isotropic.has_value(); }
+};
+
+std::vector<Axis> axes_of(std::span<const Component> margins) {
+  std::vector<Axis> axes;
+  for (const Component& margin : margins) {
+    int place = 0;
+    Component::for_each_variable(margin, [&](int variable) { axes.push_back({&margin, place++, variable}); });
+  }
+  return axes;
+}
+
 /// Equally spaced values over the data.
-std::vector<double> grid(const FittedModel& model, const Component& component, int points) {
-  double low = component.margin.breaks.front();
-  double high = component.margin.breaks.back();
+std::vector<double> grid(const FittedModel& model, const Axis& axis, int points) {
+  double low = 0;
+  double high = 1;
+  if (const auto& isotropic = axis.component->isotropic) {
+    const auto [least, most] = std::ranges::minmax(isotropic->points.column(axis.place));
+    low = least + isotropic->shift[at(axis.place)];
+    high = most + isotropic->shift[at(axis.place)];
+  } else {
+    low = axis.component->margin.breaks.front();
+    high = axis.component->margin.breaks.back();
+  }
   for (const VariableOutline& outline : model.outline.variables) {
-    if (outline.name != variable_of(model.design, component).name || !(outline.min < outline.max)) continue;
+    if (outline.name != model.design.variables[at(axis.variable)].name || !(outline.min < outline.max))
+      continue;
     low = outline.min;
     high = outline.max;
   }
@@ -154,10 +186,11 @@ Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<con
 Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
                int points) {
   Term term(model, block, margins);
-  const std::size_t spline = margins[0].is_curve() ? 0 : 1;
+  const std::vector<Axis> axes = axes_of(margins);
+  const std::size_t spline = axes[0].is_smooth() ? 0 : 1;
   Curve curve;
-  curve.variable = variable_of(model.design, margins[spline]).name;
-  curve.x = grid(model, margins[spline], points);
+  curve.variable = model.design.variables[at(axes[spline].variable)].name;
+  curve.x = grid(model, axes[spline], points);
   // The other margin of te(), if there is one, is a random effect: of a factor, or of a number at 1.
   const Component* other = margins.size() == 2 ? &margins[1 - spline] : nullptr;
   const bool factor = other != nullptr && other->kind == Component::Kind::factor;
@@ -180,11 +213,12 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
 Surface surface_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
                    int points) {
   Term term(model, block, margins);
+  const std::vector<Axis> axes = axes_of(margins);
   Surface surface;
-  surface.x_variable = variable_of(model.design, margins[0]).name;
-  surface.y_variable = variable_of(model.design, margins[1]).name;
-  surface.x = grid(model, margins[0], points);
-  surface.y = grid(model, margins[1], points);
+  surface.x_variable = model.design.variables[at(axes[0].variable)].name;
+  surface.y_variable = model.design.variables[at(axes[1].variable)].name;
+  surface.x = grid(model, axes[0], points);
+  surface.y = grid(model, axes[1], points);
   surface.fit = Matrix(points, points);
   surface.se = Matrix(points, points);
   for (int j = 0; j < points; ++j) {
@@ -201,19 +235,20 @@ Surface surface_of(const FittedModel& model, const CoefBlock& block, std::span<c
 Effect smooth_effect(const FittedModel& model, const CoefBlock& block, const EffectOptions& options) {
   const RawTerm& term = term_of(model.design, block);
   const std::span<const Component> components(term.components);
-  // A by variable stands before the margins, each of which has a list of knots.
-  const std::span<const Component> margins = components.last(block.knots.size());
+  // A by variable stands before the margins, each variable of which has a list of knots.
+  const std::span<const Component> margins =
+      components.subspan(block.variables.size() > block.knots.size() ? 1 : 0);
   Effect effect{block.label, title_of(block, model.block_edf(block)), {}, NotDrawn{}};
   if (components.size() > margins.size() && components[0].kind == Component::Kind::numeric) {
     effect.by = variable_of(model.design, components[0]).name;
   }
-  const auto splines = std::count_if(margins.begin(), margins.end(),
-                                     [](const Component& component) { return component.is_curve(); });
+  const std::vector<Axis> axes = axes_of(margins);
+  const auto splines = std::ranges::count_if(axes, &Axis::is_smooth);
   if (splines == 0) {
     effect.shape = levels_of(model, block, margins, true);
-  } else if (splines == 1 && margins.size() <= 2) {
+  } else if (splines == 1 && axes.size() <= 2) {
     effect.shape = curve_of(model, block, margins, options.curve_points);
-  } else if (splines == 2 && margins.size() == 2) {
+  } else if (splines == 2 && axes.size() == 2) {
     effect.shape = surface_of(model, block, margins, options.surface_points);
   }
   return effect;

@@ -42,8 +42,26 @@ void add_components(const RowsView& rows, std::int64_t row, double* values, int*
       for (int k = 0; k < count; ++k) values[k] *= sum;
     } else if constexpr (component.kind == ComponentKind::dense) {
       double own[component.columns];
-      dense_values(rows.components[term.component_begin + i], rows.numbers,
-                   rows.columns.numbers[component.variable][row], own);
+      const ComponentTable& known = rows.components[term.component_begin + i];
+      if constexpr (component.parts > 0) {
+        double u[component.parts];
+#pragma unroll
+        for (int part = 0; part < component.parts; ++part) {
+          u[part] =
+              numeric_part(rows.numbers + component.part_numbers + 2 * part,
+                           rows.columns.numbers[fixed::part_variables[component.part_begin + part]][row]);
+        }
+#pragma unroll
+        for (int k = 0; k < component.columns; ++k) own[k] = 0;
+        const std::int64_t panel = std::int64_t{4} * (known.points + known.polynomials);
+        for_each_isotropic_function(known, component.parts, rows.numbers, u, [&](int j, double value) {
+          const double* weights = rows.numbers + known.combinations + std::int64_t{4} * j;
+#pragma unroll
+          for (int k = 0; k < component.columns; ++k) own[k] += value * weights[k / 4 * panel + k % 4];
+        });
+      } else {
+        dense_values(known, rows.numbers, rows.columns.numbers[component.variable][row], own);
+      }
       expand(values, count, own, component.columns);
     } else {
       const double x = rows.columns.numbers[component.variable][row];

@@ -59,6 +59,26 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   return table;
 }
 
+void tabulate(const IsotropicColumns& from, const Matrix& combinations, ComponentTable& table,
+              std::vector<double>& numbers) {
+  const auto next = [&] { return static_cast<std::int64_t>(numbers.size()); };
+  table.function = from.function;
+  table.points = from.points.rows();
+  table.polynomials = static_cast<int>(from.powers.size());
+  table.coordinates = next();
+  const auto coordinates = from.points.values();
+  numbers.insert(numbers.end(), coordinates.begin(), coordinates.end());
+  table.powers = next();
+  for (const std::vector<int>& powers : from.powers)
+    numbers.insert(numbers.end(), powers.begin(), powers.end());
+  table.combinations = next();
+  for (int panel = 0; panel < table.columns; panel += 4) {
+    for (int i = 0; i < combinations.rows(); ++i) {
+      for (int j = panel; j < panel + 4; ++j) numbers.push_back(combinations(i, j));
+    }
+  }
+}
+
 /// The variable itself is the one part of a component that names none.
 void add_parts(const Component& component, ComponentTable& table, ComponentTables& tables) {
   table.part_begin = static_cast<int>(tables.part_variables.size());
@@ -68,6 +88,12 @@ void add_parts(const Component& component, ComponentTable& table, ComponentTable
     tables.numbers.insert(tables.numbers.end(), {part.centre, part.factor});
     ++table.parts;
   };
+  if (component.isotropic) {
+    const std::vector<double>& shift = component.isotropic->shift;
+    std::size_t place = 0;
+    Component::for_each_variable(component, [&](int variable) { add({variable, shift[place++], 1}); });
+    return;
+  }
   if (component.parts.empty()) add({component.variable, 0, 1});
   for (const NumericPart& part : component.parts) add(part);
 }
@@ -80,11 +106,16 @@ void ComponentTables::add(const Component& component) {
   table.variable = component.variable;
   if (component.kind == Component::Kind::spline) table.margin = tabulate(component.margin, numbers);
   if (component.kind == Component::Kind::dense) {
-    table.margin = tabulate(component.margin, dense_numbers_);
     table.columns = component.combinations.cols();
-    table.combinations = static_cast<std::int64_t>(dense_numbers_.size());
-    for (int i = 0; i < component.combinations.rows(); ++i) {
-      for (int j = 0; j < table.columns; ++j) dense_numbers_.push_back(component.combinations(i, j));
+    if (component.isotropic) {
+      tabulate(*component.isotropic, component.combinations, table, dense_numbers_);
+      add_parts(component, table, *this);
+    } else {
+      table.margin = tabulate(component.margin, dense_numbers_);
+      table.combinations = static_cast<std::int64_t>(dense_numbers_.size());
+      for (int i = 0; i < component.combinations.rows(); ++i) {
+        for (int j = 0; j < table.columns; ++j) dense_numbers_.push_back(component.combinations(i, j));
+      }
     }
   }
   if (component.kind == Component::Kind::numeric) add_parts(component, table, *this);
@@ -96,7 +127,7 @@ void ComponentTables::finish() {
   for (ComponentTable& table : components) {
     if (table.kind != ComponentKind::dense) continue;
     for (std::int64_t* place : {&table.margin.breaks, &table.margin.origins, &table.margin.inverse_widths,
-                                &table.margin.cubics, &table.combinations})
+                                &table.margin.cubics, &table.combinations, &table.coordinates, &table.powers})
       *place += begin;
   }
   numbers.insert(numbers.end(), dense_numbers_.begin(), dense_numbers_.end());

@@ -58,3 +58,20 @@ TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, cons
     }
   }
 }
+
+/// Isotropic columns at `count` points of a tile, from the `functions` that they are combinations of, each at
+/// `points_of_tile` points.
+TESSERA_TARGET void combine_functions(const ComponentTable& component, const double* numbers, int count,
+                                      const double* functions, double* values) {
+  const std::ptrdiff_t columns = component.columns;
+  const std::ptrdiff_t all = component.points + component.polynomials;
+  for (std::ptrdiff_t c = 0; c < columns; c += UpToFour::count) {
+    const double* weights = numbers + component.combinations + c / 4 * 4 * all + c % 4;
+    UpToFour::Doubles sums[points_of_tile] = {};
+    for (std::ptrdiff_t i = 0; i < all; ++i) {
+      const auto weight = UpToFour::at(weights + 4 * i);
+      for (int r = 0; r < points_of_tile; ++r) sums[r] += functions[points_of_tile * i + r] * weight;
+    }
+    for (int r = 0; r < count; ++r) UpToFour::at(values + r * columns + c) = sums[r];
+  }
+}

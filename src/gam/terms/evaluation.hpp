@@ -71,6 +71,28 @@ inline void dense_values(const ComponentTable& component, const double* __restri
   }
 }
 
+/// The functions that isotropic columns are combinations of: calls `use(i, value)` for each at u, the
+/// variables less their shifts.
+template <class Use>
+inline void for_each_isotropic_function(const ComponentTable& component, int variables,
+                                        const double* __restrict numbers, const double* u, const Use& use) {
+  for (int i = 0; i < component.points; ++i) {
+    double square = 0;
+    for (int v = 0; v < variables; ++v) {
+      const double distance = u[v] - numbers[component.coordinates + std::int64_t{component.points} * v + i];
+      square += distance * distance;
+    }
+    use(i, radial_value(component.function, square));
+  }
+  for (int i = 0; i < component.polynomials; ++i) {
+    double value = 1;
+    for (int v = 0; v < variables; ++v) {
+      for (int p = static_cast<int>(numbers[component.powers + variables * i + v]); p > 0; --p) value *= u[v];
+    }
+    use(component.points + i, value);
+  }
+}
+
 // Values of a row on a device are in registers, which have no index.
 #ifdef __CUDACC__
 #define TESSERA_UNROLL _Pragma("unroll")

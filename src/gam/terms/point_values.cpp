@@ -13,6 +13,9 @@ namespace {
 
 using base::at;
 
+/// Points whose sums are in registers together.
+constexpr int points_of_tile = 8;
+
 #define TESSERA_TEXT "gam/terms/curve_values_text.hpp"
 #include "base/each_width.hpp"
 
@@ -107,6 +110,7 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
       break;
     case ComponentKind::spline:
     case ComponentKind::dense: {
+      if (component.parts > 0) return evaluate_isotropic(component, points, values);
       const double* numbers = points.numbers[component.variable];
       for (int r = 0; r < points.count; ++r) x_[at(r)] = numbers[index[r]];
       if (component.kind == ComponentKind::spline)
@@ -116,6 +120,29 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
       TESSERA_AT_WIDTH(
           dense_values_of_points(component, table_numbers, points.count, x_.data(), slots_.data(), values));
     }
+  }
+}
+
+void PointEvaluator::evaluate_isotropic(const ComponentTable& component, const Points& points,
+                                        double* values) {
+  std::fill_n(first_.data(), points.count, 0);
+  functions_.resize(at(component.points + component.polynomials) * points_of_tile);
+  const double* numbers = tables_.numbers.data();
+  std::vector<double> u(at(component.parts));
+  for (int begin = 0; begin < points.count; begin += points_of_tile) {
+    const int count = std::min(points_of_tile, points.count - begin);
+    for (int r = 0; r < count; ++r) {
+      for (int v = 0; v < component.parts; ++v) {
+        const double* column = points.numbers[tables_.part_variables[at(component.part_begin + v)]];
+        u[at(v)] = numeric_part(numbers + component.part_numbers + std::ptrdiff_t{2} * v,
+                                column[points.index[begin + r]]);
+      }
+      for_each_isotropic_function(component, component.parts, numbers, u.data(), [&](int i, double value) {
+        functions_[at(points_of_tile) * at(i) + at(r)] = value;
+      });
+    }
+    TESSERA_AT_WIDTH(combine_functions(component, numbers, count, functions_.data(),
+                                       values + std::ptrdiff_t{begin} * component.columns));
   }
 }
 

@@ -44,12 +44,14 @@ class PointEvaluator {
   /// Returns the values of a point that there are then.
   int multiply_in(int component, bool is_first, int nonzeros, const Points& points, double* values);
   void evaluate_component(const ComponentTable& component, const Points& points, double* values);
+  void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
 
   const ComponentTables& tables_;
-  std::vector<int> first_;    ///< raw columns of one component
-  std::vector<double> part_;  ///< values of one component
-  std::vector<double> x_;     ///< a variable's values
-  std::vector<int> slots_;    ///< of a margin, where these fall
+  std::vector<int> first_;         ///< raw columns of one component
+  std::vector<double> part_;       ///< values of one component
+  std::vector<double> x_;          ///< a variable's values
+  std::vector<int> slots_;         ///< of a margin, where these fall
+  std::vector<double> functions_;  ///< of isotropic columns, at a tile of points
 };
 
 /// One term by itself, with tables of its own. Not thread-safe.

@@ -27,11 +27,19 @@ Component plain_component(const Frame& frame, const std::string& name) {
   return component;
 }
 
-/// A spline with so many cells, or dense columns of one with a single cell; without a shape.
-Component curve_component(const BasisSize& size, int variable) {
+/// A spline with so many cells, dense columns of one with a single cell, or isotropic ones; without a shape.
+Component curve_component(const BasisSize& size, const MarginSpec& margin, const Frame& frame) {
   Component component;
   component.kind = size.dense > 0 ? Component::Kind::dense : Component::Kind::spline;
-  component.variable = variable;
+  component.variable = frame.index_of(margin.variable.text);
+  for (const Expression& other : margin.others) component.others.push_back(frame.index_of(other.text));
+  if (size.radial) {
+    component.combinations = Matrix(0, size.dense);
+    component.isotropic.emplace();
+    component.isotropic->points = Matrix(0, margin.variables);
+    component.isotropic->shift.resize(at(margin.variables));
+    return component;
+  }
   const int cells = size.dense > 0 ? 1 : size.cells;
   if (size.dense > 0) component.combinations = Matrix(4, size.dense);
   component.margin.uniform = true;
@@ -73,8 +81,8 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
       component = plain_component(frame, margin.variable.text);
       shape.coefficients *= component.raw_size();
     } else {
-      const BasisSize size = basis.size(margin.k);
-      component = curve_component(size, frame.index_of(margin.variable.text));
+      const BasisSize size = basis.size(margin);
+      component = curve_component(size, margin, frame);
       shape.coefficients *= size.coefficients;
     }
     check_coefficients(shape.coefficients, smooth.label,
@@ -99,7 +107,7 @@ double nonzeros_of_row(const FormulaTerms& formula) {
     double own = 1;
     for (const MarginSpec& margin : smooth.margins) {
       const BasisKind& basis = basis_of(margin.basis);
-      const int dense = basis.size(margin.k).dense;
+      const int dense = basis.size(margin).dense;
       own *= basis.random_effect ? 1 : dense > 0 ? dense : 4;
     }
     sum += own;

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/basis/component_kind.hpp"
+#include "gam/basis/radial.hpp"
 
 #include <cstdint>
 
@@ -27,15 +28,23 @@ struct MarginTable {
 
 /// A numeric component is the sum of (x - centre) * factor over its parts: their variables are
 /// `part_variables[part_begin …]` of the tables, and centre and factor are neighbours among the numbers.
+/// Those of isotropic dense columns, which have parts and no margin, are their variables.
 struct ComponentTable {
   ComponentKind kind = ComponentKind::numeric;
   int variable = 0;
   int part_begin = 0;
-  int parts = 0;  ///< 0 for what is not numeric
+  int parts = 0;
   std::int64_t part_numbers = 0;
-  MarginTable margin;             ///< of a spline, or what dense columns are combinations of
-  int columns = 0;                ///< dense ones
-  std::int64_t combinations = 0;  ///< of the margin's raw columns, each `columns` numbers
+  MarginTable margin;  ///< of a spline, or what dense columns are combinations of
+  int columns = 0;     ///< dense ones
+  /// Of the margin's raw columns, each `columns` numbers. Of the functions of isotropic columns, four columns
+  /// after the other.
+  std::int64_t combinations = 0;
+  RadialFunction function{};
+  int points = 0;
+  int polynomials = 0;
+  std::int64_t coordinates = 0;  ///< of the points, a variable after the other
+  std::int64_t powers = 0;       ///< of the polynomials, a number for each variable
 };
 
 }  // namespace tessera::gam

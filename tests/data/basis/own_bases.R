@@ -1,11 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 # Bases of mgcv of which what it leaves to rounding is chosen as the project chooses it.
 
-# bs="tp" of which the sign of each radial column is that of its first value at a point that is at least a tenth of the
-# largest: mgcv leaves it to the eigenvectors.
+# bs="tp" of which the sign of each radial column is that of its first value at a point, by their first coordinates, that
+# is at least a tenth of the largest: mgcv leaves it to the eigenvectors.
 smooth.construct.signed.smooth.spec <- function(object, data, knots) {
   sm <- mgcv:::smooth.construct.tp.smooth.spec(object, data, knots)
-  at_points <- Predict.matrix(sm, setNames(data.frame(sm$Xu[, 1] + sm$shift), object$term))
+  points <- setNames(as.data.frame(sweep(sm$Xu, 2, sm$shift, "+")), object$term)
+  at_points <- Predict.matrix(sm, points[do.call(order, unname(points)), , drop = FALSE])
   radial <- seq_len(sm$bs.dim - sm$null.space.dim)
   signs <- c(apply(at_points[, radial, drop = FALSE], 2, function(v) sign(v[abs(v) >= 0.1 * max(abs(v))][1])),
              rep(1, sm$null.space.dim))

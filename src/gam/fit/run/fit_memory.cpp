@@ -17,6 +17,7 @@
 #include <array>
 #include <functional>
 #include <limits>
+#include <string_view>
 #include <utility>
 
 namespace tessera::gam {
@@ -143,12 +144,17 @@ bool has_side_conditions(const SmoothSpec& smooth) {
 
 /// Whether a smooth shares a variable with another one that is by the same.
 bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
+  const auto texts_of = [](const SmoothSpec& one) {
+    std::vector<std::string_view> texts;
+    for (const MarginSpec& margin : one.margins)
+      margin.for_each_variable([&](const Expression& variable) { texts.emplace_back(variable.text); });
+    return texts;
+  };
+  const std::vector<std::string_view> own = texts_of(smooth);
   const auto shares = [&](const SmoothSpec& other) {
     return &other != &smooth && other.by == smooth.by && has_side_conditions(other) &&
-           std::ranges::any_of(smooth.margins, [&](const MarginSpec& mine) {
-             return std::ranges::any_of(other.margins, [&](const MarginSpec& theirs) {
-               return theirs.variable.text == mine.variable.text;
-             });
+           std::ranges::any_of(texts_of(other), [&](std::string_view text) {
+             return std::ranges::find(own, text) != own.end();
            });
   };
   return has_side_conditions(smooth) && std::ranges::any_of(formula.smooths, shares);

@@ -2,6 +2,7 @@
 // The bases of one variable: properties that hold whatever mgcv says.
 #include "gam/basis/basis.hpp"
 
+#include "gam/basis/isotropic.hpp"
 #include "gam/basis/list.hpp"
 #include "gam/basis/thin_plate.hpp"
 #include "gam/design/knots.hpp"
@@ -13,6 +14,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <array>
 #include <cmath>
 #include <numeric>
@@ -30,6 +32,16 @@ std::vector<double> basis_row(const Basis& basis, double x) {
   const LocalValues local = evaluate(basis.component.margin, x);
   for (std::size_t a = 0; a < 4; ++a) raw[static_cast<std::size_t>(local.first) + a] = local.values[a];
   return multiply_t(basis.map, raw);
+}
+
+/// The points of tp, ascending.
+std::vector<double> points_of(const std::vector<double>& values) {
+  Matrix column(static_cast<int>(values.size()), 1);
+  std::ranges::copy(values, column.data());
+  const Matrix points = distinct_points(column, means_of(column), 2000, 1);
+  std::vector<double> sorted(points.values().begin(), points.values().end());
+  std::ranges::sort(sorted);
+  return sorted;
 }
 
 std::vector<Basis> every_spline() {
@@ -351,7 +363,7 @@ std::vector<long double> radial_row(const RadialColumns& radial, double x) {
 
 TEST(ThinPlate, ColumnsAreTheirRadialFunctions) {
   const std::vector<double> values = uneven_values();
-  const std::vector<double> points = thin_plate_points(values);
+  const std::vector<double> points = points_of(values);
   EXPECT_EQ(points.size(), 241u);
   const Basis basis = thin_plate_basis(values, points, 25);
   for (double x = 1; x < 15; x += 0.037) {
@@ -366,7 +378,7 @@ TEST(ThinPlate, ColumnsAreTheirRadialFunctions) {
 
 TEST(ThinPlate, ColumnsHaveAMeanSquareOfOneAndASignOfTheirOwn) {
   const std::vector<double> values = uneven_values();
-  const Basis basis = thin_plate_basis(values, thin_plate_points(values), 12);
+  const Basis basis = thin_plate_basis(values, points_of(values), 12);
   std::vector<double> squares(12);
   double row_sum = 0;
   for (const double x : values) {
@@ -394,7 +406,7 @@ TEST(ThinPlate, ColumnsHaveAMeanSquareOfOneAndASignOfTheirOwn) {
 /// b'Sb is the integral of f''^2, by Simpson's rule between neighbouring points.
 TEST(ThinPlate, PenaltyIsTheIntegralOfTheSquaredSecondDerivative) {
   const std::vector<double> values = uneven_values();
-  const Basis basis = thin_plate_basis(values, thin_plate_points(values), 9);
+  const Basis basis = thin_plate_basis(values, points_of(values), 9);
   const std::vector<double> coef{0.3, -1, 2, 0.5, 0.1, 0.7, -0.2, 4, 5};
   const double unit = basis.component.radial->unit;
   const std::vector<double>& points = basis.component.radial->points;
@@ -416,11 +428,11 @@ TEST(ThinPlate, PenaltyIsTheIntegralOfTheSquaredSecondDerivative) {
 
 TEST(ThinPlate, IsTheSameInAnyUnit) {
   const std::vector<double> values = uneven_values();
-  const Basis basis = thin_plate_basis(values, thin_plate_points(values), 8);
+  const Basis basis = thin_plate_basis(values, points_of(values), 8);
   for (const int power : {-300, 200}) {
     std::vector<double> scaled = values;
     for (double& value : scaled) value = std::ldexp(value, power);
-    const Basis other = thin_plate_basis(scaled, thin_plate_points(scaled), 8);
+    const Basis other = thin_plate_basis(scaled, points_of(scaled), 8);
     EXPECT_EQ(dense_row_of(other, scaled[7]), dense_row_of(basis, values[7]));
     EXPECT_EQ(other.penalty(1, 1), std::ldexp(basis.penalty(1, 1), -3 * power));
   }
@@ -430,14 +442,77 @@ TEST(ThinPlate, IsTheSameInAnyUnit) {
 TEST(ThinPlate, DrawsTwoThousandPointsAsMgcvDoes) {
   std::vector<double> values;
   for (int i = 2500; i > 0; --i) values.push_back(i);
-  const std::vector<double> points = thin_plate_points(values);
+  const std::vector<double> points = points_of(values);
   ASSERT_EQ(points.size(), 2000u);
   EXPECT_EQ((std::vector<double>{points[0], points[1], points[2], points[3], points[4]}),
             (std::vector<double>{1, 3, 4, 5, 7}));
   EXPECT_EQ(points[999], 1246);
   EXPECT_EQ(std::accumulate(points.begin(), points.end(), 0.0), 2'487'311);
   values.resize(2000);
-  EXPECT_EQ(thin_plate_points(values).front(), 501);
+  EXPECT_EQ(points_of(values).front(), 501);
+}
+
+TEST(Isotropic, WritesNumbersAsRDoes) {
+  EXPECT_EQ(text_in_r(0), "0");
+  EXPECT_EQ(text_in_r(-1.5), "-1.5");
+  EXPECT_EQ(text_in_r(0.1 + 0.2), "0.3");
+  EXPECT_EQ(text_in_r(100000), "1e+05");
+  EXPECT_EQ(text_in_r(123456), "123456");
+  EXPECT_EQ(text_in_r(0.0001), "1e-04");
+  EXPECT_EQ(text_in_r(0.00012), "0.00012");
+  EXPECT_EQ(text_in_r(1.0 / 3), "0.333333333333333");
+  EXPECT_EQ(text_in_r(-1e-7 / 3), "-3.33333333333333e-08");
+  EXPECT_EQ(text_in_r(1234567.1), "1234567.1");
+  EXPECT_EQ(text_in_r(1e300), "1e+300");
+}
+
+/// uniquecombs(x, TRUE)[sample(1:30, 5), ] after set.seed(2) in R, of more rows than five.
+TEST(Isotropic, DrawsPointsInTheOrderOfTheirTexts) {
+  Matrix values(60, 2);
+  for (int i = 0; i < 60; ++i) {
+    values(i, 0) = 7 * i % 30 - 12;
+    values(i, 1) = 11 * i % 30 / 4.0;
+  }
+  const Matrix points = distinct_points(values, std::vector<double>{0, 0}, 5, 2);
+  ASSERT_EQ(points.rows(), 5);
+  EXPECT_EQ(std::vector<double>(points.values().begin(), points.values().end()),
+            (std::vector<double>{16, 10, -3, 7, -5, 3.5, 6.5, 6.75, 4.25, 2.75}));
+}
+
+TEST(Isotropic, PolynomialsAreInTheOrderOfMgcv) {
+  EXPECT_EQ(polynomials_below(1, 1), (std::vector<std::vector<int>>{{0}}));
+  EXPECT_EQ(polynomials_below(3, 2),
+            (std::vector<std::vector<int>>{{0, 0}, {1, 0}, {2, 0}, {0, 1}, {1, 1}, {0, 2}}));
+  EXPECT_EQ(polynomials_below(2, 3),
+            (std::vector<std::vector<int>>{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
+}
+
+/// Of a square of points each eigenvalue but those of symmetric functions is there twice: a turn of the
+/// square leaves the space of functions as it is if both are taken.
+TEST(Isotropic, ASquareOfPointsHasTheSameFunctionsWhenItIsTurned) {
+  Matrix values(81, 2);
+  Matrix turned(81, 2);
+  for (int i = 0; i < 81; ++i) {
+    values(i, 0) = i % 9;
+    values(i, 1) = i / 9;
+    turned(i, 0) = values(i, 1);
+    turned(i, 1) = 8 - values(i, 0);
+  }
+  const int size = 8;  // between two eigenvalues that differ
+  const auto columns_at = [&](const Matrix& points) {
+    const Basis basis = isotropic_thin_plate(values, distinct_points(values, means_of(values), 2000, 1),
+                                             means_of(values), 2, size);
+    Matrix out(points.rows(), size);
+    std::vector<double> row(static_cast<std::size_t>(size));
+    for (int i = 0; i < points.rows(); ++i) {
+      evaluate_dense(basis.component, std::vector<double>{points(i, 0), points(i, 1)}, row);
+      for (int j = 0; j < size; ++j) out(i, j) = row[static_cast<std::size_t>(j)];
+    }
+    return out;
+  };
+  const Matrix q = full_q(columns_at(values));
+  const Matrix beside = submatrix(q, 0, 81, size, 81 - size);
+  EXPECT_LT(largest(multiply_tn(beside, columns_at(turned)).values()), 1e-10);
 }
 
 TEST(ParseKnots, ReadsANameAndNumbers) {

@@ -76,7 +76,7 @@ TEST(Formula, SmoothsHaveTheirArguments) {
   ASSERT_EQ(s.margins.size(), 1U);
   EXPECT_EQ(s.margins[0].basis, "ps");
   EXPECT_EQ(s.margins[0].k, 20);
-  EXPECT_EQ(s.margins[0].order, (std::array{2, 1}));
+  EXPECT_EQ(s.margins[0].m, (std::vector<double>{2, 1}));
   EXPECT_FALSE(s.by.has_value());
 
   const SmoothSpec t = smooth("te(x, log(z), bs=c('ps','cr'), k=c(9,8), m=list(c(2,1),NA), np=F, by=w)");
@@ -88,8 +88,8 @@ TEST(Formula, SmoothsHaveTheirArguments) {
   EXPECT_EQ(t.margins[1].basis, "cr");
   EXPECT_EQ(t.margins[0].k, 9);
   EXPECT_EQ(t.margins[1].k, 8);
-  EXPECT_EQ(t.margins[0].order, (std::array{2, 1}));
-  EXPECT_EQ(t.margins[1].order, (std::array{2, 2}));
+  EXPECT_EQ(t.margins[0].m, (std::vector<double>{2, 1}));
+  EXPECT_TRUE(t.margins[1].m.empty());
   ASSERT_TRUE(t.by.has_value());
   EXPECT_EQ(t.by->text, "w");
 }
@@ -111,15 +111,40 @@ TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
     EXPECT_EQ(smooth("s(x, bs='" + basis + "')").margins[0].k, 10) << basis;
     EXPECT_EQ(smooth("s(x, k=-1, bs='" + basis + "')").margins[0].k, 10) << basis;
   }
+  // Of each number of variables, the least order with which derivatives are continuous.
+  const auto isotropic = [](const std::string& text, double order, int k) {
+    const SmoothSpec s = smooth(text);
+    ASSERT_EQ(s.margins.size(), 1u) << text;
+    EXPECT_EQ(s.margins[0].m, std::vector<double>{order}) << text;
+    EXPECT_EQ(s.margins[0].k, k) << text;
+  };
+  isotropic("s(x)", 2, 10);
+  isotropic("s(x, m=1)", 1, 9);
+  isotropic("s(x, z)", 2, 30);
+  isotropic("s(x, z, bs='ts', m=NA, k=-1)", 2, 30);
+  isotropic("s(x, z, m=3)", 3, 33);
+  isotropic("s(x, z, w)", 3, 110);
+  isotropic("s(x, z, w, m=2)", 2, 104);
+  const MarginSpec sampled = smooth("s(x, z, xt=list(max.knots=500, seed=3))").margins[0];
+  EXPECT_EQ(sampled.most_points, 500);
+  EXPECT_EQ(sampled.seed, 3u);
+  EXPECT_EQ(sampled.others.at(0).text, "z");
+  const SmoothSpec pairs = smooth("te(x, z, w, d=c(2,1))");
+  ASSERT_EQ(pairs.margins.size(), 2u);
+  EXPECT_EQ(pairs.margins[0].basis, "tp");
+  EXPECT_EQ(pairs.margins[0].k, 25);
+  EXPECT_EQ(pairs.margins[1].basis, "cr");
+  EXPECT_EQ(pairs.margins[1].variable.text, "w");
+  EXPECT_EQ(pairs.label, "te(x,z,w)");
   const SmoothSpec t = smooth("te(x, z)");
   EXPECT_TRUE(t.normalise);
   EXPECT_EQ(t.margins[0].basis, "cr");
   EXPECT_EQ(t.margins[1].k, 5);
   EXPECT_EQ(smooth("te(x, z, k=7, bs='ps')").margins[1].k, 7);
   // One number of m stands for both orders; of te's vector, one number goes to each margin.
-  EXPECT_EQ(smooth("te(x, z, bs='ps', m=2)").margins[1].order, (std::array{2, 2}));
-  EXPECT_EQ(smooth("te(x, z, bs='ps', m=c(2,NA))").margins[1].order, (std::array{2, 2}));
-  EXPECT_EQ(smooth("te(x, z, bs='ps', m=list(c(NA,3),2))").margins[0].order, (std::array{2, 3}));
+  EXPECT_EQ(smooth("te(x, z, bs='ps', m=2)").margins[1].m, (std::vector<double>{2, 2}));
+  EXPECT_EQ(smooth("te(x, z, bs='ps', m=c(2,NA))").margins[1].m, (std::vector<double>{2, 2}));
+  EXPECT_EQ(smooth("te(x, z, bs='ps', m=list(c(NA,3),2))").margins[0].m, (std::vector<double>{2, 3}));
   // What is given its default changes nothing.
   EXPECT_EQ(smooth("s(x, bs='ps', k=20L, fx=FALSE, xt=NULL, sp=NULL, by=NA)"), smooth("s(x,bs=\"ps\",k=20)"));
 }
@@ -307,10 +332,15 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ a:s(x, bs='cr')", "inside a product"},
       {"y ~ a*offset(e)", "offset() inside a product"},
       {"y ~ s(x, k=2)", "k=2 is too small: bs=\"tp\" needs at least 3"},
-      {"y ~ s(x, bs='tp', m=1)", "m[1]=1: only cubic splines, m[1]=2, are available"},
+      {"y ~ s(x, z, m=1)", "m=1: bs=\"tp\" of 2 variables takes a whole number above 2/2"},
+      {"y ~ s(x, m=1.5)", "m=1.5: bs=\"tp\" of 1 variable takes a whole number above 1/2"},
+      {"y ~ s(x, m=c(2,0))", "m: bs=\"tp\" takes one number"},
+      {"y ~ s(x, z, k=3)", "k=3 is too small: bs=\"tp\" needs at least 4"},
+      {"y ~ s(x, bs='ps', xt=list(max.knots=9))", "xt: max.knots is not available for bs=\"ps\""},
+      {"y ~ s(x, xt=9)", "xt: expected list(max.knots=…), found 9"},
+      {"y ~ s(x, xt=list(max.knots=0))", "max.knots: expected a positive number"},
       {"y ~ s(x, bs='gp')", "is a Gaussian process smooth (bs=\"gp\"), which is not available"},
       {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, cr, cs, cc, tp, ts and re"},
-      {"y ~ s(x, z)", "bs=\"tp\" of several variables is not available; write te(x, z)"},
       {"y ~ s(x, z, bs='ds')", "is a Duchon spline (bs=\"ds\"), which is not available; write te(x, z)"},
       {"y ~ s(x, g, bs='fs')", "is a random curve for each level of a factor"},
       {"y ~ s(x, g, bs='sz')", "is the deviation of each level's curve from a common one"},
@@ -318,7 +348,6 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(r, bs='mrf', xt=list(nb=nb))", "is a Markov random field over neighbouring regions"},
       {"y ~ s(a, b, bs='so', xt=list(bnd=bnd))", "is a soap film smooth within a boundary"},
       {"y ~ s(x, bs='ad')", "is an adaptive smooth"},
-      {"y ~ te(x, z, bs=c('cr','tp'))", "bs=\"tp\" is not available as a margin of te(); write bs=\"cr\""},
       {"y ~ s(x, bs=ps)", "expected a quoted name"},
       {"y ~ s(bs='ps')", "without a variable"},
       {"y ~ s(x, z, bs='ps')", "write te("},
@@ -334,8 +363,10 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, id=f(1))", "id: expected a number or a text"},
       {"y ~ s(x, id=1) + te(x, z, id=1)", "te(x,z) cannot have the id of s(x)"},
       {"y ~ te(x, z, id=1) + te(x, z, w, id=1)", "te(x,z,w) cannot have the id of te(x,z)"},
-      {"y ~ te(x, z, d=c(1,1))", "'d' is not available"},
-      {"y ~ te(x, z, v, d=c(2,1), bs=c('tp','cr'))", "'d' is not available: margins of several variables"},
+      {"y ~ te(x, z, d=c(2,1))", "d: margins of 3 variables in all, where te() has 2"},
+      {"y ~ te(x, z, d=c(0,2))", "d: each margin has a variable at least"},
+      {"y ~ te(x, z, v, d=c(2,1), bs='cc')", "bs=\"cc\" is a basis of one variable"},
+      {"y ~ s(x, z, id=1) + s(x, id=1)", "s(x) cannot have the id of s(x,z)"},
       {"y ~ te(x, z, np=1)", "expected TRUE or FALSE"},
       {"y ~ s(x, bs='ps', k=3)", "k=3 is too small: bs=\"ps\" needs at least 4"},
       {"y ~ s(x, bs='cp', k=2)", "needs at least 3"},

@@ -76,6 +76,11 @@ TEST(RowsSource, DoesNotDependOnHowManyPointsDenseComponentsHave) {
   component.margin.breaks.push_back(2 * component.margin.breaks.back());
   component.margin.cells.push_back(component.margin.cells.back());
   component.combinations = Matrix(component.margin.raw_size(), component.combinations.cols());
+  Component& surface = model.design.terms[8].components[0];
+  ASSERT_TRUE(surface.isotropic);
+  surface.isotropic->points = Matrix(20, 2);
+  surface.combinations = Matrix(24, surface.combinations.cols());
+  surface.isotropic->function = {RadialKind::power, 5, 1};
   EXPECT_EQ(constants_of(source_of(model)), before);
 }
 

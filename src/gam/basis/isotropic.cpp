@@ -1,0 +1,324 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/basis/isotropic.hpp"
+
+#include "base/at.hpp"
+#include "base/r_random.hpp"
+#include "gam/basis/thin_plate.hpp"
+#include "gam/linalg/lanczos.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <numbers>
+#include <numeric>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// A column's sign is that of its first value at a point that is so large, in parts of the largest.
+constexpr double sign_threshold = 0.1;
+
+std::vector<double> row_of(const Matrix& values, int i) {
+  std::vector<double> row;
+  row.reserve(at(values.cols()));
+  for (int j = 0; j < values.cols(); ++j) row.push_back(values(i, j));
+  return row;
+}
+
+Matrix from_rows(const std::vector<std::vector<double>>& rows, int columns) {
+  Matrix out(static_cast<int>(rows.size()), columns);
+  for (int i = 0; i < out.rows(); ++i) {
+    for (int j = 0; j < columns; ++j) out(i, j) = rows[at(i)][at(j)];
+  }
+  return out;
+}
+
+Matrix shifted(Matrix values, std::span<const double> means) {
+  for (int j = 0; j < values.cols(); ++j) {
+    for (double& value : values.column(j)) value -= means[at(j)];
+  }
+  return values;
+}
+
+/// The thin plate spline's function of the distance, by which the penalty is that of Duchon.
+RadialFunction thin_plate_function(int order, int dimensions) {
+  const double half = dimensions / 2.0;
+  RadialFunction function;
+  function.power = 2 * order - dimensions;
+  if (dimensions % 2 == 1) {
+    function.scale = std::tgamma(half - order) /
+                     (std::pow(4.0, order) * std::pow(std::numbers::pi, half) * std::tgamma(order));
+    return function;
+  }
+  function.kind = RadialKind::power_log;
+  function.scale = ((order + 1 + dimensions / 2) % 2 == 0 ? 1 : -1) /
+                   (std::pow(2.0, 2 * order - 1) * std::pow(std::numbers::pi, half) * std::tgamma(order) *
+                    std::tgamma(order - half + 1));
+  return function;
+}
+
+double square_of_distance(const Matrix& a, int i, const Matrix& b, int j) {
+  double square = 0;
+  for (int v = 0; v < a.cols(); ++v) square += (a(i, v) - b(j, v)) * (a(i, v) - b(j, v));
+  return square;
+}
+
+Matrix radial_matrix(const RadialFunction& function, const Matrix& points) {
+  Matrix out(points.rows(), points.rows());
+  for (int j = 0; j < out.cols(); ++j) {
+    for (int i = 0; i <= j; ++i)
+      out(i, j) = out(j, i) = radial_value(function, square_of_distance(points, i, points, j));
+  }
+  return out;
+}
+
+/// The eigenvectors of E for the eigenvalues that are largest in size; all functions as they are where these
+/// are as many as the points. Symmetric points make eigenvalues that are there as often as there are
+/// variables.
+Truncated truncate(const Matrix& e, int size, int variables) {
+  if (size == e.rows()) return {identity(size), e, e};
+  SymmetricEigen eigen = extreme_eigen(
+      e.rows(), size,
+      [&](std::span<const double> x, std::span<double> y) { std::ranges::copy(multiply(e, x), y.begin()); },
+      variables);
+  Matrix values = eigen.vectors;
+  Matrix form(size, size);
+  for (int j = 0; j < size; ++j) {
+    form(j, j) = eigen.values[at(j)];
+    for (double& value : values.column(j)) value *= form(j, j);
+  }
+  return {std::move(eigen.vectors), std::move(values), std::move(form)};
+}
+
+double polynomial(std::span<const int> powers, std::span<const double> u) {
+  double value = 1;
+  for (std::size_t v = 0; v < u.size(); ++v) {
+    for (int p = 0; p < powers[v]; ++p) value *= u[v];
+  }
+  return value;
+}
+
+/// What columns are combinations of, at a point.
+std::vector<double> functions_at(const IsotropicColumns& columns, std::span<const double> x) {
+  std::vector<double> u(x.begin(), x.end());
+  for (std::size_t v = 0; v < u.size(); ++v) u[v] -= columns.shift[v];
+  std::vector<double> out(at(columns.points.rows()));
+  for (std::size_t v = 0; v < u.size(); ++v) {
+    const auto points = columns.points.column(static_cast<int>(v));
+    for (std::size_t i = 0; i < out.size(); ++i) out[i] += (u[v] - points[i]) * (u[v] - points[i]);
+  }
+  for (double& square : out) square = radial_value(columns.function, square);
+  for (const std::vector<int>& powers : columns.powers) out.push_back(polynomial(powers, u));
+  return out;
+}
+
+/// The columns with these weights at all values: a row for each.
+Matrix columns_at(const IsotropicColumns& columns, const Matrix& map, const Matrix& values) {
+  constexpr int rows_at_once = 256;
+  Matrix out(values.rows(), map.cols());
+  for (int begin = 0; begin < values.rows(); begin += rows_at_once) {
+    Matrix functions(map.rows(), std::min(rows_at_once, values.rows() - begin));
+    for (int i = 0; i < functions.cols(); ++i)
+      std::ranges::copy(functions_at(columns, row_of(values, begin + i)), functions.column(i).begin());
+    assign(out, begin, 0, multiply_tn(functions, map));
+  }
+  return out;
+}
+
+}  // namespace
+
+std::string text_in_r(double value) {
+  constexpr int most_digits = 15;
+  // As in 1.25000000000000e+02: the digits without the zeros at their end, and the power of ten.
+  const std::string all = fmt::format("{:.{}e}", std::abs(value), most_digits - 1);
+  const std::size_t mark = all.find('e');
+  int digits = most_digits;
+  while (digits > 1 && all[at(digits)] == '0') --digits;
+  const int power = std::stoi(all.substr(mark + 1));
+  const int decimals = std::max(0, digits - 1 - power);
+  const int fixed_width = std::max(power, 0) + 1 + (decimals > 0 ? decimals + 1 : 0);
+  const int width = (digits > 1 ? digits + 1 : 1) + (std::abs(power) >= 100 ? 5 : 4);
+  return fixed_width <= width ? fmt::format("{:.{}f}", value, decimals)
+                              : fmt::format("{:.{}e}", value, digits - 1);
+}
+
+double mean_of(std::span<const double> values) {
+  const auto count = static_cast<long double>(values.size());
+  long double sum = 0;
+  for (const double value : values) sum += value;
+  const long double mean = sum / count;
+  long double rest = 0;
+  for (const double value : values) rest += value - mean;
+  return static_cast<double>(mean + rest / count);
+}
+
+std::vector<double> means_of(const Matrix& values) {
+  std::vector<double> means;
+  for (int j = 0; j < values.cols(); ++j) means.push_back(mean_of(values.column(j)));
+  return means;
+}
+
+Matrix distinct_points(const Matrix& values, std::span<const double> means, int most, std::uint32_t seed) {
+  std::vector<std::vector<double>> distinct;
+  for (int i = 0; i < values.rows(); ++i) distinct.push_back(row_of(values, i));
+  if (values.rows() > most && values.cols() > 1) {
+    std::vector<std::pair<std::string, int>> texts;
+    for (int i = 0; i < values.rows(); ++i) {
+      std::string text;
+      for (int j = 0; j < values.cols(); ++j)
+        text += (j > 0 ? "*" : "") + text_in_r(values(i, j) - means[at(j)]);
+      texts.emplace_back(std::move(text), i);
+    }
+    std::ranges::sort(texts);
+    texts.erase(std::ranges::unique(texts, {}, &std::pair<std::string, int>::first).begin(), texts.end());
+    distinct.clear();
+    for (const auto& one : texts) distinct.push_back(row_of(values, one.second));
+  } else {
+    std::ranges::sort(distinct);
+    distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+  }
+  const auto count = static_cast<std::int32_t>(distinct.size());
+  if (values.rows() <= most || count <= most) return from_rows(distinct, values.cols());
+  std::vector<std::vector<double>> drawn;
+  base::RRandom random(seed);
+  for (const std::int32_t place : random.sample(count, most)) drawn.push_back(distinct[at(place)]);
+  return from_rows(drawn, values.cols());
+}
+
+std::vector<std::vector<int>> polynomials_below(int degree, int variables) {
+  std::vector<std::vector<int>> all;
+  std::vector<int> powers(at(variables));
+  for (;;) {
+    all.push_back(powers);
+    std::size_t v = 0;
+    ++powers[0];
+    while (std::accumulate(powers.begin(), powers.end(), 0) >= degree) {
+      powers[v] = 0;
+      if (++v == powers.size()) return all;
+      ++powers[v];
+    }
+  }
+}
+
+Matrix null_columns(const Matrix& a) {
+  constexpr double rounding = 1e-12;
+  const int size = a.rows();
+  Matrix reversed(size, a.cols());
+  for (int j = 0; j < a.cols(); ++j) {
+    const double least = rounding * largest(a.column(j));
+    std::ranges::reverse_copy(a.column(j), reversed.column(j).begin());
+    for (double& value : reversed.column(j)) value = std::abs(value) < least ? 0 : value;
+  }
+  const Matrix q = full_q(reversed);
+  Matrix z(size, size - a.cols());
+  for (int j = 0; j < z.cols(); ++j) std::ranges::reverse_copy(q.column(size - 1 - j), z.column(j).begin());
+  return z;
+}
+
+void fix_signs(Matrix& z, const Matrix& values) {
+  for (int j = 0; j < z.cols(); ++j) {
+    const auto column = values.column(j);
+    const double large = sign_threshold * largest(column);
+    const auto first = std::ranges::find_if(column, [&](double value) { return std::abs(value) >= large; });
+    if (!(*first < 0)) continue;
+    for (double& value : z.column(j)) value = -value;
+  }
+}
+
+Component isotropic_component(IsotropicColumns columns, const Matrix& map) {
+  Component component;
+  component.kind = Component::Kind::dense;
+  component.combinations = Matrix(map.rows(), dense_columns(map.cols()));
+  std::ranges::copy(map.values(), component.combinations.values().begin());
+  component.others.resize(columns.shift.size() - 1);
+  component.isotropic = std::move(columns);
+  return component;
+}
+
+void evaluate_dense(const Component& component, std::span<const double> x, std::span<double> row) {
+  std::vector<double> functions;
+  int first = 0;
+  if (component.isotropic) {
+    functions = functions_at(*component.isotropic, x);
+  } else {
+    const LocalValues local = evaluate(component.margin, x[0]);
+    functions.assign(local.values.begin(), local.values.end());
+    first = local.first;
+  }
+  for (std::size_t c = 0; c < row.size(); ++c) {
+    const double* weights = component.combinations.column(static_cast<int>(c)).data() + first;
+    row[c] = std::inner_product(functions.begin(), functions.end(), weights, 0.0);
+  }
+}
+
+double largest_dense_row_sum(const Component& component, const Matrix& values, int size) {
+  std::vector<double> row(at(size));
+  double most = 0;
+  for (int i = 0; i < values.rows(); ++i) {
+    evaluate_dense(component, row_of(values, i), row);
+    double sum = 0;
+    for (const double value : row) sum += std::abs(value);
+    most = std::max(most, sum);
+  }
+  return most;
+}
+
+Basis isotropic_thin_plate(const Matrix& values, const Matrix& points, std::span<const double> means,
+                           int order, int size) {
+  const int dimensions = values.cols();
+  IsotropicColumns columns;
+  columns.function = thin_plate_function(order, dimensions);
+  columns.points = shifted(points, means);
+  columns.shift.assign(means.begin(), means.end());
+  columns.powers = polynomials_below(order, dimensions);
+  const int count = points.rows();
+  const int free = static_cast<int>(columns.powers.size());
+  const int penalised = size - free;
+
+  const Truncated truncated = truncate(radial_matrix(columns.function, columns.points), size, dimensions);
+  // The weights of the points are orthogonal to the polynomials that have no penalty.
+  Matrix polynomials(count, free);
+  for (int j = 0; j < free; ++j) {
+    for (int i = 0; i < count; ++i)
+      polynomials(i, j) = polynomial(columns.powers[at(j)], row_of(columns.points, i));
+  }
+  Matrix z = null_columns(multiply_tn(truncated.weights, polynomials));
+  fix_signs(z, multiply(truncated.values, z));
+  const Matrix weights = multiply(truncated.weights, z);
+  const Matrix penalty = symmetrised(multiply_tn(z, multiply(truncated.form, z)));
+
+  Matrix map(count + free, size);
+  for (int j = 0; j < penalised; ++j) std::ranges::copy(weights.column(j), map.column(j).begin());
+  for (int j = 0; j < free; ++j) map(count + j, penalised + j) = 1;
+  Matrix x = columns_at(columns, map, values);
+  std::vector<double> scale;
+  for (int j = 0; j < size; ++j) scale.push_back(std::sqrt(dot(x.column(j), x.column(j)) / values.rows()));
+  scale[at(penalised)] = 1;  // the constant
+  for (int j = 0; j < size; ++j) {
+    for (double& value : map.column(j)) value /= scale[at(j)];
+    for (double& value : x.column(j)) value = std::abs(value) / scale[at(j)];
+  }
+
+  Basis basis;
+  basis.component = isotropic_component(std::move(columns), map);
+  basis.penalty = Matrix(size, size);
+  for (int j = 0; j < penalised; ++j) {
+    for (int i = 0; i < penalised; ++i) basis.penalty(i, j) = penalty(i, j) / scale[at(i)] / scale[at(j)];
+  }
+  basis.rank = penalised;
+  basis.constant.resize(at(size));
+  basis.constant[at(penalised)] = 1;
+  basis.map = Matrix(basis.component.raw_size(), size);
+  for (int j = 0; j < size; ++j) basis.map(j, j) = 1;
+  basis.row_sum = largest(multiply(x, std::vector<double>(at(size), 1)));
+  return basis;
+}
+
+}  // namespace tessera::gam

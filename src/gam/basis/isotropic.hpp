@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/basis.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+/// Smooths of several variables from functions of the distance to points. A matrix of values has a row for
+/// each point and a column for each variable.
+namespace tessera::gam {
+
+/// R's as.character() of a number, before R 4.3: fifteen significant digits at most.
+[[nodiscard]] std::string text_in_r(double value);
+
+/// As R has it: the mean, corrected by that of the differences from it.
+[[nodiscard]] double mean_of(std::span<const double> values);
+[[nodiscard]] std::vector<double> means_of(const Matrix& values);
+
+/// Those that differ, in no order that means anything: all, or as many of them as mgcv draws with R's `seed`
+/// if there are more values and more distinct ones than `most`. mgcv tells and sorts points of several
+/// variables as texts, of their values less `means`.
+[[nodiscard]] Matrix distinct_points(const Matrix& values, std::span<const double> means, int most,
+                                     std::uint32_t seed);
+
+/// Powers of the variables in each polynomial below a degree, as mgcv orders them: the first variable's vary
+/// fastest.
+[[nodiscard]] std::vector<std::vector<int>> polynomials_below(int degree, int variables);
+
+/// Orthonormal columns Z with a' Z = 0, those of mgcv: the first of the Householder factor Q that makes a' Q
+/// lower triangular at its end. Where points are symmetric, an element that is rounding alone would tell the
+/// sign of a reflection, as it does in mgcv: it is zero here.
+[[nodiscard]] Matrix null_columns(const Matrix& a);
+
+/// Makes the sign of each function ours, by its values at the points.
+void fix_signs(Matrix& z, const Matrix& values);
+
+/// Functions of which a spline is made, E being the symmetric matrix of radial functions: weights U of the
+/// points, values E U there, and the penalty U'E U.
+struct Truncated {
+  Matrix weights, values, form;
+};
+
+/// Thin plate regression splines of any number of variables and order, 2 order > variables, with mgcv's
+/// construction. First the radial columns, then the polynomials below the order; but for the constant they
+/// have a mean square of one over `values`. The sign of a column is ours. `size`: at most as many as points.
+/// Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2.
+///
+/// Cost: that of `extreme_eigen` with points^2 a product, and points times `size` for each of the values: XX
+/// s for 2,000 points, 100 coefficients and 10,000 values.
+[[nodiscard]] Basis isotropic_thin_plate(const Matrix& values, const Matrix& points,
+                                         std::span<const double> means, int order, int size);
+
+/// The dense component of these columns.
+[[nodiscard]] Component isotropic_component(IsotropicColumns columns, const Matrix& map);
+
+/// The dense columns of a component at a point: one value for each of its variables. `row`: as many columns
+/// as are wanted.
+void evaluate_dense(const Component& component, std::span<const double> x, std::span<double> row);
+
+/// The largest sum of |X| over the rows of X, `size` columns of a dense component at the values.
+[[nodiscard]] double largest_dense_row_sum(const Component& component, const Matrix& values, int size);
+
+}  // namespace tessera::gam

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// What a formula says of a basis.
+struct BasisOptions {
+  int k = 0;              ///< basis dimension before constraints; 0: the default
+  std::vector<double> m;  ///< orders, as the basis has them; not a number: the default
+  int variables = 1;      ///< of an isotropic smooth there may be several
+  /// Of a basis made from points: the most of them, and R's seed for those that are drawn.
+  int most_points = 2000;
+  std::uint32_t seed = 1;
+  friend bool operator==(const BasisOptions&, const BasisOptions&) = default;
+};
+
+/// Why an argument, "k" or "m", cannot be what it is.
+struct OptionFault {
+  std::string_view argument;
+  std::string text;
+};
+
+/// m[i], or its default.
+[[nodiscard]] inline double order_or(const BasisOptions& options, std::size_t i, double otherwise) {
+  return i < options.m.size() && !std::isnan(options.m[i]) ? options.m[i] : otherwise;
+}
+
+[[nodiscard]] inline std::optional<OptionFault> settle_k(BasisOptions& options, int usual, int least,
+                                                         std::string_view basis) {
+  // A default never stands below what the orders need.
+  if (options.k == 0) options.k = std::max(usual, least);
+  if (options.k >= least) return std::nullopt;
+  return OptionFault{"k",
+                     fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
+}
+
+/// For a basis without orders: those that are given are 2.
+[[nodiscard]] inline std::optional<OptionFault> settle_no_order(BasisOptions& options,
+                                                                std::string_view basis) {
+  const bool plain =
+      std::ranges::all_of(options.m, [](double order) { return std::isnan(order) || order == 2; });
+  options.m.clear();
+  if (plain) return std::nullopt;
+  return OptionFault{"m", fmt::format("m has no effect on bs=\"{}\"; leave it out", basis)};
+}
+
+/// For P-splines: the order of the splines and that of the differences; one number stands for both.
+[[nodiscard]] inline std::optional<OptionFault> settle_differences(BasisOptions& options) {
+  const double spline = order_or(options, 0, 2);
+  const double difference = order_or(options, options.m.size() == 1 ? 0 : 1, 2);
+  if (options.m.size() > 2) return OptionFault{"m", "m: expected one or two numbers"};
+  if (spline != 2)
+    return OptionFault{"m", fmt::format("m[1]={}: only cubic splines, m[1]=2, are available", spline)};
+  if (difference != 1 && difference != 2 && difference != 3)
+    return OptionFault{"m", fmt::format("m[2]={}: the order of the penalty is 1, 2 or 3", difference)};
+  options.m = {spline, difference};
+  return std::nullopt;
+}
+
+}  // namespace tessera::gam

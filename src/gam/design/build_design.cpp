@@ -11,6 +11,7 @@
 #include "gam/terms/shape.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/reproducible_sum.hpp>
 
 #include <fmt/core.h>
 
@@ -30,16 +31,36 @@ double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
 }
 
-double dense_row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
+/// The raw columns of a curve or a surface in one row.
+void raw_row(const Component& component, const Frame& frame, std::size_t row, std::span<double> out) {
   std::vector<double> x;
   Component::for_each_variable(
-      basis.component, [&](int variable) { x.push_back(frame.variables[at(variable)].numbers[row]); });
-  std::vector<double> raw(at(basis.component.raw_size()));
-  evaluate_dense(basis.component, x, raw);
-  double sum = 0;
-  for (const double value : multiply_t(basis.points ? basis.points->map : basis.map, raw))
-    sum += std::abs(value);
-  return sum;
+      component, [&](int variable) { x.push_back(frame.variables[at(variable)].numbers[row]); });
+  if (component.kind == Component::Kind::dense) return evaluate_dense(component, x, out);
+  const LocalValues local = evaluate(component.margin, x[0]);
+  std::ranges::fill(out, 0.0);
+  std::ranges::copy(local.values, out.begin() + local.first);
+}
+
+/// *Collective.* Means of the columns of a margin over the complete rows of the job.
+std::vector<double> margin_means(const Workers& workers, const Frame& frame, const Basis& margin) {
+  const std::size_t width = at(margin.component.raw_size());
+  std::vector<ReproducibleSum> sums(at(workers.team.size()), ReproducibleSum(width));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    Component::for_each_variable(
+        margin.component, [&](int variable) { frame.variables[at(variable)].prepare_to_read(begin, end); });
+    std::vector<double> raw(width);
+    for (std::size_t row = begin; row < end; ++row) {
+      if (frame.complete[row] == 0) continue;
+      raw_row(margin.component, frame, row, raw);
+      sums[at(thread)].add(raw);
+    }
+  });
+  for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
+  sums.front().allreduce(workers.comm);
+  std::vector<double> means = sums.front().values();
+  for (double& value : means) value /= static_cast<double>(frame.complete_rows);
+  return multiply_t(margin.map, means);
 }
 
 /// The sum of |X| over one row of a margin.
@@ -47,7 +68,14 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
   const double x = frame.variables[at(basis.component.variable)].numbers[row];
   if (basis.component.kind == Component::Kind::numeric) return std::abs(x) * scale_of(basis.component);
-  if (basis.component.kind == Component::Kind::dense) return dense_row_sum(basis, frame, row);
+  if (basis.component.kind == Component::Kind::dense) {
+    std::vector<double> raw(at(basis.component.raw_size()));
+    raw_row(basis.component, frame, row, raw);
+    double sum = 0;
+    for (const double value : multiply_t(basis.points ? basis.points->map : basis.map, raw))
+      sum += std::abs(value);
+    return sum;
+  }
   const LocalValues local = evaluate(basis.component.margin, x);
   const auto& v = local.values;
   const Matrix& map = basis.points ? basis.points->map : basis.map;
@@ -209,7 +237,7 @@ class Drafter {
     DraftBlock draft;
     CoefBlock& block = draft.block;
     block.label = spec.label;
-    block.kind = spec.tensor ? "te" : spec.margins[0].basis;
+    block.kind = spec.interaction ? "ti" : spec.tensor ? "te" : spec.margins[0].basis;
     block.map = std::move(smooth.map);
     block.raw_size = smooth.ridge > 0 ? smooth.eigenvalues.rows() : block.map.rows();
     block.penalty = Penalty{.matrices = std::move(smooth.penalties),
@@ -308,6 +336,10 @@ class Drafter {
       margins.push_back(make_basis(workers_, frame, margin, supplied_, setup_values, spec.label));
       Basis& basis = margins.back();
       if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
+      if (margin.centred) {
+        const std::vector<double> means = margin_means(workers_, frame, basis);
+        basis = centred_margin(std::move(basis), means);
+      }
       if (spec.tensor && spec.normalise && !basis.nodal && margin.others.empty()) {
         const Extent range = extent_of(workers_, frame, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);

@@ -72,7 +72,7 @@ struct Penalty {
 /// A run of coefficients made from a run of raw columns.
 struct CoefBlock {
   std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
-  std::string kind;                ///< "parametric", "te", or the name of a basis
+  std::string kind;                ///< "parametric", "te", "ti", or the name of a basis
   std::vector<std::string> names;  ///< one a coefficient, as R has them: "cutGood", "s(x).1", …
   int raw_begin = 0;
   int raw_size = 0;

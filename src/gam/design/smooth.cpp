@@ -262,6 +262,17 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, 
   return constraint;
 }
 
+Basis centred_margin(Basis margin, std::span<const double> means) {
+  const Matrix z = sum_to_zero(means, Matrix(margin.size(), 0)).z;
+  margin.map = multiply(margin.map, z);
+  margin.penalty = symmetrised(multiply_tn(z, multiply(margin.penalty, z)));
+  margin.rank = std::min(margin.rank, margin.size());
+  margin.unit_rows = false;
+  margin.row_sum.reset();
+  margin.constant.clear();  // there is none
+  return margin;
+}
+
 void free_constant(Penalty& penalty, std::span<const double> constant) {
   const int rank = static_cast<int>(constant.size()) - 1;
   const std::vector<int> ranks = penalty.ranks_of_sets();

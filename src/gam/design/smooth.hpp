@@ -48,6 +48,9 @@ struct Constraint {
 [[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
                                      const Matrix& values = {}, double log_det_values = 0);
 
+/// A margin under the constraint that it sums to zero over the rows, `means` being those of its columns.
+[[nodiscard]] Basis centred_margin(Basis margin, std::span<const double> means);
+
 /// Takes the function that is one, whose coefficients are `constant`, out of what penalties see that together
 /// see all functions: each becomes its least value over all constants that are added, so that a constraint
 /// makes no difference to a fit. Their null space is then `constant`. Several have no common eigenvectors.

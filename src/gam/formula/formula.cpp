@@ -82,7 +82,7 @@ class RightHandSide {
       set_intercept(tree, true);
       return {};
     }
-    if (tree.is_call("s") || tree.is_call("te")) {
+    if (tree.is_call("s") || tree.is_call("te") || tree.is_call("ti")) {
       add_smooth(tree);
       return {};
     }
@@ -134,27 +134,12 @@ class RightHandSide {
     return united(std::move(a), crossed({all}, b, tree.position), tree.position);
   }
 
-  /// Arguments without a name.
-  static std::ptrdiff_t variables_in(const Syntax& call) {
-    return std::count(call.argument_names.begin(), call.argument_names.end(), std::string());
-  }
-
   int call(const Syntax& tree) {
-    if (tree.text == "s" || tree.text == "te")
+    if (tree.text == "s" || tree.text == "te" || tree.text == "ti")
       formula_error(tree.position,
                     fmt::format("{} inside a product; a smooth for each level is written {}(…, by=f)",
                                 deparse(tree), tree.text));
     if (tree.text == "offset") formula_error(tree.position, "offset() inside a product");
-    if (tree.text == "ti" && variables_in(tree) == 1)
-      formula_error(
-          tree.position,
-          fmt::format("{} is the main effect of its variable: write s() in its place", deparse(tree)));
-    if (tree.text == "ti")
-      formula_error(
-          tree.position,
-          fmt::format("{} is an interaction without its main effects, which is not available; write te() "
-                      "beside an s() of each variable: te() is then what they leave",
-                      deparse(tree)));
     if (tree.text == "t2")
       formula_error(tree.position,
                     fmt::format("{} is a tensor product with a penalty for each pair of null spaces, "
@@ -213,7 +198,8 @@ class RightHandSide {
     const auto are_alike = [](const MarginSpec& a, const MarginSpec& b) {
       return a.others.size() == b.others.size();
     };
-    if (first->tensor != smooth.tensor || !std::ranges::equal(first->margins, smooth.margins, are_alike))
+    if (first->tensor != smooth.tensor || first->interaction != smooth.interaction ||
+        !std::ranges::equal(first->margins, smooth.margins, are_alike))
       formula_error(position, fmt::format("{} cannot have the id of {}: they are of one kind, of as many "
                                           "variables",
                                           smooth.label, first->label));

@@ -64,6 +64,7 @@ struct MarginSpec : BasisOptions {
   Expression variable;
   std::vector<Expression> others;  ///< of an isotropic smooth of several variables, those beside the first
   std::string basis = "ps";        ///< the name of one that there is
+  bool centred = false;            ///< of ti(): it sums to zero over the rows
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
 
   /// Calls `use(variable)` for each of its variables, in order.
@@ -74,11 +75,12 @@ struct MarginSpec : BasisOptions {
   }
 };
 
-/// s(…) or te(…).
+/// s(…), te(…) or ti(…).
 struct SmoothSpec {
   std::vector<MarginSpec> margins;
   bool tensor = false;
-  bool normalise = true;  ///< te's np: reparameterise each margin
+  bool interaction = false;  ///< ti: a tensor product of margins with constraints of their own, and no other
+  bool normalise = true;     ///< te's np: reparameterise each margin
   std::optional<Expression> by;
   std::string label;  ///< as R prints it: "s(x)", "te(x,z)", "s(x):fac" before levels
   /// Smooths with the same have the basis of the first of them, made from the variables of all, and smoothing

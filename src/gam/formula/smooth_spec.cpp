@@ -261,6 +261,16 @@ void set_points(MarginSpec& margin, const Syntax& value) {
   }
 }
 
+/// mc of a margin of ti().
+bool is_centred(const Syntax* value) {
+  if (value == nullptr || is_missing(*value)) return true;
+  const std::optional<bool> given =
+      value->kind == Kind::number ? std::optional(value->number != 0) : truth(*value);
+  if (!given)
+    formula_error(value->position, fmt::format("mc: expected TRUE or FALSE, found {}", deparse(*value)));
+  return *given;
+}
+
 void refuse_absent_arguments(const Arguments& arguments) {
   arguments.refuse("fx", "a smooth without a penalty is not available; leave it out, or write I() terms");
   arguments.refuse("sp", "smoothing parameters are estimated; leave it out");
@@ -271,10 +281,13 @@ void refuse_absent_arguments(const Arguments& arguments) {
 
 SmoothSpec smooth_from(const Syntax& call) {
   SmoothSpec smooth;
-  smooth.tensor = call.text == "te";
+  smooth.tensor = call.text != "s";
+  smooth.interaction = call.text == "ti";
   const Arguments arguments =
-      smooth.tensor ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "pc"})
-                    : Arguments(call, {"k", "fx", "bs", "m", "by", "xt", "id", "sp", "pc"});
+      smooth.interaction
+          ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "mc", "pc"})
+      : smooth.tensor ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "pc"})
+                      : Arguments(call, {"k", "fx", "bs", "m", "by", "xt", "id", "sp", "pc"});
 
   const std::size_t count = arguments.variables.size();
   if (count == 0) formula_error(call.position, fmt::format("{}() without a variable", call.text));
@@ -308,6 +321,8 @@ SmoothSpec smooth_from(const Syntax& call) {
     if (const Syntax* xt = arguments.find("xt"); xt != nullptr && !is_missing(*xt)) set_points(margin, *xt);
     settle(margin, order_of_margin(arguments.find("m"), i, margins, smooth.tensor),
            of_margin(arguments.find("k"), "k", i, margins), call);
+    margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
+                     is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
     smooth.margins.push_back(std::move(margin));
   }
 

@@ -73,7 +73,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   shape.penalties = smooth.tensor ? std::ssize(smooth.margins) : 1;
   shape.random = std::ranges::all_of(smooth.margins, is_random);
   shape.ridge = shape.random && !smooth.tensor;
-  shape.constrained = std::ranges::none_of(smooth.margins, is_random);
+  shape.constrained = !smooth.interaction && std::ranges::none_of(smooth.margins, is_random);
   for (const MarginSpec& margin : smooth.margins) {
     const BasisKind& basis = basis_of(margin.basis);
     Component component;
@@ -83,7 +83,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
     } else {
       const BasisSize size = basis.size(margin);
       component = curve_component(size, margin, frame);
-      shape.coefficients *= size.coefficients;
+      shape.coefficients *= size.coefficients - (margin.centred ? 1 : 0);
     }
     check_coefficients(shape.coefficients, smooth.label,
                        shape.ridge ? largest_parted_effect : largest_dense_term);

@@ -136,6 +136,11 @@ TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
   EXPECT_EQ(pairs.margins[1].basis, "cr");
   EXPECT_EQ(pairs.margins[1].variable.text, "w");
   EXPECT_EQ(pairs.label, "te(x,z,w)");
+  const SmoothSpec interaction = smooth("ti(x, g, z, bs=c('cr','re','ps'), mc=c(T,T,F))");
+  EXPECT_TRUE(interaction.tensor && interaction.interaction);
+  EXPECT_EQ(interaction.label, "ti(x,g,z)");
+  EXPECT_TRUE(interaction.margins[0].centred);
+  EXPECT_FALSE(interaction.margins[1].centred || interaction.margins[2].centred);
   const SmoothSpec t = smooth("te(x, z)");
   EXPECT_TRUE(t.normalise);
   EXPECT_EQ(t.margins[0].basis, "cr");
@@ -321,7 +326,6 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ TRUE", "character 5: TRUE where a column is expected"},
       {"y ~ s(x, bs='cr', k=TRUE)", "found TRUE"},
       {"y ~ poly(x, 2)", "as in x + I(x^2)"},
-      {"y ~ ti(x) + ti(x, z)", "ti(x) is the main effect of its variable"},
       {"y ~ s(x, k=5, \"cr\")", "a basis is named, bs=\"cr\""},
       {"cbind(a, b) ~ x", "number of trials as weights"},
       {"1 ~ x", "reads no column"},
@@ -353,8 +357,10 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, z, bs='ps')", "write te("},
       {"y ~ s(x + 1, bs='ps')", "arithmetic is written I(x + 1)"},
       {"y ~ te(x, x)", "x is twice"},
-      {"y ~ ti(x, z)",
-       "ti(x, z) is an interaction without its main effects, which is not available; write te()"},
+      {"y ~ ti(x, z, mc=2:3)", "mc"},
+      {"y ~ a:ti(x, z)", "inside a product"},
+      {"y ~ te(x, z, mc=c(1,0))", "no argument 'mc'"},
+      {"y ~ te(x, z, id=1) + ti(u, v, id=1)", "ti(u,v) cannot have the id of te(x,z)"},
       {"y ~ s(x, bs='ps', K=5)", "no argument 'K'"},
       {"y ~ s(x, bs='ps', np=TRUE)", "no argument 'np'"},
       {"y ~ s(x, bs='ps', k=5, k=6)", "'k' twice"},

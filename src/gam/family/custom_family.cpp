@@ -112,7 +112,8 @@ void check_dotted_keys(std::string_view toml, const std::string& origin) {
 
 FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::string>& arguments)
     : expression_(parse_expression(text)) {
-  if (expression_.factor) throw Error(ErrorCode::usage, fmt::format("{} is no number", expression_.text));
+  if (expression_.factor || expression_.computed())
+    throw Error(ErrorCode::usage, fmt::format("{} is no number", expression_.text));
   const std::vector<std::string> columns = expression_.columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto known = std::find(arguments.begin(), arguments.end(), columns[i]);
@@ -121,6 +122,7 @@ FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::str
                                                 fmt::join(arguments, " and ")));
     indices_[i] = static_cast<std::size_t>(known - arguments.begin());
   }
+  static_cast<void>(device_expression());  // refuses what kernels have not
 }
 
 std::string FamilyFunction::device_expression() const {
@@ -159,6 +161,20 @@ std::string FamilyFunction::device_expression() const {
       case Op::dnorm: call("custom_normal_density"); break;
       case Op::pmin: call_two("custom_least"); break;
       case Op::pmax: call_two("custom_greatest"); break;
+      case Op::log2: call("log2"); break;
+      case Op::log10: call("log10"); break;
+      case Op::sin: call("sin"); break;
+      case Op::cos: call("cos"); break;
+      case Op::tan: call("tan"); break;
+      case Op::floor: call("floor"); break;
+      case Op::ceiling: call("ceil"); break;
+      case Op::trunc: call("trunc"); break;
+      default:
+        throw Error(
+            ErrorCode::usage,
+            fmt::format(
+                "{}: a function of a family has no logical values, no rounding to digits and no sign()",
+                expression_.text));
     }
   }
   return pop();

@@ -108,8 +108,8 @@ class TableFit {
             : job_.on_host() || !checkpoint.why_on_cpu().empty() ? job_.plan_for_hosts(table->rows(), block)
                                                                  : job_.plan(table->rows(), block);
     observer_.now(fmt::format("reading {} rows of {}", table->rows(), source_.name));
-    Frame frame =
-        table->read(workers, request_for(formula_, options_, source_.options), job_.local_range(plan_));
+    Frame frame = read_variables(*table, workers, request_for(formula_, options_, source_.options),
+                                 job_.local_range(plan_));
     for (const ColumnReading& column : frame.columns) observer_.note(to_string(column));
     spilled_ = frame.spilled;
     if (spilled_.bytes > 0) observer_.note(to_string(spilled_));

@@ -203,6 +203,7 @@ class FitRun {
     model_.formula = fit_.formula.text;
     model_.family = rows_.family;
     model_.weights = fit_.options.weights;
+    model_.recipe = frame_.recipe;
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
   }

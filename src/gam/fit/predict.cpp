@@ -74,23 +74,26 @@ std::vector<std::string> remarks_on_unseen(std::span<const ColumnReading> column
     for (const std::string& level : column.unseen_levels)
       levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
     const bool effect = std::find(random.begin(), random.end(), column.variable) != random.end();
+    if (!levels.empty()) levels = fmt::format(" ({}{})", levels, column.more_unseen ? ", ..." : "");
     remarks.push_back(
-        fmt::format("{} {} of '{}' that the fit had not ({}{}): {}", base::counted(column.unseen, "row"),
+        fmt::format("{} {} of '{}' that the fit had not{}: {}", base::counted(column.unseen, "row"),
                     column.unseen == 1 ? "has a level" : "have levels", column.name, levels,
-                    column.more_unseen ? ", ..." : "",
                     effect ? "predicted without that random effect" : "their predictions are NA"));
   }
   return remarks;
 }
 
 /// What a prediction reads of a table.
-FrameRequest request_for(const FormulaTerms& formula, const Design& design, const TableOptions& options) {
+FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, const TableOptions& options) {
+  const Design& design = model.design;
   FrameRequest request;
   request.variables = predictors(formula);
   request.known_levels = design.known_levels();
   request.unseen_is_complete = factors_of_random_effects(design);
   request.numeric = design.known_numbers();
   request.options = options;
+  if (!model.recipe.empty()) request.recipe = &model.recipe;
+  for (const Expression& contrast : model.recipe.contrasts) request.variables.push_back(contrast);
   for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
   return request;
 }
@@ -156,7 +159,7 @@ class TablePrediction {
         options_(options),
         progress_(observer != nullptr ? *observer : silent_),
         formula_(parse_terms(model.formula)),
-        request_(request_for(formula_, model.design, source.options)) {
+        request_(request_for(formula_, model, source.options)) {
     const mpi::Communicator& comm = job.comm();
     require_same_content(comm, model.path, model.checksum);
     progress_.now("reading " + source.name);
@@ -240,8 +243,8 @@ class TablePrediction {
   [[nodiscard]] Frame read(Range rows, const Plan& plan) {
     const mpi::Purpose purpose(job_.comm(), "the reading of the table");
     const Range mine = job_.local_range(plan);
-    Frame frame = table_->read({job_.comm(), job_.host_team()}, request_,
-                               {rows.begin + mine.begin, rows.begin + mine.end});
+    Frame frame = read_variables(*table_, {job_.comm(), job_.host_team()}, request_,
+                                 {rows.begin + mine.begin, rows.begin + mine.end});
     frame.rows = mine;
     return frame;
   }

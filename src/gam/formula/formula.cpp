@@ -53,7 +53,7 @@ class RightHandSide {
       std::sort(term.begin(), term.end(), [&](int a, int b) {
         return order[static_cast<std::size_t>(a)] < order[static_cast<std::size_t>(b)];
       });
-      formula_.parametric.push_back(parametric(term));
+      add_parametric(term);
     }
   }
 
@@ -76,7 +76,7 @@ class RightHandSide {
 
   Terms addend(const Syntax& tree) {
     if (tree.kind == Kind::group) return sum(tree.children[0]);
-    if (tree.kind == Kind::unary)
+    if (tree.kind == Kind::unary && tree.text != "!")
       return tree.text == "+" ? sum(tree.children[0]) : without({}, tree.children[0]);
     if (tree.kind == Kind::number) {
       set_intercept(tree, true);
@@ -107,6 +107,7 @@ class RightHandSide {
                                                  "may stand in a formula, and arithmetic inside I()",
                                                  deparse(tree)));
       case Kind::unary:
+        if (tree.text == "!") return {{number_of(tree)}};
         formula_error(tree.position, fmt::format("'{}' inside a product; arithmetic is written I({})",
                                                  tree.text, deparse(tree)));
       case Kind::text: break;
@@ -119,6 +120,9 @@ class RightHandSide {
     const Syntax& right = tree.children[1];
     if (tree.is_binary("^")) return to_the_power(product(left), right);
     if (tree.is_binary("~")) formula_error(tree.position, "a second '~'");
+    if (tree.is_binary("%in%"))
+      formula_error(tree.position, fmt::format("'%in%' nests terms in R; write I({})", deparse(tree)));
+    if (std::string_view("+-*/:").find(tree.text) == std::string_view::npos) return {{number_of(tree)}};
     Terms a = product(left);
     if (tree.is_binary("-")) return without(std::move(a), right);
     const Terms b = product(right);
@@ -149,14 +153,16 @@ class RightHandSide {
   }
 
   int number_of(const Syntax& tree) {
-    Expression expression = expression_from(tree);
-    if (is_response(expression))
+    std::vector<Expression> columns = expressions_from(tree);
+    if (columns.front().columns().empty())
+      formula_error(tree.position, fmt::format("{} where a column is expected", deparse(tree)));
+    if (is_response(columns.front()))
       formula_error(tree.position,
-                    fmt::format("the response {} is on the right-hand side too", expression.text));
+                    fmt::format("the response {} is on the right-hand side too", columns.front().text));
     const auto known = std::find_if(variables_.begin(), variables_.end(),
-                                    [&](const Expression& v) { return v.text == expression.text; });
+                                    [&](const auto& v) { return v.front().text == columns.front().text; });
     const auto index = static_cast<int>(known - variables_.begin());
-    if (known == variables_.end()) variables_.push_back(std::move(expression));
+    if (known == variables_.end()) variables_.push_back(std::move(columns));
     return index;
   }
 
@@ -272,18 +278,27 @@ class RightHandSide {
     return result;
   }
 
-  [[nodiscard]] ParametricTerm parametric(const Term& term) const {
-    ParametricTerm result;
-    for (const int v : term) {
-      result.variables.push_back(variables_[static_cast<std::size_t>(v)]);
-      if (!result.label.empty()) result.label += ":";
-      result.label += result.variables.back().text;
+  /// One term for each combination of its variables' columns, the first variable's fastest, as R has them.
+  void add_parametric(const Term& term) {
+    std::vector<ParametricTerm> products(1);
+    for (auto v = term.rbegin(); v != term.rend(); ++v) {
+      std::vector<ParametricTerm> longer;
+      for (const ParametricTerm& product : products) {
+        for (const Expression& column : variables_[static_cast<std::size_t>(*v)]) {
+          ParametricTerm& next = longer.emplace_back(product);
+          next.variables.insert(next.variables.begin(), column);
+          next.label = product.label.empty() ? column.text : column.text + ":" + product.label;
+        }
+      }
+      products = std::move(longer);
     }
-    return result;
+    if (formula_.parametric.size() + products.size() > max_terms)
+      throw Error(ErrorCode::usage, fmt::format("formula, character 1: more than {} terms", max_terms));
+    std::ranges::move(products, std::back_inserter(formula_.parametric));
   }
 
   FormulaTerms& formula_;
-  std::vector<Expression> variables_;
+  std::vector<std::vector<Expression>> variables_;  ///< each by its columns
 };
 
 /// The text with every run of blanks outside quotes made one blank.

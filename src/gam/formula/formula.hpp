@@ -3,61 +3,15 @@
 
 #include "gam/basis/options.hpp"
 
+#include "gam/formula/expression.hpp"
+
+#include <array>
 #include <optional>
-#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 namespace tessera::gam {
-
-/// Arithmetic on columns, as R writes it: numbers, columns, + - * / ^, unary minus, parentheses, and
-/// log, sqrt, exp, log1p, expm1, abs, pnorm, dnorm, pmin, pmax, I. In postfix order, ready to evaluate. Made
-/// by `parse_terms`, `parse_expression` or `column_expression`.
-struct Expression {
-  enum class Op {
-    number,
-    column,
-    add,
-    subtract,
-    multiply,
-    divide,
-    power,
-    negate,
-    log,
-    sqrt,
-    exp,
-    log1p,
-    expm1,
-    abs,
-    pnorm,
-    dnorm,
-    pmin,
-    pmax
-  };
-  struct Step {
-    Op op;
-    double number = 0;
-    std::string column;
-    int index = 0;  ///< of the column in `columns()`
-    friend bool operator==(const Step&, const Step&) = default;
-  };
-
-  std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name
-  std::vector<Step> steps;
-  bool factor = false;  ///< factor(x): the levels of the column, which may be numbers
-
-  /// True if it is one column as it stands, which may then be a factor, or the factor of one.
-  [[nodiscard]] bool is_column() const noexcept { return steps.size() == 1 && steps[0].op == Op::column; }
-  /// The columns it reads, each once, in order of appearance.
-  [[nodiscard]] std::vector<std::string> columns() const;
-  /// The value for one row, whose columns come in the order of `columns()`. A missing value is NaN, and
-  /// so is what R makes NaN of (the log of a negative number). Cost: no allocation.
-  [[nodiscard]] double evaluate(std::span<const double> columns_of_row) const;
-  /// The same for several rows: where the values of each column begin, and room for those of the expression.
-  void evaluate(std::span<const double* const> columns, std::span<double> values) const;
-  friend bool operator==(const Expression&, const Expression&) = default;
-};
 
 /// One margin of a smooth.
 struct MarginSpec : BasisOptions {
@@ -118,11 +72,5 @@ struct FormulaTerms {
 /// terms, `0`, `1` and `- 1` for the intercept. Labels are those of mgcv. `k`, `m` and `bs` have mgcv's
 /// defaults; where mgcv would warn and put a default in the place of an unusable value, this throws.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
-
-/// One variable alone, e.g. "log(e)" or "factor(x)". Throws as `parse_terms` does.
-[[nodiscard]] Expression parse_expression(std::string_view text);
-
-/// A column as it stands, whatever its name: "my col" has the text "`my col`".
-[[nodiscard]] Expression column_expression(const std::string& column);
 
 }  // namespace tessera::gam

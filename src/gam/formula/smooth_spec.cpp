@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/basis/bases.hpp"
+#include "gam/formula/constants.hpp"
 #include "gam/formula/from_syntax.hpp"
 
 #include <fmt/format.h>
@@ -25,12 +26,6 @@ constexpr int max_k = 100000;
 
 bool is_missing(const Syntax& value) {
   return value.is_constant("NA") || value.is_constant("NULL");
-}
-
-std::optional<bool> truth(const Syntax& value) {
-  if (value.is_constant("TRUE") || value.is_name("T")) return true;
-  if (value.is_constant("FALSE") || value.is_name("F")) return false;
-  return std::nullopt;
 }
 
 int integer(const Syntax& value, std::string_view argument) {
@@ -81,7 +76,7 @@ class Arguments {
   /// Refuses an argument whose effect is not available, unless it is given its default.
   void refuse(std::string_view name, std::string_view why) const {
     const Syntax* value = find(name);
-    const bool is_default = value != nullptr && (is_missing(*value) || truth(*value) == false);
+    const bool is_default = value != nullptr && (is_missing(*value) || constant_truth(*value) == false);
     if (value != nullptr && !is_default)
       formula_error(value->position,
                     fmt::format("{}(): the argument '{}' is not available: {}", call_.text, name, why));
@@ -101,7 +96,10 @@ Expression variable(const Syntax& value) {
   if (value.kind != Kind::name && value.kind != Kind::constant && value.kind != Kind::call)
     formula_error(value.position, fmt::format("expected a variable, found {}; arithmetic is written I({})",
                                               deparse(value), deparse(value)));
-  return expression_from(value);
+  Expression expression = expression_from(value);
+  if (expression.columns().empty())
+    formula_error(value.position, fmt::format("{} where a column is expected", deparse(value)));
+  return expression;
 }
 
 /// A smooth of mgcv's that is not here: what it is, and what to write in its place.
@@ -279,7 +277,8 @@ void refuse_absent_arguments(const Arguments& arguments) {
 
 }  // namespace
 
-SmoothSpec smooth_from(const Syntax& call) {
+SmoothSpec smooth_from(const Syntax& given) {
+  const Syntax call = with_constants(given);
   SmoothSpec smooth;
   smooth.tensor = call.text != "s";
   smooth.interaction = call.text == "ti";
@@ -293,13 +292,13 @@ SmoothSpec smooth_from(const Syntax& call) {
   if (count == 0) formula_error(call.position, fmt::format("{}() without a variable", call.text));
 
   std::vector<Expression> variables;
-  for (const Syntax* given : arguments.variables) {
-    Expression one = variable(*given);
+  for (const Syntax* term : arguments.variables) {
+    Expression one = variable(*term);
     for (const Expression& other : variables) {
       if (other.text == one.text)
-        formula_error(given->position, fmt::format("{} is twice a variable of one smooth", one.text));
+        formula_error(term->position, fmt::format("{} is twice a variable of one smooth", one.text));
     }
-    smooth.label += (variables.empty() ? call.text + "(" : ",") + one.text;
+    smooth.label += (variables.empty() ? call.text + "(" : ",") + deparse(*term);
     variables.push_back(std::move(one));
   }
   smooth.label += ")";
@@ -327,7 +326,7 @@ SmoothSpec smooth_from(const Syntax& call) {
   }
 
   if (const Syntax* np = arguments.find("np")) {
-    const auto value = truth(*np);
+    const auto value = constant_truth(*np);
     if (!value)
       formula_error(np->position, fmt::format("np: expected TRUE or FALSE, found {}", deparse(*np)));
     smooth.normalise = *value;
@@ -339,7 +338,7 @@ SmoothSpec smooth_from(const Syntax& call) {
   }
   if (const Syntax* by = arguments.find("by"); by != nullptr && !is_missing(*by)) {
     smooth.by = variable(*by);
-    smooth.label += ":" + smooth.by->text;
+    smooth.label += ":" + deparse(*by);
   }
   return smooth;
 }

@@ -64,7 +64,12 @@ class Lexer {
       number(token);
     } else if (starts_name(c) || c == '.') {
       token.kind = Token::Kind::name;
-      while (at_ < text_.size() && continues_name(text_[at_])) token.text += text_[at_++];
+      take_name(token.text);
+      if (text_.substr(at_, 2) == "::") {  // splines::ns
+        token.text += "::";
+        at_ += 2;
+        take_name(token.text);
+      }
       if (is_constant(token.text)) token.kind = Token::Kind::constant;
     } else if (c == '"' || c == '\'' || c == '`') {
       quoted(token, c);
@@ -75,6 +80,10 @@ class Lexer {
   }
 
  private:
+  void take_name(std::string& name) {
+    while (at_ < text_.size() && continues_name(text_[at_])) name += text_[at_++];
+  }
+
   void number(Token& token) {
     token.kind = Token::Kind::number;
     std::string_view rest = text_.substr(at_);
@@ -101,10 +110,19 @@ class Lexer {
 
   void op(Token& token, char c) {
     token.kind = Token::Kind::op;
+    constexpr std::array<std::string_view, 7> long_ones{"<=", ">=", "==", "!=", "%%", "%/%", "%in%"};
+    const auto* const found = std::find_if(long_ones.begin(), long_ones.end(), [&](std::string_view one) {
+      return text_.substr(at_, one.size()) == one;
+    });
     if (text_.substr(at_, 2) == "**") {  // R reads it as ^
       token.text = "^";
       at_ += 2;
-    } else if (std::string_view("+-*/^:~(),=").find(c) != std::string_view::npos) {
+    } else if (text_.substr(at_, 2) == "<-") {
+      formula_error(at_, "'<-' assigns in R; a comparison is written x < -1");
+    } else if (found != long_ones.end()) {
+      token.text = *found;
+      at_ += found->size();
+    } else if (std::string_view("+-*/^:~(),=<>!&|").find(c) != std::string_view::npos) {
       token.text = c;
       ++at_;
     } else {
@@ -127,13 +145,26 @@ class Parser {
   }
 
  private:
-  // Operators from the left, weakest first.
-  static constexpr std::array<std::string_view, 4> levels{"~", "+-", "*/", ":"};
+  // Operators from the left, weakest first, with blanks around each; the negation comes before its operand.
+  static constexpr std::array<std::string_view, 9> levels{
+      " ~ ", " | ", " & ", " ! ", " < > <= >= == != ", " + - ", " * / ", " %% %/% %in% ", " : "};
+  static constexpr std::size_t negation = 3;
+
+  [[nodiscard]] bool is_at(std::size_t level) const {
+    return token_.kind == Token::Kind::op &&
+           levels[level].find(fmt::format(" {} ", token_.text)) != std::string_view::npos;
+  }
 
   Syntax binary(std::size_t level) {
     if (level == levels.size()) return unary();
+    if (level == negation) {
+      if (!is_at(level)) return binary(level + 1);
+      const Deeper deeper(*this);
+      const Token op = advance();
+      return node(Syntax::Kind::unary, op, binary(level));
+    }
     Syntax left = level == 0 && token_.is("~") ? one_sided() : binary(level + 1);
-    while (token_.kind == Token::Kind::op && levels[level].find(token_.text) != std::string_view::npos) {
+    while (is_at(level)) {
       if (++operators_ > max_operators)
         formula_error(token_.position, fmt::format("more than {} operators", max_operators));
       const Token op = advance();
@@ -287,6 +318,13 @@ std::string deparse_name(const std::string& name) {
   return is_syntactic(name) ? name : in_quotes(name, '`');
 }
 
+/// Of a function, which may be a package's: splines::ns.
+std::string deparse_function(const std::string& name) {
+  const std::size_t colons = name.find("::");
+  if (colons == std::string::npos || colons == 0 || colons + 2 == name.size()) return deparse_name(name);
+  return deparse_name(name.substr(0, colons)) + "::" + deparse_name(name.substr(colons + 2));
+}
+
 }  // namespace
 
 void formula_error(std::size_t position, const std::string& message) {
@@ -306,14 +344,16 @@ std::string deparse(const Syntax& syntax) {
     case Syntax::Kind::group: return "(" + deparse(syntax.children[0]) + ")";
     case Syntax::Kind::unary: return syntax.text + deparse(syntax.children[0]);
     case Syntax::Kind::binary: {
-      const bool tight = syntax.text == "/" || syntax.text == "^" || syntax.text == ":";
+      constexpr std::array<std::string_view, 5> without_blanks{"/", "^", ":", "%%", "%/%"};
+      const bool tight =
+          std::find(without_blanks.begin(), without_blanks.end(), syntax.text) != without_blanks.end();
       const std::string_view blank = tight ? "" : " ";
       return fmt::format("{}{}{}{}{}", deparse(syntax.children[0]), blank, syntax.text, blank,
                          deparse(syntax.children[1]));
     }
     case Syntax::Kind::call: break;
   }
-  std::string result = deparse_name(syntax.text) + "(";
+  std::string result = deparse_function(syntax.text) + "(";
   for (std::size_t i = 0; i < syntax.children.size(); ++i) {
     if (i > 0) result += ", ";
     if (!syntax.argument_names[i].empty()) result += deparse_name(syntax.argument_names[i]) + " = ";

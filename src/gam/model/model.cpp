@@ -5,6 +5,7 @@
 #include "gam/design/design_json.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/model/recipe_json.hpp"
 #include "gam/table/reader/table_reader.hpp"
 
 #include <fmt/core.h>
@@ -31,8 +32,8 @@ using Json = nlohmann::ordered_json;
 constexpr const char* format_name = "tessera-fit model";
 /// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
 /// lack what a large random effect has off its diagonal; since 5 what several have but for the pairs of
-/// levels that rows had, and a term may have radial columns. Other files are as they were, and remain so to
-/// programs before.
+/// levels that rows had, a term may have radial columns, and variables may be computed. Other files are as
+/// they were, and remain so to programs before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
@@ -175,6 +176,7 @@ Json to_json(const FittedModel& model) {
   json["edf"] = model.edf;
   json["outline"] = outline_json(model.outline);
   json["design"] = Json(to_json(model.design));
+  if (!model.recipe.empty()) json["expressions"] = to_json(model.recipe);
   if (!model.centring.components.empty()) json["centring"] = centring_json(model);
   return json;
 }
@@ -442,7 +444,8 @@ void check_formula(const JsonField& json, const FittedModel& model) {
   } catch (const Error& fault) {
     field.refuse(fault.what());
   }
-  const std::vector<Expression> known = formula.variables();
+  std::vector<Expression> known = formula.variables();
+  known.insert(known.end(), model.recipe.contrasts.begin(), model.recipe.contrasts.end());
   for (const DesignVariable& variable : model.design.variables) {
     const auto is_it = [&](const Expression& one) { return one.text == variable.name; };
     if (std::none_of(known.begin(), known.end(), is_it))
@@ -496,6 +499,7 @@ FittedModel from_json(const JsonField& json, const std::string& path) {
   if (size.columns() > max_columns) json.at("coefficients").refuse("are more than can be fitted");
   const StoredCovariance covariance(json.at("covariance"), size, path);
   model.design = design_from_json(json.at("design"), static_cast<int>(model.coef.size()));
+  if (const auto expressions = json.find("expressions")) model.recipe = recipe_from_json(*expressions);
   check_formula(json, model);
   read_terms(json.at("terms"), model);
   read_summary(json, model);
@@ -586,7 +590,8 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
     json["covariance"] = {{"rows", covariance.size()}, {"columns", columns_json(covariance.core)}};
     if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
   }
-  if (has_radial_columns(model.design) || model.family.link() > 0) json["version"] = newest_version;
+  if (has_radial_columns(model.design) || model.family.link() > 0 || !model.recipe.empty())
+    json["version"] = newest_version;
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
   file.write(text);

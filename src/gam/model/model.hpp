@@ -6,6 +6,7 @@
 #include "gam/inference/summary_rows.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 #include "gam/model/data_outline.hpp"
+#include "gam/table/frame/frame.hpp"
 
 #include <cstdint>
 #include <nlohmann/json_fwd.hpp>
@@ -45,6 +46,7 @@ struct FittedModel {
   std::int64_t rows = 0;          ///< n: complete rows
   std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
   Design design;
+  Recipe recipe;  ///< of the variables that the design has
   std::vector<double> coef;
   PartedMatrix covariance;     ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
   Centring centring;           ///< of the design's numbers

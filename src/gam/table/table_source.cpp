@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/table_source.hpp"
 
+#include "gam/table/frame/computed_variables.hpp"
 #include "gam/table/memory/memory_table.hpp"
 
 #include <tessera/error.hpp>
@@ -53,6 +54,11 @@ std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSour
     });
   }
   return table;
+}
+
+Frame read_variables(TableReader& table, const Workers& workers, const FrameRequest& request, Range rows) {
+  if (!has_computed_variables(request)) return table.read(workers, request, rows);
+  return computed_frame(workers, table.read(workers, columns_of(request), rows), request);
 }
 
 }  // namespace tessera::gam

@@ -36,4 +36,9 @@ struct TableSource {
 [[nodiscard]] std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
                                                        StopRequest* stop, OpenOptions options = {});
 
+/// *Collective.* `TableReader::read` for any variables: those that the columns' types or all rows have a part
+/// in, too (frame/computed_variables.hpp).
+[[nodiscard]] Frame read_variables(TableReader& table, const Workers& workers, const FrameRequest& request,
+                                   Range rows);
+
 }  // namespace tessera::gam

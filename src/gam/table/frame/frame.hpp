@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/formula/compile.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/table/frame/column_storage.hpp"
 #include "gam/table/frame/extent.hpp"
@@ -28,6 +29,7 @@ struct Variable {
   ColumnStorage<double> numbers;      ///< one a row if numeric
   ColumnStorage<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
   std::vector<std::string> levels;    ///< those of the job, sorted (levels.hpp), the same on every rank
+  bool ordered = false;               ///< R's ordered factor: levels are in their given order
 
   /// See `files::ScratchMemory`; rows.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
@@ -64,6 +66,20 @@ struct SpilledColumns {
 /// "columns: 3 of 4 GiB are in scratch files in /var/tmp, …": for the log.
 [[nodiscard]] std::string to_string(const SpilledColumns& spilled);
 
+/// What computed variables take of a fit's table, for any other table to be read by.
+struct Recipe {
+  struct Column {
+    std::string name;
+    ValueType type;
+  };
+  std::vector<Column> columns;  ///< that computed variables read
+  std::vector<std::pair<std::string, std::vector<double>>>
+      measured;                         ///< what `Statistic`s gave, by their calls
+  std::vector<Expression> contrasts{};  ///< variables of the design that the formula has not, as dose.L
+
+  [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
+};
+
 /// The model's variables over this rank's rows of the file.
 ///
 /// Units of the job are the data rows of the file, those with a missing value too, so that a row's
@@ -72,14 +88,16 @@ struct Frame {
   std::int64_t file_rows = 0;  ///< data rows of the whole file
   tessera::Range rows;         ///< this rank's
   std::vector<Variable> variables;
-  ColumnStorage<std::uint8_t> complete;  ///< one a row: no used variable is missing
-  std::int64_t complete_rows = 0;        ///< of the whole job: the n of the model
-  std::vector<ColumnReading> columns;    ///< that the variables use, the same on every rank
+  ColumnStorage<std::uint8_t> complete;       ///< one a row: no used variable is missing
+  std::int64_t complete_rows = 0;             ///< of the whole job: the n of the model
+  std::optional<std::int64_t> chosen_rows{};  ///< of the whole job: those in the request's subset
+  std::vector<ColumnReading> columns;         ///< that the variables use, the same on every rank
   /// Of each variable over this rank's complete rows, those of factors being empty; or none, in a frame that
   /// was not read.
   std::vector<Extent> extents;
   RowMemory memory;        ///< that the columns are in
   SpilledColumns spilled;  ///< the same on every rank
+  Recipe recipe;           ///< of computed variables, the same on every rank
 
   /// See `files::ScratchMemory`; local rows of all columns.
   void release_written(std::size_t begin, std::size_t end) const;
@@ -109,6 +127,15 @@ struct FrameRequest {
   std::optional<MemoryOptions> memory;
   /// Columns are wanted, and no model of them: every row is complete, and its values may be infinite.
   bool every_row = false;
+  /// Beside the columns a rank takes so much memory for each row.
+  std::int64_t more_bytes_per_row = 0;
+
+  // Of `read_variables` alone:
+  std::optional<Expression> subset{};  ///< rows for which this is not TRUE are not complete
+  bool keeps_unused_levels = false;    ///< levels that no complete row has stay
+  /// Columns that are ordered factors, with their levels; without levels: in the order of others.
+  std::vector<std::pair<std::string, std::vector<std::string>>> ordered{};
+  const Recipe* recipe = nullptr;  ///< predicting: of the fit
 };
 
 }  // namespace tessera::gam

@@ -37,7 +37,7 @@ std::int64_t bytes_per_row(const ReadPlan& plan) {
     if (plan.in_memory(variable).empty())
       bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
   }
-  return static_cast<std::int64_t>(bytes);
+  return static_cast<std::int64_t>(bytes) + plan.more_bytes_per_row();
 }
 
 /// What the columns of a rank may take of memory, and what limits that.

@@ -71,6 +71,7 @@ class ReadPlan {
   [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }
   /// Every row is complete, whatever it has.
   [[nodiscard]] bool every_row() const noexcept { return every_row_; }
+  [[nodiscard]] std::int64_t more_bytes_per_row() const noexcept { return more_bytes_per_row_; }
   /// A row with an unseen level of this variable is complete.
   [[nodiscard]] bool unseen_is_complete(const PlannedVariable& variable) const;
 
@@ -83,6 +84,7 @@ class ReadPlan {
   bool numbers_may_be_missing_ = false;
   std::optional<MemoryOptions> memory_;
   bool every_row_ = false;
+  std::int64_t more_bytes_per_row_ = 0;
   std::string path_;
 };
 

@@ -25,7 +25,7 @@ namespace {
 /// Rows that a thread takes at a time.
 constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
 
-[[noreturn]] void refuse(ErrorCode code, const std::string& what) {
+[[noreturn]] void refuse_table(ErrorCode code, const std::string& what) {
   throw Error(code, fmt::format("{}: {}", memory_name, what));
 }
 
@@ -41,12 +41,12 @@ void check_column(HostTeam& team, const Table::Column& column, std::int64_t rows
   const auto size = factor != nullptr ? std::ssize(factor->codes)
                                       : std::ssize(std::get<std::vector<double>>(column.values));
   if (size != rows)
-    refuse(ErrorCode::usage,
-           fmt::format("the column '{}' has {} rows on a rank whose part of the plan has {}", column.name,
-                       size, rows));
+    refuse_table(ErrorCode::usage,
+                 fmt::format("the column '{}' has {} rows on a rank whose part of the plan has {}",
+                             column.name, size, rows));
   if (factor == nullptr) return;
   if (std::set(factor->levels.begin(), factor->levels.end()).size() != factor->levels.size())
-    refuse(ErrorCode::usage, fmt::format("the column '{}' has a level twice", column.name));
+    refuse_table(ErrorCode::usage, fmt::format("the column '{}' has a level twice", column.name));
   const auto levels = static_cast<std::int32_t>(factor->levels.size());
   // The first fault is that of the earliest block.
   team.for_each_block({0, rows}, rows_of_run, [&](int /*thread*/, Range block) {
@@ -54,9 +54,9 @@ void check_column(HostTeam& team, const Table::Column& column, std::int64_t rows
     const auto beyond = std::find_if(factor->codes.begin() + block.begin, end,
                                      [&](std::int32_t code) { return code >= levels; });
     if (beyond != end)
-      refuse(ErrorCode::usage,
-             fmt::format("the column '{}' has the code {}, and {} levels, whose codes begin at 0",
-                         column.name, *beyond, levels));
+      refuse_table(ErrorCode::usage,
+                   fmt::format("the column '{}' has the code {}, and {} levels, whose codes begin at 0",
+                               column.name, *beyond, levels));
   });
 }
 
@@ -74,14 +74,14 @@ std::vector<std::string> outline_of(const Table& table) {
 /// Throws unless this rank has the columns of rank 0, whose outline is `first`.
 void check_outline(const std::vector<std::string>& mine, const std::vector<std::string>& first, int rank) {
   if (mine.size() != first.size())
-    refuse(ErrorCode::usage,
-           fmt::format("rank {} has {} columns, and rank 0 has {}", rank, mine.size() / 2, first.size() / 2));
+    refuse_table(ErrorCode::usage, fmt::format("rank {} has {} columns, and rank 0 has {}", rank,
+                                               mine.size() / 2, first.size() / 2));
   for (std::size_t i = 0; i < mine.size(); i += 2) {
     if (mine[i] != first[i])
-      refuse(ErrorCode::usage, fmt::format("column {} is '{}' on rank {}, and '{}' on rank 0", i / 2 + 1,
-                                           mine[i], rank, first[i]));
+      refuse_table(ErrorCode::usage, fmt::format("column {} is '{}' on rank {}, and '{}' on rank 0",
+                                                 i / 2 + 1, mine[i], rank, first[i]));
     if (mine[i + 1] != first[i + 1])
-      refuse(
+      refuse_table(
           ErrorCode::usage,
           fmt::format("the column '{}' has other levels on rank {} than on rank 0: give every rank the same",
                       mine[i], rank));
@@ -93,13 +93,13 @@ void check_table(const Workers& workers, const Table& table) {
   const mpi::Communicator& comm = workers.comm;
   together(comm, [&] {
     if (table.plan.ranks() != comm.size())
-      refuse(ErrorCode::usage,
-             fmt::format("its plan is over {} ranks, and the job has {}", table.plan.ranks(), comm.size()));
-    if (table.plan.units() == 0) refuse(ErrorCode::input, "there is no row");
+      refuse_table(ErrorCode::usage, fmt::format("its plan is over {} ranks, and the job has {}",
+                                                 table.plan.ranks(), comm.size()));
+    if (table.plan.units() == 0) refuse_table(ErrorCode::input, "there is no row");
     std::set<std::string_view> names;
     for (const Table::Column& column : table.columns) {
       if (!names.insert(column.name).second)
-        refuse(ErrorCode::usage, fmt::format("two columns have the name '{}'", column.name));
+        refuse_table(ErrorCode::usage, fmt::format("two columns have the name '{}'", column.name));
       check_column(workers.team, column, table.plan.range_of(comm.rank()).size());
     }
   });
@@ -140,11 +140,12 @@ class MemoryTable final : public TableReader {
     const UsedColumn& used = plan.columns()[c];
     const bool factor = factor_of(column_of(used)) != nullptr;
     if (factor && !used.numbers_for.empty())
-      refuse(ErrorCode::input, fmt::format("the column '{}' has levels, but {} needs numbers", used.name,
-                                           used.numbers_for == used.name ? "the model" : used.numbers_for));
+      refuse_table(ErrorCode::input,
+                   fmt::format("the column '{}' has levels, but {} needs numbers", used.name,
+                               used.numbers_for == used.name ? "the model" : used.numbers_for));
     if (!factor && used.text && !used.made_factor)
-      refuse(ErrorCode::input,
-             fmt::format("the column '{}' has numbers, but the model has its levels", used.name));
+      refuse_table(ErrorCode::input,
+                   fmt::format("the column '{}' has numbers, but the model has its levels", used.name));
     if (factor)
       plan.set_factor(c);
     else if (!used.text)

@@ -1,18 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fits of mgcv in the i.. and l.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and jsonlite.
+# The fits of mgcv in the i.., l.. and e.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
+# jsonlite. An e.. case has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients, too.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite)
 d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
 ctl <- gam.control(epsilon=1e-12, maxit=400)
-save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL) {
+save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL) {
   folder <- file.path("..", name)
   dir.create(folder, showWarnings=FALSE)
   d$.w <- if (is.null(weights)) rep(1, nrow(d)) else d[[weights]]
   b <- bam(as.formula(formula), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, control=ctl)
   p <- predict(b, se.fit=TRUE)
   # Of gam's constraints, where its REML is that of bam.
-  a <- if (b$family$family == "gaussian" && b$family$link == "identity")
-    gam(as.formula(formula), data=d, method="REML", weights=.w, control=ctl)$coefficients[[1]]
+  g <- if (b$family$family == "gaussian" && b$family$link == "identity")
+    gam(as.formula(formula), data=d, method="REML", weights=.w, control=ctl)
+  a <- if (!is.null(g)) g$coefficients[[1]]
+  q <- if (!is.null(new)) predict(b, new, se.fit=TRUE)
+  parametric <- if (!is.null(new)) as.list(g$coefficients[seq_len(sum(g$nsdf))])
   con <- gzfile(file.path(folder, "fitted.csv.gz"), "w")
   writeLines("fitted,linpred", con)
   writeLines(paste(format(as.numeric(fitted(b)), digits=11), format(as.numeric(p$fit), digits=11), sep=","), con)
@@ -21,8 +25,9 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
                   family=called, weights=weights, supplied_knots=NULL,
                   fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
                     edf_total=sum(b$edf), deviance=b$deviance, null_deviance=b$null.deviance, scale=b$sig2,
-                    r_squared_adjusted=summary(b)$r.sq, aic=b$aic, gam_intercept=a, se_link50=as.numeric(p$se.fit)[1:50])))),
-             file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", pretty=TRUE)
+                    r_squared_adjusted=summary(b)$r.sq, aic=b$aic, gam_intercept=a, gam_parametric=parametric,
+                    new_link=if (!is.null(q)) as.numeric(q$fit), new_se=if (!is.null(q)) as.numeric(q$se.fit), se_link50=as.numeric(p$se.fit)[1:50])))),
+             file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", na="null", pretty=TRUE)
   cat(name, "edf", sum(b$edf), "iterations", b$iter, "\n")
 }
 save_case("i01_id", 'y ~ s(x, id=1) + s(z, id=1) + s(u, bs="cr")')
@@ -45,3 +50,14 @@ save_case("l12_quasipoisson", 'pois ~ f + offset(log(e)) + s(x, bs="cr", k=12) +
 save_case("l13_quasibinomial", 'prop ~ s(x, bs="ps", k=10) + f + s(z, by=f, bs="cr", k=8)', quasibinomial(), "quasibinomial()", weights="trials")
 save_case("l14_quasipoisson_sqrt", 'pois ~ s(x, bs="cr", k=8)', quasipoisson(sqrt), "quasipoisson(sqrt)", weights="wt")
 save_case("l15_binomial_log", 'prop ~ f + s(x, bs="cr", k=8)', binomial(log), "binomial(log)", weights="trials")
+set.seed(29)
+rows <- 40
+new <- data.frame(y=0, x=round(runif(rows, -.1, 1.1), 3), z=round(rnorm(rows), 3), u=round(runif(rows)*7, 2),
+                  f=sample(c("a","b","c"), rows, TRUE), g=sample(c("10","2","z9"), rows, TRUE), h=sample(sprintf("h%02d",1:25), rows, TRUE),
+                  e=round(runif(rows)*5+.5, 2), wt=1, trials=7)
+new$x[5] <- NA; new$e[9] <- NA
+con <- gzfile("new.csv.gz", "w")
+write.csv(new, con, row.names=FALSE, quote=5:7)
+close(con)
+for (v in c("f", "g", "h")) new[[v]] <- factor(new[[v]], levels(d[[v]]))
+save_case("e01_in_smooths", 'y ~ g + s(log(e), bs="cr", k=5+2) + s(I(abs(x)^.5), by=as.numeric(f == "a"), bs="ps") + te(sqrt(u), z, k=c(rep(4, 2)))', new=new)

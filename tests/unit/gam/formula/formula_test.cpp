@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/formula/formula.hpp"
+#include "gam/formula/compile.hpp"
 #include "gam/formula/syntax.hpp"
 
 #include <tessera/error.hpp>
@@ -10,6 +11,7 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
 #include <random>
 #include <string>
 #include <utility>
@@ -232,7 +234,8 @@ TEST(Formula, KeepsNamesInQuotesAsTheyAre) {
 }
 
 TEST(Syntax, IsSpelledSoThatItIsReadAgain) {
-  for (const char* text : {"`f g`(x, z)", "`if`(`a b` = 1, x)", "-(-2)^-`x y`", "f(`a\\`b`, \"c\\\"\")"})
+  for (const char* text : {"`f g`(x, z)", "`if`(`a b` = 1, x)", "-(-2)^-`x y`",
+                           "!(a & !b | c) == d%%e%/%f %in% g", "a::b(x) >= -1", "f(`a\\`b`, \"c\\\"\")"})
     EXPECT_EQ(deparse(parse_syntax(deparse(parse_syntax(text)))), deparse(parse_syntax(text))) << text;
   EXPECT_EQ(deparse(parse_syntax("`f g`(x)")), "`f g`(x)");
 }
@@ -271,6 +274,211 @@ TEST(Expression, EvaluatesWithThePrecedenceOfR) {
   EXPECT_TRUE(std::isnan(value("a + 1", {std::numeric_limits<double>::quiet_NaN()})));
   EXPECT_EQ(value("log(a)", {0}), -std::numeric_limits<double>::infinity());
   EXPECT_EQ(parse_expression("b + a * b").columns(), (Names{"b", "a"}));
+}
+
+/// Columns of given types, and what was asked of their rows.
+struct Known final : Knowledge {
+  std::map<std::string, ValueType> types;
+  std::vector<double> answer;
+  std::vector<Statistic> asked;
+  ValueType type_of(const std::string& column) override {
+    const auto found = types.find(column);
+    return found == types.end() ? ValueType{} : found->second;
+  }
+  std::vector<double> measured(const Statistic& statistic) override {
+    asked.push_back(statistic);
+    return answer;
+  }
+};
+
+const ValueType three_levels{.kind = ValueType::Kind::factor, .levels = {"a", "b", "c"}};
+const ValueType truth_column{.kind = ValueType::Kind::logical, .levels = {"FALSE", "TRUE"}};
+constexpr double none = std::numeric_limits<double>::quiet_NaN();
+
+/// Of the one column of an expression, at each of its values.
+std::vector<double> values_of(const std::string& text, const ValueType& type,
+                              const std::vector<double>& column, Known known = {},
+                              CompiledExpression* compiled = nullptr, int part = 1) {
+  Expression expression = expressions_from(parse_syntax(text)).at(static_cast<std::size_t>(part) - 1);
+  known.types["x"] = type;
+  const CompiledExpression code = expression.computed()
+                                      ? compile(expression, known)
+                                      : CompiledExpression{expression.steps, expression.columns(), {}};
+  if (compiled != nullptr) *compiled = code;
+  std::vector<double> out(column.size());
+  const double* const begin = column.data();
+  evaluate_steps(code.steps, {&begin, 1}, out);
+  return out;
+}
+
+void expect_same(const std::string& text, const std::vector<double>& found,
+                 const std::vector<double>& expected) {
+  ASSERT_EQ(found.size(), expected.size()) << text;
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_TRUE(found[i] == expected[i] || (std::isnan(found[i]) && std::isnan(expected[i])))
+        << text << " at " << i << ": " << found[i] << ", not " << expected[i];
+}
+
+TEST(Expression, OfNumbersIsWhatRComputes) {
+  // Each made by R 4.2.2 with x <- c(-2.5, -1, 0, 0.5, 1.5, 2.5, NA).
+  const std::vector<double> x{-2.5, -1, 0, 0.5, 1.5, 2.5, none};
+  const std::vector<std::pair<std::string, std::vector<double>>> cases{
+      {"round(x)", {-2, -1, 0, 0, 2, 2, none}},
+      {"floor(x)", {-3, -1, 0, 0, 1, 2, none}},
+      {"ceiling(x)", {-2, -1, 0, 1, 2, 3, none}},
+      {"trunc(x)", {-2, -1, 0, 0, 1, 2, none}},
+      {"x %% 2", {1.5, 1, 0, 0.5, 1.5, 0.5, none}},
+      {"x %/% 2", {-2, -1, 0, 0, 0, 1, none}},
+      {"x > 0", {0, 0, 0, 1, 1, 1, none}},
+      {"x >= 0.5", {0, 0, 0, 1, 1, 1, none}},
+      {"x <= 0.5 & x != 0", {1, 1, 0, 1, 0, 0, none}},
+      {"x < 0 | x == 1.5", {1, 1, 0, 0, 1, 0, none}},
+      {"!x > 0", {1, 1, 1, 0, 0, 0, none}},
+      {"is.na(x) | x > 2", {0, 0, 0, 0, 0, 1, 1}},
+      {"x %in% c(0, 2.5)", {0, 0, 1, 0, 0, 1, 0}},
+      {"ifelse(x > 1, 10, -x)", {2.5, 1, 0, -0.5, 10, 10, none}},
+      {"pmin(x, 1, 0.5)", {-2.5, -1, 0, 0.5, 0.5, 0.5, none}},
+      {"log(x^2, 2)", {std::log2(6.25), 0, -INFINITY, -2, std::log2(2.25), std::log2(6.25), none}},
+      {"round(x * 1.11, 1)", {-2.8, -1.1, 0, 0.6, 1.7, 2.8, none}},
+      {"round(x * 1000, -2)", {-2500, -1000, 0, 500, 1500, 2500, none}},
+      {"as.integer(x)", {-2, -1, 0, 0, 1, 2, none}},
+      {"sign(x)", {-1, -1, 0, 1, 1, 1, none}},
+      {"cut(x, c(-1, 0, 1, 3), labels = FALSE)", {none, none, 1, 2, 3, 3, none}},
+      {"cut(x, c(-1, 0, 1, 3), labels = F, right = F)", {none, 1, 2, 2, 3, 3, none}},
+      {"cut(x, c(-1, 0, 1, 2.5), labels = F, include.lowest = T)", {none, 1, 1, 2, 3, 3, none}}};
+  for (const auto& [text, expected] : cases) expect_same(text, values_of(text, {}, x), expected);
+}
+
+TEST(Expression, OfLevelsIsWhatRComputes) {
+  // Codes of a, b, c; a level that the fit had not, and a missing value.
+  const std::vector<double> codes{0, 1, 2, -2, none};
+  const std::vector<std::pair<std::string, std::vector<double>>> cases{
+      {"x == 'b'", {0, 1, 0, 0, none}},
+      {"'b' != x", {1, 0, 1, 1, none}},
+      {"x == 'zz'", {0, 0, 0, 0, none}},
+      {"as.numeric(x == \"a\")", {1, 0, 0, 0, none}},
+      {"x %in% c('a', 'c')", {1, 0, 1, 0, 0}},
+      {"as.numeric(x)", {1, 2, 3, none, none}},
+      {"ifelse(x == 'a', 1, 0) + 1", {2, 1, 1, 1, none}},
+      {"is.na(x)", {0, 0, 0, 0, 1}}};
+  for (const auto& [text, expected] : cases)
+    expect_same(text, values_of(text, three_levels, codes), expected);
+  const ValueType numbers{.kind = ValueType::Kind::factor, .levels = {"1", "10", "2"}};
+  expect_same("x == 10", values_of("x == 10", numbers, codes), {0, 1, 0, 0, none});
+  expect_same("as.numeric(as.character(x))", values_of("as.numeric(as.character(x))", numbers, codes),
+              {1, 10, 2, none, none});
+  ValueType ordered = three_levels;
+  ordered.ordered = true;
+  ordered.levels = {"low", "mid", "high"};
+  expect_same("x >= 'mid'", values_of("x >= 'mid'", ordered, codes), {0, 1, 1, none, none});
+  // Of a column of nothing but TRUE, the code is 0.
+  expect_same("x & TRUE",
+              values_of("x & TRUE", {.kind = ValueType::Kind::logical, .levels = {"TRUE"}}, {0, none}),
+              {1, none});
+}
+
+TEST(Expression, MakesFactorsWithTheLevelsOfR) {
+  struct Case {
+    std::string text;
+    ValueType column;
+    Names levels;
+    std::vector<double> codes;
+    bool ordered = false;
+  };
+  const std::vector<Case> cases{
+      {"relevel(x, ref = 'b')", three_levels, {"b", "a", "c"}, {1, 0, 2, -2, none}},
+      {"relevel(x, 3)", three_levels, {"c", "a", "b"}, {1, 2, 0, -2, none}},
+      {"factor(x, levels = c('c', 'a'))", three_levels, {"c", "a"}, {1, none, 0, none, none}},
+      {"factor(x, levels = c('c', 'a'), labels = c('C', 'A'))",
+       three_levels,
+       {"C", "A"},
+       {1, none, 0, none, none}},
+      {"ordered(x)", three_levels, {"a", "b", "c"}, {0, 1, 2, -2, none}, true},
+      {"ifelse(x == 'b', 'yes', 'no')", three_levels, {"no", "yes"}, {0, 1, 0, 0, none}},
+      {"factor(x == 'b')", three_levels, {"FALSE", "TRUE"}, {0, 1, 0, 0, none}},
+      {"factor(x, levels = c(2, 0))", {}, {"2", "0"}, {1, none, 0, none, none}},
+      {"cut(x, c(-3, 0, 1, 2))", {}, {"(-3,0]", "(0,1]", "(1,2]"}, {0, 1, 2, 0, none}},
+      {"cut(x, c(-1, 0.333333, 2.5), right = FALSE)",
+       {},
+       {"[-1,0.333)", "[0.333,2.5)"},
+       {0, 1, 1, none, none}},
+      {"cut(x, c(0, 1, 1.0001, 2), include.lowest = TRUE)",
+       {},
+       {"[0,1]", "(1,1.0001]", "(1.0001,2]"},
+       {0, 0, 2, none, none}}};
+  for (const Case& one : cases) {
+    CompiledExpression compiled;
+    const std::vector<double> found = values_of(one.text, one.column, {0, 1, 2, -2, none}, {}, &compiled);
+    expect_same(one.text, found, one.codes);
+    EXPECT_EQ(compiled.type.levels, one.levels) << one.text;
+    EXPECT_EQ(compiled.type.ordered, one.ordered) << one.text;
+  }
+  // Levels of numbers are those of all rows; another value is a level that there is not.
+  Known known;
+  known.answer = {0.5, 2};
+  CompiledExpression compiled;
+  expect_same("factor(round(x))", values_of("factor(x * 1)", {}, {2, 0.5, 7, none}, known, &compiled),
+              {1, 0, -2, none});
+  EXPECT_EQ(compiled.type.levels, (Names{"0.5", "2"}));
+}
+
+TEST(Expression, AsksWhatDependsOnAllRows) {
+  Known known;
+  known.types["x"] = {};
+  known.answer = {3, 2, 4};
+  const Expression scaled = parse_expression("log(z) + scale(x + 1)");
+  EXPECT_TRUE(scaled.computed());
+  EXPECT_EQ(scaled.columns(), (Names{"z", "x"}));
+  const CompiledExpression code = compile(scaled, known);
+  ASSERT_EQ(known.asked.size(), 1U);
+  EXPECT_EQ(known.asked[0].call, "scale(x + 1)");
+  EXPECT_EQ(known.asked[0].kind, Statistic::Kind::moments);
+  // Its operand alone, over the same columns.
+  EXPECT_EQ(known.asked[0].steps.size(), 3U);
+  EXPECT_EQ(known.asked[0].columns, (Names{"z", "x"}));
+  const std::vector<double> z{1};
+  const std::vector<double> x{8};
+  const double* const columns[] = {z.data(), x.data()};
+  double value = 0;
+  evaluate_steps(code.steps, columns, {&value, 1});
+  EXPECT_EQ(value, 3);
+  // What a damaged file of a model has of it.
+  known.answer = {3};
+  EXPECT_THROW(static_cast<void>(compile(scaled, known)), Error);
+}
+
+TEST(Expression, NamesTheColumnsOfAMatrix) {
+  const FormulaTerms f = parse_terms("y ~ f + poly(x, 2):f + splines::ns(z, df = 2) + poly(w, 1)");
+  EXPECT_EQ(labels(f), (Names{"f", "splines::ns(z, df = 2)1", "splines::ns(z, df = 2)2", "poly(w, 1)",
+                              "f:poly(x, 2)1", "f:poly(x, 2)2"}));
+  EXPECT_EQ(f.parametric[2].variables[0].part, 2);
+  EXPECT_EQ(f.parametric[2].variables[0].source, "splines::ns(z, df = 2)");
+}
+
+TEST(Formula, ReadsLogicalTermsAsR) {
+  EXPECT_EQ(labels("x > 3"), Names{"x > 3"});
+  EXPECT_EQ(labels("!f == 1"), Names{"!f == 1"});
+  EXPECT_EQ(labels("I(x>3 & z<1)*f"), (Names{"I(x > 3 & z < 1)", "f", "I(x > 3 & z < 1):f"}));
+  EXPECT_TRUE(parse_terms("y ~ x > 3").parametric.at(0).variables.at(0).computed());
+  // In by= and as a response it is 0 and 1.
+  const SmoothSpec by = smooth("s(x, by = I(z > 3), bs='cr')");
+  EXPECT_EQ(by.label, "s(x):I(z > 3)");
+  EXPECT_FALSE(by.by->computed());
+  EXPECT_EQ(smooth("s(log( x ), by=as.numeric(f=='a'), bs='cr')").label, "s(log(x)):as.numeric(f == \"a\")");
+}
+
+TEST(Formula, ComputesArgumentsAsR) {
+  EXPECT_EQ(smooth("s(x, bs='ps', k=7*4)").margins[0].k, 28);
+  const SmoothSpec t = smooth("te(x, z, w, k=c(rep(5,2), 10), bs=rep('cr', 3), np=T)");
+  EXPECT_EQ(t.margins[0].k, 5);
+  EXPECT_EQ(t.margins[1].k, 5);
+  EXPECT_EQ(t.margins[2].k, 10);
+  EXPECT_EQ(t.margins[2].basis, "cr");
+  EXPECT_EQ(smooth("te(x, z, k=4:5)").margins[1].k, 5);
+  EXPECT_EQ(smooth("te(x, z, k=seq(4, 6, by=2))").margins[1].k, 6);
+  EXPECT_EQ(smooth("s(x, bs='ps', m=c(1+1, 3-2))").margins[0].order, (std::array{2, 1}));
+  EXPECT_EQ(smooth("s(x, bs='ps', k=-(1))").margins[0].k, 10);
+  EXPECT_NE(fault("y ~ s(x, k=7*z)").find("k: expected a whole number"), std::string::npos);
 }
 
 TEST(Expression, KnowsAColumnThatStandsAlone) {
@@ -318,14 +526,26 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ x^0", "power 0"},
       {"y ~ x^z", "power z"},
       {"y ~ \"x\"", "the text \"x\""},
-      {"y ~ sin(x)", "unknown function sin()"},
-      {"y ~ log(x, 2)", "log() takes one argument"},
-      {"y ~ log(factor(g))", "factor(g) inside an arithmetic expression, which needs numbers"},
-      {"y ~ factor(g + h)", "factor() takes one column, and nothing else"},
-      {"y ~ as.factor(g, 2)", "as.factor() takes one column, and nothing else"},
+      {"y ~ gamma(x)", "unknown function gamma()"},
+      {"y ~ log(x, b)", "log(): base: expected numbers without variables, found b"},
+      {"y ~ log(x, 2, 3)", "log() takes x and base here"},
+      {"y ~ log(factor(g))", "factor(g) has levels, where log() needs numbers"},
+      {"y ~ I(g == 'a' + 1)", "\"a\" has levels, where '+' needs numbers"},
+      {"y ~ x<-1", "'<-' assigns in R; a comparison is written x < -1"},
+      {"y ~ x %in% z", "'%in%' nests terms in R; write I(x %in% z)"},
+      {"y ~ I(x %in% z)", "%in%: expected c() of numbers or texts, found z"},
+      {"y ~ I(poly(x, 2))", "poly(x, 2) has several columns: it stands alone"},
+      {"y ~ s(poly(x, 2))", "poly(x, 2) has 2 columns, where one is expected"},
+      {"y ~ poly(x, 2.5)", "poly(): degree: expected a whole number from 1 to 100, found 2.5"},
+      {"y ~ scale(x, centre=TRUE)", "scale() has no argument 'centre'; it has x, center and scale"},
+      {"y ~ I(x - mean(x))", "mean() of a column depends on all rows"},
+      {"y ~ ifelse(x > 1, 2)", "ifelse() takes a condition and two values"},
+      {"y ~ cut(x)", "cut() takes a number and its breaks"},
+      {"y ~ cut(x, c(1, 1, 2))", "cut(): breaks are not unique"},
+      {"y ~ cut(x, 1:3, labels = 'a')", "cut(): 1 labels for 2 intervals"},
+      {"y ~ s(x, by=2)", "expected a variable, found 2"},
       {"y ~ TRUE", "character 5: TRUE where a column is expected"},
       {"y ~ s(x, bs='cr', k=TRUE)", "found TRUE"},
-      {"y ~ poly(x, 2)", "as in x + I(x^2)"},
       {"y ~ s(x, k=5, \"cr\")", "a basis is named, bs=\"cr\""},
       {"cbind(a, b) ~ x", "number of trials as weights"},
       {"1 ~ x", "reads no column"},

@@ -1,0 +1,902 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/formula/compile.hpp"
+
+#include "gam/formula/constants.hpp"
+#include "gam/formula/spline_columns.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <limits>
+#include <optional>
+#include <set>
+#include <utility>
+
+#include "base/listed.hpp"
+#include "base/number.hpp"
+
+namespace tessera::gam {
+namespace {
+
+using Op = Expression::Op;
+using Step = Expression::Step;
+using ValueKind = ValueType::Kind;
+
+constexpr double na_value = std::numeric_limits<double>::quiet_NaN();
+// A code that no level has.
+constexpr double unseen = -2;
+
+struct NumericFunction {
+  std::string_view name;
+  Op op;
+};
+constexpr NumericFunction numeric_functions[] = {
+    {"sqrt", Op::sqrt},   {"exp", Op::exp},     {"log10", Op::log10}, {"log2", Op::log2},
+    {"log1p", Op::log1p}, {"expm1", Op::expm1}, {"sin", Op::sin},     {"cos", Op::cos},
+    {"tan", Op::tan},     {"abs", Op::abs},     {"floor", Op::floor}, {"ceiling", Op::ceiling},
+    {"trunc", Op::trunc}, {"sign", Op::sign},   {"pnorm", Op::pnorm}, {"dnorm", Op::dnorm}};
+
+constexpr std::string_view other_functions[] = {
+    "log",          "round",      "pmin",      "pmax",   "I",         "ifelse",  "is.na",
+    "as.numeric",   "as.integer", "as.double", "factor", "as.factor", "ordered", "as.ordered",
+    "as.character", "relevel",    "cut",       "scale",  "poly",      "ns",      "bs"};
+
+struct Operator {
+  std::string_view text;
+  Op op;
+  bool turned = false;  ///< a > b is b < a
+};
+constexpr Operator arithmetic[] = {
+    {"+", Op::add},   {"-", Op::subtract}, {"*", Op::multiply},        {"/", Op::divide},
+    {"^", Op::power}, {"%%", Op::modulo},  {"%/%", Op::whole_quotient}};
+constexpr Operator comparisons[] = {{"<", Op::less},       {"<=", Op::less_equal},
+                                    {">", Op::less, true}, {">=", Op::less_equal, true},
+                                    {"==", Op::equal},     {"!=", Op::unequal}};
+constexpr Operator logic[] = {{"&", Op::both}, {"|", Op::either}};
+
+const Operator* find(std::span<const Operator> operators, const Syntax& syntax) {
+  if (syntax.kind != Syntax::Kind::binary) return nullptr;
+  const auto found = std::ranges::find(operators, syntax.text, &Operator::text);
+  return found == operators.end() ? nullptr : &*found;
+}
+
+/// A function's name without its package.
+std::string_view plain_name(const Syntax& call) {
+  std::string_view name = call.text;
+  for (const std::string_view package : {"base::", "stats::", "splines::"}) {
+    if (name.starts_with(package)) name.remove_prefix(package.size());
+  }
+  return name;
+}
+
+std::string level_of(double number) {
+  return fmt::format("{}", number + 0.0);
+}
+
+/// R's formatC(x, digits = digits, width = 1).
+std::string short_number(double x, int digits) {
+  return fmt::format("{:.{}g}", x, digits);
+}
+
+/// Arguments of a call by R's rules: by name, which may be cut short, and then by place.
+class Called {
+ public:
+  Called(const Syntax& call, std::initializer_list<std::string_view> formals)
+      : call_(call), formals_(formals) {
+    given_.resize(formals_.size());
+    for (std::size_t i = 0; i < call.children.size(); ++i) {
+      if (!call.argument_names[i].empty())
+        given_[place_of(call.argument_names[i], call.children[i])] = &call.children[i];
+    }
+    std::size_t next = 0;
+    for (std::size_t i = 0; i < call.children.size(); ++i) {
+      if (!call.argument_names[i].empty()) continue;
+      while (next < given_.size() && given_[next] != nullptr) ++next;
+      if (next == given_.size())
+        formula_error(call.children[i].position,
+                      fmt::format("{}() takes {} here", call.text, base::listed(names(), "and")));
+      given_[next] = &call.children[i];
+    }
+    if (given_[0] == nullptr)
+      formula_error(call.position, fmt::format("{}() without an argument", call.text));
+  }
+
+  [[nodiscard]] const Syntax& first() const { return *given_[0]; }
+  /// Null if it is not there, or NULL.
+  [[nodiscard]] const Syntax* find(std::string_view name) const {
+    const auto at = std::ranges::find(formals_, name) - formals_.begin();
+    const Syntax* value = given_[static_cast<std::size_t>(at)];
+    return value == nullptr || value->is_constant("NULL") ? nullptr : value;
+  }
+  [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name) const {
+    const Syntax* value = find(name);
+    if (value == nullptr) return std::nullopt;
+    auto found = constant_numbers(*value);
+    if (!found || found->empty()) refuse(*value, name, "numbers without variables");
+    return found;
+  }
+  [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name) const {
+    const Syntax* value = find(name);
+    if (value == nullptr) return std::nullopt;
+    if (auto found = constant_texts(*value)) return found;
+    if (const auto found = constant_numbers(*value)) {
+      std::vector<std::string> out;
+      for (const double number : *found) out.push_back(level_of(number));
+      return out;
+    }
+    refuse(*value, name, "texts in quotes");
+  }
+  [[nodiscard]] bool truth(std::string_view name, bool otherwise) const {
+    const Syntax* value = find(name);
+    if (value == nullptr) return otherwise;
+    const auto found = constant_truth(*value);
+    if (!found) refuse(*value, name, "TRUE or FALSE");
+    return *found;
+  }
+  [[nodiscard]] int whole(std::string_view name, int otherwise, int least, int most) const {
+    const auto found = numbers(name);
+    if (!found) return otherwise;
+    const double value = found->front();
+    if (found->size() != 1 || !(value >= least && value <= most) || value != std::floor(value))
+      refuse(*find(name), name, fmt::format("a whole number from {} to {}", least, most));
+    return static_cast<int>(value);
+  }
+  [[noreturn]] void refuse(const Syntax& value, std::string_view name, std::string_view expected) const {
+    formula_error(value.position,
+                  fmt::format("{}(): {}: expected {}, found {}", call_.text, name, expected, deparse(value)));
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> names() const { return {formals_.begin(), formals_.end()}; }
+  [[nodiscard]] std::size_t place_of(const std::string& name, const Syntax& value) const {
+    const auto exact = std::ranges::find(formals_, name);
+    if (exact != formals_.end()) return static_cast<std::size_t>(exact - formals_.begin());
+    const auto begins = [&](std::string_view formal) { return formal.starts_with(name); };
+    if (std::ranges::count_if(formals_, begins) != 1)
+      formula_error(value.position, fmt::format("{}() has no argument '{}'; it has {}", call_.text, name,
+                                                base::listed(names(), "and")));
+    return static_cast<std::size_t>(std::ranges::find_if(formals_, begins) - formals_.begin());
+  }
+
+  const Syntax& call_;
+  std::vector<std::string_view> formals_;
+  std::vector<const Syntax*> given_;
+};
+
+/// A value on the stack, as far as the columns are known.
+struct Value {
+  ValueKind kind = ValueKind::number;
+  bool ordered = false;
+  bool character = false;  ///< a factor whose levels have no order yet: R's texts
+  std::vector<std::string> levels{};
+};
+
+/// Translates a tree. Without knowledge it finds what the expression needs: what it makes of it then is right
+/// for numeric columns, unless `needs_knowledge`.
+class Compiler {
+ public:
+  Compiler(Knowledge* knowledge, int part) : knowledge_(knowledge), part_(part) {}
+
+  Value whole(const Syntax& syntax) {
+    const Syntax* root = &syntax;
+    while (root->kind == Syntax::Kind::group) root = root->children.data();
+    if (root->kind == Syntax::Kind::call) {
+      const std::string_view name = plain_name(*root);
+      if (name == "poly") return poly(*root);
+      if (name == "ns" || name == "bs") return splines(*root, name == "ns");
+    }
+    Value value = compile(syntax, 0);
+    if (value.character) sort_levels(value);
+    return value;
+  }
+
+  std::vector<Step> steps;
+  std::vector<std::string> names;
+  std::vector<std::string> numeric;  // columns that stand where numbers must
+  int columns = 1;                   // that the expression is
+  bool needs_knowledge = false;
+
+ private:
+  Value compile(const Syntax& syntax, std::size_t stack) {
+    if (stack >= max_stack) formula_error(syntax.position, "an expression with too many open operands");
+    switch (syntax.kind) {
+      case Syntax::Kind::number: push_number(syntax.number); return {};
+      case Syntax::Kind::name: return column(syntax);
+      case Syntax::Kind::constant: return constant(syntax);
+      case Syntax::Kind::group: return compile(syntax.children[0], stack);
+      case Syntax::Kind::unary: return unary(syntax, stack);
+      case Syntax::Kind::binary: return binary(syntax, stack);
+      case Syntax::Kind::call: return call(syntax, stack);
+      case Syntax::Kind::text: break;
+    }
+    // A character value of one level.
+    needs_knowledge = true;
+    push_number(0);
+    return {.kind = ValueKind::factor, .character = true, .levels = {syntax.text}};
+  }
+
+  void push_number(double number) { steps.push_back({.op = Op::number, .number = number}); }
+  void push(Op op) { steps.push_back({.op = op}); }
+  void look_up(std::vector<double> table, double otherwise) {
+    steps.push_back({.op = Op::lookup, .number = otherwise, .table = std::move(table)});
+  }
+
+  Value constant(const Syntax& syntax) {
+    if (syntax.text == "TRUE" || syntax.text == "FALSE") {
+      push_number(syntax.text == "TRUE" ? 1 : 0);
+      return {.kind = ValueKind::logical};
+    }
+    if (syntax.text == "NULL")
+      formula_error(syntax.position, fmt::format("{} where a column is expected", syntax.text));
+    push_number(syntax.text == "Inf" ? std::numeric_limits<double>::infinity() : na_value);
+    return {};
+  }
+
+  Value column(const Syntax& syntax) {
+    if (syntax.text == ".") formula_error(syntax.position, "'.' is not available: name the columns");
+    const auto known = std::find(names.begin(), names.end(), syntax.text);
+    const auto index = static_cast<int>(known - names.begin());
+    if (known == names.end()) names.push_back(syntax.text);
+    steps.push_back({.op = Op::column, .column = syntax.text, .index = index});
+    if (knowledge_ == nullptr) return {.kind = ValueKind::unknown};
+    ValueType type = knowledge_->type_of(syntax.text);
+    if (type.kind == ValueKind::logical) look_up(truths_of(type.levels), na_value);
+    return {.kind = type.kind, .ordered = type.ordered, .levels = std::move(type.levels)};
+  }
+
+  /// By the codes of a column's levels, which are FALSE and TRUE, or one of them.
+  static std::vector<double> truths_of(std::span<const std::string> levels) {
+    std::vector<double> truths;
+    for (const std::string& level : levels) truths.push_back(level == "TRUE" ? 1 : 0);
+    return truths;
+  }
+
+  /// A value that must be a number, or TRUE or FALSE.
+  Value number(const Syntax& syntax, std::size_t stack, std::string_view user) {
+    Value value = compile(syntax, stack);
+    if (value.kind == ValueKind::factor)
+      formula_error(syntax.position,
+                    fmt::format("{} has levels, where {} needs numbers", deparse(syntax), user));
+    if (value.kind == ValueKind::unknown && syntax.kind == Syntax::Kind::name) numeric.push_back(syntax.text);
+    return value;
+  }
+  /// A bare column may turn out to be anything.
+  Value any(const Syntax& syntax, std::size_t stack) {
+    if (syntax.kind == Syntax::Kind::name) needs_knowledge = true;
+    return compile(syntax, stack);
+  }
+
+  Value unary(const Syntax& syntax, std::size_t stack) {
+    number(syntax.children[0], stack, "'" + syntax.text + "'");
+    if (syntax.text == "+") return {};
+    push(syntax.text == "-" ? Op::negate : Op::negation);
+    return {.kind = syntax.text == "-" ? ValueKind::number : ValueKind::logical};
+  }
+
+  Value binary(const Syntax& syntax, std::size_t stack) {
+    const Syntax& left = syntax.children[0];
+    const Syntax& right = syntax.children[1];
+    for (const bool logical : {false, true}) {
+      const Operator* found =
+          find(logical ? std::span<const Operator>(logic) : std::span<const Operator>(arithmetic), syntax);
+      if (found == nullptr) continue;
+      number(left, stack, "'" + syntax.text + "'");
+      number(right, stack + 1, "'" + syntax.text + "'");
+      push(found->op);
+      return {.kind = logical ? ValueKind::logical : ValueKind::number};
+    }
+    if (const Operator* found = find(comparisons, syntax)) return comparison(syntax, *found, stack);
+    if (syntax.text == "%in%") return membership(syntax, stack);
+    formula_error(syntax.position, fmt::format("'{}' inside an arithmetic expression", syntax.text));
+  }
+
+  Value comparison(const Syntax& syntax, const Operator& op, std::size_t stack) {
+    const Syntax& left = syntax.children[op.turned ? 1 : 0];
+    const Syntax& right = syntax.children[op.turned ? 0 : 1];
+    const bool ordering = op.op == Op::less || op.op == Op::less_equal;
+    const auto is_name = [](const Syntax& one) { return one.kind == Syntax::Kind::name; };
+    // f == 1 may be about a level.
+    if (!ordering && (is_name(left) || is_name(right))) needs_knowledge = true;
+    const std::size_t begin = steps.size();
+    Value a = compile(left, stack);
+    const std::size_t middle = steps.size();
+    Value b = compile(right, stack + 1);
+    // Beside a factor a number is the text of its level.
+    if (a.kind == ValueKind::factor && b.kind == ValueKind::number) make_text(right, b, middle, steps.size());
+    if (b.kind == ValueKind::factor && a.kind == ValueKind::number) make_text(left, a, begin, middle);
+    if (a.kind == ValueKind::factor || b.kind == ValueKind::factor) {
+      if (knowledge_ != nullptr) compare_levels(syntax, a, b, operand_begin(begin), op.op);
+    } else {
+      if (ordering && is_name(left)) numeric.push_back(left.text);
+      if (ordering && is_name(right)) numeric.push_back(right.text);
+    }
+    push(op.op);
+    return {.kind = ValueKind::logical};
+  }
+
+  /// In place of the steps of a constant.
+  void make_text(const Syntax& syntax, Value& value, std::size_t begin, std::size_t end) {
+    const auto numbers = constant_numbers(syntax);
+    if (!numbers || numbers->size() != 1) return;
+    value = {.kind = ValueKind::factor, .character = true, .levels = {level_of(numbers->front())}};
+    steps[begin] = {.op = Op::number};
+    steps.erase(steps.begin() + static_cast<std::ptrdiff_t>(begin) + 1,
+                steps.begin() + static_cast<std::ptrdiff_t>(end));
+  }
+
+  /// Makes both codes those of one list of levels; `middle` is where the steps of b begin.
+  void compare_levels(const Syntax& syntax, const Value& a, const Value& b, std::size_t middle, Op op) {
+    const bool ordering = op == Op::less || op == Op::less_equal;
+    if (a.kind != ValueKind::factor || b.kind != ValueKind::factor)
+      formula_error(syntax.position, fmt::format("{}: levels are compared with a number", deparse(syntax)));
+    const Value& scale = a.ordered ? a : b;
+    if (ordering && !scale.ordered)
+      formula_error(syntax.position,
+                    fmt::format("{}: a factor has no order; make one by ordered()", deparse(syntax)));
+    std::vector<std::string> all = scale.levels;
+    for (const std::vector<std::string>* levels : {&a.levels, &b.levels}) {
+      for (const std::string& level : *levels) {
+        if (std::ranges::find(all, level) != all.end()) continue;
+        if (ordering)
+          formula_error(syntax.position, fmt::format("{}: '{}' is no level", deparse(syntax), level));
+        all.push_back(level);
+      }
+    }
+    const auto codes = [&](const Value& value, double otherwise) {
+      std::vector<double> table;
+      for (const std::string& level : value.levels)
+        table.push_back(static_cast<double>(std::ranges::find(all, level) - all.begin()));
+      return Step{.op = Op::lookup, .number = ordering ? na_value : otherwise, .table = std::move(table)};
+    };
+    steps.insert(steps.begin() + static_cast<std::ptrdiff_t>(middle), codes(a, unseen));
+    steps.push_back(codes(b, unseen - 1));
+  }
+
+  /// x %in% c(...): never missing.
+  Value membership(const Syntax& syntax, std::size_t stack) {
+    const Syntax& set = syntax.children[1];
+    const Value value = any(syntax.children[0], stack);
+    const auto texts = constant_texts(set);
+    const auto numbers = texts ? std::nullopt : constant_numbers(set);
+    if (!texts && !numbers)
+      formula_error(set.position,
+                    fmt::format("%in%: expected c() of numbers or texts, found {}", deparse(set)));
+    if (value.kind == ValueKind::factor) {
+      std::vector<std::string> levels = texts.value_or(std::vector<std::string>());
+      for (const double number : numbers.value_or(std::vector<double>())) levels.push_back(level_of(number));
+      std::vector<double> table;
+      for (const std::string& level : value.levels)
+        table.push_back(std::ranges::find(levels, level) != levels.end() ? 1 : 0);
+      look_up(std::move(table), 0);
+      steps.push_back({.op = Op::in_set, .table = {1}});
+    } else {
+      if (texts && value.kind == ValueKind::number)
+        formula_error(set.position, fmt::format("{} is a number, and {} are texts",
+                                                deparse(syntax.children[0]), deparse(set)));
+      steps.push_back({.op = Op::in_set, .table = numbers.value_or(std::vector<double>())});
+    }
+    return {.kind = ValueKind::logical};
+  }
+
+  Value call(const Syntax& syntax, std::size_t stack) {
+    const std::string_view name = plain_name(syntax);
+    for (const NumericFunction& function : numeric_functions) {
+      if (name != function.name) continue;
+      number(Called(syntax, {"x"}).first(), stack, fmt::format("{}()", name));
+      push(function.op);
+      return {};
+    }
+    if (name == "I") return compile(Called(syntax, {"x"}).first(), stack);
+    if (name == "log") return logarithm(syntax, stack);
+    if (name == "round") return round(syntax, stack);
+    if (name == "pmin" || name == "pmax") return extreme(syntax, name == "pmin" ? Op::pmin : Op::pmax, stack);
+    if (name == "ifelse") return choice(syntax, stack);
+    if (name == "is.na") {
+      any(Called(syntax, {"x"}).first(), stack);
+      push(Op::is_missing);
+      return {.kind = ValueKind::logical};
+    }
+    if (name == "as.numeric" || name == "as.double" || name == "as.integer")
+      return converted(syntax, name == "as.integer", stack);
+    if (name == "as.character") {
+      Value value = factor_of(Called(syntax, {"x"}), any(Called(syntax, {"x"}).first(), stack), syntax);
+      value.character = true;
+      value.ordered = false;
+      return value;
+    }
+    if (name == "factor" || name == "as.factor" || name == "ordered" || name == "as.ordered") {
+      const Called given(syntax, {"x", "levels", "labels", "exclude", "ordered"});
+      Value value = factor_of(given, any(given.first(), stack), syntax);
+      const bool orders = name == "ordered" || name == "as.ordered";
+      value.ordered = given.truth("ordered", orders || value.ordered);
+      return value;
+    }
+    if (name == "relevel") return releveled(syntax, stack);
+    if (name == "cut") return intervals(syntax, stack);
+    if (name == "scale") return scaled(syntax, stack);
+    refuse_call(syntax, name);
+  }
+
+  [[noreturn]] static void refuse_call(const Syntax& syntax, std::string_view name) {
+    if (name == "poly" || name == "ns" || name == "bs")
+      formula_error(
+          syntax.position,
+          fmt::format("{} has several columns: it stands alone, or in a product of terms", deparse(syntax)));
+    if (name == "cbind")
+      formula_error(syntax.position,
+                    "cbind() is not available: give the proportion of successes as the response, and the "
+                    "number of trials as weights");
+    for (const std::string_view of_all : {"mean", "sd", "min", "max", "median", "sum", "quantile"}) {
+      if (name == of_all)
+        formula_error(
+            syntax.position,
+            fmt::format("{}() of a column depends on all rows, which a prediction has not; write scale(x), "
+                        "or the number",
+                        name));
+    }
+    std::vector<std::string> known;
+    for (const std::string_view one : other_functions) known.emplace_back(one);
+    for (const NumericFunction& function : numeric_functions) known.emplace_back(function.name);
+    std::ranges::sort(known);
+    formula_error(syntax.position, fmt::format("unknown function {}(); there are {}", syntax.text,
+                                               base::listed(known, "and")));
+  }
+
+  Value logarithm(const Syntax& syntax, std::size_t stack) {
+    const Called given(syntax, {"x", "base"});
+    number(given.first(), stack, "log()");
+    const auto base = given.numbers("base");
+    if (base && base->front() == 10) {
+      push(Op::log10);
+    } else if (base && base->front() == 2) {
+      push(Op::log2);
+    } else {
+      push(Op::log);
+      if (base) push_number(std::log(base->front()));
+      if (base) push(Op::divide);
+    }
+    return {};
+  }
+
+  Value round(const Syntax& syntax, std::size_t stack) {
+    const Called given(syntax, {"x", "digits"});
+    number(given.first(), stack, "round()");
+    push_number(given.whole("digits", 0, -300, 300));
+    push(Op::round);
+    return {};
+  }
+
+  Value extreme(const Syntax& syntax, Op op, std::size_t stack) {
+    const bool named =
+        std::ranges::any_of(syntax.argument_names, [](const std::string& one) { return !one.empty(); });
+    if (syntax.children.size() < 2 || named)
+      formula_error(syntax.position,
+                    fmt::format("{}() takes two arguments or more, without names", syntax.text));
+    for (std::size_t i = 0; i < syntax.children.size(); ++i) {
+      number(syntax.children[i], stack + (i > 0 ? 1 : 0), syntax.text + "()");
+      if (i > 0) push(op);
+    }
+    return {};
+  }
+
+  Value choice(const Syntax& syntax, std::size_t stack) {
+    const Called given(syntax, {"test", "yes", "no"});
+    const Syntax* yes = given.find("yes");
+    const Syntax* no = given.find("no");
+    if (yes == nullptr || no == nullptr)
+      formula_error(syntax.position, "ifelse() takes a condition and two values");
+    number(given.first(), stack, "ifelse()");
+    const Value a = compile(*yes, stack + 1);
+    const Value b = compile(*no, stack + 2);
+    for (const auto& [value, tree] : {std::pair(&a, yes), std::pair(&b, no)}) {
+      if (value->kind == ValueKind::factor && !value->character)
+        formula_error(tree->position,
+                      fmt::format("ifelse() takes the codes of the factor {} in R; write as.character({})",
+                                  deparse(*tree), deparse(*tree)));
+      if (value->kind == ValueKind::unknown && tree->kind == Syntax::Kind::name)
+        numeric.push_back(tree->text);
+    }
+    const auto is_text_or_missing = [](const Value& value, const Syntax& tree) {
+      return value.kind == ValueKind::factor || tree.is_constant("NA");
+    };
+    Value result{.kind = a.kind == ValueKind::logical && b.kind == ValueKind::logical ? ValueKind::logical
+                                                                                      : ValueKind::number};
+    if (a.kind == ValueKind::factor || b.kind == ValueKind::factor) {
+      if (knowledge_ != nullptr && !(is_text_or_missing(a, *yes) && is_text_or_missing(b, *no)))
+        formula_error(syntax.position,
+                      fmt::format("{}: one value is a text, and the other a number", deparse(syntax)));
+      result = {.kind = ValueKind::factor, .character = true, .levels = a.levels};
+      std::vector<double> places;
+      for (const std::string& level : b.levels) {
+        const auto found = std::ranges::find(result.levels, level);
+        places.push_back(static_cast<double>(found - result.levels.begin()));
+        if (found == result.levels.end()) result.levels.push_back(level);
+      }
+      if (b.kind == ValueKind::factor) look_up(std::move(places), unseen);
+    }
+    push(Op::choose);
+    return result;
+  }
+
+  Value converted(const Syntax& syntax, bool whole, std::size_t stack) {
+    const Value value = any(Called(syntax, {"x"}).first(), stack);
+    if (value.kind == ValueKind::factor) {
+      std::vector<double> table;
+      for (const std::string& level : value.levels)
+        table.push_back(value.character ? base::parse_number<double>(level).value_or(na_value)
+                                        : static_cast<double>(table.size() + 1));
+      look_up(std::move(table), na_value);
+    }
+    if (whole && !(value.kind == ValueKind::factor && !value.character)) push(Op::trunc);
+    return {};
+  }
+
+  /// R's factor() of a value whose steps are there.
+  Value factor_of(const Called& given, Value value, const Syntax& syntax) {
+    needs_knowledge = true;
+    const bool may_choose = syntax.children.size() > 1;
+    const auto labels = may_choose ? given.texts("labels") : std::nullopt;
+    if (value.kind == ValueKind::logical) value = {.kind = ValueKind::factor, .levels = {"FALSE", "TRUE"}};
+    if (value.kind == ValueKind::factor) {
+      if (value.character) sort_levels(value);
+      const auto wanted = may_choose ? given.texts("levels") : std::nullopt;
+      if (wanted) choose_levels(value, *wanted);
+    } else {
+      const auto wanted = may_choose ? numbers_of_levels(given) : std::nullopt;
+      const bool measures = !wanted;
+      const std::vector<double> table = wanted ? *wanted : measured(Statistic::Kind::levels, syntax, {}, 0);
+      for (const double level : table) value.levels.push_back(level_of(level));
+      steps.push_back({.op = Op::match,
+                       .number = measures ? unseen : na_value,
+                       .index = measures ? 1 : 0,
+                       .table = table});
+      value.kind = ValueKind::factor;
+    }
+    if (labels && knowledge_ != nullptr) {
+      if (labels->size() != value.levels.size())
+        formula_error(syntax.position, fmt::format("{}: {} labels for {} levels", deparse(syntax),
+                                                   labels->size(), value.levels.size()));
+      value.levels = *labels;
+    }
+    check_distinct(value.levels, syntax);
+    value.character = false;
+    return value;
+  }
+
+  /// The levels of a number, which may be given as texts.
+  static std::optional<std::vector<double>> numbers_of_levels(const Called& given) {
+    const auto texts = given.texts("levels");
+    if (!texts) return std::nullopt;
+    std::vector<double> numbers;
+    for (const std::string& text : *texts) {
+      const auto number = base::parse_number<double>(text);
+      if (number) numbers.push_back(*number);
+    }
+    return numbers;
+  }
+
+  static void check_distinct(const std::vector<std::string>& levels, const Syntax& syntax) {
+    if (std::set<std::string>(levels.begin(), levels.end()).size() != levels.size())
+      formula_error(syntax.position, fmt::format("{}: a level is there twice", deparse(syntax)));
+  }
+
+  /// The levels that are wanted, in their order; others are missing values.
+  void choose_levels(Value& value, const std::vector<std::string>& wanted) {
+    std::vector<double> table;
+    for (const std::string& level : value.levels) {
+      const auto found = std::ranges::find(wanted, level);
+      table.push_back(found == wanted.end() ? na_value : static_cast<double>(found - wanted.begin()));
+    }
+    look_up(std::move(table), na_value);
+    value.levels = wanted;
+  }
+
+  /// As R sorts texts, but by their bytes.
+  void sort_levels(Value& value) {
+    std::vector<std::string> sorted = value.levels;
+    std::ranges::sort(sorted);
+    sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
+    std::vector<double> table;
+    for (const std::string& level : value.levels)
+      table.push_back(static_cast<double>(std::ranges::lower_bound(sorted, level) - sorted.begin()));
+    look_up(std::move(table), unseen);
+    value.levels = std::move(sorted);
+    value.character = false;
+  }
+
+  Value releveled(const Syntax& syntax, std::size_t stack) {
+    const Called given(syntax, {"x", "ref"});
+    Value value = any(given.first(), stack);
+    const auto ref = given.texts("ref");
+    if (!ref || ref->size() != 1)
+      formula_error(syntax.position, "relevel() takes a factor and ref = \"level\"");
+    if (knowledge_ == nullptr) return {.kind = ValueKind::factor};
+    if (value.kind != ValueKind::factor || value.ordered)
+      formula_error(given.first().position,
+                    fmt::format("relevel(): {} is no factor without an order", deparse(given.first())));
+    auto found = std::ranges::find(value.levels, ref->front());
+    const auto place =
+        given.find("ref")->kind == Syntax::Kind::number ? constant_numbers(*given.find("ref")) : std::nullopt;
+    if (place && place->front() >= 1 && place->front() <= static_cast<double>(value.levels.size()))
+      found = value.levels.begin() + static_cast<std::ptrdiff_t>(place->front()) - 1;
+    if (found == value.levels.end())
+      formula_error(given.find("ref")->position,
+                    fmt::format("relevel(): '{}' is no level of {}; there are {}", ref->front(),
+                                deparse(given.first()), base::listed(value.levels, "and")));
+    const auto first = static_cast<std::size_t>(found - value.levels.begin());
+    std::vector<double> table;
+    for (std::size_t i = 0; i < value.levels.size(); ++i)
+      table.push_back(i == first ? 0 : static_cast<double>(i < first ? i + 1 : i));
+    look_up(std::move(table), unseen);
+    std::rotate(value.levels.begin(), found, found + 1);
+    return value;
+  }
+
+  /// What all rows tell of the last value on the stack.
+  std::vector<double> measured(Statistic::Kind kind, const Syntax& syntax, std::vector<double> arguments,
+                               std::size_t size) {
+    needs_knowledge = true;
+    if (knowledge_ == nullptr) return {};
+    const std::size_t begin = operand_begin(0);
+    std::string call = deparse(syntax);
+    std::vector<double> found =
+        knowledge_->measured({.kind = kind,
+                              .call = std::move(call),
+                              .steps = {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end()},
+                              .columns = names,
+                              .arguments = std::move(arguments)});
+    // A model's file may have any numbers.
+    if (size > 0 && found.size() != size)
+      formula_error(syntax.position, fmt::format("{}: {} numbers are known of it, where it has {}",
+                                                 deparse(syntax), found.size(), size));
+    return found;
+  }
+  /// Where the steps of the last value on the stack begin.
+  [[nodiscard]] std::size_t operand_begin(std::size_t least) const {
+    int wanted = 1;
+    std::size_t at = steps.size();
+    while (at > least && wanted > 0) wanted += operands_of(steps[--at].op) - 1;
+    return at;
+  }
+  static int operands_of(Op op) {
+    switch (op) {
+      case Op::number:
+      case Op::column: return 0;
+      case Op::add:
+      case Op::subtract:
+      case Op::multiply:
+      case Op::divide:
+      case Op::power:
+      case Op::modulo:
+      case Op::whole_quotient:
+      case Op::pmin:
+      case Op::pmax:
+      case Op::round:
+      case Op::less:
+      case Op::less_equal:
+      case Op::equal:
+      case Op::unequal:
+      case Op::both:
+      case Op::either: return 2;
+      case Op::choose: return 3;
+      default: return 1;
+    }
+  }
+
+  Value intervals(const Syntax& syntax, std::size_t stack) {
+    const Called given(syntax,
+                       {"x", "breaks", "labels", "include.lowest", "right", "dig.lab", "ordered_result"});
+    number(given.first(), stack, "cut()");
+    auto breaks = given.numbers("breaks");
+    if (!breaks) formula_error(syntax.position, "cut() takes a number and its breaks");
+    needs_knowledge = true;
+    if (breaks->size() == 1) {
+      const int count = given.whole("breaks", 0, 2, 10'000);
+      const std::vector<double> range = measured(Statistic::Kind::range, syntax, {}, 2);
+      if (knowledge_ == nullptr) return {.kind = ValueKind::factor};
+      *breaks = equal_intervals(range[0], range[1], count);
+    }
+    std::ranges::sort(*breaks);
+    for (std::size_t i = 1; i < breaks->size(); ++i) {
+      if (!((*breaks)[i - 1] < (*breaks)[i]))
+        formula_error(given.find("breaks")->position, "cut(): breaks are not unique");
+    }
+    const bool right = given.truth("right", true);
+    const bool lowest = given.truth("include.lowest", false);
+    steps.push_back({.op = Op::interval, .index = (right ? 1 : 0) + (lowest ? 2 : 0), .table = *breaks});
+    const Syntax* labels = given.find("labels");
+    if (labels != nullptr && constant_truth(*labels) == false) {
+      push_number(1);
+      push(Op::add);
+      return {};
+    }
+    Value value{.kind = ValueKind::factor, .ordered = given.truth("ordered_result", false)};
+    value.levels = labels != nullptr
+                       ? *given.texts("labels")
+                       : interval_labels(*breaks, right, lowest, given.whole("dig.lab", 3, 1, 15));
+    if (value.levels.size() + 1 != breaks->size())
+      formula_error(syntax.position, fmt::format("cut(): {} labels for {} intervals", value.levels.size(),
+                                                 breaks->size() - 1));
+    check_distinct(value.levels, syntax);
+    return value;
+  }
+
+  /// R's cut.default: equal lengths, and the outermost a thousandth of the range longer.
+  static std::vector<double> equal_intervals(double least, double largest, int count) {
+    double width = largest - least;
+    double from = least;
+    double to = largest;
+    double margin = width / 1000;
+    if (width == 0) {
+      width = std::abs(least);
+      from = least - width / 1000;
+      to = largest + width / 1000;
+      margin = 0;
+    }
+    std::vector<double> breaks;
+    for (int i = 0; i <= count; ++i) breaks.push_back(from + i * ((to - from) / count));
+    breaks.front() = from - margin;
+    breaks.back() = to + margin;
+    return breaks;
+  }
+
+  static std::vector<std::string> interval_labels(std::span<const double> breaks, bool right, bool lowest,
+                                                  int digits) {
+    std::vector<std::string> ends;
+    for (int more = digits; more <= std::max(12, digits); ++more) {
+      ends.clear();
+      for (const double one : breaks) ends.push_back(short_number(one, more));
+      if (std::ranges::adjacent_find(ends) == ends.end()) break;
+    }
+    std::vector<std::string> labels;
+    for (std::size_t i = 0; i + 1 < ends.size(); ++i) {
+      const bool closed_left = !right || (lowest && i == 0);
+      const bool closed_right = right || (lowest && i + 2 == ends.size());
+      labels.push_back(
+          fmt::format("{}{},{}{}", closed_left ? "[" : "(", ends[i], ends[i + 1], closed_right ? "]" : ")"));
+    }
+    return labels;
+  }
+
+  Value scaled(const Syntax& syntax, std::size_t stack) {
+    const Called given(syntax, {"x", "center", "scale"});
+    number(given.first(), stack, "scale()");
+    // TRUE, FALSE or a number.
+    const auto wanted = [&](std::string_view name) -> std::pair<bool, std::optional<double>> {
+      const Syntax* value = given.find(name);
+      if (value == nullptr) return {true, std::nullopt};
+      if (const auto truth = constant_truth(*value)) return {*truth, std::nullopt};
+      return {true, given.numbers(name)->front()};
+    };
+    const auto [centres, centre] = wanted("center");
+    const auto [divides, divisor] = wanted("scale");
+    needs_knowledge = true;
+    std::vector<double> moments{0, 1, 1};
+    if ((centres && !centre) || (divides && !divisor)) {
+      const std::vector<double> found = measured(Statistic::Kind::moments, syntax, {}, 3);
+      if (!found.empty()) moments = found;
+    }
+    if (centre && divides && !divisor)
+      formula_error(syntax.position, "scale(): with a number as center, scale is a number or FALSE");
+    if (centres) {
+      push_number(centre.value_or(moments[0]));
+      push(Op::subtract);
+    }
+    if (divides) {
+      push_number(divisor.value_or(moments[centres ? 1 : 2]));
+      push(Op::divide);
+    }
+    return {};
+  }
+
+  Value poly(const Syntax& syntax) {
+    const Called given(syntax, {"x", "degree", "raw", "simple"});
+    number(given.first(), 0, "poly()");
+    columns = given.whole("degree", 1, 1, 100);
+    needs_knowledge = true;
+    if (given.truth("raw", false)) {
+      push_number(part_);
+      push(Op::power);
+      return {};
+    }
+    std::vector<double> table = measured(Statistic::Kind::polynomial, syntax, {static_cast<double>(columns)},
+                                         static_cast<std::size_t>(2 * columns + 1));
+    steps.push_back({.op = Op::polynomial, .index = part_, .table = std::move(table)});
+    return {};
+  }
+
+  Value splines(const Syntax& syntax, bool natural) {
+    const Called given = natural
+                             ? Called(syntax, {"x", "df", "knots", "intercept", "Boundary.knots"})
+                             : Called(syntax, {"x", "df", "knots", "degree", "intercept", "Boundary.knots"});
+    number(given.first(), 0, natural ? "ns()" : "bs()");
+    SplineColumns spline;
+    spline.natural = natural;
+    spline.degree = natural ? 3 : given.whole("degree", 3, 1, 10);
+    spline.intercept = given.truth("intercept", false);
+    const auto knots = given.numbers("knots");
+    const int least = spline.least_columns();
+    const int df = given.whole("df", least, 1, 1000);
+    const int inner = knots ? static_cast<int>(knots->size()) : std::max(0, df - least);
+    columns = least + inner;
+    needs_knowledge = true;
+    std::vector<double> limits{-std::numeric_limits<double>::infinity(),
+                               std::numeric_limits<double>::infinity()};
+    const auto ends = given.numbers("Boundary.knots");
+    if (ends && ends->size() != 2)
+      given.refuse(*given.find("Boundary.knots"), "Boundary.knots", "two numbers");
+    if (ends) limits = {std::min((*ends)[0], (*ends)[1]), std::max((*ends)[0], (*ends)[1])};
+    // The ends, then the knots between them.
+    std::vector<double> wanted = limits;
+    wanted.insert(wanted.end(), {0.0, 1.0});
+    for (int i = 1; !knots && i <= inner; ++i) wanted.push_back(i * (1.0 / (inner + 1)));
+    const std::size_t size = wanted.size() - 2;
+    std::vector<double> found = measured(Statistic::Kind::quantiles, syntax, std::move(wanted), size);
+    if (knowledge_ == nullptr) return {};
+    if (ends) std::ranges::copy(limits, found.begin());
+    spline.lower = found[0];
+    spline.upper = found[1];
+    spline.inner_knots = knots ? *knots : std::vector<double>(found.begin() + 2, found.end());
+    std::ranges::sort(spline.inner_knots);
+    if (!(spline.lower < spline.upper) || std::ranges::any_of(spline.inner_knots, [&](double knot) {
+          return !(knot > spline.lower && knot < spline.upper);
+        }))
+      formula_error(syntax.position, fmt::format("{}: the knots are not between its ends, {:g} and {:g}",
+                                                 deparse(syntax), spline.lower, spline.upper));
+    steps.push_back({.op = Op::spline, .index = natural ? 1 : 0, .table = spline.table(part_)});
+    return {};
+  }
+
+  Knowledge* knowledge_;
+  int part_;
+};
+
+}  // namespace
+
+CompiledExpression compile(const Expression& expression, Knowledge& knowledge) {
+  Compiler compiler(&knowledge, expression.part);
+  Value value = compiler.whole(parse_syntax(expression.source));
+  return {.steps = std::move(compiler.steps),
+          .columns = std::move(compiler.names),
+          .type = {.kind = value.kind, .ordered = value.ordered, .levels = std::move(value.levels)}};
+}
+
+std::vector<Expression> expressions_from(const Syntax& syntax) {
+  const std::string text = deparse(syntax);
+  // factor(x) of a column, whose levels are read as such.
+  if ((syntax.is_call("factor") || syntax.is_call("as.factor")) && syntax.children.size() == 1 &&
+      syntax.children[0].kind == Syntax::Kind::name && syntax.argument_names[0].empty()) {
+    Expression of_column = column_expression(syntax.children[0].text);
+    of_column.text = text;
+    of_column.factor = true;
+    return {of_column};
+  }
+  Compiler compiler(nullptr, 1);
+  const Value value = compiler.whole(syntax);
+  Expression expression{.text = text, .steps = {}};
+  expression.logical = value.kind == ValueKind::logical;
+  if (compiler.needs_knowledge || expression.logical) {
+    expression.source = text;
+    expression.reads = std::move(compiler.names);
+    expression.numeric = std::move(compiler.numeric);
+  }
+  if (!compiler.needs_knowledge) expression.steps = std::move(compiler.steps);
+  std::vector<Expression> out(static_cast<std::size_t>(compiler.columns), expression);
+  for (std::size_t i = 0; out.size() > 1 && i < out.size(); ++i) {
+    out[i].part = static_cast<int>(i) + 1;
+    out[i].text += std::to_string(i + 1);
+  }
+  return out;
+}
+
+Expression expression_from(const Syntax& syntax) {
+  std::vector<Expression> all = expressions_from(syntax);
+  if (all.size() > 1)
+    formula_error(syntax.position,
+                  fmt::format("{} has {} columns, where one is expected", deparse(syntax), all.size()));
+  return as_number(std::move(all.front()));
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,23 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <vector>
+
+namespace tessera::gam {
+
+/// The columns of ns() and bs() of R's splines, each a combination of B-splines.
+struct SplineColumns {
+  bool natural = false;  ///< ns: second derivatives are 0 at the ends
+  int degree = 3;
+  bool intercept = false;
+  double lower = 0, upper = 1;  ///< the ends
+  std::vector<double> inner_knots{};
+
+  /// Those without a knot between the ends.
+  [[nodiscard]] int least_columns() const { return (natural ? 1 : degree) + (intercept ? 1 : 0); }
+  /// Of column `part`, from 1 on: what `Expression::Op::spline` takes.
+  /// Source: Chambers and Hastie, Statistical Models in S (1992), sec. 7.6; ns() and bs() of R.
+  [[nodiscard]] std::vector<double> table(int part) const;
+};
+
+}  // namespace tessera::gam

@@ -31,6 +31,10 @@ struct FitCommand {
   std::string family = "gaussian";
   std::vector<std::string> knots;
   std::string weights;
+  std::string offset;
+  std::string subset;
+  std::vector<std::string> ordered;
+  bool drop_unused_levels = true;
   TableArguments table;
   apps::DeviceArgument device;
   apps::DeviceFailureArgument device_failure;

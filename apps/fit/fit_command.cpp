@@ -20,6 +20,7 @@
 
 #include "base/counted.hpp"
 #include "base/listed.hpp"
+#include "base/text.hpp"
 #include "common/file_name.hpp"
 #include "files/standard_error.hpp"
 
@@ -72,7 +73,17 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeatable)")
       ->allow_extra_args(false);
-  command->add_option("--weights", weights, "Column of prior weights");
+  command->add_option("--weights", weights, "Prior weights: a column, or an expression of R");
+  command->add_option("--offset", offset,
+                      "Expression that is added in the fit, and is no part of predictions");
+  command->add_option("--subset", subset, "Condition on the rows that are fitted, as in R: 'year > 2000'");
+  command
+      ->add_option("--ordered", ordered,
+                   "Column that is an ordered factor: dose, or dose=low,mid,high (repeatable)")
+      ->allow_extra_args(false);
+  command
+      ->add_option("--drop-unused-levels", drop_unused_levels, "Drop the levels that no row of the fit has")
+      ->capture_default_str();
   table.add_to(*command, true);
   device.add_to(*command);
   device_failure.add_to(*command);
@@ -165,6 +176,19 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   FitOptions options;
   together(world, [&] { options.family = gam::family(family); });
   options.weights = weights;
+  options.offset = offset;
+  options.subset = subset;
+  options.drop_unused_levels = drop_unused_levels;
+  for (const std::string& text : ordered) {
+    const std::size_t equals = text.find('=');
+    std::vector<std::string> levels;
+    if (equals != std::string::npos) {
+      for (const std::string_view level : base::split(std::string_view(text).substr(equals + 1), ','))
+        levels.emplace_back(level);
+    }
+    if (!options.ordered.emplace(text.substr(0, equals), levels).second)
+      throw Error(ErrorCode::usage, fmt::format("--ordered '{}': the column is there twice", text));
+  }
   options.residuals = !no_residuals;
   options.max_iterations = max_iterations;
   options.largest_tested_effect = largest_tested_effect;

@@ -21,6 +21,9 @@ FitOptions options_of(const ReferenceCase& reference) {
   options.family = family(reference.family);
   options.weights = reference.weights;
   options.knots = reference.knots;
+  options.offset = reference.offset;
+  options.subset = reference.subset;
+  options.ordered = reference.ordered;
   return options;
 }
 

@@ -57,9 +57,15 @@ ReferenceCase load_reference_case(const std::string& name) {
   out.formula = described.at("formula");
   out.family = described.at("family");
   if (out.family.starts_with('@')) out.family.insert(1, folder + "/");
-  if (const auto weights = described.find("weights"); weights != described.end() && weights->is_string()) {
-    out.weights = *weights;
-  }
+  const auto text = [&](const char* name) {
+    const auto found = described.find(name);
+    return found != described.end() && found->is_string() ? found->get<std::string>() : std::string();
+  };
+  out.weights = text("weights");
+  out.offset = text("offset");
+  out.subset = text("subset");
+  if (const auto ordered = described.find("ordered"); ordered != described.end() && ordered->is_object())
+    out.ordered = ordered->get<decltype(out.ordered)>();
   if (const auto& knots = described.at("supplied_knots"); knots.is_object()) out.knots = knots;
   read_columns(read_gzip(out.data_path), out);
   out.fitted = fitted.numbers.at("fitted");

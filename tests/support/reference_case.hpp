@@ -13,7 +13,10 @@ struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann:
   std::string data_path;
   std::string formula;
   std::string family;
-  std::string weights;                                    ///< a column; empty: none
+  std::string weights;                                    ///< an expression; empty: none
+  std::string offset;                                     ///< the same
+  std::string subset;                                     ///< the same
+  std::map<std::string, std::vector<std::string>> ordered;
   std::map<std::string, std::vector<double>> knots;       ///< as supplied
   std::map<std::string, std::vector<double>> numbers;     ///< columns without quotes
   std::map<std::string, std::vector<std::string>> texts;  ///< quoted columns

@@ -22,7 +22,14 @@ namespace tessera::gam {
 /// How a model is fitted: the same on every rank.
 struct FitOptions {
   ResponseFamily family{};
-  std::string weights{};                               ///< column of prior weights; empty: none
+  std::string weights{};  ///< prior weights, a column or an expression as formulas have them; empty: none
+  /// An expression that is added to the linear predictor of the fit, and is no part of predictions, as
+  /// `offset` of mgcv's bam; empty: none.
+  std::string offset{};
+  std::string subset{};  ///< a condition: rows for which it is not TRUE are left out; empty: none
+  /// Columns that are ordered factors, each with its levels; without levels: in the order that a factor has.
+  std::map<std::string, std::vector<std::string>> ordered{};
+  bool drop_unused_levels = true;                      ///< levels that no complete row has are none
   std::map<std::string, std::vector<double>> knots{};  ///< supplied limits or knots, by variable
   bool residuals = true;     ///< keep the residuals of a sample of the rows in the model, for a report
   double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|), and when

@@ -273,14 +273,14 @@ class Drafter {
     push(std::move(draft));
   }
 
-  /// One smooth for each level.
+  /// One smooth for each level; of an ordered factor for each but the first, as in mgcv.
   void add_by_factor(DraftBlock draft, std::vector<Component> components) {
     const Variable& by = frame_.variables[at(components.front().variable)];
     const int levels = components.front().levels;
     const int begin = draft_.design.add_term(std::move(components));
     const int size = draft.block.raw_size;
     for (int level = 0; level < levels; ++level) draft.sum_begins.push_back(begin + level * size);
-    for (int level = 0; level < levels; ++level) {
+    for (int level = by.ordered ? 1 : 0; level < levels; ++level) {
       DraftBlock one = draft;
       one.block.by_level = by.levels[at(level)];
       one.block.label += one.block.by_level;

@@ -69,12 +69,26 @@ Coding product(const Coding& left, const Coding& right) {
 
 }  // namespace
 
+std::vector<std::vector<bool>> coded_by_contrasts(const FormulaTerms& formula, const Frame& frame) {
+  std::vector<std::vector<bool>> all;
+  bool first_factor_is_full = !formula.intercept;
+  for (std::size_t t = 0; t < formula.parametric.size(); ++t) {
+    std::vector<bool>& contrasts = all.emplace_back();
+    for (std::size_t i = 0; i < formula.parametric[t].variables.size(); ++i) {
+      contrasts.push_back(is_marginal(formula, t, i));
+      if (first_factor_is_full && frame.at(formula.parametric[t].variables[i].text).factor)
+        contrasts.back() = first_factor_is_full = false;
+    }
+  }
+  return all;
+}
+
 std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, const Frame& frame) {
   std::vector<ParametricColumns> terms;
   if (formula.intercept) terms.push_back({"(Intercept)", {}, Matrix(1, 1), {"(Intercept)"}, {}});
   if (formula.intercept) terms[0].map(0, 0) = 1;
 
-  bool first_factor_is_full = !formula.intercept;
+  const std::vector<std::vector<bool>> contrasts = coded_by_contrasts(formula, frame);
   for (std::size_t t = 0; t < formula.parametric.size(); ++t) {
     const ParametricTerm& term = formula.parametric[t];
     ParametricColumns columns;
@@ -84,16 +98,14 @@ std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, c
     for (std::size_t i = 0; i < term.variables.size(); ++i) {
       const int index = frame.index_of(term.variables[i].text);
       const Variable& variable = frame.variables[static_cast<std::size_t>(index)];
-      bool contrasts = is_marginal(formula, t, i);
       if (variable.factor) {
         if (variable.levels.size() < 2) {
           throw Error(ErrorCode::input,
                       fmt::format("factor '{}' has fewer than two levels: leave it out of the formula",
                                   variable.name));
         }
-        if (first_factor_is_full) contrasts = first_factor_is_full = false;
       }
-      const Coding coding = code(variable, contrasts);
+      const Coding coding = code(variable, contrasts[t][i]);
       whole = whole ? product(*whole, coding) : coding;
       columns.variables.push_back(variable.name);
     }

@@ -19,6 +19,11 @@ struct ParametricColumns {
   std::vector<std::string> variables;
 };
 
+/// Of each variable of each parametric term, whether it is coded by contrasts if it is a factor: by the rule
+/// of `parametric_columns`.
+[[nodiscard]] std::vector<std::vector<bool>> coded_by_contrasts(const FormulaTerms& formula,
+                                                                const Frame& frame);
+
 /// Codes the parametric part as R's model.matrix does, with treatment contrasts: a factor of a term loses
 /// its first level if the term without that factor is contained in an earlier term (or is the empty term),
 /// and keeps all levels otherwise. Without an intercept the first factor of the model keeps all its levels.

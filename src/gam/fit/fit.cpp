@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a table to a model, and back to the table when a device has failed.
+#include "gam/design/model_terms.hpp"
 #include "gam/family/family.hpp"
 #include "gam/fit/fit_frame.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
@@ -31,10 +32,19 @@ FrameRequest request_for(const FormulaTerms& formula, const FitOptions& options,
   request.numeric = formula.numeric_variables();
   if (!options.family.definition().two_levels()) request.numeric.push_back(formula.response.text);
   if (!options.weights.empty()) {
-    request.variables.push_back(column_expression(options.weights));
+    request.variables.push_back(option_expression(options.weights));
     request.numeric.push_back(request.variables.back().text);
   }
+  if (!options.subset.empty()) request.subset = option_expression(options.subset);
+  request.keeps_unused_levels = !options.drop_unused_levels;
+  request.ordered.assign(options.ordered.begin(), options.ordered.end());
   return request;
+}
+
+/// The formula with the offset that predictions have no part of, since a model has the formula's text.
+FormulaTerms with_offset(FormulaTerms formula, const FitOptions& options) {
+  if (!options.offset.empty()) formula.offsets.push_back(option_expression(options.offset));
+  return formula;
 }
 
 class TableFit {
@@ -42,7 +52,7 @@ class TableFit {
   TableFit(Job& job, const Formula& formula, const TableSource& source, const FitOptions& options,
            FitObserver* observer)
       : job_(job),
-        formula_(formula.terms()),
+        formula_(with_offset(formula.terms(), options)),
         source_(source),
         options_(options),
         observer_(observer != nullptr ? *observer : silent_) {}
@@ -72,10 +82,14 @@ class TableFit {
   FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
     for (;;) {
       Frame frame = read(checkpoint);
+      FormulaTerms terms;
+      together(job_.comm(), [&] {
+        terms = model_terms({job_.comm(), job_.host_team()}, formula_, frame, source_.options.factors);
+      });
       try {
         return fit_frame({.job = job_,
                           .plan = plan_,
-                          .formula = formula_,
+                          .formula = terms,
                           .options = options_,
                           .observer = observer_,
                           .phases = phases_,
@@ -103,6 +117,8 @@ class TableFit {
                                    {.tell = [this](std::string_view line) { observer_.note(line); },
                                     .node_bytes = options_.memory.node_bytes});
     const std::int64_t block = source_.options.block_rows;
+    if (formula_.all_columns)
+      formula_ = with_offset(parse_terms(with_columns(formula_.text, table->columns())), options_);
     choose_hardware(table->rows(), checkpoint);
     plan_ = source_.plan                                         ? *source_.plan
             : job_.on_host() || !checkpoint.why_on_cpu().empty() ? job_.plan_for_hosts(table->rows(), block)
@@ -111,6 +127,8 @@ class TableFit {
     Frame frame = read_variables(*table, workers, request_for(formula_, options_, source_.options),
                                  job_.local_range(plan_));
     for (const ColumnReading& column : frame.columns) observer_.note(to_string(column));
+    if (frame.chosen_rows)
+      observer_.note(fmt::format("subset: {} of {} rows", *frame.chosen_rows, frame.file_rows));
     spilled_ = frame.spilled;
     if (spilled_.bytes > 0) observer_.note(to_string(spilled_));
     clock.add_bytes(job_.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
@@ -143,7 +161,7 @@ class TableFit {
   }
 
   Job& job_;
-  const FormulaTerms& formula_;
+  FormulaTerms formula_;
   const TableSource& source_;
   const FitOptions& options_;
   FitObserver silent_;

@@ -203,6 +203,8 @@ class FitRun {
     model_.formula = fit_.formula.text;
     model_.family = rows_.family;
     model_.weights = fit_.options.weights;
+    model_.offset = fit_.options.offset;
+    model_.subset = fit_.options.subset;
     model_.recipe = frame_.recipe;
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;

@@ -2,6 +2,7 @@
 #include "gam/formula/compile.hpp"
 
 #include "gam/formula/constants.hpp"
+#include "gam/formula/polynomial_contrasts.hpp"
 #include "gam/formula/spline_columns.hpp"
 
 #include <fmt/format.h>
@@ -235,7 +236,7 @@ class Compiler {
   }
 
   Value column(const Syntax& syntax) {
-    if (syntax.text == ".") formula_error(syntax.position, "'.' is not available: name the columns");
+    if (syntax.text == ".") formula_error(syntax.position, "'.' inside an expression: name the columns");
     const auto known = std::find(names.begin(), names.end(), syntax.text);
     const auto index = static_cast<int>(known - names.begin());
     if (known == names.end()) names.push_back(syntax.text);
@@ -262,6 +263,16 @@ class Compiler {
     if (value.kind == ValueKind::unknown && syntax.kind == Syntax::Kind::name) numeric.push_back(syntax.text);
     return value;
   }
+  /// A condition: a bare column may turn out to be one.
+  Value condition(const Syntax& syntax, std::size_t stack, std::string_view user) {
+    if (syntax.kind != Syntax::Kind::name) return number(syntax, stack, user);
+    needs_knowledge = true;
+    const Value value = compile(syntax, stack);
+    if (value.kind == ValueKind::factor)
+      formula_error(syntax.position,
+                    fmt::format("{} is neither TRUE nor FALSE, as {} needs", deparse(syntax), user));
+    return value;
+  }
   /// A bare column may turn out to be anything.
   Value any(const Syntax& syntax, std::size_t stack) {
     if (syntax.kind == Syntax::Kind::name) needs_knowledge = true;
@@ -269,23 +280,31 @@ class Compiler {
   }
 
   Value unary(const Syntax& syntax, std::size_t stack) {
+    if (syntax.text == "!") {
+      condition(syntax.children[0], stack, "'!'");
+      push(Op::negation);
+      return {.kind = ValueKind::logical};
+    }
     number(syntax.children[0], stack, "'" + syntax.text + "'");
-    if (syntax.text == "+") return {};
-    push(syntax.text == "-" ? Op::negate : Op::negation);
-    return {.kind = syntax.text == "-" ? ValueKind::number : ValueKind::logical};
+    if (syntax.text == "-") push(Op::negate);
+    return {};
   }
 
   Value binary(const Syntax& syntax, std::size_t stack) {
     const Syntax& left = syntax.children[0];
     const Syntax& right = syntax.children[1];
-    for (const bool logical : {false, true}) {
-      const Operator* found =
-          find(logical ? std::span<const Operator>(logic) : std::span<const Operator>(arithmetic), syntax);
-      if (found == nullptr) continue;
-      number(left, stack, "'" + syntax.text + "'");
-      number(right, stack + 1, "'" + syntax.text + "'");
+    const std::string user = "'" + syntax.text + "'";
+    if (const Operator* found = find(arithmetic, syntax)) {
+      number(left, stack, user);
+      number(right, stack + 1, user);
       push(found->op);
-      return {.kind = logical ? ValueKind::logical : ValueKind::number};
+      return {};
+    }
+    if (const Operator* found = find(logic, syntax)) {
+      condition(left, stack, user);
+      condition(right, stack + 1, user);
+      push(found->op);
+      return {.kind = ValueKind::logical};
     }
     if (const Operator* found = find(comparisons, syntax)) return comparison(syntax, *found, stack);
     if (syntax.text == "%in%") return membership(syntax, stack);
@@ -416,6 +435,7 @@ class Compiler {
     if (name == "relevel") return releveled(syntax, stack);
     if (name == "cut") return intervals(syntax, stack);
     if (name == "scale") return scaled(syntax, stack);
+    if (name == "contr.poly") return polynomial_of_levels(syntax, stack);
     refuse_call(syntax, name);
   }
 
@@ -487,7 +507,7 @@ class Compiler {
     const Syntax* no = given.find("no");
     if (yes == nullptr || no == nullptr)
       formula_error(syntax.position, "ifelse() takes a condition and two values");
-    number(given.first(), stack, "ifelse()");
+    condition(given.first(), stack, "ifelse()");
     const Value a = compile(*yes, stack + 1);
     const Value b = compile(*no, stack + 2);
     for (const auto& [value, tree] : {std::pair(&a, yes), std::pair(&b, no)}) {
@@ -495,7 +515,9 @@ class Compiler {
         formula_error(tree->position,
                       fmt::format("ifelse() takes the codes of the factor {} in R; write as.character({})",
                                   deparse(*tree), deparse(*tree)));
-      if (value->kind == ValueKind::unknown && tree->kind == Syntax::Kind::name)
+      const Value& other = value == &a ? b : a;
+      if (value->kind == ValueKind::unknown && tree->kind == Syntax::Kind::name &&
+          other.kind != ValueKind::factor)
         numeric.push_back(tree->text);
     }
     const auto is_text_or_missing = [](const Value& value, const Syntax& tree) {
@@ -788,6 +810,20 @@ class Compiler {
       push_number(divisor.value_or(moments[centres ? 1 : 2]));
       push(Op::divide);
     }
+    return {};
+  }
+
+  /// contr.poly(f, degree): what an ordered factor's term has.
+  Value polynomial_of_levels(const Syntax& syntax, std::size_t stack) {
+    const Called given(syntax, {"x", "degree"});
+    const Value value = any(given.first(), stack);
+    const int degree = given.whole("degree", 1, 1, static_cast<int>(most_polynomial_levels) - 1);
+    if (knowledge_ == nullptr) return {};
+    if (value.kind != ValueKind::factor || value.levels.size() > most_polynomial_levels ||
+        value.levels.size() <= static_cast<std::size_t>(degree))
+      formula_error(syntax.position,
+                    fmt::format("{}: no factor of more levels than the degree", deparse(syntax)));
+    look_up(polynomial_contrast(value.levels.size(), static_cast<std::size_t>(degree)), na_value);
     return {};
   }
 

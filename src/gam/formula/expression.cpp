@@ -3,13 +3,23 @@
 
 #include "gam/formula/compile.hpp"
 
-#include <algorithm>
+#include <tessera/error.hpp>
+
 #include <utility>
 
 namespace tessera::gam {
 
 Expression parse_expression(std::string_view text) {
   return expression_from(parse_syntax(text));
+}
+
+Expression option_expression(const std::string& text) {
+  try {
+    return parse_expression(text);
+  } catch (const Error&) {
+    if (text.find_first_of("()`\"'") != std::string::npos) throw;
+    return column_expression(text);
+  }
 }
 
 Expression column_expression(const std::string& column) {

@@ -103,6 +103,9 @@ void evaluate_steps(std::span<const Expression::Step> steps, std::span<const dou
 /// One variable alone, e.g. "log(e)" or "factor(x)". Throws as `parse_terms` does.
 [[nodiscard]] Expression parse_expression(std::string_view text);
 
+/// What an option names: an expression, or else a column, as "my weights".
+[[nodiscard]] Expression option_expression(const std::string& text);
+
 /// A column as it stands, whatever its name: "my col" has the text "`my col`".
 [[nodiscard]] Expression column_expression(const std::string& column);
 

@@ -96,6 +96,10 @@ class RightHandSide {
 
   // Anything inside a product, where only variables may stand.
   Terms product(const Syntax& tree) {
+    if (tree.is_name(".")) {
+      formula_.all_columns = true;
+      return {};
+    }
     switch (tree.kind) {
       case Kind::group: return product(tree.children[0]);
       case Kind::name:
@@ -330,14 +334,17 @@ std::vector<Expression> FormulaTerms::variables() const {
     }
     all.push_back(expression);
   };
-  add(response);
-  for (const ParametricTerm& term : parametric) {
-    for (const Expression& variable : term.variables) add(variable);
+  if (model_frame.empty()) {
+    add(response);
+    for (const ParametricTerm& term : parametric) {
+      for (const Expression& variable : term.variables) add(variable);
+    }
+    for (const SmoothSpec& smooth : smooths) {
+      for (const MarginSpec& margin : smooth.margins) margin.for_each_variable(add);
+      if (smooth.by) add(*smooth.by);
+    }
   }
-  for (const SmoothSpec& smooth : smooths) {
-    for (const MarginSpec& margin : smooth.margins) margin.for_each_variable(add);
-    if (smooth.by) add(*smooth.by);
-  }
+  for (const Expression& variable : model_frame) add(variable);
   for (const Expression& offset : offsets) add(offset);
   return all;
 }
@@ -356,6 +363,34 @@ FormulaTerms parse_terms(std::string_view text) {
                   fmt::format("the response {} reads no column", formula.response.text));
   RightHandSide(formula).read(tree.children[1]);
   return formula;
+}
+
+namespace {
+
+/// Where '.' stands among the terms, from the left.
+void find_points(const Syntax& tree, std::vector<std::size_t>& places) {
+  if (tree.is_name(".")) places.push_back(tree.position);
+  if (tree.kind != Kind::call) {
+    for (const Syntax& child : tree.children) find_points(child, places);
+  }
+}
+
+}  // namespace
+
+std::string with_columns(std::string_view text, std::span<const std::string> columns) {
+  const Syntax tree = parse_syntax(text);
+  const std::vector<std::string> read = expression_from(tree.children[0]).columns();
+  std::string sum;
+  for (const std::string& column : columns) {
+    if (column.empty() || std::ranges::find(read, column) != read.end()) continue;
+    sum += (sum.empty() ? "" : " + ") + column_expression(column).text;
+  }
+  std::vector<std::size_t> places;
+  find_points(tree.children[1], places);
+  std::string out(text);
+  for (auto place = places.rbegin(); place != places.rend(); ++place)
+    out.replace(*place, 1, places.size() == 1 && tree.children[1].is_name(".") ? sum : "(" + sum + ")");
+  return out;
 }
 
 std::vector<std::string> FormulaTerms::numeric_variables() const {

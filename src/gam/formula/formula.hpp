@@ -7,6 +7,7 @@
 
 #include <array>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -58,6 +59,9 @@ struct FormulaTerms {
   std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as R's terms()
   std::vector<SmoothSpec> smooths;
   std::vector<Expression> offsets;
+  std::vector<Expression> model_frame{};  ///< of terms that were made of others (design/model_terms.hpp):
+                                          ///< their variables but offsets
+  bool all_columns = false;               ///< it has '.': the table's columns, which `with_columns` names
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
@@ -72,5 +76,8 @@ struct FormulaTerms {
 /// terms, `0`, `1` and `- 1` for the intercept. Labels are those of mgcv. `k`, `m` and `bs` have mgcv's
 /// defaults; where mgcv would warn and put a default in the place of an unusable value, this throws.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
+
+/// The text of a formula with '.' replaced by the sum of those columns that the response does not read.
+[[nodiscard]] std::string with_columns(std::string_view text, std::span<const std::string> columns);
 
 }  // namespace tessera::gam

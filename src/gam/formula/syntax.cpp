@@ -335,12 +335,16 @@ Syntax parse_syntax(std::string_view text) {
   return Parser(text).whole();
 }
 
+std::string deparse_text(std::string_view text) {
+  return in_quotes(text, '"');
+}
+
 std::string deparse(const Syntax& syntax) {
   switch (syntax.kind) {
     case Syntax::Kind::number: return deparse_number(syntax.number);
     case Syntax::Kind::name: return deparse_name(syntax.text);
     case Syntax::Kind::constant: return syntax.text;
-    case Syntax::Kind::text: return in_quotes(syntax.text, '"');
+    case Syntax::Kind::text: return deparse_text(syntax.text);
     case Syntax::Kind::group: return "(" + deparse(syntax.children[0]) + ")";
     case Syntax::Kind::unary: return syntax.text + deparse(syntax.children[0]);
     case Syntax::Kind::binary: {

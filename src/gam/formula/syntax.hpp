@@ -40,6 +40,9 @@ struct Syntax {
 /// same tree: a number that 15 digits do not tell, at which R stops, has those that do.
 [[nodiscard]] std::string deparse(const Syntax& syntax);
 
+/// A text in quotes, that reads as that text.
+[[nodiscard]] std::string deparse_text(std::string_view text);
+
 /// Throws `Error(usage)`: the message, and the place in the formula that it is about.
 [[noreturn]] void formula_error(std::size_t position, const std::string& message);
 

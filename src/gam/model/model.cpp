@@ -150,6 +150,8 @@ Json to_json(const FittedModel& model) {
             {"weights", model.weights.empty() ? Json() : Json(model.weights)},
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
+  if (!model.offset.empty()) json["offset"] = model.offset;
+  if (!model.subset.empty()) json["subset"] = model.subset;
   if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
   // In the order of the design: two may have one name, as factor q at level 1 and a column q1.
   Json coefficients = Json::array();
@@ -488,6 +490,8 @@ FittedModel from_json(const JsonField& json, const std::string& path) {
   model.formula = json.at("formula").text();
   model.family = family_from(json, path);
   if (const auto weights = json.find("weights")) model.weights = weights->text();
+  if (const auto offset = json.find("offset")) model.offset = offset->text();
+  if (const auto subset = json.find("subset")) model.subset = subset->text();
   model.rows = json.at("n").whole<std::int64_t>();
   model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
   if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)

@@ -42,7 +42,9 @@ struct PredictiveModel {
 struct FittedModel {
   std::string formula;
   Family family;
-  std::string weights;            ///< column of prior weights; empty: none
+  std::string weights;            ///< prior weights, as they were given; empty: none
+  std::string offset;             ///< of the fit alone, as it was given; empty: none
+  std::string subset;             ///< the condition that rows met, as it was given; empty: none
   std::int64_t rows = 0;          ///< n: complete rows
   std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
   Design design;

@@ -39,7 +39,6 @@ Expression contrast_from(const JsonField& field) {
     Expression expression = expression_from(parse_syntax(source.text()));
     if (!expression.computed()) source.refuse("is no contrast");
     expression.text = field.at("name").text();
-    expression.part = field.at("part").whole(1);
     return expression;
   } catch (const Error& fault) {
     if (fault.code() != ErrorCode::usage) throw;
@@ -64,7 +63,7 @@ Json to_json(const Recipe& recipe) {
   for (const auto& [call, values] : recipe.measured) measured.push_back({{"call", call}, {"values", values}});
   Json contrasts = Json::array();
   for (const Expression& one : recipe.contrasts)
-    contrasts.push_back({{"name", one.text}, {"source", one.source}, {"part", one.part}});
+    contrasts.push_back({{"name", one.text}, {"source", one.source}});
   return {{"columns", std::move(columns)},
           {"measured", std::move(measured)},
           {"contrasts", std::move(contrasts)}};

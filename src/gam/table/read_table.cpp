@@ -13,20 +13,22 @@ namespace tessera::gam {
 namespace {
 
 /// The columns of a formula as they stand, and those that the options name.
-FrameRequest request_for(const Formula& formula, const TableOptions& options) {
+FrameRequest request_for(const FormulaTerms& formula, const TableOptions& options) {
   FrameRequest request;
   request.options = options;
   const auto add = [&](const std::string& column) {
     request.variables.push_back(column_expression(column));  // once each, by its text
   };
-  for (const std::string& column : formula.columns()) add(column);
+  for (const Expression& variable : formula.variables()) {
+    for (const std::string& column : variable.columns()) add(column);
+  }
   for (const std::string& column : options.factors) add(column);
   for (const std::string& column : options.numbers) add(column);
-  const std::vector<std::string> numeric = formula.terms().numeric_variables();
-  for (const Expression& variable : formula.terms().variables()) {
+  const std::vector<std::string> numeric = formula.numeric_variables();
+  for (const Expression& variable : formula.variables()) {
     if (variable.is_column() && std::find(numeric.begin(), numeric.end(), variable.text) == numeric.end())
       continue;
-    for (const std::string& column : variable.columns())
+    for (const std::string& column : variable.computed() ? variable.numeric : variable.columns())
       request.numeric.push_back(column_expression(column).text);
   }
   return request;
@@ -36,9 +38,12 @@ FrameRequest request_for(const Formula& formula, const TableOptions& options) {
 
 Table read_table(Job& job, const TableFile& file, const Formula& formula) {
   const mpi::Purpose purpose(job.comm(), "the reading of the table");
-  const FrameRequest request = request_for(formula, file.options);
   const Workers workers{job.comm(), job.host_team()};
   const auto reader = open_source(workers, source_of(file), job.options().stop);
+  const FormulaTerms terms = formula.terms().all_columns
+                                 ? parse_terms(with_columns(formula.text(), reader->columns()))
+                                 : formula.terms();
+  const FrameRequest request = request_for(terms, file.options);
   Table table{.plan = job.plan(reader->rows(), file.options.block_rows), .columns = {}};
   Frame frame = reader->read(workers, request, job.local_range(table.plan));
   for (Variable& variable : frame.variables) {

@@ -49,11 +49,18 @@ Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& option
   std::string knots;
   for (const auto& [variable, values] : options.knots)
     knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
+  std::string ordered;
+  for (const auto& [column, levels] : options.ordered)
+    ordered += fmt::format("{}{}={}", ordered.empty() ? "" : " ", column, fmt::join(levels, ","));
   const Family& family = options.family.definition();
   return {{"program", fmt::format("tessera-fit {}", tessera::version())},
           {"formula", formula.text},
           {"family", family.custom() ? to_toml(*family.custom()) : family.text()},
           {"weights", options.weights},
+          {"offset", options.offset},
+          {"subset", options.subset},
+          {"ordered factors", ordered},
+          {"unused levels", options.drop_unused_levels ? "dropped" : "kept"},
           {"knots", knots},
           {"coordinates of the numbers", "centred and scaled"},
           {"order of levels", "of numbers by value"},

@@ -138,9 +138,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   rows.family = options.family.definition();
   rows.response = frame.index_of(formula.response.text);
   for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
-  if (!options.weights.empty()) {
-    rows.prior_weight = frame.index_of(column_expression(options.weights).text);
-  }
+  if (!options.weights.empty()) rows.prior_weight = frame.index_of(option_expression(options.weights).text);
   together(workers.comm, [&] {
     if (frame.complete_rows == 0) {
       throw Error(ErrorCode::input,

@@ -12,6 +12,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <set>
@@ -159,12 +160,22 @@ class FrameComputer {
     out_.complete = std::move(in_.complete);
     out_.columns.insert(out_.columns.begin(), in_.columns.begin(), in_.columns.end());
     out_.memory = in_.memory;
-    out_.spilled = in_.spilled;
+    out_.spilled = spilled();
     out_.recipe = std::move(in_.recipe);
     return std::move(out_);
   }
 
  private:
+  /// With the computed variables. *Collective.*
+  [[nodiscard]] SpilledColumns spilled() const {
+    std::array<std::int64_t, 2> bytes{in_.memory.spilled_bytes(), computed_bytes_};
+    workers_.comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
+    SpilledColumns all = in_.spilled;
+    all.bytes = bytes[0];
+    all.all_bytes += bytes[1];
+    return all;
+  }
+
   /// Gives the levels of a column their order.
   void order(const std::string& name, const std::vector<std::string>& wanted) {
     Variable& variable = in_.variables[at(in_.index_of(column_expression(name).text))];
@@ -216,6 +227,7 @@ class FrameComputer {
                   fmt::format("{} has levels, where the model needs numbers", expression.text));
     if (!variable.factor) {
       if (!expression.computed()) require_numbers(program, expression);
+      computed_bytes_ += static_cast<std::int64_t>(rows * sizeof(double));
       variable.numbers = in_.memory.column<double>(in_.memory.place<double>(rows));
       double* const numbers = variable.numbers.writable();
       for_each_run(workers_, in_, [&](int /*thread*/, std::size_t begin, std::size_t end) {
@@ -227,6 +239,7 @@ class FrameComputer {
     variable.ordered = code.type.ordered;
     variable.levels = code.type.kind == ValueType::Kind::logical ? std::vector<std::string>{"FALSE", "TRUE"}
                                                                  : std::move(code.type.levels);
+    computed_bytes_ += static_cast<std::int64_t>(rows * sizeof(std::int32_t));
     variable.codes = in_.memory.column<std::int32_t>(in_.memory.place<std::int32_t>(rows));
     std::int32_t* const codes = variable.codes.writable();
     const bool logical = code.type.kind == ValueType::Kind::logical;
@@ -405,6 +418,7 @@ class FrameComputer {
   const FrameRequest& request_;
   FrameKnowledge knowledge_;
   Frame out_;
+  std::int64_t computed_bytes_ = 0;
 };
 
 }  // namespace

@@ -2,27 +2,34 @@
 # The fits of mgcv in the i.., l.. and e.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
 # jsonlite. An e.. case has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients, too.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
-suppressMessages(library(mgcv)); library(jsonlite)
+suppressMessages(library(mgcv)); library(jsonlite); library(splines)
 d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
 ctl <- gam.control(epsilon=1e-12, maxit=400)
-save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL) {
+save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL, offset=NULL, subset=NULL, ordered=NULL) {
   folder <- file.path("..", name)
   dir.create(folder, showWarnings=FALSE)
-  d$.w <- if (is.null(weights)) rep(1, nrow(d)) else d[[weights]]
-  b <- bam(as.formula(formula), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, control=ctl)
-  p <- predict(b, se.fit=TRUE)
+  for (v in names(ordered)) {
+    d[[v]] <- factor(d[[v]], ordered[[v]], ordered=TRUE)
+    if (!is.null(new)) new[[v]] <- factor(new[[v]], ordered[[v]], ordered=TRUE)
+  }
+  value <- function(text, otherwise) if (is.null(text)) otherwise else eval(parse(text=text), d)
+  d$.w <- value(weights, rep(1, nrow(d)))
+  d$.o <- value(offset, rep(0, nrow(d)))
+  d$.s <- value(subset, rep(TRUE, nrow(d)))
+  b <- bam(as.formula(formula), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, offset=.o, subset=.s, control=ctl)
+  p <- predict(b, d, se.fit=TRUE)
   # Of gam's constraints, where its REML is that of bam.
   g <- if (b$family$family == "gaussian" && b$family$link == "identity")
-    gam(as.formula(formula), data=d, method="REML", weights=.w, control=ctl)
+    gam(as.formula(formula), data=d, method="REML", weights=.w, offset=.o, subset=.s, control=ctl)
   a <- if (!is.null(g)) g$coefficients[[1]]
   q <- if (!is.null(new)) predict(b, new, se.fit=TRUE)
   parametric <- if (!is.null(new)) as.list(g$coefficients[seq_len(sum(g$nsdf))])
   con <- gzfile(file.path(folder, "fitted.csv.gz"), "w")
   writeLines("fitted,linpred", con)
-  writeLines(paste(format(as.numeric(fitted(b)), digits=11), format(as.numeric(p$fit), digits=11), sep=","), con)
+  writeLines(paste(format(b$family$linkinv(as.numeric(p$fit)), digits=11), format(as.numeric(p$fit), digits=11), sep=","), con)
   close(con)
   write_json(list(case=name, note="simulated; see README.md", data_file="../mixed/data.csv.gz", n=nrow(d), formula=formula,
-                  family=called, weights=weights, supplied_knots=NULL,
+                  family=called, weights=weights, offset=offset, subset=subset, ordered=ordered, supplied_knots=NULL,
                   fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
                     edf_total=sum(b$edf), deviance=b$deviance, null_deviance=b$null.deviance, scale=b$sig2,
                     r_squared_adjusted=summary(b)$r.sq, aic=b$aic, gam_intercept=a, gam_parametric=parametric,
@@ -61,3 +68,11 @@ write.csv(new, con, row.names=FALSE, quote=5:7)
 close(con)
 for (v in c("f", "g", "h")) new[[v]] <- factor(new[[v]], levels(d[[v]]))
 save_case("e01_in_smooths", 'y ~ g + s(log(e), bs="cr", k=5+2) + s(I(abs(x)^.5), by=as.numeric(f == "a"), bs="ps") + te(sqrt(u), z, k=c(rep(4, 2)))', new=new)
+save_case("e02_terms", 'y ~ ifelse(z > 0, z, 0) + factor(round(u)) + I(x > 0.5)*f + cut(e, c(0, 1.5, 3, 6)) + log10(e) + s(x, bs="cr", k=6)', new=new)
+save_case("e03_no_intercept", 'y ~ f + g:x + I(x < 0.3 & z > 0) + sqrt(e) + sin(u) + s(z, bs="cr", k=7) - 1', new=new)
+save_case("e04_ordered", 'y ~ g*f + s(x, bs="cr", k=6) + s(z, by=f, bs="ps", k=8)', new=new, ordered=list(f=c("b", "a", "c")))
+save_case("e05_ordered_poisson", 'pois ~ f:g + ordered(round(u/2)) + s(x, by=f, bs="cr", k=6)', poisson(), new=new, ordered=list(f=c("c", "a", "b")))
+save_case("e06_of_all_rows", 'y ~ poly(e, 3) + scale(z):f + splines::ns(u, df=4) + splines::bs(x, df=5, degree=2) + relevel(g, ref="z9") + s(h, bs="re")',
+          new=new, subset="x > 0.05 & f != 'c' | u < 5")
+save_case("e07_offset_weights_subset", 'pois ~ g + s(x, bs="cr", k=6) + offset(log(e))', poisson(), new=new,
+          weights="ifelse(f == 'a', 2, 0.5 + wt)", offset="log(wt + 1)/2", subset="z < 1.5")

@@ -108,7 +108,8 @@ INSTANTIATE_TEST_SUITE_P(
         "l05_gamma_identity", "l06_poisson_sqrt", "l07_poisson_identity", "l08_gaussian_log_offset",
         "l09_gaussian_inverse", "l10_inverse_gaussian", "l11_inverse_gaussian_log", "l12_quasipoisson",
         "l13_quasibinomial", "l14_quasipoisson_sqrt", "l15_binomial_log", "n05_nb_sqrt", "n06_nb_identity",
-        "e01_in_smooths"),
+        "e01_in_smooths", "e02_terms", "e03_no_intercept", "e04_ordered", "e05_ordered_poisson",
+        "e06_of_all_rows", "e07_offset_weights_subset"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/formula/formula.hpp"
+#include "gam/formula/polynomial_contrasts.hpp"
 #include "gam/formula/compile.hpp"
 #include "gam/formula/syntax.hpp"
 
@@ -422,6 +423,24 @@ TEST(Expression, MakesFactorsWithTheLevelsOfR) {
   EXPECT_EQ(compiled.type.levels, (Names{"0.5", "2"}));
 }
 
+TEST(Expression, HasThePolynomialContrastsOfR) {
+  // contr.poly(4) and contr.poly(5)[, 4] of R 4.2.2.
+  const std::vector<double> codes{0, 1, 2, 3};
+  ValueType dose{.kind = ValueType::Kind::factor, .ordered = true, .levels = {"a", "b", "c", "d"}};
+  const double l = std::sqrt(0.05);
+  const std::vector<std::vector<double>> expected{
+      {-3 * l, -l, l, 3 * l}, {0.5, -0.5, -0.5, 0.5}, {-l, 3 * l, -3 * l, l}};
+  for (std::size_t j = 0; j < expected.size(); ++j) {
+    const std::vector<double> found = values_of(fmt::format("contr.poly(x, {})", j + 1), dose, codes);
+    for (std::size_t i = 0; i < codes.size(); ++i) EXPECT_NEAR(found[i], expected[j][i], 1e-15);
+  }
+  const std::vector<double> fourth = polynomial_contrast(5, 4);
+  const std::vector<double> of_r{0.119522860933439, -0.478091443733757, 0.717137165600636, -0.478091443733757,
+                                 0.119522860933439};
+  for (std::size_t i = 0; i < of_r.size(); ++i) EXPECT_NEAR(fourth[i], of_r[i], 1e-14);
+  EXPECT_EQ(polynomial_suffix(3) + polynomial_suffix(4), ".C^4");
+}
+
 TEST(Expression, AsksWhatDependsOnAllRows) {
   Known known;
   known.types["x"] = {};
@@ -465,6 +484,17 @@ TEST(Formula, ReadsLogicalTermsAsR) {
   EXPECT_EQ(by.label, "s(x):I(z > 3)");
   EXPECT_FALSE(by.by->computed());
   EXPECT_EQ(smooth("s(log( x ), by=as.numeric(f=='a'), bs='cr')").label, "s(log(x)):as.numeric(f == \"a\")");
+}
+
+TEST(Formula, NamesTheColumnsOfAPoint) {
+  const std::vector<std::string> columns{"a", "y", "", "my b", "w"};
+  EXPECT_TRUE(parse_terms("y ~ .").all_columns);
+  EXPECT_EQ(with_columns("y ~ .", columns), "y ~ a + `my b` + w");
+  EXPECT_EQ(with_columns("log(y + w) ~ (.)^2 - a + s(a)", columns),
+            "log(y + w) ~ ((a + `my b`))^2 - a + s(a)");
+  const FormulaTerms product = parse_terms(with_columns("y ~ .:a", columns));
+  EXPECT_FALSE(product.all_columns);
+  EXPECT_EQ(labels(product), (Names{"a", "a:`my b`", "a:w"}));
 }
 
 TEST(Formula, ComputesArgumentsAsR) {
@@ -520,7 +550,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ 2x", "character 6: 'x' follows a number"},
       {"y ~ x @ z", "character 7: '@' has no meaning"},
       {"y ~ s(x, bs=\"ps)", "character 13: the quote \" is not closed"},
-      {"y ~ .", "'.' is not available"},
+      {"y ~ log(.)", "'.' inside an expression: name the columns"},
       {"y ~ x + 2", "the number 2 is no variable"},
       {"y ~ x*2", "the number 2 is no variable"},
       {"y ~ x^0", "power 0"},

@@ -1,0 +1,149 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/design/model_terms.hpp"
+
+#include "base/at.hpp"
+#include "gam/design/parametric.hpp"
+#include "gam/formula/compile.hpp"
+#include "gam/formula/polynomial_contrasts.hpp"
+#include "gam/table/frame/levels.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+class TermMaker {
+ public:
+  TermMaker(const Workers& workers, const FormulaTerms& formula, Frame& frame)
+      : workers_(workers), formula_(formula), frame_(frame) {}
+
+  FormulaTerms run(const std::vector<std::string>& factors) {
+    FormulaTerms out = formula_;
+    out.offsets.clear();
+    out.model_frame = out.variables();
+    out.offsets = formula_.offsets;
+    out.parametric.clear();
+    const std::vector<std::vector<bool>> contrasts = coded_by_contrasts(formula_, frame_);
+    for (std::size_t t = 0; t < formula_.parametric.size(); ++t) {
+      std::vector<ParametricTerm> products = expanded(formula_.parametric[t], contrasts[t]);
+      std::ranges::move(products, std::back_inserter(out.parametric));
+    }
+    for (SmoothSpec& smooth : out.smooths) {
+      if (smooth.by && is_logical(*smooth.by, factors)) smooth.by = as_numbers(*smooth.by);
+    }
+    return out;
+  }
+
+ private:
+  /// The first variable is fastest.
+  [[nodiscard]] std::vector<ParametricTerm> expanded(const ParametricTerm& term,
+                                                     const std::vector<bool>& contrasts) {
+    std::vector<ParametricTerm> products(1);
+    for (std::size_t i = term.variables.size(); i-- > 0;) {
+      const bool ordered = frame_.at(term.variables[i].text).ordered && contrasts[i];
+      const std::vector<Expression> columns =
+          ordered ? polynomials(term.variables[i]) : std::vector<Expression>{term.variables[i]};
+      std::vector<ParametricTerm> longer;
+      for (const ParametricTerm& product : products) {
+        for (const Expression& column : columns) {
+          ParametricTerm& next = longer.emplace_back(product);
+          next.variables.insert(next.variables.begin(), column);
+          next.label = product.label.empty() ? column.text : column.text + ":" + product.label;
+        }
+      }
+      products = std::move(longer);
+    }
+    return products;
+  }
+
+  /// The orthogonal polynomials of an ordered factor.
+  [[nodiscard]] std::vector<Expression> polynomials(const Expression& factor) {
+    const std::vector<std::string> levels = frame_.at(factor.text).levels;
+    if (levels.size() > most_polynomial_levels)
+      throw Error(ErrorCode::input,
+                  fmt::format("the ordered factor '{}' has {} levels: orthogonal polynomials tell {} apart",
+                              factor.text, levels.size(), most_polynomial_levels));
+    std::string texts;
+    for (const std::string& level : levels) texts += (texts.empty() ? "" : ", ") + deparse_text(level);
+    std::vector<Expression> columns;
+    for (std::size_t j = 1; j < levels.size(); ++j) {
+      const Expression column =
+          made_of(fmt::format("contr.poly(factor({}, levels = c({})), {})", factor.text, texts, j),
+                  factor.text + polynomial_suffix(j));
+      columns.push_back(column);
+      add_numbers(column, factor.text, polynomial_contrast(levels.size(), j));
+    }
+    return columns;
+  }
+
+  [[nodiscard]] bool is_logical(const Expression& by, const std::vector<std::string>& factors) const {
+    const Variable& variable = frame_.at(by.text);
+    return by.is_column() && !by.factor && variable.factor && !variable.ordered &&
+           std::ranges::find(factors, by.columns().front()) == factors.end() &&
+           all_truth_values(variable.levels);
+  }
+
+  [[nodiscard]] Expression as_numbers(const Expression& by) {
+    const Expression numbers = made_of("as.numeric(" + by.text + ")", "as.numeric(" + by.text + ")");
+    std::vector<double> values;
+    for (const std::string& level : frame_.at(by.text).levels) values.push_back(level == "TRUE" ? 1 : 0);
+    add_numbers(numbers, by.text, values);
+    const std::string column = by.columns().front();
+    if (std::ranges::find(frame_.recipe.columns, column, &Recipe::Column::name) ==
+        frame_.recipe.columns.end())
+      frame_.recipe.columns.push_back(
+          {column, {.kind = ValueType::Kind::logical, .levels = frame_.at(by.text).levels}});
+    return numbers;
+  }
+
+  [[nodiscard]] static Expression made_of(const std::string& source, const std::string& name) {
+    Expression expression = expression_from(parse_syntax(source));
+    expression.text = name;
+    return expression;
+  }
+
+  /// A variable that has a number for each level of a factor.
+  void add_numbers(const Expression& expression, const std::string& factor,
+                   const std::vector<double>& values) {
+    if (std::ranges::any_of(frame_.variables,
+                            [&](const Variable& one) { return one.name == expression.text; }))
+      return;
+    frame_.recipe.contrasts.push_back(expression);
+    Variable variable;
+    variable.name = expression.text;
+    const Variable& from = frame_.at(factor);
+    variable.numbers = frame_.memory.column<double>(frame_.memory.place<double>(frame_.complete.size()));
+    double* const numbers = variable.numbers.writable();
+    for_each_run(workers_, frame_, [&](int /*thread*/, std::size_t begin, std::size_t end) {
+      from.prepare_to_read(begin, end);
+      for (std::size_t i = begin; i < end; ++i)
+        numbers[i] = from.codes[i] < 0 ? std::numeric_limits<double>::quiet_NaN() : values[at(from.codes[i])];
+      variable.numbers.release_written(begin, end);
+    });
+    frame_.variables.push_back(std::move(variable));
+    if (frame_.extents.empty()) return;
+    Extent& extent = frame_.extents.emplace_back();
+    for (const double value : values) extent.add(value);
+  }
+
+  const Workers& workers_;
+  const FormulaTerms& formula_;
+  Frame& frame_;
+};
+
+}  // namespace
+
+FormulaTerms model_terms(const Workers& workers, const FormulaTerms& formula, Frame& frame,
+                         const std::vector<std::string>& factors) {
+  return TermMaker(workers, formula, frame).run(factors);
+}
+
+}  // namespace tessera::gam

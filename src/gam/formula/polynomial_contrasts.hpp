@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+/// As in R, beyond which polynomials at equally spaced points are not told apart.
+inline constexpr std::size_t most_polynomial_levels = 95;
+
+/// Column `degree` of R's contr.poly(levels): the orthonormal polynomial at 1, 2, …, levels.
+[[nodiscard]] std::vector<double> polynomial_contrast(std::size_t levels, std::size_t degree);
+
+/// What R adds to the name of the factor: .L, .Q, .C, ^4, …
+[[nodiscard]] std::string polynomial_suffix(std::size_t degree);
+
+}  // namespace tessera::gam

@@ -13,9 +13,9 @@ struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann:
   std::string data_path;
   std::string formula;
   std::string family;
-  std::string weights;                                    ///< an expression; empty: none
-  std::string offset;                                     ///< the same
-  std::string subset;                                     ///< the same
+  std::string weights;  ///< an expression; empty: none
+  std::string offset;   ///< the same
+  std::string subset;   ///< the same
   std::map<std::string, std::vector<std::string>> ordered;
   std::map<std::string, std::vector<double>> knots;       ///< as supplied
   std::map<std::string, std::vector<double>> numbers;     ///< columns without quotes

@@ -42,7 +42,9 @@ TypedRow typed_row(int i) {
   return row;
 }
 
-std::string typed_table(const std::function<bool(const TypedRow&)>& wanted = [](const TypedRow&) { return true; }) {
+std::string typed_table(const std::function<bool(const TypedRow&)>& wanted = [](const TypedRow&) {
+  return true;
+}) {
   std::string text = "y,x,z,f,dose,flag\n";
   for (int i = 0; i < typed_rows; ++i) {
     const TypedRow row = typed_row(i);
@@ -104,7 +106,8 @@ TEST(Expressions, OfAnOrderedByHaveNoSmoothForTheFirstLevel) {
 TEST(Expressions, LeaveOutTheRowsThatASubsetHasNot) {
   const mpi::Communicator comm = world();
   const SharedFile all(comm, "t.csv", typed_table());
-  const SharedFile some(comm, "t.csv", typed_table([](const TypedRow& row) { return row.x > 0.2 && row.f != "c"; }));
+  const SharedFile some(comm, "t.csv",
+                        typed_table([](const TypedRow& row) { return row.x > 0.2 && row.f != "c"; }));
   const std::string formula = "y ~ f + s(z, bs='cr', k=6)";
   const FittedModel a = testing::fitted(comm, formula, testing::in_blocks(all.path(), 16),
                                         changed([](auto& o) { o.subset = "x > 0.2 & f != \"c\""; }), 2);
@@ -118,7 +121,8 @@ TEST(Expressions, KeepLevelsThatNoRowHasIfTheyAreToldTo) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "t.csv", typed_table());
   const auto fit_with = [&](bool drop) {
-    return testing::fitted(comm, "y ~ s(f, bs='re')", testing::in_blocks(file.path(), 16), changed([&](auto& o) {
+    return testing::fitted(comm, "y ~ s(f, bs='re')", testing::in_blocks(file.path(), 16),
+                           changed([&](auto& o) {
                              o.subset = "f != 'b'";
                              o.drop_unused_levels = drop;
                            }));

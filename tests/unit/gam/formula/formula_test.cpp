@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/formula/formula.hpp"
-#include "gam/formula/polynomial_contrasts.hpp"
 #include "gam/formula/compile.hpp"
+#include "gam/formula/polynomial_contrasts.hpp"
 #include "gam/formula/syntax.hpp"
 
 #include <tessera/error.hpp>

@@ -263,7 +263,7 @@ void set_points(MarginSpec& margin, const Syntax& value) {
 bool is_centred(const Syntax* value) {
   if (value == nullptr || is_missing(*value)) return true;
   const std::optional<bool> given =
-      value->kind == Kind::number ? std::optional(value->number != 0) : truth(*value);
+      value->kind == Kind::number ? std::optional(value->number != 0) : constant_truth(*value);
   if (!given)
     formula_error(value->position, fmt::format("mc: expected TRUE or FALSE, found {}", deparse(*value)));
   return *given;

@@ -1,0 +1,122 @@
+# SPDX-License-Identifier: Apache-2.0
+# Random models by tessera-fit beside mgcv's fits of them: linear predictors, standard errors and predictions on
+# other rows. Gaussian models with nested smooths are held to gam(method="REML"), whose constraints they have, and
+# others to bam, which may stop early where its criterion is flat, or at another of several optima: where they
+# differ, gam's REML criterion at both smoothing parameters is the referee, and ours must not be worse.
+# Usage: Rscript random_models.R TESSERA_FIT COUNT [FIRST]; exits with 77 where there is no mgcv, and with 1, naming
+# the seeds, if a model is worse. FIRST comes from the number of the week unless it is given.
+arguments <- commandArgs(trailingOnly=TRUE)
+if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly=TRUE))) {
+  cat("R has no mgcv or jsonlite: nothing is compared\n")
+  quit(status=77)
+}
+suppressMessages({library(mgcv); library(jsonlite); library(splines)})
+program <- arguments[1]
+count <- as.integer(arguments[2])
+first <- if (length(arguments) > 2) as.integer(arguments[3]) else 1000L * (as.integer(Sys.Date()) %/% 7L)
+control <- gam.control(epsilon=1e-12, maxit=400)
+pick <- function(...) { all <- c(...); all[sample.int(length(all), 1)] }
+likely <- function(probability) runif(1) < probability
+
+families <- list(gaussian=gaussian(), binomial=binomial(), poisson=poisson(), Gamma=Gamma(log), nb=nb(), quasipoisson=quasipoisson(),
+                 "inverse.gaussian(log)"=inverse.gaussian(log), "poisson(sqrt)"=poisson(sqrt))
+draw <- function(family, eta) {
+  n <- length(eta)
+  switch(family, gaussian=eta + rnorm(n, sd=.4), binomial=rbinom(n, 1, plogis(eta - .5)), poisson=rpois(n, exp(.6*eta)),
+         quasipoisson=rpois(n, exp(.6*eta)*rgamma(n, 2, 2)), Gamma=rgamma(n, 4, scale=exp(.5*eta)/4), nb=rnbinom(n, size=2, mu=exp(.6*eta)),
+         "inverse.gaussian(log)"=exp(.3*eta + rnorm(n, sd=.3)), "poisson(sqrt)"=rpois(n, (2 + .4*eta)^2))
+}
+smooth_of <- function(variable) {
+  sprintf(pick("s(%s)", sprintf('s(%%s, bs="%s", k=%d)', pick("tp", "ts", "cr", "cs", "ps"), sample(6:14, 1)), 's(%s, bs="cr", k=3*3)',
+               sprintf('s(%%s, by=f, bs="%s", k=%d)', pick("tp", "cr", "ps"), sample(5:8, 1)), sprintf('s(%%s, by=v, bs="%s", k=8)', pick("cr", "ps", "tp")),
+               sprintf('s(%%s, bs="ps", k=9, m=c(2,%d))', pick(1, 2)), "s(I(abs(%s)^.5), k=7)", 's(%s, by=as.numeric(f == "a"), k=6)',
+               sprintf('s(%%s, k=8, bs="tp", m=%d)', pick(1, 2, 3))), variable)
+}
+model_of <- function(seed) {
+  set.seed(seed)
+  n <- pick(250, 600, 1500, 4000)
+  tied <- likely(.3)
+  x <- if (likely(.3)) rexp(n) else runif(n)
+  table <- data.frame(x=round(x, if (tied) 1 else 5), z=round(rnorm(n), 4), u=round(7*runif(n), 4), v=round(runif(n), 4),
+                      f=factor(sample(c("a", "b", "c"), n, TRUE)), g=factor(sample(sprintf("g%02d", 1:20), n, TRUE)),
+                      o=factor(sample(c("low", "mid", "high"), n, TRUE)), year=sample(2001:2005, n, TRUE), w=round(2*runif(n) + .3, 3))
+  family <- pick("gaussian", names(families))
+  table$y <- signif(draw(family, with(table, sin(2*pi*pmin(x, 1)) + .4*z^2/(1 + z^2) + c(-.3, 0, .4)[f] + .6*cos(2*pi*u/7) + .5*v +
+                                             rnorm(20, sd=.3)[g])), 7)
+  variables <- setdiff(sample(c("x", "z", "u"), sample(1:3, 1)), if (tied) "x")
+  if (!length(variables)) variables <- "z"
+  terms <- vapply(variables, smooth_of, "")
+  surface <- NULL
+  if (family == "gaussian" || !any(variables == "u"))
+    surface <- if (likely(.3)) sprintf('te(u, v, bs="%s", k=4)', pick("cr", "ps", "tp"))
+      else if (likely(.2)) pick("s(u, v)", "s(u, v, k=20)")
+      else if (likely(.2) && !any(variables == "u")) c('ti(u, bs="cr")', 'ti(v, bs="cr")', 'ti(u, v, bs="cr", k=4)')
+  plain <- pick("f", "f", "o", "factor(year)", "v", "log(v + 1)", "poly(v, 2)", "f*v", "ordered(o)", "I(v^2)", "f:v", "pmin(v, .5)", "scale(v)",
+                "cut(v, c(0, .3, .6, 1), include.lowest=TRUE)", "I(v > .5)", "1", 'relevel(f, "b")', "ns(v, 3)", "exp(-v)", "offset(v)",
+                "round(v, 1)", "as.integer(f)")
+  if (any(grepl("by=f", terms)) && !grepl("^f", plain)) plain <- c("f", plain)
+  list(table=table, family=family, weights=if (likely(.3)) table$w, nested=!is.null(surface),
+       formula=paste("y ~", paste(c(plain, terms, surface, if (likely(.4)) 's(g, bs="re")'), collapse=" + ")))
+}
+
+folder <- tempfile()
+dir.create(folder)
+file_of <- function(name) file.path(folder, name)
+run <- function(...) system2(program, c(...), stdout=FALSE, stderr=file_of("log"))
+predictions <- function(table) {
+  write.csv(table, file_of("rows.csv"), row.names=FALSE)
+  if (run("predict", file_of("model.json"), file_of("rows.csv"), "--se", "--out", file_of("predictions.csv"))) return(NULL)
+  read.csv(file_of("predictions.csv"))
+}
+# What is worse; nothing if nothing is.
+fault_of <- function(seed) {
+  model <- model_of(seed)
+  table <- model$table
+  what <- paste0("seed ", seed, ", ", nrow(table), " rows, ", model$family, if (!is.null(model$weights)) ", weights", ": ", model$formula)
+  table$prior <- if (is.null(model$weights)) 1 else model$weights
+  formula <- as.formula(model$formula)
+  family <- families[[model$family]]
+  by_gam <- function(family, ...) gam(formula, family=family, data=table, weights=prior, control=control, method="REML", ...)
+  by_bam <- function() bam(formula, family=family, data=table, weights=prior, control=control, chunk.size=1e6)
+  theirs <- tryCatch(if (model$family == "gaussian" && model$nested) by_gam(family) else by_bam(), error=function(e) NULL)
+  if (is.null(theirs) || !theirs$converged) {
+    counts["not fitted by mgcv"] <<- counts["not fitted by mgcv"] + 1
+    return(NULL)
+  }
+  write.csv(model$table, file_of("table.csv"), row.names=FALSE)
+  if (run("fit", file_of("table.csv"), "--formula", shQuote(model$formula), "--family", shQuote(model$family), "--device", "cpu",
+          if (!is.null(model$weights)) c("--weights", "w"), "--out", file_of("model.json"))) {
+    last <- tail(readLines(file_of("log")), 1)
+    # A column of te() that a parametric term or a smooth with a numeric by= has too: mgcv leaves out one of them.
+    if (!grepl("is linearly dependent on", last)) return(paste0(what, "\n  ", last))
+    counts["refused as dependent"] <<- counts["refused as dependent"] + 1
+    return(NULL)
+  }
+  others <- model$table[sample(nrow(table), 50), ]
+  others$z <- 1.1*others$z
+  here <- predictions(model$table)
+  there <- predictions(others)
+  if (is.null(here) || is.null(there)) return(paste0(what, "\n  ", tail(readLines(file_of("log")), 1)))
+  expected <- predict(theirs, se.fit=TRUE)
+  range <- diff(range(expected$fit))
+  differences <- c(fit=max(abs(here[[1]] - expected$fit))/range, se=max(abs(here[[2]]/expected$se.fit - 1))/10,
+                   predictions=max(abs(there[[1]] - predict(theirs, others)))/range)
+  if (all(differences < 1e-5)) return(NULL)
+  counts["settled by the referee"] <<- counts["settled by the referee"] + 1
+  if (model$family == "nb") family <- negbin(theirs$family$getTheta(TRUE))
+  ours <- exp(unlist(lapply(fromJSON(file_of("model.json"), simplifyVector=FALSE)$terms, function(term) term$log_sp)))
+  excess <- by_gam(family, sp=ours)$gcv.ubre - by_gam(family, sp=theirs$sp)$gcv.ubre
+  if (excess < 1e-4) return(NULL)
+  paste0(what, "\n  ", paste(names(differences), signif(differences, 2), collapse=", "), "; REML criterion higher by ", signif(excess, 2))
+}
+counts <- c("not fitted by mgcv"=0, "refused as dependent"=0, "settled by the referee"=0)
+faults <- 0
+for (seed in first + seq_len(count) - 1L) {
+  fault <- suppressWarnings(fault_of(seed))
+  if (!is.null(fault)) {
+    cat(fault, "\n")
+    faults <- faults + 1
+  }
+}
+cat(faults, "of", count, "models are worse, from seed", first, "on;", paste(counts, names(counts), collapse=", "), "\n")
+quit(status=as.integer(faults > 0))

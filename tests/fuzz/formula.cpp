@@ -2,6 +2,7 @@
 // Formulas of the command line and of models: what is read and spelled again is read as the same.
 #include "gam/formula/formula.hpp"
 #include "fuzz_target.hpp"
+#include "gam/formula/compile.hpp"
 #include "gam/formula/syntax.hpp"
 
 #include <vector>
@@ -39,10 +40,15 @@ void check_syntax(std::string_view text) {
 void check_variable(const Expression& variable) {
   const auto refused = refusal(
       [&] {
-        require(parse_expression(variable.text) == variable, "an expression's text is it:", variable.text);
+        const auto part = static_cast<std::size_t>(variable.part) - 1;
+        const Expression again = variable.computed()
+                                     ? expressions_from(parse_syntax(variable.source)).at(part)
+                                     : parse_expression(variable.text);
+        require(again == variable, "an expression's text is it:", variable.text);
       },
       {ErrorCode::usage});
   require(!refused, "an expression's text is read:", variable.text);
+  if (variable.computed()) return;
   const std::vector<double> row(variable.columns().size(), 0.5);
   static_cast<void>(variable.evaluate(row));
 }

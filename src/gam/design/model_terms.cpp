@@ -5,7 +5,6 @@
 #include "gam/design/parametric.hpp"
 #include "gam/formula/compile.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
-#include "gam/table/frame/levels.hpp"
 
 #include <tessera/error.hpp>
 
@@ -25,7 +24,7 @@ class TermMaker {
   TermMaker(const Workers& workers, const FormulaTerms& formula, Frame& frame)
       : workers_(workers), formula_(formula), frame_(frame) {}
 
-  FormulaTerms run(const std::vector<std::string>& factors) {
+  FormulaTerms run() {
     FormulaTerms out = formula_;
     out.offsets.clear();
     out.model_frame = out.variables();
@@ -35,9 +34,6 @@ class TermMaker {
     for (std::size_t t = 0; t < formula_.parametric.size(); ++t) {
       std::vector<ParametricTerm> products = expanded(formula_.parametric[t], contrasts[t]);
       std::ranges::move(products, std::back_inserter(out.parametric));
-    }
-    for (SmoothSpec& smooth : out.smooths) {
-      if (smooth.by && is_logical(*smooth.by, factors)) smooth.by = as_numbers(*smooth.by);
     }
     return out;
   }
@@ -84,26 +80,6 @@ class TermMaker {
     return columns;
   }
 
-  [[nodiscard]] bool is_logical(const Expression& by, const std::vector<std::string>& factors) const {
-    const Variable& variable = frame_.at(by.text);
-    return by.is_column() && !by.factor && variable.factor && !variable.ordered &&
-           std::ranges::find(factors, by.columns().front()) == factors.end() &&
-           all_truth_values(variable.levels);
-  }
-
-  [[nodiscard]] Expression as_numbers(const Expression& by) {
-    const Expression numbers = made_of("as.numeric(" + by.text + ")", "as.numeric(" + by.text + ")");
-    std::vector<double> values;
-    for (const std::string& level : frame_.at(by.text).levels) values.push_back(level == "TRUE" ? 1 : 0);
-    add_numbers(numbers, by.text, values);
-    const std::string column = by.columns().front();
-    if (std::ranges::find(frame_.recipe.columns, column, &Recipe::Column::name) ==
-        frame_.recipe.columns.end())
-      frame_.recipe.columns.push_back(
-          {column, {.kind = ValueType::Kind::logical, .levels = frame_.at(by.text).levels}});
-    return numbers;
-  }
-
   [[nodiscard]] static Expression made_of(const std::string& source, const std::string& name) {
     Expression expression = expression_from(parse_syntax(source));
     expression.text = name;
@@ -129,9 +105,6 @@ class TermMaker {
       variable.numbers.release_written(begin, end);
     });
     frame_.variables.push_back(std::move(variable));
-    if (frame_.extents.empty()) return;
-    Extent& extent = frame_.extents.emplace_back();
-    for (const double value : values) extent.add(value);
   }
 
   const Workers& workers_;
@@ -141,9 +114,8 @@ class TermMaker {
 
 }  // namespace
 
-FormulaTerms model_terms(const Workers& workers, const FormulaTerms& formula, Frame& frame,
-                         const std::vector<std::string>& factors) {
-  return TermMaker(workers, formula, frame).run(factors);
+FormulaTerms model_terms(const Workers& workers, const FormulaTerms& formula, Frame& frame) {
+  return TermMaker(workers, formula, frame).run();
 }
 
 }  // namespace tessera::gam

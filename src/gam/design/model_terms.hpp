@@ -8,11 +8,9 @@
 namespace tessera::gam {
 
 /// The formula in terms of numbers and of factors with treatment contrasts, once the types of its variables
-/// are known: an ordered factor in a term with contrasts is its orthogonal polynomials, dose.L, dose.Q, …,
-/// and a logical column that a smooth is by is 0 and 1. The frame gets such variables, and its recipe what
-/// predictions make them of. `factors` are the columns that are factors because the user says so. Throws
-/// `Error(input)` for an ordered factor of more levels than polynomials can tell (95, as in R).
-[[nodiscard]] FormulaTerms model_terms(const Workers& workers, const FormulaTerms& formula, Frame& frame,
-                                       const std::vector<std::string>& factors);
+/// are known: an ordered factor in a term with contrasts is its orthogonal polynomials, dose.L, dose.Q, … The
+/// frame gets such variables, and its recipe what predictions make them of. Throws `Error(input)` for an
+/// ordered factor of more levels than polynomials can tell (95, as in R).
+[[nodiscard]] FormulaTerms model_terms(const Workers& workers, const FormulaTerms& formula, Frame& frame);
 
 }  // namespace tessera::gam

@@ -83,9 +83,7 @@ class TableFit {
     for (;;) {
       Frame frame = read(checkpoint);
       FormulaTerms terms;
-      together(job_.comm(), [&] {
-        terms = model_terms({job_.comm(), job_.host_team()}, formula_, frame, source_.options.factors);
-      });
+      together(job_.comm(), [&] { terms = model_terms({job_.comm(), job_.host_team()}, formula_, frame); });
       try {
         return fit_frame({.job = job_,
                           .plan = plan_,

@@ -92,7 +92,8 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
   request.unseen_is_complete = factors_of_random_effects(design);
   request.numeric = design.known_numbers();
   request.options = options;
-  if (!model.recipe.empty()) request.recipe = &model.recipe;
+  if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
+    request.recipe = &model.recipe;
   for (const Expression& contrast : model.recipe.contrasts) request.variables.push_back(contrast);
   for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
   return request;

@@ -121,6 +121,7 @@ Numbers called(const Syntax& call) {
       const Numbers part = constant_numbers(child);
       if (!part) return std::nullopt;
       out.insert(out.end(), part->begin(), part->end());
+      if (static_cast<double>(out.size()) > most_values) return std::nullopt;
     }
     return out;
   }
@@ -224,6 +225,7 @@ std::optional<std::vector<std::string>> constant_texts(const Syntax& syntax) {
     const auto part = constant_texts(child);
     if (!part) return std::nullopt;
     out.insert(out.end(), part->begin(), part->end());
+    if (static_cast<double>(out.size()) > most_values) return std::nullopt;
   }
   return out;
 }

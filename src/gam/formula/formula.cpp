@@ -282,11 +282,14 @@ class RightHandSide {
     return result;
   }
 
+  [[noreturn]] static void refuse_terms() { formula_error(0, fmt::format("more than {} terms", max_terms)); }
+
   /// One term for each combination of its variables' columns, the first variable's fastest, as R has them.
   void add_parametric(const Term& term) {
     std::vector<ParametricTerm> products(1);
     for (auto v = term.rbegin(); v != term.rend(); ++v) {
       std::vector<ParametricTerm> longer;
+      if (products.size() * variables_[static_cast<std::size_t>(*v)].size() > max_terms) refuse_terms();
       for (const ParametricTerm& product : products) {
         for (const Expression& column : variables_[static_cast<std::size_t>(*v)]) {
           ParametricTerm& next = longer.emplace_back(product);
@@ -296,8 +299,7 @@ class RightHandSide {
       }
       products = std::move(longer);
     }
-    if (formula_.parametric.size() + products.size() > max_terms)
-      throw Error(ErrorCode::usage, fmt::format("formula, character 1: more than {} terms", max_terms));
+    if (formula_.parametric.size() + products.size() > max_terms) refuse_terms();
     std::ranges::move(products, std::back_inserter(formula_.parametric));
   }
 

@@ -322,7 +322,8 @@ std::string deparse_name(const std::string& name) {
 std::string deparse_function(const std::string& name) {
   const std::size_t colons = name.find("::");
   if (colons == std::string::npos || colons == 0 || colons + 2 == name.size()) return deparse_name(name);
-  return deparse_name(name.substr(0, colons)) + "::" + deparse_name(name.substr(colons + 2));
+  const bool plain = is_syntactic(name.substr(0, colons)) && is_syntactic(name.substr(colons + 2));
+  return plain ? name : deparse_name(name);
 }
 
 }  // namespace

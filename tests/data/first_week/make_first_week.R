@@ -72,7 +72,7 @@ years <- transform(d, year = factor(year), year2 = factor(year2))
 new_years <- transform(new, year = factor(year, levels(years$year)), year2 = factor(year2, levels(years$year)))
 
 numbers <- function(v) paste0("[", paste(ifelse(is.na(v), "null", sprintf("%.15g", v)), collapse = ", "), "]")
-texts <- function(v) paste0("[", paste(sprintf("\"%s\"", v), collapse = ", "), "]")
+texts <- function(v) paste0("[", paste(sprintf("\"%s\"", quote_json(v)), collapse = ", "), "]")
 quote_json <- function(v) gsub("\"", "\\\\\"", v)
 
 # `own`: the formula of tessera-fit, where it is not R's; `args`: the rest of its command line.
@@ -133,6 +133,18 @@ cases <- c(
   case("Power", y ~ x + I(x^2)),
   case("LogResponse", log(cost) ~ x),
   case("LogTerm", y ~ log(e) + sqrt(x)),
+  # Expressions, and what they are told on the command line.
+  case("Comparison", y ~ (month > 6) + I(g == "a") * x),
+  case("Cut", y ~ cut(x, c(0, 0.3, 0.6, 1), right = FALSE) + ifelse(flag, z, 0)),
+  case("Polynomial", y ~ poly(x, 3) + scale(z)),
+  case("Relevelled", y ~ relevel(factor(size), ref = "m")),
+  case("Ordered", y ~ size * x, "--ordered size=s,m,l", data = transform(d, size = factor(size, c("s", "m", "l"), ordered = TRUE)),
+       newdata = transform(new, size = factor(size, c("s", "m", "l"), ordered = TRUE))),
+  case("OrderedYears", y ~ year, "--ordered year", data = transform(years, year = factor(year, ordered = TRUE)),
+       newdata = transform(new_years, year = factor(year, levels(years$year), ordered = TRUE)),
+       log = "year: factor of 4 levels, the first '8'"),
+  case("Subset", y ~ x + g, "--subset 'x > 0.2 & !flag'", data = subset(d, x > 0.2 & !flag)),
+  case("WeightsExpression", y ~ x, "--weights 'log(w + 1)'", data = transform(d, lw = log(w + 1)), weights = "lw"),
   # Responses.
   case("QuotedResponse", qy ~ x),
   case("IntegerResponse", count ~ x),

@@ -205,7 +205,15 @@ class FrameComputer {
   }
 
   [[nodiscard]] CompiledExpression compiled(const Expression& expression) {
-    if (expression.computed()) return compile(expression, knowledge_);
+    if (expression.computed()) {
+      try {
+        return compile(expression, knowledge_);
+      } catch (const Error& fault) {
+        // What does not suit the columns of a prediction is the table's fault, or that of the model's file.
+        if (request_.recipe == nullptr || fault.code() != ErrorCode::usage) throw;
+        throw Error(ErrorCode::input, fault.what());
+      }
+    }
     return {.steps = expression.steps, .columns = expression.columns(), .type = {}};
   }
   [[nodiscard]] Program program_of(const CompiledExpression& compiled) const {
@@ -223,7 +231,7 @@ class FrameComputer {
     Variable variable;
     variable.factor = code.type.kind == ValueType::Kind::factor || code.type.kind == ValueType::Kind::logical;
     if (variable.factor && has_text(request_.numeric, expression.text))
-      throw Error(ErrorCode::usage,
+      throw Error(request_.recipe == nullptr ? ErrorCode::usage : ErrorCode::input,
                   fmt::format("{} has levels, where the model needs numbers", expression.text));
     if (!variable.factor) {
       if (!expression.computed()) require_numbers(program, expression);
@@ -264,7 +272,7 @@ class FrameComputer {
   static void require_numbers(const Program& program, const Expression& expression) {
     for (const Variable* column : program.columns) {
       if (column->factor)
-        throw Error(ErrorCode::usage,
+        throw Error(ErrorCode::input,
                     fmt::format("{} has levels, where {} needs numbers", column->name, expression.text));
     }
   }

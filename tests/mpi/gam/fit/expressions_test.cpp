@@ -70,7 +70,7 @@ TEST(Expressions, AreTheSameModelInOtherWords) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "t.csv", typed_table());
   const std::vector<std::pair<Spelling, Spelling>> pairs{
-      {{"y ~ s(x, by=flag, bs='cr', k=6)"}, {"y ~ s(x, by=as.numeric(flag), bs='cr', k=6)"}},
+      {{"y ~ s(x, by=as.numeric(flag), bs='cr', k=6)"}, {"y ~ s(x, by=ifelse(flag, 1, 0), bs='cr', k=6)"}},
       {{"y ~ . - z + s(z, bs='cr', k=5)"}, {"y ~ x + f + dose + flag + s(z, bs='cr', k=5)"}},
       {{"y ~ (.)^2 - dose:flag"}, {"y ~ (x + z + f + dose + flag)^2 - dose:flag"}},
       {{"y ~ f*dose", changed([](auto& o) {

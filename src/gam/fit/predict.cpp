@@ -135,7 +135,8 @@ PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& 
 /// Adds the unseen levels of one part of the table to those of the parts before.
 void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
   if (sums.empty()) return sums.assign(part.begin(), part.end());
-  for (std::size_t i = 0; i < sums.size(); ++i) {
+  // Behind the columns there may be expressions that some part has no number for.
+  for (std::size_t i = 0; i < std::min(sums.size(), part.size()); ++i) {
     ColumnReading& sum = sums[i];
     const std::size_t listed = std::max(sum.unseen_levels.size(), part[i].unseen_levels.size());
     sum.unseen += part[i].unseen;

@@ -177,6 +177,7 @@ class Parser {
   [[noreturn]] Syntax one_sided() const { formula_error(token_.position, "there is no response before '~'"); }
 
   Syntax unary() {
+    if (is_at(negation)) return binary(negation);  // a + !b > c is a + !(b > c) in R
     if (!token_.is("+") && !token_.is("-")) return power();
     const Deeper deeper(*this);
     const Token op = advance();

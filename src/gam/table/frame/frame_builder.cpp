@@ -398,6 +398,25 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
     }
     frame_.columns.push_back(std::move(reading));
   }
+  describe_expressions(comm);
+}
+
+// Those that are no number in more rows than their columns, as the root of a negative one.
+void FrameBuilder::describe_expressions(const mpi::Communicator& comm) {
+  std::vector<std::int64_t> without(plan_.variables().size());
+  for (const FramePart& part : parts_) {
+    for (std::size_t v = 0; v < without.size(); ++v) without[v] += part.rows_without(v);
+  }
+  comm.allreduce(std::span(without), mpi::Reduction::sum);
+  for (std::size_t v = 0; v < without.size(); ++v) {
+    const ReadPlan::PlannedVariable& planned = plan_.variables()[v];
+    if (planned.expression->is_column()) continue;
+    std::int64_t explained = 0;
+    for (const int column : planned.columns) explained += frame_.columns[at(column)].missing;
+    const std::string& name = planned.expression->text;
+    if (without[v] > explained)
+      frame_.columns.push_back({.name = name, .variable = name, .missing = without[v]});
+  }
 }
 
 Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,

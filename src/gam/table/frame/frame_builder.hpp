@@ -54,6 +54,7 @@ class FrameBuilder {
   [[nodiscard]] bool has_too_many_levels(std::size_t column) const;
   void agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column);
   void describe_columns(const mpi::Communicator& comm);
+  void describe_expressions(const mpi::Communicator& comm);
 
   const ReadPlan& plan_;
   std::string row_word_;

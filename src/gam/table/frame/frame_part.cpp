@@ -124,6 +124,7 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
       columns_(plan.columns().size()),
       row_numbers_(rows_at_once),
       found_(plan.columns().size()),
+      rows_without_(plan.variables().size()),
       extents_(plan.variables().size()) {
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan.variables()[v];
@@ -341,7 +342,10 @@ void FramePart::flush() {
     if (all_finite(numbers)) continue;
     all_complete = false;
     for (std::size_t i = 0; i < count; ++i) {
-      if (std::isnan(numbers[i])) complete[i] = 0;
+      if (std::isnan(numbers[i])) {
+        complete[i] = 0;
+        ++rows_without_[v];
+      }
       if (std::isinf(numbers[i])) infinite = true;
     }
   }

@@ -177,6 +177,8 @@ class FramePart {
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
+  /// Rows for which a variable is no number.
+  [[nodiscard]] std::int64_t rows_without(std::size_t variable) const { return rows_without_[variable]; }
   /// The extent of each variable over complete rows; empty for factors.
   [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
   /// The row whose fault ended a run; beyond all rows if none did.
@@ -221,6 +223,7 @@ class FramePart {
   std::vector<ColumnFindings> found_;
   std::optional<Infinity> infinity_;
   std::int64_t complete_rows_ = 0;
+  std::vector<std::int64_t> rows_without_;
   std::vector<Extent> extents_;
   std::int64_t stopped_at_ = std::numeric_limits<std::int64_t>::max();
 };

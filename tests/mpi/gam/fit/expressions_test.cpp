@@ -133,6 +133,25 @@ TEST(Expressions, KeepLevelsThatNoRowHasIfTheyAreToldTo) {
   EXPECT_NEAR(kept.coef[2], 0, 1e-12);
 }
 
+struct ColumnNotes : FitObserver {
+  void note(std::string_view what) override { said += std::string(what) + '\n'; }
+  std::string said;
+};
+
+TEST(Expressions, TellTheRowsThatTheyHaveNoNumberFor) {
+  const mpi::Communicator comm = world();
+  const SharedFile file(comm, "t.csv", typed_table());
+  std::int64_t negative = 0;
+  for (int i = 0; i < typed_rows; ++i) negative += typed_row(i).z < 0 ? 1 : 0;
+  for (const std::string formula : {"y ~ sqrt(z)", "y ~ sqrt(z) + I(f == 'a')"}) {
+    ColumnNotes notes;
+    Job job = testing::cpu_job(comm, 2);
+    static_cast<void>(fit(job, parse_formula(formula), testing::in_blocks(file.path(), 16), {}, &notes));
+    EXPECT_NE(notes.said.find(fmt::format("sqrt(z): numbers, {} missing", negative)), std::string::npos)
+        << notes.said;
+  }
+}
+
 TEST(Expressions, AreMissingWhereRHasNoNumber) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "t.csv", typed_table());

@@ -163,6 +163,38 @@ TEST_F(Hostile, NoFieldOfAModelIsBelieved) {
   EXPECT_GT(refused, tried / 2);
 }
 
+TEST_F(Hostile, NothingThatAModelSaysOfItsExpressionsIsBelieved) {
+  const FitResult result =
+      fit(*job_,
+          parse_formula(
+              "y ~ poly(v, 2) + relevel(f, ref='b') + cut(x, 3) + splines::ns(w, 4) + "
+              "factor(round(2*z)) + ordered(g) + scale(o) + s(x, by=as.numeric(f == 'a'), bs='cr', k=4)"),
+          testing::in_blocks(path("data.csv"), 32));
+  save_model(result.model, path("expressions.json"));
+  const json model = parsed("expressions.json");
+  EXPECT_EQ(outcome(model), "read");
+  const std::vector<json> values{nullptr,
+                                 -1,
+                                 2147483647,
+                                 1e308,
+                                 "a",
+                                 "poly(x, 2)",
+                                 "contr.poly(g, 90)",
+                                 json::array(),
+                                 json::array({2, 1}),
+                                 json::object()};
+  int refused = 0;
+  each_place(model.at("expressions"), "", [&](const std::string& place) {
+    SCOPED_TRACE(place);
+    for (const json& value : values)
+      refused += outcome(with(model, "/expressions" + place, value)) == "read" ? 0 : 1;
+  });
+  EXPECT_GT(refused, 100);
+  json without = model;
+  without.erase("expressions");
+  EXPECT_NE(outcome(without), "read");
+}
+
 TEST_F(Hostile, NoFieldOfARunReportIsBelieved) {
   const std::vector<json> values{nullptr,       -1, 1, 9223372036854775807, 1e308, "", json::array(),
                                  json::object()};

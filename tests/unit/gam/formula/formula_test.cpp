@@ -477,6 +477,7 @@ TEST(Expression, NamesTheColumnsOfAMatrix) {
 TEST(Formula, ReadsLogicalTermsAsR) {
   EXPECT_EQ(labels("x > 3"), Names{"x > 3"});
   EXPECT_EQ(labels("!f == 1"), Names{"!f == 1"});
+  EXPECT_EQ(labels("z + !x > 3"), (Names{"z", "!x > 3"}));
   EXPECT_EQ(labels("I(x>3 & z<1)*f"), (Names{"I(x > 3 & z < 1)", "f", "I(x > 3 & z < 1):f"}));
   EXPECT_TRUE(parse_terms("y ~ x > 3").parametric.at(0).variables.at(0).computed());
   // In by= and as a response it is 0 and 1.

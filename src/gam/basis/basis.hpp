@@ -29,12 +29,19 @@ struct PointValues {
   Matrix penalty;  ///< in values
 };
 
+/// Another penalty on the same coefficients.
+struct MorePenalty {
+  Matrix matrix;
+  int rank = 0;
+};
+
 /// A basis of one variable: X = R map, with R the raw columns of `component`.
 struct Basis {
   Component component;                ///< its `variable` is the caller's to set
   Matrix map;                         ///< raw x K; empty: the identity
   Matrix penalty;                     ///< K x K, symmetric, not scaled; empty: the identity
   int rank = 0;                       ///< of the penalty
+  std::vector<MorePenalty> more;      ///< whose null spaces include or are included in that of the penalty
   std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
   std::optional<double> row_sum;      ///< the largest sum of |X| over a row, where the basis knows it

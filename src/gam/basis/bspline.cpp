@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/basis/bspline.hpp"
 
+#include "base/at.hpp"
+
 #include <algorithm>
 #include <array>
+#include <cmath>
+#include <cstddef>
 
 namespace tessera::gam {
 namespace {
@@ -24,18 +28,20 @@ Cubic times_linear(const Cubic& p, double a, double b, double scale) {
   return out;
 }
 
-/// The four cubic B-splines that are not zero in [knots[2], knots[3]], in t, from the six knots that
-/// shape them there. Source: de Boor, A Practical Guide to Splines, ch. X, with polynomials for numbers.
-Cell general_cell(std::span<const double, 6> knots) {
-  const double begin = knots[2];
-  const double width = knots[3] - begin;
+/// The B-splines of a degree up to three that are not zero in the middle interval of 2 degree knots, which
+/// shape them there; in t. Source: de Boor, A Practical Guide to Splines, ch. X, with polynomials for
+/// numbers.
+Cell general_cell(std::span<const double> knots) {
+  const std::size_t most = knots.size() / 2;
+  const double begin = knots[most - 1];
+  const double width = knots[most] - begin;
   std::array<Cubic, 4> splines{};
   splines[0][0] = 1;
-  for (std::size_t degree = 1; degree <= 3; ++degree) {
+  for (std::size_t degree = 1; degree <= most; ++degree) {
     Cubic saved{};
     for (std::size_t r = 0; r < degree; ++r) {
-      const double right = knots[3 + r];
-      const double left = knots[3 + r - degree];
+      const double right = knots[most + r];
+      const double left = knots[most + r - degree];
       const Cubic falling = times_linear(splines[r], right - begin, -width, right - left);
       const Cubic rising = times_linear(splines[r], begin - left, width, right - left);
       for (std::size_t i = 0; i < 4; ++i) {
@@ -62,14 +68,43 @@ std::vector<double> difference_weights(int order) {
 
 }  // namespace
 
-Margin bspline_margin(std::span<const double> all, bool uniform) {
+Margin bspline_margin(std::span<const double> all, bool uniform, int degree) {
   Margin margin;
-  margin.breaks.assign(all.begin() + 3, all.end() - 3);
+  margin.breaks.assign(all.begin() + degree, all.end() - degree);
   margin.uniform = uniform;
   for (std::size_t c = 0; c + 1 < margin.breaks.size(); ++c) {
-    margin.cells.push_back(uniform ? uniform_cell : general_cell(all.subspan(c + 1).first<6>()));
+    margin.cells.push_back(uniform && degree == 3 ? uniform_cell
+                                                  : general_cell(all.subspan(c + 1, 2 * base::at(degree))));
   }
   return margin;
+}
+
+Matrix derivative_penalty(const Margin& margin, int size, int order) {
+  Matrix penalty(size, size);
+  for (int c = 0; c < margin.cell_count(); ++c) {
+    const double width = margin.breaks[base::at(c) + 1] - margin.breaks[base::at(c)];
+    std::array<Cubic, 4> derivatives{};  // by t
+    for (std::size_t a = 0; a < 4; ++a) {
+      for (int i = order; i < 4; ++i) {
+        double value = margin.cells[base::at(c)][4 * a + base::at(i)];
+        for (int d = 0; d < order; ++d) value *= i - d;
+        derivatives[a][base::at(i - order)] = value;
+      }
+    }
+    const double unit = std::pow(width, 1 - 2 * order);
+    for (int a = 0; a < 4 && c + a < size; ++a) {
+      for (int b = 0; b < 4 && c + b < size; ++b) {
+        double integral = 0;
+        for (std::size_t i = 0; i < 4; ++i) {
+          for (std::size_t j = 0; j < 4; ++j)
+            integral +=
+                derivatives[base::at(a)][i] * derivatives[base::at(b)][j] / static_cast<double>(i + j + 1);
+        }
+        penalty(c + a, c + b) += unit * integral;
+      }
+    }
+  }
+  return penalty;
 }
 
 Matrix difference_penalty(int size, int order, bool cyclic) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/basis/bs.hpp"
 #include "gam/basis/cc.hpp"
 #include "gam/basis/cp.hpp"
 #include "gam/basis/cr.hpp"
@@ -14,6 +15,6 @@
 namespace tessera::gam {
 
 /// The bases of one variable, in the order in which messages name them.
-using Bases = BasisList<Ps, Cp, Cr, Cs, Cc, Tp, Ts, Re>;
+using Bases = BasisList<Ps, Cp, Bs, Cr, Cs, Cc, Tp, Ts, Re>;
 
 }  // namespace tessera::gam

@@ -20,6 +20,7 @@ struct BasisSize {
   int coefficients = 0;  ///< before constraints
   int dense = 0;         ///< columns of a dense component; 0: there is none
   bool radial = false;   ///< these are radial functions, without a margin
+  int penalties = 1;     ///< with several it is no margin of te()
 };
 
 template <class B>

@@ -244,7 +244,7 @@ class Drafter {
                             .eigenvalues = std::move(smooth.eigenvalues),
                             .log_det_constant = 2 * smooth.log_det_values,
                             .labels = {},
-                            .set_ranks = {},
+                            .set_ranks = std::move(smooth.set_ranks),
                             .null_space = {},
                             .eigenvectors = std::move(smooth.eigenvectors),
                             .ridge = smooth.ridge};

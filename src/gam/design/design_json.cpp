@@ -256,7 +256,8 @@ Json penalty_json(const Penalty& penalty) {
 
 Penalty penalty_from(const JsonField& field, int size, std::size_t margins, bool random, NumbersLeft& left) {
   const std::vector<JsonField> matrices = field.at("matrices").elements();
-  if (matrices.empty() || matrices.size() > margins)
+  constexpr std::size_t most_of_one = 4;  // orders of derivatives of a cubic
+  if (matrices.empty() || matrices.size() > std::max(margins, most_of_one))
     field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
   Penalty penalty;
   const std::optional<double> ridge =

@@ -183,6 +183,27 @@ double log_det_in_values(const Matrix& means, const Matrix& null_space, const Ma
   return 2 * (std::log(share) + log_det_values - std::log(length_of(means) / length_of(in_values)));
 }
 
+/// Adds the other penalties of a margin that is by itself.
+void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) {
+  std::vector<int> ranks{margin.rank};
+  Matrix sum = scaled(margin.penalty, largest(margin.penalty.values()));
+  for (const MorePenalty& one : margin.more) {
+    const double scale = largest_column_sum(one.matrix) / (largest_row_sum * largest_row_sum);
+    smooth.penalties.push_back(scaled(one.matrix, scale));
+    smooth.s_scale.push_back(scale);
+    ranks.push_back(one.rank);
+    add_multiple(sum.values(), 1 / largest(one.matrix.values()), one.matrix.values());
+  }
+  // Null spaces lie in one another: a sum has the rank of the largest.
+  for (std::size_t set = 0; set < std::size_t{1} << ranks.size(); ++set) {
+    int rank = 0;
+    for (std::size_t j = 0; j < ranks.size(); ++j) rank = std::max(rank, (set >> j & 1) != 0 ? ranks[j] : 0);
+    smooth.set_ranks.push_back(rank);
+  }
+  smooth.eigenvalues = Matrix();
+  smooth.null_space = first_columns(symmetric_eigen(sum).vectors, margin.size() - smooth.set_ranks.back());
+}
+
 }  // namespace
 
 SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_row_sum) {
@@ -222,6 +243,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
   smooth.eigenvalues = std::move(joint.values);
   if (margins.size() > 1) smooth.eigenvectors = joint_eigenvectors(penalties, joint.places);
   add_values(margins, size, smooth);
+  if (margins.size() == 1 && !margins[0].more.empty()) add_more(margins[0], largest_row_sum, smooth);
   return smooth;
 }
 
@@ -289,7 +311,8 @@ void free_constant(Penalty& penalty, std::span<const double> constant) {
     std::copy(values.begin() + 1, values.end(), penalty.eigenvalues.data());
     return;
   }
-  for (const int before : ranks) penalty.set_ranks.push_back(std::min(before, rank));
+  penalty.set_ranks = ranks;
+  for (int& one : penalty.set_ranks) one = std::min(one, rank);
   penalty.eigenvalues = Matrix();
 }
 

@@ -16,6 +16,7 @@ struct SmoothBasis {
   std::vector<Matrix> penalties;           ///< one a margin, K x K, divided by `s_scale`
   Matrix eigenvalues;                      ///< rank x penalties: see `Penalty`
   Matrix eigenvectors;                     ///< K x rank, of several margins: see `Penalty`
+  std::vector<int> set_ranks;              ///< of several penalties of one margin: see `Penalty`
   Matrix null_space;                       ///< K x dimension, orthonormal: what no penalty sees
   std::vector<double> s_scale;             ///< mgcv's S.scale
   std::vector<std::vector<double>> knots;  ///< of each variable

@@ -114,7 +114,6 @@ constexpr std::string_view curve_a_level =
     R"(s(x, by=g, bs="cr") + s(g, bs="re"), a curve and a level for each g)";
 
 constexpr AbsentBasis absent_bases[] = {
-    {"bs", "a B-spline with a penalty on derivatives", R"(bs="ps")"},
     {"ds", "a Duchon spline", one_curve},
     {"gp", "a Gaussian process smooth", one_curve},
     {"ad", "an adaptive smooth", R"(bs="ps" with a larger k)"},
@@ -320,6 +319,10 @@ SmoothSpec smooth_from(const Syntax& given) {
     if (const Syntax* xt = arguments.find("xt"); xt != nullptr && !is_missing(*xt)) set_points(margin, *xt);
     settle(margin, order_of_margin(arguments.find("m"), i, margins, smooth.tensor),
            of_margin(arguments.find("k"), "k", i, margins), call);
+    if (smooth.tensor && basis_of(margin.basis).size(margin).penalties > 1)
+      formula_error(
+          call.position,
+          fmt::format("a margin of {}() has one penalty: write one order of derivatives", call.text));
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
     smooth.margins.push_back(std::move(margin));

@@ -70,7 +70,8 @@ TermShape shape_of(const ParametricTerm& term, const Frame& frame) {
 
 TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   TermShape shape;
-  shape.penalties = smooth.tensor ? std::ssize(smooth.margins) : 1;
+  shape.penalties = smooth.tensor ? std::ssize(smooth.margins)
+                                  : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
   shape.random = std::ranges::all_of(smooth.margins, is_random);
   shape.ridge = shape.random && !smooth.tensor;
   shape.constrained = !smooth.interaction && std::ranges::none_of(smooth.margins, is_random);

@@ -139,6 +139,9 @@ TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
   EXPECT_EQ(pairs.margins[1].basis, "cr");
   EXPECT_EQ(pairs.margins[1].variable.text, "w");
   EXPECT_EQ(pairs.label, "te(x,z,w)");
+  EXPECT_EQ(smooth("s(x, bs='bs')").margins[0].m, (std::vector<double>{3, 2}));
+  EXPECT_EQ(smooth("s(x, bs='bs', m=2)").margins[0].m, (std::vector<double>{2, 1}));
+  EXPECT_EQ(smooth("s(x, bs='bs', m=c(NA,1,0))").margins[0].m, (std::vector<double>{2, 1, 0}));
   const SmoothSpec interaction = smooth("ti(x, g, z, bs=c('cr','re','ps'), mc=c(T,T,F))");
   EXPECT_TRUE(interaction.tensor && interaction.interaction);
   EXPECT_EQ(interaction.label, "ti(x,g,z)");
@@ -595,7 +598,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, xt=9)", "xt: expected list(max.knots=…), found 9"},
       {"y ~ s(x, xt=list(max.knots=0))", "max.knots: expected a positive number"},
       {"y ~ s(x, bs='gp')", "is a Gaussian process smooth (bs=\"gp\"), which is not available"},
-      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, cr, cs, cc, tp, ts and re"},
+      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, bs, cr, cs, cc, tp, ts and re"},
       {"y ~ s(x, z, bs='ds')", "is a Duchon spline (bs=\"ds\"), which is not available; write te(x, z)"},
       {"y ~ s(x, g, bs='fs')", "is a random curve for each level of a factor"},
       {"y ~ s(x, g, bs='sz')", "is the deviation of each level's curve from a common one"},
@@ -609,6 +612,11 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x + 1, bs='ps')", "arithmetic is written I(x + 1)"},
       {"y ~ te(x, x)", "x is twice"},
       {"y ~ ti(x, z, mc=2:3)", "mc"},
+      {"y ~ s(x, bs='bs', m=4)", "m[1]=4: the degree of bs=\"bs\" is 1, 2 or 3"},
+      {"y ~ s(x, bs='bs', m=c(3,2,2))", "no two of them equal"},
+      {"y ~ s(x, bs='bs', m=c(2,3))", "orders of derivatives, from 0 to the degree"},
+      {"y ~ s(x, bs='bs', k=3)", "k=3 is too small: bs=\"bs\" needs at least 4"},
+      {"y ~ te(x, z, bs='bs', m=list(c(3,2,1), 3))", "a margin of te() has one penalty"},
       {"y ~ a:ti(x, z)", "inside a product"},
       {"y ~ te(x, z, mc=c(1,0))", "no argument 'mc'"},
       {"y ~ te(x, z, id=1) + ti(u, v, id=1)", "ti(u,v) cannot have the id of te(x,z)"},

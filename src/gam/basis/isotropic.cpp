@@ -270,37 +270,34 @@ double largest_dense_row_sum(const Component& component, const Matrix& values, i
   return most;
 }
 
-Basis isotropic_thin_plate(const Matrix& values, const Matrix& points, std::span<const double> means,
-                           int order, int size) {
-  const int dimensions = values.cols();
-  IsotropicColumns columns;
-  columns.function = thin_plate_function(order, dimensions);
-  columns.points = shifted(points, means);
-  columns.shift.assign(means.begin(), means.end());
-  columns.powers = polynomials_below(order, dimensions);
-  const int count = points.rows();
-  const int free = static_cast<int>(columns.powers.size());
-  const int penalised = size - free;
+namespace {
 
-  const Truncated truncated = truncate(radial_matrix(columns.function, columns.points), size, dimensions);
-  // The weights of the points are orthogonal to the polynomials that have no penalty.
-  Matrix polynomials(count, free);
-  for (int j = 0; j < free; ++j) {
-    for (int i = 0; i < count; ++i)
-      polynomials(i, j) = polynomial(columns.powers[at(j)], row_of(columns.points, i));
+/// The polynomials of the columns at their points.
+Matrix polynomials_at_points(const IsotropicColumns& columns) {
+  Matrix out(columns.points.rows(), static_cast<int>(columns.powers.size()));
+  for (int j = 0; j < out.cols(); ++j) {
+    for (int i = 0; i < out.rows(); ++i)
+      out(i, j) = polynomial(columns.powers[at(j)], row_of(columns.points, i));
   }
-  Matrix z = null_columns(multiply_tn(truncated.weights, polynomials));
-  fix_signs(z, multiply(truncated.values, z));
-  const Matrix weights = multiply(truncated.weights, z);
-  const Matrix penalty = symmetrised(multiply_tn(z, multiply(truncated.form, z)));
+  return out;
+}
 
+/// First columns with these weights of the points, and this penalty; then the polynomials, without one. With
+/// `of_unit_size` all but the constant get a mean square of one over the values.
+Basis isotropic_basis(IsotropicColumns columns, const Matrix& weights, const Matrix& penalty,
+                      const Matrix& values, bool of_unit_size) {
+  const int count = weights.rows();
+  const int penalised = weights.cols();
+  const int free = static_cast<int>(columns.powers.size());
+  const int size = penalised + free;
   Matrix map(count + free, size);
   for (int j = 0; j < penalised; ++j) std::ranges::copy(weights.column(j), map.column(j).begin());
   for (int j = 0; j < free; ++j) map(count + j, penalised + j) = 1;
   Matrix x = columns_at(columns, map, values);
-  std::vector<double> scale;
-  for (int j = 0; j < size; ++j) scale.push_back(std::sqrt(dot(x.column(j), x.column(j)) / values.rows()));
-  scale[at(penalised)] = 1;  // the constant
+  std::vector<double> scale(at(size), 1.0);
+  for (int j = 0; j < size && of_unit_size; ++j) {
+    if (j != penalised) scale[at(j)] = std::sqrt(dot(x.column(j), x.column(j)) / values.rows());
+  }
   for (int j = 0; j < size; ++j) {
     for (double& value : map.column(j)) value /= scale[at(j)];
     for (double& value : x.column(j)) value = std::abs(value) / scale[at(j)];
@@ -319,6 +316,63 @@ Basis isotropic_thin_plate(const Matrix& values, const Matrix& points, std::span
   for (int j = 0; j < size; ++j) basis.map(j, j) = 1;
   basis.row_sum = largest(multiply(x, std::vector<double>(at(size), 1)));
   return basis;
+}
+
+IsotropicColumns columns_of(RadialFunction function, const Matrix& points, std::span<const double> means,
+                            int degree) {
+  return {function,
+          shifted(points, means),
+          {means.begin(), means.end()},
+          polynomials_below(degree, points.cols())};
+}
+
+/// Columns Z of the truncated functions, with their signs.
+Basis basis_of_columns(IsotropicColumns columns, const Truncated& truncated, Matrix z, const Matrix& values,
+                       bool of_unit_size) {
+  fix_signs(z, multiply(truncated.values, z));
+  const Matrix penalty = symmetrised(multiply_tn(z, multiply(truncated.form, z)));
+  return isotropic_basis(std::move(columns), multiply(truncated.weights, z), penalty, values, of_unit_size);
+}
+
+}  // namespace
+
+Basis isotropic_thin_plate(const Matrix& values, const Matrix& points, std::span<const double> means,
+                           int order, int size) {
+  IsotropicColumns columns = columns_of(thin_plate_function(order, values.cols()), points, means, order);
+  const Truncated truncated = truncate(radial_matrix(columns.function, columns.points), size, values.cols());
+  // The weights of the points are orthogonal to the polynomials that have no penalty.
+  Matrix z = null_columns(multiply_tn(truncated.weights, polynomials_at_points(columns)));
+  return basis_of_columns(std::move(columns), truncated, std::move(z), values, true);
+}
+
+Basis duchon_spline(const Matrix& values, const Matrix& points, std::span<const double> means, int order,
+                    int power, int size) {
+  RadialFunction function{power % 2 == 0 ? RadialKind::power_log : RadialKind::power, power};
+  function.scale = (power / 2 + 1) % 2 == 0 ? 1 : -1;
+  IsotropicColumns columns = columns_of(function, points, means, order);
+  const Truncated truncated = truncate(radial_matrix(columns.function, columns.points), size, values.cols());
+  const int free = static_cast<int>(columns.powers.size());
+  const Matrix q = full_q(multiply_tn(truncated.weights, polynomials_at_points(columns)));
+  return basis_of_columns(std::move(columns), truncated, submatrix(q, 0, size, free, size - free), values,
+                          false);
+}
+
+Basis gaussian_process(const Matrix& values, const Matrix& points, std::span<const double> means,
+                       RadialFunction function, bool stationary, int size) {
+  IsotropicColumns columns = columns_of(function, points, means, stationary ? 1 : 2);
+  // The range is the largest distance of two points, unless it is given.
+  if (!(function.scale > 0)) {
+    double square = 0;
+    for (int i = 0; i < points.rows(); ++i) {
+      for (int j = 0; j < i; ++j)
+        square = std::max(square, square_of_distance(columns.points, i, columns.points, j));
+    }
+    columns.function.scale = 1 / std::sqrt(square);
+  }
+  const int penalised = size - static_cast<int>(columns.powers.size());
+  const Truncated truncated =
+      truncate(radial_matrix(columns.function, columns.points), penalised, values.cols());
+  return basis_of_columns(std::move(columns), truncated, identity(penalised), values, false);
 }
 
 }  // namespace tessera::gam

@@ -54,6 +54,20 @@ struct Truncated {
 [[nodiscard]] Basis isotropic_thin_plate(const Matrix& values, const Matrix& points,
                                          std::span<const double> means, int order, int size);
 
+/// Duchon splines with derivatives of an order as penalty and r^power, or r^power log r, as functions, with
+/// mgcv's construction: as thin plate splines, but for the sizes of the columns. Source: Wood, Generalized
+/// Additive Models (2017), sec. 5.5.2.
+[[nodiscard]] Basis duchon_spline(const Matrix& values, const Matrix& points, std::span<const double> means,
+                                  int order, int power, int size);
+
+/// Gaussian process smooths with a correlation function, whose scale is 1 / range; 0: the range is the
+/// largest distance of two points. Columns are its eigenvectors with the eigenvalues as penalty, then the
+/// constant and, unless it is `stationary`, the variables. Source: Kammann and Wand, Applied Statistics 52
+/// (2003), 1.
+[[nodiscard]] Basis gaussian_process(const Matrix& values, const Matrix& points,
+                                     std::span<const double> means, RadialFunction function, bool stationary,
+                                     int size);
+
 /// The dense component of these columns.
 [[nodiscard]] Component isotropic_component(IsotropicColumns columns, const Matrix& map);
 

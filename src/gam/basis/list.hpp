@@ -6,6 +6,8 @@
 #include "gam/basis/cp.hpp"
 #include "gam/basis/cr.hpp"
 #include "gam/basis/cs.hpp"
+#include "gam/basis/ds.hpp"
+#include "gam/basis/gp.hpp"
 #include "gam/basis/parts.hpp"
 #include "gam/basis/ps.hpp"
 #include "gam/basis/re.hpp"
@@ -14,7 +16,7 @@
 
 namespace tessera::gam {
 
-/// The bases of one variable, in the order in which messages name them.
-using Bases = BasisList<Ps, Cp, Bs, Cr, Cs, Cc, Tp, Ts, Re>;
+/// The bases, in the order in which messages name them.
+using Bases = BasisList<Ps, Cp, Bs, Cr, Cs, Cc, Tp, Ts, Ds, Gp, Re>;
 
 }  // namespace tessera::gam

@@ -7,23 +7,39 @@
 namespace tessera::gam {
 
 enum class RadialKind {
-  power,      ///< scale r^p
-  power_log,  ///< scale r^p log r, p even
+  power,        ///< scale r^p
+  power_log,    ///< scale r^p log r, p even
+  spherical,    ///< 1 - 1.5 e + 0.5 e^3 up to e = 1, e = scale r
+  exponential,  ///< exp(-e^exponent)
+  matern_3,     ///< (1 + e) exp(-e)
+  matern_5,     ///< (1 + e + e^2 / 3) exp(-e)
+  matern_7,     ///< (1 + e + 0.4 e^2 + e^3 / 15) exp(-e)
 };
 
 struct RadialFunction {
   RadialKind kind = RadialKind::power;
   int power = 3;
   double scale = 1;
+  double exponent = 1;
   friend bool operator==(const RadialFunction&, const RadialFunction&) = default;
 };
 
 /// The function at the square of a distance.
 inline double radial_value(const RadialFunction& function, double square) {
-  double value = function.scale;
-  for (int i = 1; i < function.power; i += 2) value *= square;
-  if (function.kind == RadialKind::power_log) return square > 0 ? value * (0.5 * log(square)) : 0;
-  return function.power % 2 == 0 ? value : value * sqrt(square);
+  if (function.kind == RadialKind::power || function.kind == RadialKind::power_log) {
+    double value = function.scale;
+    for (int i = 1; i < function.power; i += 2) value *= square;
+    if (function.kind == RadialKind::power_log) return square > 0 ? value * (0.5 * log(square)) : 0;
+    return function.power % 2 == 0 ? value : value * sqrt(square);
+  }
+  const double e = function.scale * sqrt(square);
+  switch (function.kind) {
+    case RadialKind::spherical: return e <= 1 ? 1 - 1.5 * e + 0.5 * e * e * e : 0;
+    case RadialKind::exponential: return exp(-pow(e, function.exponent));
+    case RadialKind::matern_3: return (1 + e) * exp(-e);
+    case RadialKind::matern_5: return (1 + e + e * e / 3) * exp(-e);
+    default: return (1 + e + 0.4 * e * e + e * e * e / 15) * exp(-e);
+  }
 }
 
 }  // namespace tessera::gam

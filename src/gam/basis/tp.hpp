@@ -3,12 +3,12 @@
 
 #include "gam/basis/isotropic.hpp"
 #include "gam/basis/parts.hpp"
+#include "gam/basis/points_of.hpp"
 #include "gam/basis/thin_plate.hpp"
 
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <optional>
@@ -49,7 +49,6 @@ struct Tp {
   }
   /// The order is the least with which derivatives are continuous, unless one is given.
   static std::optional<OptionFault> settle_as(BasisOptions& options, std::string_view basis) {
-    constexpr std::array usual{8, 27, 100};
     constexpr int most = 10;
     const int dimensions = options.variables;
     if (options.m.size() > 1)
@@ -62,9 +61,7 @@ struct Tp {
                                           order, basis, dimensions, dimensions == 1 ? "" : "s", dimensions)};
     options.m = {order};
     const auto free = static_cast<int>(polynomials_below(order_of(options), dimensions).size());
-    return settle_k(
-        options, free + usual[std::min<std::size_t>(usual.size(), static_cast<std::size_t>(dimensions)) - 1],
-        free + 1, basis);
+    return settle_points(options, free, 8, 27, basis);
   }
 };
 

@@ -174,7 +174,9 @@ Json radial_json(const RadialColumns& radial) {
           {"map", matrix_json(radial.map)}};
 }
 
-constexpr std::array radial_kinds{"r^p", "r^p log r"};
+/// By `RadialKind`.
+constexpr std::array radial_kinds{"r^p",        "r^p log r",  "spherical", "exponential",
+                                  "matern 3/2", "matern 5/2", "matern 7/2"};
 
 Json isotropic_json(const Component& component, const Design& design) {
   const IsotropicColumns& columns = *component.isotropic;
@@ -185,6 +187,7 @@ Json isotropic_json(const Component& component, const Design& design) {
           {"function", radial_kinds[static_cast<std::size_t>(columns.function.kind)]},
           {"power", columns.function.power},
           {"scale", columns.function.scale},
+          {"exponent", columns.function.exponent},
           {"points", matrix_json(columns.points)},
           {"shift", columns.shift},
           {"powers", columns.powers},
@@ -219,7 +222,8 @@ Component isotropic_from(const JsonField& field, int coefficients) {
   const auto* const kind = std::ranges::find(radial_kinds, function.text());
   if (kind == radial_kinds.end()) function.refuse("is no function of a distance that there is");
   columns.function = {static_cast<RadialKind>(kind - radial_kinds.begin()),
-                      field.at("power").whole(0, most_power), field.at("scale").number()};
+                      field.at("power").whole(0, most_power), field.at("scale").number(),
+                      field.at("exponent").number()};
   const int variables = static_cast<int>(field.at("others").elements().size()) + 1;
   NumbersLeft left(0, 0);
   const JsonField points = field.at("points");

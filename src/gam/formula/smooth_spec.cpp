@@ -109,13 +109,10 @@ struct AbsentBasis {
   std::string_view instead;
 };
 
-constexpr std::string_view one_curve = R"(bs="cr" or bs="ps")";
 constexpr std::string_view curve_a_level =
     R"(s(x, by=g, bs="cr") + s(g, bs="re"), a curve and a level for each g)";
 
 constexpr AbsentBasis absent_bases[] = {
-    {"ds", "a Duchon spline", one_curve},
-    {"gp", "a Gaussian process smooth", one_curve},
     {"ad", "an adaptive smooth", R"(bs="ps" with a larger k)"},
     {"fs", "a random curve for each level of a factor, all with one smoothing parameter", curve_a_level},
     {"sz", "the deviation of each level's curve from a common one", curve_a_level},
@@ -127,32 +124,26 @@ constexpr AbsentBasis absent_bases[] = {
     {"sw", "a soap film without its boundary", "te(x, z)"},
 };
 
-/// Of several variables, where the basis is not one of several.
-constexpr std::string_view surface = "te(x, z)";
-
-/// Refuses a basis that there is not, by its own name. `variables` are those of the smooth.
-void check_basis(const std::string& basis, std::size_t position, const std::string& smooth,
-                 std::size_t variables) {
+/// Refuses a basis that there is not, by its own name.
+void check_basis(const std::string& basis, std::size_t position, const std::string& smooth) {
   const auto* const found = std::find_if(std::begin(absent_bases), std::end(absent_bases),
                                          [&](const AbsentBasis& absent) { return absent.name == basis; });
-  if (found != std::end(absent_bases)) {
-    const bool of_one = found->instead == one_curve && variables > 1;
+  if (found != std::end(absent_bases))
     formula_error(position, fmt::format("{} is {} (bs=\"{}\"), which is not available; write {}", smooth,
-                                        found->what, basis, of_one ? surface : found->instead));
-  }
+                                        found->what, basis, found->instead));
   if (find_basis(basis) != nullptr) return;
   formula_error(position, fmt::format("bs=\"{}\" is no basis; there are {}", basis,
                                       base::listed(basis_names(), "and")));
 }
 
 /// mgcv's default is tp of s(), and cr of the margins of te().
-std::string basis_from(const Syntax* value, const Syntax& call, std::size_t variables) {
+std::string basis_from(const Syntax* value, const Syntax& call) {
   if (value == nullptr && call.text != "s") return "cr";
   if (value != nullptr && value->kind != Kind::text)
     formula_error(value->position,
                   fmt::format("bs: expected a quoted name such as \"ps\", found {}", deparse(*value)));
   const std::string basis = value == nullptr ? "tp" : value->text;
-  check_basis(basis, value == nullptr ? call.position : value->position, deparse(call), variables);
+  check_basis(basis, value == nullptr ? call.position : value->position, deparse(call));
   return basis;
 }
 
@@ -216,7 +207,7 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   const std::size_t count = arguments.variables.size();
   if (call.text == "s") {
     const Syntax* value = arguments.find("bs");
-    const std::string basis = basis_from(value, call, count);
+    const std::string basis = basis_from(value, call);
     if (count == 1 || is_random_effect(basis)) return std::vector<int>(count, 1);
     if (basis_of(basis).several) return {static_cast<int>(count)};
     formula_error(call.position,
@@ -308,7 +299,7 @@ SmoothSpec smooth_from(const Syntax& given) {
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
     margin.variables = sizes[i];
-    margin.basis = basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call, count);
+    margin.basis = basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
     // As mgcv has it of d.
     constexpr std::array of_one{"cr", "cs", "ps", "cp"};
     if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";

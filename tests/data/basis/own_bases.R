@@ -36,4 +36,21 @@ smooth.construct.shrunken.smooth.spec <- function(object, data, knots) {
   sm$null.space.dim <- 0
   sm
 }
-with_own_bases <- function(call) gsub('"cs"', '"shrunken"', gsub('"ts"', '"shrunk"', gsub('"tp"', '"signed"', call)))
+with_own_bases <- function(call) gsub('"ds"', '"dsigned"', gsub('"gp"', '"gsigned"', gsub('"cs"', '"shrunken"', gsub('"ts"', '"shrunk"', gsub('"tp"', '"signed"', call)))))
+
+# bs="ds" and "gp" with such signs.
+with_signs <- function(sm, data) {
+  points <- setNames(as.data.frame(sweep(sm$knt, 2, sm$shift, "+")), sm$term)
+  at_points <- Predict.matrix(sm, points[do.call(order, unname(points)), , drop = FALSE])
+  radial <- seq_len(sm$bs.dim - sm$null.space.dim)
+  signs <- c(apply(at_points[, radial, drop = FALSE], 2, function(v) sign(v[abs(v) >= 0.1 * max(abs(v))][1])),
+             rep(1, sm$null.space.dim))
+  sm$UZ <- sweep(sm$UZ, 2, signs[radial], "*")
+  sm$S <- list(signs * t(signs * t((sm$S[[1]] + t(sm$S[[1]])) / 2)))
+  sm$X <- Predict.matrix(sm, data)
+  sm
+}
+smooth.construct.dsigned.smooth.spec <- function(object, data, knots)
+  with_signs(mgcv:::smooth.construct.ds.smooth.spec(object, data, knots), data)
+smooth.construct.gsigned.smooth.spec <- function(object, data, knots)
+  with_signs(mgcv:::smooth.construct.gp.smooth.spec(object, data, knots), data)

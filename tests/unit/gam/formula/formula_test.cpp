@@ -127,6 +127,10 @@ TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
   isotropic("s(x, z, bs='ts', m=NA, k=-1)", 2, 30);
   isotropic("s(x, z, m=3)", 3, 33);
   isotropic("s(x, z, w)", 3, 110);
+  EXPECT_EQ(smooth("s(x, z, bs='ds')").margins[0].m, (std::vector<double>{2, 0}));
+  EXPECT_EQ(smooth("s(x, z, bs='ds', m=c(1,.5))").margins[0].k, 31);
+  EXPECT_EQ(smooth("s(x, bs='gp')").margins[0].m, (std::vector<double>{3, 0, 1}));
+  EXPECT_EQ(smooth("s(x, bs='gp', m=c(-2,.5))").margins[0].k, 12);
   isotropic("s(x, z, w, m=2)", 2, 104);
   const MarginSpec sampled = smooth("s(x, z, xt=list(max.knots=500, seed=3))").margins[0];
   EXPECT_EQ(sampled.most_points, 500);
@@ -597,9 +601,11 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, bs='ps', xt=list(max.knots=9))", "xt: max.knots is not available for bs=\"ps\""},
       {"y ~ s(x, xt=9)", "xt: expected list(max.knots=…), found 9"},
       {"y ~ s(x, xt=list(max.knots=0))", "max.knots: expected a positive number"},
-      {"y ~ s(x, bs='gp')", "is a Gaussian process smooth (bs=\"gp\"), which is not available"},
-      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, bs, cr, cs, cc, tp, ts and re"},
-      {"y ~ s(x, z, bs='ds')", "is a Duchon spline (bs=\"ds\"), which is not available; write te(x, z)"},
+      {"y ~ s(x, bs='gp', m=6)", "m: bs=\"gp\" takes the kind of its correlation"},
+      {"y ~ s(x, bs='gp', m=c(2,1,3))", "a power above 0 and at most 2"},
+      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, bs, cr, cs, cc, tp, ts, ds, gp and re"},
+      {"y ~ s(x, z, bs='ds', m=c(1,0))", "with a sum above 1"},
+      {"y ~ s(x, z, bs='ds', m=c(2,.3))", "a multiple m[2] of 1/2 between -1 and 1"},
       {"y ~ s(x, g, bs='fs')", "is a random curve for each level of a factor"},
       {"y ~ s(x, g, bs='sz')", "is the deviation of each level's curve from a common one"},
       {"y ~ s(a, b, bs='sos')", "is a spline on the sphere"},

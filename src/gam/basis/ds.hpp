@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/basis/isotropic.hpp"
+#include "gam/basis/parts.hpp"
+#include "gam/basis/points_of.hpp"
+#include "gam/basis/thin_plate.hpp"
+
+#include <fmt/format.h>
+
+#include <array>
+#include <cmath>
+#include <optional>
+
+namespace tessera::gam {
+
+/// bs="ds": a Duchon spline, m[0] being the order of the derivatives, and m[1] the power of the frequency
+/// that their spectrum is multiplied by.
+struct Ds {
+  static constexpr char name[] = "ds";
+  static constexpr bool random_effect = false;
+  static constexpr bool several = true;
+
+  static std::optional<OptionFault> settle(BasisOptions& options) {
+    constexpr int most = 10;
+    const double half = options.variables / 2.0;
+    const double order = order_or(options, 0, 2);
+    const double s = order_or(options, 1, 0);
+    if (options.m.size() > 2 || order != std::floor(order) || order < 1 || order > most ||
+        2 * s != std::floor(2 * s) || std::abs(s) >= half || order + s <= half)
+      return OptionFault{
+          "m", fmt::format("m: bs=\"ds\" of {} variable{} takes a whole number m[1] from 1 to {} and a "
+                           "multiple m[2] of 1/2 between -{} and {}, with a sum above {}",
+                           options.variables, options.variables == 1 ? "" : "s", most, half, half, half)};
+    options.m = {order, s};
+    return settle_points(options,
+                         static_cast<int>(polynomials_below(order_of(options), options.variables).size()), 10,
+                         30, name);
+  }
+  static BasisSize size(const BasisOptions& options) { return radial_size(options); }
+
+  static Basis make(const MarginData& data) {
+    const BasisPoints points = points_of(data);
+    const int power = static_cast<int>(2 * data.m[0] + 2 * data.m[1]) - data.variables;
+    return duchon_spline(points.values, points.points, points.means, order_of(data), power, data.k);
+  }
+
+ private:
+  static int order_of(const BasisOptions& options) { return static_cast<int>(options.m[0]); }
+};
+
+}  // namespace tessera::gam

@@ -514,7 +514,7 @@ TEST(Formula, ComputesArgumentsAsR) {
   EXPECT_EQ(t.margins[2].basis, "cr");
   EXPECT_EQ(smooth("te(x, z, k=4:5)").margins[1].k, 5);
   EXPECT_EQ(smooth("te(x, z, k=seq(4, 6, by=2))").margins[1].k, 6);
-  EXPECT_EQ(smooth("s(x, bs='ps', m=c(1+1, 3-2))").margins[0].order, (std::array{2, 1}));
+  EXPECT_EQ(smooth("s(x, bs='ps', m=c(1+1, 3-2))").margins[0].m, (std::vector<double>{2, 1}));
   EXPECT_EQ(smooth("s(x, bs='ps', k=-(1))").margins[0].k, 10);
   EXPECT_NE(fault("y ~ s(x, k=7*z)").find("k: expected a whole number"), std::string::npos);
 }

@@ -4,7 +4,7 @@
 #include "gam/basis/bspline.hpp"
 #include "gam/basis/parts.hpp"
 
-#include <array>
+#include <optional>
 
 namespace tessera::gam {
 
@@ -13,10 +13,14 @@ namespace tessera::gam {
 struct Pl {
   static constexpr char name[] = "pl";
   static constexpr bool random_effect = false;
-  static constexpr bool has_orders = false;
-  static constexpr bool has_margins = true;
-  static int least_k(std::array<int, 2> /*order*/) { return 3; }
-  static BasisSize size(int k) { return {.cells = k - 1, .stride = 1, .coefficients = k}; }
+  static constexpr bool several = false;
+  static std::optional<OptionFault> settle(BasisOptions& options) {
+    if (auto fault = settle_no_order(options, name)) return fault;
+    return settle_k(options, 10, 3, name);
+  }
+  static BasisSize size(const BasisOptions& options) {
+    return {.cells = options.k - 1, .stride = 1, .coefficients = options.k};
+  }
 
   static Basis make(const MarginData& data) {
     data.require_distinct(data.k);

@@ -617,7 +617,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, z, bs='ps')", "write te("},
       {"y ~ s(x + 1, bs='ps')", "arithmetic is written I(x + 1)"},
       {"y ~ te(x, x)", "x is twice"},
-      {"y ~ ti(x, z, mc=2:3)", "mc"},
+      {"y ~ ti(x, z, mc='a')", "mc"},
       {"y ~ s(x, bs='bs', m=4)", "m[1]=4: the degree of bs=\"bs\" is 1, 2 or 3"},
       {"y ~ s(x, bs='bs', m=c(3,2,2))", "no two of them equal"},
       {"y ~ s(x, bs='bs', m=c(2,3))", "orders of derivatives, from 0 to the degree"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/formula/compile.hpp"
 
+#include "gam/formula/call_arguments.hpp"
 #include "gam/formula/constants.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
 #include "gam/formula/spline_columns.hpp"
@@ -72,99 +73,10 @@ std::string_view plain_name(const Syntax& call) {
   return name;
 }
 
-std::string level_of(double number) {
-  return fmt::format("{}", number + 0.0);
-}
-
 /// R's formatC(x, digits = digits, width = 1).
 std::string short_number(double x, int digits) {
   return fmt::format("{:.{}g}", x, digits);
 }
-
-/// Arguments of a call by R's rules: by name, which may be cut short, and then by place.
-class Called {
- public:
-  Called(const Syntax& call, std::initializer_list<std::string_view> formals)
-      : call_(call), formals_(formals) {
-    given_.resize(formals_.size());
-    for (std::size_t i = 0; i < call.children.size(); ++i) {
-      if (!call.argument_names[i].empty())
-        given_[place_of(call.argument_names[i], call.children[i])] = &call.children[i];
-    }
-    std::size_t next = 0;
-    for (std::size_t i = 0; i < call.children.size(); ++i) {
-      if (!call.argument_names[i].empty()) continue;
-      while (next < given_.size() && given_[next] != nullptr) ++next;
-      if (next == given_.size())
-        formula_error(call.children[i].position,
-                      fmt::format("{}() takes {} here", call.text, base::listed(names(), "and")));
-      given_[next] = &call.children[i];
-    }
-    if (given_[0] == nullptr)
-      formula_error(call.position, fmt::format("{}() without an argument", call.text));
-  }
-
-  [[nodiscard]] const Syntax& first() const { return *given_[0]; }
-  /// Null if it is not there, or NULL.
-  [[nodiscard]] const Syntax* find(std::string_view name) const {
-    const auto at = std::ranges::find(formals_, name) - formals_.begin();
-    const Syntax* value = given_[static_cast<std::size_t>(at)];
-    return value == nullptr || value->is_constant("NULL") ? nullptr : value;
-  }
-  [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name) const {
-    const Syntax* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    auto found = constant_numbers(*value);
-    if (!found || found->empty()) refuse(*value, name, "numbers without variables");
-    return found;
-  }
-  [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name) const {
-    const Syntax* value = find(name);
-    if (value == nullptr) return std::nullopt;
-    if (auto found = constant_texts(*value)) return found;
-    if (const auto found = constant_numbers(*value)) {
-      std::vector<std::string> out;
-      for (const double number : *found) out.push_back(level_of(number));
-      return out;
-    }
-    refuse(*value, name, "texts in quotes");
-  }
-  [[nodiscard]] bool truth(std::string_view name, bool otherwise) const {
-    const Syntax* value = find(name);
-    if (value == nullptr) return otherwise;
-    const auto found = constant_truth(*value);
-    if (!found) refuse(*value, name, "TRUE or FALSE");
-    return *found;
-  }
-  [[nodiscard]] int whole(std::string_view name, int otherwise, int least, int most) const {
-    const auto found = numbers(name);
-    if (!found) return otherwise;
-    const double value = found->front();
-    if (found->size() != 1 || !(value >= least && value <= most) || value != std::floor(value))
-      refuse(*find(name), name, fmt::format("a whole number from {} to {}", least, most));
-    return static_cast<int>(value);
-  }
-  [[noreturn]] void refuse(const Syntax& value, std::string_view name, std::string_view expected) const {
-    formula_error(value.position,
-                  fmt::format("{}(): {}: expected {}, found {}", call_.text, name, expected, deparse(value)));
-  }
-
- private:
-  [[nodiscard]] std::vector<std::string> names() const { return {formals_.begin(), formals_.end()}; }
-  [[nodiscard]] std::size_t place_of(const std::string& name, const Syntax& value) const {
-    const auto exact = std::ranges::find(formals_, name);
-    if (exact != formals_.end()) return static_cast<std::size_t>(exact - formals_.begin());
-    const auto begins = [&](std::string_view formal) { return formal.starts_with(name); };
-    if (std::ranges::count_if(formals_, begins) != 1)
-      formula_error(value.position, fmt::format("{}() has no argument '{}'; it has {}", call_.text, name,
-                                                base::listed(names(), "and")));
-    return static_cast<std::size_t>(std::ranges::find_if(formals_, begins) - formals_.begin());
-  }
-
-  const Syntax& call_;
-  std::vector<std::string_view> formals_;
-  std::vector<const Syntax*> given_;
-};
 
 /// A value on the stack, as far as the columns are known.
 struct Value {
@@ -403,30 +315,31 @@ class Compiler {
     const std::string_view name = plain_name(syntax);
     for (const NumericFunction& function : numeric_functions) {
       if (name != function.name) continue;
-      number(Called(syntax, {"x"}).first(), stack, fmt::format("{}()", name));
+      number(CallArguments(syntax, {"x"}).first(), stack, fmt::format("{}()", name));
       push(function.op);
       return {};
     }
-    if (name == "I") return compile(Called(syntax, {"x"}).first(), stack);
+    if (name == "I") return compile(CallArguments(syntax, {"x"}).first(), stack);
     if (name == "log") return logarithm(syntax, stack);
     if (name == "round") return round(syntax, stack);
     if (name == "pmin" || name == "pmax") return extreme(syntax, name == "pmin" ? Op::pmin : Op::pmax, stack);
     if (name == "ifelse") return choice(syntax, stack);
     if (name == "is.na") {
-      any(Called(syntax, {"x"}).first(), stack);
+      any(CallArguments(syntax, {"x"}).first(), stack);
       push(Op::is_missing);
       return {.kind = ValueKind::logical};
     }
     if (name == "as.numeric" || name == "as.double" || name == "as.integer")
       return converted(syntax, name == "as.integer", stack);
     if (name == "as.character") {
-      Value value = factor_of(Called(syntax, {"x"}), any(Called(syntax, {"x"}).first(), stack), syntax);
+      Value value =
+          factor_of(CallArguments(syntax, {"x"}), any(CallArguments(syntax, {"x"}).first(), stack), syntax);
       value.character = true;
       value.ordered = false;
       return value;
     }
     if (name == "factor" || name == "as.factor" || name == "ordered" || name == "as.ordered") {
-      const Called given(syntax, {"x", "levels", "labels", "exclude", "ordered"});
+      const CallArguments given(syntax, {"x", "levels", "labels", "exclude", "ordered"});
       Value value = factor_of(given, any(given.first(), stack), syntax);
       const bool orders = name == "ordered" || name == "as.ordered";
       value.ordered = given.truth("ordered", orders || value.ordered);
@@ -465,7 +378,7 @@ class Compiler {
   }
 
   Value logarithm(const Syntax& syntax, std::size_t stack) {
-    const Called given(syntax, {"x", "base"});
+    const CallArguments given(syntax, {"x", "base"});
     number(given.first(), stack, "log()");
     const auto base = given.numbers("base");
     if (base && base->front() == 10) {
@@ -481,7 +394,7 @@ class Compiler {
   }
 
   Value round(const Syntax& syntax, std::size_t stack) {
-    const Called given(syntax, {"x", "digits"});
+    const CallArguments given(syntax, {"x", "digits"});
     number(given.first(), stack, "round()");
     push_number(given.whole("digits", 0, -300, 300));
     push(Op::round);
@@ -502,7 +415,7 @@ class Compiler {
   }
 
   Value choice(const Syntax& syntax, std::size_t stack) {
-    const Called given(syntax, {"test", "yes", "no"});
+    const CallArguments given(syntax, {"test", "yes", "no"});
     const Syntax* yes = given.find("yes");
     const Syntax* no = given.find("no");
     if (yes == nullptr || no == nullptr)
@@ -543,7 +456,7 @@ class Compiler {
   }
 
   Value converted(const Syntax& syntax, bool whole, std::size_t stack) {
-    const Value value = any(Called(syntax, {"x"}).first(), stack);
+    const Value value = any(CallArguments(syntax, {"x"}).first(), stack);
     if (value.kind == ValueKind::factor) {
       std::vector<double> table;
       for (const std::string& level : value.levels)
@@ -556,7 +469,7 @@ class Compiler {
   }
 
   /// R's factor() of a value whose steps are there.
-  Value factor_of(const Called& given, Value value, const Syntax& syntax) {
+  Value factor_of(const CallArguments& given, Value value, const Syntax& syntax) {
     needs_knowledge = true;
     const bool may_choose = syntax.children.size() > 1;
     const auto labels = may_choose ? given.texts("labels") : std::nullopt;
@@ -588,7 +501,7 @@ class Compiler {
   }
 
   /// The levels of a number, which may be given as texts.
-  static std::optional<std::vector<double>> numbers_of_levels(const Called& given) {
+  static std::optional<std::vector<double>> numbers_of_levels(const CallArguments& given) {
     const auto texts = given.texts("levels");
     if (!texts) return std::nullopt;
     std::vector<double> numbers;
@@ -629,7 +542,7 @@ class Compiler {
   }
 
   Value releveled(const Syntax& syntax, std::size_t stack) {
-    const Called given(syntax, {"x", "ref"});
+    const CallArguments given(syntax, {"x", "ref"});
     Value value = any(given.first(), stack);
     const auto ref = given.texts("ref");
     if (!ref || ref->size() != 1)
@@ -708,8 +621,8 @@ class Compiler {
   }
 
   Value intervals(const Syntax& syntax, std::size_t stack) {
-    const Called given(syntax,
-                       {"x", "breaks", "labels", "include.lowest", "right", "dig.lab", "ordered_result"});
+    const CallArguments given(
+        syntax, {"x", "breaks", "labels", "include.lowest", "right", "dig.lab", "ordered_result"});
     number(given.first(), stack, "cut()");
     auto breaks = given.numbers("breaks");
     if (!breaks) formula_error(syntax.position, "cut() takes a number and its breaks");
@@ -783,7 +696,7 @@ class Compiler {
   }
 
   Value scaled(const Syntax& syntax, std::size_t stack) {
-    const Called given(syntax, {"x", "center", "scale"});
+    const CallArguments given(syntax, {"x", "center", "scale"});
     number(given.first(), stack, "scale()");
     // TRUE, FALSE or a number.
     const auto wanted = [&](std::string_view name) -> std::pair<bool, std::optional<double>> {
@@ -815,7 +728,7 @@ class Compiler {
 
   /// contr.poly(f, degree): what an ordered factor's term has.
   Value polynomial_of_levels(const Syntax& syntax, std::size_t stack) {
-    const Called given(syntax, {"x", "degree"});
+    const CallArguments given(syntax, {"x", "degree"});
     const Value value = any(given.first(), stack);
     const int degree = given.whole("degree", 1, 1, static_cast<int>(most_polynomial_levels) - 1);
     if (knowledge_ == nullptr) return {};
@@ -828,7 +741,7 @@ class Compiler {
   }
 
   Value poly(const Syntax& syntax) {
-    const Called given(syntax, {"x", "degree", "raw", "simple"});
+    const CallArguments given(syntax, {"x", "degree", "raw", "simple"});
     number(given.first(), 0, "poly()");
     columns = given.whole("degree", 1, 1, 100);
     needs_knowledge = true;
@@ -844,9 +757,9 @@ class Compiler {
   }
 
   Value splines(const Syntax& syntax, bool natural) {
-    const Called given = natural
-                             ? Called(syntax, {"x", "df", "knots", "intercept", "Boundary.knots"})
-                             : Called(syntax, {"x", "df", "knots", "degree", "intercept", "Boundary.knots"});
+    const CallArguments given =
+        natural ? CallArguments(syntax, {"x", "df", "knots", "intercept", "Boundary.knots"})
+                : CallArguments(syntax, {"x", "df", "knots", "degree", "intercept", "Boundary.knots"});
     number(given.first(), 0, natural ? "ns()" : "bs()");
     SplineColumns spline;
     spline.natural = natural;

@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/formula/syntax.hpp"
+
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace tessera::gam {
+
+/// Arguments of a call by R's rules: by name, which may be cut short, and then by place. Members throw
+/// `Error(usage)`, with the place in the formula, for a value that is not of the kind asked for. The call
+/// must stay.
+class CallArguments {
+ public:
+  /// Throws `Error(usage)` for an argument that the function has not, and where there is no first one.
+  CallArguments(const Syntax& call, std::initializer_list<std::string_view> formals);
+
+  [[nodiscard]] const Syntax& first() const { return *given_[0]; }
+  /// Of a formal argument: null if it is not there, or NULL.
+  [[nodiscard]] const Syntax* find(std::string_view name) const;
+  [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name) const;
+  /// Those of numbers are the texts of their levels.
+  [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name) const;
+  [[nodiscard]] bool truth(std::string_view name, bool otherwise) const;
+  [[nodiscard]] int whole(std::string_view name, int otherwise, int least, int most) const;
+  [[noreturn]] void refuse(const Syntax& value, std::string_view name, std::string_view expected) const;
+
+ private:
+  [[nodiscard]] std::vector<std::string> names() const { return {formals_.begin(), formals_.end()}; }
+  [[nodiscard]] std::size_t place_of(const std::string& name, const Syntax& value) const;
+
+  const Syntax& call_;
+  std::vector<std::string_view> formals_;
+  std::vector<const Syntax*> given_;
+};
+
+/// The text of the level that a number is.
+[[nodiscard]] std::string level_of(double number);
+
+}  // namespace tessera::gam

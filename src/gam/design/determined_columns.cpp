@@ -20,8 +20,9 @@
 namespace tessera::gam {
 namespace {
 
-/// Relative to the square of a column: less is rounding of X'WX.
+/// Relative to the square of a column: less is rounding of X'WX, or may be.
 constexpr double dependence_tolerance = 1e-13;
+constexpr double doubt_tolerance = 1e-11;
 constexpr double equality_tolerance = 1e-9;
 
 using base::at;
@@ -207,6 +208,7 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
 /// 0 = sum_k weights[k] (unpenalised column k), with weight 1 for the column itself.
 struct Combination {
   int index = 0;
+  bool doubtful = false;
   std::vector<double> weights;
 };
 
@@ -244,8 +246,8 @@ std::vector<Combination> combinations(const Correlations& columns, Matrix order,
   std::vector<int> taken;
   while (!waiting.empty()) {
     std::erase_if(waiting, [&](int one) {
-      if (rest(one, one) > dependence_tolerance) return false;
-      found.push_back({one, {}});
+      if (rest(one, one) > doubt_tolerance) return false;
+      found.push_back({one, rest(one, one) > dependence_tolerance, {}});
       return true;
     });
     if (waiting.empty()) break;
@@ -410,7 +412,7 @@ std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram, c
   if (const auto lower = cholesky(columns.matrix)) {
     bool independent = true;
     for (int i = 0; i < lower->rows(); ++i) {
-      independent = independent && (*lower)(i, i) * (*lower)(i, i) > dependence_tolerance;
+      independent = independent && (*lower)(i, i) * (*lower)(i, i) > doubt_tolerance;
     }
     if (independent) return {};
   }
@@ -426,6 +428,7 @@ std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram, c
     column.block = static_cast<int>(block);
     if (!design.blocks[block].penalty) column.column = one.index - unpenalised.blocks[block].coef_begin;
     column.zero = columns.norms[at(one.index)] == 0;
+    column.doubtful = one.doubtful;
     column.combination = in_coefficients(one.weights, design, unpenalised);
     found.push_back(std::move(column));
   }

@@ -18,12 +18,14 @@ struct DeterminedColumn {
   int block = 0;                    ///< place in `Design::blocks`
   int column = -1;                  ///< of the block, if that is parametric
   bool zero = false;                ///< no row has it: it is zero wherever a weight is not
+  bool doubtful = false;            ///< what is left may be rounding of the sums of X'WX, or more
   std::vector<double> combination;  ///< in coefficients: X combination = 0, and no penalty sees it
 };
 
 /// Takes the unpenalised columns one by one, the one next of which the most is left by those before it and by
 /// all penalised ones, in the metric of X'WX and the penalties, each of unit size; a column is determined if
-/// those before it explain all but 1e-13 of its square. The intercept is taken first, then the other
+/// those before it explain all but 1e-13 of its square, and doubtful if all but 1e-11: where a column has few
+/// values, the roundings of its sums go in one direction. The intercept is taken first, then the other
 /// parametric columns, so that a smooth loses what a parametric column has. Pure. Cost: O(M_p^3), M_p
 /// unpenalised columns; where there are determined ones, that of a factorisation of X'WX.
 [[nodiscard]] std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram,

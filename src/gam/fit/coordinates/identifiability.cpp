@@ -103,23 +103,26 @@ std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const 
                                            std::vector<DeterminedColumn> columns) {
   std::vector<std::vector<int>> indices;
   indices.reserve(columns.size());
-  for (const DeterminedColumn& one : columns) indices.push_back({one.block, one.column, one.zero ? 1 : 0});
+  for (const DeterminedColumn& one : columns)
+    indices.push_back({one.block, one.column, one.zero ? 1 : 0, one.doubtful ? 1 : 0});
   indices = told_by_root(comm, std::move(indices));
   columns.resize(indices.size());
   for (std::size_t i = 0; i < columns.size(); ++i) {
     columns[i].block = indices[i][0];
     columns[i].column = indices[i][1];
     columns[i].zero = indices[i][2] != 0;
+    columns[i].doubtful = indices[i][3] != 0;
     columns[i].combination.resize(at(design.coef_size));
     comm.broadcast(std::span(columns[i].combination), 0);
   }
   return columns;
 }
 
-/// *Collective.* Throws where a combination of columns is not zero, up to rounding, in the job's sample: X'WX
-/// has half the digits of X, so that a column it shows as dependent may not be.
-void check_in_sample(const Job& job, const Rows& rows, const Design& design,
-                     std::span<const DeterminedColumn> columns) {
+/// *Collective.* The columns whose combination is zero, up to rounding, in the job's sample: X'WX has half
+/// the digits of X, so that a column it shows as dependent may not be. Throws for one that is not and not in
+/// doubt.
+std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& rows, const Design& design,
+                                                  std::vector<DeterminedColumn> columns) {
   const Workers workers{job.comm(), job.host_team()};
   const Frame& frame = *rows.frame;
   constexpr double rounding = 1e-9;
@@ -141,8 +144,13 @@ void check_in_sample(const Job& job, const Rows& rows, const Design& design,
     }
   }
   if (!largest.empty()) workers.comm.allreduce(std::span(largest), mpi::Reduction::max);
+  std::vector<DeterminedColumn> confirmed;
   for (std::size_t i = 0; i < columns.size(); ++i) {
-    if (columns[i].zero || !(largest[2 * i] > rounding * largest[2 * i + 1])) continue;
+    if (columns[i].zero || !(largest[2 * i] > rounding * largest[2 * i + 1])) {
+      confirmed.push_back(std::move(columns[i]));
+      continue;
+    }
+    if (columns[i].doubtful) continue;
     const std::string others = determined_by(columns[i], design);
     const std::string crowd = crowding(job, rows, design.blocks[at(columns[i].block)]);
     std::string what =
@@ -158,6 +166,7 @@ void check_in_sample(const Job& job, const Rows& rows, const Design& design,
                              : ": leave it out, or take its difference to the combination as the variable";
     throw Error(ErrorCode::input, what);
   }
+  return confirmed;
 }
 
 }  // namespace
@@ -170,8 +179,8 @@ Design without_determined_columns(Job& job, const Rows& rows, Design design, con
     if (job.comm().rank() == 0) columns = determined_columns(raw_gram, own, HostAlgebra(job.threads()));
   });
   columns = told_by_root(job.comm(), own, std::move(columns));
+  if (!columns.empty()) columns = confirmed_in_sample(job, rows, own, std::move(columns));
   if (columns.empty()) return design;
-  check_in_sample(job, rows, own, columns);
   for (DeterminedColumn& column : columns) {
     if (turned != nullptr) column.combination = turned->coefficients_of_formula(column.combination);
   }

@@ -89,6 +89,15 @@ TEST(NestedSmooths, SayWhatWasLeftOut) {
       fitted(testing::shared_world(), R"(y ~ s(mon, bs="cp") + te(lat, mon))").design.left_out.empty());
 }
 
+// The roundings of sums of so many equal numbers go in one direction.
+TEST(NestedSmooths, LeaveOutAColumnOfTwoValuesThatAnotherDetermines) {
+  std::string text = "y,f\n";
+  for (int i = 0; i < 20'000; ++i) text += std::to_string(i % 101) + ',' + "uvvv"[i % 4] + '\n';
+  const testing::SharedFile table(testing::shared_world(), "two_values.csv", text);
+  const std::string formula = R"(y ~ I(ifelse(f == "u", .3, -.7)) + I(ifelse(f == "u", .41, .17)))";
+  EXPECT_EQ(testing::fitted(testing::shared_world(), formula, {.path = table.path()}).design.left_out.size(), 1U);
+}
+
 TEST(NestedSmooths, RefuseWhatCannotBeToldApartInDoublePrecision) {
   const std::string formula = "y ~ x + I(x + 1e-8 * z)";
   try {

@@ -47,7 +47,8 @@ model_of <- function(seed) {
   if (!length(variables)) variables <- "z"
   terms <- vapply(variables, smooth_of, "")
   surface <- NULL
-  if (family == "gaussian" || !any(variables == "u"))
+  # s(., by=v) and te(u, v) both have v: which of them loses it is mgcv's affair.
+  if ((family == "gaussian" || !any(variables == "u")) && !any(grepl("by=v", terms)))
     surface <- if (likely(.3)) sprintf('te(u, v, bs="%s", k=4)', pick("cr", "ps", "tp"))
       else if (likely(.2)) pick("s(u, v)", "s(u, v, k=20)")
       else if (likely(.2) && !any(variables == "u")) c('ti(u, bs="cr")', 'ti(v, bs="cr")', 'ti(u, v, bs="cr", k=4)')

@@ -4,11 +4,9 @@
 #include "gam/basis/isotropic.hpp"
 #include "gam/basis/parts.hpp"
 #include "gam/basis/points_of.hpp"
-#include "gam/basis/thin_plate.hpp"
 
 #include <fmt/format.h>
 
-#include <array>
 #include <cmath>
 #include <optional>
 

@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 #include "base/r_random.hpp"
 #include "gam/basis/thin_plate.hpp"
-#include "gam/linalg/lanczos.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -79,22 +78,12 @@ Matrix radial_matrix(const RadialFunction& function, const Matrix& points) {
   return out;
 }
 
-/// The eigenvectors of E for the eigenvalues that are largest in size; all functions as they are where these
-/// are as many as the points. Symmetric points make eigenvalues that are there as often as there are
-/// variables.
-Truncated truncate(const Matrix& e, int size, int variables) {
-  if (size == e.rows()) return {identity(size), e, e};
-  SymmetricEigen eigen = extreme_eigen(
+/// Symmetric points make eigenvalues that are there as often as there are variables.
+Truncated truncate_matrix(const Matrix& e, int size, int variables) {
+  return truncate(
       e.rows(), size,
       [&](std::span<const double> x, std::span<double> y) { std::ranges::copy(multiply(e, x), y.begin()); },
       variables);
-  Matrix values = eigen.vectors;
-  Matrix form(size, size);
-  for (int j = 0; j < size; ++j) {
-    form(j, j) = eigen.values[at(j)];
-    for (double& value : values.column(j)) value *= form(j, j);
-  }
-  return {std::move(eigen.vectors), std::move(values), std::move(form)};
 }
 
 double polynomial(std::span<const int> powers, std::span<const double> u) {
@@ -133,6 +122,23 @@ Matrix columns_at(const IsotropicColumns& columns, const Matrix& map, const Matr
 }
 
 }  // namespace
+
+Truncated truncate(int points, int size, const SymmetricProduct& multiply, int starts) {
+  if (size == points) {
+    Matrix all = identity(points);
+    Matrix values(points, points);
+    for (int j = 0; j < points; ++j) multiply(all.column(j), values.column(j));
+    return {std::move(all), values, values};
+  }
+  SymmetricEigen eigen = extreme_eigen(points, size, multiply, starts);
+  Matrix values = eigen.vectors;
+  Matrix form(size, size);
+  for (int j = 0; j < size; ++j) {
+    form(j, j) = eigen.values[at(j)];
+    for (double& value : values.column(j)) value *= form(j, j);
+  }
+  return {std::move(eigen.vectors), std::move(values), std::move(form)};
+}
 
 std::string text_in_r(double value) {
   constexpr int most_digits = 15;
@@ -339,7 +345,8 @@ Basis basis_of_columns(IsotropicColumns columns, const Truncated& truncated, Mat
 Basis isotropic_thin_plate(const Matrix& values, const Matrix& points, std::span<const double> means,
                            int order, int size) {
   IsotropicColumns columns = columns_of(thin_plate_function(order, values.cols()), points, means, order);
-  const Truncated truncated = truncate(radial_matrix(columns.function, columns.points), size, values.cols());
+  const Truncated truncated =
+      truncate_matrix(radial_matrix(columns.function, columns.points), size, values.cols());
   // The weights of the points are orthogonal to the polynomials that have no penalty.
   Matrix z = null_columns(multiply_tn(truncated.weights, polynomials_at_points(columns)));
   return basis_of_columns(std::move(columns), truncated, std::move(z), values, true);
@@ -350,7 +357,8 @@ Basis duchon_spline(const Matrix& values, const Matrix& points, std::span<const 
   RadialFunction function{power % 2 == 0 ? RadialKind::power_log : RadialKind::power, power};
   function.scale = (power / 2 + 1) % 2 == 0 ? 1 : -1;
   IsotropicColumns columns = columns_of(function, points, means, order);
-  const Truncated truncated = truncate(radial_matrix(columns.function, columns.points), size, values.cols());
+  const Truncated truncated =
+      truncate_matrix(radial_matrix(columns.function, columns.points), size, values.cols());
   const int free = static_cast<int>(columns.powers.size());
   const Matrix q = full_q(multiply_tn(truncated.weights, polynomials_at_points(columns)));
   return basis_of_columns(std::move(columns), truncated, submatrix(q, 0, size, free, size - free), values,
@@ -371,7 +379,7 @@ Basis gaussian_process(const Matrix& values, const Matrix& points, std::span<con
   }
   const int penalised = size - static_cast<int>(columns.powers.size());
   const Truncated truncated =
-      truncate(radial_matrix(columns.function, columns.points), penalised, values.cols());
+      truncate_matrix(radial_matrix(columns.function, columns.points), penalised, values.cols());
   return basis_of_columns(std::move(columns), truncated, identity(penalised), values, false);
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/basis/basis.hpp"
+#include "gam/linalg/lanczos.hpp"
 #include "gam/linalg/matrix.hpp"
 
 #include <cstdint>
@@ -44,13 +45,16 @@ struct Truncated {
   Matrix weights, values, form;
 };
 
+/// With the eigenvectors of E for the `size` eigenvalues that are largest in absolute value as weights; with
+/// the points as they are where these are as many. `multiply` and `starts`: see `extreme_eigen`.
+[[nodiscard]] Truncated truncate(int points, int size, const SymmetricProduct& multiply, int starts);
+
 /// Thin plate regression splines of any number of variables and order, 2 order > variables, with mgcv's
 /// construction. First the radial columns, then the polynomials below the order; but for the constant they
 /// have a mean square of one over `values`. The sign of a column is ours. `size`: at most as many as points.
 /// Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2.
 ///
-/// Cost: that of `extreme_eigen` with points^2 a product, and points times `size` for each of the values: XX
-/// s for 2,000 points, 100 coefficients and 10,000 values.
+/// Cost: that of `extreme_eigen` with points^2 a product, and points times `size` for each of the values.
 [[nodiscard]] Basis isotropic_thin_plate(const Matrix& values, const Matrix& points,
                                          std::span<const double> means, int order, int size);
 

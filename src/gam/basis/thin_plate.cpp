@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 #include "gam/basis/hermite.hpp"
 #include "gam/basis/isotropic.hpp"
-#include "gam/linalg/lanczos.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <algorithm>
@@ -75,27 +74,6 @@ Matrix at_points(const RadialColumns& radial) {
   return out;
 }
 
-/// The eigenvectors of E for the eigenvalues that are largest in size; all functions as they are where these
-/// are as many as the points.
-Truncated truncate(std::span<const double> u, int size) {
-  const int count = static_cast<int>(u.size());
-  if (size == count) {
-    Matrix all = identity(count);
-    Matrix values(count, count);
-    for (int j = 0; j < count; ++j) multiply_radial(u, all.column(j), values.column(j));
-    return {std::move(all), values, values};
-  }
-  SymmetricEigen eigen = extreme_eigen(
-      count, size, [&](std::span<const double> x, std::span<double> y) { multiply_radial(u, x, y); });
-  Matrix values = eigen.vectors;
-  Matrix form(size, size);
-  for (int j = 0; j < size; ++j) {
-    form(j, j) = eigen.values[at(j)];
-    for (double& value : values.column(j)) value *= form(j, j);
-  }
-  return {std::move(eigen.vectors), std::move(values), std::move(form)};
-}
-
 /// Calls `use(row)` for each row of X over the values.
 template <class Use>
 void for_each_row(const Component& component, std::span<const double> values, int size, const Use& use) {
@@ -128,7 +106,8 @@ Basis thin_plate_basis(std::span<const double> values, std::span<const double> p
   const int count = static_cast<int>(u.size());
   const int penalised = size - free_columns;
 
-  const Truncated truncated = truncate(u, size);
+  const Truncated truncated = truncate(
+      count, size, [&](std::span<const double> x, std::span<double> y) { multiply_radial(u, x, y); }, 1);
   // The weights of the points are orthogonal to the polynomials that have no penalty.
   Matrix polynomials(count, free_columns);
   std::ranges::fill(polynomials.column(0), 1.0);

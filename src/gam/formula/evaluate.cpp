@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values of expressions for rows.
 #include "gam/formula/expression.hpp"
+#include "gam/formula/orthogonal_polynomial.hpp"
 
 #include <algorithm>
 #include <array>
@@ -108,20 +109,13 @@ double interval_of(const Step& step, double x) {
       std::clamp<std::ptrdiff_t>(next - breaks.begin() - 1, 0, std::ssize(breaks) - 2));
 }
 
-/// R's predict.poly: z[j + 1] = (x - alpha[j]) z[j] - norm2[j] / norm2[j - 1] z[j - 1], over sqrt(norm2).
-/// `table` is alpha, then the squares of the lengths of z[0], z[1], …
+/// R's predict.poly. `table` is alpha, then the squares of the lengths of the polynomials of degree 0, 1, …
 double polynomial(const Step& step, double x) {
   const std::size_t degree = (step.table.size() - 1) / 2;
   const double* const alpha = step.table.data();
   const double* const square = alpha + degree;
-  double before = 0;
-  double z = 1;
-  for (std::size_t j = 0; j < static_cast<std::size_t>(step.index); ++j) {
-    const double next = (x - alpha[j]) * z - (j == 0 ? 0 : square[j] / square[j - 1] * before);
-    before = z;
-    z = next;
-  }
-  return z / std::sqrt(square[step.index]);
+  return orthogonal_polynomial(alpha, square, static_cast<std::size_t>(step.index), x) /
+         std::sqrt(square[step.index]);
 }
 
 /// sum_j weights[j] B_j(x) of B-splines; outside of the knots the polynomials of the outermost cells.

@@ -2,6 +2,8 @@
 #include "gam/table/frame/column_statistics.hpp"
 
 #include "base/at.hpp"
+#include "base/ordered_key.hpp"
+#include "gam/formula/orthogonal_polynomial.hpp"
 #include "gam/table/frame/extents.hpp"
 #include "gam/table/frame/frame_part.hpp"
 
@@ -13,24 +15,12 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 
 namespace tessera::gam {
 namespace {
 
 using base::at;
-
-/// Keys in the order of the numbers; -0 and 0 are one.
-std::uint64_t key_of_number(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);
-  constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-  return (bits & sign) != 0 ? ~bits : bits | sign;
-}
-double number_of_key(std::uint64_t key) {
-  constexpr std::uint64_t sign = std::uint64_t{1} << 63;
-  return std::bit_cast<double>((key & sign) != 0 ? key & ~sign : ~key);
-}
 
 class ColumnSummary {
  public:
@@ -162,15 +152,9 @@ class ColumnSummary {
     for (std::size_t j = 0; j <= degree; ++j) {
       const std::vector<double> sums = summed(3, [&](double value, std::span<double> out) {
         const double x = value - centre;
-        double before = 0;
-        double z = 1;
+        const double z = orthogonal_polynomial(alpha.data(), square.data(), j, x);
         double power = 1;
-        for (std::size_t i = 0; i < j; ++i) {
-          const double next = (x - alpha[i]) * z - (i == 0 ? 0 : square[i] / square[i - 1] * before);
-          before = z;
-          z = next;
-          power *= x;
-        }
+        for (std::size_t i = 0; i < j; ++i) power *= x;
         out[0] += z * z;
         out[1] += x * z * z;
         out[2] += power * power;
@@ -199,7 +183,7 @@ class ColumnSummary {
       for_each_block([&](int thread, std::span<const double> values) {
         for (const double value : values) {
           if (!(value >= lower && value <= upper)) continue;
-          const std::uint64_t key = key_of_number(value);
+          const std::uint64_t key = base::ordered_key(value);
           for (std::size_t p = 0; p < keys.size(); ++p) {
             if (shift < 56 && (key >> (shift + 8)) != (keys[p] >> (shift + 8))) continue;
             ++counts[at(thread)][p * digits + ((key >> shift) & (digits - 1))];
@@ -218,7 +202,7 @@ class ColumnSummary {
       }
     }
     std::vector<double> out;
-    for (const std::uint64_t key : keys) out.push_back(number_of_key(key));
+    for (const std::uint64_t key : keys) out.push_back(base::value_of_key(key));
     return out;
   }
 

@@ -3,6 +3,7 @@
 #include "gam/table/frame/distinct.hpp"
 
 #include "base/at.hpp"
+#include "base/ordered_key.hpp"
 #include "gam/table/frame/extents.hpp"
 
 #include <tessera/error.hpp>
@@ -10,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstdint>
 #include <iterator>
@@ -22,18 +22,9 @@
 namespace tessera::gam {
 namespace {
 
-// Keys are doubles as integers of the same order: positive ones with the sign bit set, negative ones
-// complemented.
-constexpr std::uint64_t sign_bit = std::uint64_t{1} << 63;
-
-std::uint64_t key_of(double value) {
-  const auto bits = std::bit_cast<std::uint64_t>(value + 0.0);  // -0 becomes 0
-  return (bits & sign_bit) != 0 ? ~bits : bits | sign_bit;
-}
-
-double value_of(std::uint64_t key) {
-  return std::bit_cast<double>((key & sign_bit) != 0 ? key ^ sign_bit : ~key);
-}
+using base::ordered_key;
+using base::sign_bit;
+using base::value_of_key;
 
 /// The finaliser of MurmurHash3 (Appleby), a bijection that spreads nearby keys.
 std::uint64_t hashed(std::uint64_t key) {
@@ -85,7 +76,7 @@ void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range ro
   numbers.prepare_to_read(base::at(rows.begin), base::at(rows.end));
   for (std::size_t i = base::at(rows.begin); i < base::at(rows.end); ++i) {
     if (frame.complete[i] == 0) continue;
-    const std::uint64_t key = key_of(numbers[i]);
+    const std::uint64_t key = ordered_key(numbers[i]);
     if (key < range.first || key > range.last || (!keys.empty() && keys.back() == key)) continue;
     // Remove duplicates before it grows: most values may be the same few.
     if (keys.size() == keys.capacity()) {
@@ -152,7 +143,7 @@ class DistinctKeys {
   DistinctKeys(const Workers& workers, const Frame& frame, const ColumnStorage<double>& numbers,
                std::span<const double> extra, std::int64_t at_once)
       : workers_(workers), frame_(frame), numbers_(numbers), at_once_(at_once) {
-    for (const double value : extra) extra_.push_back(key_of(value));
+    for (const double value : extra) extra_.push_back(ordered_key(value));
     cut();
     for (std::size_t range = 0; range < ranges_.size(); ++range) {
       load(range);
@@ -193,7 +184,7 @@ class DistinctKeys {
     if (ranges == 1) return;
     std::vector<std::uint64_t> mine;
     for (std::int64_t row = 0; row < rows; row += (rows - 1) / most_sampled + 1) {
-      if (frame_.complete[base::at(row)] != 0) mine.push_back(key_of(numbers_[base::at(row)]));
+      if (frame_.complete[base::at(row)] != 0) mine.push_back(ordered_key(numbers_[base::at(row)]));
     }
     std::vector<std::uint64_t> sample = comm.allgatherv(std::span<const std::uint64_t>(mine));
     std::sort(sample.begin(), sample.end());
@@ -295,8 +286,8 @@ std::vector<double> distinct_quantiles(const Workers& workers, const Frame& fram
   const std::vector<std::uint64_t> keys = values.at(positions);
   std::vector<double> result;
   for (std::size_t i = 0; i < fractions.size(); ++i) {
-    const double low = value_of(keys[2 * i]);
-    const double high = value_of(keys[2 * i + 1]);
+    const double low = value_of_key(keys[2 * i]);
+    const double high = value_of_key(keys[2 * i + 1]);
     const double h = fractions[i];
     result.push_back(low == high || h == 0 ? low : (1 - h) * low + h * high);
   }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+
+namespace tessera::gam {
+
+/// As R's poly() and predict.poly have it, before it is divided by its length:
+/// z[j + 1] = (x - alpha[j]) z[j] - square[j] / square[j - 1] z[j - 1].
+[[nodiscard]] inline double orthogonal_polynomial(const double* alpha, const double* square,
+                                                  std::size_t degree, double x) {
+  double before = 0;
+  double z = 1;
+  for (std::size_t j = 0; j < degree; ++j) {
+    const double next = (x - alpha[j]) * z - (j == 0 ? 0 : square[j] / square[j - 1] * before);
+    before = z;
+    z = next;
+  }
+  return z;
+}
+
+}  // namespace tessera::gam

@@ -2,10 +2,8 @@
 #pragma once
 
 #include "gam/basis/options.hpp"
-
 #include "gam/formula/expression.hpp"
 
-#include <array>
 #include <optional>
 #include <span>
 #include <string>

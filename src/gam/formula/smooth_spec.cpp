@@ -249,14 +249,17 @@ void set_points(MarginSpec& margin, const Syntax& value) {
   }
 }
 
+bool truth_of(const Syntax& value, std::string_view name) {
+  const auto truth = constant_truth(value);
+  if (!truth)
+    formula_error(value.position, fmt::format("{}: expected TRUE or FALSE, found {}", name, deparse(value)));
+  return *truth;
+}
+
 /// mc of a margin of ti().
 bool is_centred(const Syntax* value) {
   if (value == nullptr || is_missing(*value)) return true;
-  const std::optional<bool> given =
-      value->kind == Kind::number ? std::optional(value->number != 0) : constant_truth(*value);
-  if (!given)
-    formula_error(value->position, fmt::format("mc: expected TRUE or FALSE, found {}", deparse(*value)));
-  return *given;
+  return value->kind == Kind::number ? value->number != 0 : truth_of(*value, "mc");
 }
 
 void refuse_absent_arguments(const Arguments& arguments) {
@@ -319,12 +322,7 @@ SmoothSpec smooth_from(const Syntax& given) {
     smooth.margins.push_back(std::move(margin));
   }
 
-  if (const Syntax* np = arguments.find("np")) {
-    const auto value = constant_truth(*np);
-    if (!value)
-      formula_error(np->position, fmt::format("np: expected TRUE or FALSE, found {}", deparse(*np)));
-    smooth.normalise = *value;
-  }
+  if (const Syntax* np = arguments.find("np")) smooth.normalise = truth_of(*np, "np");
   if (const Syntax* id = arguments.find("id"); id != nullptr && !is_missing(*id)) {
     if (id->kind != Kind::text && id->kind != Kind::number)
       formula_error(id->position, fmt::format("id: expected a number or a text, found {}", deparse(*id)));

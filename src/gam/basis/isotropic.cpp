@@ -12,6 +12,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <map>
 #include <numbers>
 #include <numeric>
 #include <utility>
@@ -175,20 +176,18 @@ Matrix distinct_points(const Matrix& values, std::span<const double> means, int 
   std::vector<std::vector<double>> distinct;
   for (int i = 0; i < values.rows(); ++i) distinct.push_back(row_of(values, i));
   if (values.rows() > most && values.cols() > 1) {
-    std::vector<std::pair<std::string, int>> texts;
+    std::map<std::string, int> texts;
     for (int i = 0; i < values.rows(); ++i) {
       std::string text;
       for (int j = 0; j < values.cols(); ++j)
         text += (j > 0 ? "*" : "") + text_in_r(values(i, j) - means[at(j)]);
-      texts.emplace_back(std::move(text), i);
+      texts.emplace(std::move(text), i);
     }
-    std::ranges::sort(texts);
-    texts.erase(std::ranges::unique(texts, {}, &std::pair<std::string, int>::first).begin(), texts.end());
     distinct.clear();
     for (const auto& one : texts) distinct.push_back(row_of(values, one.second));
   } else {
     std::ranges::sort(distinct);
-    distinct.erase(std::ranges::unique(distinct).begin(), distinct.end());
+    distinct.erase(std::unique(distinct.begin(), distinct.end()), distinct.end());
   }
   const auto count = static_cast<std::int32_t>(distinct.size());
   if (values.rows() <= most || count <= most) return from_rows(distinct, values.cols());

@@ -532,7 +532,7 @@ class Compiler {
   void sort_levels(Value& value) {
     std::vector<std::string> sorted = value.levels;
     std::ranges::sort(sorted);
-    sorted.erase(std::ranges::unique(sorted).begin(), sorted.end());
+    sorted.erase(std::unique(sorted.begin(), sorted.end()), sorted.end());
     std::vector<double> table;
     for (const std::string& level : value.levels)
       table.push_back(static_cast<double>(std::ranges::lower_bound(sorted, level) - sorted.begin()));

@@ -82,7 +82,7 @@ class ColumnSummary {
     std::vector<std::vector<double>> met(at(workers_.team.size()));
     const auto make_distinct = [](std::vector<double>& values) {
       std::ranges::sort(values);
-      values.erase(std::ranges::unique(values).begin(), values.end());
+      values.erase(std::unique(values.begin(), values.end()), values.end());
     };
     const auto check = [&](const std::vector<double>& values) {
       if (values.size() > max_levels) refuse(fmt::format("has more than {} levels", max_levels));

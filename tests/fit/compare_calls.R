@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+# Calls of bam() and gam() by tessera-fit beside mgcv's fits of them, with the text of the formula unchanged: linear predictors,
+# standard errors and degrees of freedom. Gaussian models are held to gam(method="REML"), whose constraints they have, and others,
+# with AR1 residuals too, to bam. Both may stop at one of several optima, or early where the criterion is flat: where they
+# differ, gam's REML criterion at both smoothing parameters is the referee where it can be one, and ours must not be worse.
+# Usage: Rscript compare_calls.R TESSERA_FIT LIST [all | quick | development | second | NUMBER...]; LIST is public_calls.R or
+# mgcv_examples.R. `quick` is all but those that take mgcv minutes, NUMBER that call alone. Prints a table; exits with 77
+# where there is no mgcv, and with 1 if a call differs, is refused although the list does not say so, or the reverse.
+arguments <- commandArgs(trailingOnly=TRUE)
+if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly=TRUE))) {
+  cat("R has no mgcv or jsonlite: nothing is compared\n")
+  quit(status=77)
+}
+suppressMessages({library(mgcv); library(jsonlite); library(splines)})
+program <- arguments[1]
+parts <- if (length(arguments) > 2) arguments[-(1:2)] else "all"
+control <- gam.control(epsilon=1e-12, maxit=400)
+
+# Columns of n rows. In a list each sees those before it, and a response has a mean that depends on all of them.
+uniform <- function(low, high) signif(runif(n, low, high), 6)
+whole <- function(low, high) sample(low:high, n, TRUE)
+grid <- function(low, high, count) round(sample(seq(low, high, length.out=count), n, TRUE), 5)
+series <- function(length) rep_len(seq_len(length), n)
+levels_of <- function(count) factor(sample(sprintf("l%03d", rep_len(seq_len(count), n))))
+eta <- function() {
+  effect <- function(column) {
+    if (is.factor(column)) return(rnorm(nlevels(column), sd=.5)[column])
+    u <- (column - min(column))/max(diff(range(column)), 1e-9)
+    sin(2*pi*(u + runif(1)))*runif(1, .2, .8) + runif(1, -.5, .5)*u
+  }
+  sum <- Reduce(`+`, lapply(columns, effect), rnorm(n, sd=1e-3))
+  .6*as.numeric(scale(sum))
+}
+gauss <- function() signif(eta() + rnorm(n, sd=.5), 7)
+binary <- function() rbinom(n, 1, plogis(eta() - .3))
+counts <- function() rnbinom(n, size=2, mu=exp(eta() + 1))
+positive <- function(inverse=exp) {
+  mu <- inverse(eta())
+  signif((mu - min(mu, 0) + .1)*rgamma(n, 5, 5), 7)
+}
+masses <- function() signif(rTweedie(exp(eta()), p=1.5, phi=.7), 7)
+share <- function() {
+  mu <- plogis(eta())
+  signif(pmin(pmax(rbeta(n, 8*mu, 8*(1 - mu)), .001), .999), 7)
+}
+n <- 0
+columns <- list()
+table_of <- function(call) {
+  set.seed(call$seed)
+  n <<- call$rows
+  columns <<- list()
+  if (call$table[[1]] != quote(list)) return(eval(call$table, new.env()))
+  for (name in names(call$table)[-1]) columns[[name]] <<- eval(call$table[[name]], columns, globalenv())
+  as.data.frame(columns, optional=TRUE)
+}
+
+calls <- list()
+add <- function(field, rows, table, text, constants=list(), refused=NULL, large=FALSE)
+  calls[[length(calls) + 1]] <<- list(field=field, rows=rows, table=substitute(table), text=text, constants=constants, refused=refused, large=large,
+                                      seed=length(calls) + 1)
+source(arguments[2], local=TRUE)
+set.seed(29)
+development <- sort(sample(length(calls), length(calls) %/% 2))
+large <- which(vapply(calls, function(call) call$large, NA))
+chosen <- switch(parts[1], all=seq_along(calls), quick=setdiff(seq_along(calls), large), development=development,
+                 second=setdiff(seq_along(calls), development), as.integer(parts))
+
+folder <- tempfile()
+dir.create(folder)
+file_of <- function(name) file.path(folder, name)
+# What the program prints is in the log: its status.
+run <- function(...) system2(program, shQuote(c(...)), stdout=FALSE, stderr=file_of("log"))
+
+# The text with the values of constants, where they are no names of arguments.
+valued <- function(text, constants) {
+  for (name in names(constants)) {
+    value <- paste(deparse(constants[[name]]), collapse="")
+    text <- gsub(paste0("(?<![\\w.$\"'])", gsub(".", "\\.", name, fixed=TRUE), "(?![\\w.(\"']|\\s*=[^=])"), value, text, perl=TRUE)
+  }
+  text
+}
+text_of <- function(expression) paste(deparse(expression, width.cutoff=500), collapse=" ")
+# The source of the formula, comments and all.
+formula_text <- function(text) {
+  tokens <- getParseData(parse(text=text, keep.source=TRUE))
+  getParseText(tokens, tokens$parent[tokens$token == "'~'"][1])
+}
+# The arguments that have a meaning for a fit: without those that say how it is computed.
+computing <- c("method", "discrete", "nthreads", "cluster", "control", "chunk.size", "samfrac", "gc.level", "use.chol", "na.action", "optimizer", "in.out")
+matched <- function(call) {
+  expression <- parse(text=call$text)[[1]]
+  fun <- if (grepl("gam$", text_of(expression[[1]]))) gam else bam
+  arguments <- as.list(match.call(fun, expression))[-1]
+  data <- arguments$data
+  # The condition of data=subset(table, condition), and of data=table[condition, ].
+  if (is.call(data) && data[[1]] == quote(subset)) arguments$subset <- data[[3]]
+  arguments[setdiff(names(arguments), computing)]
+}
+column_of <- function(expression) if (is.call(expression) && expression[[1]] == quote(`$`)) expression[[3]] else expression
+
+options_of <- function(call, arguments, table, values) {
+  text <- function(expression) valued(text_of(column_of(expression)), call$constants)
+  numbers <- function(values) paste(format(values, digits=15, trim=TRUE), collapse=",")
+  pick <- function(name, option, as) if (!is.null(arguments[[name]])) c(option, as(arguments[[name]]))
+  value <- function(expression) eval(expression, values)
+  others <- setdiff(names(arguments), c("formula", "data", "family", "weights", "offset", "subset", "knots", "select", "gamma", "sp", "min.sp", "rho",
+                                        "AR.start", "drop.unused.levels"))
+  if (length(others)) stop("no option for ", others)
+  knots <- value(arguments$knots)
+  ordered <- names(table)[vapply(table, is.ordered, NA)]
+  c("--formula", valued(formula_text(call$text), call$constants),
+    pick("family", "--family", function(family) if (is.character(family)) family else gsub("mgcv::", "", text(family), fixed=TRUE)),
+    pick("weights", "--weights", text), pick("offset", "--offset", text), pick("subset", "--subset", text),
+    pick("AR.start", "--ar-start", text), pick("rho", "--rho", function(rho) numbers(value(rho))),
+    if (isTRUE(value(arguments$select))) "--select",
+    if (!is.null(arguments$gamma) && value(arguments$gamma) != 1) c("--gamma", numbers(value(arguments$gamma))),
+    pick("sp", "--sp", function(sp) numbers(value(sp))), pick("min.sp", "--min-sp", function(sp) numbers(value(sp))),
+    if (identical(arguments$drop.unused.levels, FALSE)) c("--drop-unused-levels", "false"),
+    unlist(lapply(names(knots), function(name) c("--knots", paste0(name, "=", numbers(knots[[name]]))))),
+    unlist(lapply(ordered, function(name) c("--ordered", paste0(name, "=", paste(levels(table[[name]]), collapse=","))))))
+}
+
+# mgcv's fit, by gam or bam, with further arguments.
+fitted_by <- function(fun, arguments, values, ...) {
+  arguments$data <- quote(table)
+  arguments$formula <- as.formula(arguments$formula, values)
+  arguments <- c(arguments, list(control=quote(control)), list(...))
+  if (fun == "bam") arguments$chunk.size <- 1e6
+  eval(as.call(c(as.name(fun), arguments)), values)
+}
+
+compared <- function(call) {
+  table <- table_of(call)
+  arguments <- matched(call)
+  # Where R finds what a call says: its constants, and the table by the name that the call has for it.
+  values <- list2env(c(call$constants, list(table=table)), parent=globalenv())
+  name <- all.vars(arguments$data)
+  if (length(name)) assign(name[1], table, values)
+  # A matrix is no column of a table.
+  write.csv(table, file_of("table.csv"), row.names=FALSE)
+  options <- options_of(call, arguments, table, values)
+  time <- system.time(status <- run("fit", file_of("table.csv"), options, "--device", "cpu", "--out", file_of("model.json")))[3]
+  said <- readLines(file_of("log"))
+  if (status != 0 && status != 4) return(list(result="refused", what=sub("^tessera[-fit]*: ", "", paste(tail(said[nzchar(said)], 6), collapse=" "))))
+  if (!is.null(call$refused)) return(list(result="differs", what="it is fitted now"))
+  if (run("predict", file_of("model.json"), file_of("table.csv"), "--se", "--out", file_of("predictions.csv")))
+    return(list(result="refused", what=paste("predict:", tail(readLines(file_of("log")), 1))))
+  here <- read.csv(file_of("predictions.csv"))
+  model <- fromJSON(file_of("model.json"), simplifyVector=FALSE)
+
+  family <- eval(if (is.null(arguments$family)) quote(gaussian) else arguments$family, values)
+  if (is.character(family)) family <- get(family)
+  if (is.function(family)) family <- family()
+  correlated <- !is.null(arguments$rho)
+  normal <- family$family == "gaussian" && family$link == "identity"
+  theirs <- tryCatch(if (normal && !correlated) fitted_by("gam", arguments, values, method="REML")
+                     else if (normal || !correlated) fitted_by("bam", arguments, values)
+                     else fitted_by("bam", arguments, values, discrete=TRUE), error=function(e) conditionMessage(e))
+  if (is.character(theirs)) return(list(result="mgcv fails", what=theirs))
+  expected <- predict(theirs, table, se.fit=TRUE)
+  differences <- c(fit=max(abs(here[[1]] - expected$fit))/diff(range(expected$fit)), se=max(abs(here[[2]]/expected$se.fit - 1)),
+                   edf=abs(sum(unlist(model$edf)) - sum(theirs$edf)))
+  what <- paste0(paste(names(differences), formatC(differences, digits=1, format="e"), collapse=", "),
+                 if (!isTRUE(theirs$converged)) "; mgcv has not converged", if (status == 4) paste(";", tail(said, 1)), sprintf("; %.1f s", time))
+  if (all(differences < c(1e-5, 1e-4, 1e-3), na.rm=TRUE)) return(list(result="agrees", what=what))
+  if (!correlated && (is.null(family$putTheta) || grepl("^Negative", family$family)) && is.null(arguments$sp) && is.null(arguments$min.sp)) {
+    if (grepl("^Negative", family$family)) arguments$family <- bquote(negbin(.(theirs$family$getTheta(TRUE))))
+    ours <- exp(unlist(lapply(model$terms, function(term) term$log_sp)))
+    excess <- tryCatch(fitted_by("gam", arguments, values, method="REML", sp=ours)$gcv.ubre -
+                         fitted_by("gam", arguments, values, method="REML", sp=theirs$sp)$gcv.ubre, error=function(e) NA)
+    what <- paste0(what, "; REML ", formatC(excess, digits=1, format="e"))
+    if (!is.na(excess) && excess < 1e-4) return(list(result="agrees by REML", what=what))
+  }
+  list(result="differs", what=what)
+}
+
+results <- character()
+wrong <- 0
+for (number in chosen) {
+  call <- calls[[number]]
+  result <- suppressWarnings(tryCatch(compared(call), error=function(e) list(result="differs", what=conditionMessage(e))))
+  asked <- if (is.null(call$refused)) c("agrees", "agrees by REML", "mgcv fails") else "refused"
+  told <- is.null(call$refused) || grepl(call$refused, result$what, fixed=TRUE)
+  if (!(result$result %in% asked) || !told) wrong <- wrong + 1
+  results <- c(results, result$result)
+  cat(sprintf("| %d | %s | `%s` | %s | %s |\n", number, call$field,
+              substr(gsub("\\s+", " ", formula_text(call$text)), 1, 70), result$result, substr(gsub("\\s+", " ", result$what), 1, 260)))
+}
+counts <- table(results)
+cat(paste(counts, names(counts), collapse=", "), "of", length(chosen), "calls\n")
+quit(status=as.integer(wrong > 0))

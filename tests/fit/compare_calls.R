@@ -133,7 +133,7 @@ compared <- function(call) {
   table <- table_of(call)
   arguments <- matched(call)
   # Where R finds what a call says: its constants, and the table by the name that the call has for it.
-  values <- list2env(c(call$constants, list(table=table)), parent=globalenv())
+  values <- list2env(c(lapply(call$constants, eval), list(table=table)), parent=globalenv())
   name <- all.vars(arguments$data)
   if (length(name)) assign(name[1], table, values)
   # A matrix is no column of a table.
@@ -141,7 +141,11 @@ compared <- function(call) {
   options <- options_of(call, arguments, table, values)
   time <- system.time(status <- run("fit", file_of("table.csv"), options, "--device", "cpu", "--out", file_of("model.json")))[3]
   said <- readLines(file_of("log"))
-  if (status != 0 && status != 4) return(list(result="refused", what=sub("^tessera[-fit]*: ", "", paste(tail(said[nzchar(said)], 6), collapse=" "))))
+  if (status != 0 && status != 4) {
+    # An error has several lines where there are several faults.
+    last <- max(1, grep("^tessera-fit:", said))
+    return(list(result="refused", what=sub("^tessera-fit: ", "", paste(said[last:length(said)], collapse=" "))))
+  }
   if (!is.null(call$refused)) return(list(result="differs", what="it is fitted now"))
   if (run("predict", file_of("model.json"), file_of("table.csv"), "--se", "--out", file_of("predictions.csv")))
     return(list(result="refused", what=paste("predict:", tail(readLines(file_of("log")), 1))))
@@ -158,11 +162,13 @@ compared <- function(call) {
                      else fitted_by("bam", arguments, values, discrete=TRUE), error=function(e) conditionMessage(e))
   if (is.character(theirs)) return(list(result="mgcv fails", what=theirs))
   expected <- predict(theirs, table, se.fit=TRUE)
-  differences <- c(fit=max(abs(here[[1]] - expected$fit))/diff(range(expected$fit)), se=max(abs(here[[2]]/expected$se.fit - 1)),
+  if (any(is.na(here[[1]]) != is.na(expected$fit))) return(list(result="differs", what="other predictions are missing"))
+  differences <- c(fit=max(abs(here[[1]] - expected$fit), na.rm=TRUE)/diff(range(expected$fit, na.rm=TRUE)),
+                   se=max(abs(here[[2]]/expected$se.fit - 1), na.rm=TRUE),
                    edf=abs(sum(unlist(model$edf)) - sum(theirs$edf)))
   what <- paste0(paste(names(differences), formatC(differences, digits=1, format="e"), collapse=", "),
                  if (!isTRUE(theirs$converged)) "; mgcv has not converged", if (status == 4) paste(";", tail(said, 1)), sprintf("; %.1f s", time))
-  if (all(differences < c(1e-5, 1e-4, 1e-3), na.rm=TRUE)) return(list(result="agrees", what=what))
+  if (all(differences < c(1e-5, 1e-4, 1e-3))) return(list(result="agrees", what=what))
   if (!correlated && (is.null(family$putTheta) || grepl("^Negative", family$family)) && is.null(arguments$sp) && is.null(arguments$min.sp)) {
     if (grepl("^Negative", family$family)) arguments$family <- bquote(negbin(.(theirs$family$getTheta(TRUE))))
     ours <- exp(unlist(lapply(model$terms, function(term) term$log_sp)))
@@ -186,6 +192,6 @@ for (number in chosen) {
   cat(sprintf("| %d | %s | `%s` | %s | %s |\n", number, call$field,
               substr(gsub("\\s+", " ", formula_text(call$text)), 1, 70), result$result, substr(gsub("\\s+", " ", result$what), 1, 260)))
 }
-counts <- table(results)
+counts <- base::table(results)
 cat(paste(counts, names(counts), collapse=", "), "of", length(chosen), "calls\n")
 quit(status=as.integer(wrong > 0))

@@ -118,12 +118,13 @@ Numbers called(const Syntax& call) {
   if (call.text == "c") {
     std::vector<double> out;
     for (const Syntax& child : call.children) {
+      if (child.is_constant("NULL")) continue;  // c(NULL, 5) is 5
       const Numbers part = constant_numbers(child);
       if (!part) return std::nullopt;
       out.insert(out.end(), part->begin(), part->end());
       if (static_cast<double>(out.size()) > most_values) return std::nullopt;
     }
-    return out;
+    return out.empty() ? Numbers() : Numbers(out);
   }
   if (call.text == "rep" && !call.children.empty()) return repeated(call, constant_numbers(call.children[0]));
   if (call.text == "seq") return sequence(call);

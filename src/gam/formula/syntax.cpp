@@ -55,7 +55,7 @@ class Lexer {
   explicit Lexer(std::string_view text) : text_(text) {}
 
   Token next() {
-    while (at_ < text_.size() && (text_[at_] == ' ' || (text_[at_] >= '\t' && text_[at_] <= '\r'))) ++at_;
+    skip_blanks();
     Token token;
     token.position = at_;
     if (at_ == text_.size()) return token;
@@ -80,6 +80,17 @@ class Lexer {
   }
 
  private:
+  /// Also comments, from # to the end of the line.
+  void skip_blanks() {
+    while (at_ < text_.size() &&
+           (text_[at_] == ' ' || text_[at_] == '#' || (text_[at_] >= '\t' && text_[at_] <= '\r'))) {
+      if (text_[at_] == '#')
+        at_ = std::min(text_.find('\n', at_), text_.size());
+      else
+        ++at_;
+    }
+  }
+
   void take_name(std::string& name) {
     while (at_ < text_.size() && continues_name(text_[at_])) name += text_[at_++];
   }
@@ -119,6 +130,8 @@ class Lexer {
       at_ += 2;
     } else if (text_.substr(at_, 2) == "<-") {
       formula_error(at_, "'<-' assigns in R; a comparison is written x < -1");
+    } else if (c == '$') {
+      formula_error(at_, "'$' takes a column of a table in R; here a column is written by its name alone");
     } else if (found != long_ones.end()) {
       token.text = *found;
       at_ += found->size();

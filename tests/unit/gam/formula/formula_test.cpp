@@ -544,6 +544,13 @@ TEST(Expression, IsTheFactorOfAColumn) {
   EXPECT_EQ(formula.smooths.at(0).label, "s(x):factor(g)");
 }
 
+TEST(Formula, LeavesOutCommentsAndNull) {
+  EXPECT_EQ(deparse(parse_syntax("y ~ f + # a comment (with \"\n  # + s(w)\n I(g == '#') # the end")),
+            "y ~ f + I(g == \"#\")");
+  EXPECT_EQ(smooth("te(x, z, k=c(NULL, 5))"), smooth("te(x, z, k=5)"));
+  EXPECT_EQ(smooth("te(x, z, k=c(NULL, NULL))"), smooth("te(x, z)"));
+}
+
 TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "character 1: found the end; expected a variable"},
@@ -557,6 +564,8 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ x z", "character 7: found 'z'; expected an operator"},
       {"y ~ 2x", "character 6: 'x' follows a number"},
       {"y ~ x @ z", "character 7: '@' has no meaning"},
+      {"y ~ d$x",
+       "character 6: '$' takes a column of a table in R; here a column is written by its name alone"},
       {"y ~ s(x, bs=\"ps)", "character 13: the quote \" is not closed"},
       {"y ~ log(.)", "'.' inside an expression: name the columns"},
       {"y ~ x + 2", "the number 2 is no variable"},

@@ -3,9 +3,10 @@
 # standard errors and degrees of freedom. Gaussian models are held to gam(method="REML"), whose constraints they have, and others,
 # with AR1 residuals too, to bam. Both may stop at one of several optima, or early where the criterion is flat: where they
 # differ, gam's REML criterion at both smoothing parameters is the referee where it can be one, and ours must not be worse.
-# Usage: Rscript compare_calls.R TESSERA_FIT LIST [all | quick | development | second | NUMBER...]; LIST is public_calls.R or
-# mgcv_examples.R. `quick` is all but those that take mgcv minutes, NUMBER that call alone. Prints a table; exits with 77
-# where there is no mgcv, and with 1 if a call differs, is refused although the list does not say so, or the reverse.
+# Usage: Rscript compare_calls.R TESSERA_FIT LIST [all | quick | some COUNT | development | second | NUMBER...]; LIST is
+# public_calls.R or mgcv_examples.R. `quick` is all but those that take mgcv minutes, `some` COUNT of these that are fitted, others
+# each week. Prints a table of the calls, and one of the fields; exits with 77 where there is no mgcv, and with 1 if a call
+# differs, is refused although the list does not say so, or the reverse.
 arguments <- commandArgs(trailingOnly=TRUE)
 if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly=TRUE))) {
   cat("R has no mgcv or jsonlite: nothing is compared\n")
@@ -58,11 +59,18 @@ calls <- list()
 add <- function(field, rows, table, text, constants=list(), refused=NULL, large=FALSE)
   calls[[length(calls) + 1]] <<- list(field=field, rows=rows, table=substitute(table), text=text, constants=constants, refused=refused, large=large,
                                       seed=length(calls) + 1)
-source(arguments[2], local=TRUE)
+# What is refused because it is not built yet, by number.
+not_yet <- function(...) for (number in c(...)) calls[[number]]$refused <<- ""
+source(arguments[2])
 set.seed(29)
 development <- sort(sample(length(calls), length(calls) %/% 2))
-large <- which(vapply(calls, function(call) call$large, NA))
-chosen <- switch(parts[1], all=seq_along(calls), quick=setdiff(seq_along(calls), large), development=development,
+quick <- which(!vapply(calls, function(call) call$large, NA))
+some <- function(count) {
+  set.seed(as.integer(Sys.Date()) %/% 7)
+  fitted <- quick[vapply(calls[quick], function(call) is.null(call$refused), NA)]
+  sort(fitted[sample(length(fitted), min(count, length(fitted)))])
+}
+chosen <- switch(parts[1], all=seq_along(calls), quick=quick, some=some(as.integer(parts[2])), development=development,
                  second=setdiff(seq_along(calls), development), as.integer(parts))
 
 folder <- tempfile()
@@ -168,30 +176,35 @@ compared <- function(call) {
                    edf=abs(sum(unlist(model$edf)) - sum(theirs$edf)))
   what <- paste0(paste(names(differences), formatC(differences, digits=1, format="e"), collapse=", "),
                  if (!isTRUE(theirs$converged)) "; mgcv has not converged", if (status == 4) paste(";", tail(said, 1)), sprintf("; %.1f s", time))
-  if (all(differences < c(1e-5, 1e-4, 1e-3))) return(list(result="agrees", what=what))
+  if (all(differences < c(1e-5, 1e-4, 1e-3))) return(list(result="agrees", what=what, fit=differences[[1]]))
   if (!correlated && (is.null(family$putTheta) || grepl("^Negative", family$family)) && is.null(arguments$sp) && is.null(arguments$min.sp)) {
     if (grepl("^Negative", family$family)) arguments$family <- bquote(negbin(.(theirs$family$getTheta(TRUE))))
     ours <- exp(unlist(lapply(model$terms, function(term) term$log_sp)))
     excess <- tryCatch(fitted_by("gam", arguments, values, method="REML", sp=ours)$gcv.ubre -
                          fitted_by("gam", arguments, values, method="REML", sp=theirs$sp)$gcv.ubre, error=function(e) NA)
     what <- paste0(what, "; REML ", formatC(excess, digits=1, format="e"))
-    if (!is.na(excess) && excess < 1e-4) return(list(result="agrees by REML", what=what))
+    if (!is.na(excess) && excess < 1e-4) return(list(result="agrees by REML", what=what, fit=differences[[1]]))
   }
   list(result="differs", what=what)
 }
 
-results <- character()
+results <- data.frame()
 wrong <- 0
 for (number in chosen) {
   call <- calls[[number]]
   result <- suppressWarnings(tryCatch(compared(call), error=function(e) list(result="differs", what=conditionMessage(e))))
   asked <- if (is.null(call$refused)) c("agrees", "agrees by REML", "mgcv fails") else "refused"
-  told <- is.null(call$refused) || grepl(call$refused, result$what, fixed=TRUE)
-  if (!(result$result %in% asked) || !told) wrong <- wrong + 1
-  results <- c(results, result$result)
-  cat(sprintf("| %d | %s | `%s` | %s | %s |\n", number, call$field,
-              substr(gsub("\\s+", " ", formula_text(call$text)), 1, 70), result$result, substr(gsub("\\s+", " ", result$what), 1, 260)))
+  if (!(result$result %in% asked) || (!is.null(call$refused) && !grepl(call$refused, result$what, fixed=TRUE))) wrong <- wrong + 1
+  results <- rbind(results, data.frame(field=call$field, result=result$result, fit=c(result$fit, NA)[1]))
+  one_line <- function(text, width) substr(gsub("\\s+", " ", text), 1, width)
+  cat(sprintf("| %d | %s | `%s` | %s | %s |\n", number, call$field, one_line(formula_text(call$text), 70), result$result, one_line(result$what, 260)))
 }
-counts <- base::table(results)
-cat(paste(counts, names(counts), collapse=", "), "of", length(chosen), "calls\n")
+cat("\n| | calls | agree | linear predictors differ by at most | refused |\n| --- | --- | --- | --- | --- |\n")
+for (field in c(unique(results$field), "all")) {
+  part <- results[field == "all" | results$field == field, ]
+  largest <- suppressWarnings(max(part$fit, na.rm=TRUE))
+  cat(sprintf("| %s | %d | %d | %s | %d |\n", field, nrow(part), sum(startsWith(part$result, "agrees")),
+              if (is.finite(largest)) formatC(largest, digits=1, format="e") else "", sum(part$result == "refused")))
+}
+cat(wrong, "of", length(chosen), "calls are not as expected\n")
 quit(status=as.integer(wrong > 0))

@@ -307,15 +307,18 @@ class RightHandSide {
   std::vector<std::vector<Expression>> variables_;  ///< each by its columns
 };
 
-/// The text with every run of blanks outside quotes made one blank.
+/// The text with every run of blanks and comments outside quotes made one blank.
 std::string normalised(std::string_view text) {
   std::string result;
   char quote = 0;
   bool escaped = false;  // by a backslash within quotes
+  bool comment = false;
   for (const char c : text) {
-    const bool blank = quote == 0 && (c == ' ' || (c >= '\t' && c <= '\r'));
+    comment = c != '\n' && (comment || (quote == 0 && c == '#'));
+    const bool blank = quote == 0 && (comment || c == ' ' || (c >= '\t' && c <= '\r'));
     if (blank && (result.empty() || result.back() == ' ')) continue;
     result += blank ? ' ' : c;
+    if (blank) continue;
     if (quote == 0 && (c == '"' || c == '\'' || c == '`'))
       quote = c;
     else if (c == quote && !escaped)

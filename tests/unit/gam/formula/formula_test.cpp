@@ -547,6 +547,7 @@ TEST(Expression, IsTheFactorOfAColumn) {
 TEST(Formula, LeavesOutCommentsAndNull) {
   EXPECT_EQ(deparse(parse_syntax("y ~ f + # a comment (with \"\n  # + s(w)\n I(g == '#') # the end")),
             "y ~ f + I(g == \"#\")");
+  EXPECT_EQ(parse_terms("y ~ f + # don't\n  # + s(w)\n I(g == '#') # the end").text, "y ~ f + I(g == '#')");
   EXPECT_EQ(smooth("te(x, z, k=c(NULL, 5))"), smooth("te(x, z, k=5)"));
   EXPECT_EQ(smooth("te(x, z, k=c(NULL, NULL))"), smooth("te(x, z)"));
 }

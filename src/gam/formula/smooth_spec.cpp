@@ -47,19 +47,30 @@ std::vector<const Syntax*> elements(const Syntax& value, std::string_view vector
   return result;
 }
 
-/// The arguments of a call by name; the ones without a name are its variables.
+bool is_constant(const Syntax& value) {
+  return constant_numbers(value) || constant_texts(value) || value.is_call("list");
+}
+
+/// s((x)) is s(x) in mgcv.
+const Syntax& ungrouped(const Syntax& value) {
+  return value.kind == Kind::group ? ungrouped(value.children[0]) : value;
+}
+
+/// The arguments of a call by name; the ones without a name are its variables, and so are, as in mgcv,
+/// columns by other names: s(x = time).
 class Arguments {
  public:
   Arguments(const Syntax& call, std::initializer_list<std::string_view> known) : call_(call) {
     for (std::size_t i = 0; i < call.children.size(); ++i) {
       const Syntax& value = call.children[i];
       const std::string& name = call.argument_names[i];
-      if (name.empty()) {
-        variables.push_back(&value);
+      const bool is_known = std::find(known.begin(), known.end(), name) != known.end();
+      if (name.empty() ||
+          (!is_known && (value.kind == Kind::name || value.kind == Kind::call) && !is_constant(value))) {
+        variables.push_back(&ungrouped(value));
         continue;
       }
-      if (std::find(known.begin(), known.end(), name) == known.end())
-        formula_error(value.position, fmt::format("{}() has no argument '{}'", call.text, name));
+      if (!is_known) formula_error(value.position, fmt::format("{}() has no argument '{}'", call.text, name));
       if (find(name) != nullptr)
         formula_error(value.position, fmt::format("{}() has the argument '{}' twice", call.text, name));
       named_.emplace_back(name, &value);

@@ -552,6 +552,15 @@ TEST(Formula, LeavesOutCommentsAndNull) {
   EXPECT_EQ(smooth("te(x, z, k=c(NULL, NULL))"), smooth("te(x, z)"));
 }
 
+TEST(Formula, TakesVariablesOfSmoothsByOtherNamesAndInParentheses) {
+  EXPECT_EQ(smooth("s(x = time, bs='ps')"), smooth("s(time, bs='ps')"));
+  EXPECT_EQ(smooth("s(z, x = log(time))"), smooth("s(z, log(time))"));
+  EXPECT_EQ(smooth("te(x, ((z)))"), smooth("te(x, z)"));
+  EXPECT_NE(fault("y ~ s(x, basis='ps')").find("s() has no argument 'basis'"), std::string::npos);
+  EXPECT_NE(fault("y ~ s(x, K=20)").find("s() has no argument 'K'"), std::string::npos);
+  EXPECT_NE(fault("y ~ s((x + 1))").find("arithmetic is written I(x + 1)"), std::string::npos);
+}
+
 TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", "character 1: found the end; expected a variable"},

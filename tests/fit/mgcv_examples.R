@@ -63,7 +63,7 @@ example("?random.effects", { d <- one(6, 1, n=400, scale=2); fac <- sample(1:20,
 example("?random.effects", { set.seed(4); r <- sample(1:50, 400, TRUE); data.frame(y=2 + rnorm(50, sd=2)[r] + rnorm(400), r=factor(r)) },
     'gam(y ~ s(r,bs="re"),method="REML")')
 example("?random.effects", { set.seed(4); r <- sample(1:50, 400, TRUE); data.frame(y=2 + rnorm(50, sd=2)[r] + rnorm(400), r=factor(r)) },
-    'gam(y ~ s(r,bs="re",xt=list(S=S,rank=c(nb/2,nb/2))),method="REML")')
+    'gam(y ~ s(r,bs="re",xt=list(S=S,rank=c(nb/2,nb/2))),method="REML")', refused="xt: S")
 example("?negbin", { d <- one(3, 1, n=400); d$y <- rnbinom(400, size=3, mu=exp(d$f/5)); d }, "gam(y~s(x0)+s(x1)+s(x2)+s(x3),family=negbin(3),data=dat)")
 example("?negbin", { d <- one(3, 1, n=400); d$y <- rnbinom(400, size=3, mu=exp(d$f/5)); d }, "gam(y~s(x0)+s(x1)+s(x2)+s(x3),family=nb(),data=dat)")
 example("?negbin", { d <- one(3, 1, n=400); d$y <- rnbinom(400, size=3, mu=(d$f - min(d$f) + 5)^2/10); d }, 'gam(y~s(x0)+s(x1)+s(x2)+s(x3),family=nb(link="sqrt"),data=dat,method="REML")')
@@ -82,3 +82,4 @@ example("gamSim(4)", one(13, 4, n=400), "gam(y~fac+s(x2,by=fac)+s(x0),data=dat)"
 example("gamSim(5)", one(14, 5, n=200), "gam(y~x0+s(x1)+s(x2)+s(x3),data=dat)")
 example("gamSim(6)", one(15, 6, n=400, scale=.2, dist="poisson"), 'gam(y~s(x0)+s(x1)+s(x2)+s(x3)+s(fac,bs="re"),family=poisson,data=dat)')
 example("gamSim(7)", one(16, 7, n=400), "gam(y~s(x0)+s(x1)+s(x2)+s(x3),data=dat)")
+not_yet(5:9, 14, 15, 20, 26:34, 39, 42, 43)

@@ -3,7 +3,7 @@
 # one of a source, the first that was written out in full. They are not selected by what can be fitted. compare_calls.R
 # has what the functions below mean; data are synthetic. `constants` are variables of the R session that a call uses:
 # for the program their values are written in their place, as a shell does. `refused` is a part of the message with which
-# the program refuses a call. A seed divides them into the development set and the second one.
+# the program refuses a call, and `differs` one whose answer is another than mgcv's, with the reason. A seed divides them into the development set and the second one.
 add("wearables", 2000, list(t=grid(0, 1, 51), id=levels_of(40), phi1=1.4142*sin(2*pi*t), phi2=1.4142*cos(2*pi*t),
                             phi3=1.4142*sin(4*pi*t), phi4=1.4142*cos(4*pi*t), Y=binary()),
 r"(bam(Y ~ s(t, bs="cc", k=10)+
@@ -576,5 +576,5 @@ r"(bam(dist_from_seabed ~  night_day + tidal_phase + night_day:tidal_phase +
                    s(ID, bs="re"),
                  family = Gamma(link = "log"), data = subset, discrete = TRUE,
                  rho=0.99,
-                 na.action = na.omit))")
+                 na.action = na.omit))", differs=TRUE)  # bam stops short of its own fixed point
 not_yet(2, 8, 9, 11, 15, 18, 19, 21, 22, 26, 27, 29, 30, 32:36, 42:44, 46, 48, 50, 51, 53, 57, 60, 65, 73, 74, 77, 78, 80)

@@ -5,6 +5,7 @@
 #include "gam/basis/bases.hpp"
 #include "gam/basis/isotropic.hpp"
 #include "gam/design/centred_columns.hpp"
+#include "gam/design/natural_basis.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/table/frame/extents.hpp"
@@ -61,6 +62,39 @@ std::vector<double> margin_means(const Workers& workers, const Frame& frame, con
   std::vector<double> means = sums.front().values();
   for (double& value : means) value /= static_cast<double>(frame.complete_rows);
   return multiply_t(margin.map, means);
+}
+
+/// *Collective.* X'X / n over the complete rows of the job, X the columns of a curve with this map.
+Matrix mean_products(const Workers& workers, const Frame& frame, const Component& curve, const Matrix& map) {
+  const std::size_t width = at(map.cols());
+  std::vector<ReproducibleSum> sums(at(workers.team.size()), ReproducibleSum(width * (width + 1) / 2));
+  const Variable& variable = frame.variables[at(curve.variable)];
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    variable.prepare_to_read(begin, end);
+    std::vector<double> products(width * (width + 1) / 2);
+    std::vector<double> x(width);
+    for (std::size_t row = begin; row < end; ++row) {
+      if (frame.complete[row] == 0) continue;
+      const LocalValues local = evaluate(curve.margin, variable.numbers[row]);
+      for (std::size_t j = 0; j < width; ++j)
+        x[j] = dot(local.values, map.column(static_cast<int>(j)).subspan(at(local.first), 4));
+      auto product = products.begin();
+      for (std::size_t j = 0; j < width; ++j) {
+        for (std::size_t i = 0; i <= j; ++i) *product++ = x[i] * x[j];
+      }
+      sums[at(thread)].add(products);
+    }
+  });
+  for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
+  sums.front().allreduce(workers.comm);
+  const std::vector<double> all = sums.front().values();
+  auto next = all.begin();
+  Matrix out(map.cols(), map.cols());
+  for (int j = 0; j < out.cols(); ++j) {
+    for (int i = 0; i <= j; ++i)
+      out(i, j) = out(j, i) = *next++ / static_cast<double>(frame.complete_rows);
+  }
+  return out;
 }
 
 /// The sum of |X| over one row of a margin.
@@ -211,7 +245,8 @@ class Drafter {
     const auto [margins, row_sum] = margins_of(spec);
     DraftBlock draft = draft_of(
         spec, shape.ridge ? random_effect(margins.size(), static_cast<int>(shape.coefficients), row_sum)
-                          : combine(margins, spec.tensor, row_sum));
+              : spec.factor_smooth ? factor_smooth(margins[1], margins[0].size(), row_sum)
+                                   : combine(margins, spec.tensor, row_sum));
     draft.constrained = shape.constrained;
 
     std::vector<Component> components = shape.components;
@@ -237,9 +272,13 @@ class Drafter {
     DraftBlock draft;
     CoefBlock& block = draft.block;
     block.label = spec.label;
-    block.kind = spec.interaction ? "ti" : spec.tensor ? "te" : spec.margins[0].basis;
+    block.kind = spec.interaction     ? "ti"
+                 : spec.tensor        ? "te"
+                 : spec.factor_smooth ? "fs"
+                                      : spec.margins[0].basis;
     block.map = std::move(smooth.map);
-    block.raw_size = smooth.ridge > 0 ? smooth.eigenvalues.rows() : block.map.rows();
+    block.copies = std::max(1, smooth.copies);
+    block.raw_size = smooth.ridge > 0 ? smooth.eigenvalues.rows() : block.copies * block.map.rows();
     block.penalty = Penalty{.matrices = std::move(smooth.penalties),
                             .eigenvalues = std::move(smooth.eigenvalues),
                             .log_det_constant = 2 * smooth.log_det_values,
@@ -247,7 +286,8 @@ class Drafter {
                             .set_ranks = std::move(smooth.set_ranks),
                             .null_space = {},
                             .eigenvectors = std::move(smooth.eigenvectors),
-                            .ridge = smooth.ridge};
+                            .ridge = smooth.ridge,
+                            .diagonal = smooth.copies > 0};
     block.knots = std::move(smooth.knots);
     block.s_scale = std::move(smooth.s_scale);
     for (std::size_t j = 0; !spec.id.empty() && j < block.penalty->count(); ++j)
@@ -344,10 +384,53 @@ class Drafter {
         const Extent range = extent_of(workers_, frame, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);
       }
+      if (spec.factor_smooth && !is_random_effect(margin.basis))
+        basis = natural_curve(std::move(basis), frame, setup_values, spec.label);
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // as in the shape
-    const double row_sum = largest_row_sum(workers_, frame, margins);
+    // Of a factor smooth one level counts.
+    const auto of_row = std::span<const Basis>(margins).subspan(spec.factor_smooth ? 1 : 0);
+    const double row_sum = largest_row_sum(workers_, frame, of_row);
     return {std::move(margins), row_sum};
+  }
+
+  /// The natural basis over the rows that the basis is made of: those of mgcv's setup for dense columns, else
+  /// all.
+  [[nodiscard]] Basis natural_curve(Basis basis, const Frame& frame,
+                                    const std::function<std::vector<double>(int)>& setup_values,
+                                    const std::string& label) const {
+    const Component curve = basis.component;
+    if (curve.kind == Component::Kind::spline)
+      return natural_basis(
+          std::move(basis), [&](const Matrix& map) { return mean_products(workers_, frame, curve, map); },
+          label);
+    std::vector<std::vector<double>> values;
+    Component::for_each_variable(curve, [&](int variable) { values.push_back(setup_values(variable)); });
+    Matrix columns(static_cast<int>(values.front().size()), curve.raw_size());
+    std::vector<double> x(values.size());
+    std::vector<double> row(at(columns.cols()));
+    for (int i = 0; i < columns.rows(); ++i) {
+      for (std::size_t v = 0; v < x.size(); ++v) x[v] = values[v][at(i)];
+      evaluate_dense(curve, x, row);
+      for (int j = 0; j < columns.cols(); ++j) columns(i, j) = row[at(j)];
+    }
+    Basis natural = natural_basis(
+        std::move(basis),
+        [&](const Matrix& map) {
+          const Matrix own = multiply(columns, map);
+          Matrix products = multiply_tn(own, own);
+          for (double& value : products.values()) value /= own.rows();
+          return products;
+        },
+        label);
+    const Matrix own = multiply(columns, natural.map);
+    natural.row_sum = 0;
+    for (int i = 0; i < own.rows(); ++i) {
+      double sum = 0;
+      for (int j = 0; j < own.cols(); ++j) sum += std::abs(own(i, j));
+      natural.row_sum = std::max(*natural.row_sum, sum);
+    }
+    return natural;
   }
 
   /// Smooths with the same id share one constraint: the column means over all of them.
@@ -484,7 +567,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
       penalty.log_det_constant = penalty.commutes() ? constraint.log_det_constant : 0;
       penalty.null_space = multiply_tn(constraint.z, constraint.null_space);
     }
-    block.coef_size = block.has_identity_map() ? block.raw_size : block.map.cols();
+    block.coef_size = block.has_identity_map() ? block.raw_size : block.copies * block.map.cols();
     if (block.penalty) name_smooth(block);
     design.blocks.push_back(std::move(block));
   }

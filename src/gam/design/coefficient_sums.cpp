@@ -14,19 +14,33 @@ namespace {
 
 /// A block's map, with products from the left.
 struct BlockMap {
-  explicit BlockMap(const CoefBlock& block) {
+  explicit BlockMap(const CoefBlock& block) : copies(block.copies) {
     if (block.has_identity_map()) return;
     map = &block.map;
     transposed = transpose(block.map);
   }
   [[nodiscard]] Matrix from_left(Matrix part, const Algebra& algebra) const {
-    return map == nullptr ? std::move(part) : algebra.multiply(transposed, part);
+    if (map == nullptr) return part;
+    if (copies == 1) return algebra.multiply(transposed, part);
+    Matrix out(copies * map->cols(), part.cols());
+    for (int copy = 0; copy < copies; ++copy)
+      assign(out, copy * map->cols(), 0,
+             algebra.multiply(transposed,
+                              submatrix(part, copy * map->rows(), map->rows(), 0, part.cols())));
+    return out;
   }
   [[nodiscard]] Matrix from_right(Matrix part, const Algebra& algebra) const {
-    return map == nullptr ? std::move(part) : algebra.multiply(part, *map);
+    if (map == nullptr) return part;
+    if (copies == 1) return algebra.multiply(part, *map);
+    Matrix out(part.rows(), copies * map->cols());
+    for (int copy = 0; copy < copies; ++copy)
+      assign(out, 0, copy * map->cols(),
+             algebra.multiply(submatrix(part, 0, part.rows(), copy * map->rows(), map->rows()), *map));
+    return out;
   }
 
   const Matrix* map = nullptr;  ///< null: the identity
+  int copies;
   Matrix transposed;
 };
 

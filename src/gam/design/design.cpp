@@ -41,16 +41,16 @@ constexpr int max_nonzeros = 1 << 18;
 }  // namespace
 
 std::vector<double> Penalty::times(std::size_t j, std::span<const double> b) const {
-  if (!is_ridge()) return multiply(matrices[j], b);
+  if (!is_diagonal()) return multiply(matrices[j], b);
   std::vector<double> out(b.begin(), b.end());
-  for (double& value : out) value *= ridge;
+  for (std::size_t i = 0; i < out.size(); ++i) out[i] *= diagonal_of(j, static_cast<int>(i));
   return out;
 }
 
 Matrix Penalty::matrix(std::size_t j) const {
-  if (!is_ridge()) return matrices[j];
+  if (!is_diagonal()) return matrices[j];
   Matrix whole(eigenvalues.rows(), eigenvalues.rows());
-  for (int i = 0; i < whole.rows(); ++i) whole(i, i) = ridge;
+  for (int i = 0; i < whole.rows(); ++i) whole(i, i) = diagonal_of(j, i);
   return whole;
 }
 
@@ -68,12 +68,58 @@ std::vector<int> Penalty::ranks_of_sets() const {
   return ranks;
 }
 
+double CoefBlock::map_at(int raw, int coef) const {
+  if (has_identity_map()) return raw == coef ? 1 : 0;
+  if (raw / map.rows() != coef / map.cols()) return 0;
+  return map(raw % map.rows(), coef % map.cols());
+}
+
+std::pair<int, int> CoefBlock::coefficients_at(int raw) const {
+  if (has_identity_map()) return {raw, raw + 1};
+  const int first = raw / map.rows() * map.cols();
+  return {first, first + map.cols()};
+}
+
 std::vector<double> CoefBlock::to_raw(std::span<const double> coef) const {
-  return has_identity_map() ? std::vector<double>(coef.begin(), coef.end()) : multiply(map, coef);
+  if (has_identity_map()) return {coef.begin(), coef.end()};
+  std::vector<double> raw;
+  raw.reserve(at(raw_size));
+  for (int copy = 0; copy < copies; ++copy) {
+    const std::vector<double> part = multiply(map, coef.subspan(at(copy * map.cols()), at(map.cols())));
+    raw.insert(raw.end(), part.begin(), part.end());
+  }
+  return raw;
 }
 
 std::vector<double> CoefBlock::to_coefficients(std::span<const double> raw) const {
-  return has_identity_map() ? std::vector<double>(raw.begin(), raw.end()) : multiply_t(map, raw);
+  if (has_identity_map()) return {raw.begin(), raw.end()};
+  std::vector<double> coef;
+  coef.reserve(at(coef_size));
+  for (int copy = 0; copy < copies; ++copy) {
+    const std::vector<double> part = multiply_t(map, raw.subspan(at(copy * map.rows()), at(map.rows())));
+    coef.insert(coef.end(), part.begin(), part.end());
+  }
+  return coef;
+}
+
+Matrix CoefBlock::map_times(Matrix a) const {
+  if (has_identity_map()) return a;
+  if (copies == 1) return multiply(map, a);
+  Matrix out(raw_size, a.cols());
+  for (int copy = 0; copy < copies; ++copy)
+    assign(out, copy * map.rows(), 0,
+           multiply(map, submatrix(a, copy * map.cols(), map.cols(), 0, a.cols())));
+  return out;
+}
+
+Matrix CoefBlock::times_transposed_map(Matrix a) const {
+  if (has_identity_map()) return a;
+  if (copies == 1) return multiply_nt(a, map);
+  Matrix out(a.rows(), raw_size);
+  for (int copy = 0; copy < copies; ++copy)
+    assign(out, 0, copy * map.rows(),
+           multiply_nt(submatrix(a, 0, a.rows(), copy * map.cols(), map.cols()), map));
+  return out;
 }
 
 int Design::null_space() const {
@@ -126,10 +172,8 @@ Matrix Design::map() const {
   Matrix whole(raw_size, coef_size);
   for (const CoefBlock& block : blocks) {
     for (int j = 0; j < block.coef_size; ++j) {
-      for (int i = 0; i < block.raw_size; ++i) {
-        whole(block.raw_begin + i, block.coef_begin + j) =
-            block.has_identity_map() ? (i == j ? 1.0 : 0.0) : block.map(i, j);
-      }
+      for (int i = 0; i < block.raw_size; ++i)
+        whole(block.raw_begin + i, block.coef_begin + j) = block.map_at(i, j);
     }
   }
   return whole;

@@ -37,7 +37,8 @@ struct Frame;
 /// place of `eigenvalues`, and the constant is zero.
 ///
 /// That of a random effect is a multiple of the identity, of as many levels as there may be: it is kept as
-/// the number `ridge`, and there are no `matrices`.
+/// the number `ridge`, and there are no `matrices`. Neither are there for a factor smooth, which is
+/// `diagonal`.
 struct Penalty {
   std::vector<Matrix> matrices;
   Matrix eigenvalues;  ///< rank x count()
@@ -51,18 +52,25 @@ struct Penalty {
   /// of `eigenvalues`; its columns are not orthogonal. Empty if unknown.
   Matrix eigenvectors{};
   double ridge = 0;
+  /// True: S_j is the diagonal matrix of column j of `eigenvalues`.
+  bool diagonal = false;
   /// True: the columns of X are orthogonal, or nearly, in these coordinates, and the penalised ones come
   /// first; a single penalty is diagonal, with `eigenvalues`. Each element of X'WX is then accurate to all
   /// digits.
   bool orthogonal_columns = false;
   [[nodiscard]] bool is_ridge() const noexcept { return ridge > 0; }
+  [[nodiscard]] bool is_diagonal() const noexcept { return is_ridge() || diagonal; }
   /// Number of penalties, each of which has a smoothing parameter.
-  [[nodiscard]] std::size_t count() const noexcept { return is_ridge() ? 1 : matrices.size(); }
+  [[nodiscard]] std::size_t count() const noexcept {
+    return is_diagonal() ? static_cast<std::size_t>(eigenvalues.cols()) : matrices.size();
+  }
   /// S_j b.
   [[nodiscard]] std::vector<double> times(std::size_t j, std::span<const double> b) const;
   /// S_j as a dense matrix.
   [[nodiscard]] Matrix matrix(std::size_t j) const;
-  [[nodiscard]] double diagonal(std::size_t j, int i) const { return is_ridge() ? ridge : matrices[j](i, i); }
+  [[nodiscard]] double diagonal_of(std::size_t j, int i) const {
+    return is_diagonal() ? eigenvalues(i, static_cast<int>(j)) : matrices[j](i, i);
+  }
   [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty(); }
   [[nodiscard]] int rank() const noexcept { return commutes() ? eigenvalues.rows() : set_ranks.back(); }
   /// `set_ranks`, also where the penalties commute.
@@ -79,6 +87,7 @@ struct CoefBlock {
   int coef_begin = 0;
   int coef_size = 0;
   Matrix map;                              ///< raw_size x coef_size; no rows: the identity
+  int copies = 1;                          ///< of `map` along the diagonal of M, one a level of a factor smooth
   std::optional<Penalty> penalty;          ///< smooths only
   std::vector<std::vector<double>> knots;  ///< of each variable of a margin, for model.json
   std::vector<double> s_scale;             ///< of each penalty
@@ -93,9 +102,16 @@ struct CoefBlock {
 
   /// True for a random effect, whose coefficients are its raw columns.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
+  /// The block's M at a raw column and a coefficient of it.
+  [[nodiscard]] double map_at(int raw, int coef) const;
+  /// The coefficients [first, last) that are made from one of its raw columns.
+  [[nodiscard]] std::pair<int, int> coefficients_at(int raw) const;
   /// M b of the block's coefficients, and M' r of its raw columns.
   [[nodiscard]] std::vector<double> to_raw(std::span<const double> coef) const;
   [[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw) const;
+  /// M a, and a M'.
+  [[nodiscard]] Matrix map_times(Matrix a) const;
+  [[nodiscard]] Matrix times_transposed_map(Matrix a) const;
 };
 
 /// The type, and the levels, that a component's variable must have in any table the design is applied to.

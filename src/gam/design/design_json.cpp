@@ -246,6 +246,7 @@ Component isotropic_from(const JsonField& field, int coefficients) {
 
 Json penalty_json(const Penalty& penalty) {
   Json matrices = Json::array();
+  // Those of a factor smooth are the columns of `eigenvalues`.
   if (penalty.is_ridge()) matrices.push_back(diagonal_json(penalty.eigenvalues.rows(), penalty.ridge));
   for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
   Json json{{"matrices", std::move(matrices)}, {"labels", penalty.labels}};
@@ -256,6 +257,25 @@ Json penalty_json(const Penalty& penalty) {
     json["set_ranks"] = penalty.set_ranks;
   }
   return json;
+}
+
+/// The penalties of a factor smooth: each coefficient has one.
+Penalty diagonal_penalty_from(const JsonField& field, int size, NumbersLeft& left) {
+  Penalty penalty;
+  penalty.diagonal = true;
+  for (const JsonField& label : field.at("labels").elements()) penalty.labels.push_back(label.text());
+  const JsonField eigenvalues = field.at("eigenvalues");
+  penalty.eigenvalues = matrix_from(eigenvalues, size, static_cast<int>(penalty.labels.size()), left);
+  penalty.log_det_constant = field.at("log_det_constant").number();
+  for (int i = 0; i < size; ++i) {
+    double sum = 0;
+    for (int j = 0; j < penalty.eigenvalues.cols(); ++j) {
+      if (penalty.eigenvalues(i, j) < 0) eigenvalues.refuse("has one below 0");
+      sum += penalty.eigenvalues(i, j);
+    }
+    if (!(sum > 0) || !std::isfinite(sum)) eigenvalues.refuse("leaves a coefficient without a penalty");
+  }
+  return penalty;
 }
 
 Penalty penalty_from(const JsonField& field, int size, std::size_t margins, bool random, NumbersLeft& left) {
@@ -288,6 +308,10 @@ Penalty penalty_from(const JsonField& field, int size, std::size_t margins, bool
   return penalty;
 }
 
+bool is_factor_smooth(const CoefBlock& block) {
+  return block.kind == "fs";
+}
+
 Json block_json(const CoefBlock& block) {
   Json json{{"label", block.label},
             {"kind", block.kind},
@@ -299,6 +323,7 @@ Json block_json(const CoefBlock& block) {
             {"variables", block.variables},
             {"by_level", block.by_level}};
   if (block.penalty) json["penalty"] = penalty_json(*block.penalty);
+  if (is_factor_smooth(block)) json["copies"] = block.copies;
   if (block.determined > 0) json["determined"] = block.determined;
   return json;
 }
@@ -355,10 +380,19 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   const bool random = is_random_effect(block.kind);
   const bool identity =
       random && block.raw_size == block.coef_size && diagonal_from(map, block.coef_size) == 1.0;
-  if (!identity) block.map = matrix_from(map, block.raw_size, block.coef_size, left);
+  if (is_factor_smooth(block)) {
+    const JsonField copies = field.at("copies");
+    block.copies = copies.whole(1, block.raw_size);
+    if (block.raw_size % block.copies != 0 || block.coef_size % block.copies != 0)
+      copies.refuse("is no number of levels that its columns can have");
+  }
+  if (!identity)
+    block.map = matrix_from(map, block.raw_size / block.copies, block.coef_size / block.copies, left);
   if (const auto determined = field.find("determined")) block.determined = determined->whole();
   if (const auto penalty = field.find("penalty"))
-    block.penalty = penalty_from(*penalty, block.coef_size, block.knots.size(), random, left);
+    block.penalty = is_factor_smooth(block)
+                        ? diagonal_penalty_from(*penalty, block.coef_size, left)
+                        : penalty_from(*penalty, block.coef_size, block.knots.size(), random, left);
   return block;
 }
 

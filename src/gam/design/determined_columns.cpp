@@ -34,7 +34,10 @@ Design unpenalised_part(const Design& design) {
   for (CoefBlock& block : part.blocks) {
     if (block.penalty) {
       const Matrix& null_space = block.penalty->null_space;
-      block.map = block.has_identity_map() ? null_space : multiply(block.map, null_space);
+      block.map = null_space.cols() == 0   ? Matrix(block.raw_size, 0)
+                  : block.has_identity_map() ? null_space
+                                             : multiply(block.map, null_space);
+      block.copies = 1;
       block.coef_size = block.map.cols();
       block.penalty.reset();
     }
@@ -102,12 +105,17 @@ double unit_norm_ridge(int size) {
 }
 
 /// Transforms the block's coefficients to those that `penalty` penalises, followed by the others. Returns the
-/// penalty on the first: of unit eigenvalues if it is a single matrix. A random effect is not transformed.
+/// penalty on the first: of unit eigenvalues if it is a single matrix. Diagonal penalties, which leave
+/// nothing out, are not transformed.
 Matrix separate(CoefBlock& block, const Penalty& penalty) {
-  if (penalty.is_ridge()) {
-    Matrix unit_norm = identity(block.coef_size);
-    for (double& value : unit_norm.values()) value *= unit_norm_ridge(block.coef_size);
-    return unit_norm;
+  if (penalty.is_diagonal()) {
+    Matrix sum(block.coef_size, block.coef_size);
+    for (std::size_t j = 0; j < penalty.count(); ++j) {
+      const auto own = penalty.eigenvalues.column(static_cast<int>(j));
+      const double norm = std::sqrt(dot(own, own));
+      for (int i = 0; i < sum.rows(); ++i) sum(i, i) += own[at(i)] / norm;
+    }
+    return sum;
   }
   const int free = penalty.null_space.cols();
   const int rank = block.coef_size - free;

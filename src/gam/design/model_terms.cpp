@@ -35,10 +35,39 @@ class TermMaker {
       std::vector<ParametricTerm> products = expanded(formula_.parametric[t], contrasts[t]);
       std::ranges::move(products, std::back_inserter(out.parametric));
     }
+    for (SmoothSpec& smooth : out.smooths) {
+      if (smooth.factor_smooth) tell_factor(smooth);
+    }
     return out;
   }
 
  private:
+  /// Gives the numbers of a factor smooth a margin, and the factor another.
+  void tell_factor(SmoothSpec& smooth) const {
+    MarginSpec curve = std::move(smooth.margins.front());
+    std::vector<Expression> numbers;
+    std::vector<Expression> factors;
+    curve.for_each_variable([&](const Expression& variable) {
+      (frame_.at(variable.text).factor ? factors : numbers).push_back(variable);
+    });
+    if (factors.empty())
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: bs=\"fs\" is a curve for each level of a factor, and all its variables are "
+                              "numbers: write factor(), or --factor, for the one that has levels",
+                              smooth.label));
+    if (factors.size() > 1)
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: bs=\"fs\" takes one factor, and {} and {} are both: write --numeric for one "
+                              "that is numbers in quotes",
+                              smooth.label, factors[0].text, factors[1].text));
+    curve.variable = std::move(numbers.front());
+    curve.others.assign(numbers.begin() + 1, numbers.end());
+    MarginSpec levels;
+    levels.basis = "re";
+    levels.variable = std::move(factors.front());
+    smooth.margins = {std::move(curve), std::move(levels)};
+  }
+
   /// The first variable is fastest.
   [[nodiscard]] std::vector<ParametricTerm> expanded(const ParametricTerm& term,
                                                      const std::vector<bool>& contrasts) {

@@ -340,7 +340,8 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
   std::vector<int> order;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     const CoefBlock& block = design.blocks[i];
-    if (block.penalty && !is_random_effect(block.kind)) order.push_back(static_cast<int>(i));
+    // As in mgcv, neither a random effect nor a factor smooth, whose penalties are diagonal, takes part.
+    if (block.penalty && !is_random_effect(block.kind) && !block.penalty->is_diagonal()) order.push_back(static_cast<int>(i));
   }
   const auto block_of = [&](int index) -> const CoefBlock& { return design.blocks[at(index)]; };
   std::ranges::stable_sort(order, {}, [&](int index) { return dimension(block_of(index)); });

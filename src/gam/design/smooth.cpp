@@ -259,6 +259,24 @@ SmoothBasis random_effect(std::size_t margins, int size, double largest_row_sum)
   return smooth;
 }
 
+SmoothBasis factor_smooth(const Basis& curve, int levels, double largest_row_sum) {
+  SmoothBasis smooth;
+  smooth.map = curve.map;
+  smooth.copies = levels;
+  const int size = curve.size();
+  const double square = largest_row_sum * largest_row_sum;
+  smooth.eigenvalues = Matrix(levels * size, 1 + size - curve.rank);
+  for (int i = 0; i < smooth.eigenvalues.rows(); ++i)
+    smooth.eigenvalues(i, std::max(0, i % size - curve.rank + 1)) = square;
+  smooth.null_space = Matrix(levels * size, 0);
+  smooth.s_scale.assign(at(smooth.eigenvalues.cols()), 1 / square);
+  smooth.s_scale.front() *= curve.penalty(0, 0);
+  smooth.knots.push_back(curve.knots);
+  // None of the other variables has any, the factor among them.
+  smooth.knots.resize(2 + curve.component.others.size());
+  return smooth;
+}
+
 Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, const Matrix& values,
                        double log_det_values) {
   const int size = static_cast<int>(means.size());

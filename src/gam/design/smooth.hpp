@@ -26,6 +26,7 @@ struct SmoothBasis {
   double log_det_values = 0;     ///< log|det E|
   std::vector<double> constant;  ///< the coefficients of the function that is one
   double ridge = 0;              ///< of a random effect, without map and penalties: see `Penalty`
+  int copies = 0;  ///< of a factor smooth, its levels: `map` is that of one, and there are no `penalties`
 };
 
 /// Combines the margins of a smooth. With `tensor` each margin's penalty is first divided by its largest
@@ -36,6 +37,10 @@ struct SmoothBasis {
 
 /// A random effect of `size` coefficients, made of some margins: the penalty of any of them is all.
 [[nodiscard]] SmoothBasis random_effect(std::size_t margins, int size, double largest_row_sum);
+
+/// A factor smooth of so many levels, with a natural basis (natural_basis.hpp) for the curves: a penalty for
+/// what is penalised of all curves, and one for each function that is not.
+[[nodiscard]] SmoothBasis factor_smooth(const Basis& curve, int levels, double largest_row_sum);
 
 /// The sum-to-zero constraint c'b = 0 absorbed into a basis.
 struct Constraint {

@@ -208,6 +208,8 @@ class RightHandSide {
     const auto are_alike = [](const MarginSpec& a, const MarginSpec& b) {
       return a.others.size() == b.others.size();
     };
+    if (first->factor_smooth || smooth.factor_smooth)
+      formula_error(position, fmt::format("id={}: smooths with bs=\"fs\" have no id in common", smooth.id));
     if (first->tensor != smooth.tensor || first->interaction != smooth.interaction ||
         !std::ranges::equal(first->margins, smooth.margins, are_alike))
       formula_error(position, fmt::format("{} cannot have the id of {}: they are of one kind, of as many "
@@ -398,9 +400,14 @@ std::string with_columns(std::string_view text, std::span<const std::string> col
   return out;
 }
 
+bool SmoothSpec::is_side_constrained() const {
+  return !factor_smooth && (tensor || !is_random_effect(margins.front().basis));
+}
+
 std::vector<std::string> FormulaTerms::numeric_variables() const {
   std::vector<std::string> numeric;
   for (const SmoothSpec& smooth : smooths) {
+    if (smooth.factor_smooth) continue;
     for (const MarginSpec& margin : smooth.margins) {
       if (is_random_effect(margin.basis)) continue;
       margin.for_each_variable([&](const Expression& variable) { numeric.push_back(variable.text); });

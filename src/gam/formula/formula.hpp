@@ -34,11 +34,17 @@ struct SmoothSpec {
   bool tensor = false;
   bool interaction = false;  ///< ti: a tensor product of margins with constraints of their own, and no other
   bool normalise = true;     ///< te's np: reparameterise each margin
+  /// bs="fs": a curve for each level of a factor. Its only margin has all variables, until their types are
+  /// known (design/model_terms.hpp); then the first has the numbers, and the second, a random effect, the
+  /// factor.
+  bool factor_smooth = false;
   std::optional<Expression> by;
   std::string label;  ///< as R prints it: "s(x)", "te(x,z)", "s(x):fac" before levels
   /// Smooths with the same have the basis of the first of them, made from the variables of all, and smoothing
   /// parameters in common; empty: none.
   std::string id;
+  /// Whether nested smooths have columns in common with it, as mgcv sees it.
+  [[nodiscard]] bool is_side_constrained() const;
   friend bool operator==(const SmoothSpec&, const SmoothSpec&) = default;
 };
 
@@ -63,7 +69,8 @@ struct FormulaTerms {
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
-  /// Those of it, by their texts, that are numbers whatever the response: of smooths other than re, offsets.
+  /// Those of it, by their texts, that are numbers whatever the response: of smooths other than re and fs,
+  /// offsets.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };
 

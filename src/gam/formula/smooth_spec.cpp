@@ -120,13 +120,10 @@ struct AbsentBasis {
   std::string_view instead;
 };
 
-constexpr std::string_view curve_a_level =
-    R"(s(x, by=g, bs="cr") + s(g, bs="re"), a curve and a level for each g)";
-
 constexpr AbsentBasis absent_bases[] = {
     {"ad", "an adaptive smooth", R"(bs="ps" with a larger k)"},
-    {"fs", "a random curve for each level of a factor, all with one smoothing parameter", curve_a_level},
-    {"sz", "the deviation of each level's curve from a common one", curve_a_level},
+    {"sz", "the deviation of each level's curve from a common one",
+     R"(s(x) + s(x, g, bs="fs"), a curve and random deviations of each g)"},
     {"sos", "a spline on the sphere", R"(te(latitude, longitude, bs=c("cr","cc")))"},
     {"mrf", "a Markov random field over neighbouring regions",
      R"(s(region, bs="re"), which knows no neighbours)"},
@@ -147,6 +144,28 @@ void check_basis(const std::string& basis, std::size_t position, const std::stri
                                       base::listed(basis_names(), "and")));
 }
 
+constexpr std::string_view curve_a_level = "fs";
+
+/// The basis of the curves of a factor smooth, which xt= names by itself or in a list.
+std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
+  const Syntax* value = xt != nullptr && !is_missing(*xt) ? xt : nullptr;
+  if (value != nullptr && value->is_call("list")) {
+    const auto named = std::ranges::find(value->argument_names, "bs");
+    value = named == value->argument_names.end() ? nullptr
+                                                 : &value->children[static_cast<std::size_t>(
+                                                       named - value->argument_names.begin())];
+  }
+  if (value != nullptr && value->kind != Kind::text)
+    formula_error(value->position, fmt::format("xt: expected the basis of the curves, such as \"cr\", found {}",
+                                               deparse(*value)));
+  const std::string basis = value == nullptr ? "tp" : value->text;
+  const std::size_t position = value == nullptr ? call.position : value->position;
+  check_basis(basis, position, deparse(call));
+  if (is_random_effect(basis))
+    formula_error(position, fmt::format("xt: bs=\"{}\" is no basis of curves", basis));
+  return basis;
+}
+
 /// mgcv's default is tp of s(), and cr of the margins of te().
 std::string basis_from(const Syntax* value, const Syntax& call) {
   if (value == nullptr && call.text != "s") return "cr";
@@ -154,8 +173,14 @@ std::string basis_from(const Syntax* value, const Syntax& call) {
     formula_error(value->position,
                   fmt::format("bs: expected a quoted name such as \"ps\", found {}", deparse(*value)));
   const std::string basis = value == nullptr ? "tp" : value->text;
+  if (basis == curve_a_level)
+    formula_error(value->position, fmt::format("bs=\"fs\" is no margin of {}()", call.text));
   check_basis(basis, value == nullptr ? call.position : value->position, deparse(call));
   return basis;
+}
+
+bool is_factor_smooth(const Syntax* basis, const Syntax& call) {
+  return call.text == "s" && basis != nullptr && basis->kind == Kind::text && basis->text == curve_a_level;
 }
 
 double order(const Syntax& value) {
@@ -218,6 +243,16 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   const std::size_t count = arguments.variables.size();
   if (call.text == "s") {
     const Syntax* value = arguments.find("bs");
+    if (is_factor_smooth(value, call)) {
+      const std::string basis = basis_of_curves(arguments.find("xt"), call);
+      if (count < 2)
+        formula_error(call.position, fmt::format("{} is a curve for each level of a factor: write "
+                                                 "s(x, g, bs=\"fs\")",
+                                                 deparse(call)));
+      if (count > 2 && !basis_of(basis).several)
+        formula_error(call.position, fmt::format("xt: bs=\"{}\" is a basis of one variable", basis));
+      return {static_cast<int>(count)};
+    }
     const std::string basis = basis_from(value, call);
     if (count == 1 || is_random_effect(basis)) return std::vector<int>(count, 1);
     if (basis_of(basis).several) return {static_cast<int>(count)};
@@ -241,13 +276,14 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   return sizes;
 }
 
-/// What xt=list(…) says of the points of a basis.
-void set_points(MarginSpec& margin, const Syntax& value) {
+/// What xt=list(…) says of the points of a basis; `known`: the name of an element that is read elsewhere.
+void set_points(MarginSpec& margin, const Syntax& value, std::string_view known = {}) {
   if (!value.is_call("list"))
     formula_error(value.position, fmt::format("xt: expected list(max.knots=…), found {}", deparse(value)));
   for (std::size_t i = 0; i < value.children.size(); ++i) {
     const std::string& name = value.argument_names[i];
     const Syntax& child = value.children[i];
+    if (!name.empty() && name == known) continue;
     if (!basis_of(margin.basis).several || (name != "max.knots" && name != "seed"))
       formula_error(child.position, fmt::format("xt: {}is not available for bs=\"{}\"; leave it out",
                                                 name.empty() ? "" : name + " ", margin.basis));
@@ -306,14 +342,18 @@ SmoothSpec smooth_from(const Syntax& given) {
     variables.push_back(std::move(one));
   }
   smooth.label += ")";
+  smooth.factor_smooth = is_factor_smooth(arguments.find("bs"), call);
   const std::vector<int> sizes = margins_of(arguments, call);
   const std::size_t margins = sizes.size();
   refuse_absent_arguments(arguments);
   auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
-    margin.variables = sizes[i];
-    margin.basis = basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
+    margin.variables = smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
+    const Syntax* xt = arguments.find("xt");
+    margin.basis = smooth.factor_smooth
+                       ? basis_of_curves(xt, call)
+                       : basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
     // As mgcv has it of d.
     constexpr std::array of_one{"cr", "cs", "ps", "cp"};
     if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";
@@ -321,13 +361,15 @@ SmoothSpec smooth_from(const Syntax& given) {
       formula_error(call.position, fmt::format("bs=\"{}\" is a basis of one variable", margin.basis));
     margin.variable = std::move(*next++);
     while (std::ssize(margin.others) + 1 < sizes[i]) margin.others.push_back(std::move(*next++));
-    if (const Syntax* xt = arguments.find("xt"); xt != nullptr && !is_missing(*xt)) set_points(margin, *xt);
+    if (xt != nullptr && !is_missing(*xt) && !(smooth.factor_smooth && xt->kind == Kind::text))
+      set_points(margin, *xt, smooth.factor_smooth ? "bs" : "");
     settle(margin, order_of_margin(arguments.find("m"), i, margins, smooth.tensor),
            of_margin(arguments.find("k"), "k", i, margins), call);
-    if (smooth.tensor && basis_of(margin.basis).size(margin).penalties > 1)
+    if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).penalties > 1)
       formula_error(
           call.position,
-          fmt::format("a margin of {}() has one penalty: write one order of derivatives", call.text));
+          fmt::format("a margin of {} has one penalty: write one order of derivatives",
+                      smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()"));
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
     smooth.margins.push_back(std::move(margin));

@@ -199,11 +199,11 @@ class RandomEffectTest {
     std::vector<double> lambda;  ///< of each penalty
 
     [[nodiscard]] double ridge() const { return lambda[0] * block->penalty->ridge; }
-    /// sum_j lambda_j S_j, for penalties with matrices.
+    /// sum_j lambda_j S_j.
     [[nodiscard]] Matrix penalty() const {
       Matrix sum(block->coef_size, block->coef_size);
       for (std::size_t j = 0; j < lambda.size(); ++j)
-        add_multiple(sum.values(), lambda[j], block->penalty->matrices[j].values());
+        add_multiple(sum.values(), lambda[j], block->penalty->matrix(j).values());
       return sum;
     }
   };

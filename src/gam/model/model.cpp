@@ -32,12 +32,13 @@ using Json = nlohmann::ordered_json;
 constexpr const char* format_name = "tessera-fit model";
 /// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
 /// lack what a large random effect has off its diagonal; since 5 what several have but for the pairs of
-/// levels that rows had, a term may have radial columns, and variables may be computed. Other files are as
-/// they were, and remain so to programs before.
+/// levels that rows had, a term may have radial columns, and variables may be computed; since 6 it may be a
+/// factor smooth. Other files are as they were, and remain so to programs before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
-constexpr int newest_version = 5;
+constexpr int version_radial = 5;
+constexpr int newest_version = 6;
 
 /// Suffix in version 2.
 constexpr std::string_view plain_suffix = ".cov";
@@ -582,7 +583,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
         runs.push_back({{"begin", run.begin}, {"size", run.size}});
       json["covariance"]["part"] = runs.front();
       if (covariance.pattern()) {
-        json["version"] = newest_version;
+        json["version"] = version_radial;
         json["covariance"]["layout"] =
             "little-endian float64, column by column: without the part, the part by the others, the diagonal "
             "of "
@@ -595,6 +596,8 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
     if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
   }
   if (has_radial_columns(model.design) || model.family.link() > 0 || !model.recipe.empty())
+    json["version"] = version_radial;
+  if (std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) { return block.kind == "fs"; }))
     json["version"] = newest_version;
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';

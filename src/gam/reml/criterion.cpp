@@ -82,11 +82,11 @@ Matrix within(Matrix a, Matrix r) {
 /// The mean diagonal of X'WX over that of the basis' j-th penalty.
 double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, std::size_t j) {
   double largest = 0;
-  for (int i = 0; i < basis.size; ++i) largest = std::max(largest, basis.penalty->diagonal(j, i));
+  for (int i = 0; i < basis.size; ++i) largest = std::max(largest, basis.penalty->diagonal_of(j, i));
   double sum_gram = 0;
   double sum_penalty = 0;
   for (int i = 0; i < basis.size; ++i) {
-    const double own = basis.penalty->diagonal(j, i);
+    const double own = basis.penalty->diagonal_of(j, i);
     const double square = gram(basis.begin + i, basis.begin + i);
     // With columns of unit size, it is the penalties that are orders of magnitude apart.
     const bool scaled = basis.penalty->orthogonal_columns;

@@ -98,8 +98,11 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
         fmt::format("the penalty of {} is of rank {}, which it cannot have", block.label, basis.rank));
   }
 
-  if (penalty.is_ridge()) {
-    basis.diagonals.emplace_back(base::at(basis.size), penalty.ridge);
+  if (penalty.is_diagonal()) {
+    for (int j = 0; j < basis.penalties(); ++j) {
+      const auto own = penalty.eigenvalues.column(j);
+      basis.diagonals.emplace_back(own.begin(), own.end());
+    }
     return basis;
   }
   if (!single && !penalty.eigenvectors.empty()) {

@@ -69,13 +69,12 @@ class Term {
   /// The nonzeros of M'r for the block's coefficients; a row of a map may have only one.
   [[nodiscard]] std::vector<Nonzero> coefficients_of(std::span<const Nonzero> raw) const {
     std::vector<Nonzero> x;
-    if (block_.has_identity_map()) {
-      for (const Nonzero& one : raw) x.push_back({block_.coef_begin + one.column, one.value});
-      return x;
-    }
-    for (int j = 0; j < block_.coef_size; ++j) {
+    // A row has one level of a random effect or a factor smooth, and so one copy of the map.
+    if (raw.empty()) return x;
+    const auto [first, last] = block_.coefficients_at(raw.front().column);
+    for (int j = first; j < last; ++j) {
       double value = 0;
-      for (const Nonzero& one : raw) value += one.value * block_.map(one.column, j);
+      for (const Nonzero& one : raw) value += one.value * block_.map_at(one.column, j);
       if (value != 0) x.push_back({block_.coef_begin + j, value});
     }
     return x;

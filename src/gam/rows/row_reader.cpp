@@ -62,13 +62,9 @@ void RowReader::coefficient_row(std::size_t row, std::span<double> x) {
     auto next = std::lower_bound(nonzeros_.begin(), nonzeros_.end(), block.raw_begin,
                                  [](const Nonzero& nonzero, int column) { return nonzero.column < column; });
     for (; next != nonzeros_.end() && next->column < block.raw_begin + block.raw_size; ++next) {
-      if (block.has_identity_map()) {
-        x[at(block.coef_begin + next->column - block.raw_begin)] += next->value;
-        continue;
-      }
-      for (int j = 0; j < block.coef_size; ++j) {
-        x[at(block.coef_begin + j)] += next->value * block.map(next->column - block.raw_begin, j);
-      }
+      const int raw = next->column - block.raw_begin;
+      const auto [first, last] = block.coefficients_at(raw);
+      for (int j = first; j < last; ++j) x[at(block.coef_begin + j)] += next->value * block.map_at(raw, j);
     }
   }
 }

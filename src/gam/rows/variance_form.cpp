@@ -5,6 +5,7 @@
 #include "gam/linalg/submatrix.hpp"
 
 #include <cstddef>
+#include <utility>
 
 namespace tessera::gam {
 namespace {
@@ -25,7 +26,7 @@ PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance
   const auto add_from_right = [](const Matrix& from, const CoefBlock& block, int coef_begin, int raw_begin,
                                  Matrix& to) {
     Matrix part = submatrix(from, 0, from.rows(), coef_begin, block.coef_size);
-    if (!block.has_identity_map()) part = multiply_nt(part, block.map);
+    part = block.times_transposed_map(std::move(part));
     for (int j = 0; j < part.cols(); ++j) add_multiple(to.column(raw_begin + j), 1, part.column(j));
   };
   for_each_block([&](const CoefBlock& block, int coef_begin, int raw_begin) {
@@ -34,7 +35,7 @@ PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance
   });
   for_each_block([&](const CoefBlock& block, int coef_begin, int raw_begin) {
     Matrix part = submatrix(half, coef_begin, block.coef_size, 0, half.cols());
-    if (!block.has_identity_map()) part = multiply(block.map, part);
+    part = block.map_times(std::move(part));
     for (int j = 0; j < part.cols(); ++j)
       add_multiple(raw.core.column(j).subspan(static_cast<std::size_t>(raw_begin),
                                               static_cast<std::size_t>(part.rows())),

@@ -72,6 +72,10 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   TermShape shape;
   shape.penalties = smooth.tensor ? std::ssize(smooth.margins)
                                   : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
+  // In the coordinates of a factor smooth each function without a penalty has one of its own, by default one
+  // function for each variable and the constant.
+  if (smooth.factor_smooth) shape.penalties += 1 + smooth.margins[0].variables;
+  shape.diagonal = smooth.factor_smooth;
   shape.random = std::ranges::all_of(smooth.margins, is_random);
   shape.ridge = shape.random && !smooth.tensor;
   shape.constrained = !smooth.interaction && std::ranges::none_of(smooth.margins, is_random);

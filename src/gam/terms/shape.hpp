@@ -24,6 +24,7 @@ struct TermShape {
   bool by_number = false;
   bool random = false;  ///< every margin is a random effect
   bool ridge = false;   ///< a random effect whose penalty is a multiple of the identity
+  bool diagonal = false;  ///< a factor smooth, whose penalties are diagonal, and whose map is that of a level
 };
 
 /// Throws `Error(input)` if the term has more coefficients than can be fitted, or the frame lacks a variable.

@@ -49,12 +49,12 @@ class Measure {
     // A smooth with a numeric by= variable seldom keeps its constraint.
     const std::int64_t constraints = shape.constrained && !shape.by_number ? 1 : 0;
     const ModelSize::Blocks block{shape.blocks,    shape.raw,    shape.coefficients - constraints,
-                                  shape.penalties, shape.random, shape.ridge};
+                                  shape.penalties, shape.random, shape.ridge || shape.diagonal};
     if (nested) {
       size_.nested_raw += block.count * block.raw;
       size_.nested_coef += block.count * block.coef;
     }
-    if (block.ridge) effects_.push_back({size_.blocks.size(), design_.raw_size, spec.label});
+    if (shape.ridge) effects_.push_back({size_.blocks.size(), design_.raw_size, spec.label});
     take(block, std::move(shape.components));
   }
 
@@ -138,10 +138,6 @@ Totals totals_of(const ModelSize& size) {
   return all;
 }
 
-bool has_side_conditions(const SmoothSpec& smooth) {
-  return smooth.tensor || !is_random_effect(smooth.margins.front().basis);
-}
-
 /// Whether a smooth shares a variable with another one that is by the same.
 bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
   const auto texts_of = [](const SmoothSpec& one) {
@@ -152,12 +148,12 @@ bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
   };
   const std::vector<std::string_view> own = texts_of(smooth);
   const auto shares = [&](const SmoothSpec& other) {
-    return &other != &smooth && other.by == smooth.by && has_side_conditions(other) &&
+    return &other != &smooth && other.by == smooth.by && other.is_side_constrained() &&
            std::ranges::any_of(texts_of(other), [&](std::string_view text) {
              return std::ranges::find(own, text) != own.end();
            });
   };
-  return has_side_conditions(smooth) && std::ranges::any_of(formula.smooths, shares);
+  return smooth.is_side_constrained() && std::ranges::any_of(formula.smooths, shares);
 }
 
 struct MemoryPart {

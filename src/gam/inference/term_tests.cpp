@@ -154,7 +154,7 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
 class RandomEffectTest {
  public:
   RandomEffectTest(const Design& design, const RemlFit& fit, const PartedMatrix& gram)
-      : fit_(fit), gram_(gram) {
+      : design_(design), fit_(fit), gram_(gram) {
     std::size_t first_sp = 0;
     for (const CoefBlock& block : design.blocks) {
       if (!block.penalty) continue;
@@ -185,9 +185,10 @@ class RandomEffectTest {
     for (double& weight : weights) weight = std::max(0.0, weight);
     const double largest = weights.back();
     if (!(largest > 0)) return out;
-    out.df = static_cast<double>(std::count_if(weights.begin(), weights.end(), [&](double weight) {
+    const auto above = std::count_if(weights.begin(), weights.end(), [&](double weight) {
       return weight > largest * std::pow(machine_epsilon, 0.8);
-    }));
+    });
+    out.df = std::min(static_cast<double>(above), static_cast<double>(rank_beside_unpenalised(block)));
     std::reverse(weights.begin(), weights.end());
     out.p_value = mixture_p_value(out.statistic, weights, scale_estimated, residual_df);
     return out;
@@ -212,6 +213,33 @@ class RandomEffectTest {
   // that noise, rather than by its inverse; so does this test, to give the same p-values. The crossproduct
   // with that noise is N = G + sum G S^- G, where G = X'WX is restricted to an effect's columns and rows
   // beside its S^-.
+
+  /// The rank of the block's columns less what the unpenalised columns of the model explain, which leave no
+  /// variance: the weights of such directions are zero but for the rounding of a small penalty's inverse.
+  [[nodiscard]] int rank_beside_unpenalised(const CoefBlock& block) const {
+    constexpr double explained = 1e-10;
+    Matrix free(gram_.core.rows(), design_.null_space());
+    int column = 0;
+    for (const CoefBlock& other : design_.blocks) {
+      if (gram_.part().has(other.coef_begin)) continue;
+      const Matrix own = other.penalty ? other.penalty->null_space : identity(other.coef_size);
+      if (column + own.cols() > free.cols()) return block.coef_size;
+      assign(free, gram_.in_core(other.coef_begin), column, own);
+      column += own.cols();
+    }
+    const int begin = gram_.in_core(block.coef_begin);
+    Matrix rest = gram_.block(block.coef_begin, block.coef_size);
+    if (column == free.cols() && column > 0) {
+      const Matrix products = multiply(gram_.core, free);
+      const Matrix beside = submatrix(products, begin, block.coef_size, 0, column);
+      const Matrix half =
+          triangular_solve(robust_cholesky(multiply_tn(free, products)), transpose(beside), false);
+      add_multiple(rest.values(), -1, multiply_tn(half, half).values());
+    }
+    unscale(rest, diagonal_roots(gram_.block(block.coef_begin, block.coef_size)));
+    const std::vector<double> shares = symmetric_eigen(rest).values;
+    return static_cast<int>(std::ranges::count_if(shares, [](double share) { return share > explained; }));
+  }
 
   [[nodiscard]] bool is_parted(const Smooth& smooth) const {
     return gram_.part().has(smooth.block->coef_begin);
@@ -309,6 +337,7 @@ class RandomEffectTest {
     return noise;
   }
 
+  const Design& design_;
   const RemlFit& fit_;
   const PartedMatrix& gram_;
   std::vector<Smooth> smooths_;

@@ -54,3 +54,27 @@ smooth.construct.dsigned.smooth.spec <- function(object, data, knots)
   with_signs(mgcv:::smooth.construct.ds.smooth.spec(object, data, knots), data)
 smooth.construct.gsigned.smooth.spec <- function(object, data, knots)
   with_signs(mgcv:::smooth.construct.gp.smooth.spec(object, data, knots), data)
+
+# bs="fs" with the functions without a penalty turned as mgcv's decomposition turns them but for rounding: the first is the
+# projection of the basis' first column on them.
+turned_nat_param <- function(X, S, rank, type) {
+  natural <- mgcv:::nat.param(X, S, rank=rank, type=type)
+  free <- seq_len(ncol(X))[-seq_len(rank)]
+  if (length(free) < 2) return(natural)
+  R <- qr.R(qr(X))
+  W <- qr.Q(qr(R %*% eigen(S, symmetric=TRUE)$vectors[, free]))
+  rest <- t(W)
+  turn <- NULL
+  for (i in seq_along(free)) {
+    lengths <- sqrt(colSums(rest^2))
+    j <- if (i == 1) 1 else which.max(lengths)
+    axis <- rest[, j]/lengths[j]
+    turn <- cbind(turn, axis)
+    rest <- rest - axis %*% (t(axis) %*% rest)
+  }
+  natural$P[, free] <- backsolve(R, W %*% turn)*sqrt(nrow(X))
+  natural$X[, free] <- X %*% natural$P[, free]
+  natural
+}
+smooth.construct.turned.smooth.spec <- mgcv:::smooth.construct.fs.smooth.spec
+environment(smooth.construct.turned.smooth.spec) <- list2env(list(nat.param=turned_nat_param), parent=asNamespace("mgcv"))

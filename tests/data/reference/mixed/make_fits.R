@@ -1,11 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fits of mgcv in the i.., l.. and e.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
+# The fits of mgcv in the i.., l.., e.. and f.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
 # jsonlite. An e.. case has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients, too.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite); library(splines)
+source("../../basis/own_bases.R")
 d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
 ctl <- gam.control(epsilon=1e-12, maxit=400)
-save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL, offset=NULL, subset=NULL, ordered=NULL) {
+# `named`: what the formula is to R, where a basis is one of ours.
+save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL, offset=NULL, subset=NULL, ordered=NULL,
+                      named=formula) {
   folder <- file.path("..", name)
   dir.create(folder, showWarnings=FALSE)
   for (v in names(ordered)) {
@@ -16,11 +19,12 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   d$.w <- value(weights, rep(1, nrow(d)))
   d$.o <- value(offset, rep(0, nrow(d)))
   d$.s <- value(subset, rep(TRUE, nrow(d)))
-  b <- bam(as.formula(formula), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, offset=.o, subset=.s, control=ctl)
+  b <- bam(as.formula(named), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, offset=.o, subset=.s, control=ctl)
   p <- predict(b, d, se.fit=TRUE)
+  s <- summary(b)
   # Of gam's constraints, where its REML is that of bam.
   g <- if (b$family$family == "gaussian" && b$family$link == "identity")
-    gam(as.formula(formula), data=d, method="REML", weights=.w, offset=.o, subset=.s, control=ctl)
+    gam(as.formula(named), data=d, method="REML", weights=.w, offset=.o, subset=.s, control=ctl)
   a <- if (!is.null(g)) g$coefficients[[1]]
   q <- if (!is.null(new)) predict(b, new, se.fit=TRUE)
   parametric <- if (!is.null(new)) as.list(g$coefficients[seq_len(sum(g$nsdf))])
@@ -32,7 +36,7 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
                   family=called, weights=weights, offset=offset, subset=subset, ordered=ordered, supplied_knots=NULL,
                   fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
                     edf_total=sum(b$edf), deviance=b$deviance, null_deviance=b$null.deviance, scale=b$sig2,
-                    r_squared_adjusted=summary(b)$r.sq, aic=b$aic, gam_intercept=a, gam_parametric=parametric,
+                    r_squared_adjusted=s$r.sq, smooth_table=if (substr(name, 1, 1) == "f") s$s.table, aic=b$aic, gam_intercept=a, gam_parametric=parametric,
                     new_link=if (!is.null(q)) as.numeric(q$fit), new_se=if (!is.null(q)) as.numeric(q$se.fit), se_link50=as.numeric(p$se.fit)[1:50])))),
              file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", na="null", pretty=TRUE)
   cat(name, "edf", sum(b$edf), "iterations", b$iter, "\n")
@@ -76,3 +80,11 @@ save_case("e06_of_all_rows", 'y ~ poly(e, 3) + scale(z):f + splines::ns(u, df=4)
           new=new, subset="x > 0.05 & f != 'c' | u < 5")
 save_case("e07_offset_weights_subset", 'pois ~ g + s(x, bs="cr", k=6) + offset(log(e))', poisson(), new=new,
           weights="ifelse(f == 'a', 2, 0.5 + wt)", offset="log(wt + 1)/2", subset="z < 1.5")
+turned <- function(formula) gsub('bs="fs"', 'bs="turned"', formula)
+save_turned <- function(name, formula, ...) save_case(name, formula, named=turned(formula), ...)
+save_case("f01_fs_cr", 'y ~ f + s(x, h, bs="fs", xt="cr", k=5)', new=new)
+save_turned("f02_fs_tp", 'y ~ f + s(h, x, bs="fs", k=6)', weights="wt")
+save_case("f03_fs_poisson", 'pois ~ offset(log(e)) + s(x, h, bs="fs", m=1) + s(u, f, bs="fs", xt=list(bs="cc"), k=6)', poisson())
+save_case("f04_fs_by_number", 'pois ~ f + s(x, h, by=e, bs="fs", xt="ps", k=5)', poisson())
+save_turned("f05_fs_of_two", 'y ~ f + s(x, u, g, bs="fs", k=14)')
+save_case("f06_fs_by_factor", 'y ~ f + s(x, h, by=f, bs="fs", xt="bs", k=6)')

@@ -45,6 +45,19 @@ void expect_same_parametric(const FittedModel& model, const nlohmann::json& coef
   }
 }
 
+/// Effective and reference degrees of freedom, and p-value. A statistic of a fractional rank has two values.
+void expect_same_tests(const FittedModel& model, const nlohmann::json& rows) {
+  ASSERT_EQ(model.smooth_tests.size(), rows.size());
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const SmoothTest& test = model.smooth_tests[i];
+    const auto row = rows[i].get<std::vector<double>>();
+    EXPECT_NEAR(test.edf / row[0], 1, 1e-4) << test.label;
+    EXPECT_NEAR(test.reference_df / row[1], 1, 1e-4) << test.label;
+    EXPECT_NEAR(test.statistic / row[2], 1, 1e-2) << test.label;
+    EXPECT_NEAR(test.p_value, row[3], 1e-6) << test.label;
+  }
+}
+
 TEST_P(Reference, AgreesWithMgcv) {
   const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
   const std::string& data = reference.data_path;
@@ -76,6 +89,7 @@ TEST_P(Reference, AgreesWithMgcv) {
   if (const auto intercept = bam.find("gam_intercept"); intercept != bam.end()) {
     EXPECT_NEAR(model.coef[0] / intercept->get<double>(), 1, 1e-4);
   }
+  if (bam.contains("smooth_table")) expect_same_tests(model, bam.at("smooth_table"));
   if (bam.contains("new_link")) {
     expect_same_predictions(of_new, bam);
     expect_same_parametric(model, bam.at("gam_parametric"));
@@ -109,7 +123,8 @@ INSTANTIATE_TEST_SUITE_P(
         "l09_gaussian_inverse", "l10_inverse_gaussian", "l11_inverse_gaussian_log", "l12_quasipoisson",
         "l13_quasibinomial", "l14_quasipoisson_sqrt", "l15_binomial_log", "n05_nb_sqrt", "n06_nb_identity",
         "e01_in_smooths", "e02_terms", "e03_no_intercept", "e04_ordered", "e05_ordered_poisson",
-        "e06_of_all_rows", "e07_offset_weights_subset"),
+        "e06_of_all_rows", "e07_offset_weights_subset", "f01_fs_cr", "f02_fs_tp", "f03_fs_poisson",
+        "f04_fs_by_number", "f05_fs_of_two", "f06_fs_by_factor"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

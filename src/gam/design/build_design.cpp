@@ -480,14 +480,33 @@ class Drafter {
     }
   }
 
+  /// Coefficients of a block whose penalties are diagonal.
+  static int effects_of(const DraftBlock& draft) {
+    const std::optional<Penalty>& penalty = draft.block.penalty;
+    return penalty && penalty->is_diagonal() ? penalty->eigenvalues.rows() : 0;
+  }
+
+  /// The largest factor smooth, with a column of several nonzeros for each level, is a part by itself.
   void part_large_effects() {
+    const RawTerm* curves = nullptr;
+    for (const RawTerm& term : draft_.design.terms) {
+      const bool large = std::ranges::any_of(draft_.blocks, [&](const DraftBlock& draft) {
+        return draft.block.kind == "fs" && draft.block.raw_begin >= term.raw_begin &&
+               draft.block.raw_begin < term.raw_begin + term.raw_size &&
+               effects_of(draft) > largest_whole_effect_;
+      });
+      if (large && (curves == nullptr || term.raw_size > curves->raw_size)) curves = &term;
+    }
     for (const DraftBlock& draft : draft_.blocks) {
       const CoefBlock& block = draft.block;
-      if (!block.penalty || !block.penalty->is_ridge()) continue;
-      if (block.raw_size > largest_whole_effect_)
+      if (effects_of(draft) == 0) continue;
+      const bool is_part = curves == nullptr ? block.raw_size > largest_whole_effect_
+                                             : block.raw_begin >= curves->raw_begin &&
+                                                   block.raw_begin < curves->raw_begin + curves->raw_size;
+      if (is_part)
         draft_.design.parted_columns.add(block.raw_begin, block.raw_size);
       else
-        check_coefficients(block.raw_size, block.label);
+        check_coefficients(effects_of(draft), block.label);
     }
   }
 

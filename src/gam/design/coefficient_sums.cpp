@@ -44,13 +44,60 @@ struct BlockMap {
   Matrix transposed;
 };
 
+/// Calls `use(block)` for each block of the part.
+template <class Use>
+void for_each_of_part(const Design& design, const Use& use) {
+  for (const CoefBlock& block : design.blocks) {
+    if (design.parted_columns.has(block.raw_begin)) use(block);
+  }
+}
+
+/// The part's own elements where it is a factor smooth, level by level.
+void take_curves(const PartedMatrix& raw_gram, const Design& design, PartedMatrix& gram) {
+  for_each_of_part(design, [&](const CoefBlock& block) {
+    const int raw_size = block.map.rows();
+    const int size = block.map.cols();
+    Matrix raw(raw_size, raw_size);
+    for (int copy = 0; copy < block.copies; ++copy) {
+      const int first = block.raw_begin + copy * raw_size;
+      for (int j = 0; j < raw_size; ++j) {
+        for (int i = j; i < raw_size; ++i) raw(i, j) = raw(j, i) = raw_gram(first + i, first + j);
+      }
+      const Matrix own = multiply_tn(block.map, multiply(raw, block.map));
+      const int begin = block.coef_begin + copy * size;
+      for (int j = 0; j < size; ++j) {
+        for (int i = j; i < size; ++i) gram.set(begin + i, begin + j, own(i, j));
+      }
+    }
+  });
+}
+
+/// M' of the part times rows of its raw columns.
+Matrix in_curves(const Matrix& raw_rows, const Part& raw_part, const Design& design, const Algebra& algebra) {
+  Matrix out(design.parted_coefficients().size(), raw_rows.cols());
+  int place = 0;
+  for_each_of_part(design, [&](const CoefBlock& block) {
+    const Matrix own =
+        submatrix(raw_rows, raw_part.in_part(block.raw_begin), block.raw_size, 0, raw_rows.cols());
+    assign(out, place, 0, BlockMap(block).from_left(own, algebra));
+    place += block.coef_size;
+  });
+  return out;
+}
+
 }  // namespace
 
 PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& design,
                                   const Algebra& algebra) {
   const Part part = design.parted_coefficients();
-  PartedMatrix gram(design.coef_size, part, part.size() > 0 ? raw_gram.pattern() : nullptr);
-  if (gram.is_parted()) {
+  const bool curves = part.size() > 0 && design.parts_curves();
+  PartedMatrix gram(design.coef_size, part,
+                    curves            ? design.pattern_of_curves()
+                    : part.size() > 0 ? raw_gram.pattern()
+                                      : nullptr);
+  if (curves) {
+    take_curves(raw_gram, design, gram);
+  } else if (gram.is_parted()) {
     gram.diagonal = raw_gram.diagonal;
     gram.beside = raw_gram.beside;
   }
@@ -76,7 +123,9 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     }
     if (!gram.is_parted()) continue;
     Matrix beside = submatrix(raw_gram.border, 0, raw_gram.border.rows(), raw_column, b.raw_size);
-    assign(gram.border, 0, column, maps[j].from_right(std::move(beside), algebra));
+    beside = maps[j].from_right(std::move(beside), algebra);
+    if (curves) beside = in_curves(beside, raw_gram.part(), design, algebra);
+    assign(gram.border, 0, column, beside);
   }
   // Only rounding makes a block's product with itself unsymmetric.
   for (int j = 0; j < gram.core.cols(); ++j) {

@@ -138,6 +138,26 @@ Part Design::parted_coefficients() const {
   return part;
 }
 
+bool Design::parts_curves() const {
+  return std::ranges::any_of(terms, [&](const RawTerm& term) {
+    return term.nonzeros > 1 && parted_columns.has(term.raw_begin);
+  });
+}
+
+std::shared_ptr<const SparsePattern> Design::pattern_of_curves() const {
+  SparsePattern pattern;
+  int place = 0;
+  for (const CoefBlock& block : blocks) {
+    if (!parted_columns.has(block.raw_begin)) continue;
+    for (int i = 0; i < block.coef_size; ++i, ++place) {
+      const int later = block.map.cols() - 1 - i % block.map.cols();
+      for (int j = 1; j <= later; ++j) pattern.rows.push_back(place + j);
+      pattern.begins.push_back(std::ssize(pattern.rows));
+    }
+  }
+  return std::make_shared<const SparsePattern>(std::move(pattern));
+}
+
 std::vector<std::string> Design::coef_names() const {
   std::vector<std::string> names;
   names.reserve(at(coef_size));

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <cstdint>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -144,11 +145,15 @@ struct Design {
   /// Dropped columns, linearly dependent on other terms: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
   /// The raw columns of the random effects whose blocks of crossproducts and of the covariance are sparse
-  /// (`PartedMatrix`); none: all are stored in full.
+  /// (`PartedMatrix`), or those of one factor smooth; none: all are stored in full.
   Part parted_columns;
 
   /// The coefficients of `parted_columns`, one for each column.
   [[nodiscard]] Part parted_coefficients() const;
+  /// Whether the part is a factor smooth, whose levels have several columns each.
+  [[nodiscard]] bool parts_curves() const;
+  /// Its coefficients that meet, those of each level, by places in `parted_coefficients`.
+  [[nodiscard]] std::shared_ptr<const SparsePattern> pattern_of_curves() const;
   /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;

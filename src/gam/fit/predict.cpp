@@ -102,8 +102,9 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
 /// *Collective.* The sparsity pattern of a covariance, broadcast from rank 0, which alone has it after a fit.
 std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& comm,
                                                      std::shared_ptr<const SparsePattern> pattern,
-                                                     const Part& part) {
-  if (part.runs().size() < 2) return nullptr;
+                                                     const Design& design) {
+  const Part part = design.parted_coefficients();
+  if (part.runs().size() < 2 && !design.parts_curves()) return nullptr;
   SparsePattern own;
   if (pattern) own = *pattern;
   own.begins.resize(static_cast<std::size_t>(part.size()) + 1);
@@ -120,7 +121,7 @@ PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& 
   if (with_covariance) {
     const auto size = static_cast<int>(predictive.coef.size());
     const auto pattern =
-        pattern_of_root(comm, predictive.covariance.pattern(), predictive.design.parted_columns);
+        pattern_of_root(comm, predictive.covariance.pattern(), predictive.design);
     if (predictive.covariance.empty())
       predictive.covariance = PartedMatrix(size, predictive.design.parted_coefficients(), pattern);
     predictive.covariance.for_each_array([&](std::span<double> values) {
@@ -238,7 +239,7 @@ class TablePrediction {
 
   /// Whether variances need pairs of levels, which only hosts can look up.
   [[nodiscard]] bool crossed() const {
-    return options_.standard_errors && design_.parted_columns.runs().size() > 1;
+    return options_.standard_errors && design_.parted_columns.runs().size() > 1 && !design_.parts_curves();
   }
 
   /// Reads this rank's part of `rows`, whose first row is the first unit of the plan.

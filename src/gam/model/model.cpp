@@ -221,12 +221,13 @@ struct CovarianceSize {
   std::size_t coefficients = 0;
   std::size_t centred = 0;
   Part part{};
-  std::uint64_t pairs = 0;  ///< of levels, of several effects of a part
+  bool has_pattern = false;  ///< the part is not diagonal
+  std::uint64_t pairs = 0;   ///< of coefficients of the part that it has
 
   [[nodiscard]] std::size_t columns() const { return coefficients + centred; }
   /// Numbers of the part's pattern.
   [[nodiscard]] std::uint64_t pattern_numbers() const {
-    return part.runs().size() < 2 ? 0 : pairs + static_cast<std::uint64_t>(part.size()) + 1;
+    return !has_pattern ? 0 : pairs + static_cast<std::uint64_t>(part.size()) + 1;
   }
   /// Numbers of the arrays of a parted matrix, of the centred columns, and of the pattern.
   [[nodiscard]] std::uint64_t numbers() const {
@@ -355,15 +356,17 @@ class StoredCovariance {
     const auto runs = part.find("runs");
     if (!runs) return add(part);
     for (const JsonField& run : runs->elements()) add(run);
-    if (size_.part.runs().size() < 2) runs->refuse("are not several");
+    size_.has_pattern = true;
     size_.pairs = static_cast<std::uint64_t>(part.at("pairs").whole());
   }
   void set_part(Design& design) const {
     for (const Part::Run& run : size_.part.runs()) {
       const auto block = std::ranges::find(design.blocks, run.begin, &CoefBlock::coef_begin);
       if (block == design.blocks.end() || block->coef_size != run.size || !block->penalty ||
-          !block->penalty->is_ridge() || !block->has_identity_map())
+          (block->kind != "fs" && (!block->penalty->is_ridge() || !block->has_identity_map())))
         field_.at("part").refuse("is not a random effect of the model");
+      if (size_.has_pattern == (block->kind != "fs" && size_.part.runs().size() < 2))
+        field_.at("part").refuse("has pairs of one random effect, or none of several");
       design.parted_columns.add(block->raw_begin, block->raw_size);
     }
   }

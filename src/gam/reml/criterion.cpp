@@ -253,16 +253,11 @@ void RemlCriterion::Factored::grade(const RemlCriterion& of) {
     const int place = of.place_of(basis);
     const int in_outer = place - of.model_->matrix.eliminated();
     if (basis.dense.empty()) {
-      std::vector<int> places;
-      if (of.is_of_part(basis)) {
-        const int first = of.part_.in_part(basis.begin);
-        const auto all = of.model_->matrix.order->place.begin() + first;
-        places.assign(all, all + basis.size);
-      }
       for (std::size_t j = 0; j < lambda.size(); ++j) {
-        penalties.push_back(
-            {places.empty() ? place : -1, in_outer, basis.rank, basis.diagonals[j], {}, places});
-        for (double& v : penalties.back().diagonal) v *= lambda[j];
+        ScaledPenalty& own = penalties.emplace_back(
+            ScaledPenalty{place, in_outer, basis.rank, basis.diagonals[j], {}, {}});
+        if (of.is_of_part(basis)) own.take_places(of.model_->matrix.order->place, of.part_.in_part(basis.begin));
+        for (double& v : own.diagonal) v *= lambda[j];
       }
       continue;
     }
@@ -586,7 +581,12 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   if (working_.gram.is_parted()) {
     for (const Part::Run& run : part_.runs()) {
       const BlockBasis& basis = *std::ranges::find(bases_, run.begin, &BlockBasis::begin);
-      fit.part_ridges.push_back(basis.penalty->ridge * std::exp(fit.log_sp[base::at(basis.first_sp)]));
+      const std::vector<double> lambda = basis.smoothing_parameters(fit.log_sp);
+      for (int i = 0; i < run.size; ++i) {
+        double sum = 0;
+        for (std::size_t j = 0; j < lambda.size(); ++j) sum += lambda[j] * basis.penalty->diagonal_of(j, i);
+        fit.part_ridges.push_back(sum);
+      }
     }
   }
   const Influence f = influence(fit.inverse, working_.gram, fit.part_ridges, *algebra_);

@@ -42,15 +42,10 @@ Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& 
   const Matrix across = transpose(inverse.border);
   Influence out{sum_of(product(v, gram.core, algebra), 1, algebra.multiply(across, gram.border)), {}, {}, {}};
   Matrix weighted = inverse.border;
-  const Part& part = gram.part();
-  for (std::size_t k = 0; k < ridges.size(); ++k) {
-    const auto begin = at(part.begin_of(k));
-    const auto size = at(part.runs()[k].size);
-    for (int j = 0; j < weighted.cols(); ++j)
-      for (double& value : weighted.column(j).subspan(begin, size)) value *= ridges[k];
-    for (std::size_t i = begin; i < begin + size; ++i)
-      out.part.push_back(1 - ridges[k] * inverse.diagonal[i]);
+  for (int j = 0; j < weighted.cols(); ++j) {
+    for (std::size_t i = 0; i < ridges.size(); ++i) weighted.column(j)[i] *= ridges[i];
   }
+  for (std::size_t i = 0; i < ridges.size(); ++i) out.part.push_back(1 - ridges[i] * inverse.diagonal[i]);
   out.part_square.assign(out.part.size(), std::numeric_limits<double>::quiet_NaN());
   Matrix unit = v;
   const std::vector<double> scale = diagonal_roots(v);

@@ -22,7 +22,7 @@ struct Influence {
   [[nodiscard]] std::vector<double> edf1(const Part& place) const;
 };
 
-/// `inverse` is A^-1, and `ridges` the diagonal of S in each run of the part. Cost: O(q^3) for a core of q
+/// `inverse` is A^-1, and `ridges` the diagonal of S in the part. Cost: O(q^3) for a core of q
 /// coefficients, less where X'WX is sparse, and O(q^2) for each coefficient of the part that shares rows with
 /// all of them.
 [[nodiscard]] Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram,

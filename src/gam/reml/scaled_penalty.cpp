@@ -7,8 +7,20 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 namespace tessera::gam {
+
+void ScaledPenalty::take_places(std::span<const int> order, int first) {
+  begin = -1;
+  std::vector<double> kept;
+  for (std::size_t i = 0; i < diagonal.size(); ++i) {
+    if (diagonal[i] == 0) continue;
+    places.push_back(order[base::at(first) + i]);
+    kept.push_back(diagonal[i]);
+  }
+  diagonal = std::move(kept);
+}
 
 std::vector<double> ScaledPenalty::own(std::span<const double> b) const {
   std::vector<double> out;

@@ -23,6 +23,9 @@ struct ScaledPenalty {
   std::vector<int> places;  ///< of an effect of the part, whose penalty is diagonal: its coordinates
 
   [[nodiscard]] bool is_of_part() const noexcept { return !places.empty(); }
+  /// Puts a diagonal on the part, of which its first coordinate has the place `first` before the elimination:
+  /// on those that it penalises. `order`: the places then.
+  void take_places(std::span<const int> order, int first);
   /// The penalty's own coordinates of a vector.
   [[nodiscard]] std::vector<double> own(std::span<const double> b) const;
   /// b += factor x, x on the penalty's own coordinates.

@@ -25,7 +25,7 @@ struct RemlFit {
   double scale = 1;
   double score = 0;                 ///< V at the optimum
   PartedMatrix inverse;             ///< (X'WX + S)^-1; the posterior covariance is `scale` times this
-  std::vector<double> part_ridges;  ///< S in each run of the inverse's part
+  std::vector<double> part_ridges;  ///< the diagonal of S in the inverse's part
   std::vector<double> edf;          ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;         ///< diagonal of 2F - FF, for reference degrees of freedom
   double penalised_deviance = 0;    ///< weighted residual sum of squares plus b'Sb

@@ -124,7 +124,31 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   for (const Pair& pair : products) {
     add_product(static_cast<int>(pair.row), static_cast<int>(pair.column), pair.left_out);
   }
-  if (pairs_ != nullptr) add_pairs();
+  if (pairs_ != nullptr) {
+    add_pairs();
+    pattern_ = pairs_->pattern;
+  } else if (design.parts_curves()) {
+    pattern_ = std::make_shared<const SparsePattern>(pattern_of_squares());
+  }
+}
+
+/// Those of a factor smooth, which is the part by itself.
+SparsePattern RowLayout::pattern_of_squares() const {
+  std::vector<std::vector<int>> rows(at(parted_columns_.size()));
+  for (const Product& product : products_of_terms()) {
+    if (!product.symmetric || !parted_columns_.has(terms[at(product.row_term)].raw_begin)) continue;
+    for_each_of_band(product, [&](std::int64_t /*sum*/, int i, int j) {
+      if (i != j && parted_columns_.has(i))
+        rows[at(parted_columns_.in_part(i))].push_back(parted_columns_.in_part(j));
+    });
+  }
+  SparsePattern pattern;
+  for (std::vector<int>& column : rows) {
+    std::ranges::sort(column);
+    pattern.rows.insert(pattern.rows.end(), column.begin(), column.end());
+    pattern.begins.push_back(std::ssize(pattern.rows));
+  }
+  return pattern;
 }
 
 /// The products of the part's effects have their sums in the order of the pattern.
@@ -315,8 +339,9 @@ RawSums RowLayout::sums(std::span<const double> reduced) const {
   sums.bad_rows = reduced[2];
   const auto gradient = reduced.subspan(scalar_count, at(raw_size_));
   sums.gradient.assign(gradient.begin(), gradient.end());
-  sums.gram = PartedMatrix(raw_size_, parted_columns_, pairs_ != nullptr ? pairs_->pattern : nullptr);
+  sums.gram = PartedMatrix(raw_size_, parted_columns_, pattern_);
   for_each_sum([&](std::int64_t sum, int i, int j) { sums.gram.set(i, j, reduced[at(sum)]); });
+  if (pairs_ == nullptr) return sums;
   const auto of_pairs = reduced.subspan(at(pairs_begin_), sums.gram.beside.size());
   std::ranges::copy(of_pairs, sums.gram.beside.begin());
   return sums;

@@ -67,6 +67,9 @@ class RowLayout {
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
 
+  /// The raw columns of the part that meet, by places in it; null: each meets itself alone.
+  [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
+
   /// For each local row the index, within the product's sums, at which it adds the product of two random
   /// effects; -1: it adds none.
   [[nodiscard]] const std::int32_t* places_of(const Product& product) const noexcept {
@@ -88,6 +91,7 @@ class RowLayout {
   void add_product(int row_term, int column_term, std::uint64_t mask);
   void add_square(int index, const RawTerm& term);
   void add_pairs();
+  [[nodiscard]] SparsePattern pattern_of_squares() const;
   void take_in(Product product, int columns);
   /// Calls `use(index among the sums, i, j)` once for each pair of raw columns i and j that a row can have.
   template <class Use>
@@ -104,6 +108,7 @@ class RowLayout {
   int raw_size_ = 0;
   Part parted_columns_;  ///< the design's
   const LevelPairs* pairs_;
+  std::shared_ptr<const SparsePattern> pattern_;
   std::int64_t pairs_begin_ = 0;  ///< of the sums over pairs of levels
   int values_per_row_ = 0;
   std::int64_t width_ = scalar_count;

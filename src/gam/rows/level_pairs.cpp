@@ -106,7 +106,7 @@ struct PartTerms {
 
 std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Frame& frame,
                                               const Design& design, bool all_ranks) {
-  if (design.parted_columns.runs().size() < 2) return nullptr;
+  if (design.parted_columns.runs().size() < 2 || design.parts_curves()) return nullptr;
   std::optional<PartTerms> part;
   std::vector<Key> keys;
   const auto find = [&] {

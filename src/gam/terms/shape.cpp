@@ -91,7 +91,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
       shape.coefficients *= size.coefficients - (margin.centred ? 1 : 0);
     }
     check_coefficients(shape.coefficients, smooth.label,
-                       shape.ridge ? largest_parted_effect : largest_dense_term);
+                       shape.ridge || shape.diagonal ? largest_parted_effect : largest_dense_term);
     shape.raw *= component.raw_size();
     shape.components.push_back(std::move(component));
   }

@@ -147,7 +147,7 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
   bring(fit_.edf1, size);
   bring_matrix(fit_.inverse);
   bring_matrix(gram_);
-  bring(fit_.part_ridges, design_.parted_columns.runs().size());
+  bring(fit_.part_ridges, static_cast<std::size_t>(design_.parted_coefficients().size()));
   std::array<double, 3> scalars{fit_.scale, fit_.score, fit_.penalised_deviance};
   comm.broadcast(std::span<double>(scalars), solver_);
   fit_.scale = scalars[0];

@@ -54,29 +54,46 @@ class Measure {
       size_.nested_raw += block.count * block.raw;
       size_.nested_coef += block.count * block.coef;
     }
-    if (shape.ridge) effects_.push_back({size_.blocks.size(), design_.raw_size, spec.label});
+    if (block.ridge)
+      effects_.push_back({size_.blocks.size(), design_.raw_size, spec.label,
+                          shape.diagonal ? shape.components.back().raw_size() : 1});
     take(block, std::move(shape.components));
   }
 
   [[nodiscard]] ModelSize size(std::int64_t largest_whole_effect) {
+    // The largest factor smooth is a part by itself, as in the design.
+    const RandomEffect* curves = nullptr;
+    const auto columns_of = [&](const RandomEffect& effect) {
+      const ModelSize::Blocks& own = size_.blocks[effect.blocks];
+      return own.raw * own.count;
+    };
+    for (const RandomEffect& effect : effects_) {
+      if (effect.of_level > 1 && size_.blocks[effect.blocks].coef > largest_whole_effect &&
+          (curves == nullptr || columns_of(effect) > columns_of(*curves)))
+        curves = &effect;
+    }
     for (const RandomEffect& effect : effects_) {
       ModelSize::Blocks& own = size_.blocks[effect.blocks];
-      if (own.coef <= largest_whole_effect) {
+      if (curves != nullptr ? curves != &effect : own.coef <= largest_whole_effect) {
         check_coefficients(own.coef, effect.label);
         continue;
       }
       own.parted = true;
       // A row meets the smooth of one level alone.
       const auto all = static_cast<double>(own.coef * own.count);
-      size_.pairs += static_cast<std::int64_t>(
-          std::min(static_cast<double>(frame_.complete_rows), all * static_cast<double>(size_.parted)));
+      size_.pairs += curves != nullptr
+                         ? columns_of(effect) * (effect.of_level - 1) / 2
+                         : static_cast<std::int64_t>(std::min(static_cast<double>(frame_.complete_rows),
+                                                              all * static_cast<double>(size_.parted)));
       size_.parted += own.coef * own.count;
+      size_.parted_raw += columns_of(effect);
       for (int i = 0; i < own.count; ++i)
-        design_.parted_columns.add(effect.raw_begin + i * static_cast<int>(own.coef),
-                                   static_cast<int>(own.coef));
+        design_.parted_columns.add(effect.raw_begin + i * static_cast<int>(own.raw),
+                                   static_cast<int>(own.raw));
     }
     size_.raw = design_.raw_size;
-    size_.width = static_cast<std::int64_t>(RowLayout(design_).width(PassKind::step)) + size_.pairs;
+    size_.width = static_cast<std::int64_t>(RowLayout(design_).width(PassKind::step)) +
+                  (curves != nullptr ? 0 : size_.pairs);
     return std::move(size_);
   }
 
@@ -94,6 +111,7 @@ class Measure {
     std::size_t blocks;  ///< among the model's
     int raw_begin;
     std::string label;
+    int of_level;  ///< columns of each level
   };
   std::vector<RandomEffect> effects_;
 };
@@ -187,15 +205,14 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
 FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves) {
   const Totals all = totals_of(size);
   // Core, border, diagonal and pairs of a square matrix.
-  const auto parted = static_cast<double>(size.parted);
-  const auto square = [&](std::int64_t rows) {
-    const double core = static_cast<double>(rows) - parted;
-    return core * core + parted * (core + 1) + 1.5 * static_cast<double>(size.pairs);
+  const auto square = [&](std::int64_t rows, std::int64_t parted) {
+    const auto core = static_cast<double>(rows - parted);
+    return core * core + static_cast<double>(parted) * (core + 1) + 1.5 * static_cast<double>(size.pairs);
   };
-  const double matrix = square(size.coef);
+  const double matrix = square(size.coef, size.parted);
   const auto width = static_cast<double>(size.width);
   const double block = all.largest_coef * all.largest_coef;
-  const double gram = square(size.raw);  // R'WR
+  const double gram = square(size.raw, size.parted_raw);  // R'WR
 
   FitMemory memory;
   // The draft, the design, and for one block its constraint and its products with it.
@@ -219,7 +236,7 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   // intermediate matrix for each; graded penalties, and a decomposition of the largest block.
   memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
                            (all.max_penalties > 0 ? 6 * block : 3 * block) +
-                           doubles_of_evaluations(static_cast<double>(size.coef) - parted, threads - 1));
+                           doubles_of_evaluations(static_cast<double>(size.coef - size.parted), threads - 1));
   // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
   memory.results = bytes_of(2 * all.design + 8 * matrix + 5 * block);
   // A number takes 16 bytes in the document, whose arrays double as they grow, and some 22 characters in a

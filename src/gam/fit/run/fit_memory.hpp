@@ -27,15 +27,16 @@ struct ModelSize {
     std::int64_t coef = 1;  ///< coefficients of each
     std::int64_t penalties = 0;
     bool sparse = false;  ///< map and penalties are sparse
-    bool ridge = false;   ///< of a random effect, whose map and penalty take no memory
-    bool parted = false;  ///< of the parted random effect
+    bool ridge = false;   ///< of a random effect or a factor smooth, whose map and penalties take no memory
+    bool parted = false;  ///< of the part
   };
   std::vector<Blocks> blocks;
   std::int64_t raw = 0;    ///< columns of R
   std::int64_t coef = 0;   ///< p
   std::int64_t width = 0;  ///< numbers that a pass over the rows sums up
-  /// Coefficients of the random effects whose blocks are sparse (`Design::parted_columns`), and an upper
-  /// bound of the pairs of their levels that occur together.
+  /// Columns and coefficients of the random effects, or of the factor smooth, whose blocks are sparse
+  /// (`Design::parted_columns`), and an upper bound of the pairs of them that occur together.
+  std::int64_t parted_raw = 0;
   std::int64_t parted = 0;
   std::int64_t pairs = 0;
   /// Columns of R and coefficients of the smooths that share a variable with another: see

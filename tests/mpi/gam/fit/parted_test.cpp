@@ -172,7 +172,7 @@ TEST_P(Parted, HasTheSameBitsOnAnyRanksAndThreads) {
 
 // A random slope; two effects, of which one is tested or none; three, of which two have the same levels; a
 // smooth by a number that is far from zero, which changes its coordinates; and a column that another
-// determines.
+// determines; factor smooths, alone, beside others and by variables.
 INSTANTIATE_TEST_SUITE_P(
     Models, Parted,
     ::testing::Values(
@@ -189,6 +189,13 @@ INSTANTIATE_TEST_SUITE_P(
             "crossed_far",
             "y ~ s(x, bs=\"ps\", k=6) + s(h, bs=\"re\") + s(x, by=z, bs=\"ps\", k=6) + s(g, bs=\"re\")",
             "gaussian", 6, 47},
+        PartedCase{"curves", "y ~ z + s(x) + s(x, g, bs=\"fs\", xt=\"cr\", k=5)", "gaussian", 199, 400},
+        PartedCase{"thin_plate_curves", "y ~ s(g, x, bs=\"fs\", k=5) + s(h, bs=\"re\")", "gamma", 199, 320},
+        PartedCase{"curves_by_factor", "y ~ h + s(x, g, by=h, bs=\"fs\", xt=\"cr\", k=3)", "gaussian", 119,
+                   1680},
+        PartedCase{"curves_by_number",
+                   "y ~ s(x, h, bs=\"fs\", k=4) + s(x, g, by=twice_x, bs=\"fs\", xt=\"ps\", k=5)", "gaussian",
+                   99, 200},
         PartedCase{"one_tested", "y ~ s(h, bs=\"re\") + s(g, bs=\"re\") + s(g, x, bs=\"re\")", "gaussian", 7,
                    80}),
     [](const auto& one) { return std::string(one.param.name); });

@@ -33,6 +33,8 @@ struct FitCommand {
   std::string weights;
   std::string offset;
   std::string subset;
+  std::string rho;
+  std::string ar_start;
   std::vector<std::string> ordered;
   bool drop_unused_levels = true;
   TableArguments table;

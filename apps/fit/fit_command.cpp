@@ -20,6 +20,7 @@
 
 #include "base/counted.hpp"
 #include "base/listed.hpp"
+#include "base/number.hpp"
 #include "base/text.hpp"
 #include "common/file_name.hpp"
 #include "files/standard_error.hpp"
@@ -77,6 +78,14 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--offset", offset,
                       "Expression that is added in the fit, and is no part of predictions");
   command->add_option("--subset", subset, "Condition on the rows that are fitted, as in R: 'year > 2000'");
+  command
+      ->add_option(
+          "--rho", rho,
+          "Correlation of the residuals of neighbouring rows, as bam's rho; auto: that of least fREML")
+      ->type_name("NUMBER|auto");
+  command->add_option(
+      "--ar-start", ar_start,
+      "Where a series of such residuals begins, as bam's AR.start: a column or an expression");
   command
       ->add_option("--ordered", ordered,
                    "Column that is an ordered factor: dose, or dose=low,mid,high (repeatable)")
@@ -178,6 +187,13 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   options.weights = weights;
   options.offset = offset;
   options.subset = subset;
+  options.estimate_rho = rho == "auto";
+  if (!rho.empty() && !options.estimate_rho) {
+    const auto number = base::parse_number<double>(rho);
+    if (!number) throw Error(ErrorCode::usage, fmt::format("--rho '{}': not a number, nor auto", rho));
+    options.rho = *number;
+  }
+  options.ar_start = ar_start;
   options.drop_unused_levels = drop_unused_levels;
   for (const std::string& text : ordered) {
     const std::size_t equals = text.find('=');

@@ -27,6 +27,14 @@ struct FitOptions {
   /// `offset` of mgcv's bam; empty: none.
   std::string offset{};
   std::string subset{};  ///< a condition: rows for which it is not TRUE are left out; empty: none
+  /// Correlation of the residuals of neighbouring complete rows, an AR(1) process as `rho` of bam: between -1
+  /// and 1; 0: none. Of families other than gaussian with the identity link the working residuals have it.
+  double rho = 0;
+  /// A gaussian model with the identity link has the correlation of least fREML in place of `rho`.
+  bool estimate_rho = false;
+  /// Where a series of correlated residuals begins, as `AR.start` of bam: a column of TRUE and FALSE, or an
+  /// expression; empty: all rows are one series.
+  std::string ar_start{};
   /// Columns that are ordered factors, each with its levels; without levels: in the order that a factor has.
   std::map<std::string, std::vector<std::string>> ordered{};
   bool drop_unused_levels = true;                      ///< levels that no complete row has are none

@@ -4,6 +4,7 @@
 #include "gam/family/family.hpp"
 #include "gam/fit/fit_frame.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
+#include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/table/reader/shared_input.hpp"
 #include "gam/table/table_source.hpp"
@@ -35,6 +36,7 @@ FrameRequest request_for(const FormulaTerms& formula, const FitOptions& options,
     request.variables.push_back(option_expression(options.weights));
     request.numeric.push_back(request.variables.back().text);
   }
+  if (!options.ar_start.empty()) request.variables.push_back(option_expression(options.ar_start));
   if (!options.subset.empty()) request.subset = option_expression(options.subset);
   request.keeps_unused_levels = !options.drop_unused_levels;
   request.ordered.assign(options.ordered.begin(), options.ordered.end());
@@ -136,11 +138,15 @@ class TableFit {
   /// Chooses the CPU if it is estimated to be faster. A resumed fit stays on the hardware it began on.
   void choose_hardware(std::int64_t rows, FitCheckpoint& checkpoint) {
     if (source_.plan || checkpoint.resumed() || !checkpoint.why_on_cpu().empty()) return;
+    const auto stay_on_cpu = [&](const std::string& reason) {
+      observer_.note("using the CPU: " + reason);
+      checkpoint.stay_on_cpu("computed on the CPU: " + reason);
+    };
+    if (has_correlated_residuals(options_) && may_stay_on_cpu() && !job_.on_host())
+      return stay_on_cpu("AR1 residuals are fitted there");
     estimate_ = estimate_to_choose_by(job_, formula_, options_, rows);
     if (!estimate_ || estimate_->host_seconds > estimate_->device_seconds) return;
-    const std::string reason = reason_for_host(*estimate_, job_.inventory().devices().size());
-    observer_.note("using the CPU: " + reason);
-    checkpoint.stay_on_cpu("computed on the CPU: " + reason);
+    stay_on_cpu(reason_for_host(*estimate_, job_.inventory().devices().size()));
   }
 
   FitResult result(FittedModel model, const FitCheckpoint& checkpoint) {

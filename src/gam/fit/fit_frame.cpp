@@ -14,6 +14,8 @@
 #include "gam/fit/pirls/goodness_of_fit.hpp"
 #include "gam/fit/pirls/pirls.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/pirls/rho_search.hpp"
+#include "gam/fit/pirls/serial_residuals.hpp"
 #include "gam/fit/run/fit_memory.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -53,9 +55,11 @@ class FitRun {
     rows_.design = &model_.design;
     rows_.on_devices = make_device_table(
         fit_.job, fit_.options.memory.device_bytes.value_or(std::numeric_limits<std::int64_t>::max()));
-    require_memory(fit_, frame_);
+    require_hosts_for_series();
+    require_memory(fit_, rows_);
     const RawMoments moments = prepare_design();
     RawSums first = settle_design(apply_side_conditions(moments), moments.mean_response());
+    if (fit_.options.estimate_rho) first = estimate_rho(moments);
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
     describe();
@@ -86,6 +90,20 @@ class FitRun {
   }
   [[nodiscard]] Workers workers() const { return {fit_.job.comm(), fit_.job.host_team()}; }
 
+  void require_hosts_for_series() const {
+    if (!has_correlated_residuals(fit_.options)) return;
+    if (!rows_.family.linear() && fit_.job.comm().rank() == 0)
+      fit_.observer.note(
+          "AR1 residuals: an approximation, as the working residuals of this family have the correlation");
+    require_hosts("AR1 residuals are fitted on the CPU");
+  }
+  /// Moves a fit on devices to the hosts, if it may.
+  void require_hosts(const std::string& why) const {
+    if (!fit_.plan.on_devices()) return;
+    if (fit_.may_move_to_hosts) throw NeedsHosts{why};
+    throw Error(ErrorCode::usage, why + ": do not require GPUs");
+  }
+
   /// The design with its constraints.
   RawMoments prepare_design() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
@@ -95,6 +113,7 @@ class FitRun {
                                            fit_.options.largest_tested_effect, rows_.prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
     model_.design = draft.design;
+    require_constant_levels();
     find_level_pairs();
     pass_.emplace(fit_.job, fit_.plan, rows_);
     RawMoments moments = pass_->moments();
@@ -110,11 +129,30 @@ class FitRun {
     rows_.pairs = level_pairs(workers(), frame_, model_.design, true);
     if (!rows_.pairs) return;
     require_memory(fit_, model_.design, *rows_.pairs);
-    if (!fit_.plan.on_devices()) return;
-    if (fit_.may_move_to_hosts)
-      throw NeedsHosts{"the model has several large random effects, which are fitted on the CPU"};
-    throw Error(ErrorCode::usage,
-                "a model with several large random effects is fitted on the CPU: do not require GPUs");
+    require_hosts("a model with several large random effects is fitted on the CPU");
+  }
+
+  /// The blocks of effects that are not tested are diagonal only if no series has several of their levels.
+  void require_constant_levels() const {
+    if (!has_correlated_residuals(fit_.options)) return;
+    for (const RawTerm& term : model_.design.terms) {
+      if (!model_.design.parted_columns.has(term.raw_begin)) continue;
+      for (const Component& component : term.components) {
+        const auto variable = static_cast<std::size_t>(component.variable);
+        if (component.kind != Component::Kind::factor || rows_.series.constant[variable] != 0) continue;
+        throw Error(ErrorCode::input,
+                    fmt::format("the level of '{}' changes within a series of AR1 residuals: its {} effects "
+                                "need --largest-tested-effect {}, or an --ar-start where it changes",
+                                frame_.variables[variable].name, term.raw_size, term.raw_size));
+      }
+    }
+  }
+
+  /// Sets the correlation of least fREML; returns the first sums with it.
+  RawSums estimate_rho(const RawMoments& moments) {
+    rows_.series.rho = rho_of_least_score(fit_, rows_, moments);
+    pass_.emplace(fit_.job, fit_.plan, rows_);
+    return first_sums(fit_, *pass_, rows_, moments.mean_response());
   }
 
   /// Leaves out the columns of nested smooths that others explain, which takes R'R. Where the first working
@@ -122,7 +160,7 @@ class FitRun {
   std::optional<RawSums> apply_side_conditions(const RawMoments& moments) {
     if (nested_smooths(model_.design).empty()) return {};
     std::optional<RawSums> first;
-    if (rows_.family.linear() && rows_.prior_weight < 0)
+    if (rows_.family.linear() && rows_.prior_weight < 0 && !rows_.series.correlated())
       first = first_sums(fit_, *pass_, rows_, moments.mean_response());
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the side conditions of nested smooths");
     PartedMatrix own;
@@ -205,6 +243,8 @@ class FitRun {
     model_.weights = fit_.options.weights;
     model_.offset = fit_.options.offset;
     model_.subset = fit_.options.subset;
+    model_.rho = rows_.series.rho;
+    model_.ar_start = fit_.options.ar_start;
     model_.recipe = frame_.recipe;
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
@@ -226,10 +266,16 @@ class FitRun {
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
   void outline(double prior_weights) {
+    constexpr int lags = 30;
+    const std::vector<double> raw_coef = model_.design.raw_coefficients(model_.coef);
+    SerialResiduals serial;
+    if (rows_.series.correlated()) serial = serial_residuals(fit_, rows_, raw_coef, lags);
     PhaseClock clock(fit_.job.comm(), fit_.phases, "outline", "the outline of the data");
-    model_.aic = akaike(fit_, rows_, model_, prior_weights);
-    model_.outline =
-        outline_of(fit_.job, rows_, model_.design.raw_coefficients(model_.coef), fit_.options.residuals);
+    const bool of_squares = rows_.series.correlated() && rows_.family.name() == "gaussian";
+    model_.aic = akaike(fit_, rows_, model_, prior_weights,
+                        of_squares ? serial.sum_of_squares * deviance_unit(rows_) : model_.deviance);
+    model_.outline = outline_of(fit_.job, rows_, raw_coef, fit_.options.residuals);
+    model_.outline.autocorrelation = std::move(serial.autocorrelation);
   }
 
   void return_from_turned() {
@@ -251,7 +297,7 @@ class FitRun {
     conclude(fit, gram);
   }
   void conclude(const RemlFit& fit, const PartedMatrix& gram) {
-    model_.reml = fit.score;
+    model_.reml = fit.score - rows_.series.log_determinant_in_reml(model_.rows);
     model_.edf = fit.edf;
     model_.covariance = fit.inverse;
     model_.covariance.for_each_array([&](std::span<double> values) {

@@ -23,6 +23,10 @@ struct DataOutline {
   std::vector<VariableOutline> variables;  ///< of splines, in the order of the design
   std::vector<double> linear_predictor;    ///< one a sampled row, with its offset; in the order of the rows
   std::vector<double> deviance_residual;   ///< sign(y - mu) sqrt(deviance), with its prior weight
+  /// Of a model of correlated rows: deviance residuals less what the row before tells, one a sampled row; and
+  /// their autocorrelation at lags from 1 on, over all rows.
+  std::vector<double> standardised_residual{};
+  std::vector<double> autocorrelation{};
 };
 
 }  // namespace tessera::gam

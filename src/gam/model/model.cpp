@@ -85,9 +85,12 @@ Json outline_json(const DataOutline& outline) {
     variables.push_back(
         {{"name", variable.name}, {"min", variable.min}, {"max", variable.max}, {"counts", variable.counts}});
   }
-  return {{"variables", std::move(variables)},
-          {"linear_predictor", outline.linear_predictor},
-          {"deviance_residual", outline.deviance_residual}};
+  Json json{{"variables", std::move(variables)},
+            {"linear_predictor", outline.linear_predictor},
+            {"deviance_residual", outline.deviance_residual}};
+  if (!outline.standardised_residual.empty()) json["standardised_residual"] = outline.standardised_residual;
+  if (!outline.autocorrelation.empty()) json["autocorrelation"] = outline.autocorrelation;
+  return json;
 }
 
 Json columns_json(const Matrix& matrix) {
@@ -153,6 +156,8 @@ Json to_json(const FittedModel& model) {
             {"rows_dropped", model.rows_dropped}};
   if (!model.offset.empty()) json["offset"] = model.offset;
   if (!model.subset.empty()) json["subset"] = model.subset;
+  if (model.rho != 0) json["rho"] = model.rho;
+  if (!model.ar_start.empty()) json["ar_start"] = model.ar_start;
   if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
   // In the order of the design: two may have one name, as factor q at level 1 and a column q1.
   Json coefficients = Json::array();
@@ -200,6 +205,15 @@ DataOutline outline_from(const JsonField& field) {
   }
   outline.linear_predictor = field.at("linear_predictor").numbers_or_nan();
   outline.deviance_residual = field.at("deviance_residual").numbers_or_nan();
+  if (const auto standardised = field.find("standardised_residual")) {
+    outline.standardised_residual = standardised->numbers_or_nan();
+    if (outline.standardised_residual.size() != outline.linear_predictor.size())
+      standardised->refuse(fmt::format("has {} elements, and linear_predictor {}",
+                                       outline.standardised_residual.size(),
+                                       outline.linear_predictor.size()));
+  }
+  if (const auto autocorrelation = field.find("autocorrelation"))
+    outline.autocorrelation = autocorrelation->numbers_or_nan();
   if (outline.linear_predictor.size() != outline.deviance_residual.size())
     field.at("deviance_residual")
         .refuse(fmt::format("has {} elements, and linear_predictor {}", outline.deviance_residual.size(),
@@ -496,6 +510,11 @@ FittedModel from_json(const JsonField& json, const std::string& path) {
   if (const auto weights = json.find("weights")) model.weights = weights->text();
   if (const auto offset = json.find("offset")) model.offset = offset->text();
   if (const auto subset = json.find("subset")) model.subset = subset->text();
+  if (const auto rho = json.find("rho")) {
+    model.rho = rho->number();
+    if (!(std::abs(model.rho) < 1)) rho->refuse("is not between -1 and 1");
+  }
+  if (const auto start = json.find("ar_start")) model.ar_start = start->text();
   model.rows = json.at("n").whole<std::int64_t>();
   model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
   if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)

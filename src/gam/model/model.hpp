@@ -45,6 +45,8 @@ struct FittedModel {
   std::string weights;            ///< prior weights, as they were given; empty: none
   std::string offset;             ///< of the fit alone, as it was given; empty: none
   std::string subset;             ///< the condition that rows met, as it was given; empty: none
+  double rho = 0;                 ///< correlation of neighbouring residuals; 0: none
+  std::string ar_start;           ///< where a series of them begins, as it was given; empty: one series
   std::int64_t rows = 0;          ///< n: complete rows
   std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
   Design design;

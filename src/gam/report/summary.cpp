@@ -136,6 +136,11 @@ std::string summary_text(const FittedModel& model) {
   fmt::format_to(to, "\nR-sq.(adj) = {:>6}   Deviance explained = {}\n",
                  share_text(model.r_squared_adjusted, ""), share_text(100 * model.deviance_explained(), "%"));
   fmt::format_to(to, "fREML = {:.5g}  Scale est. = {:.5g}  n = {}\n", model.reml, model.scale, model.rows);
+  if (model.rho != 0) {
+    fmt::format_to(
+        to, "AR1 residuals: rho = {:.5g}{}\n", model.rho,
+        model.ar_start.empty() ? "" : printable(fmt::format(", series begin at {}", model.ar_start)));
+  }
   if (model.rows_dropped > 0) {
     fmt::format_to(to, "({} rows with missing values were left out)\n", model.rows_dropped);
   }

@@ -6,8 +6,13 @@
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/chunk.hpp"
 #include "gam/rows/products.hpp"
+#include "gam/rows/whitened_rows.hpp"
 
 #include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <optional>
 #include <utility>
 
 namespace tessera::gam {
@@ -28,19 +33,23 @@ void add_paired(const RowChunk& chunk, const ProductSide& row, const ProductSide
 
 /// The buffers of a sum beside those of the rows' terms.
 struct HostRows::Chunk : RowChunk {
-  explicit Chunk(const RowLayout& layout)
+  Chunk(const RowLayout& layout, bool correlated)
       : RowChunk(layout),
         aligned(layout),
         response(chunk_rows),
         prior(chunk_rows),
         weight(chunk_rows),
-        weighted(values.size()) {}
+        weighted(correlated ? 0 : values.size()) {
+    if (correlated) whitened.emplace(layout);
+  }
 
   AlignedSums aligned;
   std::vector<double> response, prior, weight;
   std::vector<double> weighted;  ///< the values times the row's weight, unless that is 1 in every row
   bool unit_weights = false;
   bool uses_aligned = false;
+  std::optional<WhitenedRows> whitened;  ///< of correlated rows, in place of `weighted`
+  bool whitens = false;                  ///< the pass sums these
 };
 
 /// Borrows a chunk's buffers for the duration of one call, on whatever thread.
@@ -54,7 +63,7 @@ class HostRows::Lease {
         owner.idle_.pop_back();
       }
     }
-    if (!chunk_) chunk_ = std::make_unique<Chunk>(owner.layout_);
+    if (!chunk_) chunk_ = std::make_unique<Chunk>(owner.layout_, owner.rows_.series.correlated());
   }
   ~Lease() {
     const std::lock_guard lock(owner_.mutex_);
@@ -70,7 +79,12 @@ class HostRows::Lease {
 };
 
 HostRows::HostRows(const Rows& rows, const RowLayout& layout)
-    : rows_(rows), layout_(layout), view_(layout.view()), evaluator_(rows, layout) {}
+    : rows_(rows), layout_(layout), view_(layout.view()), evaluator_(rows, layout) {
+  if (!rows.series.correlated() || !rows.series.before) return;
+  rows_before_ = rows;
+  rows_before_->frame = rows.series.before.get();
+  evaluator_before_.emplace(*rows_before_, layout);
+}
 
 HostRows::~HostRows() = default;
 
@@ -81,35 +95,64 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   const auto products = layout_.products(kind);
   chunk.uses_aligned = chunk.aligned.worth(end - begin);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
+  chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
+  if (chunk.whitens) look_back(kind, raw_coef, begin, chunk);
   for (std::size_t next = begin; next < end; next += chunk_rows) {
-    evaluator_.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
-    gather_response(chunk);
-    for (int term = 0; term < view_.term_count; ++term) {
-      evaluator_.evaluate_term(term, chunk);
-      if (kind != PassKind::moments) evaluator_.add_predictor(term, raw_coef, chunk);
-    }
-    visit(rows_.family, [&](const auto& family) {
-      if (kind == PassKind::parameters) return add_likelihood(family, chunk, sums.data());
-      finish_rows(kind, family, chunk, sums.data());
-    });
+    read(rows_, evaluator_, kind, raw_coef, next, std::min<std::size_t>(end, next + chunk_rows), chunk);
+    finish(kind, chunk, sums.data());
+    if (chunk.whitens) whiten(chunk, sums.data());
     for (const Product& product : products) add_product(product, chunk, sums.data());
   }
   if (chunk.uses_aligned) chunk.aligned.fold(products, sums.data());
 }
 
-void HostRows::gather_response(Chunk& chunk) const {
+/// Evaluates the complete row before local row `begin`, wherever it is.
+void HostRows::look_back(PassKind kind, std::span<const double> raw_coef, std::size_t begin,
+                         Chunk& chunk) const {
+  chunk.whitened->begin_at_first();
+  if (const auto row = complete_before(*rows_.frame, begin))
+    read(rows_, evaluator_, kind, raw_coef, *row, *row + 1, chunk);
+  else if (rows_before_)
+    read(*rows_before_, *evaluator_before_, kind, raw_coef, 0, 1, chunk);
+  else
+    return;
+  std::vector<double> of_another(at(RowLayout::scalar_count));
+  finish(kind, chunk, of_another.data());
+  chunk.whitened->keep_last(chunk, std::sqrt(chunk.weight[0]));
+}
+
+/// Evaluates the complete rows among [begin, end).
+void HostRows::read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind,
+                    std::span<const double> raw_coef, std::size_t begin, std::size_t end,
+                    Chunk& chunk) const {
+  evaluator.gather(chunk, begin, end);
+  gather_response(rows, view_, chunk);
+  for (int term = 0; term < view_.term_count; ++term) {
+    evaluator.evaluate_term(term, chunk);
+    if (kind != PassKind::moments) evaluator.add_predictor(term, raw_coef, chunk);
+  }
+}
+
+void HostRows::gather_response(const Rows& rows, const LayoutView& view, Chunk& chunk) {
   const auto gather = [&](int variable, double factor, std::vector<double>& out) {
-    const double* numbers = rows_.frame->variables[at(variable)].numbers.data();
+    const double* numbers = rows.frame->variables[at(variable)].numbers.data();
     for (int r = 0; r < chunk.count; ++r) out[at(r)] = factor * numbers[chunk.index[at(r)]];
   };
-  gather(rows_.response, rows_.response_factor, chunk.response);
-  if (rows_.prior_weight >= 0) {
-    gather(rows_.prior_weight, rows_.prior_factor, chunk.prior);
+  gather(rows.response, rows.response_factor, chunk.response);
+  if (rows.prior_weight >= 0) {
+    gather(rows.prior_weight, rows.prior_factor, chunk.prior);
   } else {
     std::fill(chunk.prior.begin(), chunk.prior.end(), 1.0);
   }
-  int* zero_starts = chunk.starts_of(view_.terms[view_.term_count].placement_begin);
+  int* zero_starts = chunk.starts_of(view.terms[view.term_count].placement_begin);
   std::fill(zero_starts, zero_starts + chunk.count, 0);
+}
+
+void HostRows::finish(PassKind kind, Chunk& chunk, double* sums) const {
+  visit(rows_.family, [&](const auto& family) {
+    if (kind == PassKind::parameters) return add_likelihood(family, chunk, sums);
+    finish_rows(kind, family, chunk, sums);
+  });
 }
 
 /// Weights and residuals from eta; adds the scalars to `sums`.
@@ -122,11 +165,11 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
         row_outcome(kind, family, chunk.response[i], chunk.eta[i], chunk.offset[i], chunk.prior[i]);
     chunk.weight[i] = row.weight;
     residual[r] = row.residual;
-    for (int k = 0; k < RowLayout::scalar_count; ++k) sums[k] += row.scalars[k];
+    for (int k = chunk.whitens ? 1 : 0; k < RowLayout::scalar_count; ++k) sums[k] += row.scalars[k];
     if (kind != PassKind::moments && row.scalars[2] != 0) clear_row(r, chunk);
   }
   chunk.unit_weights = kind == PassKind::moments || (F::linear && rows_.prior_weight < 0);
-  if (chunk.unit_weights || kind == PassKind::deviance) return;
+  if (chunk.unit_weights || chunk.whitens || kind == PassKind::deviance) return;
   for (int term = 0; term <= view_.term_count; ++term) {
     const std::ptrdiff_t begin = view_.terms[term].value_begin * chunk_rows;
     multiply_rows(chunk.weight.data(), view_.terms[term].nonzeros, chunk.count, chunk.values.data() + begin,
@@ -158,12 +201,36 @@ void HostRows::clear_row(int r, Chunk& chunk) const {
   }
 }
 
+/// Transforms the chunk's rows, and adds the squares of their residuals.
+void HostRows::whiten(Chunk& chunk, double* sums) const {
+  if (chunk.count == 0) return;
+  std::vector<double>& roots = chunk.prior;  // which no one needs any more
+  std::array<std::uint8_t, chunk_rows> begins{};
+  for (int r = 0; r < chunk.count; ++r) {
+    roots[at(r)] = std::sqrt(chunk.weight[at(r)]);
+    begins[at(r)] = rows_.series.begins_at(*rows_.frame, chunk.index[at(r)]) ? 1 : 0;
+  }
+  chunk.whitened->transform(chunk, roots, begins, rows_.series.weights());
+  for (int r = 0; r < chunk.count; ++r) sums[0] += chunk.whitened->residual(r) * chunk.whitened->residual(r);
+  chunk.whitened->keep_last(chunk, roots[at(chunk.count - 1)]);
+}
+
 /// Adds the chunk's rows to the product of one pair of terms.
 void HostRows::add_product(const Product& product, Chunk& chunk, double* sums) const {
+  if (chunk.whitens) {
+    return chunk.whitened->for_each_half(product, [&](const ProductSide& row, const ProductSide& column) {
+      add_sides(product, row, column, chunk, sums);
+    });
+  }
   const ProductSide row = side_of(view_, chunk, chunk.unit_weights ? chunk.values : chunk.weighted,
                                   product.row_term, product.row_placement);
   const ProductSide column =
       side_of(view_, chunk, chunk.values, product.column_term, product.column_placement);
+  add_sides(product, row, column, chunk, sums);
+}
+
+void HostRows::add_sides(const Product& product, const ProductSide& row, const ProductSide& column,
+                         Chunk& chunk, double* sums) const {
   if (chunk.uses_aligned && chunk.aligned.has(product)) {
     chunk.aligned.add(product, chunk.count, row, column);
     return;

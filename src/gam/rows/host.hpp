@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -37,18 +38,27 @@ class HostRows {
   struct Chunk;
   class Lease;
 
-  void gather_response(Chunk& chunk) const;
+  void look_back(PassKind kind, std::span<const double> raw_coef, std::size_t begin, Chunk& chunk) const;
+  void read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind, std::span<const double> raw_coef,
+            std::size_t begin, std::size_t end, Chunk& chunk) const;
+  static void gather_response(const Rows& rows, const LayoutView& view, Chunk& chunk);
+  void finish(PassKind kind, Chunk& chunk, double* sums) const;
   template <RowFamily F>
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
   template <RowFamily F>
   void add_likelihood(const F& family, const Chunk& chunk, double* sums) const;
   void clear_row(int r, Chunk& chunk) const;
+  void whiten(Chunk& chunk, double* sums) const;
   void add_product(const Product& product, Chunk& chunk, double* sums) const;
+  void add_sides(const Product& product, const ProductSide& row, const ProductSide& column, Chunk& chunk,
+                 double* sums) const;
 
   const Rows& rows_;
   const RowLayout& layout_;
   LayoutView view_;
   RowEvaluator evaluator_;
+  std::optional<Rows> rows_before_;  ///< the row before this rank's, of a series
+  std::optional<RowEvaluator> evaluator_before_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Chunk>> idle_;
 };

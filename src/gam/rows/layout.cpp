@@ -32,11 +32,15 @@ int same_factor(const RawTerm& row, const Component& component) {
   return -1;
 }
 
-/// The components of `column` that are also factors of `row`, as bits.
-std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column) {
+/// The components of `column` that are also factors of `row`, as bits; of correlated rows those that are
+/// constant in each series.
+std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column, const Series* correlated) {
   std::uint64_t shared = 0;
   for (std::size_t i = 0; i < column.components.size(); ++i) {
-    if (same_factor(row, column.components[i]) >= 0) shared |= std::uint64_t{1} << i;
+    const Component& component = column.components[i];
+    if (same_factor(row, component) < 0) continue;
+    if (correlated == nullptr || correlated->constant[at(component.variable)] != 0)
+      shared |= std::uint64_t{1} << i;
   }
   return shared;
 }
@@ -56,12 +60,14 @@ std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& ow
 
 }  // namespace
 
-RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPairs* pairs)
+RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPairs* pairs,
+                     const Series* series)
     : parameters_(static_cast<int>(parameters)),
       raw_size_(design.raw_size),
       parted_columns_(design.parted_columns),
       pairs_(pairs) {
   const std::size_t count = design.terms.size();
+  const Series* correlated = series != nullptr && series->correlated() ? series : nullptr;
 
   // Every pair of two terms, with the components that its column term leaves out. The term with fewer
   // nonzeros is the row term, so that the inner loop runs over neighbouring columns.
@@ -72,20 +78,22 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   std::vector<Pair> products;
   const auto is_of_part = [&](std::size_t term) { return parted_columns_.has(design.terms[term].raw_begin); };
   std::vector<std::vector<std::uint64_t>> masks(count, std::vector<std::uint64_t>{0});
+  const auto take_pair = [&](std::size_t row, std::size_t column) {
+    const std::uint64_t mask = shared_factors(design.terms[row], design.terms[column], correlated);
+    products.push_back({row, column, mask});
+    auto& known = masks[column];
+    if (std::find(known.begin(), known.end(), mask) == known.end()) known.push_back(mask);
+  };
   for (std::size_t a = 0; a < count; ++a) {
     if (design.terms[a].components.size() > 64) {
       throw Error(ErrorCode::usage, "a term of more than 64 variables is not supported");
     }
     if (design.terms[a].only_combined) continue;
+    if (correlated != nullptr) take_pair(a, a);
     for (std::size_t b = a + 1; b < count; ++b) {
       if (design.terms[b].only_combined || (is_of_part(a) && is_of_part(b))) continue;
       const bool swap = design.terms[b].nonzeros < design.terms[a].nonzeros;
-      const std::size_t row = swap ? b : a;
-      const std::size_t column = swap ? a : b;
-      const std::uint64_t mask = shared_factors(design.terms[row], design.terms[column]);
-      products.push_back({row, column, mask});
-      auto& known = masks[column];
-      if (std::find(known.begin(), known.end(), mask) == known.end()) known.push_back(mask);
+      take_pair(swap ? b : a, swap ? a : b);
     }
   }
 
@@ -119,7 +127,8 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
 
   for (std::size_t i = 0; i < count; ++i) add_product(static_cast<int>(count), static_cast<int>(i), 0);
   for (std::size_t i = 0; i < count; ++i) {
-    if (!design.terms[i].only_combined) add_square(static_cast<int>(i), design.terms[i]);
+    if (!design.terms[i].only_combined && correlated == nullptr)
+      add_square(static_cast<int>(i), design.terms[i]);
   }
   for (const Pair& pair : products) {
     add_product(static_cast<int>(pair.row), static_cast<int>(pair.column), pair.left_out);
@@ -409,7 +418,10 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     }
     const std::int64_t line = product.begin + static_cast<std::int64_t>(p) * product.columns;
     for (int q = 0; q < product.columns; ++q) {
-      use(line + q, row.raw_begin + p, column.raw_begin + shared_part + own_part[at(q)]);
+      const int other = shared_part + own_part[at(q)];
+      // A term with itself: both triangles are summed, of the same numbers.
+      if (product.row_term == product.column_term && other < p) continue;
+      use(line + q, row.raw_begin + p, column.raw_begin + other);
     }
   }
 }

@@ -4,6 +4,7 @@
 #include "gam/design/design.hpp"
 #include "gam/rows/level_pairs.hpp"
 #include "gam/rows/row_sums.hpp"
+#include "gam/rows/series.hpp"
 #include "gam/rows/tables.hpp"
 #include "gam/terms/component_tables.hpp"
 
@@ -27,6 +28,9 @@
 /// are at most three apart: line p of the product is the 7 columns about p, and 4 x 7 for te(x, z), since
 /// what lies before p in the slower margin is below the diagonal. For te(x, z) with k = 30 that is 1/37 of
 /// the square, and sums that are not there need neither be made nor reduced.
+///
+/// The two sides of a product of correlated rows may be of two rows (whitened_rows.hpp): it has all pairs of
+/// columns, but for those of different levels of a factor that is constant in each series.
 namespace tessera::gam {
 
 /// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), followed by
@@ -37,8 +41,10 @@ class RowLayout {
   static constexpr int scalar_count = row_scalar_count;
 
   /// `parameters`: their number in the family. `pairs`: pairs of levels of the random effects of the design's
-  /// part, which must outlive the layout; null: no products of two of them are summed.
-  explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr);
+  /// part, which must outlive the layout; null: no products of two of them are summed. `series`: of the rows;
+  /// null or not correlated: both sides of a product are of one row.
+  explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr,
+                     const Series* series = nullptr);
 
   [[nodiscard]] LayoutView view() const noexcept;
   /// Scalars that a pass of this kind sums.

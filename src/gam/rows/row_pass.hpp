@@ -6,6 +6,7 @@
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/level_pairs.hpp"
 #include "gam/rows/row_sums.hpp"
+#include "gam/rows/series.hpp"
 #include "gam/table/frame/frame.hpp"
 
 #include <tessera/job/job.hpp>
@@ -33,6 +34,8 @@ struct Rows {
   std::shared_ptr<DeviceTable> on_devices{};
   /// Pairs of levels of the random effects of the design's part; null: it has fewer than two.
   std::shared_ptr<const LevelPairs> pairs{};
+  /// Correlated rows: X'WX and X'Wr are those of the transformed rows, which hosts alone sum.
+  Series series{};
 };
 
 /// The passes over the rows, each one `Job::reduce`: on the job's devices or its hosts, with the same

@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "base/hash.hpp"
 #include "base/number.hpp"
-#include "gam/rows/row_reader.hpp"
+#include "gam/rows/row_residuals.hpp"
 
 #include <algorithm>
 #include <array>
@@ -75,19 +75,15 @@ std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, co
 struct RowResidual {
   double linear_predictor;
   double deviance_residual;
+  double standardised_residual;
 };
 
-RowResidual residual_of(const Rows& rows, RowReader& reader, std::size_t row,
-                        std::span<const double> raw_coef) {
-  const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
-  const double eta = reader.linear_predictor(row, raw_coef);
-  const double y = rows.response_factor * number(rows.response);
-  const double mu = rows.family.mean(eta);
-  const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
-  const double deviance = rows.family.deviance(y, mu, prior);
-  // Rounding may leave a saturated row's deviance slightly below zero.
-  const double size = std::sqrt(std::max(0.0, deviance) / rows.prior_factor) / rows.response_factor;
-  return {rounded(eta / rows.response_factor, 9), rounded(std::copysign(size, y - mu), 6)};
+RowResidual residual_of(const Rows& rows, RowResiduals& residuals, std::size_t row) {
+  const auto [eta, deviance] = residuals.of(row);
+  const double unit = 1 / std::sqrt(rows.prior_factor) / rows.response_factor;
+  const double standardised = rows.series.correlated() ? residuals.standardised(row) : deviance;
+  return {rounded(eta / rows.response_factor, 9), rounded(deviance * unit, 6),
+          rounded(standardised * unit, 6)};
 }
 
 }  // namespace
@@ -153,18 +149,19 @@ DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<cons
   outline.variables = variable_outlines(comm, rows, sample);
   if (!residuals) return outline;
 
-  std::deque<RowReader> readers;  // of each thread
-  for (int thread = 0; thread < job.threads(); ++thread) readers.emplace_back(rows);
+  std::deque<RowResiduals> readers;  // of each thread
+  for (int thread = 0; thread < job.threads(); ++thread) readers.emplace_back(rows, raw_coef);
   std::vector<RowResidual> mine(sample.size());
   job.host_team().for_each_block({0, std::ssize(sample)}, rows_per_look, [&](int thread, Range block) {
     for (std::int64_t i = block.begin; i < block.end; ++i)
-      mine[at(i)] = residual_of(rows, readers[at(thread)], at(sample[at(i)]), raw_coef);
+      mine[at(i)] = residual_of(rows, readers[at(thread)], at(sample[at(i)]));
   });
   std::vector<std::size_t> counts(at(comm.size()));
   counts[0] = mine.size();
   for (const RowResidual& one : comm.alltoallv(std::span<const RowResidual>(mine), counts)) {
     outline.linear_predictor.push_back(one.linear_predictor);
     outline.deviance_residual.push_back(one.deviance_residual);
+    if (rows.series.correlated()) outline.standardised_residual.push_back(one.standardised_residual);
   }
   return outline;
 }

@@ -29,10 +29,11 @@ Design constant_design() {
   return constant;
 }
 
-/// The same rows under the design `constant`, without pairs of levels.
+/// The same rows under the design `constant`, without pairs of levels, and uncorrelated.
 Rows rows_by(const Design& constant, Rows rows) {
   rows.design = &constant;
   rows.pairs = nullptr;
+  rows.series = {};
   return rows;
 }
 
@@ -91,14 +92,15 @@ double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, 
   return whole.weights / rows.prior_factor;
 }
 
-double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model, double weights) {
+double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model, double weights,
+              double misfit) {
   const Frame& frame = *rows.frame;
   const auto numbers = [&](int variable, std::size_t begin, std::size_t end) {
     if (variable < 0) return std::span<const double>();
     return std::span(frame.variables[static_cast<std::size_t>(variable)].numbers.data() + begin, end - begin);
   };
   const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
-  const double scale = rows.family.aic_scale(model.deviance, static_cast<double>(model.rows), model.scale);
+  const double scale = rows.family.aic_scale(misfit, static_cast<double>(model.rows), model.scale);
   const std::vector<int> read = variables_read(rows);
   std::deque<RowReader> readers;  // of each thread
   for (int thread = 0; thread < fit.job.threads(); ++thread) readers.emplace_back(rows);
@@ -122,8 +124,8 @@ double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model,
   for (std::size_t i = 1; i < sums.size(); ++i) sum.merge(sums[i]);
   sum.allreduce(fit.job.comm());
   const double estimated = rows.family.scale_is_known() ? 0 : 1;
-  return sum.values()[0] + rows.family.aic_misfit(model.deviance, weights, scale) +
-         2 * (model.edf_total + estimated);
+  return sum.values()[0] + rows.family.aic_misfit(misfit, weights, scale) +
+         2 * (model.edf_total + estimated) - 2 * rows.series.log_determinant_in_aic(model.rows);
 }
 
 }  // namespace tessera::gam

@@ -16,9 +16,10 @@ namespace tessera::gam {
 double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model);
 
 /// *Collective.* Akaike's criterion as bam has it, R's family()$aic + 2 edf, of a model that has its
-/// deviance, scale and edf, and the sum of its prior `weights`. NaN for a custom family and a quasi one.
+/// scale and edf, and the sum of its prior `weights`. `misfit`: its deviance, or of a gaussian model of
+/// correlated rows the sum of squares of its standardised residuals. NaN for a custom family and a quasi one.
 /// Cost: one look at the response, on the host's threads.
-[[nodiscard]] double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model,
-                            double weights);
+[[nodiscard]] double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model, double weights,
+                            double misfit);
 
 }  // namespace tessera::gam

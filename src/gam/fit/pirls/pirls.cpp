@@ -200,7 +200,9 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
       if (++faults > fault_halvings) return;
     } else {
       const PenaltyOnLine& penalty = end_.solution.penalty;
-      const bool risen = !first && is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
+      // Of correlated rows steps need not lower the deviance, which is that of independent ones.
+      const bool risen = !first && !rows_.series.correlated() &&
+                         is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
       if (!risen || ++rises > rise_halvings) return;
     }
     fraction /= 2;

@@ -107,6 +107,21 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       });
 }
 
+void check_correlation(const FitOptions& options) {
+  const Family& family = options.family.definition();
+  if (!(std::abs(options.rho) < 1))
+    throw Error(ErrorCode::usage,
+                fmt::format("rho is {}: a correlation of residuals is between -1 and 1", options.rho));
+  if (!options.ar_start.empty() && !has_correlated_residuals(options))
+    throw Error(ErrorCode::usage,
+                "where series of residuals begin makes no difference without their correlation, rho");
+  if (options.estimate_rho && !family.linear())
+    throw Error(ErrorCode::usage,
+                fmt::format("rho is estimated of gaussian models with the identity link alone, as fREML of "
+                            "working models tells nothing of it: give the family {} a number",
+                            family.text()));
+}
+
 /// Chooses powers of two that bring the response to about 1 where the family leaves its unit free, and the
 /// weights where only their ratios matter.
 void choose_units(const Workers& workers, Rows& rows) {
@@ -131,6 +146,10 @@ void choose_units(const Workers& workers, Rows& rows) {
 
 }  // namespace
 
+bool has_correlated_residuals(const FitOptions& options) {
+  return options.rho != 0 || options.estimate_rho;
+}
+
 Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
                   const FitOptions& options) {
   Rows rows;
@@ -140,6 +159,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
   if (!options.weights.empty()) rows.prior_weight = frame.index_of(option_expression(options.weights).text);
   together(workers.comm, [&] {
+    check_correlation(options);
     if (frame.complete_rows == 0) {
       throw Error(ErrorCode::input,
                   "no complete row: every row has a missing value in a variable of the model");
@@ -149,6 +169,12 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
     if (rows.prior_weight >= 0) check_weights(workers, frame, variable_of(frame, rows.prior_weight));
   });
+  if (has_correlated_residuals(options)) {
+    const int start =
+        options.ar_start.empty() ? -1 : frame.index_of(option_expression(options.ar_start).text);
+    rows.series = find_series(workers, frame, start);
+    rows.series.rho = options.estimate_rho ? 0 : options.rho;
+  }
   require_variation(workers, rows, formula);
   choose_units(workers, rows);
   return rows;

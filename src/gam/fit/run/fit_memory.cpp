@@ -60,7 +60,7 @@ class Measure {
     take(block, std::move(shape.components));
   }
 
-  [[nodiscard]] ModelSize size(std::int64_t largest_whole_effect) {
+  [[nodiscard]] ModelSize size(std::int64_t largest_whole_effect, const Series* series) {
     // The largest factor smooth is a part by itself, as in the design.
     const RandomEffect* curves = nullptr;
     const auto columns_of = [&](const RandomEffect& effect) {
@@ -92,7 +92,7 @@ class Measure {
                                    static_cast<int>(own.raw));
     }
     size_.raw = design_.raw_size;
-    size_.width = static_cast<std::int64_t>(RowLayout(design_).width(PassKind::step)) +
+    size_.width = static_cast<std::int64_t>(RowLayout(design_, 0, nullptr, series).width(PassKind::step)) +
                   (curves != nullptr ? 0 : size_.pairs);
     return std::move(size_);
   }
@@ -194,12 +194,13 @@ const MemoryPart& largest_part(const FitMemory& memory) {
 
 }  // namespace
 
-ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::int64_t largest_whole_effect) {
+ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::int64_t largest_whole_effect,
+                        const Series* series) {
   Measure measure(frame);
   if (formula.intercept) measure.take({}, {});
   for (const ParametricTerm& term : formula.parametric) measure.add(term);
   for (const SmoothSpec& spec : formula.smooths) measure.add(spec, is_nested(spec, formula));
-  return measure.size(largest_whole_effect);
+  return measure.size(largest_whole_effect, series);
 }
 
 FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves) {
@@ -258,10 +259,14 @@ std::string to_string(const FitMemory& memory, const ModelSize& size) {
       static_cast<double>(memory.most()) / (1 << 30), memory.largest(), size.coef, size.raw);
 }
 
-void require_memory(const FitContext& fit, const Frame& frame) {
+void require_memory(const FitContext& fit, const Rows& rows) {
   Job& job = fit.job;
   ModelSize size;
-  together(job.comm(), [&] { size = size_of_model(fit.formula, frame, fit.options.largest_tested_effect); });
+  Series series = rows.series;
+  if (fit.options.estimate_rho) series.rho = 0.5;  // any but 0
+  together(job.comm(), [&] {
+    size = size_of_model(fit.formula, *rows.frame, fit.options.largest_tested_effect, &series);
+  });
   const bool on_devices = fit.plan.on_devices() && !job.on_host();
   // On the rank that solves, and on rank 0, which receives the solution.
   const Plan unit = job.plan(1);

@@ -46,9 +46,9 @@ struct ModelSize {
 };
 
 /// Throws `Error(input)` as the design of the model does, for a term of too many coefficients or columns.
-/// `largest_whole_effect` as there. Pure.
+/// `largest_whole_effect` as there; `series`: of the rows, with the correlation of the fit. Pure.
 [[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame,
-                                      std::int64_t largest_whole_effect);
+                                      std::int64_t largest_whole_effect, const Series* series = nullptr);
 
 /// Peak bytes of a rank in each stage of a fit.
 struct FitMemory {
@@ -75,8 +75,8 @@ struct FitMemory {
 [[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
 
 /// *Collective.* Throws the same `Error(input)` on every rank if a rank lacks the memory for the model of
-/// `frame`, before the system kills a rank that allocates it. Reports the need in any case.
-void require_memory(const FitContext& fit, const Frame& frame);
+/// `rows`, before the system kills a rank that allocates it. Reports the need in any case.
+void require_memory(const FitContext& fit, const Rows& rows);
 
 /// The same for the search for the variances of several large random effects, whose need depends on the pairs
 /// of levels that occur.

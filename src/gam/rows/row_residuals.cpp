@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/rows/row_residuals.hpp"
+
+#include "base/at.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace tessera::gam {
+
+using base::at;
+
+RowResiduals::RowResiduals(const Rows& rows, std::span<const double> raw_coef)
+    : rows_(rows), raw_coef_(raw_coef), reader_(rows) {
+  if (!rows.series.correlated() || !rows.series.before) return;
+  Rows before = rows;
+  before.frame = rows.series.before.get();
+  RowReader reader(before);
+  before_rank_ = residual_in(before, reader, 0, raw_coef).deviance;
+}
+
+RowResiduals::Residual RowResiduals::residual_in(const Rows& rows, RowReader& reader, std::size_t row,
+                                                 std::span<const double> raw_coef) {
+  const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
+  const double eta = reader.linear_predictor(row, raw_coef);
+  const double y = rows.response_factor * number(rows.response);
+  const double mu = rows.family.mean(eta);
+  const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
+  const double deviance = rows.family.deviance(y, mu, prior);
+  // Rounding may leave a saturated row's deviance slightly below zero.
+  return {eta, std::copysign(std::sqrt(std::max(0.0, deviance)), y - mu)};
+}
+
+RowResiduals::Residual RowResiduals::of(std::size_t row) {
+  return residual_in(rows_, reader_, row, raw_coef_);
+}
+
+double RowResiduals::standardised(std::size_t row) {
+  const double own = of(row).deviance;
+  if (!rows_.series.correlated()) return own;
+  std::optional<double> before = before_rank_;
+  if (const auto previous = complete_before(*rows_.frame, row))
+    before = last_ && last_->first == *previous ? last_->second : of(*previous).deviance;
+  last_ = {row, own};
+  if (!before || rows_.series.begins_at(*rows_.frame, row)) return own;
+  const NeighbourWeights weights = rows_.series.weights();
+  return weights.own * own + weights.before * *before;
+}
+
+}  // namespace tessera::gam

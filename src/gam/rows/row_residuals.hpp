@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/row_pass.hpp"
+#include "gam/rows/row_reader.hpp"
+
+#include <cstddef>
+#include <optional>
+#include <span>
+#include <utility>
+
+namespace tessera::gam {
+
+/// Residuals of single complete rows, in the units of the fit, on the host. Its arguments must outlive it.
+/// Not thread-safe. Each residual is that of the row in any order of reading; the last one is remembered, as
+/// the next row needs it.
+class RowResiduals {
+ public:
+  RowResiduals(const Rows& rows, std::span<const double> raw_coef);
+
+  /// The linear predictor, with the offset, and sign(y - mu) sqrt(deviance).
+  struct Residual {
+    double linear_predictor;
+    double deviance;
+  };
+  [[nodiscard]] Residual of(std::size_t row);
+  /// See series.hpp.
+  [[nodiscard]] double standardised(std::size_t row);
+
+ private:
+  [[nodiscard]] static Residual residual_in(const Rows& rows, RowReader& reader, std::size_t row,
+                                            std::span<const double> raw_coef);
+
+  const Rows& rows_;
+  std::span<const double> raw_coef_;
+  RowReader reader_;
+  std::optional<double> before_rank_;  ///< deviance residual of the row before this rank's
+  std::optional<std::pair<std::size_t, double>> last_;
+};
+
+}  // namespace tessera::gam

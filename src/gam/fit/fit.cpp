@@ -61,6 +61,7 @@ class TableFit {
 
   /// `print`: the fingerprint of checkpoints; on rank 0.
   FitResult run(const Fingerprint& print) {
+    check_correlation(options_);
     if (const CustomFamily* custom = options_.family.definition().custom())
       require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
     FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu(), observer_);

@@ -92,9 +92,14 @@ class FitRun {
 
   void require_hosts_for_series() const {
     if (!has_correlated_residuals(fit_.options)) return;
-    if (!rows_.family.linear() && fit_.job.comm().rank() == 0)
+    if (!rows_.family.linear())
       fit_.observer.note(
           "AR1 residuals: an approximation, as the working residuals of this family have the correlation");
+    if (rows_.series.starts_left_out > 0)
+      fit_.observer.note(
+          fmt::format("AR1 residuals: {} of {} series begin in rows that are left out; they "
+                      "go on from the series before them, as in bam",
+                      rows_.series.starts_left_out, rows_.series.starts_left_out + rows_.series.starts));
     require_hosts("AR1 residuals are fitted on the CPU");
   }
   /// Moves a fit on devices to the hosts, if it may.

@@ -240,11 +240,12 @@ class Page {
     std::vector<double> predictors;
     std::vector<double> residuals;
     const DataOutline& outline = model_.outline;
-    for (std::size_t i = 0; i < outline.deviance_residual.size(); ++i) {
-      if (!std::isfinite(outline.linear_predictor[i]) || !std::isfinite(outline.deviance_residual[i]))
-        continue;
+    const bool standardised = !outline.standardised_residual.empty();
+    const auto& all = standardised ? outline.standardised_residual : outline.deviance_residual;
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      if (!std::isfinite(outline.linear_predictor[i]) || !std::isfinite(all[i])) continue;
       predictors.push_back(outline.linear_predictor[i]);
-      residuals.push_back(outline.deviance_residual[i]);
+      residuals.push_back(all[i]);
     }
     if (residuals.size() < 2) {
       add("<p class=\"note\">The model holds no residuals: it was fitted with <code>--no-residuals</code>, "
@@ -253,18 +254,31 @@ class Page {
       return;
     }
     const auto shown = static_cast<std::int64_t>(residuals.size());
-    add("<p class=\"note\">Deviance residuals of {}.{}</p>\n<div class=\"plots\">\n",
+    const char* kind = standardised ? "standardised" : "deviance";
+    add("<p class=\"note\">{} residuals of {}.{}{}</p>\n<div class=\"plots\">\n",
+        standardised ? "Standardised" : "Deviance",
         shown == model_.rows ? fmt::format("all {} rows", count_text(shown))
                              : fmt::format("{} of the {} rows, spread evenly over the table",
                                            count_text(shown), count_text(model_.rows)),
+        standardised ? fmt::format(" Each is the deviance residual less rho = {:.5g} times that of the row "
+                                   "before it in its series, and divided by the square root of 1 - rho².",
+                                   model_.rho)
+                     : std::string(),
         model_.family.residuals());
     figure(
-        residual_quantiles_svg(residuals, model_.scale),
+        residual_quantiles_svg(kind, residuals, model_.scale),
         "Sorted residuals against normal quantiles. The line is that of a normal response with the model's "
         "scale.");
-    figure(residual_scatter_svg(predictors, residuals),
+    figure(residual_scatter_svg(kind, predictors, residuals),
            "Residuals against the linear predictor: a trend or a changing spread speaks against the model.");
-    figure(residual_histogram_svg(residuals), "Histogram.");
+    figure(residual_histogram_svg(kind, residuals), "Histogram.");
+    if (!outline.autocorrelation.empty() &&
+        std::ranges::all_of(outline.autocorrelation, [](double one) { return std::isfinite(one); })) {
+      figure(autocorrelation_svg(kind, outline.autocorrelation, model_.rows),
+             "Autocorrelation within series, of all rows. 95 % of those of independent residuals are between "
+             "the "
+             "dashed lines.");
+    }
     add("</div>\n</section>\n");
   }
 

@@ -19,30 +19,30 @@ Interval range_of(std::span<const double> values) {
   return {*low, *high};
 }
 
-constexpr const char* axis = "deviance residuals";
+std::string axis_of(std::string_view kind) {
+  return fmt::format("{} residuals", kind);
+}
 
 }  // namespace
 
-std::string residual_quantiles_svg(std::span<const double> residuals, double scale) {
+std::string residual_quantiles_svg(std::string_view kind, std::span<const double> residuals, double scale) {
   std::vector<double> sorted(residuals.begin(), residuals.end());
   std::sort(sorted.begin(), sorted.end());
   const std::vector<double> scores = normal_scores(sorted.size());
   const double slope = std::sqrt(scale);
   const Interval y = widened(
       {std::min(sorted.front(), slope * scores.front()), std::max(sorted.back(), slope * scores.back())});
-  Plot plot(
-      {"Quantiles of the residuals",
-       fmt::format("{} deviance residuals, from {} to {}, against normal quantiles, with a line of slope "
-                   "{}.",
-                   count_text(static_cast<long long>(sorted.size())), number_text(sorted.front()),
-                   number_text(sorted.back()), number_text(slope))},
-      {"normal quantiles", widened({scores.front(), scores.back()})}, {axis, y});
+  Plot plot({"Quantiles of the residuals",
+             fmt::format("{} {}, from {} to {}, against normal quantiles, with a line of slope {}.",
+                         count_text(static_cast<long long>(sorted.size())), axis_of(kind),
+                         number_text(sorted.front()), number_text(sorted.back()), number_text(slope))},
+            {"normal quantiles", widened({scores.front(), scores.back()})}, {axis_of(kind), y});
   plot.segment(scores.front(), slope * scores.front(), scores.back(), slope * scores.back(), "reference");
   plot.points(scores, sorted);
   return plot.svg();
 }
 
-std::string residual_histogram_svg(std::span<const double> residuals) {
+std::string residual_histogram_svg(std::string_view kind, std::span<const double> residuals) {
   const Interval range = range_of(residuals);
   const Interval whole = widened(range);
   // Bars between round numbers, about as many as Rice's rule, 2 n^(1/3), asks for.
@@ -62,29 +62,53 @@ std::string residual_histogram_svg(std::span<const double> residuals) {
   std::erase_if(bars, [](const PlotRectangle& bar) { return bar.top == 0; });
   const auto highest = std::max_element(
       bars.begin(), bars.end(), [](const PlotRectangle& a, const PlotRectangle& b) { return a.top < b.top; });
-  Plot plot(
-      {"Histogram of the residuals", fmt::format("{} deviance residuals; most, {}, are between {} and {}.",
-                                                 count_text(static_cast<long long>(residuals.size())),
-                                                 count_text(static_cast<long long>(highest->top)),
-                                                 number_text(highest->left), number_text(highest->right))},
-      {axis, widened({bars.front().left, bars.back().right})}, {"rows", {0, 1.05 * highest->top}});
+  Plot plot({"Histogram of the residuals",
+             fmt::format("{} {}; most, {}, are between {} and {}.",
+                         count_text(static_cast<long long>(residuals.size())), axis_of(kind),
+                         count_text(static_cast<long long>(highest->top)), number_text(highest->left),
+                         number_text(highest->right))},
+            {axis_of(kind), widened({bars.front().left, bars.back().right})},
+            {"rows", {0, 1.05 * highest->top}});
   plot.rectangles(bars, "bars");
   return plot.svg();
 }
 
-std::string residual_scatter_svg(std::span<const double> linear_predictor,
+std::string residual_scatter_svg(std::string_view kind, std::span<const double> linear_predictor,
                                  std::span<const double> residuals) {
   const Interval x = widened(range_of(linear_predictor));
   const Interval y = range_of(residuals);
   Plot plot(
       {"Residuals against the linear predictor",
-       fmt::format("{} rows; linear predictors from {} to {}, deviance residuals from {} to {}.",
+       fmt::format("{} rows; linear predictors from {} to {}, {} from {} to {}.",
                    count_text(static_cast<long long>(residuals.size())),
                    number_text(range_of(linear_predictor).low), number_text(range_of(linear_predictor).high),
-                   number_text(y.low), number_text(y.high))},
-      {"linear predictor", x}, {axis, widened({std::min(y.low, 0.0), std::max(y.high, 0.0)})});
+                   axis_of(kind), number_text(y.low), number_text(y.high))},
+      {"linear predictor", x}, {axis_of(kind), widened({std::min(y.low, 0.0), std::max(y.high, 0.0)})});
   plot.segment(x.low, 0, x.high, 0, "zero");
   plot.points(linear_predictor, residuals);
+  return plot.svg();
+}
+
+std::string autocorrelation_svg(std::string_view kind, std::span<const double> autocorrelation,
+                                std::int64_t rows) {
+  const double limit = 1.96 / std::sqrt(static_cast<double>(rows));
+  const Interval range = range_of(autocorrelation);
+  const Interval y = widened({std::min(range.low, -limit), std::max(range.high, limit)});
+  const auto last = static_cast<double>(autocorrelation.size()) + 1;
+  Plot plot({"Autocorrelation of the residuals",
+             fmt::format("Autocorrelation of {} at lags 1 to {}, from {} to {}; at lag 1 it is {}.",
+                         axis_of(kind), autocorrelation.size(), number_text(range.low),
+                         number_text(range.high), number_text(autocorrelation.front()))},
+            {"lag", {0, last}}, {"autocorrelation", y});
+  plot.segment(0, 0, last, 0, "zero");
+  for (const double one : {-limit, limit}) plot.segment(0, one, last, one, "reference");
+  std::vector<PlotRectangle> bars;
+  for (std::size_t i = 0; i < autocorrelation.size(); ++i) {
+    const auto lag = static_cast<double>(i + 1);
+    bars.push_back(
+        {lag - 0.2, lag + 0.2, std::min(0.0, autocorrelation[i]), std::max(0.0, autocorrelation[i])});
+  }
+  plot.rectangles(bars, "bars");
   return plot.svg();
 }
 

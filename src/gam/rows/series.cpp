@@ -9,6 +9,7 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <span>
 #include <string>
@@ -121,7 +122,7 @@ std::vector<std::uint8_t> constant_factors(const Workers& workers, const Frame& 
 bool Series::begins_at(const Frame& frame, std::size_t row) const {
   if (start < 0) return false;
   const Variable& variable = frame.variables[at(start)];
-  return variable.factor ? variable.codes[row] == start_level : variable.numbers[row] != 0;
+  return variable.factor ? variable.codes[row] == start_level : variable.numbers[row] == 1;
 }
 
 NeighbourWeights Series::weights() const {
@@ -148,7 +149,7 @@ std::optional<std::size_t> complete_before(const Frame& frame, std::size_t row) 
 Series find_series(const Workers& workers, const Frame& frame, int start) {
   Series series;
   series.start = start;
-  std::vector<std::int64_t> starts(at(workers.team.size()));
+  std::vector<std::array<std::int64_t, 2>> starts(at(workers.team.size()));
   together(workers.comm, [&] {
     if (start < 0) return;
     const Variable& variable = frame.variables[at(start)];
@@ -157,12 +158,17 @@ Series find_series(const Workers& workers, const Frame& frame, int start) {
       variable.prepare_to_read(begin, end);
       if (!variable.factor) check_starts(frame, variable, begin, end);
       for (std::size_t row = begin; row < end; ++row)
-        starts[at(thread)] += frame.complete[row] != 0 && series.begins_at(frame, row) ? 1 : 0;
+        starts[at(thread)][frame.complete[row] != 0 ? 0 : 1] += series.begins_at(frame, row) ? 1 : 0;
     });
   });
-  std::int64_t all = 0;
-  for (const std::int64_t one : starts) all += one;
-  series.starts = workers.comm.allreduce(all, mpi::Reduction::sum);
+  std::array<std::int64_t, 2> all{};
+  for (const auto& [complete, left_out] : starts) {
+    all[0] += complete;
+    all[1] += left_out;
+  }
+  workers.comm.allreduce(std::span<std::int64_t>(all), mpi::Reduction::sum);
+  series.starts = all[0];
+  series.starts_left_out = all[1];
   series.before = row_before(workers.comm, frame);
   series.constant = constant_factors(workers, frame, series);
   std::vector<std::int64_t> constant(series.constant.begin(), series.constant.end());

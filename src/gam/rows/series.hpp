@@ -28,8 +28,9 @@ struct Series {
   double rho = 0;  ///< 0: rows are independent
   /// Index into the frame of the variable that tells where a series begins; -1: all rows are one series.
   int start = -1;
-  std::int32_t start_level = 0;  ///< TRUE, if the variable is a factor; any number but 0 if it is not
-  std::int64_t starts = 0;       ///< rows of the job where a series begins by the variable
+  std::int32_t start_level = 0;      ///< TRUE, if the variable is a factor; 1 if it is a number
+  std::int64_t starts = 0;           ///< complete rows of the job where a series begins by the variable
+  std::int64_t starts_left_out = 0;  ///< other rows of the job where one does, which begin none
   /// The last complete row before this rank's, as a frame of one row; null: there is none.
   std::shared_ptr<const Frame> before{};
   /// Of each variable of the frame: a factor whose level is the same in all rows of each series.

@@ -107,21 +107,6 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       });
 }
 
-void check_correlation(const FitOptions& options) {
-  const Family& family = options.family.definition();
-  if (!(std::abs(options.rho) < 1))
-    throw Error(ErrorCode::usage,
-                fmt::format("rho is {}: a correlation of residuals is between -1 and 1", options.rho));
-  if (!options.ar_start.empty() && !has_correlated_residuals(options))
-    throw Error(ErrorCode::usage,
-                "where series of residuals begin makes no difference without their correlation, rho");
-  if (options.estimate_rho && !family.linear())
-    throw Error(ErrorCode::usage,
-                fmt::format("rho is estimated of gaussian models with the identity link alone, as fREML of "
-                            "working models tells nothing of it: give the family {} a number",
-                            family.text()));
-}
-
 /// Chooses powers of two that bring the response to about 1 where the family leaves its unit free, and the
 /// weights where only their ratios matter.
 void choose_units(const Workers& workers, Rows& rows) {
@@ -150,6 +135,21 @@ bool has_correlated_residuals(const FitOptions& options) {
   return options.rho != 0 || options.estimate_rho;
 }
 
+void check_correlation(const FitOptions& options) {
+  const Family& family = options.family.definition();
+  if (!(std::abs(options.rho) < 1))
+    throw Error(ErrorCode::usage, fmt::format("rho is {}: it must be between -1 and 1", options.rho));
+  if (!options.ar_start.empty() && !has_correlated_residuals(options))
+    throw Error(ErrorCode::usage,
+                "where series of residuals begin is of no use without their correlation: "
+                "give --rho too");
+  if (options.estimate_rho && !family.linear())
+    throw Error(ErrorCode::usage,
+                fmt::format("--rho auto is for gaussian models with the identity link, as fREML of working "
+                            "models cannot be compared: give the family {} a number",
+                            family.text()));
+}
+
 Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
                   const FitOptions& options) {
   Rows rows;
@@ -159,7 +159,6 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
   if (!options.weights.empty()) rows.prior_weight = frame.index_of(option_expression(options.weights).text);
   together(workers.comm, [&] {
-    check_correlation(options);
     if (frame.complete_rows == 0) {
       throw Error(ErrorCode::input,
                   "no complete row: every row has a missing value in a variable of the model");

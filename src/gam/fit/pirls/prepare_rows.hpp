@@ -12,13 +12,15 @@ namespace tessera::gam {
 
 /// Whether the fit has, or estimates, a correlation of neighbouring residuals.
 [[nodiscard]] bool has_correlated_residuals(const FitOptions& options);
+/// Throws `Error(usage)` for a correlation that is none, that the family does not estimate, or that is
+/// missing where series are given. Pure.
+void check_correlation(const FitOptions& options);
 
 /// *Collective.* The rows of a fit, without their design: the frame's response as numbers (the first of two
 /// levels of a binomial response is failure, as in R), offsets and weights, and the units in which the fit
 /// computes; series of correlated rows. `frame` must outlive them. Throws the same `Error(input)` on every
 /// rank for a frame without a complete row, for invalid values of the response, an offset or the weights, and
-/// for a response that leaves nothing to fit (response_check.hpp); `Error(usage)` for a correlation that is
-/// none, or that the family does not estimate.
+/// for a response that leaves nothing to fit (response_check.hpp).
 [[nodiscard]] Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
                                 const FitOptions& options);
 

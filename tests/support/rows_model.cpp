@@ -322,7 +322,29 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
 }  // namespace
 
 tessera::gam::Rows Model::rows_of(const Frame& part) const {
-  return {&part, &design, family, response, offsets, prior_weight};
+  tessera::gam::Rows rows{&part, &design, family, response, offsets, prior_weight};
+  rows.series = series;
+  return rows;
+}
+
+void add_series(Model& model, double rho, bool by_factor) {
+  Frame& frame = model.frame;
+  const std::vector<std::int32_t> levels(frame.variables[f].codes.begin(), frame.variables[f].codes.end());
+  std::vector<double> begins(frame.complete.size(), std::numeric_limits<double>::quiet_NaN());
+  std::int32_t level = -1;
+  for (std::size_t row = 0; row < begins.size(); ++row) {
+    if (frame.complete[row] == 0) continue;
+    begins[row] = by_factor ? levels[row] != level : row % 37 == 0;
+    level = levels[row];
+  }
+  model.series = {};
+  model.series.rho = rho;
+  model.series.start = static_cast<int>(frame.variables.size());
+  Variable& start = frame.variables.emplace_back();
+  start.name = "start";
+  start.numbers = std::move(begins);
+  model.series.constant.assign(frame.variables.size(), 0);
+  model.series.constant[f] = by_factor ? 1 : 0;
 }
 
 void add_blocks(Model& model) {
@@ -484,25 +506,41 @@ DenseSums dense_sums(const Model& model, DenseStep kind) {
   sums.gradient.assign(size, 0);
   sums.column_sums.assign(size, 0);
   std::vector<long double> magnitude(size, 0);
+  std::vector<long double>
+      before;  // of a series: the row before, and its residual, times the root of its weight
+  const long double rho = model.series.rho;
   const auto number = [&](int column, std::size_t row) -> long double {
     return model.frame.variables[static_cast<std::size_t>(column)].numbers[row];
   };
   for (std::size_t row = 0; row < model.frame.complete.size(); ++row) {
     if (model.frame.complete[row] == 0) continue;
-    const auto dense = dense_row(model, row);
+    auto dense = dense_row(model, row);
     long double offset = 0;
     for (const int variable : model.offsets) offset += number(variable, row);
     const long double weight = model.prior_weight < 0 ? 1 : number(model.prior_weight, row);
     long double eta = offset;
-    std::vector<std::size_t> nonzero;
     for (std::size_t i = 0; i < size; ++i) {
       eta += dense[i] * model.raw_coef[i];
-      if (dense[i] != 0) nonzero.push_back(i);
+      sums.column_sums[i] += dense[i];
     }
     const long double response = number(model.response, row);
-    const DenseRow at = dense_working(model.family, kind, response, eta, offset, weight);
+    DenseRow at = dense_working(model.family, kind, response, eta, offset, weight);
+    if (rho != 0) {
+      dense.push_back(at.residual);
+      for (long double& value : dense) value *= std::sqrt(at.weight);
+      std::vector<long double> transformed = dense;
+      if (!before.empty() && number(model.series.start, row) == 0) {
+        for (std::size_t i = 0; i < dense.size(); ++i)
+          transformed[i] = (dense[i] - rho * before[i]) / std::sqrt(1 - rho * rho);
+      }
+      before = std::move(dense);
+      dense = std::move(transformed);
+      at.weight = 1;
+      at.residual = dense.back();
+    }
+    std::vector<std::size_t> nonzero;
     for (std::size_t i = 0; i < size; ++i) {
-      sums.column_sums[i] += dense[i];
+      if (dense[i] != 0) nonzero.push_back(i);
       sums.gradient[i] += dense[i] * at.weight * at.residual;
       magnitude[i] += std::abs(dense[i] * at.weight) * (1 + std::abs(at.residual));
     }

@@ -34,6 +34,7 @@ struct Model {
   int response = 0;
   std::vector<int> offsets;
   int prior_weight = -1;
+  tessera::gam::Series series;
 
   /// The rows of `frame`, which is this model's or a part of it.
   [[nodiscard]] tessera::gam::Rows rows_of(const tessera::gam::Frame& part) const;
@@ -43,6 +44,10 @@ struct Model {
 
 /// A model of an intercept, a numeric column and so many splines, with a variable each.
 [[nodiscard]] Model make_splines(const ModelOptions& options, int count);
+
+/// Gives the rows a correlation, in series that begin where the first factor of the frame changes, or where
+/// nothing does but the row's number is a multiple of 37; with a variable that tells where they begin.
+void add_series(Model& model, double rho, bool by_factor);
 
 /// Gives the model coefficients: two blocks of five that share the raw columns out at an odd column, with a
 /// map of arbitrary numbers each.

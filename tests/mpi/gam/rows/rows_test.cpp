@@ -28,7 +28,7 @@ constexpr std::int64_t block_rows = 50;  // the last block is short
 
 /// The reduced vector of a pass, by one thread without a job.
 std::vector<double> alone(const Model& model, PassKind kind) {
-  const RowLayout layout(model.design, model.family.parameters().size());
+  const RowLayout layout(model.design, model.family.parameters().size(), nullptr, &model.series);
   const Rows rows = model.rows_of(model.frame);
   HostRows host(rows, layout);
   tessera::ReproducibleSum sum(layout.width(kind));
@@ -115,6 +115,32 @@ TEST_P(RowPasses, HaveTheBitsOfOneThreadOnTheHost) {
     tessera::Job job(comm_, options);
     expect_passes_of_one_thread(job, model_);
     expect_predictions_of_one_thread(job, model_);
+  }
+}
+
+/// Each rank has the row before its own from another, and knows which factors do not change in a series.
+TEST(CorrelatedRows, HaveTheBitsOfOneThread) {
+  const tessera::mpi::Communicator comm = tessera::testing::world();
+  for (const bool by_factor : {false, true}) {
+    Model model = rows_test::make_model({.family = Poisson{}, .rows = row_count, .seed = 11, .terms = 10});
+    // Of several ranks one has no complete row.
+    for (std::size_t row = 300; row < 700; ++row) model.frame.complete.own()[row] = 0;
+    rows_test::add_series(model, 0.7, by_factor);
+    const RowLayout layout(model.design, 0, nullptr, &model.series);
+    for (const int threads : {1, 2}) {
+      tessera::JobOptions options = tessera::testing::with_threads(threads);
+      options.policy = tessera::Policy::cpu;
+      tessera::Job job(comm, options);
+      const tessera::Plan plan = job.plan(row_count, block_rows);
+      const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
+      Rows rows = model.rows_of(mine);
+      rows.series = find_series({comm, job.host_team()}, mine, model.series.start);
+      EXPECT_EQ(rows.series.constant, model.series.constant);
+      rows.series.rho = model.series.rho;
+      RowPass pass(job, plan, rows);
+      expect_same_bits(pass.step(model.raw_coef), layout.sums(alone(model, PassKind::step)));
+      expect_same_bits(pass.start(), layout.sums(alone(model, PassKind::start)));
+    }
   }
 }
 

@@ -311,7 +311,7 @@ TEST(ResidualPlots, HaveEveryRowInsideTheFrame) {
     eta.push_back(i % 17 / 3.0);
     residuals.push_back(2 * normal_quantile((i * 7 % 300 + 0.5) / 300));
   }
-  const std::string quantiles = residual_quantiles_svg(residuals, 4);
+  const std::string quantiles = residual_quantiles_svg("deviance", residuals, 4);
   EXPECT_EQ(xml_fault(quantiles), "");
   expect_inside(quantiles, "points", 250);
   // Residuals that are normal with the scale lie on the line.
@@ -322,18 +322,28 @@ TEST(ResidualPlots, HaveEveryRowInsideTheFrame) {
     const double share = (point.x - line[0].x) / (line[1].x - line[0].x);
     EXPECT_NEAR(point.y, line[0].y + share * (line[1].y - line[0].y), 0.25);
   }
-  const std::string scatter = residual_scatter_svg(eta, residuals);
+  const std::string scatter = residual_scatter_svg("deviance", eta, residuals);
   EXPECT_EQ(xml_fault(scatter), "");
   expect_inside(scatter, "points", 280);
-  const std::string histogram = residual_histogram_svg(residuals);
+  const std::string histogram = residual_histogram_svg("deviance", residuals);
   EXPECT_EQ(xml_fault(histogram), "");
   expect_inside(histogram, "bars", 8);
+}
+
+TEST(ResidualPlots, HaveABarForEachLag) {
+  const std::vector<double> autocorrelation{0.5, -0.3, 0.1, 0};
+  const std::string svg = autocorrelation_svg("standardised", autocorrelation, 400);
+  EXPECT_EQ(xml_fault(svg), "");
+  expect_inside(svg, "bars", 4);
+  EXPECT_EQ(places(svg, "reference").size(), 4U);
+  EXPECT_NE(svg.find("standardised residuals at lags 1 to 4"), std::string::npos);
 }
 
 TEST(ResidualPlots, AreThereForTwoEqualResiduals) {
   const std::vector<double> zero(2);
   for (const std::string& svg :
-       {residual_quantiles_svg(zero, 0), residual_scatter_svg(zero, zero), residual_histogram_svg(zero)}) {
+       {residual_quantiles_svg("deviance", zero, 0), residual_scatter_svg("deviance", zero, zero),
+        residual_histogram_svg("deviance", zero), autocorrelation_svg("standardised", zero, 2)}) {
     EXPECT_EQ(xml_fault(svg), "");
     EXPECT_EQ(svg.find("nan"), std::string::npos);
   }

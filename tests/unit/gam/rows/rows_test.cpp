@@ -33,8 +33,8 @@ constexpr double tolerance = 2e-14;
 
 /// The vector of sums of a pass over rows that are cut at `cuts`.
 std::vector<double> reduce(const Model& model, PassKind kind, const std::vector<std::size_t>& cuts = {}) {
-  const RowLayout layout(model.design);
   const Rows rows = model.rows_of(model.frame);
+  const RowLayout layout(model.design, 0, nullptr, &model.series);
   HostRows host(rows, layout);
   std::vector<double> sums(layout.width(kind));
   std::size_t begin = 0;
@@ -47,7 +47,7 @@ std::vector<double> reduce(const Model& model, PassKind kind, const std::vector<
 }
 
 RawSums sums_of(const Model& model, PassKind kind, const std::vector<std::size_t>& cuts = {}) {
-  return RowLayout(model.design).sums(reduce(model, kind, cuts));
+  return RowLayout(model.design, 0, nullptr, &model.series).sums(reduce(model, kind, cuts));
 }
 
 class RowsOfFamily : public ::testing::TestWithParam<Family> {};
@@ -73,6 +73,61 @@ TEST(Rows, AStepOfManyRowsIsTheDenseOne) {
   EXPECT_GT(here, 0);
   EXPECT_LT(here, std::ssize(layout.all_products));
   rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
+}
+
+/// Neighbouring rows that are correlated: their transformed rows are what is summed.
+void expect_transformed(Model model) {
+  for (const bool by_factor : {false, true}) {
+    for (const double rho : {0.6, -0.9}) {
+      Model correlated = model;
+      rows_test::add_series(correlated, rho, by_factor);
+      rows_test::expect_near(sums_of(correlated, PassKind::step), dense_sums(correlated, DenseStep::step),
+                             tolerance);
+      rows_test::expect_near(sums_of(correlated, PassKind::start), dense_sums(correlated, DenseStep::start),
+                             tolerance);
+      EXPECT_EQ(reduce(correlated, PassKind::deviance), reduce(model, PassKind::deviance));
+    }
+  }
+}
+
+TEST_P(RowsOfFamily, CorrelatedRowsAreTransformed) {
+  expect_transformed(make_model({.family = GetParam(), .terms = 10}));
+}
+
+TEST(Rows, CorrelatedRowsOfAnyTermsAreTransformed) {
+  expect_transformed(make_model({.rows = 300, .offsets = false, .weights = false, .missing = false}));
+  expect_transformed(make_model({.rows = 60, .terms = 14}));
+  expect_transformed(make_model({.family = Gamma{}, .rows = 300, .dense = true}));
+  expect_transformed(make_model({.family = Gamma{}, .rows = 300, .curves = true}));
+  expect_transformed(make_model({.rows = 5000, .terms = 6}));
+}
+
+/// A covariate that changes little from row to row loses no digits to rho near 1.
+TEST(Rows, CorrelatedRowsThatDifferLittleKeepTheirDigits) {
+  Model model =
+      rows_test::make_splines({.rows = 2000, .offsets = false, .weights = false, .missing = false}, 1);
+  std::ranges::sort(model.frame.variables.back().numbers.own());
+  for (double& value : model.frame.variables[3].numbers.own()) value = 1;
+  rows_test::add_series(model, 0.9999, false);
+  std::ranges::fill(model.frame.variables.back().numbers.own(), 0.0);
+  const RawSums sums = sums_of(model, PassKind::step);
+  const rows_test::DenseSums dense = dense_sums(model, DenseStep::step);
+  const std::size_t size = dense.gradient.size();
+  for (std::size_t i = 0; i < size; ++i) {
+    for (std::size_t j = 0; j < size; ++j) {
+      const auto own = static_cast<double>(std::sqrt(dense.gram[i * size + i] * dense.gram[j * size + j]));
+      EXPECT_NEAR(sums.gram(static_cast<int>(i), static_cast<int>(j)),
+                  static_cast<double>(dense.gram[j * size + i]), 1e-11 * own)
+          << i << ", " << j;
+    }
+  }
+}
+
+TEST(Rows, ABlockThatBeginsInASeriesHasTheRowBeforeIt) {
+  Model model = make_model({.family = Poisson{}, .terms = 10});
+  rows_test::add_series(model, 0.6, false);
+  rows_test::expect_near(sums_of(model, PassKind::step, {1, 40, 41, 300}), dense_sums(model, DenseStep::step),
+                         tolerance);
 }
 
 TEST(Rows, ATermOfThreeSplinesIsTheDenseOne) {

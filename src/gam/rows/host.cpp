@@ -96,7 +96,7 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   chunk.uses_aligned = chunk.aligned.worth(end - begin);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
-  if (chunk.whitens) look_back(kind, raw_coef, begin, chunk);
+  if (chunk.whitens) look_back(kind, raw_coef, begin, end, chunk);
   for (std::size_t next = begin; next < end; next += chunk_rows) {
     read(rows_, evaluator_, kind, raw_coef, next, std::min<std::size_t>(end, next + chunk_rows), chunk);
     finish(kind, chunk, sums.data());
@@ -106,10 +106,11 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   if (chunk.uses_aligned) chunk.aligned.fold(products, sums.data());
 }
 
-/// Evaluates the complete row before local row `begin`, wherever it is.
-void HostRows::look_back(PassKind kind, std::span<const double> raw_coef, std::size_t begin,
+/// Evaluates the complete row before those among [begin, end), wherever it is.
+void HostRows::look_back(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
                          Chunk& chunk) const {
   chunk.whitened->begin_at_first();
+  if (!has_complete(*rows_.frame, begin, end)) return;
   if (const auto row = complete_before(*rows_.frame, begin))
     read(rows_, evaluator_, kind, raw_coef, *row, *row + 1, chunk);
   else if (rows_before_)

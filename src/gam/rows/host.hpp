@@ -38,7 +38,8 @@ class HostRows {
   struct Chunk;
   class Lease;
 
-  void look_back(PassKind kind, std::span<const double> raw_coef, std::size_t begin, Chunk& chunk) const;
+  void look_back(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
+                 Chunk& chunk) const;
   void read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind, std::span<const double> raw_coef,
             std::size_t begin, std::size_t end, Chunk& chunk) const;
   static void gather_response(const Rows& rows, const LayoutView& view, Chunk& chunk);

@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstring>
 #include <span>
 #include <string>
 
@@ -89,6 +90,7 @@ std::vector<std::uint8_t> constant_factors(const Workers& workers, const Frame& 
   const std::size_t count = frame.variables.size();
   std::vector<std::vector<std::uint8_t>> changing(at(workers.team.size()), std::vector<std::uint8_t>(count));
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    if (!has_complete(frame, begin, end)) return;
     std::vector<std::uint8_t>& own = changing[at(thread)];
     const auto before_run = complete_before(frame, begin);
     for (const Variable& variable : frame.variables) variable.prepare_to_read(begin, end);
@@ -137,6 +139,10 @@ double Series::log_determinant_in_reml(std::int64_t rows) const {
 
 double Series::log_determinant_in_aic(std::int64_t rows) const {
   return correlated() ? static_cast<double>(rows - starts) * std::log(weights().own) : 0;
+}
+
+bool has_complete(const Frame& frame, std::size_t begin, std::size_t end) {
+  return end > begin && std::memchr(frame.complete.data() + begin, 1, end - begin) != nullptr;
 }
 
 std::optional<std::size_t> complete_before(const Frame& frame, std::size_t row) {

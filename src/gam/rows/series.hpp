@@ -50,6 +50,9 @@ struct Series {
 /// the same `Error(input)` on every rank if a complete row has neither TRUE nor FALSE, nor 1 or 0, there.
 [[nodiscard]] Series find_series(const Workers& workers, const Frame& frame, int start);
 
+/// Whether a local row among [begin, end) is complete. Where none is, as in most of a table of which a small
+/// subset is fitted, nobody has to look for the row before it.
+[[nodiscard]] bool has_complete(const Frame& frame, std::size_t begin, std::size_t end);
 /// The last complete local row before `row`; nothing if there is none on this rank.
 [[nodiscard]] std::optional<std::size_t> complete_before(const Frame& frame, std::size_t row);
 

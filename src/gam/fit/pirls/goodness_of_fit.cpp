@@ -3,18 +3,15 @@
 
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/pirls/starting_point.hpp"
-#include "gam/rows/columns.hpp"
+#include "gam/fit/run/block_sums.hpp"
 #include "gam/rows/row_reader.hpp"
 #include "gam/table/frame/workers.hpp"
-
-#include <tessera/job/reproducible_sum.hpp>
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
@@ -101,31 +98,19 @@ double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model,
   };
   const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
   const double scale = rows.family.aic_scale(misfit, static_cast<double>(model.rows), model.scale);
-  const std::vector<int> read = variables_read(rows);
-  std::deque<RowReader> readers;  // of each thread
-  for (int thread = 0; thread < fit.job.threads(); ++thread) readers.emplace_back(rows);
-  std::vector<ReproducibleSum> sums(static_cast<std::size_t>(fit.job.threads()), ReproducibleSum(1));
-  fit.job.host_team().for_each_block(frame.rows, fit.plan.block(), [&](int thread, Range block) {
-    double partial = 0;
-    RowReader& reader = readers[static_cast<std::size_t>(thread)];
-    const auto row_of = [&](std::int64_t unit) { return static_cast<std::size_t>(unit - frame.rows.begin); };
-    for (const int variable : read)
-      frame.variables[static_cast<std::size_t>(variable)].prepare_to_read(row_of(block.begin),
-                                                                          row_of(block.end));
-    for_each_complete_run(
-        frame, row_of(block.begin), row_of(block.end), [&](std::size_t begin, std::size_t end) {
-          partial = rows.family.add_saturated(
-              partial, numbers(rows.response, begin, end), numbers(rows.prior_weight, begin, end), scale,
+  const std::vector<double> saturated = sums_over_blocks<RowReader>(
+      fit, rows, 1,
+      [&](RowReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
+        for_each_complete_run(frame, first, last, [&](std::size_t begin, std::size_t end) {
+          sums[0] = rows.family.add_saturated(
+              sums[0], numbers(rows.response, begin, end), numbers(rows.prior_weight, begin, end), scale,
               [&](std::size_t i) { return reader.linear_predictor(begin + i, raw_coef); });
         });
-    sums[static_cast<std::size_t>(thread)].add(std::span<const double>(&partial, 1));
-  });
-  ReproducibleSum& sum = sums.front();
-  for (std::size_t i = 1; i < sums.size(); ++i) sum.merge(sums[i]);
-  sum.allreduce(fit.job.comm());
+      },
+      rows);
   const double estimated = rows.family.scale_is_known() ? 0 : 1;
-  return sum.values()[0] + rows.family.aic_misfit(misfit, weights, scale) +
-         2 * (model.edf_total + estimated) - 2 * rows.series.log_determinant_in_aic(model.rows);
+  return saturated[0] + rows.family.aic_misfit(misfit, weights, scale) + 2 * (model.edf_total + estimated) -
+         2 * rows.series.log_determinant_in_aic(model.rows);
 }
 
 }  // namespace tessera::gam

@@ -2,14 +2,10 @@
 #include "gam/fit/pirls/serial_residuals.hpp"
 
 #include "base/at.hpp"
-#include "gam/rows/columns.hpp"
+#include "gam/fit/run/block_sums.hpp"
 #include "gam/rows/row_residuals.hpp"
 
-#include <tessera/job/reproducible_sum.hpp>
-
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 
 namespace tessera::gam {
@@ -41,24 +37,13 @@ void add_block(const Rows& rows, RowResiduals& residuals, std::size_t begin, std
 SerialResiduals serial_residuals(const FitContext& fit, const Rows& rows, std::span<const double> raw_coef,
                                  int lags) {
   PhaseClock clock(fit.job.comm(), fit.phases, "outline", "the autocorrelation of residuals");
-  const Frame& frame = *rows.frame;
   const std::size_t width = 2 * at(lags) + 2;
-  const std::vector<int> read = variables_read(rows);
-  std::deque<RowResiduals> readers;  // of each thread
-  for (int thread = 0; thread < fit.job.threads(); ++thread) readers.emplace_back(rows, raw_coef);
-  std::vector<ReproducibleSum> sums(at(fit.job.threads()), ReproducibleSum(width));
-  fit.job.host_team().for_each_block(frame.rows, fit.plan.block(), [&](int thread, Range block) {
-    std::vector<double> partial(width);
-    const std::size_t begin = at(block.begin - frame.rows.begin);
-    const std::size_t end = at(block.end - frame.rows.begin);
-    for (const int variable : read) frame.variables[at(variable)].prepare_to_read(begin, end);
-    add_block(rows, readers[at(thread)], begin, end, lags, partial);
-    sums[at(thread)].add(partial);
-  });
-  ReproducibleSum& sum = sums.front();
-  for (std::size_t i = 1; i < sums.size(); ++i) sum.merge(sums[i]);
-  sum.allreduce(fit.job.comm());
-  const std::vector<double> all = sum.values();
+  const std::vector<double> all = sums_over_blocks<RowResiduals>(
+      fit, rows, width,
+      [&](RowResiduals& residuals, std::size_t begin, std::size_t end, std::span<double> sums) {
+        add_block(rows, residuals, begin, end, lags, sums);
+      },
+      rows, raw_coef);
   SerialResiduals out{all[0], {}};
   for (std::size_t i = 2; i < width; i += 2) {
     const bool known = all[i + 1] > 0 && all[0] > 0;

@@ -141,7 +141,7 @@ TEST(Rho, CanBeEstimated) {
   options.estimate_rho = false;
   options.rho = model.rho;
   EXPECT_EQ(fitted_series(formula, options).coef, model.coef);
-  // Bam's fREML is least at 0.68735, by R's optimize.
+  EXPECT_NEAR(model.rho, 0.344349, 2e-5);  // bam's fREML is least there, by R's optimize
   const double least = fitted_series(formula, options).reml;
   for (const double beside : {-1e-3, 1e-3}) {
     options.rho = model.rho + beside;

@@ -176,7 +176,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ log(g)", "", 3, "but log(g) needs numbers"},
            {"y ~ I(factor(year) * 2)", "", 2, "factor(year) has levels, where '*' needs numbers"},
            {"y ~ factor(year, levels = 8)", "", 3, "'factor(year, levels = 8)' has fewer than two levels"},
-           {"y ~ cbind(x, z)", "", 2, "cbind() is not available"},
+           {"y ~ cbind(x, z)", "", 2, "cbind() is a response"},
            {"y ~ log(.)", "", 2, "name the column"},
            {"y ~ X", "", 3, "unknown column 'X'"},
            {"s ~ factor(s)", binomial, 2, "the response factor(s) is on the right-hand side too"},

@@ -31,16 +31,25 @@ FrameRequest request_for(const FormulaTerms& formula, const FitOptions& options,
   request.memory = options.memory;
   request.variables = formula.variables();
   request.numeric = formula.numeric_variables();
-  if (!options.family.definition().two_levels()) request.numeric.push_back(formula.response.text);
-  if (!options.weights.empty()) {
-    request.variables.push_back(option_expression(options.weights));
-    request.numeric.push_back(request.variables.back().text);
+  if (!options.family.definition().two_levels() || formula.trials)
+    request.numeric.push_back(formula.response.text);
+  if (const auto weights = prior_weights(formula, options)) {
+    request.variables.push_back(*weights);
+    request.numeric.push_back(weights->text);
   }
   if (!options.ar_start.empty()) request.variables.push_back(option_expression(options.ar_start));
   if (!options.subset.empty()) request.subset = option_expression(options.subset);
   request.keeps_unused_levels = !options.drop_unused_levels;
   request.ordered.assign(options.ordered.begin(), options.ordered.end());
   return request;
+}
+
+/// Throws `Error(usage)` for a response by cbind() of a family without trials.
+void check_trials(const FormulaTerms& formula, const Family& family) {
+  if (formula.trials && !family.two_levels())
+    throw Error(ErrorCode::usage,
+                fmt::format("the response {} is for the families binomial and quasibinomial, not for {}",
+                            formula.response.text, family.name()));
 }
 
 /// The formula with the offset that predictions have no part of, since a model has the formula's text.
@@ -62,6 +71,7 @@ class TableFit {
   /// `print`: the fingerprint of checkpoints; on rank 0.
   FitResult run(const Fingerprint& print) {
     check_correlation(options_);
+    check_trials(formula_, options_.family.definition());
     if (const CustomFamily* custom = options_.family.definition().custom())
       require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
     FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu(), observer_);

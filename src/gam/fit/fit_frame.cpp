@@ -87,6 +87,9 @@ class FitRun {
     if (!response.levels.empty())
       fit_.observer.note(fmt::format("response {}: '{}' is failure, '{}' is success", response.name,
                                      response.levels[0], response.levels[1]));
+    if (fit_.formula.trials)
+      fit_.observer.note(
+          fmt::format("response {}: proportions of {} trials", response.name, fit_.formula.trials->text));
   }
   [[nodiscard]] Workers workers() const { return {fit_.job.comm(), fit_.job.host_team()}; }
 

@@ -358,9 +358,7 @@ class Compiler {
           syntax.position,
           fmt::format("{} has several columns: it stands alone, or in a product of terms", deparse(syntax)));
     if (name == "cbind")
-      formula_error(syntax.position,
-                    "cbind() is not available: give the proportion of successes as the response, and the "
-                    "number of trials as weights");
+      formula_error(syntax.position, "cbind() is a response: cbind(successes, failures) ~ terms");
     for (const std::string_view of_all : {"mean", "sd", "min", "max", "median", "sum", "quantile"}) {
       if (name == of_all)
         formula_error(

@@ -356,6 +356,28 @@ std::vector<Expression> FormulaTerms::variables() const {
   return all;
 }
 
+namespace {
+
+/// Reads the left-hand side. The proportion of no trials is 0.
+void read_response(const Syntax& tree, FormulaTerms& formula) {
+  if (!tree.is_call("cbind")) {
+    formula.response = expression_from(tree);
+    return;
+  }
+  if (tree.children.size() != 2)
+    formula_error(tree.position, "cbind() of a response has two columns: cbind(successes, failures)");
+  const auto column = [&](std::size_t i) {
+    const Syntax& one = tree.children[i];
+    return one.kind == Kind::binary ? "(" + deparse(one) + ")" : deparse(one);
+  };
+  const std::string trials = column(0) + " + " + column(1);
+  formula.trials = parse_expression(trials);
+  formula.response = parse_expression(fmt::format("{}/pmax({}, 1e-300)", column(0), trials));
+  formula.response.text = deparse(tree);
+}
+
+}  // namespace
+
 FormulaTerms parse_terms(std::string_view text) {
   if (!base::is_utf8(text))
     throw Error(ErrorCode::usage, "the formula is not UTF-8, as the names of columns are: write it in that");
@@ -364,7 +386,7 @@ FormulaTerms parse_terms(std::string_view text) {
   if (tree.children[0].is_binary("~")) formula_error(tree.position, "a second '~'");
   FormulaTerms formula;
   formula.text = normalised(text);
-  formula.response = expression_from(tree.children[0]);
+  read_response(tree.children[0], formula);
   if (formula.response.columns().empty())
     formula_error(tree.children[0].position,
                   fmt::format("the response {} reads no column", formula.response.text));
@@ -386,7 +408,9 @@ void find_points(const Syntax& tree, std::vector<std::size_t>& places) {
 
 std::string with_columns(std::string_view text, std::span<const std::string> columns) {
   const Syntax tree = parse_syntax(text);
-  const std::vector<std::string> read = expression_from(tree.children[0]).columns();
+  FormulaTerms left;
+  read_response(tree.children[0], left);
+  const std::vector<std::string> read = left.response.columns();
   std::string sum;
   for (const std::string& column : columns) {
     if (column.empty() || std::ranges::find(read, column) != read.end()) continue;

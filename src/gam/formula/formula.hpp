@@ -57,8 +57,10 @@ struct ParametricTerm {
 
 /// A formula, parsed (`Formula` is the public value).
 struct FormulaTerms {
-  std::string text;  ///< as the user wrote it, blanks normalised
-  Expression response;
+  std::string text;     ///< as the user wrote it, blanks normalised
+  Expression response;  ///< of cbind(successes, failures): the proportion of successes
+  std::optional<Expression>
+      trials{};  ///< of cbind(): successes + failures, which the prior weights have as a factor
   bool intercept = true;
   std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as R's terms()
   std::vector<SmoothSpec> smooths;

@@ -150,6 +150,13 @@ void check_correlation(const FitOptions& options) {
                             family.text()));
 }
 
+std::optional<Expression> prior_weights(const FormulaTerms& formula, const FitOptions& options) {
+  if (options.weights.empty()) return formula.trials;
+  const Expression given = option_expression(options.weights);
+  if (!formula.trials) return given;
+  return parse_expression(fmt::format("({}) * ({})", given.text, formula.trials->text));
+}
+
 Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
                   const FitOptions& options) {
   Rows rows;
@@ -157,7 +164,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   rows.family = options.family.definition();
   rows.response = frame.index_of(formula.response.text);
   for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
-  if (!options.weights.empty()) rows.prior_weight = frame.index_of(option_expression(options.weights).text);
+  if (const auto weights = prior_weights(formula, options)) rows.prior_weight = frame.index_of(weights->text);
   together(workers.comm, [&] {
     if (frame.complete_rows == 0) {
       throw Error(ErrorCode::input,

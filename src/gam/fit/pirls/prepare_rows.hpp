@@ -8,6 +8,8 @@
 #include <tessera/gam/fit.hpp>
 #include <tessera/mpi/communicator.hpp>
 
+#include <optional>
+
 namespace tessera::gam {
 
 /// Whether the fit has, or estimates, a correlation of neighbouring residuals.
@@ -15,6 +17,10 @@ namespace tessera::gam {
 /// Throws `Error(usage)` for a correlation that is none, that the family does not estimate, or that is
 /// missing where series are given. Pure.
 void check_correlation(const FitOptions& options);
+
+/// The prior weights: those of the options, times the trials of a response by cbind(). Nothing: all are 1.
+/// Throws `Error(usage)` as `option_expression` does.
+[[nodiscard]] std::optional<Expression> prior_weights(const FormulaTerms& formula, const FitOptions& options);
 
 /// *Collective.* The rows of a fit, without their design: the frame's response as numbers (the first of two
 /// levels of a binomial response is failure, as in R), offsets and weights, and the units in which the fit

@@ -519,6 +519,20 @@ TEST(Formula, ComputesArgumentsAsR) {
   EXPECT_NE(fault("y ~ s(x, k=7*z)").find("k: expected a whole number"), std::string::npos);
 }
 
+TEST(Formula, ReadsSuccessesAndFailures) {
+  const FormulaTerms formula = parse_terms("cbind(s, n - s) ~ x");
+  EXPECT_EQ(formula.response.text, "cbind(s, n - s)");
+  EXPECT_EQ(formula.response.columns(), (Names{"s", "n"}));
+  EXPECT_EQ(formula.trials.value().text, "s + (n - s)");
+  const std::vector<double> three_of_four{3, 4};
+  const std::vector<double> none{0, 0};
+  EXPECT_EQ(formula.response.evaluate(three_of_four), 0.75);
+  EXPECT_EQ(formula.trials->evaluate(three_of_four), 4);
+  EXPECT_EQ(formula.response.evaluate(none), 0);
+  EXPECT_FALSE(parse_terms("s/n ~ x").trials);
+  EXPECT_EQ(with_columns("cbind(s, f) ~ .", Names{"s", "x", "f"}), "cbind(s, f) ~ x");
+}
+
 TEST(Expression, KnowsAColumnThatStandsAlone) {
   EXPECT_TRUE(parse_expression("x").is_column());
   EXPECT_FALSE(parse_expression("x + 1").is_column());
@@ -604,7 +618,8 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ TRUE", "character 5: TRUE where a column is expected"},
       {"y ~ s(x, bs='cr', k=TRUE)", "found TRUE"},
       {"y ~ s(x, k=5, \"cr\")", "a basis is named, bs=\"cr\""},
-      {"cbind(a, b) ~ x", "number of trials as weights"},
+      {"cbind(a, b, c) ~ x", "character 1: cbind() of a response has two columns"},
+      {"y ~ cbind(a, b)", "cbind() is a response: cbind(successes, failures) ~ terms"},
       {"1 ~ x", "reads no column"},
       {"y ~ y", "the response y is on the right-hand side"},
       {"y ~ s(y, bs='cr')", "a smooth of the response y"},

@@ -21,18 +21,9 @@ struct Binomial {
       "on two curves.";
 
   static const char* response_fault(double y) { return y < 0 || y > 1 ? "must be between 0 and 1" : nullptr; }
-  static double link(double mu) { return log(mu / (1 - mu)); }
-  static double mean(double eta) {
-    // mgcv and R clamp eta so that mu stays off 0 and 1 by the machine epsilon.
-    constexpr double epsilon = std::numeric_limits<double>::epsilon();
-    const double e = eta < -30 ? epsilon : eta > 30 ? 1 / epsilon : exp(eta);
-    return e / (1 + e);
-  }
-  static double derivative(double eta) {
-    if (eta < -30 || eta > 30) return std::numeric_limits<double>::epsilon();
-    const double e = exp(eta);
-    return e / ((1 + e) * (1 + e));
-  }
+  static double link(double mu) { return link_of(Link::logit, mu); }
+  static double mean(double eta) { return mean_of(Link::logit, eta); }
+  static double derivative(double eta) { return derivative_of(Link::logit, eta); }
   static double variance(double mu) { return mu * (1 - mu); }
   static double weight(double prior, double mu, double slope) {
     return prior * slope * slope / (mu * (1 - mu));

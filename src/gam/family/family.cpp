@@ -33,12 +33,15 @@ std::string in_small_letters(std::string_view name) {
   return small;
 }
 
-/// A family as R's users write it: "poisson", "poisson()", "Gamma(link = log)", "binomial('logit')",
-/// "nb(theta = 3)".
+/// What a family is called with, as R's users write it: "poisson", "Gamma(link = log)", "nb(theta = 3)".
 struct WrittenFamily {
+  struct Argument {
+    std::string name;  ///< "": none
+    std::string text;  ///< of a word, or an expression without blanks
+    std::vector<double> numbers;
+  };
   std::string name;
-  std::optional<std::string> link{};
-  std::optional<double> theta{};
+  std::vector<Argument> arguments{};
 };
 
 std::optional<double> number_of(const Syntax& tree) {
@@ -48,27 +51,34 @@ std::optional<double> number_of(const Syntax& tree) {
   return positive ? std::optional(-*positive) : std::nullopt;
 }
 
+/// Of a number, or c(a, b); else empty.
+std::vector<double> numbers_of(const Syntax& tree) {
+  if (const auto one = number_of(tree)) return {*one};
+  std::vector<double> all;
+  if (!tree.is_call("c")) return all;
+  for (const Syntax& child : tree.children) {
+    const auto one = number_of(child);
+    if (!one) return {};
+    all.push_back(*one);
+  }
+  return all;
+}
+
+bool is_word(const Syntax& tree) {
+  return tree.kind == Syntax::Kind::name || tree.kind == Syntax::Kind::text;
+}
+
 std::optional<WrittenFamily> parse_written(const std::string& text) {
-  const auto word = [](const Syntax& tree) {
-    return tree.kind == Syntax::Kind::name || tree.kind == Syntax::Kind::text;
-  };
   try {
     const Syntax tree = parse_syntax(text);
-    if (word(tree)) return WrittenFamily{tree.text};
+    if (is_word(tree)) return WrittenFamily{tree.text};
     if (tree.kind != Syntax::Kind::call) return std::nullopt;
     WrittenFamily written{tree.text};
     for (std::size_t i = 0; i < tree.children.size(); ++i) {
       const Syntax& argument = tree.children[i];
-      const auto may_be = [&](const char* name) {
-        return tree.argument_names[i].empty() || tree.argument_names[i] == name;
-      };
-      if (word(argument) && may_be("link") && !written.link) {
-        written.link = argument.text;
-      } else if (number_of(argument) && may_be("theta") && !written.theta) {
-        written.theta = number_of(argument);
-      } else {
-        return std::nullopt;
-      }
+      std::string spelled = is_word(argument) ? argument.text : deparse(argument);
+      std::erase(spelled, ' ');
+      written.arguments.push_back({tree.argument_names[i], std::move(spelled), numbers_of(argument)});
     }
     return written;
   } catch (const Error&) {
@@ -81,14 +91,35 @@ std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
   return {F::name...};
 }
 
+/// The first estimates of the parameters beside these constants.
+template <class F>
+std::vector<double> first_values(std::vector<double> constants) {
+  std::vector<double> values;
+  if constexpr (value_count_of<F>() > 0) {
+    values.assign(parameter_count_of<F>(), 1);
+    values.insert(values.end(), constants.begin(), constants.end());
+    const F family(values.data());
+    if constexpr (parameter_count_of<F>() > 0) {
+      for (int i = 0; i < F::parameter_count; ++i)
+        values[static_cast<std::size_t>(i)] = family.parameter_at(i, F::first_working(i));
+    }
+  }
+  return values;
+}
+
+template <class F>
+std::vector<double> first_constants() {
+  std::vector<double> constants;
+  for (int i = 0; i < constant_count_of<F>(); ++i) {
+    if constexpr (constant_count_of<F>() > 0) constants.push_back(F::first_constant(i));
+  }
+  return constants;
+}
+
 template <class F>
 Family to_be_estimated() {
-  std::vector<double> parameters;
-  if constexpr (parameter_count_of<F>() > 0) {
-    for (int i = 0; i < F::parameter_count; ++i) parameters.push_back(F::first_parameter(i));
-  }
-  const Family family(family_of<F>(parameters.data()));
-  return parameters.empty() ? family : family.estimated(true);
+  const Family family(family_of<F>(first_values<F>(first_constants<F>()).data()));
+  return parameter_count_of<F>() > 0 ? family.estimated(true) : family;
 }
 
 template <class... F>
@@ -96,17 +127,117 @@ std::vector<Family> all_of(FamilyList<F...> /*list*/) {
   return {to_be_estimated<F>()...};
 }
 
-/// Calls `use` for each parameter of a family, with the family's type and the parameter's index.
+/// Calls `use` for each value of a family, with the family's type and the value's index.
 template <class T, class Use>
-std::vector<T> of_each_parameter(const Family& family, const Use& use) {
+std::vector<T> of_each_value(const Family& family, const Use& use) {
   return visit(family, [&](const auto& one) {
     using F = std::decay_t<decltype(one)>;
     std::vector<T> all;
-    if constexpr (ParametricFamily<F>) {
-      for (int i = 0; i < F::parameter_count; ++i) all.push_back(use(one, i));
+    if constexpr (ValuedFamily<F>) {
+      for (int i = 0; i < value_count_of<F>(); ++i) all.push_back(use(one, i));
     }
     return all;
   });
+}
+
+/// The place of a word among those that a constant may be; nothing if it is none of them.
+template <class F>
+std::optional<double> choice_of(const std::string& word) {
+  if constexpr (requires { F::choices; }) {
+    const auto* const found = std::ranges::find(F::choices, word);
+    if (found != std::end(F::choices)) return static_cast<double>(found - std::begin(F::choices));
+  }
+  return std::nullopt;
+}
+
+/// R's power(lambda), as the name of a link.
+std::string_view power_link(const std::string& text) {
+  constexpr std::pair<const char*, const char*> known[] = {{"power(0)", "log"},
+                                                           {"power(1)", "identity"},
+                                                           {"power(0.5)", "sqrt"},
+                                                           {"power(-1)", "inverse"},
+                                                           {"power(-2)", "1/mu^2"}};
+  const auto* const found = std::ranges::find(known, text, [](const auto& one) { return one.first; });
+  return found == std::end(known) ? std::string_view(text) : std::string_view(found->second);
+}
+
+/// What the arguments of a call give; those that remain are none of the family.
+struct GivenArguments {
+  std::optional<std::string> link{};
+  std::vector<double> theta{};
+  std::vector<std::optional<double>> constants{};
+  bool all_known = true;
+};
+
+template <class F>
+GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
+  constexpr std::size_t thetas = theta_count_of<F>();
+  GivenArguments given{.constants = std::vector<std::optional<double>>(constant_count_of<F>())};
+  const auto constant = [&](const WrittenFamily::Argument& argument) {
+    for (std::size_t i = 0; i < given.constants.size(); ++i) {
+      if constexpr (constant_count_of<F>() > 0) {
+        const int index = parameter_count_of<F>() + static_cast<int>(i);
+        if (given.constants[i] || (!argument.name.empty() && argument.name != F::parameter_name(index)))
+          continue;
+        const auto choice = choice_of<F>(argument.text);
+        if (!choice && argument.numbers.size() != 1) return false;
+        given.constants[i] = choice ? *choice : argument.numbers[0];
+        return true;
+      }
+    }
+    return false;
+  };
+  for (const WrittenFamily::Argument& argument : arguments) {
+    const auto may_be = [&](const char* name) { return argument.name.empty() || argument.name == name; };
+    const bool is_choice = !argument.name.empty() ? false : choice_of<F>(argument.text).has_value();
+    if (may_be("link") && argument.numbers.empty() && !given.link && !is_choice) {
+      given.link = std::string(power_link(in_small_letters(argument.text)));
+    } else if (may_be("theta") && argument.numbers.size() == thetas && thetas > 0 && given.theta.empty()) {
+      given.theta = argument.numbers;
+    } else if (!constant(argument)) {
+      given.all_known = false;
+    }
+  }
+  return given;
+}
+
+/// The values that a call gives, with R's defaults. As in mgcv a theta of numbers below 0 is an initial
+/// estimate, and one with a 0 is none.
+template <class F>
+Family with_values(const GivenArguments& given) {
+  std::vector<double> constants = first_constants<F>();
+  for (std::size_t i = 0; i < constants.size(); ++i) constants[i] = given.constants[i].value_or(constants[i]);
+  std::vector<double> values = first_values<F>(std::move(constants));
+  const bool has_theta = !given.theta.empty() && std::ranges::find(given.theta, 0.0) == given.theta.end();
+  if (has_theta)
+    std::ranges::transform(given.theta, values.begin(), [](double value) { return std::abs(value); });
+  if constexpr (requires { F::settle_constants(values.data()); }) {
+    if (has_theta) F::settle_constants(values.data());
+  }
+  const Family family(family_of<F>(values.data()));
+  if (parameter_count_of<F>() == 0) return family;
+  return family.estimated(!has_theta ||
+                          std::ranges::any_of(given.theta, [](double value) { return value < 0; }));
+}
+
+struct CalledFamily {
+  GivenArguments given;
+  Family family;
+};
+
+/// The family at an index of the list, with its own link.
+template <class... F>
+CalledFamily called(FamilyList<F...> /*list*/, int index,
+                    const std::vector<WrittenFamily::Argument>& arguments) {
+  CalledFamily out;
+  int place = 0;
+  const auto call = [&]<class One>() {
+    if (place++ != index) return;
+    out.given = given_to<One>(arguments);
+    out.family = with_values<One>(out.given);
+  };
+  (call.template operator()<F>(), ...);
+  return out;
 }
 
 }  // namespace
@@ -123,16 +254,35 @@ Family Family::at(std::vector<double> parameters) const {
   return family;
 }
 
+std::size_t Family::parameter_count() const {
+  return visit(*this, [](const auto& family) {
+    return static_cast<std::size_t>(parameter_count_of<std::decay_t<decltype(family)>>());
+  });
+}
+
+bool Family::estimates(std::size_t index) const {
+  return visit(*this, [&](const auto& family) {
+    using F = std::decay_t<decltype(family)>;
+    return index < static_cast<std::size_t>(parameter_count_of<F>()) &&
+           (estimated_ || index >= static_cast<std::size_t>(theta_count_of<F>()));
+  });
+}
+
+bool Family::estimates_parameters() const {
+  const std::size_t count = parameter_count();
+  return count > 0 && estimates(count - 1);
+}
+
 Family Family::estimated(bool estimated) const {
-  if (parameters_.empty()) throw std::invalid_argument(std::string(name()) + " has no parameter");
+  if (parameter_count() == 0) throw std::invalid_argument(std::string(name()) + " has no parameter");
   Family family = *this;
   family.estimated_ = estimated;
   return family;
 }
 
 std::vector<std::string_view> Family::parameter_names() const {
-  return of_each_parameter<std::string_view>(
-      *this, [](const auto& family, int i) { return family.parameter_name(i); });
+  return of_each_value<std::string_view>(*this,
+                                         [](const auto& family, int i) { return family.parameter_name(i); });
 }
 
 bool Family::has_such_parameters() const {
@@ -140,13 +290,14 @@ bool Family::has_such_parameters() const {
 }
 
 std::vector<double> Family::working_parameters() const {
-  return of_each_parameter<double>(
+  return of_each_value<double>(
       *this, [](const auto& family, int i) { return family.working(i, family.parameter(i)); });
 }
 
 Family Family::at_working(std::span<const double> working) const {
-  return at(of_each_parameter<double>(*this, [&](const auto& family, int i) {
-    return family.parameter_at(i, working[static_cast<std::size_t>(i)]);
+  return at(of_each_value<double>(*this, [&](const auto& family, int i) {
+    const double value = working[static_cast<std::size_t>(i)];
+    return estimates(static_cast<std::size_t>(i)) ? family.parameter_at(i, value) : family.parameter(i);
   }));
 }
 
@@ -161,21 +312,42 @@ std::string_view Family::at_limit() const {
 }
 
 std::string Family::text() const {
-  std::vector<std::string> arguments;
-  for (const double value : parameters_)
-    arguments.push_back(fmt::format("theta={}", estimated_ ? -value : value));
+  std::vector<std::string> arguments = visit(*this, [&](const auto& family) {
+    using F = std::decay_t<decltype(family)>;
+    std::vector<std::string> all;
+    if constexpr (ValuedFamily<F>) {
+      std::vector<double> theta(parameters_.begin(), parameters_.begin() + theta_count_of<F>());
+      if (estimated_) std::ranges::transform(theta, theta.begin(), std::negate());
+      if (theta.size() == 1) all.push_back(fmt::format("theta={}", theta[0]));
+      if (theta.size() > 1) all.push_back(fmt::format("theta=c({})", fmt::join(theta, ", ")));
+      for (int i = parameter_count_of<F>(); i < value_count_of<F>(); ++i) {
+        const double value = family.parameter(i);
+        if constexpr (requires { F::choices; }) {
+          all.push_back(fmt::format("{}=\"{}\"", F::parameter_name(i), F::choices[static_cast<int>(value)]));
+        } else {
+          all.push_back(fmt::format("{}={}", F::parameter_name(i), value));
+        }
+      }
+    }
+    return all;
+  });
   if (link_ > 0) arguments.push_back(fmt::format("{}", link_name()));
   return arguments.empty() ? std::string(name()) : fmt::format("{}({})", name(), fmt::join(arguments, ", "));
 }
 
 std::string Family::title() const {
   return visit(*this, [&](const auto& family) -> std::string {
-    if constexpr (ParametricFamily<std::decay_t<decltype(family)>>) {
+    using F = std::decay_t<decltype(family)>;
+    if constexpr (requires { F::title[0]; }) {
       std::vector<std::string> values;
-      // As R's paste() of round(theta, 3).
-      for (const double value : parameters_)
-        values.push_back(fmt::format("{:.15g}", value < 1e12 ? std::round(value * 1000) / 1000 : value));
-      return fmt::format("{}({})", family.title, fmt::join(values, ","));
+      for (int i = 0; i < F::shown_count; ++i) {
+        double value = family.parameter(i);
+        if constexpr (requires { family.shown(0); }) value = family.shown(i);
+        // As R's paste() of round(theta, 3).
+        if (i < parameter_count_of<F>() && std::abs(value) < 1e12) value = std::round(value * 1000) / 1000;
+        values.push_back(std::isinf(value) ? "Inf" : fmt::format("{:.15g}", value));
+      }
+      return fmt::format("{}{})", F::title, fmt::join(values, ","));
     } else {
       return std::string(family.name);
     }
@@ -212,6 +384,16 @@ std::string_view Family::residuals() const {
 
 bool Family::scale_is_known() const {
   return visit(*this, [](const auto& family) { return family.scale_is_known; });
+}
+
+std::optional<double> Family::scale() const {
+  return visit(*this, [](const auto& family) -> std::optional<double> {
+    if constexpr (requires { family.scale(); }) {
+      return family.scale();
+    } else {
+      return family.scale_is_known ? std::optional(1.0) : std::nullopt;
+    }
+  });
 }
 
 bool Family::linear() const {
@@ -359,29 +541,33 @@ Family chosen_family(const std::string& text) {
       throw Error(ErrorCode::input, fault.what());  // of a file, not of the command line
     }
   }
+  const auto refuse = [&](const std::string& why) {
+    throw Error(ErrorCode::usage, fmt::format("the family '{}'{}", text, why));
+  };
   const auto written = parse_written(text);
-  auto known = written ? parse_family(in_small_letters(written->name)) : std::nullopt;
-  if (known && written->link) {
-    const auto linked = known->linked(in_small_letters(*written->link));
-    const auto names = known->link_names();
+  const auto known = written ? parse_family(in_small_letters(written->name)) : std::nullopt;
+  const auto no_family = [&] {
+    refuse(fmt::format(" is not {}: write @FILE for a custom family", base::listed(family_names(), "or")));
+  };
+  if (!known) no_family();
+  auto [given, family] = called(BuiltInFamilies{}, known->index(), written->arguments);
+  if (!given.all_known) no_family();
+  if (given.link) {
+    const auto linked = family.linked(*given.link);
+    const auto names = family.link_names();
+    const std::string name = in_small_letters(family.name());
     if (!linked)
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("the family '{}': the link of {} is {}: write {}, or @FILE for a custom family", text,
-                      in_small_letters(known->name()), base::listed({names.begin(), names.end()}, "or"),
-                      in_small_letters(known->name())));
-    known = linked;
+      refuse(fmt::format(": the link of {} is {}: write {}, or @FILE for a custom family", name,
+                         base::listed({names.begin(), names.end()}, "or"), name));
+    family = *linked;
   }
-  if (known && !written->theta) return *known;
-  if (known && known->parameters().size() == 1) {
-    if (*written->theta == 0) return *known;
-    Family there = known->at({std::abs(*written->theta)}).estimated(*written->theta < 0);
-    if (there.has_such_parameters()) return there;
-    throw Error(ErrorCode::usage, fmt::format("the family '{}': {} cannot be {:g}", text,
-                                              known->parameter_names()[0], *written->theta));
+  const std::vector<double> working = family.working_parameters();
+  const auto invalid = std::ranges::find_if(working, [](double value) { return !std::isfinite(value); });
+  if (invalid != working.end()) {
+    const auto index = static_cast<std::size_t>(invalid - working.begin());
+    refuse(fmt::format(": {} cannot be {:g}", family.parameter_names()[index], family.parameters()[index]));
   }
-  throw Error(ErrorCode::usage, fmt::format("the family '{}' is not {}: write @FILE for a custom family",
-                                            text, base::listed(family_names(), "or")));
+  return family;
 }
 
 }  // namespace tessera::gam

@@ -21,12 +21,12 @@ namespace tessera::gam {
 class Family {
  public:
   Family() = default;  ///< the first of the list
-  /// With the parameters of `family`, fixed.
+  /// With the values of `family`, its theta fixed.
   template <BuiltInFamily F>
   // NOLINTNEXTLINE(google-explicit-constructor): it is one
   Family([[maybe_unused]] F family) : index_(index_of(F::name)) {
-    if constexpr (parameter_count_of<F>() > 0) {
-      for (int i = 0; i < F::parameter_count; ++i) parameters_.push_back(family.parameter(i));
+    if constexpr (value_count_of<F>() > 0) {
+      for (int i = 0; i < value_count_of<F>(); ++i) parameters_.push_back(family.parameter(i));
     }
   }
   explicit Family(CustomFamily family) : custom_(std::make_shared<const CustomFamily>(std::move(family))) {}
@@ -43,31 +43,36 @@ class Family {
   /// The family with the named link; nothing if it lacks that link.
   [[nodiscard]] std::optional<Family> linked(std::string_view name) const;
 
-  /// Empty if it has none.
+  /// Its values: the parameters of its likelihood, then constants. Empty if it has none.
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
-  /// True: the parameters are current or initial estimates; false: they are given, or there are none.
-  [[nodiscard]] bool estimates_parameters() const { return estimated_; }
-  /// The same family with other values of its parameters.
+  /// How many of the values are parameters of the likelihood.
+  [[nodiscard]] std::size_t parameter_count() const;
+  /// Whether that value is a current or initial estimate; otherwise it is given.
+  [[nodiscard]] bool estimates(std::size_t index) const;
+  [[nodiscard]] bool estimates_parameters() const;
+  /// The same family with other values.
   [[nodiscard]] Family at(std::vector<double> parameters) const;
-  /// The same family with parameters that are to be estimated, or not; it must have some.
+  /// The same family with a theta that is to be estimated, or not; it must have parameters.
   [[nodiscard]] Family estimated(bool estimated) const;
-  [[nodiscard]] std::vector<std::string_view> parameter_names() const;
-  /// Whether the values of the parameters are valid, as a theta above 0; `at` does not check.
+  [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< of all values
+  /// Whether the values are valid, as a theta above 0; `at` does not check.
   [[nodiscard]] bool has_such_parameters() const;
-  /// The parameters on their working scales.
+  /// The values, the parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// The meaning of a likelihood that rises towards a limit of a parameter.
+  /// The meaning of a likelihood that rises towards a limit of the first parameter.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
-  /// In the form that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)".
+  /// In the form that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)", "tw(theta=-1.5)".
   [[nodiscard]] std::string text() const;
   /// As mgcv prints it: the name, or "Negative Binomial(2.345)".
   [[nodiscard]] std::string title() const;
   [[nodiscard]] std::string_view link_name() const;
   [[nodiscard]] std::string_view residuals() const;
   [[nodiscard]] bool scale_is_known() const;
+  /// The scale phi of the working model: 1, or a parameter of the likelihood; nothing: REML determines it.
+  [[nodiscard]] std::optional<double> scale() const;
   [[nodiscard]] bool linear() const;
   [[nodiscard]] Start start() const;
   [[nodiscard]] Limits limits() const;
@@ -124,9 +129,9 @@ class Family {
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
 /// A built-in family as R's users write it, in letters of any case: "poisson", "binomial(probit)",
-/// "Gamma(link = log)", "nb(theta = 3)"; or "@FILE": a custom family. As in mgcv a theta above 0 is fixed,
-/// and minus one below 0 is the initial estimate. Throws `Error(usage)` for another name, link or parameter,
-/// `Error(input)` if `parse_custom_family` rejects the file or it cannot be read.
+/// "Gamma(link = log)", "nb(theta = 3)", "quasi(log, mu^2)"; or "@FILE": a custom family. As in mgcv a theta
+/// above 0 is fixed, and minus one below 0 is the initial estimate. Throws `Error(usage)` for another name,
+/// link or parameter, `Error(input)` if `parse_custom_family` rejects the file or it cannot be read.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace tessera::gam

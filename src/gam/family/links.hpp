@@ -4,11 +4,10 @@
 #include <cmath>
 #include <limits>
 
-/// The links that a family may have beside its own, which is in its file: R's functions, with R's bounds. The
-/// same source on the host and in kernels, where the link is a constant.
+/// The links that families may have, with R's functions and R's bounds: the same source on the host and in
+/// kernels, where the link is a constant.
 namespace tessera::gam {
 
-/// The logit has no function here: only the binomial has it, as its own.
 enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit, inverse_square };
 
 inline constexpr const char* link_names[] = {"identity", "log",     "inverse", "sqrt",  "logit",
@@ -49,7 +48,7 @@ inline double link_of(Link link, double mu) {
     case Link::cloglog: return log(-log1p(-mu));
     case Link::cauchit: return tan(pi * (mu - 0.5));
     case Link::inverse_square: return 1 / (mu * mu);
-    case Link::logit: break;
+    case Link::logit: return log(mu / (1 - mu));
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
@@ -69,7 +68,10 @@ inline double mean_of(Link link, double eta) {
       return within(epsilon, share, 1 - epsilon);
     }
     case Link::inverse_square: return 1 / sqrt(eta);
-    case Link::logit: break;
+    case Link::logit: {
+      const double e = eta < -30 ? epsilon : eta > 30 ? 1 / epsilon : exp(eta);
+      return e / (1 + e);
+    }
   }
   return std::numeric_limits<double>::quiet_NaN();
 }
@@ -88,7 +90,11 @@ inline double derivative_of(Link link, double eta) {
     case Link::probit: slope = normal_density(eta); break;
     case Link::cloglog: slope = exp(eta - exp(eta)); break;
     case Link::cauchit: slope = 1 / (pi * (1 + eta * eta)); break;
-    case Link::logit: break;
+    case Link::logit: {
+      const double e = exp(eta);
+      slope = eta < -30 || eta > 30 ? epsilon : e / ((1 + e) * (1 + e));
+      break;
+    }
   }
   return slope < epsilon ? epsilon : slope;
 }

@@ -14,6 +14,6 @@ namespace tessera::gam {
 
 /// The built-in families; the first is the default.
 using BuiltInFamilies =
-    FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson, QuasiBinomial>;
+    FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson, QuasiBinomial, Quasi>;
 
 }  // namespace tessera::gam

@@ -19,10 +19,11 @@ struct Nb {
   static constexpr char residuals[] = " They are close to normal only where means and theta are large.";
 
   static constexpr int parameter_count = 1;
-  static constexpr char title[] = "Negative Binomial";
+  static constexpr int shown_count = 1;
+  static constexpr char title[] = "Negative Binomial(";
   static constexpr char at_limit[] = "the response varies no more than a Poisson one";
   static const char* parameter_name(int) { return "theta"; }
-  static double first_parameter(int) { return 1; }
+  static double first_working(int) { return 0; }
   static double working(int, double value) { return log(value); }
   static double parameter_at(int, double working) { return exp(working); }
 

@@ -43,9 +43,11 @@ concept RowFamily = requires(const F family, double x) {
   {+family.derivative(x)};      // of the mean, by the predictor
   {+family.weight(x, x, x)};    // prior (dmu/deta)^2 / V(mu), of prior weight, mean and derivative
   {+family.deviance(x, x, x)};  // of one row's response, mean and prior weight
+  // `mean_step(y, mu)`, if it is there: the step of the mean by Fisher scoring, in the place of y - mu. V is
+  // then the inverse of the expected information on the mean.
 };
 
-/// Number of parameters that a family has beside the mean.
+/// Number of parameters of the likelihood that a family has beside the mean.
 template <class F>
 constexpr int parameter_count_of() {
   if constexpr (requires { F::parameter_count; }) {
@@ -55,31 +57,67 @@ constexpr int parameter_count_of() {
   }
 }
 
+/// Number of the first of them that R's argument theta gives; the others are estimated in any case.
+template <class F>
+constexpr int theta_count_of() {
+  if constexpr (requires { F::theta_count; }) {
+    return F::theta_count;
+  } else {
+    return parameter_count_of<F>();
+  }
+}
+
+/// Number of constants that a call of the family sets, such as the bounds of a parameter.
+template <class F>
+constexpr int constant_count_of() {
+  if constexpr (requires { F::constant_count; }) {
+    return F::constant_count;
+  } else {
+    return 0;
+  }
+}
+
+/// Number of values that a family is constructed from: its parameters, and then its constants.
+template <class F>
+constexpr int value_count_of() {
+  return parameter_count_of<F>() + constant_count_of<F>();
+}
+
 /// Number of terms that `likelihood_terms` returns for so many parameters.
 constexpr int likelihood_term_count(int parameters) {
   return 1 + parameters + parameters * (parameters + 1) / 2;
 }
 
-/// What a family with parameters has beside the other parts, and a constructor from an array of them. They
-/// are estimated on working scales, where every number is a value.
+/// What a family with values has beside the other parts, and a constructor from an array of them.
 template <class F>
-concept ParametricFamily = RowFamily<F> && requires(const F family, double x, double* out) {
+concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(const F family, double x) {
+  {+family.parameter(0)};        // the first value
+  {F::parameter_name(0)[0]};     // as R has it
+  {+family.working(0, x)};       // of a value of the first: not finite if it is invalid. Parameters are
+                                 // estimated on working scales, where every number is a value
+  {+family.parameter_at(0, x)};  // and back, of a parameter
+  // `first_working(i)`: where the estimate of a parameter begins; `first_constant(i)`: R's default of a
+  // constant. `choices`, if it is there: the words that are the constant's values, which is then an index.
+  // `title` and `shown_count`, if they are there: for reports, where the first values follow, and a bracket.
+};
+
+/// What a family with parameters of the likelihood has beside that.
+template <class F>
+concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x, double* out) {
   {+F::parameter_count};
-  {+family.parameter(0)};     // the first of them
-  {F::parameter_name(0)[0]};  // as R has it
-  {+F::first_parameter(0)};   // where estimation begins
-  {+F::working(0, x)};        // of a value of the first parameter; not finite if the value is invalid
-  {+F::parameter_at(0, x)};   // and back
-  {F::title[0]};              // for reports, where the parameters follow in brackets
-  {F::at_limit[0]};           // what a likelihood means that rises towards a limit of a parameter
+  {+F::first_working(0)};
+  {F::title[0]};
+  {F::at_limit[0]};  // what a likelihood means that rises towards a limit of the first parameter
   {family.likelihood_terms(x, x, out)};  // of y and mu, for a prior weight of 1: minus the log likelihood but
                                          // for what no parameter changes; its derivatives by the working
                                          // parameters; the second ones, upper triangle row by row
+  // `scale()`, if it is there: phi, which is one of the parameters.
 };
 
-/// A family with all parts of its parameters, or without parameters.
+/// A family with all parts of its values, or without any.
 template <class F>
-concept ParametricOrNot = (parameter_count_of<F>() == 0) || ParametricFamily<F>;
+concept ParametricOrNot = (value_count_of<F>() == 0) ||
+                          (ValuedFamily<F> && (parameter_count_of<F>() == 0 || ParametricFamily<F>));
 
 /// And the rest of a family of this program.
 template <class F>
@@ -102,10 +140,10 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F f
 template <BuiltInFamily... F>
 struct FamilyList {};
 
-/// A family from its parameters, which are not read if it has none.
+/// A family from its values, which are not read if it has none.
 template <class F>
 constexpr F family_of([[maybe_unused]] const double* parameters) {
-  if constexpr (parameter_count_of<F>() > 0) {
+  if constexpr (value_count_of<F>() > 0) {
     return F(parameters);
   } else {
     return F{};
@@ -116,7 +154,8 @@ constexpr F family_of([[maybe_unused]] const double* parameters) {
 template <class F>
 struct Linked : F {
   static constexpr bool linear = false;
-  static constexpr Start start = F::start == Start::response && F::linear ? Start::mean : F::start;
+  static constexpr Start start =
+      F::start == Start::response && F::links[0] == Link::identity ? Start::mean : F::start;
   /// Limits of proportions are limits for any link.
   static constexpr Limits limits = F::limits.has_upper() ? F::limits : Limits{};
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/family/binomial.hpp"
+#include "gam/family/inverse_gaussian.hpp"
 #include "gam/family/poisson.hpp"
 
 /// Families of which only mean and variance are known, the latter up to a scale that is estimated: fitted by
@@ -9,7 +10,7 @@
 namespace tessera::gam {
 
 template <class F>
-struct Quasi : F {
+struct WithoutLikelihood : F {
   static constexpr bool scale_is_known = false;
   static double minus_two_log_likelihood(double, double, double, double) {
     return std::numeric_limits<double>::quiet_NaN();
@@ -18,13 +19,109 @@ struct Quasi : F {
 };
 
 /// V(mu) = mu, with the log link.
-struct QuasiPoisson : Quasi<Poisson> {
+struct QuasiPoisson : WithoutLikelihood<Poisson> {
   static constexpr char name[] = "quasipoisson";
 };
 
 /// V(mu) = mu (1 - mu), with the logit link.
-struct QuasiBinomial : Quasi<Binomial> {
+struct QuasiBinomial : WithoutLikelihood<Binomial> {
   static constexpr char name[] = "quasibinomial";
+};
+
+/// One of R's variances, with any link.
+struct Quasi {
+  enum Variance { constant, mu, mu_2, mu_3, mu_1_mu };
+
+  static constexpr char name[] = "quasi";
+  static constexpr Link links[] = {Link::identity,       Link::inverse, Link::log,
+                                   Link::inverse_square, Link::sqrt,    Link::logit,
+                                   Link::probit,         Link::cloglog, Link::cauchit};
+  static constexpr bool scale_is_known = false;
+  static constexpr bool linear = false;
+  static constexpr bool two_levels = false;
+  static constexpr char residuals[] = " Those of this family need not be close to normal.";
+
+  static constexpr int constant_count = 1;
+  static constexpr const char* choices[] = {"constant", "mu", "mu^2", "mu^3", "mu(1-mu)"};
+  static const char* parameter_name(int) { return "variance"; }
+  static double first_constant(int) { return constant; }
+  static double working(int, double value) {
+    return value == floor(value) && value >= 0 && value <= static_cast<int>(mu_1_mu)
+               ? value
+               : std::numeric_limits<double>::quiet_NaN();
+  }
+  static double parameter_at(int, double working) { return working; }
+
+  constexpr explicit Quasi(const double* values)
+      : which(static_cast<Variance>(static_cast<int>(values[0]))),
+        limits(which == mu_1_mu ? Limits{0, 1}
+               : which == mu    ? Limits{.lower = 0}
+                                : Limits{}) {}
+  [[nodiscard]] double parameter(int) const { return which; }
+
+  [[nodiscard]] const char* response_fault(double y) const {
+    switch (which) {
+      case constant: return nullptr;
+      case mu:
+      case mu_2: return y < 0 ? "must not be negative" : nullptr;
+      case mu_3: return InverseGaussian::response_fault(y);
+      case mu_1_mu: break;
+    }
+    return Binomial::response_fault(y);
+  }
+  [[nodiscard]] double link(double mean) const { return link_of(linked, mean); }
+  [[nodiscard]] double mean(double eta) const { return mean_of(linked, eta); }
+  [[nodiscard]] double derivative(double eta) const { return derivative_of(linked, eta); }
+  [[nodiscard]] double variance(double mean) const {
+    switch (which) {
+      case constant: return 1;
+      case mu: return mean;
+      case mu_2: return mean * mean;
+      case mu_3: return mean * mean * mean;
+      case mu_1_mu: break;
+    }
+    return mean * (1 - mean);
+  }
+  [[nodiscard]] double weight(double prior, double mean, double slope) const {
+    return prior * slope * slope / variance(mean);
+  }
+  /// A predictor whose mean is none of the variance is no step of a fit.
+  [[nodiscard]] double deviance(double y, double mean, double prior) const {
+    if (which != constant && (!(mean > 0) || (which == mu_1_mu && !(mean < 1))))
+      return std::numeric_limits<double>::quiet_NaN();
+    switch (which) {
+      case constant: return prior * (y - mean) * (y - mean);
+      case mu: return Poisson::deviance(y, mean, prior);
+      // R's, where a response of 0 leaves -log(mean).
+      case mu_2: return -2 * prior * (log((y > 0 ? y : 1.0) / mean) - (y - mean) / mean);
+      case mu_3: return InverseGaussian::deviance(y, mean, prior);
+      case mu_1_mu: break;
+    }
+    return Binomial::deviance(y, mean, prior);
+  }
+  [[nodiscard]] double first_mean(double y, double) const {
+    if (which == mu_1_mu) return within(0.001, y, 0.999);
+    return which != constant && y == 0 ? 0.1 : y;
+  }
+  static double aic_scale(double, double, double) { return 1; }
+  static double minus_two_log_likelihood(double, double, double, double) {
+    return std::numeric_limits<double>::quiet_NaN();
+  }
+  static bool likelihood_rounds(double, double) { return false; }
+
+  Variance which;
+  Limits limits;
+  Link linked = Link::identity;
+  Start start = Start::response;
+};
+
+/// A constant variance allows any response, which the link need not.
+template <>
+struct Linked<Quasi> : Quasi {
+  Linked(Quasi quasi, Link link) : Quasi(quasi) {
+    linked = link;
+    if (which == constant) start = Start::mean;
+  }
 };
 
 }  // namespace tessera::gam

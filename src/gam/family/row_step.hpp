@@ -9,25 +9,35 @@ namespace tessera::gam {
 /// What one row gives to a step of performance iteration.
 struct RowStep {
   double weight;    ///< w = prior (dmu/deta)^2 / V(mu), Fisher
-  double residual;  ///< working residual (y - mu) dη/dμ; the working response is eta - offset + this
+  double residual;  ///< working residual (y - mu) dη/dμ, or of another step of the mean; the working response
+                    ///< is eta - offset + this
   double deviance;  ///< of this row, with its prior weight
 };
+
+/// The step of a row's mean by Fisher scoring.
+template <RowFamily F>
+inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
+  if constexpr (requires { family.mean_step(y, mu); }) {
+    return family.mean_step(y, mu);
+  } else {
+    return y - mu;
+  }
+}
 
 template <RowFamily F>
 inline RowStep row_step(const F& family, double y, double eta, double prior) {
   const double mu = family.mean(eta);
   const double slope = family.derivative(eta);
-  return {family.weight(prior, mu, slope), (y - mu) / slope, family.deviance(y, mu, prior)};
+  return {family.weight(prior, mu, slope), mean_step(family, y, mu) / slope, family.deviance(y, mu, prior)};
 }
 
 /// The predictor that a row's first step starts from; not a number where a fit starts elsewhere.
 template <RowFamily F>
 inline double first_predictor(const F& family, double y, double prior) {
-  if constexpr (F::start == Start::mean) {
-    return std::numeric_limits<double>::quiet_NaN();
-  } else {
-    return family.link(family.first_mean(y, prior));
+  if constexpr (requires { family.first_mean(y, prior); }) {
+    if (family.start != Start::mean) return family.link(family.first_mean(y, prior));
   }
+  return std::numeric_limits<double>::quiet_NaN();
 }
 
 }  // namespace tessera::gam

@@ -130,9 +130,8 @@ Json parameters_json(const Family& family) {
   Json parameters = Json::array();
   const auto names = family.parameter_names();
   for (std::size_t i = 0; i < names.size(); ++i)
-    parameters.push_back({{"name", names[i]},
-                          {"value", family.parameters()[i]},
-                          {"estimated", family.estimates_parameters()}});
+    parameters.push_back(
+        {{"name", names[i]}, {"value", family.parameters()[i]}, {"estimated", family.estimates(i)}});
   return parameters;
 }
 
@@ -443,13 +442,11 @@ Family family_from(const JsonField& json, const std::string& path) {
   if (!family) refuse(path, "names a family or a link that this version does not know");
   if (family->parameters().empty()) return *family;
   const JsonField field = json.at("family_parameters");
+  const auto elements = field.elements(family->parameters().size());
   std::vector<double> values;
-  bool estimated = false;
-  for (const JsonField& one : field.elements(family->parameters().size())) {
-    values.push_back(one.at("value").number());
-    estimated = one.at("estimated").truth();
-  }
-  Family at_values = family->at(std::move(values)).estimated(estimated);
+  for (const JsonField& one : elements) values.push_back(one.at("value").number());
+  Family at_values = family->at(std::move(values));
+  if (at_values.parameter_count() > 0) at_values = at_values.estimated(elements[0].at("estimated").truth());
   if (!at_values.has_such_parameters()) field.refuse("has a value that is none of the family");
   return at_values;
 }

@@ -22,7 +22,7 @@ using base::at;
 /// Shared by host and device predictions.
 struct Prepared {
   Prepared(const Job& job, const Rows& rows, const Posterior& posterior)
-      : layout(*rows.design, rows.family.parameters().size(), rows.pairs.get()),
+      : layout(*rows.design, rows.family.parameter_count(), rows.pairs.get()),
         raw_coef(rows.design->raw_coefficients(posterior.coef)) {
     if (!posterior.covariance.empty()) form = variance_form(*rows.design, layout, posterior.covariance);
     host.emplace(rows, layout, raw_coef, form, posterior.response);

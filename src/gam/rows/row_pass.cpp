@@ -23,7 +23,7 @@ struct RowPass::State {
       : job(the_job),
         plan(std::move(the_plan)),
         rows(std::move(the_rows)),
-        layout(*rows.design, rows.family.parameters().size(), rows.pairs.get(), &rows.series),
+        layout(*rows.design, rows.family.parameter_count(), rows.pairs.get(), &rows.series),
         host(rows, layout),
         device(rows, layout, plan.block(), rows.on_devices ? rows.on_devices : make_device_table(job)) {}
 

@@ -375,8 +375,10 @@ void PirlsLoop::tell(int iteration, double change) const {
   std::string parameters;
   if (rows_.family.estimates_parameters()) {
     const auto names = rows_.family.parameter_names();
-    for (std::size_t i = 0; i < names.size(); ++i)
+    for (std::size_t i = 0; i < names.size(); ++i) {
+      if (!rows_.family.estimates(i)) continue;
       parameters += fmt::format(", {} {:.6g}", names[i], rows_.family.parameters()[i]);
+    }
   }
   fit_.observer.now(fmt::format("iteration {}: deviance {:.8g}, change {:.2g}, step {:.2g}, edf {:.2f}{}",
                                 iteration, deviance_ * unit, change * unit, end_.solution.step,

@@ -28,7 +28,7 @@ constexpr std::int64_t block_rows = 50;  // the last block is short
 
 /// The reduced vector of a pass, by one thread without a job.
 std::vector<double> alone(const Model& model, PassKind kind) {
-  const RowLayout layout(model.design, model.family.parameters().size(), nullptr, &model.series);
+  const RowLayout layout(model.design, model.family.parameter_count(), nullptr, &model.series);
   const Rows rows = model.rows_of(model.frame);
   HostRows host(rows, layout);
   tessera::ReproducibleSum sum(layout.width(kind));
@@ -43,7 +43,7 @@ std::vector<double> alone(const Model& model, PassKind kind) {
 }
 
 void expect_passes_of_one_thread(tessera::Job& job, const Model& model) {
-  const RowLayout layout(model.design, model.family.parameters().size());
+  const RowLayout layout(model.design, model.family.parameter_count());
   const tessera::Plan plan = job.plan(row_count, block_rows);
   const Frame mine = rows_test::part_of(model.frame, job.local_range(plan));
   RowPass pass(job, plan, model.rows_of(mine));

@@ -9,11 +9,12 @@
 #include "gam/family/parts.hpp"
 #include "gam/family/poisson.hpp"
 #include "gam/family/quasi.hpp"
+#include "gam/family/tweedie.hpp"
 
 namespace tessera::gam {
 
 /// The built-in families; the first is the default.
-using BuiltInFamilies =
-    FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson, QuasiBinomial, Quasi>;
+using BuiltInFamilies = FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson,
+                                   QuasiBinomial, Quasi, Tweedie, Tw>;
 
 }  // namespace tessera::gam

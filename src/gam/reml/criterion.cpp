@@ -380,7 +380,7 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
 }
 
 double RemlCriterion::scale_of(const Factored& at) const {
-  return scale_known_ ? 1.0 : at.deviance / (static_cast<double>(working_.rows) - unpenalised_);
+  return scale_known_ ? working_.scale : at.deviance / (static_cast<double>(working_.rows) - unpenalised_);
 }
 
 double RemlCriterion::value_of(const Factored& at) const {
@@ -507,7 +507,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   out.log_det = at.log_det;
   out.smallest_deviance = floor_;
   out.df = static_cast<double>(working_.rows) - unpenalised_;
-  out.scale_known = scale_known_;
+  if (scale_known_) out.scale = working_.scale;
 
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
   const Matrix part = submatrix(inverse, own.in_outer, own.rank, own.in_outer, own.rank);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <optional>
 #include <vector>
 
 namespace tessera::gam {
@@ -20,10 +21,10 @@ struct RemlProfile {
   std::vector<double> square;  ///< of the coefficients there, in the common eigenvectors, times lambda
   double log_det_penalty = 0;  ///< log|S|+ there
   std::vector<double>
-      penalty_share;             ///< lambda / (l_i + lambda) there, l_i those of the block's other penalties
-  double smallest_deviance = 0;  ///< below this it is rounding
-  double df = 0;                 ///< n - M_p
-  bool scale_known = false;
+      penalty_share;              ///< lambda / (l_i + lambda) there, l_i those of the block's other penalties
+  double smallest_deviance = 0;   ///< below this it is rounding
+  double df = 0;                  ///< n - M_p
+  std::optional<double> scale{};  ///< phi, if it is known
 
   /// V where the log smoothing parameter is `at`. Cost: O(rank).
   [[nodiscard]] double value(double at) const;

@@ -16,6 +16,7 @@ struct WorkingModel {
   double residual = 0;           ///< r'W r
   std::vector<double> base;
   std::int64_t rows = 0;  ///< n
+  double scale = 1;       ///< phi, where it is known
 };
 
 /// A working model's solution at the smoothing parameters that minimise V.

@@ -56,6 +56,16 @@ ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at
   return out;
 }
 
+/// Removes the directions of parameters that are given.
+void hold_given(const Family& family, RawLikelihood& at) {
+  for (std::size_t i = 0; i < at.gradient.size(); ++i) {
+    if (family.estimates(i)) continue;
+    at.gradient[i] = 0;
+    for (int k = 0; k < at.hessian.rows(); ++k)
+      at.hessian(static_cast<int>(i), k) = at.hessian(k, static_cast<int>(i)) = 0;
+  }
+}
+
 bool is_finite(const RawLikelihood& at) {
   return at.bad_rows == 0 && std::isfinite(at.minus_log);
 }
@@ -67,7 +77,9 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
   Family family = begin;
   const auto look = [&](const Family& at) {
     pass.set_parameters({at.parameters().begin(), at.parameters().end()});
-    return fit.sums_of(pass, [&] { return pass.likelihood(raw_coef); });
+    RawLikelihood found = fit.sums_of(pass, [&] { return pass.likelihood(raw_coef); });
+    hold_given(at, found);
+    return found;
   };
   const auto end = [&](bool determined) {
     LikeliestParameters out{{family.parameters().begin(), family.parameters().end()}, determined};
@@ -76,7 +88,7 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
   };
   const auto moved = [&](std::span<const double> step, double fraction) {
     std::vector<double> working = family.working_parameters();
-    add_multiple(working, fraction, step);
+    for (std::size_t i = 0; i < step.size(); ++i) working[i] += fraction * step[i];
     const Family there = family.at_working(working);
     std::vector<double> values(there.parameters().begin(), there.parameters().end());
     fit.job.comm().broadcast(std::span(values), 0);

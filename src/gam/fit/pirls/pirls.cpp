@@ -61,13 +61,14 @@ PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const Raw
       design_(*rows.design),
       weight_(moments.sum_weight),
       mean_(moments.mean_response()),
-      solver_(fit.job, design_, rows.family.scale_is_known(), fit.plan.on_devices(), fit.job.options().stop) {
-}
+      solver_(fit.job, design_, rows.family.scale().has_value(), fit.plan.on_devices(),
+              fit.job.options().stop) {}
 
 void PirlsLoop::run(RawSums first) {
   sums_ = std::move(first);
   end_.coef = first_coefficients(design_, rows_.family, mean_);
   const int done = resume();
+  if (done == 0) find_first_parameters();
   if (!is_finite(sums_)) throw diverged(done == 0 && has_own_start(rows_.family));
   if (rows_.family.linear()) return solve_gaussian();
   deviance_ = sums_.deviance;
@@ -176,7 +177,7 @@ void PirlsLoop::solve(int iteration, Search search) {
       iteration >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration);
   auto solution = with_crowding([&] {
     return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
-                         mixed ? &course_.past : nullptr, search);
+                         mixed ? &course_.past : nullptr, search, rows_.family.scale().value_or(1));
   });
   fit_.require_no_fallback();
   const std::string& why = solver_.no_device_algebra();
@@ -232,6 +233,16 @@ void PirlsLoop::move_parameters() {
   end_.parameters_determined = found.determined;
   set_parameters(std::move(found.values));
   sums_ = sums_at(end_.coef);
+}
+
+/// Moves the family's parameters to the likeliest ones for a constant mean, so that the first working model
+/// does not depend on the unit of the response.
+void PirlsLoop::find_first_parameters() {
+  if (!rows_.family.estimates_parameters()) return;
+  const auto mean = coefficients_of_mean(design_, rows_.family, mean_);
+  if (!mean) return;
+  set_parameters(likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(*mean)).values);
+  sums_ = first_sums(fit_, pass_, rows_, mean_);
 }
 
 void PirlsLoop::set_parameters(std::vector<double> parameters) {

@@ -67,6 +67,7 @@ class PirlsLoop {
   [[nodiscard]] auto with_crowding(const Solve& solve) const;
   void halve_step(std::span<const double> begin, bool first);
   void look_at_end();
+  void find_first_parameters();
   void move_parameters();
   void set_parameters(std::vector<double> parameters);
   void begin_again_if_worse_than_the_mean();

@@ -110,7 +110,7 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
 /// Chooses powers of two that bring the response to about 1 where the family leaves its unit free, and the
 /// weights where only their ratios matter.
 void choose_units(const Workers& workers, Rows& rows) {
-  if (rows.family.scale_is_known()) return;
+  if (rows.family.scale()) return;
   const Frame& frame = *rows.frame;
   const auto number = [&](int variable, std::size_t row) {
     return frame.variables[static_cast<std::size_t>(variable)].numbers[row];

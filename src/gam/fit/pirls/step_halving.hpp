@@ -33,7 +33,7 @@ constexpr int rise_halvings = 6;
 /// Whether a penalised deviance is a rise. bam halves on a rise of any size, which near the end is rounding
 /// and only delays it; a rise of less than a part in 10^10 is ignored here.
 [[nodiscard]] constexpr bool is_rise(double before, double after) noexcept {
-  return after - before > 1e-10 * (0.1 + before);
+  return after - before > 1e-10 * (0.1 + (before < 0 ? -before : before));
 }
 
 }  // namespace tessera::gam

@@ -42,7 +42,8 @@ WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, b
 
 std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::span<const double> coef,
                                                     std::span<const double> log_sp, std::int64_t rows,
-                                                    const std::vector<PastStep>* past, Search search) {
+                                                    const std::vector<PastStep>* past, Search search,
+                                                    double scale) {
   const mpi::Communicator& comm = job_.comm();
   const bool mine = comm.rank() == solver_;
   WorkingModel working;
@@ -51,6 +52,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.residual = sums.residual;
     working.base.assign(coef.begin(), coef.end());
     working.rows = rows;
+    working.scale = scale;
   }
   // A model without a solution has none on the CPU either, and must not count as the failure of a device.
   std::exception_ptr refused;

@@ -47,12 +47,13 @@ class WorkingSolver {
 
   /// Solves the working model whose sums are `sums` at `coef`, over `rows` rows. The search for smoothing
   /// parameters begins at `log_sp` (empty: at a default); `search` is its extent. `past`: the steps to mix
-  /// with this one; null: it is taken whole. Returns nothing after a fallback. Throws what `fit_reml` throws,
-  /// on every rank; `Error(interrupted)` if a rank was asked to stop before it was done.
+  /// with this one; null: it is taken whole. `scale`: where it is known. Returns nothing after a fallback.
+  /// Throws what `fit_reml` throws, on every rank; `Error(interrupted)` if a rank was asked to stop before it
+  /// was done.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows,
                                                      const std::vector<PastStep>* past = nullptr,
-                                                     Search search = Search::global);
+                                                     Search search = Search::global, double scale = 1);
 
   /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, where
   /// the fit ended, which may be short of the solution.

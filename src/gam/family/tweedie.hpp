@@ -1,0 +1,141 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/gamma.hpp"
+#include "gam/family/parts.hpp"
+#include "gam/family/tweedie_series.hpp"
+
+/// Responses of zero or more, such as the rain or the claims of a day: V(mu) = mu^p with 1 < p < 2, the sum
+/// of a Poisson number of gamma variates.
+namespace tessera::gam {
+
+/// What the two families have in common. `p` is a member of theirs.
+template <class Self>
+struct TweedieParts {
+  static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt, Link::inverse};
+  static constexpr bool scale_is_known = false;
+  static constexpr bool linear = false;
+  static constexpr Start start = Start::adjusted;
+  static constexpr Limits limits{.lower = 0};
+  static constexpr bool two_levels = false;
+  static constexpr char residuals[] = " They are far from normal where many responses are 0.";
+  static constexpr int shown_count = 1;
+
+  static double link(double mu) { return link_of(Link::log, mu); }
+  static double mean(double eta) { return mean_of(Link::log, eta); }
+  static double derivative(double eta) { return derivative_of(Link::log, eta); }
+  [[nodiscard]] double variance(double mu) const { return pow(mu, p()); }
+  [[nodiscard]] double weight(double prior, double mu, double slope) const {
+    return prior * slope * slope / variance(mu);
+  }
+  [[nodiscard]] double deviance(double y, double mu, double prior) const {
+    return 2 * prior * tweedie_deviance(y, mu, p()).value;
+  }
+  static double first_mean(double y, double) { return y == 0 ? 0.1 : y; }
+  static double aic_scale(double, double, double scale) { return scale; }
+  static bool likelihood_rounds(double, double) { return false; }
+
+ private:
+  [[nodiscard]] double p() const { return static_cast<const Self*>(this)->power; }
+};
+
+/// mgcv's Tweedie: p is given, and REML determines phi. p = 2 is the gamma distribution.
+struct Tweedie : TweedieParts<Tweedie> {
+  static constexpr char name[] = "Tweedie";
+  static constexpr int constant_count = 1;
+  static constexpr char title[] = "Tweedie(";
+  static const char* parameter_name(int) { return "p"; }
+  static double first_constant(int) { return 1; }  // which is none that is allowed
+  static double working(int, double value) {
+    return value > 1 && value <= 2 ? value : std::numeric_limits<double>::quiet_NaN();
+  }
+  static double parameter_at(int, double working) { return working; }
+
+  constexpr explicit Tweedie(const double* values) : power(values[0]) {}
+  [[nodiscard]] double parameter(int) const { return power; }
+
+  [[nodiscard]] const char* response_fault(double y) const {
+    if (power == 2) return Gamma::response_fault(y);
+    return y < 0 ? "must not be negative" : nullptr;
+  }
+  [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const {
+    if (power == 2) return Gamma::minus_two_log_likelihood(y, mu, weight, scale);
+    const double saturated = y > 0 ? tweedie_saturated(y, power, scale) : 0;
+    return deviance(y, mu, weight) / scale - 2 * weight * saturated;
+  }
+
+  double power;
+};
+
+/// mgcv's tw: p, between bounds, and phi are estimated by likelihood, p as log((p - a)/(b - p)).
+struct Tw : TweedieParts<Tw> {
+  static constexpr char name[] = "tw";
+  static constexpr int parameter_count = 2;
+  static constexpr int theta_count = 1;
+  static constexpr int constant_count = 2;
+  static constexpr char title[] = "Tweedie(p=";
+  static constexpr char at_limit[] = "the likelihood rises up to the end of its interval";
+  static const char* parameter_name(int i) { return i == 0 ? "p" : i == 1 ? "phi" : i == 2 ? "a" : "b"; }
+  static double first_working(int) { return 0; }
+  static double first_constant(int i) { return i == 0 ? 1.01 : 1.99; }
+  [[nodiscard]] double working(int i, double value) const {
+    if (i == 0) return log((value - low) / (high - value));
+    if (i == 1) return log(value);
+    return 1 < low && low < high && high < 2 ? value : std::numeric_limits<double>::quiet_NaN();
+  }
+  [[nodiscard]] double parameter_at(int i, double working) const {
+    if (i == 1) return exp(working);
+    const double e = exp(-fabs(working));
+    return working > 0 ? (high + low * e) / (1 + e) : (high * e + low) / (1 + e);
+  }
+
+  constexpr explicit Tw(const double* values)
+      : power(values[0]), phi(values[1]), low(values[2]), high(values[3]) {}
+  [[nodiscard]] double parameter(int i) const { return i == 0 ? power : i == 1 ? phi : i == 2 ? low : high; }
+  [[nodiscard]] double scale() const { return phi; }
+
+  static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
+  [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const {
+    const double saturated = y > 0 ? tweedie_saturated(y, power, scale) : 0;
+    return deviance(y, mu, weight) / scale - 2 * weight * saturated;
+  }
+  void likelihood_terms(double y, double mu, double* terms) const {
+    const TweedieDeviance d = tweedie_deviance(y, mu, power);
+    double value = d.value / phi;
+    double by_p = d.by_p / phi;
+    double by_rho = -value;
+    double by_pp = d.by_pp / phi;
+    double by_p_rho = -by_p;
+    double by_rho_rho = value;
+    if (y > 0) {
+      const double i = 1 / (power - 1);
+      const double k = 1 / (2 - power);
+      const double c_p = -i * i;
+      const double c_pp = 2 * i * i * i;
+      const double s_p = k - log(y);
+      const TweedieSeries f = tweedie_series((2 - power) * i, log(k / phi) + (2 - power) * log(y));
+      value -= f.value;
+      by_p -= f.by_c * c_p + f.by_s * s_p;
+      by_rho += f.by_s;
+      by_pp -=
+          (f.by_cc * c_p + 2 * f.by_cs * s_p) * c_p + f.by_ss * s_p * s_p + f.by_c * c_pp + f.by_s * k * k;
+      by_p_rho += f.by_cs * c_p + f.by_ss * s_p;
+      by_rho_rho -= f.by_ss;
+    }
+    const double p_1 = (power - low) * (high - power) / (high - low);
+    const double p_2 = p_1 * (high + low - 2 * power) / (high - low);
+    terms[0] = value;
+    terms[1] = by_p * p_1;
+    terms[2] = by_rho;
+    terms[3] = by_pp * p_1 * p_1 + by_p * p_2;
+    terms[4] = by_p_rho * p_1;
+    terms[5] = by_rho_rho;
+  }
+
+  double power;
+  double phi;
+  double low;
+  double high;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,173 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/polygamma.hpp"
+
+/// The normalising constant of the Tweedie density for 1 < p < 2, and its derivatives.
+///
+/// A response y > 0 is a sum of j gamma variates, j being Poisson: its density is a series over j, in which
+///
+///     c = (2 - p)/(p - 1),    s = log(y^(2 - p) / (phi (2 - p))),    J = exp(s)
+///
+/// and the log density at the mean mu = y, times y, is F(c, s) = log(sum over j of exp(g(j))) with
+///
+///     g(j) = -(1 + c) (j log(j/J) - j + J) + log(c)/2 - log(2 pi) - S(j) - S(c j),
+///
+/// S(x) being what Stirling's formula leaves of log(gamma(x)). The terms that nearly cancel for a small phi
+/// or a large y are gone from this form. It is summed outwards from its largest term, near J. Of many terms
+/// only every h-th is taken, times h: by Poisson's summation formula that has an error of
+/// exp(-2 (pi sd/h)^2), sd = sqrt(J/(1 + c)) being the width of the terms, which is rounding for the h here:
+/// so that the number of terms has a bound for any y, p and phi. From `laplace_from` on Laplace's
+/// approximation is exact to rounding, while the sum's derivatives lose digits.
+///
+/// Source: Dunn and Smyth, Statistics and Computing 15 (2005); Wood, Pya and Saefken, JASA 111 (2016),
+/// appendix J, as mgcv's ldTweedie.
+namespace tessera::gam {
+
+/// F and its derivatives by c and s.
+struct TweedieSeries {
+  double value;
+  double by_c, by_s;
+  double by_cc, by_cs, by_ss;
+};
+
+inline constexpr double laplace_from = 1e7;
+
+inline TweedieSeries tweedie_by_laplace(double c, double s) {
+  constexpr double log_two_pi = 1.8378770664093453;
+  const double small = exp(-s);
+  const double d = 1 / (1 + c);
+  const double i = 1 / c;
+  const double a = d / 24 + (1 + i) / 12;
+  const double a_c = -d * d / 24 - i * i / 12;
+  const double a_cc = d * d * d / 12 + i * i * i / 6;
+  return {0.5 * (s + log(c * d) - log_two_pi) - a * small,
+          0.5 * (i - d) - a_c * small,
+          0.5 + a * small,
+          0.5 * (d * d - i * i) - a_cc * small,
+          a_c * small,
+          -a * small};
+}
+
+inline TweedieSeries tweedie_series(double c, double s) {
+  constexpr double log_two_pi = 1.8378770664093453;
+  constexpr double steps_per_width = 1.7;
+  constexpr double from_few = 40;       // of (1 + c) J: below, the terms at j near 0 count
+  constexpr double negligible = 1e-18;  // beside the largest term
+  constexpr int most_terms = 1000;
+  const double peak = exp(s);
+  if (peak >= laplace_from) return tweedie_by_laplace(c, s);
+  const double wide = sqrt(peak / (1 + c)) / steps_per_width;
+  const bool every = wide < 1 || (1 + c) * peak < from_few;
+  const double step = every ? 1 : wide;
+  const double begin = !every ? peak : peak > 1 ? nearbyint(peak) : 1.0;
+
+  double largest = 0;
+  double sum = 0;
+  double d1 = 0;  // of j - J, and its square
+  double d2 = 0;
+  double c1 = 0;  // of dg/dc, its square, and its product with j - J
+  double c2 = 0;
+  double cd = 0;
+  double cc = 0;  // of d2g/dc2
+  const auto add = [&](double j, bool first) {
+    const double away = j - peak;
+    const double ratio = away / peak;
+    const double distance =
+        fabs(ratio) < 0.5 ? peak * ((1 + ratio) * log1p(ratio) - ratio) : j * (log(j) - s) - away;
+    const StirlingRest rest = stirling_rest(c * j);
+    const double g = -(1 + c) * distance - stirling_rest(j).value - rest.value;
+    if (first) largest = g;
+    const double weight = exp(g - largest);
+    const double slope = j * rest.first - distance;
+    sum += weight;
+    d1 += weight * away;
+    d2 += weight * away * away;
+    c1 += weight * slope;
+    c2 += weight * slope * slope;
+    cd += weight * slope * away;
+    cc += weight * j * j * rest.second;
+    return weight;
+  };
+  add(begin, true);
+  for (int i = 1; i < most_terms; ++i) {
+    if (add(begin + i * step, false) < negligible * sum) break;
+  }
+  for (int i = 1; i < most_terms && begin - i * step > 0; ++i) {
+    if (add(begin - i * step, false) < negligible * sum) break;
+  }
+  d1 /= sum;
+  d2 /= sum;
+  c1 /= sum;
+  c2 /= sum;
+  cd /= sum;
+  cc /= sum;
+  const double of_c = 0.5 / c;
+  return {largest + log(sum * step) + 0.5 * log(c) - log_two_pi,
+          of_c + c1,
+          (1 + c) * d1,
+          -of_c / c - cc + (c2 - c1 * c1),
+          d1 + (1 + c) * (cd - c1 * d1),
+          (1 + c) * ((1 + c) * (d2 - d1 * d1) - peak)};
+}
+
+/// Half the deviance of a response, and its derivatives by p.
+struct TweedieDeviance {
+  double value;
+  double by_p;
+  double by_pp;
+};
+
+/// The integrals of exp(a x), x exp(a x) and x^2 exp(a x) from 0 to `end`.
+struct ExponentialMoments {
+  double zeroth;
+  double first;
+  double second;
+};
+inline ExponentialMoments exponential_moments(double a, double end) {
+  const double z = a * end;
+  if (fabs(z) < 1) {
+    ExponentialMoments sum{0, 0, 0};
+    double power = 1;  // z^k / k!
+    for (int k = 0; k < 19; ++k) {
+      sum.zeroth += power / (k + 1);
+      sum.first += power / (k + 2);
+      sum.second += power / (k + 3);
+      power *= z / (k + 1);
+    }
+    return {end * sum.zeroth, end * end * sum.first, end * end * end * sum.second};
+  }
+  const double e = exp(z);
+  const double zeroth = (e - 1) / a;
+  const double first = (end * e - zeroth) / a;
+  return {zeroth, first, (end * end * e - 2 * first) / a};
+}
+
+/// The integral of (y - t) t^-p from `mu` to y.
+inline TweedieDeviance tweedie_deviance(double y, double mu, double p) {
+  constexpr double smallest_log_ratio = -700;
+  const double b = 2 - p;
+  double e = 1 / b;  // in units in which the mean is 1
+  double e_p = e * e;
+  double e_pp = 2 * e_p * e;
+  const double log_mu = log(mu);
+  if (y > 0) {
+    const double log_ratio = within(smallest_log_ratio, log(y) - log_mu, -smallest_log_ratio);
+    const double ratio = exp(log_ratio);
+    const ExponentialMoments of_ratio = exponential_moments(1 - p, log_ratio);
+    const ExponentialMoments of_one = exponential_moments(b, log_ratio);
+    e = ratio * of_ratio.zeroth - of_one.zeroth;
+    e_p = of_one.first - ratio * of_ratio.first;
+    e_pp = ratio * of_ratio.second - of_one.second;
+    if (e < 0) e = 0;
+  }
+  const double unit = exp(b * log_mu);
+  return {unit * e, unit * (e_p - log_mu * e), unit * (e_pp - log_mu * (2 * e_p - log_mu * e))};
+}
+
+/// log density of y > 0 at the mean y.
+inline double tweedie_saturated(double y, double p, double phi) {
+  return tweedie_series((2 - p) / (p - 1), (2 - p) * log(y) - log(phi * (2 - p))).value - log(y);
+}
+
+}  // namespace tessera::gam

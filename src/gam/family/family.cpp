@@ -220,6 +220,15 @@ Family with_values(const GivenArguments& given) {
                           std::ranges::any_of(given.theta, [](double value) { return value < 0; }));
 }
 
+template <class F>
+double saturated_mean([[maybe_unused]] const F& family, double y) {
+  if constexpr (requires { family.saturated_mean(y); }) {
+    return family.saturated_mean(y);
+  } else {
+    return y;
+  }
+}
+
 struct CalledFamily {
   GivenArguments given;
   Family family;
@@ -421,7 +430,31 @@ double Family::derivative(double eta) const {
 }
 
 double Family::deviance(double y, double mu, double prior) const {
-  return visit(*this, [&](const auto& family) { return family.deviance(y, mu, prior); });
+  return visit(*this, [&](const auto& family) {
+    double deviance = family.deviance(y, mu, prior);
+    if constexpr (requires { family.saturated_mean(y); })
+      deviance -= family.deviance(y, family.saturated_mean(y), prior);
+    return deviance;
+  });
+}
+
+bool Family::deviance_lacks_saturated() const {
+  return visit(*this, [](const auto& family) {
+    return requires {
+      family.saturated_mean(0.0);
+    };
+  });
+}
+
+NullMean Family::null_mean() const {
+  return visit(*this, [](const auto& family) {
+    using F = std::decay_t<decltype(family)>;
+    if constexpr (requires { F::null_mean; }) {
+      return F::null_mean;
+    } else {
+      return parameter_count_of<F>() > 0 ? NullMean::with_offset : NullMean::mean;
+    }
+  });
 }
 
 std::optional<double> Family::predictor(double mean) const {
@@ -468,7 +501,7 @@ double Family::add_saturated(double sum, std::span<const double> responses, std:
         const double weight = weight_of(i);
         if (!(weight > 0)) continue;
         if (!family.likelihood_rounds(y, weight)) {
-          sum += family.minus_two_log_likelihood(y, y, weight, scale);
+          sum += family.minus_two_log_likelihood(y, saturated_mean(family, y), weight, scale);
           continue;
         }
         const double mu = family.mean(predictor(i));

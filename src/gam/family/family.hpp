@@ -80,7 +80,11 @@ class Family {
 
   [[nodiscard]] double mean(double eta) const;
   [[nodiscard]] double derivative(double eta) const;
+  /// Of one row, with the saturated model's likelihood.
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
+  /// Whether the passes' deviance lacks the saturated model's likelihood: that is minus `add_saturated`.
+  [[nodiscard]] bool deviance_lacks_saturated() const;
+  [[nodiscard]] NullMean null_mean() const;
   /// The predictor of a mean; nothing if there is none.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
   /// Why `y` cannot be a response of the family; nothing if it can.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/betar.hpp"
 #include "gam/family/binomial.hpp"
 #include "gam/family/gamma.hpp"
 #include "gam/family/gaussian.hpp"
@@ -9,12 +10,13 @@
 #include "gam/family/parts.hpp"
 #include "gam/family/poisson.hpp"
 #include "gam/family/quasi.hpp"
+#include "gam/family/scat.hpp"
 #include "gam/family/tweedie.hpp"
 
 namespace tessera::gam {
 
 /// The built-in families; the first is the default.
 using BuiltInFamilies = FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson,
-                                   QuasiBinomial, Quasi, Tweedie, Tw>;
+                                   QuasiBinomial, Quasi, Tweedie, Tw, Scat, Betar>;
 
 }  // namespace tessera::gam

@@ -63,11 +63,33 @@ double null_deviance_with_offset(const FitContext& fit, const Rows& of_model) {
   double intercept = predictor_of(rows.family, moments.mean_response());
   for (int i = 0; i < max_steps; ++i) {
     const RawSums sums = fit.sums_of(pass, [&] { return pass.step(std::array{intercept}); });
-    const double step = std::clamp(sums.gradient[0] / sums.gram(0, 0), -longest_step, longest_step);
-    if (!(std::abs(step) > last_step)) break;
+    const double size = 1 + std::abs(intercept);
+    const double step =
+        std::clamp(sums.gradient[0] / sums.gram(0, 0), -longest_step * size, longest_step * size);
+    if (!(std::abs(step) > last_step * size)) break;
     intercept += step;
   }
   return fit.sums_of(pass, [&] { return pass.deviance(std::array{intercept}); }).deviance;
+}
+
+/// Minus twice the log likelihood of the saturated model.
+double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel& model, double scale) {
+  const Frame& frame = *rows.frame;
+  const auto numbers = [&](int variable, std::size_t begin, std::size_t end) {
+    if (variable < 0) return std::span<const double>();
+    return std::span(frame.variables[static_cast<std::size_t>(variable)].numbers.data() + begin, end - begin);
+  };
+  const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
+  return sums_over_blocks<RowReader>(
+      fit, rows, 1,
+      [&](RowReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
+        for_each_complete_run(frame, first, last, [&](std::size_t begin, std::size_t end) {
+          sums[0] = rows.family.add_saturated(
+              sums[0], numbers(rows.response, begin, end), numbers(rows.prior_weight, begin, end), scale,
+              [&](std::size_t i) { return reader.linear_predictor(begin + i, raw_coef); });
+        });
+      },
+      rows)[0];
 }
 
 }  // namespace
@@ -77,9 +99,16 @@ double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, 
       fit.sums_of(pass, [&] { return pass.deviance(model.design.raw_coefficients(model.coef)); });
   const NullFit whole = null_fit(fit, rows);
   model.deviance = left.deviance * deviance_unit(rows);
-  const bool with_offset = !rows.family.parameters().empty() && !rows.offsets.empty();
+  const NullMean mean = rows.family.null_mean();
+  const bool with_offset =
+      mean == NullMean::likeliest || (mean == NullMean::with_offset && !rows.offsets.empty());
   model.null_deviance =
       (with_offset ? null_deviance_with_offset(fit, rows) : whole.deviance.deviance) * deviance_unit(rows);
+  if (rows.family.deviance_lacks_saturated()) {
+    const double saturated = saturated_sum(fit, rows, model, 1);
+    model.deviance -= saturated;
+    model.null_deviance -= saturated;
+  }
   const auto n = static_cast<double>(model.rows);
   const auto sum_of_squares = [n](const RawDeviance& sums) {
     return sums.residual_square - sums.residual_sum * sums.residual_sum / n;
@@ -91,26 +120,10 @@ double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, 
 
 double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model, double weights,
               double misfit) {
-  const Frame& frame = *rows.frame;
-  const auto numbers = [&](int variable, std::size_t begin, std::size_t end) {
-    if (variable < 0) return std::span<const double>();
-    return std::span(frame.variables[static_cast<std::size_t>(variable)].numbers.data() + begin, end - begin);
-  };
-  const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
   const double scale = rows.family.aic_scale(misfit, static_cast<double>(model.rows), model.scale);
-  const std::vector<double> saturated = sums_over_blocks<RowReader>(
-      fit, rows, 1,
-      [&](RowReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
-        for_each_complete_run(frame, first, last, [&](std::size_t begin, std::size_t end) {
-          sums[0] = rows.family.add_saturated(
-              sums[0], numbers(rows.response, begin, end), numbers(rows.prior_weight, begin, end), scale,
-              [&](std::size_t i) { return reader.linear_predictor(begin + i, raw_coef); });
-        });
-      },
-      rows);
   const double estimated = rows.family.scale_is_known() ? 0 : 1;
-  return saturated[0] + rows.family.aic_misfit(misfit, weights, scale) + 2 * (model.edf_total + estimated) -
-         2 * rows.series.log_determinant_in_aic(model.rows);
+  return saturated_sum(fit, rows, model, scale) + rows.family.aic_misfit(misfit, weights, scale) +
+         2 * (model.edf_total + estimated) - 2 * rows.series.log_determinant_in_aic(model.rows);
 }
 
 }  // namespace tessera::gam

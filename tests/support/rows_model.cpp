@@ -4,6 +4,8 @@
 #include "gam/basis/isotropic.hpp"
 
 #include <gtest/gtest.h>
+#include <boost/math/special_functions/digamma.hpp>
+#include <boost/math/special_functions/trigamma.hpp>
 
 #include <algorithm>
 #include <array>
@@ -172,6 +174,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
     const std::string_view family = options.family.name();
     if (family.ends_with("binomial")) return static_cast<double>(random() % 3) / 2;
     if (family.ends_with("poisson") || family == "nb") return static_cast<double>(random() % 4);
+    if (family == "betar") return uniform(random, 0.05, 0.95);
     return family == "gaussian" ? uniform(random, -2, 2) : uniform(random, 0.1, 3);
   });
   fill(first_offset, [&] { return uniform(random, -0.5, 0.5); });
@@ -277,7 +280,7 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
                        long double offset, long double prior) {
   const bool start = kind == DenseStep::start;
   const auto log_or_zero = [](long double p, long double q) { return p > 0 ? p * std::log(p / q) : 0.0L; };
-  if (family.name() == "gaussian") {
+  if (family.name() == "gaussian" || family.name() == "quasi") {
     const long double mu = start ? y : eta;
     return {prior, start ? y - offset : y - mu, prior * (y - mu) * (y - mu)};
   }
@@ -315,6 +318,38 @@ DenseRow dense_working(const Family& family, DenseStep kind, long double y, long
     const long double mu = start ? (y > 0 ? y : 1 / 6.0L) : std::exp(eta);
     return {prior * mu * theta / (mu + theta), (y - mu) / mu + (start ? std::log(mu) - offset : 0),
             2 * prior * (log_or_zero(y, mu) - (y + theta) * std::log((y + theta) / (mu + theta)))};
+  }
+  if (family.title().starts_with("Tweedie")) {
+    const long double p = family.parameters()[0];
+    const long double mu = start ? y : std::exp(eta);
+    return {prior * std::pow(mu, 2 - p), (y - mu) / mu + (start ? std::log(mu) - offset : 0),
+            2 * prior *
+                (y * (std::pow(y, 1 - p) - std::pow(mu, 1 - p)) / (1 - p) -
+                 (std::pow(y, 2 - p) - std::pow(mu, 2 - p)) / (2 - p))};
+  }
+  if (family.name() == "scat") {
+    const long double nu = family.parameters()[0];
+    const long double sigma = family.parameters()[1];
+    const long double mu = start ? y : eta;
+    const long double square = (y - mu) * (y - mu) / (sigma * sigma);
+    return {prior * (nu + 1) / ((nu + 3) * sigma * sigma),
+            (y - mu) * (nu + 3) / (nu + square) + (start ? mu - offset : 0),
+            prior * (nu + 1) * std::log1p(square / nu)};
+  }
+  if (family.name() == "betar") {
+    const long double phi = family.parameters()[0];
+    const long double mu = start ? (y + 0.5L) / 2 : 1 / (1 + std::exp(-eta));
+    const long double one = mu * phi;
+    const long double other = (1 - mu) * phi;
+    const long double information = phi * (boost::math::trigamma(one) + boost::math::trigamma(other));
+    const long double slope = mu * (1 - mu);
+    const long double step =
+        (std::log(y / (1 - y)) - boost::math::digamma(one) + boost::math::digamma(other)) / information;
+    return {prior * slope * slope * phi * information,
+            step / slope + (start ? std::log(mu / (1 - mu)) - offset : 0),
+            -2 * prior *
+                (std::lgamma(phi) - std::lgamma(one) - std::lgamma(other) + (one - 1) * std::log(y) +
+                 (other - 1) * std::log(1 - y))};
   }
   throw std::invalid_argument("rows_model.cpp has no dense rows of the family");
 }
@@ -612,6 +647,7 @@ std::vector<Family> families() {
   // The link of its own has no mean for a predictor below 0.
   for (Family& one : all) {
     if (one.name() == "inverse.gaussian") one = *one.linked("log");
+    if (one.name() == "Tweedie") one = tessera::gam::chosen_family("Tweedie(p=1.7)");
   }
   all.push_back(tessera::gam::chosen_family("binomial(cauchit)"));
   return all;

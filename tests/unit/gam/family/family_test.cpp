@@ -3,6 +3,8 @@
 
 #include "gam/family/list.hpp"
 
+#include "gam/family/visit.hpp"
+
 #include "support/reference_case.hpp"
 
 #include <tessera/gam/family.hpp>
@@ -51,13 +53,14 @@ TEST(Family, NamesAsRHasThem) {
   for (const char* text : {"", "normal", "poisson(", "poisson(log, 2)", "poisson(links = log)", "poisson + 1",
                            "poisson(theta = 2)", "nb(3, 4)", "nb(size = 3)", "nb(theta = c(1, 2))"})
     EXPECT_NE(
-        refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson or "
-                           "quasibinomial: write @FILE"),
+        refusal(text).find("is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, quasipoisson, "
+                           "quasibinomial, quasi, tweedie, tw, scat or betar: write @FILE"),
         std::string::npos)
         << text;
   EXPECT_EQ(Family().name(), "gaussian");
   EXPECT_EQ(family_names(), (std::vector<std::string>{"gaussian", "binomial", "poisson", "gamma", "nb",
-                                                      "inverse.gaussian", "quasipoisson", "quasibinomial"}));
+                                                      "inverse.gaussian", "quasipoisson", "quasibinomial",
+                                                      "quasi", "tweedie", "tw", "scat", "betar"}));
   EXPECT_EQ(Family(Gaussian{}).link_name(), "identity");
   EXPECT_EQ(Family(Binomial{}).link_name(), "logit");
   EXPECT_EQ(Family(Poisson{}).link_name(), "log");
@@ -96,6 +99,54 @@ TEST(Family, ParametersAsRHasThem) {
   EXPECT_THROW((void)chosen_family("nb(link = inverse)"), Error);
   EXPECT_THROW((void)chosen_family("nb(theta = 1e999)"), Error);
   EXPECT_THROW((void)chosen_family("nb").at({1, 2}), std::invalid_argument);
+}
+
+TEST(Family, ArgumentsAsRHasThem) {
+  struct Written {
+    const char* text;
+    const char* same;
+    const char* title;
+  };
+  for (const Written& one :
+       {Written{"tw", "tw(theta=-1.5, a=1.01, b=1.99)", "Tweedie(p=1.5)"},
+        Written{"TW(a = 1.2, b = 1.6)", "tw(theta=-1.4, a=1.2, b=1.6)", "Tweedie(p=1.4)"},
+        Written{"tw(1.3, sqrt)", "tw(theta=1.3, a=1.01, b=1.99, sqrt)", "Tweedie(p=1.3)"},
+        Written{"tw(theta = 0)", "tw(theta=-1.5, a=1.01, b=1.99)", "Tweedie(p=1.5)"},
+        Written{"Tweedie(p = 1.25)", "Tweedie(p=1.25)", "Tweedie(1.25)"},
+        Written{"tweedie(2, link = power(0.5))", "Tweedie(p=2, sqrt)", "Tweedie(2)"},
+        Written{"scat(theta = c(4, .5), link = \"log\")", "scat(theta=c(4, 0.5), min.df=3, log)",
+                "Scaled t(4,0.5)"},
+        Written{"scat(c(-2, -1))", "scat(theta=c(-2, -1), min.df=1.8)", "Scaled t(2,1)"},
+        Written{"scat(theta = c(2000, 1))", "scat(theta=c(2000, 1), min.df=3)", "Scaled t(Inf,1)"},
+        Written{"betar(theta = 12.3456, eps = 1e-6)", "betar(theta=12.3456, eps=1e-06)",
+                "Beta regression(12.346)"},
+        Written{"quasi", "quasi(variance=\"constant\")", "quasi"},
+        Written{"quasi(log, mu^2)", "quasi(variance=\"mu^2\", log)", "quasi"},
+        Written{"quasi(link = 'logit', variance = mu(1 - mu))", "quasi(variance=\"mu(1-mu)\", logit)",
+                "quasi"},
+        Written{"quasi(variance = \"mu\")", "quasi(variance=\"mu\")", "quasi"}}) {
+    const Family family = chosen_family(one.text);
+    EXPECT_EQ(family.text(), one.same);
+    EXPECT_EQ(chosen_family(family.text()).text(), one.same);
+    EXPECT_EQ(family.title(), one.title);
+  }
+  for (const char* text :
+       {"tw(theta = 1)", "tw(theta = 2.5)", "tw(a = 1)", "tw(a = 1.5, b = 1.4)", "Tweedie",
+        "Tweedie(p = 2.1)", "scat(theta = 3)", "scat(min.df = -1)", "scat(theta = c(5, 0.5, 1))",
+        "betar(eps = 0.6)", "betar(log)", "quasi(variance = \"mu^4\")", "quasi(log, mu, 3)",
+        "quasi(variance = 7)", "tw(link = logit)"})
+    EXPECT_THROW((void)chosen_family(text), Error) << text;
+  const Family tweedie = chosen_family("tw(theta = 1.3)");
+  EXPECT_EQ(tweedie.parameter_count(), 2);
+  EXPECT_FALSE(tweedie.estimates(0));
+  EXPECT_TRUE(tweedie.estimates(1));
+  EXPECT_FALSE(tweedie.estimates(2));
+  EXPECT_TRUE(tweedie.estimates_parameters());
+  EXPECT_EQ(tweedie.at({1.3, 0.5, 1.01, 1.99}).scale(), 0.5);
+  EXPECT_FALSE(tweedie.scale_is_known());
+  EXPECT_EQ(Family(Poisson{}).scale(), 1);
+  EXPECT_FALSE(chosen_family("Tweedie(1.5)").scale());
+  EXPECT_FALSE(chosen_family("scat(theta = c(4, .5))").estimates_parameters());
 }
 
 TEST(Family, WorkingParametersAreThereAndBack) {
@@ -188,6 +239,235 @@ TEST(Family, NegativeBinomialOfAnInfiniteThetaIsPoisson) {
   // Where nearly all cancels the rest is 1 / theta of a number.
   EXPECT_NEAR(rows.terms(1e8)[1] / rows.terms(1e6)[1], 0.01, 1e-4);
   EXPECT_NEAR(rows.terms(1e8)[2] / rows.terms(1e8)[1], -1, 1e-4);
+}
+
+/// Rows with prior weights of a family with parameters: what the likelihood's terms sum to.
+struct RowsOf {
+  Family family;
+  std::vector<double> y;
+  std::vector<double> mu;
+  std::vector<double> weight;
+
+  [[nodiscard]] std::vector<double> terms() const {
+    return visit(family, [&](const auto& one) {
+      using F = std::decay_t<decltype(one)>;
+      std::vector<double> sums;
+      if constexpr (ParametricFamily<F>) {
+        sums.resize(likelihood_term_count(F::parameter_count));
+        for (std::size_t i = 0; i < y.size(); ++i) {
+          std::vector<double> of_row(sums.size());
+          one.likelihood_terms(y[i], mu[i], of_row.data());
+          for (std::size_t k = 0; k < sums.size(); ++k) sums[k] += weight[i] * of_row[k];
+        }
+      }
+      return sums;
+    });
+  }
+  [[nodiscard]] double minus_two_log() const {
+    double sum = 0;
+    for (std::size_t i = 0; i < y.size(); ++i)
+      sum += family.minus_two_log_likelihood(y[i], mu[i], weight[i], family.scale().value());
+    return sum;
+  }
+  [[nodiscard]] RowsOf moved(std::size_t parameter, double by) const {
+    std::vector<double> working = family.working_parameters();
+    working[parameter] += by;
+    RowsOf other = *this;
+    other.family = family.at_working(working);
+    return other;
+  }
+};
+
+void expect_near_all(const std::vector<double>& found, const std::vector<double>& expected,
+                     double tolerance) {
+  ASSERT_EQ(found.size(), expected.size());
+  for (std::size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(found[i], expected[i], tolerance * (1 + std::abs(expected[i]))) << i;
+}
+
+const std::vector<double> some_weights{1, 2, 0.5, 1.5};
+
+// mgcv's ldTweedie(y, mu, rho=, theta=), but for sum(w log(y)), which no parameter changes.
+TEST(Family, TweedieIsMgcvs) {
+  const RowsOf rows{
+      chosen_family("tw").at({1.3, 0.8, 1.01, 1.99}), {0, 0.02, 1.7, 40}, {0.5, 0.3, 2.5, 11}, some_weights};
+  expect_near_all(rows.terms(),
+                  {29.35027745813261 + 2.025412704154302, -20.15449562976041, -13.26471514768209,
+                   15.05787688564535, 4.755075659789751, 21.00550188261487},
+                  1e-11);
+  EXPECT_NEAR(rows.minus_two_log(), 2 * 29.35027745813261, 1e-12);
+  double deviance = 0;
+  for (std::size_t i = 0; i < 4; ++i) deviance += rows.family.deviance(rows.y[i], rows.mu[i], rows.weight[i]);
+  EXPECT_NEAR(deviance, 32.32008866903343, 1e-12);
+  EXPECT_NEAR(rows.family.add_saturated(0, rows.y, rows.weight, 0.8, {}) + deviance / 0.8,
+              2 * 29.35027745813261, 1e-12);
+  const Family fixed = chosen_family("Tweedie(1.3)");
+  EXPECT_NEAR(fixed.minus_two_log_likelihood(1.7, 2.5, 1, 0.8),
+              rows.family.minus_two_log_likelihood(1.7, 2.5, 1, 0.8), 1e-14);
+  const Family gamma = Gamma{};
+  EXPECT_NEAR(chosen_family("Tweedie(2)").deviance(1.7, 2.5, 3), gamma.deviance(1.7, 2.5, 3), 1e-14);
+  EXPECT_EQ(chosen_family("Tweedie(2)").minus_two_log_likelihood(1.7, 2.5, 1, 0.8),
+            gamma.minus_two_log_likelihood(1.7, 2.5, 1, 0.8));
+}
+
+// Dd, ls, aic of mgcv's scat(theta = c(4.5, 0.7)).
+TEST(Family, ScaledTIsMgcvs) {
+  const RowsOf rows{
+      chosen_family("scat(theta = c(4.5, 0.7))"), {-1, 0.2, 3, 30}, {-0.7, 1, 2.9, 2}, some_weights};
+  const std::vector<double> terms = rows.terms();
+  expect_near_all(
+      {terms.begin() + 1, terms.end()},
+      {5.112929190527296, -5.929480271118235, 4.905603597469533, -2.260594144865834, 4.321039210816662},
+      1e-13);
+  EXPECT_NEAR(rows.minus_two_log(), 57.69056442564312, 1e-12);
+  const Scat scat(std::vector<double>{4.5, 0.7, 3}.data());
+  EXPECT_NEAR(1 / scat.variance(0), 1.496598639455783, 1e-14);
+  EXPECT_NEAR(scat.mean_step(0.2, 1), -1.033391915641476, 1e-14);
+  EXPECT_NEAR(scat.mean_step(30, 2), 0.1308818946712371, 1e-14);
+}
+
+// Dd, aic and saturated.ll of mgcv's betar(theta = 7).
+TEST(Family, BetaRegressionIsMgcvs) {
+  const RowsOf rows{
+      chosen_family("betar(theta = 7)"), {1e-10, 0.2, 0.7, 0.999}, {0.1, 0.25, 0.4, 0.9}, some_weights};
+  const std::vector<double> terms = rows.terms();
+  expect_near_all({terms.begin() + 1, terms.end()}, {15.58409163025399, 18.79489687404163}, 1e-13);
+  EXPECT_NEAR(rows.minus_two_log(), -28.37840422301333, 1e-12);
+  const double saturated = rows.family.add_saturated(0, rows.y, rows.weight, 1, {});
+  EXPECT_NEAR(saturated, -2 * 27.85393116563848, 1e-9);
+  EXPECT_TRUE(rows.family.deviance_lacks_saturated());
+  double deviance = 0;
+  for (std::size_t i = 0; i < 4; ++i) deviance += rows.family.deviance(rows.y[i], rows.mu[i], rows.weight[i]);
+  EXPECT_NEAR(deviance, -28.37840422301333 - saturated, 1e-12);
+  const Betar betar(std::vector<double>{7, 1e-14}.data());
+  EXPECT_NEAR(1 / betar.variance(0.25), 47.71925182736306, 1e-12);
+  EXPECT_NEAR(betar.mean_step(0.2, 0.25), -0.01082427590615026, 1e-15);
+  EXPECT_EQ(rows.family.deviance(0, 0.3, 1), rows.family.deviance(1e-15, 0.3, 1));
+  EXPECT_TRUE(std::isfinite(rows.family.deviance(1, 0.3, 1)));
+}
+
+TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {
+  std::vector<RowsOf> all;
+  const std::vector<double> counts{0, 1e-8, 0.3, 2.5, 700};
+  const std::vector<double> means{0.02, 0.5, 0.3, 9, 400};
+  const std::vector<double> weights{1, 0.5, 2, 1, 1.5};
+  for (const double p : {1.02, 1.1, 1.4, 1.75, 1.97}) {
+    for (const double phi : {1e-3, 0.1, 1.0, 30.0})
+      all.push_back({chosen_family("tw").at({p, phi, 1.01, 1.99}), counts, means, weights});
+  }
+  for (const double nu : {3.01, 4.5, 30.0, 2000.0}) {
+    for (const double sigma : {0.01, 1.0, 300.0})
+      all.push_back({chosen_family("scat").at({nu, sigma, 3}), counts, means, weights});
+  }
+  for (const double phi : {0.1, 3.0, 50.0, 1e5})
+    all.push_back({chosen_family("betar").at({phi, 1e-14}),
+                   {0, 1e-6, 0.3, 0.99, 1},
+                   {0.01, 0.2, 0.29, 0.9, 0.9999},
+                   weights});
+  const double step = 2e-5;
+  for (const RowsOf& rows : all) {
+    const std::vector<double> here = rows.terms();
+    const std::size_t count = rows.family.parameter_count();
+    std::size_t next = 1 + count;
+    for (std::size_t i = 0; i < count; ++i) {
+      const std::vector<double> above = rows.moved(i, step).terms();
+      const std::vector<double> below = rows.moved(i, -step).terms();
+      const double size = 1e-6 * (1 + std::abs(here[1 + i])) + 1e-10 * std::abs(here[0]);
+      EXPECT_NEAR(here[1 + i], (above[0] - below[0]) / (2 * step), size) << rows.family.text() << i;
+      for (std::size_t k = i; k < count; ++k, ++next)
+        EXPECT_NEAR(here[next], (above[1 + k] - below[1 + k]) / (2 * step),
+                    1e-6 * (1 + std::abs(here[next]) + std::abs(here[1 + k])))
+            << rows.family.text() << i << k;
+    }
+  }
+}
+
+/// The series of the Tweedie density by its definition: every term, in extended precision.
+long double tweedie_sum(long double c, long double s) {
+  const long double peak = std::exp(s);
+  const auto distance = 12 * std::sqrt(peak / (1 + c)) + 200;
+  const auto first = static_cast<std::int64_t>(std::max(1.0L, std::floor(peak - distance)));
+  const auto last = static_cast<std::int64_t>(peak + distance);
+  long double sum = 0;
+  for (std::int64_t i = first; i <= last; ++i) {
+    const auto j = static_cast<long double>(i);
+    // log of J^(j (1 + c)) c^(c j) / (j! gamma(c j)), less (1 + c) J.
+    sum += std::exp(j * s + c * j * (s + std::log(c)) - std::lgamma(j + 1) - std::lgamma(c * j) -
+                    (1 + c) * peak);
+  }
+  return std::log(sum);
+}
+
+TEST(Family, TweedieSeriesIsTheSumOfAllTerms) {
+  for (const double c : {0.0102, 0.1, 0.6, 1.0, 3.0, 20.0, 98.0}) {
+    for (const double peak : {1e-6, 0.02, 0.7, 2.4, 9.0, 19.9, 20.1, 41.0, 150.0, 3000.0, 1e5}) {
+      const double s = std::log(peak);
+      const auto expected = static_cast<double>(tweedie_sum(c, s));
+      EXPECT_NEAR(tweedie_series(c, s).value, expected, 2e-14 * (20 + (1 + c) * peak / 50))
+          << c << ' ' << peak;
+    }
+  }
+}
+
+// Where one takes over from the other.
+TEST(Family, TweedieSeriesGoesOverIntoLaplacesApproximation) {
+  for (const double c : {0.0102, 0.3, 1.0, 7.0, 98.0}) {
+    const double s = std::log(0.999 * laplace_from);
+    const TweedieSeries sum = tweedie_series(c, s);
+    const TweedieSeries limit = tweedie_by_laplace(c, s);
+    EXPECT_NEAR(sum.value, limit.value, 5e-12) << c;
+    EXPECT_NEAR(sum.by_s, limit.by_s, 1e-11 * (1 + c)) << c;
+    EXPECT_NEAR(sum.by_c * c, limit.by_c * c, 1e-11 * (1 + c)) << c;
+    EXPECT_NEAR(sum.by_cc * c * c, limit.by_cc * c * c, 1e-8 * (1 + c)) << c;
+    EXPECT_NEAR(sum.by_cs * c, limit.by_cs * c, 1e-8 * (1 + c)) << c;
+    EXPECT_NEAR(sum.by_ss, limit.by_ss, 1e-8 * (1 + c)) << c;
+  }
+}
+
+TEST(Family, TweedieTakesAnyResponseAndMean) {
+  for (const double p : {1.011, 1.5, 1.989}) {
+    for (const double phi : {1e-12, 1.0, 1e12}) {
+      for (const double y : {0.0, 1e-300, 1e-12, 1.0, 1e12, 1e100}) {
+        for (const double mu : {1e-100, 2.3e-16, 1.0, 1e30}) {
+          const RowsOf row{chosen_family("tw").at({p, phi, 1.01, 1.99}), {y}, {mu}, {1}};
+          for (const double term : row.terms())
+            EXPECT_TRUE(std::isfinite(term)) << p << ' ' << phi << ' ' << y << ' ' << mu;
+          EXPECT_GE(row.family.deviance(y, mu, 1), 0);
+        }
+      }
+    }
+  }
+  EXPECT_EQ(chosen_family("tw").deviance(3, 3, 1), 0);
+  EXPECT_NEAR(chosen_family("tw(theta = 1.98)").deviance(3 + 3e-5, 3, 1) / (9e-10 * std::pow(3, -1.98)), 1,
+              1e-5);
+}
+
+// R's quasi(variance=)$dev.resids.
+TEST(Family, QuasiHasTheVariancesOfR) {
+  struct Value {
+    const char* variance;
+    double of_three_tenths, deviance;
+  };
+  for (const Value& one :
+       {Value{"constant", 1, 0.04}, Value{"mu", 0.3, 0.110825624}, Value{"mu^2", 0.09, 0.311682086},
+        Value{"mu^3", 0.027, 0.88888889}, Value{"mu(1-mu)", 0.21, 0.174353387}}) {
+    const Family family = chosen_family(std::string("quasi(variance = \"") + one.variance + "\")");
+    visit(family, [&](const auto& quasi) {
+      using F = std::decay_t<decltype(quasi)>;
+      if constexpr (std::is_base_of_v<Quasi, F>) {
+        EXPECT_NEAR(quasi.variance(0.3), one.of_three_tenths, 1e-15);
+      }
+    });
+    EXPECT_NEAR(family.deviance(0.5, 0.3, 1), one.deviance, 1e-8) << one.variance;
+    EXPECT_TRUE(std::isnan(family.minus_two_log_likelihood(0.5, 0.3, 1, 1)));
+  }
+  EXPECT_TRUE(std::isnan(chosen_family("quasi(variance = mu)").deviance(1, -0.1, 1)));
+  EXPECT_TRUE(std::isnan(chosen_family("quasi(variance = \"mu(1-mu)\")").deviance(1, 1.1, 1)));
+  EXPECT_EQ(chosen_family("quasi(log, mu)").response_fault(-1), "must not be negative");
+  EXPECT_EQ(chosen_family("quasi(log, mu^3)").response_fault(0), "must be greater than 0");
+  EXPECT_FALSE(chosen_family("quasi(log, mu^2)").response_fault(0));
+  EXPECT_EQ(chosen_family("quasi(variance = \"mu(1-mu)\")").limits().upper, 1);
+  EXPECT_FALSE(chosen_family("quasi").limits().any());
 }
 
 TEST(Family, ScaleIsKnownWherePhiIsOne) {

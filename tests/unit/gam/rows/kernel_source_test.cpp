@@ -157,7 +157,12 @@ INSTANTIATE_TEST_SUITE_P(
         Case{"some_terms_poisson_80", {.family = Poisson{}, .terms = 5}, "sm_80"},
         Case{"some_terms_probit_90", {.family = chosen_family("binomial(probit)"), .terms = 5}, "sm_90"},
         Case{"intercept_gaussian_log_80", {.family = chosen_family("gaussian(log)"), .terms = 1}, "sm_80"},
-        Case{"some_terms_nb_90", {.family = chosen_family("nb"), .terms = 5}, "sm_90"}),
+        Case{"some_terms_nb_90", {.family = chosen_family("nb"), .terms = 5}, "sm_90"},
+        Case{"some_terms_tw_90", {.family = chosen_family("tw"), .terms = 5}, "sm_90"},
+        Case{"some_terms_tweedie_80", {.family = chosen_family("Tweedie(1.5)"), .terms = 5}, "sm_80"},
+        Case{"some_terms_scat_90", {.family = chosen_family("scat"), .terms = 5}, "sm_90"},
+        Case{"some_terms_betar_90", {.family = chosen_family("betar(link=cloglog)"), .terms = 5}, "sm_90"},
+        Case{"some_terms_quasi_80", {.family = chosen_family("quasi(logit, mu)"), .terms = 5}, "sm_80"}),
     [](const auto& param) { return std::string(param.param.name); });
 
 }  // namespace

@@ -29,15 +29,30 @@ struct ParameterStep {
   double gain = 0;     ///< twice the decrease of minus the log likelihood that the step predicts
 };
 
-/// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere.
+/// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere. H is scaled to a
+/// diagonal of ones, as the curvature in a parameter that tends to infinity vanishes beside that in others.
 std::vector<double> newton_step(const RawLikelihood& at) {
   constexpr double least_curvature = 1e-7;
-  SymmetricEigen eigen = symmetric_eigen(at.hessian);
+  const int count = at.hessian.rows();
+  std::vector<double> roots;
+  std::vector<double> gradient = at.gradient;
+  for (int i = 0; i < count; ++i) {
+    const double size = std::abs(at.hessian(i, i));
+    roots.push_back(size > 0 ? std::sqrt(size) : 1);
+    gradient[static_cast<std::size_t>(i)] /= roots.back();
+  }
+  Matrix scaled = at.hessian;
+  for (int j = 0; j < count; ++j) {
+    for (int i = 0; i < count; ++i)
+      scaled(i, j) /= roots[static_cast<std::size_t>(i)] * roots[static_cast<std::size_t>(j)];
+  }
+  SymmetricEigen eigen = symmetric_eigen(scaled);
   for (double& value : eigen.values) value = std::abs(value);
   const double floor = least_curvature * largest(eigen.values);
-  std::vector<double> along = multiply_t(eigen.vectors, at.gradient);
+  std::vector<double> along = multiply_t(eigen.vectors, gradient);
   for (std::size_t i = 0; i < along.size(); ++i) along[i] /= -std::max(eigen.values[i], floor);
   std::vector<double> step = multiply(eigen.vectors, along);
+  for (std::size_t i = 0; i < step.size(); ++i) step[i] /= roots[i];
   const double longest = largest(step);
   if (longest > longest_step) {
     for (double& part : step) part *= longest_step / longest;

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits that estimate a parameter of their family: theta of the negative binomial.
+// Fits that estimate parameters of their family.
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "support/table_support.hpp"
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -94,10 +95,12 @@ TEST(Parameters, AreTheLikeliestAtTheFittedMeans) {
   EXPECT_NEAR(model.aic, 2 * here + 2 * model.edf_total, 1e-9 * model.aic);
 }
 
-TEST(Parameters, GoOnWithTheSameBitsFromAnyIteration) {
+class ParametersOf : public ::testing::TestWithParam<const char*> {};
+
+TEST_P(ParametersOf, GoOnWithTheSameBitsFromAnyIteration) {
   const mpi::Communicator world = testing::world();
   const testing::SharedFile file(world, "theta.ckpt");
-  const testing::ReferenceCase reference = testing::load_reference_case("n01_nb");
+  const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
   const auto fitted = [&](int max_iterations, const std::string& checkpoint) {
     Job job = testing::cpu_job(world);
     FitOptions options = testing::options_of(reference);
@@ -110,16 +113,22 @@ TEST(Parameters, GoOnWithTheSameBitsFromAnyIteration) {
   };
   const FittedModel whole = fitted(100, "");
   ASSERT_TRUE(whole.converged);
-  for (const int iteration : {2, 4, 9}) {
+  for (const int iteration : {2, 4, whole.iterations - 1}) {
     EXPECT_FALSE(fitted(iteration, file.path()).converged);
     const FittedModel resumed = fitted(100, file.path());
     EXPECT_EQ(resumed.iterations, whole.iterations) << "stopped at " << iteration;
-    EXPECT_EQ(resumed.family.parameters()[0], whole.family.parameters()[0]) << "stopped at " << iteration;
+    EXPECT_TRUE(std::ranges::equal(resumed.family.parameters(), whole.family.parameters()))
+        << "stopped at " << iteration;
     EXPECT_EQ(resumed.coef, whole.coef) << "stopped at " << iteration;
     EXPECT_EQ(resumed.log_sp, whole.log_sp) << "stopped at " << iteration;
+    EXPECT_EQ(resumed.scale, whole.scale) << "stopped at " << iteration;
     EXPECT_EQ(resumed.aic, whole.aic) << "stopped at " << iteration;
   }
 }
+
+INSTANTIATE_TEST_SUITE_P(Families, ParametersOf,
+                         ::testing::Values("n01_nb", "f06_tw", "f10_scat", "f12_betar"),
+                         [](const auto& tested) { return std::string(tested.param); });
 
 TEST(Parameters, DoNotDependOnWhereTheyBegin) {
   const auto spread = [](double mean, std::mt19937_64& random) {
@@ -174,6 +183,79 @@ TEST(Parameters, OfCountsThatAreMostlyZeros) {
   EXPECT_TRUE(model.converged) << model.why_not_converged;
   EXPECT_GT(model.family.parameters()[0], 0.001);
   EXPECT_LT(model.family.parameters()[0], 0.2);
+}
+
+/// A sum of uniform numbers: close to normal.
+double normal(std::mt19937_64& random) {
+  double sum = -6;
+  for (int i = 0; i < 12; ++i) sum += static_cast<double>(random() >> 11) * 0x1p-53;
+  return sum;
+}
+
+// A t distribution of ever more degrees of freedom is a normal one.
+TEST(Parameters, OfAScaledTWithoutHeavyTailsLeaveAGaussianModel) {
+  const auto draw = [](double mean, std::mt19937_64& random) { return mean + normal(random); };
+  Notes log;
+  const FittedModel model = fit_of(draw, "scat", &log);
+  EXPECT_TRUE(model.converged) << model.why_not_converged;
+  EXPECT_GT(model.family.parameters()[0], 1e4);
+  EXPECT_NE(log.said.find("nu has no finite estimate, and "), std::string::npos) << log.said;
+  const FittedModel limit = fit_of(draw, "gaussian");
+  for (std::size_t i = 0; i < limit.coef.size(); ++i) EXPECT_NEAR(model.coef[i], limit.coef[i], 1e-2);
+}
+
+// Where bam takes (p - a)/(b - p) for phi.
+TEST(Parameters, HaveTheLikeliestScaleOfAGivenPower) {
+  const testing::ReferenceCase reference = testing::load_reference_case("f06_tw");
+  Job job = testing::cpu_job(testing::world());
+  FitOptions options = testing::options_of(reference);
+  options.family = family("tw(theta = 1.5)");
+  const FittedModel model =
+      fit(job, parse_formula(reference.formula), testing::in_blocks(reference.data_path, 64), options)
+          .model.fitted();
+  ASSERT_TRUE(model.converged);
+  EXPECT_EQ(model.family.parameters()[0], 1.5);
+  EXPECT_EQ(model.family.parameters()[1], model.scale);
+  const auto predictions = testing::predicted_from_file(job, model, reference.data_path);
+  const auto likelihood = [&](double phi) {
+    double sum = 0;
+    for (std::size_t i = 0; i < predictions.fit.size(); ++i)
+      sum += model.family.minus_two_log_likelihood(reference.numbers.at("rain")[i],
+                                                   model.family.mean(predictions.fit[i]), 1, phi) /
+             2;
+    return sum;
+  };
+  const double step = 1e-3;
+  const double below = likelihood(model.scale * std::exp(-step));
+  const double here = likelihood(model.scale);
+  const double above = likelihood(model.scale * std::exp(step));
+  EXPECT_LT(std::abs((above - below) / (2 * step) / ((above - 2 * here + below) / (step * step))), 1e-6);
+}
+
+// The unit of the response moves phi, and the intercept, alone.
+TEST(Parameters, OfATweedieModelFollowTheUnitOfTheResponse) {
+  const auto rain = [](double unit) {
+    return [unit](double mean, std::mt19937_64& random) {
+      const double showers = poisson(mean / 3, random);
+      double sum = 0;
+      for (int i = 0; i < showers; ++i)
+        sum -= std::log((static_cast<double>(random() >> 11) + 0.5) * 0x1p-53);
+      return unit * sum;
+    };
+  };
+  const FittedModel model = fit_of(rain(1), "tw");
+  EXPECT_TRUE(model.converged);
+  for (const double unit : {1e-6, 1e6}) {
+    const FittedModel other = fit_of(rain(unit), "tw");
+    EXPECT_TRUE(other.converged) << unit;
+    const double p = model.family.parameters()[0];
+    EXPECT_NEAR(other.family.parameters()[0], p, 1e-7) << unit;
+    EXPECT_NEAR(other.family.parameters()[1] / model.family.parameters()[1] / std::pow(unit, 2 - p), 1, 1e-5)
+        << unit;
+    EXPECT_NEAR(other.coef[0] - model.coef[0], std::log(unit), 1e-6) << unit;
+    for (std::size_t i = 1; i < model.coef.size(); ++i)
+      EXPECT_NEAR(other.coef[i], model.coef[i], 1e-6) << unit;
+  }
 }
 
 TEST(Parameters, AreReadBackWithTheModel) {

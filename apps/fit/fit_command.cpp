@@ -66,10 +66,11 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->required();
   command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
   command
-      ->add_option("--family", family,
-                   fmt::format("{}, also as R has them: \"binomial(probit)\", \"nb(theta=3)\"; or @FILE: a "
-                               "custom family in TOML",
-                               fmt::join(family_names(), ", ")))
+      ->add_option(
+          "--family", family,
+          fmt::format("{}, also as R has them: \"binomial(probit)\", \"nb(theta=3)\", \"tw(a=1.1)\", "
+                      "\"scat(min.df=2)\", \"quasi(log, mu^2)\"; or @FILE: a custom family in TOML",
+                      fmt::join(family_names(), ", ")))
       ->type_name("FAMILY")
       ->capture_default_str();
   command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeatable)")

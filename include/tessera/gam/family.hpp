@@ -36,12 +36,13 @@ class ResponseFamily {
 };
 
 /// The built-in families: "gaussian", "binomial", "poisson", "gamma", "nb", "inverse.gaussian",
-/// "quasipoisson", "quasibinomial".
+/// "quasipoisson", "quasibinomial", "quasi", "tweedie", "tw", "scat", "betar".
 [[nodiscard]] std::vector<std::string> family_names();
 
 /// A built-in family with mgcv's default link (log for gamma) or another, as R's users write it, in letters
 /// of any case: `poisson`, `binomial(probit)`, `Gamma(link = "inverse")`, `nb(theta = 3)`; or `@FILE`: a
-/// custom family, as expressions in TOML (docs/fit.md). A fit estimates the theta of `nb` unless it is given.
+/// custom family, as expressions in TOML (docs/fit.md). A fit estimates the parameters of `nb`, `tw`,
+/// `scat` and `betar` unless they are given.
 /// Throws `Error(usage)` for another name, link or parameter, and `Error(input)`, with the line, for a file
 /// that cannot be read or is no family. Not collective: a fit checks that all ranks have read the same file.
 [[nodiscard]] ResponseFamily family(const std::string& text);

@@ -229,6 +229,27 @@ double saturated_mean([[maybe_unused]] const F& family, double y) {
   }
 }
 
+/// What to take in the place of a family of mgcv that is not here.
+std::optional<std::string_view> nearest_to(std::string_view name) {
+  constexpr std::pair<const char*, const char*> known[] = {
+      {"negbin", "write nb(theta=3)"},
+      {"ocat", "write binomial for a cut of the ordered categories, y > 2"},
+      {"multinom", "write binomial for each category against the first"},
+      {"zip", "write nb, or tw, for counts with many zeros"},
+      {"ziplss", "write nb, or tw, for counts with many zeros"},
+      {"cox.ph", "write poisson for events in intervals, with offset(log(time))"},
+      {"cnorm", "write scat, of uncensored responses"},
+      {"gaulss", "write gaussian, or scat, with a constant spread"},
+      {"gammals", "write gamma, with a constant shape"},
+      {"twlss", "write tw, with a constant p and phi"},
+      {"gevlss", "write scat, with constant parameters"},
+      {"shash", "write scat, with constant parameters"},
+      {"mvn", "fit each response alone"}};
+  const auto* const found =
+      std::ranges::find(known, name, [](const auto& one) { return std::string_view(one.first); });
+  return found == std::end(known) ? std::nullopt : std::optional<std::string_view>(found->second);
+}
+
 struct CalledFamily {
   GivenArguments given;
   Family family;
@@ -582,6 +603,10 @@ Family chosen_family(const std::string& text) {
   const auto no_family = [&] {
     refuse(fmt::format(" is not {}: write @FILE for a custom family", base::listed(family_names(), "or")));
   };
+  if (written && !known) {
+    if (const auto near = nearest_to(in_small_letters(written->name)))
+      refuse(fmt::format(" is not available: {}", *near));
+  }
   if (!known) no_family();
   auto [given, family] = called(BuiltInFamilies{}, known->index(), written->arguments);
   if (!given.all_known) no_family();

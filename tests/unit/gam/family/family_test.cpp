@@ -57,6 +57,8 @@ TEST(Family, NamesAsRHasThem) {
                            "quasibinomial, quasi, tweedie, tw, scat or betar: write @FILE"),
         std::string::npos)
         << text;
+  EXPECT_EQ(refusal("ziP()"),
+            "the family 'ziP()' is not available: write nb, or tw, for counts with many zeros");
   EXPECT_EQ(Family().name(), "gaussian");
   EXPECT_EQ(family_names(), (std::vector<std::string>{"gaussian", "binomial", "poisson", "gamma", "nb",
                                                       "inverse.gaussian", "quasipoisson", "quasibinomial",

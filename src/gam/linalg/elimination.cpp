@@ -25,8 +25,10 @@ using base::at;
 constexpr double rate_of_dense = 16;
 /// A column is dense if at least one in this many of its elements is not zero.
 constexpr int dense_part = 32;
-/// Eliminated columns in a block of work.
-constexpr int eliminated_at_once = 32;
+/// Eliminated columns in a block of work, at least, and the most blocks of a level: each has a place for every
+/// eliminated column.
+constexpr std::size_t eliminated_at_once = 32;
+constexpr std::size_t most_blocks = 64;
 
 std::ptrdiff_t nonzeros(std::span<const double> x) {
   return std::ssize(x) - std::ranges::count(x, 0.0);
@@ -35,11 +37,11 @@ std::ptrdiff_t nonzeros(std::span<const double> x) {
 /// Calls `work(columns, algebra)` for blocks of a level's columns.
 void for_each_part(const std::vector<int>& level, const Algebra& algebra,
                    const std::function<void(std::span<const int> columns, const Algebra&)>& work) {
-  const int parts = (static_cast<int>(level.size()) + eliminated_at_once - 1) / eliminated_at_once;
+  const std::size_t columns = std::max(eliminated_at_once, (level.size() + most_blocks - 1) / most_blocks);
+  const auto parts = static_cast<int>((level.size() + columns - 1) / columns);
   const auto part = [&](int i, const Algebra& own) {
-    const std::size_t begin = at(i) * eliminated_at_once;
-    work(std::span(level).subspan(begin, std::min<std::size_t>(eliminated_at_once, level.size() - begin)),
-         own);
+    const std::size_t begin = at(i) * columns;
+    work(std::span(level).subspan(begin, std::min(columns, level.size() - begin)), own);
   };
   if (parts == 1) {
     part(0, algebra);

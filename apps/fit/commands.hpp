@@ -36,6 +36,9 @@ struct FitCommand {
   std::string rho;
   std::string ar_start;
   std::vector<std::string> ordered;
+  std::vector<double> sp;
+  bool select = FitOptions{}.select;
+  double gamma = FitOptions{}.gamma;
   bool drop_unused_levels = true;
   TableArguments table;
   apps::DeviceArgument device;

@@ -75,6 +75,16 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeatable)")
       ->allow_extra_args(false);
+  command
+      ->add_option("--sp", sp,
+                   "Smoothing parameters, in the order of the smooths: 0.6,-1; below 0: estimated")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  command->add_flag("--select", select,
+                    "Penalise the null spaces of smooths, so that they may leave the model");
+  command->add_option("--gamma", gamma, "Above 1: smoother, as mgcv's gamma")
+      ->check(CLI::Range(1e-3, 1e3))
+      ->capture_default_str();
   command->add_option("--weights", weights, "Prior weights: a column, or an expression of R");
   command->add_option("--offset", offset,
                       "Expression that is added in the fit, and is no part of predictions");
@@ -196,6 +206,9 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   }
   options.ar_start = ar_start;
   options.drop_unused_levels = drop_unused_levels;
+  options.sp = sp;
+  options.select = select;
+  options.gamma = gamma;
   for (const std::string& text : ordered) {
     const std::size_t equals = text.find('=');
     std::vector<std::string> levels;

@@ -30,7 +30,9 @@ smooth_of <- function(variable) {
   sprintf(pick("s(%s)", sprintf('s(%%s, bs="%s", k=%d)', pick("tp", "ts", "cr", "cs", "ps"), sample(6:14, 1)), 's(%s, bs="cr", k=3*3)',
                sprintf('s(%%s, by=f, bs="%s", k=%d)', pick("tp", "cr", "ps"), sample(5:8, 1)), sprintf('s(%%s, by=v, bs="%s", k=8)', pick("cr", "ps", "tp")),
                sprintf('s(%%s, bs="ps", k=9, m=c(2,%d))', pick(1, 2)), "s(I(abs(%s)^.5), k=7)", 's(%s, by=as.numeric(f == "a"), k=6)',
-               sprintf('s(%%s, k=8, bs="tp", m=%d)', pick(1, 2, 3))), variable)
+               sprintf('s(%%s, k=8, bs="tp", m=%d)', pick(1, 2, 3)),
+               pick("s(%s, k=5, fx=TRUE)", 's(%s, bs="cr", k=8, pc=.4)', 's(%s, bs="ps", k=9, m=c(1,1))', "s(%s, k=8, m=c(2,0))",
+                    sprintf("s(%%s, k=8, sp=%g)", exp(sample(-2:4, 1))))), variable)
 }
 model_of <- function(seed) {
   set.seed(seed)
@@ -56,11 +58,12 @@ model_of <- function(seed) {
                 "cut(v, c(0, .3, .6, 1), include.lowest=TRUE)", "I(v > .5)", "1", 'relevel(f, "b")', "ns(v, 3)", "exp(-v)", "offset(v)",
                 "round(v, 1)", "as.integer(f)")
   if (any(grepl("by=f", terms)) && !grepl("^f", plain)) plain <- c("f", plain)
-  model <- list(table=table, family=family, weights=if (likely(.3)) table$w, nested=!is.null(surface),
+  select <- is.null(surface) && likely(.15)
+  model <- list(table=table, family=family, select=select, gamma=if (!select && likely(.15)) 1.4 else 1, weights=if (likely(.3)) table$w, nested=!is.null(surface),
                 formula=paste("y ~", paste(c(plain, terms, surface, if (likely(.4)) 's(g, bs="re")'), collapse=" + ")))
   # gam has no rho, and bam none of other families; with it bam forgets to subtract an offset. Of cs mgcv shrinks functions
   # that rounding chooses, and gam's criterion is no referee of them here.
-  model$rho <- if (family == "gaussian" && !grepl('offset|"cs"', model$formula) && !model$nested && likely(.4)) pick(-.3, .5, .9) else 0
+  model$rho <- if (family == "gaussian" && !select && !grepl('offset|"cs"', model$formula) && !model$nested && likely(.4)) pick(-.3, .5, .9) else 0
   model
 }
 
@@ -77,13 +80,16 @@ predictions <- function(table) {
 fault_of <- function(seed) {
   model <- model_of(seed)
   table <- model$table
-  what <- paste0("seed ", seed, ", ", nrow(table), " rows, ", model$family, if (!is.null(model$weights)) ", weights", if (model$rho != 0) paste0(", rho ", model$rho), ": ", model$formula)
+  what <- paste0("seed ", seed, ", ", nrow(table), " rows, ", model$family, if (!is.null(model$weights)) ", weights", if (model$select) ", select",
+                 if (model$gamma != 1) ", gamma", if (model$rho != 0) paste0(", rho ", model$rho), ": ", model$formula)
   table$prior <- if (is.null(model$weights)) 1 else model$weights
   formula <- as.formula(model$formula)
   family <- families[[model$family]]
-  by_gam <- function(family, ...) gam(formula, family=family, data=table, weights=prior, control=control, method="REML", ...)
+  by_gam <- function(family, ...)
+    gam(formula, family=family, data=table, weights=prior, control=control, method="REML", select=model$select, gamma=model$gamma, ...)
   table$start <- seq_len(nrow(table)) %% 40 == 1
-  by_bam <- function(...) bam(formula, family=family, data=table, weights=prior, control=control, chunk.size=1e6, rho=model$rho, AR.start=start, ...)
+  by_bam <- function(...) bam(formula, family=family, data=table, weights=prior, control=control, chunk.size=1e6, select=model$select,
+                              gamma=model$gamma, rho=model$rho, AR.start=start, ...)
   theirs <- tryCatch(if (model$family == "gaussian" && model$nested) by_gam(family) else by_bam(), error=function(e) NULL)
   if (is.null(theirs) || !theirs$converged) {
     counts["not fitted by mgcv"] <<- counts["not fitted by mgcv"] + 1
@@ -91,7 +97,8 @@ fault_of <- function(seed) {
   }
   write.csv(cbind(model$table, start=table$start), file_of("table.csv"), row.names=FALSE)
   if (run("fit", file_of("table.csv"), "--formula", shQuote(model$formula), "--family", shQuote(model$family), "--device", "cpu",
-          if (!is.null(model$weights)) c("--weights", "w"), if (model$rho != 0) c("--rho", model$rho, "--ar-start", "start"), "--out", file_of("model.json"))) {
+          if (!is.null(model$weights)) c("--weights", "w"), if (model$select) "--select", if (model$gamma != 1) c("--gamma", model$gamma),
+          if (model$rho != 0) c("--rho", model$rho, "--ar-start", "start"), "--out", file_of("model.json"))) {
     last <- tail(readLines(file_of("log")), 1)
     # A column of te() that a parametric term or a smooth with a numeric by= has too: mgcv leaves out one of them.
     if (!grepl("is linearly dependent on", last)) return(paste0(what, "\n  ", last))
@@ -111,8 +118,10 @@ fault_of <- function(seed) {
   counts["settled by the referee"] <<- counts["settled by the referee"] + 1
   if (model$family == "nb") family <- negbin(theirs$family$getTheta(TRUE))
   ours <- exp(unlist(lapply(fromJSON(file_of("model.json"), simplifyVector=FALSE)$terms, function(term) term$log_sp)))
-  referee <- if (model$rho == 0) function(sp) by_gam(family, sp=sp)$gcv.ubre else function(sp) by_bam(sp=sp)$gcv.ubre
-  excess <- referee(ours) - referee(theirs$sp)
+  own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp
+  # bam's null spaces have another penalty than gam's: at given smoothing parameters it calls gam with its own. gam has no rho.
+  referee <- if (model$select || model$rho != 0) function(sp) by_bam(sp=sp) else function(sp) by_gam(family, sp=sp)
+  excess <- referee(ours)$gcv.ubre - referee(own)$gcv.ubre
   if (excess < 1e-4) return(NULL)
   paste0(what, "\n  ", paste(names(differences), signif(differences, 2), collapse=", "), "; REML criterion higher by ", signif(excess, 2))
 }

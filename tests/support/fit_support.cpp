@@ -24,6 +24,9 @@ FitOptions options_of(const ReferenceCase& reference) {
   options.offset = reference.offset;
   options.subset = reference.subset;
   options.ordered = reference.ordered;
+  options.select = reference.select;
+  options.gamma = reference.gamma;
+  options.sp = reference.sp;
   return options;
 }
 

@@ -66,6 +66,10 @@ ReferenceCase load_reference_case(const std::string& name) {
   out.subset = text("subset");
   if (const auto ordered = described.find("ordered"); ordered != described.end() && ordered->is_object())
     out.ordered = ordered->get<decltype(out.ordered)>();
+  out.select = described.value("select", false);
+  out.gamma = described.value("gamma", 1.0);
+  if (const auto sp = described.find("sp"); sp != described.end() && sp->is_array())
+    out.sp = sp->get<std::vector<double>>();
   if (const auto& knots = described.at("supplied_knots"); knots.is_object()) out.knots = knots;
   read_columns(read_gzip(out.data_path), out);
   out.fitted = fitted.numbers.at("fitted");

@@ -17,7 +17,10 @@ struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann:
   std::string offset;   ///< the same
   std::string subset;   ///< the same
   std::map<std::string, std::vector<std::string>> ordered;
-  std::map<std::string, std::vector<double>> knots;       ///< as supplied
+  std::map<std::string, std::vector<double>> knots;  ///< as supplied
+  bool select = false;
+  double gamma = 1;
+  std::vector<double> sp;
   std::map<std::string, std::vector<double>> numbers;     ///< columns without quotes
   std::map<std::string, std::vector<std::string>> texts;  ///< quoted columns
   std::vector<double> fitted;

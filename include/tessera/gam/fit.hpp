@@ -38,8 +38,13 @@ struct FitOptions {
   /// Columns that are ordered factors, each with its levels; without levels: in the order that a factor has.
   std::map<std::string, std::vector<std::string>> ordered{};
   bool drop_unused_levels = true;                      ///< levels that no complete row has are none
-  std::map<std::string, std::vector<double>> knots{};  ///< supplied limits or knots, by variable
-  bool residuals = true;     ///< keep the residuals of a sample of the rows in the model, for a report
+  std::map<std::string, std::vector<double>> knots{};  ///< limits, knots or points, by variable
+  /// Of each smoothing parameter its value, in the order of mgcv's `sp`; below 0: it is estimated; empty: all
+  /// are. 0 is refused. Those that a smooth of the formula has by its own `sp` are in the place of these.
+  std::vector<double> sp{};
+  bool select = false;    ///< smooths may leave the model: their null spaces have a penalty each, as in mgcv
+  double gamma = 1;       ///< above 1: smoother, as mgcv's; in REML a row counts as 1 / gamma rows
+  bool residuals = true;  ///< keep the residuals of a sample of the rows in the model, for a report
   double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|), and when
   /// the whole step left is below this part of the linear predictor and its standard error, in the norm of
   /// the working weights

@@ -11,22 +11,23 @@
 
 namespace tessera::gam {
 
-/// Cyclic cubic B-splines on K + 1 increasing knots, the last being the first one period on, with cyclic
-/// differences as penalty.
-[[nodiscard]] inline Basis cp_basis(std::span<const double> knots, int order, bool uniform) {
+/// Cyclic B-splines of a degree on K + 1 increasing knots, the last being the first one period on, with
+/// cyclic differences as penalty.
+[[nodiscard]] inline Basis cp_basis(std::span<const double> knots, int order, bool uniform, int degree = 3) {
   Basis basis;
   const int size = static_cast<int>(knots.size()) - 1;
   const double period = knots.back() - knots.front();
   std::vector<double> all(knots.begin(), knots.end());
-  all.insert(all.begin(), knots.end() - 4, knots.end() - 1);
-  for (std::size_t i = 0; i < 3; ++i) all[i] -= period;
-  for (std::size_t i = 1; i <= 3; ++i) all.push_back(knots[i] + period);
+  all.insert(all.begin(), knots.end() - degree - 1, knots.end() - 1);
+  const auto ends = static_cast<std::size_t>(degree);
+  for (std::size_t i = 0; i < ends; ++i) all[i] -= period;
+  for (std::size_t i = 1; i <= ends; ++i) all.push_back(knots[i] + period);
 
   basis.component.kind = Component::Kind::spline;
-  basis.component.margin = bspline_margin(all, uniform);
+  basis.component.margin = bspline_margin(all, uniform, degree);
   basis.component.margin.cyclic = true;
-  basis.map = Matrix(size + 3, size);
-  for (int i = 0; i < size + 3; ++i) basis.map(i, i % size) = 1;
+  basis.map = Matrix(basis.component.raw_size(), size);
+  for (int i = 0; i < size + degree; ++i) basis.map(i, i % size) = 1;
   basis.penalty = difference_penalty(size, order, true);
   basis.rank = size - 1;
   basis.knots.assign(knots.begin(), knots.end());
@@ -40,7 +41,7 @@ struct Cp {
   static constexpr bool random_effect = false;
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
-    if (auto fault = settle_differences(options)) return fault;
+    if (auto fault = settle_differences(options, 1)) return fault;
     return settle_k(options, 10, static_cast<int>(std::max(options.m[0], options.m[1])) + 1, name);
   }
   static BasisSize size(const BasisOptions& options) {
@@ -51,11 +52,12 @@ struct Cp {
     data.require_distinct(data.k);
     if (data.supplied.empty() || data.has_limits()) {
       const auto [low, high] = data.limits();
-      return cp_basis(sequence(low, high, data.k + 1), static_cast<int>(data.m[1]), true);
+      return cp_basis(sequence(low, high, data.k + 1), static_cast<int>(data.m[1]), true,
+                      spline_degree(data));
     }
     data.require_knots(data.k + 1, true);
     data.require_covered(data.supplied.front(), data.supplied.back());
-    return cp_basis(data.supplied, static_cast<int>(data.m[1]), false);
+    return cp_basis(data.supplied, static_cast<int>(data.m[1]), false, spline_degree(data));
   }
 };
 

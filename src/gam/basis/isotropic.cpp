@@ -382,4 +382,29 @@ Basis gaussian_process(const Matrix& values, const Matrix& points, std::span<con
   return basis_of_columns(std::move(columns), truncated, identity(penalised), values, false);
 }
 
+Basis without_null_space(Basis basis, const Matrix& values) {
+  const int size = basis.rank;
+  std::vector<double> row(at(size));
+  std::vector<double> means(at(size));
+  for (int i = 0; i < values.rows(); ++i) {
+    evaluate_dense(basis.component, row_of(values, i), row);
+    add_multiple(means, 1.0 / values.rows(), row);
+  }
+  const auto one = std::ranges::find(basis.constant, 1.0) - basis.constant.begin();
+  Matrix map = submatrix(basis.map, 0, basis.map.rows(), 0, size);
+  for (int j = 0; j < size; ++j) map(static_cast<int>(one), j) = -means[at(j)];
+  basis.map = std::move(map);
+  basis.penalty = submatrix(basis.penalty, 0, size, 0, size);
+  double most = 0;
+  for (int i = 0; i < values.rows(); ++i) {
+    evaluate_dense(basis.component, row_of(values, i), row);
+    double sum = 0;
+    for (int j = 0; j < size; ++j) sum += std::abs(row[at(j)] - means[at(j)]);
+    most = std::max(most, sum);
+  }
+  basis.row_sum = most;
+  basis.constant.clear();
+  return basis;
+}
+
 }  // namespace tessera::gam

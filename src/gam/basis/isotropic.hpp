@@ -72,6 +72,10 @@ struct Truncated {
                                      std::span<const double> means, RadialFunction function, bool stationary,
                                      int size);
 
+/// A basis of dense columns without what its penalty does not see; the other columns are centred over the
+/// values.
+[[nodiscard]] Basis without_null_space(Basis basis, const Matrix& values);
+
 /// The dense component of these columns.
 [[nodiscard]] Component isotropic_component(IsotropicColumns columns, const Matrix& map);
 

@@ -36,14 +36,6 @@ void MarginData::require_knots(int all, bool or_limits) const {
                 fmt::format("{}: two knots of '{}' are equal: supply distinct knots", label, variable));
 }
 
-void MarginData::require_no_knots() const {
-  if (supplied.empty()) return;
-  throw Error(
-      ErrorCode::usage,
-      fmt::format("{}: knots supplied for '{}', which has the values of the data for points: leave them out",
-                  label, variable));
-}
-
 void MarginData::require_covered(double low, double high) const {
   if (low <= min && max <= high) return;
   throw Error(

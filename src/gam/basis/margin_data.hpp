@@ -26,6 +26,7 @@ struct MarginData : BasisOptions {
   double min = 0;
   double max = 0;
   std::vector<double> supplied;  ///< knots, ascending; two: limits; empty: none
+  Matrix supplied_points;        ///< of a basis made from points: a column for each variable; no rows: none
   /// *Collective.* k quantiles of the distinct values, and of the limits if there are two.
   std::function<std::vector<double>(std::span<const double> limits)> quantiles;
 
@@ -43,8 +44,6 @@ struct MarginData : BasisOptions {
   /// Throws `Error(usage)` unless `all` knots are supplied, no two of them equal. `or_limits`: the message
   /// offers limits as well.
   void require_knots(int all, bool or_limits) const;
-  /// Throws `Error(usage)` where knots are supplied.
-  void require_no_knots() const;
   /// Throws `Error(input)` where data lie outside.
   void require_covered(double low, double high) const;
 };

@@ -55,17 +55,27 @@ struct OptionFault {
   return OptionFault{"m", fmt::format("m has no effect on bs=\"{}\"; leave it out", basis)};
 }
 
-/// For P-splines: the order of the splines and that of the differences; one number stands for both.
-[[nodiscard]] inline std::optional<OptionFault> settle_differences(BasisOptions& options) {
+/// For P-splines: the order of the splines, whose degree is one more, and that of the differences; one number
+/// stands for both.
+[[nodiscard]] inline std::optional<OptionFault> settle_differences(BasisOptions& options, int least) {
+  constexpr int most = 3;
   const double spline = order_or(options, 0, 2);
   const double difference = order_or(options, options.m.size() == 1 ? 0 : 1, 2);
   if (options.m.size() > 2) return OptionFault{"m", "m: expected one or two numbers"};
-  if (spline != 2)
-    return OptionFault{"m", fmt::format("m[1]={}: only cubic splines, m[1]=2, are available", spline)};
-  if (difference != 1 && difference != 2 && difference != 3)
-    return OptionFault{"m", fmt::format("m[2]={}: the order of the penalty is 1, 2 or 3", difference)};
+  if (spline != 0 && spline != 1 && spline != 2)
+    return OptionFault{"m", fmt::format("m[1]={}: splines of the orders 0, 1 and 2, which is cubic, are "
+                                        "available",
+                                        spline)};
+  if (difference != std::floor(difference) || difference < least || difference > most)
+    return OptionFault{
+        "m", fmt::format("m[2]={}: the order of the penalty is from {} to {}", difference, least, most)};
   options.m = {spline, difference};
   return std::nullopt;
+}
+
+/// The degree of these splines.
+[[nodiscard]] inline int spline_degree(const BasisOptions& options) {
+  return static_cast<int>(options.m[0]) + 1;
 }
 
 }  // namespace tessera::gam

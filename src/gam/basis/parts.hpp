@@ -21,6 +21,7 @@ struct BasisSize {
   int dense = 0;         ///< columns of a dense component; 0: there is none
   bool radial = false;   ///< these are radial functions, without a margin
   int penalties = 1;     ///< with several it is no margin of te()
+  bool centred = false;  ///< the columns sum to zero over the rows, and there is no constraint
 };
 
 template <class B>

@@ -6,6 +6,7 @@
 #include "gam/basis/thin_plate.hpp"
 
 #include <optional>
+#include <span>
 #include <string_view>
 #include <vector>
 
@@ -24,6 +25,15 @@ namespace tessera::gam {
   return {.coefficients = options.k, .dense = dense_columns(options.k), .radial = true};
 }
 
+/// *Collective.* Those that are supplied, or distinct values: see `distinct_points`.
+[[nodiscard]] inline Matrix points_for(const MarginData& data, const Matrix& values,
+                                       std::span<const double> means) {
+  if (data.supplied_points.rows() > 0) return data.supplied_points;
+  Matrix points = distinct_points(values, means, data.most_points, data.seed);
+  data.require_distinct(data.k, points.rows());
+  return points;
+}
+
 /// The values from which a basis is made, its points, and the means of the values.
 struct BasisPoints {
   Matrix values, points;
@@ -32,14 +42,11 @@ struct BasisPoints {
 
 /// *Collective.* mgcv draws points from the values themselves.
 [[nodiscard]] inline BasisPoints points_of(const MarginData& data) {
-  data.require_no_knots();
   if (data.variables == 1) data.require_distinct(data.k);
   BasisPoints out;
   out.values = data.setup_values();
   out.means = means_of(out.values);
-  out.points =
-      distinct_points(out.values, std::vector<double>(out.means.size()), data.most_points, data.seed);
-  data.require_distinct(data.k, out.points.rows());
+  out.points = points_for(data, out.values, std::vector<double>(out.means.size()));
   return out;
 }
 

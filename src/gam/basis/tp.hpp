@@ -26,24 +26,34 @@ struct Tp {
 
   static std::optional<OptionFault> settle(BasisOptions& options) { return settle_as(options, name); }
   static BasisSize size(const BasisOptions& options) {
-    return {.coefficients = options.k, .dense = dense_columns(options.k), .radial = !is_cubic(options)};
+    const bool whole = !is_without_null_space(options);
+    return {.coefficients = whole ? options.k : options.k - free_of(options),
+            .dense = dense_columns(options.k),
+            .radial = !is_cubic(options),
+            .centred = !whole};
   }
 
   static Basis make(const MarginData& data) {
-    data.require_no_knots();
     if (data.variables == 1) data.require_distinct(data.k);
     const Matrix values = data.setup_values();
     const std::vector<double> means = means_of(values);
-    const Matrix points = distinct_points(values, means, data.most_points, data.seed);
-    data.require_distinct(data.k, points.rows());
-    if (!is_cubic(data)) return isotropic_thin_plate(values, points, means, order_of(data), data.k);
+    const Matrix points = points_for(data, values, means);
+    if (!is_cubic(data)) {
+      Basis basis = isotropic_thin_plate(values, points, means, order_of(data), data.k);
+      return is_without_null_space(data) ? without_null_space(std::move(basis), values) : basis;
+    }
     std::vector<double> sorted(points.values().begin(), points.values().end());
     std::ranges::sort(sorted);
-    return thin_plate_basis(values.values(), sorted, data.k);
+    Basis basis = thin_plate_basis(values.values(), sorted, data.k);
+    return is_without_null_space(data) ? without_null_space(std::move(basis), values) : basis;
   }
 
  protected:
   static int order_of(const BasisOptions& options) { return static_cast<int>(options.m[0]); }
+  static int free_of(const BasisOptions& options) {
+    return static_cast<int>(polynomials_below(order_of(options), options.variables).size());
+  }
+  static bool is_without_null_space(const BasisOptions& options) { return options.m.size() > 1; }
   static bool is_cubic(const BasisOptions& options) {
     return options.variables == 1 && order_of(options) == 2;
   }
@@ -51,17 +61,17 @@ struct Tp {
   static std::optional<OptionFault> settle_as(BasisOptions& options, std::string_view basis) {
     constexpr int most = 10;
     const int dimensions = options.variables;
-    if (options.m.size() > 1)
-      return OptionFault{"m",
-                         fmt::format("m: bs=\"{}\" takes one number, the order of its derivatives", basis)};
+    if (options.m.size() > 2 || (options.m.size() == 2 && (options.m[1] != 0 || basis != name)))
+      return OptionFault{"m", fmt::format("m: bs=\"{}\" takes one number, the order of its derivatives{}",
+                                          basis, basis == name ? ", and a 0 for no null space" : "")};
     double order = order_or(options, 0, 0);
     if (order == 0) order = (dimensions + 3) / 2;
     if (order != std::floor(order) || 2 * order <= dimensions || order > most)
       return OptionFault{"m", fmt::format("m={}: bs=\"{}\" of {} variable{} takes a whole number above {}/2",
                                           order, basis, dimensions, dimensions == 1 ? "" : "s", dimensions)};
-    options.m = {order};
-    const auto free = static_cast<int>(polynomials_below(order_of(options), dimensions).size());
-    return settle_points(options, free, 8, 27, basis);
+    if (options.m.empty()) options.m.push_back(order);
+    options.m[0] = order;
+    return settle_points(options, free_of(options), 8, 27, basis);
   }
 };
 

@@ -32,15 +32,29 @@ double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
 }
 
-/// The raw columns of a curve or a surface in one row.
-void raw_row(const Component& component, const Frame& frame, std::size_t row, std::span<double> out) {
-  std::vector<double> x;
-  Component::for_each_variable(
-      component, [&](int variable) { x.push_back(frame.variables[at(variable)].numbers[row]); });
+/// The products of two sets of columns in one row, the second fastest.
+std::vector<double> products_of(std::span<const double> first, std::span<const double> second) {
+  std::vector<double> products;
+  for (const double one : first) {
+    for (const double other : second) products.push_back(one * other);
+  }
+  return products;
+}
+
+/// The raw columns of a curve or a surface at a point.
+void raw_values(const Component& component, std::span<const double> x, std::span<double> out) {
   if (component.kind == Component::Kind::dense) return evaluate_dense(component, x, out);
   const LocalValues local = evaluate(component.margin, x[0]);
   std::ranges::fill(out, 0.0);
   std::ranges::copy(local.values, out.begin() + local.first);
+}
+
+/// The same in one row.
+void raw_row(const Component& component, const Frame& frame, std::size_t row, std::span<double> out) {
+  std::vector<double> x;
+  Component::for_each_variable(
+      component, [&](int variable) { x.push_back(frame.variables[at(variable)].numbers[row]); });
+  raw_values(component, x, out);
 }
 
 /// *Collective.* Means of the columns of a margin over the complete rows of the job.
@@ -91,10 +105,16 @@ Matrix mean_products(const Workers& workers, const Frame& frame, const Component
   auto next = all.begin();
   Matrix out(map.cols(), map.cols());
   for (int j = 0; j < out.cols(); ++j) {
-    for (int i = 0; i <= j; ++i)
-      out(i, j) = out(j, i) = *next++ / static_cast<double>(frame.complete_rows);
+    for (int i = 0; i <= j; ++i) out(i, j) = out(j, i) = *next++ / static_cast<double>(frame.complete_rows);
   }
   return out;
+}
+
+/// The columns of a margin in one row, with mgcv's coefficients.
+std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size_t row) {
+  std::vector<double> raw(at(basis.component.raw_size()));
+  raw_row(basis.component, frame, row, raw);
+  return multiply_t(basis.points ? basis.points->map : basis.map, raw);
 }
 
 /// The sum of |X| over one row of a margin.
@@ -103,11 +123,8 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   const double x = frame.variables[at(basis.component.variable)].numbers[row];
   if (basis.component.kind == Component::Kind::numeric) return std::abs(x) * scale_of(basis.component);
   if (basis.component.kind == Component::Kind::dense) {
-    std::vector<double> raw(at(basis.component.raw_size()));
-    raw_row(basis.component, frame, row, raw);
     double sum = 0;
-    for (const double value : multiply_t(basis.points ? basis.points->map : basis.map, raw))
-      sum += std::abs(value);
+    for (const double value : margin_row(basis, frame, row)) sum += std::abs(value);
     return sum;
   }
   const LocalValues local = evaluate(basis.component.margin, x);
@@ -119,6 +136,46 @@ double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
     sum += std::abs(v[0] * m[0] + v[1] * m[1] + v[2] * m[2] + v[3] * m[3]);
   }
   return sum;
+}
+
+/// The columns of a smooth at a point, which has a value for each of its variables.
+std::vector<double> columns_at(std::span<const Basis> margins, std::span<const double> point) {
+  std::vector<double> values{1};
+  for (const Basis& margin : margins) {
+    const std::size_t variables = 1 + margin.component.others.size();
+    std::vector<double> raw(at(margin.component.raw_size()));
+    raw_values(margin.component, point.first(variables), raw);
+    point = point.subspan(variables);
+    values = products_of(values, multiply_t(margin.map, raw));
+  }
+  return values;
+}
+
+/// *Collective.* The first of the columns with the least variance over the complete rows of the job.
+int least_varying_column(const Workers& workers, const Frame& frame, std::span<const Basis> margins) {
+  std::size_t size = 1;
+  for (const Basis& margin : margins) size *= at(margin.size());
+  std::vector<ReproducibleSum> sums(at(workers.team.size()), ReproducibleSum(2 * size));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    for (const Basis& margin : margins) {
+      Component::for_each_variable(
+          margin.component, [&](int variable) { frame.variables[at(variable)].prepare_to_read(begin, end); });
+    }
+    for (std::size_t row = begin; row < end; ++row) {
+      if (frame.complete[row] == 0) continue;
+      std::vector<double> values{1};
+      for (const Basis& margin : margins) values = products_of(values, margin_row(margin, frame, row));
+      for (std::size_t j = 0; j < size; ++j) values.push_back(values[j] * values[j]);
+      sums[at(thread)].add(values);
+    }
+  });
+  for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
+  sums.front().allreduce(workers.comm);
+  const std::vector<double> all = sums.front().values();
+  std::vector<double> variances;
+  for (std::size_t j = 0; j < size; ++j)
+    variances.push_back(all[size + j] - all[j] * (all[j] / static_cast<double>(frame.complete_rows)));
+  return static_cast<int>(std::ranges::min_element(variances) - variances.begin());
 }
 
 /// Those of its margins, by their names.
@@ -208,7 +265,9 @@ class Drafter {
     for (const auto& entry : supplied_) {
       const std::string& name = entry.first;
       const auto in_spline = [&](const MarginSpec& margin) {
-        return margin.others.empty() && margin.variable.text == name && !is_random_effect(margin.basis);
+        bool found = false;
+        margin.for_each_variable([&](const Expression& variable) { found = found || variable.text == name; });
+        return found && !is_random_effect(margin.basis);
       };
       const bool known =
           std::any_of(formula_.smooths.begin(), formula_.smooths.end(), [&](const SmoothSpec& smooth) {
@@ -242,12 +301,17 @@ class Drafter {
 
   void add(const SmoothSpec& spec) {
     const TermShape shape = shape_of(spec, frame_);
-    const auto [margins, row_sum] = margins_of(spec);
+    const auto [margins, row_sum, least_varying] = margins_of(spec);
     DraftBlock draft = draft_of(
         spec, shape.ridge ? random_effect(margins.size(), static_cast<int>(shape.coefficients), row_sum)
               : spec.factor_smooth ? factor_smooth(margins[1], margins[0].size(), row_sum)
                                    : combine(margins, spec.tensor, row_sum));
     draft.constrained = shape.constrained;
+    draft.select = spec.select && !spec.fixed && !shape.random;
+    draft.least_varying = least_varying;
+    draft.sp = spec.sp;
+    if (!spec.point.empty()) draft.point = columns_at(margins, spec.point);
+    if (spec.fixed) remove_penalties(draft);
 
     std::vector<Component> components = shape.components;
     auto margin_component = components.end() - std::ssize(margins);
@@ -301,6 +365,16 @@ class Drafter {
     return draft;
   }
 
+  static void remove_penalties(DraftBlock& draft) {
+    const int size = draft.block.map.cols();
+    draft.block.penalty = Penalty{};
+    draft.block.s_scale.clear();
+    draft.block.ids.clear();
+    draft.null_space = identity(size);
+    draft.values = Matrix();
+    draft.log_det_values = 0;
+  }
+
   void add_by_number(DraftBlock draft, std::vector<Component> components) {
     const int index = components.front().variable;
     scale(components.front());
@@ -308,7 +382,7 @@ class Drafter {
     draft.block.raw_begin = draft_.design.add_term(std::move(components));
     // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
     const Extent range = extent_of(workers_, frame_, index);
-    draft.constrained = draft.constrained && range.min == range.max;
+    draft.constrained = draft.constrained && (range.min == range.max || !draft.point.empty());
     draft.by_value = range.min * draft.block.by_factor;
     push(std::move(draft));
   }
@@ -331,7 +405,8 @@ class Drafter {
 
   struct Margins {
     std::vector<Basis> bases;
-    double row_sum = 0;  ///< the largest of |X| over a row
+    double row_sum = 0;      ///< the largest of |X| over a row
+    int least_varying = -1;  ///< `DraftBlock::least_varying`
   };
 
   [[nodiscard]] Margins margins_of(const SmoothSpec& spec) {
@@ -391,7 +466,9 @@ class Drafter {
     // Of a factor smooth one level counts.
     const auto of_row = std::span<const Basis>(margins).subspan(spec.factor_smooth ? 1 : 0);
     const double row_sum = largest_row_sum(workers_, frame, of_row);
-    return {std::move(margins), row_sum};
+    const bool chosen = spec.select && !spec.fixed && shape_of(spec, frame_).constrained;
+    const int least_varying = chosen ? least_varying_column(workers_, frame, margins) : -1;
+    return {std::move(margins), row_sum, least_varying};
   }
 
   /// The natural basis over the rows that the basis is made of: those of mgcv's setup for dense columns, else
@@ -534,6 +611,35 @@ class Drafter {
   DesignDraft draft_;
 };
 
+/// What select=TRUE adds to a smooth; `z` has the coefficients of the basis by those under the constraint.
+void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& block) {
+  constexpr double least = 1e-6;
+  const auto in_values = [&](const Matrix& a) {
+    return draft.values.empty() ? a : multiply(draft.values, a);
+  };
+  Matrix coefficients = in_values(z);
+  if (draft.constrained && draft.point.empty()) {
+    Matrix constant(static_cast<int>(draft.constant.size()), 1);
+    std::ranges::copy(draft.constant, constant.data());
+    constant = in_values(constant);
+    // A column without a part in the constant cannot be left out for it: gam's coefficients, then.
+    if (std::abs(constant(draft.least_varying, 0)) > least * largest(constant.values()))
+      coefficients = sweep_and_drop(coefficients, constant.values(), draft.least_varying);
+  }
+  penalise_null_space(*block.penalty, coefficients);
+  block.s_scale.push_back(1);
+  if (!draft.id.empty()) block.ids.push_back(fmt::format("{} {}", draft.id, block.ids.size()));
+}
+
+void give_sp(std::span<const double> sp, CoefBlock& block) {
+  if (sp.size() != block.penalty->count())
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: sp= has {} value{}, and the smooth {} smoothing parameter{}", block.label,
+                            sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(),
+                            block.penalty->count() == 1 ? "" : "s"));
+  for (const double one : sp) block.log_sp.push_back(one < 0 ? NAN : std::log(one));
+}
+
 /// Column means of a smooth over all its levels, in its unconstrained coefficients.
 std::vector<double> column_means(const DraftBlock& draft, std::span<const double> column_sums,
                                  std::int64_t rows) {
@@ -567,11 +673,14 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   for (const DraftBlock& one : draft.blocks) {
     CoefBlock block = one.block;
     if (block.penalty) block.penalty->null_space = one.null_space;
+    Matrix z;  // coefficients of the basis by those under the constraint
+    if (one.select) z = identity(one.null_space.rows());
     if (one.constrained) {
-      const std::vector<double> means = column_means(one, column_sums, rows);
+      const std::vector<double> means = one.point.empty() ? column_means(one, column_sums, rows) : one.point;
       Penalty& penalty = *block.penalty;
       Matrix null_space = one.null_space;
-      if (null_space.cols() == 0) {
+      const bool whole = null_space.cols() == 0;
+      if (whole && one.point.empty()) {
         free_constant(penalty, one.constant);
         null_space = Matrix(block.map.cols(), 1);
         const double length = std::sqrt(dot(one.constant, one.constant));
@@ -583,9 +692,16 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
         matrix = multiply_tn(constraint.z, multiply(matrix, constraint.z));
       }
       penalty.eigenvectors = constrained_eigenvectors(penalty.eigenvectors, means, null_space, constraint.z);
-      penalty.log_det_constant = penalty.commutes() ? constraint.log_det_constant : 0;
-      penalty.null_space = multiply_tn(constraint.z, constraint.null_space);
+      if (whole && !one.point.empty()) {
+        restrict_to_constraint(penalty);
+      } else {
+        penalty.log_det_constant = penalty.commutes() ? constraint.log_det_constant : 0;
+        penalty.null_space = multiply_tn(constraint.z, constraint.null_space);
+      }
+      z = constraint.z;
     }
+    if (one.select && block.penalty->null_space.cols() > 0) penalise_null_space(one, z, block);
+    if (!one.sp.empty()) give_sp(one.sp, block);
     block.coef_size = block.has_identity_map() ? block.raw_size : block.copies * block.map.cols();
     if (block.penalty) name_smooth(block);
     design.blocks.push_back(std::move(block));

@@ -36,6 +36,10 @@ struct DraftBlock {
   std::vector<int> sum_begins;  ///< raw columns where the level blocks begin that add up to the whole column
   std::string id;               ///< of the smooth; empty: none
   int copies = 1;               ///< of the rows in that column: smooths with its id
+  std::vector<double> point;    ///< the columns where the smooth is zero; empty: it sums to zero
+  std::vector<double> sp;       ///< see `SmoothSpec`
+  bool select = false;          ///< what is left of the null space gets a penalty
+  int least_varying = -1;       ///< the column with the least variance, in mgcv's coefficients; of those
   double by_value = 1;          ///< of a by variable that is the same in every row: its raw sums hold it
 };
 

@@ -139,9 +139,8 @@ Part Design::parted_coefficients() const {
 }
 
 bool Design::parts_curves() const {
-  return std::ranges::any_of(terms, [&](const RawTerm& term) {
-    return term.nonzeros > 1 && parted_columns.has(term.raw_begin);
-  });
+  return std::ranges::any_of(
+      terms, [&](const RawTerm& term) { return term.nonzeros > 1 && parted_columns.has(term.raw_begin); });
 }
 
 std::shared_ptr<const SparsePattern> Design::pattern_of_curves() const {
@@ -217,15 +216,24 @@ std::size_t Design::penalty_count() const {
 }
 
 std::vector<PenaltyParameter> Design::parameters() const {
+  struct First {
+    int index;
+    double factor;  ///< of the columns
+    double log_sp;
+  };
   std::vector<PenaltyParameter> parameters;
-  std::map<std::string, std::pair<int, double>> first;  // by id: parameter, and factor of the columns
+  std::map<std::string, First> first;  // by id
   int count = 0;
   for (const CoefBlock& block : blocks) {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
-      std::pair own(count, block.by_factor);
+      First own{count, block.by_factor, block.log_sp.empty() ? NAN : block.log_sp[j]};
       if (!block.ids.empty()) own = first.emplace(block.ids[j], own).first->second;
-      parameters.push_back({own.first, 2 * std::log(block.by_factor / own.second)});
-      if (own.first == count) ++count;
+      if (!std::isnan(own.log_sp)) {
+        parameters.push_back({-1, own.log_sp + 2 * std::log(block.by_factor)});
+        continue;
+      }
+      parameters.push_back({own.index, 2 * std::log(block.by_factor / own.factor)});
+      if (own.index == count) ++count;
     }
   }
   return parameters;

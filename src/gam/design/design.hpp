@@ -33,6 +33,8 @@ struct Frame;
 /// sum_i log(sum_j lambda_j eigenvalues(i, j)) + log_det_constant, whatever the lambdas. The constant is
 /// log|P c|^2, c the unit constraint vector and P the projector on the null space: det(I - u u') = 1 - |u|^2.
 ///
+/// A smooth with fx=TRUE has none, and its null space is all of it.
+///
 /// A smooth that has lost columns to a side condition (side_conditions.hpp), or has several penalties that
 /// see all functions and a constraint, has penalties that share no eigenvectors: then `set_ranks` takes the
 /// place of `eigenvalues`, and the constant is zero.
@@ -87,12 +89,13 @@ struct CoefBlock {
   int raw_size = 0;
   int coef_begin = 0;
   int coef_size = 0;
-  Matrix map;                              ///< raw_size x coef_size; no rows: the identity
-  int copies = 1;                          ///< of `map` along the diagonal of M, one a level of a factor smooth
-  std::optional<Penalty> penalty;          ///< smooths only
+  Matrix map;                      ///< raw_size x coef_size; no rows: the identity
+  int copies = 1;                  ///< of `map` along the diagonal of M, one a level of a factor smooth
+  std::optional<Penalty> penalty;  ///< smooths only
   std::vector<std::vector<double>> knots;  ///< of each variable of a margin, for model.json
   std::vector<double> s_scale;             ///< of each penalty
   std::vector<std::string> ids;  ///< of each penalty, by which it is one with those of other blocks; or none
+  std::vector<double> log_sp;    ///< of each penalty, where it is given; NaN where it is not; empty: none is
   std::vector<std::string> variables;  ///< of the margins; then the by variable if there is one
   std::string by_level;
   /// Powers of two in the columns of a smooth of a design whose numbers are standardised: of a number that it
@@ -126,9 +129,10 @@ struct DesignVariable {
 /// A column of the design as a combination of the formula's columns: indices and factors.
 using ColumnCombination = std::vector<std::pair<int, double>>;
 
-/// The parameter of a penalty: log lambda = log smoothing parameter + offset.
+/// The parameter of a penalty: log lambda = log smoothing parameter + offset, or the offset alone where
+/// lambda is given.
 struct PenaltyParameter {
-  int index = 0;
+  int index = 0;  ///< -1: none
   double offset = 0;
 };
 

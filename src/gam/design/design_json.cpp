@@ -281,7 +281,8 @@ Penalty diagonal_penalty_from(const JsonField& field, int size, NumbersLeft& lef
 Penalty penalty_from(const JsonField& field, int size, std::size_t margins, bool random, NumbersLeft& left) {
   const std::vector<JsonField> matrices = field.at("matrices").elements();
   constexpr std::size_t most_of_one = 4;  // orders of derivatives of a cubic
-  if (matrices.empty() || matrices.size() > std::max(margins, most_of_one))
+  constexpr std::size_t of_null_space = 1;
+  if (matrices.size() > std::max(margins, most_of_one) + of_null_space)
     field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
   Penalty penalty;
   const std::optional<double> ridge =

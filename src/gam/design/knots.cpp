@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
+#include <set>
 #include <span>
 
 namespace tessera::gam {
@@ -35,6 +36,37 @@ void check_penalty(const MarginData& data, const Basis& basis) {
                      data.label, data.variable, data.min, data.max));
 }
 
+/// The points of a basis that is made from points: as many values of each variable.
+Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, const std::string& label) {
+  std::vector<double> all;
+  int variables = 0;
+  std::size_t points = 0;
+  spec.for_each_variable([&](const Expression& one) {
+    const auto found = supplied.find(one.text);
+    if (found == supplied.end()) return;
+    ++variables;
+    points = found->second.size();
+    all.insert(all.end(), found->second.begin(), found->second.end());
+  });
+  if (variables == 0) return {};
+  if (variables != spec.variables || all.size() != points * static_cast<std::size_t>(variables))
+    refuse(ErrorCode::usage,
+           fmt::format("{}: its knots are points: supply as many values of each of its variables", label));
+  Matrix out(static_cast<int>(points), variables);
+  std::ranges::copy(all, out.data());
+  std::set<std::vector<double>> distinct;
+  for (int i = 0; i < out.rows(); ++i) {
+    std::vector<double> point;
+    for (int v = 0; v < variables; ++v) point.push_back(out(i, v));
+    if (!distinct.insert(std::move(point)).second)
+      refuse(ErrorCode::usage, fmt::format("{}: two of the points supplied as knots are equal", label));
+  }
+  if (out.rows() < spec.k)
+    refuse(ErrorCode::usage, fmt::format("{}: {} points supplied as knots, where k = {} takes at least {}",
+                                         label, out.rows(), spec.k, spec.k));
+  return out;
+}
+
 }  // namespace
 
 std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
@@ -52,8 +84,8 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
     knots.second.push_back(*value);
   }
   if (knots.second.size() < 2) refuse_text("one value");
-  std::sort(knots.second.begin(), knots.second.end());
-  if (knots.second.front() == knots.second.back()) refuse_text("all values are equal");
+  if (std::ranges::all_of(knots.second, [&](double one) { return one == knots.second.front(); }))
+    refuse_text("all values are equal");
   return knots;
 }
 
@@ -95,8 +127,11 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
     refuse(ErrorCode::input, fmt::format("{}: '{}' is constant ({:g}): leave it out of the formula", label,
                                          variable.name, distinct.min));
   }
-  if (const auto found = supplied.find(spec.variable.text); found != supplied.end()) {
+  if (kind.several) {
+    data.supplied_points = supplied_points(spec, supplied, label);
+  } else if (const auto found = supplied.find(spec.variable.text); found != supplied.end()) {
     data.supplied = found->second;
+    std::ranges::sort(data.supplied);
   }
   data.quantiles = [&](std::span<const double> limits) {
     return distinct_quantiles(workers, frame, index, spec.k, limits);

@@ -274,10 +274,13 @@ SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
 }
 
 /// Recomputes the properties of penalties that are no longer those of whole bases.
-void describe(Penalty& penalty) {
+void describe(Penalty& penalty, int size) {
+  if (penalty.matrices.empty()) {
+    penalty.null_space = identity(size);
+    return;
+  }
   const std::size_t sets = std::size_t{1} << penalty.matrices.size();
   const SetSum all = sum_of(penalty.matrices, sets - 1);
-  const int size = penalty.matrices.front().rows();
   penalty.null_space = submatrix(all.eigen.vectors, 0, size, 0, size - all.rank);
   penalty.log_det_constant = 0;
   penalty.set_ranks.clear();
@@ -314,14 +317,16 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   std::vector<Matrix> matrices;
   std::vector<double> scales;
   std::vector<std::string> ids;
+  std::vector<double> log_sp;
   for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
     Matrix part = submatrix(penalty.matrices[j], kept, kept);
     if (!(largest(part.values()) > rank_tolerance * largest(penalty.matrices[j].values()))) continue;
     matrices.push_back(std::move(part));
     scales.push_back(block.s_scale[j]);
     if (!block.ids.empty()) ids.push_back(block.ids[j]);
+    if (!block.log_sp.empty()) log_sp.push_back(block.log_sp[j]);
   }
-  if (matrices.empty()) {
+  if (matrices.empty() && !penalty.matrices.empty()) {
     throw Error(ErrorCode::input, fmt::format("no penalty is left of {} beside the smooths that it contains: "
                                               "give it a larger k, or leave it out",
                                               block.label));
@@ -330,7 +335,8 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   penalty.eigenvectors = {};
   block.s_scale = std::move(scales);
   block.ids = std::move(ids);
-  describe(penalty);
+  block.log_sp = std::move(log_sp);
+  describe(penalty, block.coef_size);
   name_smooth(block);
 }
 
@@ -341,7 +347,8 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     const CoefBlock& block = design.blocks[i];
     // As in mgcv, neither a random effect nor a factor smooth, whose penalties are diagonal, takes part.
-    if (block.penalty && !is_random_effect(block.kind) && !block.penalty->is_diagonal()) order.push_back(static_cast<int>(i));
+    if (block.penalty && !is_random_effect(block.kind) && !block.penalty->is_diagonal())
+      order.push_back(static_cast<int>(i));
   }
   const auto block_of = [&](int index) -> const CoefBlock& { return design.blocks[at(index)]; };
   std::ranges::stable_sort(order, {}, [&](int index) { return dimension(block_of(index)); });

@@ -334,6 +334,76 @@ void free_constant(Penalty& penalty, std::span<const double> constant) {
   penalty.eigenvalues = Matrix();
 }
 
+void restrict_to_constraint(Penalty& penalty) {
+  const int size = penalty.matrices.front().rows();
+  std::vector<int> ranks = penalty.ranks_of_sets();
+  penalty.log_det_constant = 0;
+  penalty.eigenvectors = Matrix();
+  penalty.eigenvalues = Matrix();
+  penalty.null_space = Matrix(size, 0);
+  if (penalty.matrices.size() == 1) {
+    penalty.eigenvalues = Matrix(size, 1);
+    std::ranges::copy(symmetric_eigen(penalty.matrices.front()).values, penalty.eigenvalues.data());
+    return;
+  }
+  for (int& rank : ranks) rank = std::min(rank, size);
+  penalty.set_ranks = std::move(ranks);
+}
+
+Matrix sweep_and_drop(const Matrix& coefficients, std::span<const double> constant, int left_out) {
+  Matrix out(coefficients.rows() - 1, coefficients.cols());
+  for (int j = 0; j < out.cols(); ++j) {
+    // What of the constant takes the coefficient that is left out to zero.
+    const double share = coefficients(left_out, j) / constant[at(left_out)];
+    for (int i = 0; i < out.rows(); ++i) {
+      const int from = i < left_out ? i : i + 1;
+      out(i, j) = coefficients(from, j) - share * constant[at(from)];
+    }
+  }
+  return out;
+}
+
+void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
+  const Matrix& free = penalty.null_space;
+  const int size = free.rows();
+  const int count = free.cols();
+  const Matrix functions = multiply(coefficients, free);
+  const Matrix orthonormal = submatrix(full_q(functions), 0, functions.rows(), 0, count);
+  const Matrix part = multiply_tn(orthonormal, coefficients);
+  std::vector<int> ranks = penalty.ranks_of_sets();
+  const std::size_t sets = ranks.size();
+  for (std::size_t set = 0; set < sets; ++set) ranks.push_back(ranks[set] + count);
+
+  Matrix common = penalty.eigenvectors;
+  if (penalty.matrices.size() == 1) {
+    SymmetricEigen eigen = symmetric_eigen(penalty.matrices.front());
+    common = submatrix(eigen.vectors, 0, size, count, size - count);
+    penalty.eigenvalues = Matrix(size - count, 1);
+    std::copy(eigen.values.begin() + count, eigen.values.end(), penalty.eigenvalues.data());
+  }
+  penalty.matrices.push_back(multiply_tn(part, part));
+  penalty.log_det_constant = 0;
+  penalty.eigenvectors = Matrix();
+  if (common.empty()) {
+    penalty.set_ranks = std::move(ranks);
+    penalty.eigenvalues = Matrix();
+  } else {
+    // The others' eigenvectors, moved along the null space until the new penalty does not see them; and the
+    // null space, until it sees each function of it alone.
+    const Matrix own = multiply(free, solve(multiply(part, free), identity(count)).value());
+    add_multiple(common.values(), -1, multiply(own, multiply(part, common)).values());
+    penalty.eigenvectors = Matrix(size, size);
+    assign(penalty.eigenvectors, 0, 0, common);
+    assign(penalty.eigenvectors, 0, common.cols(), own);
+    Matrix values(size, penalty.eigenvalues.cols() + 1);
+    assign(values, 0, 0, penalty.eigenvalues);
+    std::ranges::fill(values.column(values.cols() - 1).last(at(count)), 1.0);
+    penalty.eigenvalues = std::move(values);
+    penalty.log_det_constant = -2 * log_abs_determinant(penalty.eigenvectors);
+  }
+  penalty.null_space = Matrix(size, 0);
+}
+
 Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
                                 const Matrix& null_space, const Matrix& z) {
   // No constraint is met by what hardly is in the null space.

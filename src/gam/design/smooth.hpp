@@ -62,6 +62,20 @@ struct Constraint {
 /// makes no difference to a fit. Their null space is then `constant`. Several have no common eigenvectors.
 void free_constant(Penalty& penalty, std::span<const double> constant);
 
+/// What is known of penalties that together see all functions, once a constraint has taken one from them.
+void restrict_to_constraint(Penalty& penalty);
+
+/// mgcv's coefficients of a smooth whose columns are centred and column `left_out` is left out, as bam has
+/// it: a row for each, by the coefficients that there are. `coefficients` are those that all columns have,
+/// under whatever constraint, and `constant` those of the function that is one.
+[[nodiscard]] Matrix sweep_and_drop(const Matrix& coefficients, std::span<const double> constant,
+                                    int left_out);
+
+/// Adds the penalty of select=TRUE: the squared length of the part of mgcv's coefficients, `coefficients` by
+/// those that there are, in the null space of the other penalties. Nothing is left without a penalty.
+/// Source: Marra and Wood, Computational Statistics and Data Analysis 55 (2011), sec. 2.1.
+void penalise_null_space(Penalty& penalty, const Matrix& coefficients);
+
 /// `Penalty::eigenvectors` of the basis under the constraint: each is moved along the null space, where no
 /// penalty sees it, until the constraint holds. Empty if there are none, or the null space does not move it.
 [[nodiscard]] Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,

@@ -52,9 +52,11 @@ void check_trials(const FormulaTerms& formula, const Family& family) {
                             formula.response.text, family.name()));
 }
 
-/// The formula with the offset that predictions have no part of, since a model has the formula's text.
-FormulaTerms with_offset(FormulaTerms formula, const FitOptions& options) {
+/// The formula with what the options add to it, which a model's text of it does not have: the offset, which
+/// predictions have no part of, and select.
+FormulaTerms with_options(FormulaTerms formula, const FitOptions& options) {
   if (!options.offset.empty()) formula.offsets.push_back(option_expression(options.offset));
+  for (SmoothSpec& smooth : formula.smooths) smooth.select = options.select;
   return formula;
 }
 
@@ -63,7 +65,7 @@ class TableFit {
   TableFit(Job& job, const Formula& formula, const TableSource& source, const FitOptions& options,
            FitObserver* observer)
       : job_(job),
-        formula_(with_offset(formula.terms(), options)),
+        formula_(with_options(formula.terms(), options)),
         source_(source),
         options_(options),
         observer_(observer != nullptr ? *observer : silent_) {}
@@ -129,7 +131,7 @@ class TableFit {
                                     .node_bytes = options_.memory.node_bytes});
     const std::int64_t block = source_.options.block_rows;
     if (formula_.all_columns)
-      formula_ = with_offset(parse_terms(with_columns(formula_.text, table->columns())), options_);
+      formula_ = with_options(parse_terms(with_columns(formula_.text, table->columns())), options_);
     choose_hardware(table->rows(), checkpoint);
     plan_ = source_.plan                                         ? *source_.plan
             : job_.on_host() || !checkpoint.why_on_cpu().empty() ? job_.plan_for_hosts(table->rows(), block)

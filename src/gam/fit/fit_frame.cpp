@@ -26,9 +26,11 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <optional>
 #include <span>
 #include <utility>
@@ -58,7 +60,9 @@ class FitRun {
     require_hosts_for_series();
     require_memory(fit_, rows_);
     const RawMoments moments = prepare_design();
-    RawSums first = settle_design(apply_side_conditions(moments), moments.mean_response());
+    std::optional<RawSums> unweighted = apply_side_conditions(moments);
+    together(fit_.job.comm(), [&] { give_smoothing_parameters(); });
+    RawSums first = settle_design(std::move(unweighted), moments.mean_response());
     if (fit_.options.estimate_rho) first = estimate_rho(moments);
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
@@ -163,6 +167,35 @@ class FitRun {
     return first_sums(fit_, *pass_, rows_, moments.mean_response());
   }
 
+  /// Takes the smoothing parameters of the options where a smooth has none of its own, and brings all to the
+  /// units of the fit.
+  void give_smoothing_parameters() {
+    const std::vector<double>& given = fit_.options.sp;
+    std::vector<std::string> labels;
+    std::map<std::string, std::size_t> of_id;
+    for (CoefBlock& block : model_.design.blocks) {
+      for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
+        std::size_t index = labels.size();
+        if (!block.ids.empty()) index = of_id.emplace(block.ids[j], index).first->second;
+        if (index == labels.size()) labels.push_back(block.penalty->labels[j]);
+        if (block.log_sp.empty()) block.log_sp.assign(block.penalty->count(), NAN);
+        double& own = block.log_sp[j];
+        if (std::isnan(own) && index < given.size() && given[index] > 0) own = std::log(given[index]);
+        own += std::log(rows_.prior_factor);
+      }
+    }
+    if (!std::ranges::all_of(given, [](double one) { return std::isfinite(one) && one != 0; }))
+      throw Error(
+          ErrorCode::usage,
+          "sp: 0 leaves no penalty: write fx=TRUE in the formula, or a small number; below 0: estimated");
+    if (!(fit_.options.gamma > 0 && std::isfinite(fit_.options.gamma)))
+      throw Error(ErrorCode::usage, "gamma: expected a number above 0");
+    if (!given.empty() && given.size() != labels.size())
+      throw Error(ErrorCode::usage,
+                  fmt::format("sp: {} value{} for the smoothing parameters of {}", given.size(),
+                              given.size() == 1 ? "" : "s", labels.empty() ? "no smooth" : text_of(labels)));
+  }
+
   /// Leaves out the columns of nested smooths that others explain, which takes R'R. Where the first working
   /// model has no weights, its sums contain R'R: they are returned, as no raw column changes.
   std::optional<RawSums> apply_side_conditions(const RawMoments& moments) {
@@ -253,6 +286,7 @@ class FitRun {
     model_.subset = fit_.options.subset;
     model_.rho = rows_.series.rho;
     model_.ar_start = fit_.options.ar_start;
+    model_.gamma = fit_.options.gamma;
     model_.recipe = frame_.recipe;
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
@@ -309,7 +343,7 @@ class FitRun {
     model_.edf = fit.edf;
     model_.covariance = fit.inverse;
     model_.covariance.for_each_array([&](std::span<double> values) {
-      for (double& value : values) value *= fit.scale;
+      for (double& value : values) value *= fit.covariance_scale;
     });
     TermTests tests = test_terms(model_.design, fit, gram, !fit_.options.family.definition().scale_is_known(),
                                  model_.residual_df(), fit_.options.largest_tested_effect);

@@ -222,6 +222,9 @@ class RightHandSide {
       smooth.margins[i] = std::move(linked);
     }
     smooth.normalise = first->normalise;
+    smooth.fixed = first->fixed;
+    smooth.sp = first->sp;
+    smooth.point = first->point;
   }
 
   Terms without(Terms terms, const Syntax& removed) {

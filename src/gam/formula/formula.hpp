@@ -43,6 +43,12 @@ struct SmoothSpec {
   /// Smooths with the same have the basis of the first of them, made from the variables of all, and smoothing
   /// parameters in common; empty: none.
   std::string id;
+  bool fixed = false;  ///< fx: no penalty
+  std::vector<double>
+      sp;  ///< of each penalty its smoothing parameter, below 0: it is estimated; empty: all are
+  std::vector<double>
+      point;            ///< of each variable, where the smooth is zero; empty: it sums to zero over the rows
+  bool select = false;  ///< the null space of the penalties has one of its own
   /// Whether nested smooths have columns in common with it, as mgcv sees it.
   [[nodiscard]] bool is_side_constrained() const;
   friend bool operator==(const SmoothSpec&, const SmoothSpec&) = default;

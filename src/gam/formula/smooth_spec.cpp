@@ -12,7 +12,10 @@
 #include <initializer_list>
 #include <limits>
 #include <optional>
+#include <span>
+#include <string>
 #include <utility>
+#include <vector>
 
 #include "base/listed.hpp"
 
@@ -60,7 +63,7 @@ const Syntax& ungrouped(const Syntax& value) {
 /// columns by other names: s(x = time).
 class Arguments {
  public:
-  Arguments(const Syntax& call, std::initializer_list<std::string_view> known) : call_(call) {
+  Arguments(const Syntax& call, std::initializer_list<std::string_view> known) {
     for (std::size_t i = 0; i < call.children.size(); ++i) {
       const Syntax& value = call.children[i];
       const std::string& name = call.argument_names[i];
@@ -84,19 +87,9 @@ class Arguments {
     return nullptr;
   }
 
-  /// Refuses an argument whose effect is not available, unless it is given its default.
-  void refuse(std::string_view name, std::string_view why) const {
-    const Syntax* value = find(name);
-    const bool is_default = value != nullptr && (is_missing(*value) || constant_truth(*value) == false);
-    if (value != nullptr && !is_default)
-      formula_error(value->position,
-                    fmt::format("{}(): the argument '{}' is not available: {}", call_.text, name, why));
-  }
-
   std::vector<const Syntax*> variables;
 
  private:
-  const Syntax& call_;
   std::vector<std::pair<std::string, const Syntax*>> named_;
 };
 
@@ -151,13 +144,14 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
   const Syntax* value = xt != nullptr && !is_missing(*xt) ? xt : nullptr;
   if (value != nullptr && value->is_call("list")) {
     const auto named = std::ranges::find(value->argument_names, "bs");
-    value = named == value->argument_names.end() ? nullptr
-                                                 : &value->children[static_cast<std::size_t>(
-                                                       named - value->argument_names.begin())];
+    value = named == value->argument_names.end()
+                ? nullptr
+                : &value->children[static_cast<std::size_t>(named - value->argument_names.begin())];
   }
   if (value != nullptr && value->kind != Kind::text)
-    formula_error(value->position, fmt::format("xt: expected the basis of the curves, such as \"cr\", found {}",
-                                               deparse(*value)));
+    formula_error(
+        value->position,
+        fmt::format("xt: expected the basis of the curves, such as \"cr\", found {}", deparse(*value)));
   const std::string basis = value == nullptr ? "tp" : value->text;
   const std::size_t position = value == nullptr ? call.position : value->position;
   check_basis(basis, position, deparse(call));
@@ -303,16 +297,79 @@ bool truth_of(const Syntax& value, std::string_view name) {
   return *truth;
 }
 
-/// mc of a margin of ti().
-bool is_centred(const Syntax* value) {
-  if (value == nullptr || is_missing(*value)) return true;
-  return value->kind == Kind::number ? value->number != 0 : truth_of(*value, "mc");
+/// One of several, of which TRUE and FALSE have become numbers.
+bool truth_or_number(const Syntax& value, std::string_view name) {
+  return value.kind == Kind::number ? value.number != 0 : truth_of(value, name);
 }
 
-void refuse_absent_arguments(const Arguments& arguments) {
-  arguments.refuse("fx", "a smooth without a penalty is not available; leave it out, or write I() terms");
-  arguments.refuse("sp", "smoothing parameters are estimated; leave it out");
-  arguments.refuse("pc", "smooths sum to zero over the rows; a point constraint is not available");
+/// mc of a margin of ti().
+bool is_centred(const Syntax* value) {
+  return value == nullptr || is_missing(*value) || truth_or_number(*value, "mc");
+}
+
+bool is_fixed(const Arguments& arguments, const SmoothSpec& smooth) {
+  const Syntax* value = arguments.find("fx");
+  if (value == nullptr || is_missing(*value)) return false;
+  std::size_t fixed = 0;
+  for (std::size_t i = 0; i < smooth.margins.size(); ++i) {
+    if (!truth_or_number(*of_margin(value, "fx", i, smooth.margins.size()), "fx")) continue;
+    ++fixed;
+    if (is_random_effect(smooth.margins[i].basis))
+      formula_error(value->position, "fx: a random effect has a penalty; write the factor as a term");
+  }
+  if (fixed != 0 && fixed != smooth.margins.size())
+    formula_error(value->position,
+                  "fx: one margin without a penalty beside another with one is not available");
+  return fixed != 0;
+}
+
+std::vector<double> given_sp(const Arguments& arguments) {
+  const Syntax* value = arguments.find("sp");
+  if (value == nullptr || is_missing(*value)) return {};
+  const auto numbers = constant_numbers(*value);
+  if (!numbers || !std::ranges::all_of(*numbers, [](double one) { return std::isfinite(one); }))
+    formula_error(value->position, fmt::format("sp: expected numbers, found {}", deparse(*value)));
+  if (std::ranges::find(*numbers, 0.0) != numbers->end())
+    formula_error(value->position, "sp: 0 leaves no penalty; write fx=TRUE, or a small number");
+  return *numbers;
+}
+
+/// pc: a number for each variable, in c() or list(), which may have their names.
+std::vector<double> given_point(const Arguments& arguments, std::span<const MarginSpec> margins,
+                                const Syntax& call) {
+  const Syntax* value = arguments.find("pc");
+  if (value == nullptr || is_missing(*value)) return {};
+  std::vector<std::string> names;
+  for (const MarginSpec& margin : margins) {
+    margin.for_each_variable([&](const Expression& one) {
+      if (one.columns() != std::vector{one.text})
+        formula_error(value->position,
+                      fmt::format("pc: the values are of columns, and {} is computed: make a "
+                                  "column of it, or leave pc out",
+                                  one.text));
+      names.push_back(one.text);
+    });
+    if (call.text == "ti" || is_random_effect(margin.basis))
+      formula_error(value->position,
+                    "pc: this smooth has no constraint that a point could have; leave it out");
+  }
+  const auto parts = elements(*value, value->is_call("list") ? "list" : "c");
+  if (parts.size() != names.size())
+    formula_error(value->position,
+                  fmt::format("pc: {} value{} for {} variable{}", parts.size(), parts.size() == 1 ? "" : "s",
+                              names.size(), names.size() == 1 ? "" : "s"));
+  std::vector<double> point(names.size());
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    const std::string own = parts[i] == value ? "" : value->argument_names[i];
+    const auto place =
+        own.empty() ? names.begin() + static_cast<std::ptrdiff_t>(i) : std::ranges::find(names, own);
+    const auto number = constant_numbers(*parts[i]);
+    if (place == names.end() || !number || number->size() != 1 || !std::isfinite(number->front()))
+      formula_error(parts[i]->position,
+                    fmt::format("pc: expected a number for each of {}", base::listed(names, "and")));
+    point[static_cast<std::size_t>(place - names.begin())] = number->front();
+  }
+  return point;
 }
 
 }  // namespace
@@ -345,15 +402,13 @@ SmoothSpec smooth_from(const Syntax& given) {
   smooth.factor_smooth = is_factor_smooth(arguments.find("bs"), call);
   const std::vector<int> sizes = margins_of(arguments, call);
   const std::size_t margins = sizes.size();
-  refuse_absent_arguments(arguments);
   auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
     margin.variables = smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
     const Syntax* xt = arguments.find("xt");
-    margin.basis = smooth.factor_smooth
-                       ? basis_of_curves(xt, call)
-                       : basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
+    margin.basis = smooth.factor_smooth ? basis_of_curves(xt, call)
+                                        : basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
     // As mgcv has it of d.
     constexpr std::array of_one{"cr", "cs", "ps", "cp"};
     if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";
@@ -361,20 +416,32 @@ SmoothSpec smooth_from(const Syntax& given) {
       formula_error(call.position, fmt::format("bs=\"{}\" is a basis of one variable", margin.basis));
     margin.variable = std::move(*next++);
     while (std::ssize(margin.others) + 1 < sizes[i]) margin.others.push_back(std::move(*next++));
-    if (xt != nullptr && !is_missing(*xt) && !(smooth.factor_smooth && xt->kind == Kind::text))
-      set_points(margin, *xt, smooth.factor_smooth ? "bs" : "");
+    if (xt != nullptr && !is_missing(*xt) && !(smooth.factor_smooth && xt->kind == Kind::text)) {
+      const bool of_each = smooth.tensor && xt->is_call("list") && !xt->children.empty() &&
+                           xt->children.front().is_call("list");
+      const Syntax* own = of_each ? of_margin(xt, "xt", i, margins, "list") : xt;
+      if (!is_missing(*own)) set_points(margin, *own, smooth.factor_smooth ? "bs" : "");
+    }
     settle(margin, order_of_margin(arguments.find("m"), i, margins, smooth.tensor),
            of_margin(arguments.find("k"), "k", i, margins), call);
     if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).penalties > 1)
-      formula_error(
-          call.position,
-          fmt::format("a margin of {} has one penalty: write one order of derivatives",
-                      smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()"));
+      formula_error(call.position,
+                    fmt::format("a margin of {} has one penalty: write one order of derivatives",
+                                smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()"));
+    if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).centred)
+      formula_error(call.position, fmt::format("a margin of {} has its null space: write m=2",
+                                               smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()"));
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
     smooth.margins.push_back(std::move(margin));
   }
 
+  smooth.fixed = is_fixed(arguments, smooth);
+  smooth.sp = given_sp(arguments);
+  smooth.point = given_point(arguments, smooth.margins, call);
+  if (smooth.fixed && !smooth.sp.empty())
+    formula_error(arguments.find("sp")->position,
+                  "sp: a smooth with fx=TRUE has no penalty; leave one of the two out");
   if (const Syntax* np = arguments.find("np")) smooth.normalise = truth_of(*np, "np");
   if (const Syntax* id = arguments.find("id"); id != nullptr && !is_missing(*id)) {
     if (id->kind != Kind::text && id->kind != Kind::number)

@@ -375,9 +375,10 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatri
     const int size = block.coef_size;
     if (!block.penalty) {
       for (int i = 0; i < size; ++i) {
-        out.coefficients.push_back(test_coefficient(block.names[at(i)], fit.coef[at(begin + i)],
-                                                    std::sqrt(fit.scale * fit.inverse(begin + i, begin + i)),
-                                                    scale_estimated, residual_df));
+        out.coefficients.push_back(
+            test_coefficient(block.names[at(i)], fit.coef[at(begin + i)],
+                             std::sqrt(fit.covariance_scale * fit.inverse(begin + i, begin + i)),
+                             scale_estimated, residual_df));
       }
       continue;
     }
@@ -389,7 +390,7 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatri
       outcome = test_random_effect(block, scale_estimated, residual_df);
     } else {
       Matrix covariance = fit.inverse.block(begin, size);
-      for (double& v : covariance.values()) v *= fit.scale;
+      for (double& v : covariance.values()) v *= fit.covariance_scale;
       const std::span<const double> coef(fit.coef);
       outcome = test_smooth(gram.block(begin, size), coef.subspan(at(begin), at(size)), covariance,
                             std::min<double>(size, sum_over(fit.edf1, block)), scale_estimated, residual_df);

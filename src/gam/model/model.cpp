@@ -32,8 +32,9 @@ using Json = nlohmann::ordered_json;
 constexpr const char* format_name = "tessera-fit model";
 /// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
 /// lack what a large random effect has off its diagonal; since 5 what several have but for the pairs of
-/// levels that rows had, a term may have radial columns, and variables may be computed; since 6 it may be a
-/// factor smooth. Other files are as they were, and remain so to programs before.
+/// levels that rows had, a term may have radial columns, a smooth may have no penalty, and variables may be
+/// computed; since 6 it may be a factor smooth. Other files are as they were, and remain so to programs
+/// before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
@@ -157,6 +158,7 @@ Json to_json(const FittedModel& model) {
   if (!model.subset.empty()) json["subset"] = model.subset;
   if (model.rho != 0) json["rho"] = model.rho;
   if (!model.ar_start.empty()) json["ar_start"] = model.ar_start;
+  if (model.gamma != 1) json["gamma"] = model.gamma;
   if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
   // In the order of the design: two may have one name, as factor q at level 1 and a column q1.
   Json coefficients = Json::array();
@@ -512,6 +514,7 @@ FittedModel from_json(const JsonField& json, const std::string& path) {
     if (!(std::abs(model.rho) < 1)) rho->refuse("is not between -1 and 1");
   }
   if (const auto start = json.find("ar_start")) model.ar_start = start->text();
+  if (const auto gamma = json.find("gamma")) model.gamma = gamma->number();
   model.rows = json.at("n").whole<std::int64_t>();
   model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
   if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)
@@ -614,7 +617,10 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
     json["covariance"] = {{"rows", covariance.size()}, {"columns", columns_json(covariance.core)}};
     if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
   }
-  if (has_radial_columns(model.design) || model.family.link() > 0 || !model.recipe.empty())
+  const bool any_fixed = std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {
+    return block.penalty && block.penalty->count() == 0;
+  });
+  if (any_fixed || has_radial_columns(model.design) || model.family.link() > 0 || !model.recipe.empty())
     json["version"] = version_radial;
   if (std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) { return block.kind == "fs"; }))
     json["version"] = newest_version;

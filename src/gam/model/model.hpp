@@ -55,6 +55,7 @@ struct FittedModel {
   PartedMatrix covariance;     ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
   Centring centring;           ///< of the design's numbers
   std::vector<double> edf;     ///< of each coefficient
+  double gamma = 1;            ///< of the REML criterion
   std::vector<double> log_sp;  ///< of every penalty, in the order of the blocks
   double scale = 1;
   double deviance = 0;

@@ -194,7 +194,7 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
     else
       turn_vector(own.base, basis.begin, basis.inverse, false);
   }
-  if (!scale_known && model.rows <= unpenalised_) {
+  if (!scale_known && static_cast<double>(model.rows) <= model.gamma * unpenalised_) {
     throw Error(ErrorCode::input,
                 fmt::format("{} rows cannot determine {} unpenalised coefficients and a scale: use a smaller "
                             "model or more rows",
@@ -210,14 +210,17 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
 std::vector<double> RemlCriterion::log_lambda(std::span<const double> log_sp) const {
   std::vector<double> each;
   each.reserve(parameters_.size());
-  for (const PenaltyParameter& one : parameters_) each.push_back(log_sp[base::at(one.index)] + one.offset);
+  for (const PenaltyParameter& one : parameters_)
+    each.push_back(one.offset + (one.index < 0 ? 0 : log_sp[base::at(one.index)]));
   return each;
 }
 
 std::vector<double> RemlCriterion::parameters_of(std::span<const double> log_lambda) const {
   std::vector<double> log_sp(log_lambda.empty() ? 0 : base::at(sp_count_));
-  for (std::size_t j = log_lambda.size(); j-- > 0;)
-    log_sp[base::at(parameters_[j].index)] = log_lambda[j] - parameters_[j].offset;
+  for (std::size_t j = log_lambda.size(); j-- > 0;) {
+    if (parameters_[j].index >= 0)
+      log_sp[base::at(parameters_[j].index)] = log_lambda[j] - parameters_[j].offset;
+  }
   return log_sp;
 }
 
@@ -228,9 +231,12 @@ void RemlCriterion::add_up(Evaluation& at) const {
   at.hessian = Matrix(sp_count_, sp_count_);
   for (int j = 0; j < each.hessian.rows(); ++j) {
     const int row = parameters_[base::at(j)].index;
+    if (row < 0) continue;
     at.gradient[base::at(row)] += each.gradient[base::at(j)];
-    for (int k = 0; k < each.hessian.cols(); ++k)
-      at.hessian(row, parameters_[base::at(k)].index) += each.hessian(j, k);
+    for (int k = 0; k < each.hessian.cols(); ++k) {
+      if (const int column = parameters_[base::at(k)].index; column >= 0)
+        at.hessian(row, column) += each.hessian(j, k);
+    }
   }
 }
 
@@ -254,9 +260,10 @@ void RemlCriterion::Factored::grade(const RemlCriterion& of) {
     const int in_outer = place - of.model_->matrix.eliminated();
     if (basis.dense.empty()) {
       for (std::size_t j = 0; j < lambda.size(); ++j) {
-        ScaledPenalty& own = penalties.emplace_back(
-            ScaledPenalty{place, in_outer, basis.rank, basis.diagonals[j], {}, {}});
-        if (of.is_of_part(basis)) own.take_places(of.model_->matrix.order->place, of.part_.in_part(basis.begin));
+        ScaledPenalty& own =
+            penalties.emplace_back(ScaledPenalty{place, in_outer, basis.rank, basis.diagonals[j], {}, {}});
+        if (of.is_of_part(basis))
+          own.take_places(of.model_->matrix.order->place, of.part_.in_part(basis.begin));
         for (double& v : own.diagonal) v *= lambda[j];
       }
       continue;
@@ -380,13 +387,17 @@ std::optional<RemlCriterion::Factored> RemlCriterion::factor(std::span<const dou
 }
 
 double RemlCriterion::scale_of(const Factored& at) const {
-  return scale_known_ ? working_.scale : at.deviance / (static_cast<double>(working_.rows) - unpenalised_);
+  return scale_known_ ? working_.scale : at.deviance / (working_.gamma * degrees_of_freedom());
+}
+
+double RemlCriterion::degrees_of_freedom() const {
+  return static_cast<double>(working_.rows) / working_.gamma - unpenalised_;
 }
 
 double RemlCriterion::value_of(const Factored& at) const {
-  const double df = static_cast<double>(working_.rows) - unpenalised_;
   const double phi = scale_of(at);
-  return (at.deviance / phi + df * std::log(2 * std::numbers::pi * phi) + at.log_det - at.penalty_det.value) /
+  return (at.deviance / (phi * working_.gamma) + degrees_of_freedom() * std::log(2 * std::numbers::pi * phi) +
+          unpenalised_ * std::log(working_.gamma) + at.log_det - at.penalty_det.value) /
          2;
 }
 
@@ -436,7 +447,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   const std::size_t count = parameters_.size();
   const auto penalties = static_cast<int>(count);
   const PenaltyDeterminant& penalty_det = at->penalty_det;
-  const double phi = scale_of(*at);
+  const double phi = scale_of(*at) * working_.gamma;  // what divides the deviance
 
   Evaluation out;
   out.value = value_of(*at);
@@ -506,8 +517,10 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   out.deviance = at.deviance;
   out.log_det = at.log_det;
   out.smallest_deviance = floor_;
-  out.df = static_cast<double>(working_.rows) - unpenalised_;
+  out.df = degrees_of_freedom();
   if (scale_known_) out.scale = working_.scale;
+  out.gamma = working_.gamma;
+  out.unpenalised = unpenalised_;
 
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
   const Matrix part = submatrix(inverse, own.in_outer, own.rank, own.in_outer, own.rank);
@@ -592,6 +605,15 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   const Influence f = influence(fit.inverse, working_.gram, fit.part_ridges, *algebra_);
   fit.edf = f.edf(working_.gram.part());
   fit.edf1 = f.edf1(working_.gram.part());
+  fit.covariance_scale = fit.scale;
+  const bool all_given = sp_count_ == 0 && !parameters_.empty();
+  if (!scale_known_ && (working_.gamma != 1 || base::at(sp_count_) < parameters_.size())) {
+    double residual = at->deviance;
+    for (const ScaledPenalty& s : at->penalties) residual -= dot(s.own(at->coef), s.times(at->coef));
+    const double edf = std::accumulate(fit.edf.begin(), fit.edf.end(), 0.0);
+    fit.covariance_scale = residual / (static_cast<double>(working_.rows) - edf);
+    if (all_given) fit.scale = fit.covariance_scale;  // REML estimates nothing, and bam calls gam
+  }
   return fit;
 }
 

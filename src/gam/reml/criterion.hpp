@@ -112,6 +112,8 @@ class RemlCriterion {
   [[nodiscard]] RemlProfile profile(const Factored& at, const Matrix& inverse, int penalty) const;
   [[nodiscard]] Matrix whole_inverse(const Factored& at, const Matrix& core) const;
   [[nodiscard]] PartedMatrix inverse_of_part(const Factored& at, const Matrix& core) const;
+  /// n / gamma - M_p.
+  [[nodiscard]] double degrees_of_freedom() const;
   [[nodiscard]] double scale_of(const Factored& at) const;
   /// Upper bounds of the change of log|X'WX + S|, or of a trace of it with a penalty, by the rounding of
   /// X'WX: for the coefficients of each penalised block and, last, for all others. `inverse` is that of the

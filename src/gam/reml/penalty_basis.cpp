@@ -93,6 +93,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   basis.first_sp = first_sp;
   basis.penalty = &penalty;
   const bool single = basis.penalties() == 1;
+  if (basis.penalties() == 0) return basis;
   if (basis.rank < 1 || basis.rank > basis.size) {
     throw std::logic_error(
         fmt::format("the penalty of {} is of rank {}, which it cannot have", block.label, basis.rank));

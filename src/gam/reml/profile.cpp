@@ -20,9 +20,9 @@ double RemlProfile::value(double at) const {
   double new_log_det_penalty = log_det_penalty;
   for (const double own : penalty_share) new_log_det_penalty += std::log1p(own * growth);
   new_deviance = std::max(smallest_deviance, new_deviance);
-  const double phi = scale.value_or(new_deviance / df);
-  return (new_deviance / phi + df * std::log(2 * std::numbers::pi * phi) + new_log_det -
-          new_log_det_penalty) /
+  const double phi = scale.value_or(new_deviance / (gamma * df));
+  return (new_deviance / (phi * gamma) + df * std::log(2 * std::numbers::pi * phi) +
+          unpenalised * std::log(gamma) + new_log_det - new_log_det_penalty) /
          2;
 }
 

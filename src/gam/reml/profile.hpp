@@ -23,8 +23,10 @@ struct RemlProfile {
   std::vector<double>
       penalty_share;              ///< lambda / (l_i + lambda) there, l_i those of the block's other penalties
   double smallest_deviance = 0;   ///< below this it is rounding
-  double df = 0;                  ///< n - M_p
+  double df = 0;                  ///< n / gamma - M_p
   std::optional<double> scale{};  ///< phi, if it is known
+  double gamma = 1;               ///< see `WorkingModel`
+  int unpenalised = 0;            ///< M_p
 
   /// V where the log smoothing parameter is `at`. Cost: O(rank).
   [[nodiscard]] double value(double at) const;

@@ -17,6 +17,7 @@ struct WorkingModel {
   std::vector<double> base;
   std::int64_t rows = 0;  ///< n
   double scale = 1;       ///< phi, where it is known
+  double gamma = 1;  ///< in V there are n / gamma rows, and their residual sum of squares is divided by it
 };
 
 /// A working model's solution at the smoothing parameters that minimise V.
@@ -24,8 +25,11 @@ struct RemlFit {
   std::vector<double> log_sp;  ///< of every penalty of every block, in order
   std::vector<double> coef;
   double scale = 1;
+  /// Of the posterior covariance: RSS over n less the degrees of freedom, as in mgcv. It is the scale at a
+  /// minimum of V in all smoothing parameters with a gamma of 1.
+  double covariance_scale = 1;
   double score = 0;                 ///< V at the optimum
-  PartedMatrix inverse;             ///< (X'WX + S)^-1; the posterior covariance is `scale` times this
+  PartedMatrix inverse;             ///< (X'WX + S)^-1; the posterior covariance is this by its scale
   std::vector<double> part_ridges;  ///< the diagonal of S in the inverse's part
   std::vector<double> edf;          ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;         ///< diagonal of 2F - FF, for reference degrees of freedom

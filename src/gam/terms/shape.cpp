@@ -76,6 +76,8 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   // function for each variable and the constant.
   if (smooth.factor_smooth) shape.penalties += 1 + smooth.margins[0].variables;
   shape.diagonal = smooth.factor_smooth;
+  if (smooth.fixed) shape.penalties = 0;
+  if (smooth.select && shape.penalties > 0 && !smooth.factor_smooth) ++shape.penalties;
   shape.random = std::ranges::all_of(smooth.margins, is_random);
   shape.ridge = shape.random && !smooth.tensor;
   shape.constrained = !smooth.interaction && std::ranges::none_of(smooth.margins, is_random);
@@ -87,6 +89,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
       shape.coefficients *= component.raw_size();
     } else {
       const BasisSize size = basis.size(margin);
+      if (size.centred) shape.constrained = false;
       component = curve_component(size, margin, frame);
       shape.coefficients *= size.coefficients - (margin.centred ? 1 : 0);
     }

@@ -250,7 +250,7 @@ std::optional<OrthogonalSmooths> CrowdedSmooths::turned(const Design& design) co
   OrthogonalSmooths out{design, {}};
   for (const Columns& columns : smooths_) {
     const auto block = std::ranges::find(out.design.blocks, columns.raw_begin, &CoefBlock::raw_begin);
-    if (block == out.design.blocks.end()) continue;
+    if (block == out.design.blocks.end() || block->penalty->count() == 0) continue;
     std::optional<Turn> turn;
     together(comm, [&] {
       if (comm.rank() == 0) turn = turn_of(*block, columns.sketch);

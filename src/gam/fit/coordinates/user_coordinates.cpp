@@ -42,7 +42,7 @@ std::vector<double> column_factors(const Design& design, const std::vector<Colum
 
 /// REML of the formula's columns minus REML of the fit's.
 double reml_difference(const FittedModel& model, const std::vector<double>& factors, const Rows& units) {
-  const auto rows = static_cast<double>(model.rows);
+  const double rows = static_cast<double>(model.rows) / model.gamma;
   double difference = -(rows - model.design.null_space()) * std::log(units.response_factor) -
                       rows / 2 * std::log(units.prior_factor);
   for (const CoefBlock& block : model.design.blocks) {

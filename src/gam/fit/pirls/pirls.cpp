@@ -62,7 +62,7 @@ PirlsLoop::PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const Raw
       weight_(moments.sum_weight),
       mean_(moments.mean_response()),
       solver_(fit.job, design_, rows.family.scale().has_value(), fit.plan.on_devices(),
-              fit.job.options().stop) {}
+              fit.job.options().stop, fit.options.gamma) {}
 
 void PirlsLoop::run(RawSums first) {
   sums_ = std::move(first);

@@ -26,10 +26,11 @@ constexpr int smallest_on_device = 512;
 }  // namespace
 
 WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices,
-                             StopRequest* stop)
+                             StopRequest* stop, double gamma)
     : job_(job),
       design_(design),
       scale_known_(scale_known),
+      gamma_(gamma),
       host_(job.threads(),
             [stop] {
               if (stop != nullptr && stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
@@ -53,6 +54,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     working.base.assign(coef.begin(), coef.end());
     working.rows = rows;
     working.scale = scale;
+    working.gamma = gamma_;
   }
   // A model without a solution has none on the CPU either, and must not count as the failure of a device.
   std::exception_ptr refused;
@@ -150,11 +152,12 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
   bring_matrix(fit_.inverse);
   bring_matrix(gram_);
   bring(fit_.part_ridges, static_cast<std::size_t>(design_.parted_coefficients().size()));
-  std::array<double, 3> scalars{fit_.scale, fit_.score, fit_.penalised_deviance};
+  std::array<double, 4> scalars{fit_.scale, fit_.score, fit_.penalised_deviance, fit_.covariance_scale};
   comm.broadcast(std::span<double>(scalars), solver_);
   fit_.scale = scalars[0];
   fit_.score = scalars[1];
   fit_.penalised_deviance = scalars[2];
+  fit_.covariance_scale = scalars[3];
 }
 
 }  // namespace tessera::gam

@@ -42,8 +42,9 @@ class WorkingSolver {
  public:
   /// `design` and `stop` must outlive the solver. `may_use_devices`: false for a fit whose rows stay on the
   /// hosts although the job has devices. `stop`: the stop request of the job, or null.
+  /// `gamma` is that of the working models.
   WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices = true,
-                StopRequest* stop = nullptr);
+                StopRequest* stop = nullptr, double gamma = 1);
 
   /// Solves the working model whose sums are `sums` at `coef`, over `rows` rows. The search for smoothing
   /// parameters begins at `log_sp` (empty: at a default); `search` is its extent. `past`: the steps to mix
@@ -69,6 +70,7 @@ class WorkingSolver {
   Job& job_;
   const Design& design_;
   bool scale_known_;
+  double gamma_;
   HostAlgebra host_;
   bool on_device_ = false;
   Plan unit_;       ///< of the pass that solves, if it is one

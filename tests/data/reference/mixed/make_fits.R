@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fits of mgcv in the i.., l.., e.. and f.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
+# The fits of mgcv in the i.., l.., e.., f.. and a.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
 # jsonlite. An e.. case has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients, too.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite); library(splines)
@@ -8,7 +8,7 @@ d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
 ctl <- gam.control(epsilon=1e-12, maxit=400)
 # `named`: what the formula is to R, where a basis is one of ours.
 save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL, offset=NULL, subset=NULL, ordered=NULL,
-                      named=formula) {
+                      named=formula, select=FALSE, gamma=1, sp=NULL, knots=NULL, tests=FALSE) {
   folder <- file.path("..", name)
   dir.create(folder, showWarnings=FALSE)
   for (v in names(ordered)) {
@@ -19,12 +19,13 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   d$.w <- value(weights, rep(1, nrow(d)))
   d$.o <- value(offset, rep(0, nrow(d)))
   d$.s <- value(subset, rep(TRUE, nrow(d)))
-  b <- bam(as.formula(named), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, offset=.o, subset=.s, control=ctl)
+  b <- bam(as.formula(named), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, offset=.o, subset=.s, control=ctl,
+           select=select, gamma=gamma, sp=sp, knots=knots, chunk.size=1e6)
   p <- predict(b, d, se.fit=TRUE)
   s <- summary(b)
   # Of gam's constraints, where its REML is that of bam.
-  g <- if (b$family$family == "gaussian" && b$family$link == "identity")
-    gam(as.formula(named), data=d, method="REML", weights=.w, offset=.o, subset=.s, control=ctl)
+  g <- if (b$family$family == "gaussian" && b$family$link == "identity" && !select)
+    gam(as.formula(named), data=d, method="REML", weights=.w, offset=.o, subset=.s, control=ctl, gamma=gamma, sp=sp, knots=knots)
   a <- if (!is.null(g)) g$coefficients[[1]]
   q <- if (!is.null(new)) predict(b, new, se.fit=TRUE)
   parametric <- if (!is.null(new)) as.list(g$coefficients[seq_len(sum(g$nsdf))])
@@ -33,10 +34,12 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   writeLines(paste(format(b$family$linkinv(as.numeric(p$fit)), digits=11), format(as.numeric(p$fit), digits=11), sep=","), con)
   close(con)
   write_json(list(case=name, note="simulated; see README.md", data_file="../mixed/data.csv.gz", n=nrow(d), formula=formula,
-                  family=called, weights=weights, offset=offset, subset=subset, ordered=ordered, supplied_knots=NULL,
+                  family=called, weights=weights, offset=offset, subset=subset, ordered=ordered, supplied_knots=knots,
+                  select=select, gamma=gamma, sp=sp,
                   fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
+                    tests=if (tests) unname(s$s.table),
                     edf_total=sum(b$edf), deviance=b$deviance, null_deviance=b$null.deviance, scale=b$sig2,
-                    r_squared_adjusted=s$r.sq, smooth_table=if (substr(name, 1, 1) == "f") s$s.table, aic=b$aic, gam_intercept=a, gam_parametric=parametric,
+                    r_squared_adjusted=s$r.sq, aic=b$aic, gam_intercept=a, gam_parametric=parametric,
                     new_link=if (!is.null(q)) as.numeric(q$fit), new_se=if (!is.null(q)) as.numeric(q$se.fit), se_link50=as.numeric(p$se.fit)[1:50])))),
              file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", na="null", pretty=TRUE)
   cat(name, "edf", sum(b$edf), "iterations", b$iter, "\n")
@@ -82,9 +85,23 @@ save_case("e07_offset_weights_subset", 'pois ~ g + s(x, bs="cr", k=6) + offset(l
           weights="ifelse(f == 'a', 2, 0.5 + wt)", offset="log(wt + 1)/2", subset="z < 1.5")
 turned <- function(formula) gsub('bs="fs"', 'bs="turned"', formula)
 save_turned <- function(name, formula, ...) save_case(name, formula, named=turned(formula), ...)
-save_case("f01_fs_cr", 'y ~ f + s(x, h, bs="fs", xt="cr", k=5)', new=new)
-save_turned("f02_fs_tp", 'y ~ f + s(h, x, bs="fs", k=6)', weights="wt")
-save_case("f03_fs_poisson", 'pois ~ offset(log(e)) + s(x, h, bs="fs", m=1) + s(u, f, bs="fs", xt=list(bs="cc"), k=6)', poisson())
-save_case("f04_fs_by_number", 'pois ~ f + s(x, h, by=e, bs="fs", xt="ps", k=5)', poisson())
-save_turned("f05_fs_of_two", 'y ~ f + s(x, u, g, bs="fs", k=14)')
-save_case("f06_fs_by_factor", 'y ~ f + s(x, h, by=f, bs="fs", xt="bs", k=6)')
+save_case("f01_fs_cr", 'y ~ f + s(x, h, bs="fs", xt="cr", k=5)', new=new, tests=TRUE)
+save_turned("f02_fs_tp", 'y ~ f + s(h, x, bs="fs", k=6)', weights="wt", tests=TRUE)
+save_case("f03_fs_poisson", 'pois ~ offset(log(e)) + s(x, h, bs="fs", m=1) + s(u, f, bs="fs", xt=list(bs="cc"), k=6)', poisson(), tests=TRUE)
+save_case("f04_fs_by_number", 'pois ~ f + s(x, h, by=e, bs="fs", xt="ps", k=5)', poisson(), tests=TRUE)
+save_turned("f05_fs_of_two", 'y ~ f + s(x, u, g, bs="fs", k=14)', tests=TRUE)
+save_case("f06_fs_by_factor", 'y ~ f + s(x, h, by=f, bs="fs", xt="bs", k=6)', tests=TRUE)
+# Arguments of smooths and of the fit.
+save_case("a01_select", 'y ~ f + s(x, bs="cr", k=9) + s(z, k=9) + te(u, e, k=4)', select=TRUE)
+save_case("a02_select_poisson", 'pois ~ f + s(x, bs="cc", k=8) + s(u, e, k=20) + s(z, by=e, bs="cr", k=6) + s(h, bs="re")', poisson(), select=TRUE)
+save_case("a03_fx", 'y ~ s(x, fx=TRUE, k=6) + te(z, u, fx=T, k=c(4,3)) + s(e)', weights="wt", tests=TRUE)
+save_case("a04_gamma", 'gam ~ s(x) + s(z, bs="cr")', Gamma(log), "Gamma(log)", weights="wt", gamma=1.4, tests=TRUE)
+save_case("a05_sp", 'y ~ s(x, sp=0.6) + s(z, bs="cr", k=8, sp=10) + te(u, e, k=4, sp=c(-1, 2))', weights="wt", tests=TRUE)
+save_case("a06_sp_of_all", 'pois ~ s(x) + te(u, e, k=4) + s(z, bs="cr")', poisson(), sp=c(.5, -1, 3, 2))
+save_case("a07_given_sp", 'y ~ s(x, id=1, sp=2) + s(u, id=1) + s(z)', sp=c(-1, 3), tests=TRUE)
+save_case("a08_point", 'y ~ s(x, pc=0.3, bs="cr") + s(z, by=u, pc=0, k=8) + s(u, e, k=20, pc=c(3, 2))')
+save_case("a09_spline_orders", 'y ~ s(x, bs="ps", m=1) + s(z, bs="ps", m=c(0,2), k=12) + s(u, bs="cp", m=c(1,2), k=8) + te(e, wt, bs="ps", m=list(c(1,1), c(0,1)))')
+save_case("a10_no_null_space", 'y ~ f + s(x, m=c(2,0), by=f) + s(u, e, m=c(2,0), k=25)')
+save_case("a11_points", 'y ~ s(x, k=8) + s(u, e, k=10, bs="ds", m=c(1,.5)) + s(z, bs="ts", k=6)',
+          knots=list(x=(0:13)/13, u=c(1,3,5,2,6,7,0,4,2.5,5.5,3.3,1.1), e=c(1,2,3,4,5,3,1.5,2.5,3.5,4.5,.7,2.2), z=c(2.1,-3,-2,0,1,.5,-1,3)))
+save_case("a12_select_point", 'y ~ s(x, bs="cr", k=8, pc=0.2) + s(z, bs="cc", k=7) + s(u, bs="ps", k=8, id=1) + s(e, id=1)', select=TRUE, gamma=1.2)

@@ -127,6 +127,34 @@ TEST(Basis, UnevenKnotsThatAreEvenGiveTheUniformSplines) {
   }
 }
 
+TEST(Basis, SplinesOfALowerOrderArePiecewiseLinesAndParabolas) {
+  for (const int degree : {1, 2}) {
+    const Basis open = ps_basis(ps_knots(8, 0, 1, degree), 1, true, degree);
+    const Basis cyclic = cp_basis(sequence(0, 1, 8), 1, true, degree);
+    for (const Basis* basis : {&open, &cyclic}) {
+      const int size = basis->size();
+      EXPECT_EQ(basis->rank, size - 1);
+      std::vector<double> coef(static_cast<std::size_t>(size));
+      for (std::size_t i = 0; i < coef.size(); ++i) coef[i] = std::sin(static_cast<double>(i));
+      const auto value = [&](double x) { return value_of(*basis, coef, x); };
+      const std::vector<double>& breaks = basis->component.margin.breaks;
+      for (std::size_t c = 0; c + 1 < breaks.size(); ++c) {
+        const double width = breaks[c + 1] - breaks[c];
+        const auto at = [&](double share) { return value(breaks[c] + share * width); };
+        // The difference of the next order vanishes in a cell.
+        const double line = at(.75) - 2 * at(.5) + at(.25);
+        const double parabola = at(.8) - 3 * at(.6) + 3 * at(.4) - at(.2);
+        EXPECT_NEAR(degree == 1 ? line : parabola, 0, 1e-14);
+        EXPECT_NEAR(at(-1e-9), at(1e-9), 1e-7);
+      }
+      const std::vector<double> row = basis_row(*basis, 0.37);
+      EXPECT_NEAR(std::accumulate(row.begin(), row.end(), 0.0), 1, 1e-14);
+      EXPECT_EQ(std::ranges::count_if(row, [](double one) { return one != 0; }), degree + 1);
+    }
+    EXPECT_NEAR(basis_row(cyclic, 0.0)[0], basis_row(cyclic, 1.0)[0], 1e-14);
+  }
+}
+
 TEST(Basis, CubicRegressionSplineInterpolatesItsCoefficients) {
   const std::vector<double> knots{-1, 0, 0.3, 2, 2.5};
   const Basis basis = cr_basis(knots);
@@ -518,7 +546,7 @@ TEST(Isotropic, ASquareOfPointsHasTheSameFunctionsWhenItIsTurned) {
 TEST(ParseKnots, ReadsANameAndNumbers) {
   const auto [name, values] = parse_knots(" month = 12.5, 0.5 ");
   EXPECT_EQ(name, "month");
-  EXPECT_EQ(values, (std::vector<double>{0.5, 12.5}));
+  EXPECT_EQ(values, (std::vector<double>{12.5, 0.5}));  // points of several variables have an order
   EXPECT_EQ(parse_knots("log(x)=-1e-3,2,3").second, (std::vector<double>{-1e-3, 2, 3}));
 }
 

@@ -207,6 +207,46 @@ TEST(Penalty, ThatSeesAllFunctionsHasARankLessUnderAConstraint) {
   }
 }
 
+/// The design of a formula whose smooths may leave the model.
+Design selecting(const std::string& formula, const Frame& frame) {
+  FormulaTerms terms = parse_terms(formula);
+  for (SmoothSpec& smooth : terms.smooths) smooth.select = true;
+  HostTeam team(1);
+  const DesignDraft draft = draft_design({shared_world(), team}, terms, frame, {});
+  return finish_design(draft, testing::raw_column_sums(shared_world(), draft.design, frame), 1000);
+}
+
+TEST(Penalty, OfANullSpaceIsDiagonalWithTheOthers) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Design design = selecting(
+      R"(y ~ s(x, bs="cr", k=6) + s(z, bs="ts", k=5) + te(x, z, bs="cr", k=4) + s(x, by=z, bs="ps", k=5) + s(f, bs="re") + s(v, fx=TRUE, k=5))",
+      frame);
+  std::vector<std::string> labels;
+  std::vector<int> ranks;
+  for (const CoefBlock& block : design.blocks) {
+    if (!block.penalty) continue;
+    const Penalty& penalty = *block.penalty;
+    labels.insert(labels.end(), penalty.labels.begin(), penalty.labels.end());
+    if (penalty.is_ridge()) continue;
+    ranks.push_back(penalty.rank());
+    if (penalty.count() < 2) continue;
+    const Matrix& t = penalty.eigenvectors;
+    for (std::size_t j = 0; j < penalty.count(); ++j) {
+      const Matrix turned = multiply_tn(t, multiply(penalty.matrices[j], t));
+      for (int a = 0; a < turned.cols(); ++a) {
+        for (int b = 0; b < turned.rows(); ++b)
+          EXPECT_NEAR(turned(b, a), a == b ? penalty.eigenvalues(a, static_cast<int>(j)) : 0,
+                      1e-9 * largest(turned.values()))
+              << block.label << j;
+      }
+    }
+  }
+  EXPECT_EQ(labels, (std::vector<std::string>{"s(x)1", "s(x)2", "s(z)", "te(x,z)1", "te(x,z)2", "te(x,z)3",
+                                              "s(x):z1", "s(x):z2", "s(f)"}));
+  EXPECT_EQ(ranks, (std::vector<int>{5, 4, 15, 5, 0}));
+  EXPECT_EQ(design.null_space(), 1 + 4);
+}
+
 TEST(Penalty, RanksMakeTheUnpenalisedSpace) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   // Intercept, slope of s(x), slope of s(z) and the three of te.
@@ -474,6 +514,19 @@ TEST(DraftDesign, RefusesInOneClearLine) {
       {"y ~ s(x, bs=\"cc\", k=8)", {{"x", {0, 0.5, 1}}}, ErrorCode::usage, "takes 2 limits or 8"},
       {"y ~ s(x, bs=\"cr\", k=3)", {{"x", {0, 1, 1}}}, ErrorCode::usage, "two knots of 'x' are equal"},
       {"y ~ s(x, bs=\"cr\", k=3)", {{"z", {0, 1}}}, ErrorCode::usage, "'z' is in no spline"},
+      {"y ~ s(x, k=6)", {{"x", {0, 0.5, 1}}}, ErrorCode::usage, "3 points supplied as knots, where k = 6"},
+      {"y ~ s(x, z, k=4)",
+       {{"x", {0, 0.5, 1, 0.2}}},
+       ErrorCode::usage,
+       "as many values of each of its variables"},
+      {"y ~ s(x, z, k=4)",
+       {{"x", {0, 0.5, 1, 0}}, {"z", {0, 0, 1, 0}}},
+       ErrorCode::usage,
+       "two of the points supplied as knots are equal"},
+      {"y ~ s(x, sp=c(1, 2))",
+       {},
+       ErrorCode::usage,
+       "s(x): sp= has 2 values, and the smooth 1 smoothing parameter"},
       {"y ~ s(x, bs=\"ps\", k=31)", {}, ErrorCode::input, "k = 31 is too large"},
       {"y ~ f + s(x, by=f, bs=\"ps\", k=12)",
        {},

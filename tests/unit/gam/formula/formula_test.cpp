@@ -164,6 +164,29 @@ TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
   EXPECT_EQ(smooth("s(x, bs='ps', k=20L, fx=FALSE, xt=NULL, sp=NULL, by=NA)"), smooth("s(x,bs=\"ps\",k=20)"));
 }
 
+TEST(Formula, ReadsTheArgumentsOfSmooths) {
+  EXPECT_TRUE(smooth("s(x, fx=T)").fixed);
+  EXPECT_TRUE(smooth("te(x, z, fx=c(TRUE, TRUE))").fixed);
+  EXPECT_FALSE(smooth("te(x, z, fx=FALSE)").fixed);
+  EXPECT_EQ(smooth("te(x, z, sp=c(-1, 2*3))").sp, (std::vector<double>{-1, 6}));
+  EXPECT_EQ(smooth("s(x, pc=-.5)").point, (std::vector<double>{-0.5}));
+  EXPECT_EQ(smooth("s(x, z, pc=c(1, 2))").point, (std::vector<double>{1, 2}));
+  EXPECT_EQ(smooth("te(x, z, pc=list(z=1, x=2))").point, (std::vector<double>{2, 1}));
+  EXPECT_EQ(smooth("s(x, bs='ps', m=1)").margins[0].m, (std::vector<double>{1, 1}));
+  EXPECT_EQ(smooth("s(x, bs='ps', m=c(0,2))").margins[0].m, (std::vector<double>{0, 2}));
+  EXPECT_EQ(smooth("s(x, m=c(2,0))").margins[0].m, (std::vector<double>{2, 0}));
+  const SmoothSpec linked = parse_terms("y ~ s(x, id=1, fx=TRUE, pc=2) + s(z, id=1)").smooths[1];
+  EXPECT_TRUE(linked.fixed);
+  EXPECT_EQ(linked.point, (std::vector<double>{2}));
+  EXPECT_EQ(parse_terms("y ~ s(x, id=1, sp=3) + s(z, id=1)").smooths[1].sp, (std::vector<double>{3}));
+  const SmoothSpec points =
+      smooth("te(x, z, bs='tp', xt=list(list(max.knots=50), list(max.knots=60, seed=3)))");
+  EXPECT_EQ(points.margins[0].most_points, 50);
+  EXPECT_EQ(points.margins[1].most_points, 60);
+  EXPECT_EQ(points.margins[1].seed, 3U);
+  EXPECT_EQ(smooth("te(x, z, bs='tp', xt=list(max.knots=50))").margins[1].most_points, 50);
+}
+
 TEST(Formula, TermsComeInTheOrderOfR) {
   // Each checked with names(coef(gam(…))) of mgcv 1.8-41.
   EXPECT_EQ(labels("a:b + b"), (Names{"b", "b:a"}));
@@ -630,7 +653,6 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, k=2)", "k=2 is too small: bs=\"tp\" needs at least 3"},
       {"y ~ s(x, z, m=1)", "m=1: bs=\"tp\" of 2 variables takes a whole number above 2/2"},
       {"y ~ s(x, m=1.5)", "m=1.5: bs=\"tp\" of 1 variable takes a whole number above 1/2"},
-      {"y ~ s(x, m=c(2,0))", "m: bs=\"tp\" takes one number"},
       {"y ~ s(x, z, k=3)", "k=3 is too small: bs=\"tp\" needs at least 4"},
       {"y ~ s(x, bs='ps', xt=list(max.knots=9))", "xt: max.knots is not available for bs=\"ps\""},
       {"y ~ s(x, xt=9)", "xt: expected list(max.knots=…), found 9"},
@@ -673,8 +695,20 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, bs='ps', K=5)", "no argument 'K'"},
       {"y ~ s(x, bs='ps', np=TRUE)", "no argument 'np'"},
       {"y ~ s(x, bs='ps', k=5, k=6)", "'k' twice"},
-      {"y ~ s(x, bs='ps', fx=TRUE)", "'fx' is not available"},
-      {"y ~ s(x, bs='ps', sp=1)", "'sp' is not available"},
+      {"y ~ s(x, fx='a')", "fx: expected TRUE or FALSE"},
+      {"y ~ te(x, z, fx=c(TRUE, FALSE))", "fx: one margin without a penalty beside another"},
+      {"y ~ s(g, bs='re', fx=TRUE)", "fx: a random effect has a penalty"},
+      {"y ~ s(x, sp='a')", "sp: expected numbers"},
+      {"y ~ s(x, sp=0)", "sp: 0 leaves no penalty; write fx=TRUE"},
+      {"y ~ s(x, sp=1, fx=TRUE)", "sp: a smooth with fx=TRUE has no penalty"},
+      {"y ~ s(x, pc=c(1, 2))", "pc: 2 values for 1 variable"},
+      {"y ~ s(x, z, pc=list(x=1, v=2))", "pc: expected a number for each of x and z"},
+      {"y ~ s(log(x), pc=1)", "pc: the values are of columns"},
+      {"y ~ ti(x, z, pc=c(1, 2))", "pc: this smooth has no constraint"},
+      {"y ~ s(x, m=c(2,1))", "takes one number, the order of its derivatives, and a 0 for no null space"},
+      {"y ~ s(x, bs='ts', m=c(2,0))", "takes one number, the order of its derivatives"},
+      {"y ~ te(x, z, bs='tp', m=list(c(2,0), 2))", "a margin of te() has its null space"},
+      {"y ~ te(x, z, bs='tp', xt=list(list(max.knots=50), 1, 2))", "xt: 3 values for 2 variables"},
       {"y ~ s(x, id=f(1))", "id: expected a number or a text"},
       {"y ~ s(x, id=1) + te(x, z, id=1)", "te(x,z) cannot have the id of s(x)"},
       {"y ~ te(x, z, id=1) + te(x, z, w, id=1)", "te(x,z,w) cannot have the id of te(x,z)"},
@@ -693,7 +727,8 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ te(x, z, k=c(5,6,7))", "k: 3 values for 2 variables"},
       {"y ~ te(x, z, w, m=c(2,2))", "m: 2 values for 3 variables"},
       {"y ~ s(x, bs='ps', m=c(3,2))", "m[1]=3"},
-      {"y ~ s(x, bs='ps', m=c(2,4))", "m[2]=4"},
+      {"y ~ s(x, bs='ps', m=c(2,4))", "m[2]=4: the order of the penalty is from 0 to 3"},
+      {"y ~ s(x, bs='cp', m=c(2,0))", "m[2]=0: the order of the penalty is from 1 to 3"},
       {"y ~ s(x, bs='cr', m=1)", "m has no effect"},
       {"y ~ s(x, bs='cr') + s(x, bs='ps')", "s(x) is there twice"}};
   for (const auto& [text, expected] : cases) {

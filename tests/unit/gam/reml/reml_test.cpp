@@ -11,6 +11,7 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <atomic>
 #include <cmath>
 #include <limits>
@@ -161,9 +162,12 @@ double criterion_by_definition(const WorkingModel& working, const Design& design
   const auto [penalised, log_det_s] = penalised_gram(working, design, log_sp);
   const std::vector<double> b = cholesky_solve(*cholesky(penalised), working.gradient);
   const double deviance = working.residual - dot(b, working.gradient);
-  const double df = static_cast<double>(working.rows) - design.null_space();
-  const double phi = scale_known ? 1 : deviance / df;
-  return (deviance / phi + df * std::log(2 * M_PI * phi) + log_det(penalised) - log_det_s) / 2;
+  const double gamma = working.gamma;
+  const double df = static_cast<double>(working.rows) / gamma - design.null_space();
+  const double phi = scale_known ? 1 : deviance / (gamma * df);
+  return (deviance / (gamma * phi) + df * std::log(2 * M_PI * phi) + design.null_space() * std::log(gamma) +
+          log_det(penalised) - log_det_s) /
+         2;
 }
 
 /// A criterion with what it refers to.
@@ -187,6 +191,12 @@ std::vector<double> first_of(std::vector<double> values, const Criterion& criter
 
 class OfModel : public ::testing::TestWithParam<DenseModel (*)(const Data&)> {
  protected:
+  /// With a gamma of 1.4 and without.
+  [[nodiscard]] std::array<WorkingModel, 2> with_gammas() const {
+    std::array<WorkingModel, 2> both{working, working};
+    both[1].gamma = 1.4;
+    return both;
+  }
   const Data data;
   const DenseModel model = GetParam()(data);
   const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
@@ -201,39 +211,89 @@ INSTANTIATE_TEST_SUITE_P(RemlCriterion, OfModel,
                          });
 
 TEST_P(OfModel, IsTheDefinition) {
-  for (const bool scale_known : {false, true}) {
-    const Criterion criterion(working, model.design(), scale_known);
-    for (const std::vector<double>& values :
-         {std::vector<double>{0, 0, 0, 0, 0}, {3, -2, 1.5, -1, 2}, {-4, 5, -3, 2, -1}, {8, 4, 9, 6, 5}}) {
-      const std::vector<double> log_sp = first_of(values, criterion);
-      const double expected =
-          criterion_by_definition(working, model.design(), each_of(log_sp, model.design()), scale_known);
-      EXPECT_NEAR(criterion->evaluate(log_sp)->value, expected, 1e-8 * std::abs(expected));
-      EXPECT_EQ(criterion->value(log_sp), criterion->evaluate(log_sp)->value);
+  for (const WorkingModel& one : with_gammas()) {
+    for (const bool scale_known : {false, true}) {
+      const Criterion criterion(one, model.design(), scale_known);
+      for (const std::vector<double>& values :
+           {std::vector<double>{0, 0, 0, 0, 0}, {3, -2, 1.5, -1, 2}, {-4, 5, -3, 2, -1}, {8, 4, 9, 6, 5}}) {
+        const std::vector<double> log_sp = first_of(values, criterion);
+        const double expected =
+            criterion_by_definition(one, model.design(), each_of(log_sp, model.design()), scale_known);
+        EXPECT_NEAR(criterion->evaluate(log_sp)->value, expected, 1e-8 * std::abs(expected));
+        EXPECT_EQ(criterion->value(log_sp), criterion->evaluate(log_sp)->value);
+      }
     }
   }
 }
 
 TEST_P(OfModel, HasTheDerivativesOfItsValue) {
-  for (const bool scale_known : {false, true}) {
-    const Criterion criterion(working, model.design(), scale_known);
-    const std::vector<double> at = first_of({1, -1, 2, 0.5, 0.3}, criterion);
-    const auto exact = criterion->evaluate(at);
-    const double step = 1e-4;
-    for (std::size_t j = 0; j < at.size(); ++j) {
-      std::vector<double> up = at;
-      std::vector<double> down = at;
-      up[j] += step;
-      down[j] -= step;
-      const auto above = criterion->evaluate(up);
-      const auto below = criterion->evaluate(down);
-      EXPECT_NEAR(exact->gradient[j], (above->value - below->value) / (2 * step), 1e-6);
-      for (std::size_t k = 0; k < at.size(); ++k) {
-        EXPECT_NEAR(exact->hessian(static_cast<int>(j), static_cast<int>(k)),
-                    (above->gradient[k] - below->gradient[k]) / (2 * step), 1e-6);
+  for (const WorkingModel& one : with_gammas()) {
+    for (const bool scale_known : {false, true}) {
+      const Criterion criterion(one, model.design(), scale_known);
+      const std::vector<double> at = first_of({1, -1, 2, 0.5, 0.3}, criterion);
+      const auto exact = criterion->evaluate(at);
+      const double step = 1e-4;
+      for (std::size_t j = 0; j < at.size(); ++j) {
+        std::vector<double> up = at;
+        std::vector<double> down = at;
+        up[j] += step;
+        down[j] -= step;
+        const auto above = criterion->evaluate(up);
+        const auto below = criterion->evaluate(down);
+        EXPECT_NEAR(exact->gradient[j], (above->value - below->value) / (2 * step), 1e-6);
+        for (std::size_t k = 0; k < at.size(); ++k) {
+          EXPECT_NEAR(exact->hessian(static_cast<int>(j), static_cast<int>(k)),
+                      (above->gradient[k] - below->gradient[k]) / (2 * step), 1e-6);
+        }
       }
     }
   }
+}
+
+TEST(RemlCriterion, TakesGivenParametersAsTheyAre) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  Design given = model.design();
+  given.blocks[1].log_sp = {1.5};
+  given.blocks[2].log_sp = {NAN, -0.5};
+  const Criterion all(working, model.design(), false);
+  const Criterion some(working, given, false);
+  EXPECT_EQ(some->size(), 2);
+  const std::vector<double> every{1.5, 0.3, -0.5, 0.7};
+  const std::vector<double> free{0.3, 0.7};
+  const auto expected = all->evaluate(every);
+  const auto found = some->evaluate(free);
+  EXPECT_EQ(found->value, expected->value);
+  EXPECT_EQ(found->gradient, (std::vector<double>{expected->gradient[1], expected->gradient[3]}));
+  EXPECT_EQ(found->hessian(0, 1), expected->hessian(1, 3));
+  EXPECT_EQ(some->parameters_of(every), free);
+  const RemlFit fit = some->solution(free);
+  EXPECT_EQ(fit.log_sp, every);
+  EXPECT_EQ(fit.coef, all->solution(every).coef);
+  // At no minimum the covariance has a scale of its own, that of the residuals.
+  EXPECT_NE(fit.covariance_scale, fit.scale);
+  given.blocks[2].log_sp = {0.3, -0.5};
+  given.blocks[3].log_sp = {0.7};
+  const RemlFit whole = fit_reml(working, given, false);
+  EXPECT_TRUE(whole.converged);
+  EXPECT_EQ(whole.log_sp, every);
+  EXPECT_EQ(whole.scale, whole.covariance_scale);
+}
+
+TEST(RemlCriterion, HasTheScaleOfTheResidualsAtAMinimum) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  const RemlFit fit = fit_reml(working, model.design(), false);
+  std::vector<double> log_sp = fit.log_sp;
+  Design given = model.design();
+  std::size_t next = 0;
+  for (CoefBlock& block : given.blocks) {
+    for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j)
+      block.log_sp.push_back(log_sp[next++]);
+  }
+  EXPECT_NEAR(fit_reml(working, given, false).covariance_scale / fit.covariance_scale, 1, 1e-7);
 }
 
 TEST_P(OfModel, HasTheSolutionOfThePenalisedNormalEquations) {

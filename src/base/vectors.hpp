@@ -11,18 +11,19 @@ namespace tessera::base {
 template <int n>
 struct Vectors;
 
-// Compilers drop these attributes if the size depends on a template parameter.
-#define TESSERA_VECTORS(n)                                                                             \
-  template <>                                                                                          \
-  struct Vectors<n> {                                                                                  \
-    using Doubles __attribute__((vector_size(8 * (n)), aligned(8), may_alias)) = double;               \
-    using Ints __attribute__((vector_size(4 * (n)), aligned(4), may_alias)) = int;                     \
-    static constexpr int count = n;                                                                    \
-    static Doubles& at(double* first) { return *reinterpret_cast<Doubles*>(first); }                   \
-    static const Doubles& at(const double* first) { return *reinterpret_cast<const Doubles*>(first); } \
-    static Ints& at(int* first) { return *reinterpret_cast<Ints*>(first); }                            \
+// Compilers drop these attributes if the size depends on a template parameter, and Clang drops the alignment
+// of a reference.
+#define TESSERA_VECTORS(n)                                                                            \
+  template <>                                                                                         \
+  struct Vectors<n> {                                                                                 \
+    using Doubles __attribute__((vector_size(8 * (n)), aligned(8), may_alias)) = double;              \
+    using Ints __attribute__((vector_size(4 * (n)), aligned(4), may_alias)) = int;                    \
+    static constexpr int count = n;                                                                   \
+    static Doubles* at(double* first) { return reinterpret_cast<Doubles*>(first); }                   \
+    static const Doubles* at(const double* first) { return reinterpret_cast<const Doubles*>(first); } \
+    static Ints* at(int* first) { return reinterpret_cast<Ints*>(first); }                            \
   }
-// the result is written to
+// NOLINTBEGIN(readability-non-const-parameter): the result is written to
 TESSERA_VECTORS(2);
 TESSERA_VECTORS(4);
 TESSERA_VECTORS(8);

@@ -90,14 +90,14 @@ void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coe
     for (; r + 1 < chunk.count; r += 2, values += 8) {
       const double* first = coef + starts[r];
       const double* second = coef + starts[r + 1];
-      const auto low = Two::at(first) * Two::at(values);
-      const auto high = Two::at(first + 2) * Two::at(values + 2);
-      const auto second_low = Two::at(second) * Two::at(values + 4);
-      const auto second_high = Two::at(second + 2) * Two::at(values + 6);
-      Two::at(&chunk.eta[at(r)]) += (((0.0 + __builtin_shufflevector(low, second_low, 0, 2)) +
-                                      __builtin_shufflevector(low, second_low, 1, 3)) +
-                                     __builtin_shufflevector(high, second_high, 0, 2)) +
-                                    __builtin_shufflevector(high, second_high, 1, 3);
+      const auto low = *Two::at(first) * *Two::at(values);
+      const auto high = *Two::at(first + 2) * *Two::at(values + 2);
+      const auto second_low = *Two::at(second) * *Two::at(values + 4);
+      const auto second_high = *Two::at(second + 2) * *Two::at(values + 6);
+      *Two::at(&chunk.eta[at(r)]) += (((0.0 + __builtin_shufflevector(low, second_low, 0, 2)) +
+                                       __builtin_shufflevector(low, second_low, 1, 3)) +
+                                      __builtin_shufflevector(high, second_high, 0, 2)) +
+                                     __builtin_shufflevector(high, second_high, 1, 3);
     }
   }
   for (; r < chunk.count; ++r, values += term.nonzeros) {

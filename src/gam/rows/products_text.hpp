@@ -9,14 +9,14 @@ struct Four {
 
 TESSERA_TARGET Four four_at(const double* from) {
   Four four{};
-  for (int k = 0; k < 4; k += UpToFour::count) four.parts[k / UpToFour::count] = UpToFour::at(from + k);
+  for (int k = 0; k < 4; k += UpToFour::count) four.parts[k / UpToFour::count] = *UpToFour::at(from + k);
   return four;
 }
 
 /// to[k] += factor * four[k].
 TESSERA_TARGET void add_multiple(double* to, double factor, const Four& four) {
   for (int k = 0; k < 4; k += UpToFour::count)
-    UpToFour::at(to + k) += factor * four.parts[k / UpToFour::count];
+    *UpToFour::at(to + k) += factor * four.parts[k / UpToFour::count];
 }
 
 TESSERA_TARGET void scale_rows(const double* factors, int nonzeros, int count, const double* values,
@@ -24,7 +24,7 @@ TESSERA_TARGET void scale_rows(const double* factors, int nonzeros, int count, c
   for (int r = 0; r < count; ++r, values += nonzeros, products += nonzeros) {
     int k = 0;
     for (; k + UpToFour::count <= nonzeros; k += UpToFour::count)
-      UpToFour::at(products + k) = factors[r] * UpToFour::at(values + k);
+      *UpToFour::at(products + k) = factors[r] * *UpToFour::at(values + k);
     for (; k < nonzeros; ++k) products[k] = factors[r] * values[k];
   }
 }
@@ -70,10 +70,10 @@ TESSERA_TARGET void apply_runs(const Product& product, const Meetings& meet, int
       for (int j = upper ? i / 4 * 4 : 0; j < columns; j += 4) {
         const double* line = corner + meet.lines[i] + meet.offsets[j];
         for (int k = 0; k < 4; k += UpToFour::count)
-          parts.parts[k / UpToFour::count] += UpToFour::at(line + k) * UpToFour::at(b + j + k);
+          parts.parts[k / UpToFour::count] += *UpToFour::at(line + k) * *UpToFour::at(b + j + k);
       }
       double four[4];
-      for (int k = 0; k < 4; k += UpToFour::count) UpToFour::at(four + k) = parts.parts[k / UpToFour::count];
+      for (int k = 0; k < 4; k += UpToFour::count) *UpToFour::at(four + k) = parts.parts[k / UpToFour::count];
       sum += a[i] * ((four[0] + four[2]) + (four[1] + four[3]));
     }
     out[r] += sum;
@@ -107,17 +107,17 @@ TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a,
     return sums + std::ptrdiff_t{i} * columns + std::ptrdiff_t{k} * UpToFour::count;
   };
   for (int i = 0; i < lines; ++i) {
-    for (int k = 0; k < registers; ++k) sum[i][k] = UpToFour::at(place(i, k));
+    for (int k = 0; k < registers; ++k) sum[i][k] = *UpToFour::at(place(i, k));
   }
   for (int r = 0; r < count; ++r, a += rows, b += columns) {
     UpToFour::Doubles factor[registers];
-    for (int k = 0; k < registers; ++k) factor[k] = UpToFour::at(b + std::ptrdiff_t{k} * UpToFour::count);
+    for (int k = 0; k < registers; ++k) factor[k] = *UpToFour::at(b + std::ptrdiff_t{k} * UpToFour::count);
     for (int i = 0; i < lines; ++i) {
       for (int k = 0; k < registers; ++k) sum[i][k] += a[i] * factor[k];
     }
   }
   for (int i = 0; i < lines; ++i) {
-    for (int k = 0; k < registers; ++k) UpToFour::at(place(i, k)) = sum[i][k];
+    for (int k = 0; k < registers; ++k) *UpToFour::at(place(i, k)) = sum[i][k];
   }
 }
 

@@ -16,9 +16,9 @@ TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers,
   const auto last = Wide::Doubles{} + static_cast<double>(margin.cells);
   int r = 0;
   for (; r + Wide::count <= count; r += Wide::count) {
-    const auto u = (Wide::at(x + r) - margin.begin) * margin.inverse_step;
+    const auto u = (*Wide::at(x + r) - margin.begin) * margin.inverse_step;
     const auto below = u < last ? u : last;
-    Wide::at(slots + r) = __builtin_convertvector((u > least ? below : least) + 1.0, Wide::Ints);
+    *Wide::at(slots + r) = __builtin_convertvector((u > least ? below : least) + 1.0, Wide::Ints);
   }
   for (; r < count; ++r) slots[r] = slot_among_equal_cells(margin, x[r]);
 }
@@ -31,10 +31,10 @@ TESSERA_TARGET void spline_values(const MarginTable margin, const double* number
     first[r] = at.first;
     const double* c = cubics_at(margin, numbers, at.slot);
     for (int a = 0; a < 4; a += UpToFour::count) {
-      UpToFour::at(values + a) =
-          ((UpToFour::at(c + 12 + a) * at.t + UpToFour::at(c + 8 + a)) * at.t + UpToFour::at(c + 4 + a)) *
+      *UpToFour::at(values + a) =
+          ((*UpToFour::at(c + 12 + a) * at.t + *UpToFour::at(c + 8 + a)) * at.t + *UpToFour::at(c + 4 + a)) *
               at.t +
-          UpToFour::at(c + a);
+          *UpToFour::at(c + a);
     }
   }
 }
@@ -51,10 +51,10 @@ TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, cons
     local_values(margin, numbers, at, four);
     const double* weights = numbers + component.combinations + columns * at.first;
     for (std::ptrdiff_t c = 0; c < columns; c += UpToFour::count) {
-      UpToFour::at(values + c) =
-          ((four[0] * UpToFour::at(weights + c) + four[1] * UpToFour::at(weights + columns + c)) +
-           four[2] * UpToFour::at(weights + 2 * columns + c)) +
-          four[3] * UpToFour::at(weights + 3 * columns + c);
+      *UpToFour::at(values + c) =
+          ((four[0] * *UpToFour::at(weights + c) + four[1] * *UpToFour::at(weights + columns + c)) +
+           four[2] * *UpToFour::at(weights + 2 * columns + c)) +
+          four[3] * *UpToFour::at(weights + 3 * columns + c);
     }
   }
 }
@@ -69,9 +69,9 @@ TESSERA_TARGET void combine_functions(const ComponentTable& component, const dou
     const double* weights = numbers + component.combinations + c / 4 * 4 * all + c % 4;
     UpToFour::Doubles sums[points_of_tile] = {};
     for (std::ptrdiff_t i = 0; i < all; ++i) {
-      const auto weight = UpToFour::at(weights + 4 * i);
+      const auto weight = *UpToFour::at(weights + 4 * i);
       for (int r = 0; r < points_of_tile; ++r) sums[r] += functions[points_of_tile * i + r] * weight;
     }
-    for (int r = 0; r < count; ++r) UpToFour::at(values + r * columns + c) = sums[r];
+    for (int r = 0; r < count; ++r) *UpToFour::at(values + r * columns + c) = sums[r];
   }
 }

@@ -143,7 +143,12 @@ std::string FamilyFunction::device_expression() const {
   };
   for (const Expression::Step& step : expression_.steps) {
     switch (step.op) {
-      case Op::number: operands.push_back(literal(step.number)); break;
+      case Op::number:
+        if (!std::isfinite(step.number))
+          throw Error(ErrorCode::usage,
+                      fmt::format("{}: the numbers of a family's functions are finite", expression_.text));
+        operands.push_back(literal(step.number));
+        break;
       case Op::column: operands.push_back(step.column); break;
       case Op::negate: call("-"); break;
       case Op::add: infix('+'); break;

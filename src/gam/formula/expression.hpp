@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <span>
 #include <string>
@@ -67,7 +69,12 @@ struct Expression {
     std::string column{};
     int index = 0;  ///< of the column in `columns()`
     std::vector<double> table{};
-    friend bool operator==(const Step&, const Step&) = default;
+    /// A missing number is equal to another.
+    friend bool operator==(const Step& a, const Step& b) {
+      const auto same = [](double x, double y) { return x == y || (std::isnan(x) && std::isnan(y)); };
+      return a.op == b.op && same(a.number, b.number) && a.column == b.column && a.index == b.index &&
+             std::ranges::equal(a.table, b.table, same);
+    }
   };
 
   std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name

@@ -118,6 +118,8 @@ TEST(CustomFamily, RefusesWithFileAndLineAndWhatToDo) {
       {without("name"), "f.toml: the family has no name: write name = "},
       {without("variance"), "f.toml: there is no variance: write variance = \"…\", an expression of mu"},
       {without("deviance"), "an expression of y and mu"},
+      {with("variance", "\"mu * NA\""),
+       "f.toml:6: variance: mu * NA: the numbers of a family's functions are finite"},
       {with("variance", "\"mu * k\""), "f.toml:6: variance: 'k' is unknown here; there is mu"},
       {with("variance", "3"), "f.toml:6: variance must be text"},
       {with("variance", "\"mu *\""), "f.toml:6: variance: "},

@@ -144,6 +144,14 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   return command;
 }
 
+Formula FitCommand::read_formula() const {
+  try {
+    return parse_formula(formula);
+  } catch (const FormulaError& refused) {
+    throw Error(ErrorCode::usage, refused.in_lines(formula));
+  }
+}
+
 int FitCommand::run(mpi::Session& session) const {
   session.set_timeout(collective_timeout.value());
   const mpi::Communicator& world = session.world();
@@ -154,7 +162,7 @@ int FitCommand::run(mpi::Session& session) const {
   stop_options.time_limit = apps::from_seconds(time_limit);
   StopRequest stop(world, stop_options);
 
-  const Formula parsed = parse_formula(formula);
+  const Formula parsed = read_formula();
   const FitOptions options = fit_options(world);
   check_outputs(world);
   Job job(world, job_options(stop));

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/error.hpp>
+
+#include <cstddef>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -10,6 +13,23 @@
 namespace tessera::gam {
 
 struct FormulaTerms;
+
+/// A formula that is refused, with all places at which it is. `what()` has them in one line.
+class FormulaError : public Error {
+ public:
+  struct Refusal {
+    std::size_t position;  ///< in bytes
+    std::string message;
+  };
+  explicit FormulaError(std::vector<Refusal> refusals);
+
+  [[nodiscard]] const std::vector<Refusal>& refusals() const noexcept { return *refusals_; }
+  /// The refusals, one a line, and then the formula with a caret below each place.
+  [[nodiscard]] std::string in_lines(std::string_view formula) const;
+
+ private:
+  std::shared_ptr<const std::vector<Refusal>> refusals_;  // as copying an exception must not throw
+};
 
 /// A parsed model formula. An immutable value, cheap to copy; a move is a copy. Any thread may read it.
 class Formula {
@@ -34,8 +54,9 @@ class Formula {
 };
 
 /// Parses a formula as R and mgcv have it: `y ~ site + s(x, bs="ps", k=20)`. docs/fit.md lists the supported
-/// terms. Throws `Error(usage)`, with the position and what was expected there, for anything else, including
-/// terms that only mgcv supports. Pure. Cost: linear in the length of the text.
+/// terms. Throws `FormulaError`, an `Error(usage)`, with the position and what was expected there, for
+/// anything else, including terms that only mgcv supports: of all terms at once, if the text is a formula.
+/// Pure. Cost: linear in the length of the text.
 [[nodiscard]] Formula parse_formula(std::string_view text);
 
 }  // namespace tessera::gam

@@ -37,6 +37,7 @@ class RightHandSide {
 
   void read(const Syntax& tree) {
     Terms terms = sum(tree);
+    if (!refusals_.empty()) throw FormulaError(std::move(refusals_));
     // As R's terms(): by degree, and by appearance within a degree.
     std::stable_sort(terms.begin(), terms.end(),
                      [](const Term& a, const Term& b) { return a.size() < b.size(); });
@@ -74,7 +75,17 @@ class RightHandSide {
     return terms;
   }
 
+  // What is refused is kept, so that all refusals of a formula are told at once.
   Terms addend(const Syntax& tree) {
+    try {
+      return term(tree);
+    } catch (const FormulaError& refused) {
+      std::ranges::copy(refused.refusals(), std::back_inserter(refusals_));
+      return {};
+    }
+  }
+
+  Terms term(const Syntax& tree) {
     if (tree.kind == Kind::group) return sum(tree.children[0]);
     if (tree.kind == Kind::unary && tree.text != "!")
       return tree.text == "+" ? sum(tree.children[0]) : without({}, tree.children[0]);
@@ -310,6 +321,7 @@ class RightHandSide {
 
   FormulaTerms& formula_;
   std::vector<std::vector<Expression>> variables_;  ///< each by its columns
+  std::vector<FormulaError::Refusal> refusals_;
 };
 
 /// The text with every run of blanks and comments outside quotes made one blank.

@@ -4,6 +4,7 @@
 #include "base/number.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/gam/formula.hpp>
 
 #include <fmt/format.h>
 
@@ -343,7 +344,7 @@ std::string deparse_function(const std::string& name) {
 }  // namespace
 
 void formula_error(std::size_t position, const std::string& message) {
-  throw Error(ErrorCode::usage, fmt::format("formula, character {}: {}", position + 1, message));
+  throw FormulaError({{position, message}});
 }
 
 Syntax parse_syntax(std::string_view text) {

@@ -738,6 +738,22 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
   }
 }
 
+TEST(Formula, TellsAllRefusalsAtOnceWithCarets) {
+  const std::string text = "y ~ s(\xC3\xA4, bs=\"ad\") +\n (x + mean(z)) + s(x, k=1)";
+  try {
+    static_cast<void>(parse_formula(text));
+    FAIL() << "accepted";
+  } catch (const FormulaError& refused) {
+    ASSERT_EQ(refused.refusals().size(), 3U);
+    EXPECT_EQ(std::string(refused.what()).find('\n'), std::string::npos);
+    const std::string lines = refused.in_lines(text);
+    EXPECT_EQ(std::ranges::count(lines, '\n'), 4);
+    EXPECT_EQ(lines.substr(lines.find("  y ~ ")),
+              "  y ~ s(\xC3\xA4, bs=\"ad\") +  (x + mean(z)) + s(x, k=1)\n"
+              "            ^             ^              ^");
+  }
+}
+
 TEST(Formula, BoundsWhatAnyTextCanCost) {
   const std::string deep(5000, '(');
   EXPECT_NE(fault("y ~ " + deep + "x").find("nested more than"), std::string::npos);

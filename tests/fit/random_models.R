@@ -58,9 +58,11 @@ model_of <- function(seed) {
                 "cut(v, c(0, .3, .6, 1), include.lowest=TRUE)", "I(v > .5)", "1", 'relevel(f, "b")', "ns(v, 3)", "exp(-v)", "offset(v)",
                 "round(v, 1)", "as.integer(f)")
   if (any(grepl("by=f", terms)) && !grepl("^f", plain)) plain <- c("f", plain)
+  # With one function that has no penalty, or a basis of knots, mgcv leaves nothing to rounding.
+  curves <- pick('s(x, g, bs="fs", xt="cr", k=4)', 's(z, g, bs="fs", m=1, k=5)', 's(u, g, bs="fs", xt=list(bs="cc"), k=5)', 's(g, z, bs="fs", xt="ps", k=5)')
   select <- is.null(surface) && likely(.15)
   model <- list(table=table, family=family, select=select, gamma=if (!select && likely(.15)) 1.4 else 1, weights=if (likely(.3)) table$w, nested=!is.null(surface),
-                formula=paste("y ~", paste(c(plain, terms, surface, if (likely(.4)) 's(g, bs="re")'), collapse=" + ")))
+                formula=paste("y ~", paste(c(plain, terms, surface, if (likely(.4)) 's(g, bs="re")' else if (likely(.3)) curves), collapse=" + ")))
   # gam has no rho, and bam none of other families; with it bam forgets to subtract an offset. Of cs mgcv shrinks functions
   # that rounding chooses, and gam's criterion is no referee of them here.
   model$rho <- if (family == "gaussian" && !select && !grepl('offset|"cs"', model$formula) && !model$nested && likely(.4)) pick(-.3, .5, .9) else 0

@@ -25,8 +25,7 @@ struct BlockMap {
     Matrix out(copies * map->cols(), part.cols());
     for (int copy = 0; copy < copies; ++copy)
       assign(out, copy * map->cols(), 0,
-             algebra.multiply(transposed,
-                              submatrix(part, copy * map->rows(), map->rows(), 0, part.cols())));
+             algebra.multiply(transposed, submatrix(part, copy * map->rows(), map->rows(), 0, part.cols())));
     return out;
   }
   [[nodiscard]] Matrix from_right(Matrix part, const Algebra& algebra) const {

@@ -34,7 +34,7 @@ Design unpenalised_part(const Design& design) {
   for (CoefBlock& block : part.blocks) {
     if (block.penalty) {
       const Matrix& null_space = block.penalty->null_space;
-      block.map = null_space.cols() == 0   ? Matrix(block.raw_size, 0)
+      block.map = null_space.cols() == 0     ? Matrix(block.raw_size, 0)
                   : block.has_identity_map() ? null_space
                                              : multiply(block.map, null_space);
       block.copies = 1;

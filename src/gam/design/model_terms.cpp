@@ -51,15 +51,17 @@ class TermMaker {
       (frame_.at(variable.text).factor ? factors : numbers).push_back(variable);
     });
     if (factors.empty())
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: bs=\"fs\" is a curve for each level of a factor, and all its variables are "
-                              "numbers: write factor(), or --factor, for the one that has levels",
-                              smooth.label));
+      throw Error(
+          ErrorCode::input,
+          fmt::format("{}: bs=\"fs\" is a curve for each level of a factor, and all its variables are "
+                      "numbers: write factor(), or --factor, for the one that has levels",
+                      smooth.label));
     if (factors.size() > 1)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: bs=\"fs\" takes one factor, and {} and {} are both: write --numeric for one "
-                              "that is numbers in quotes",
-                              smooth.label, factors[0].text, factors[1].text));
+      throw Error(
+          ErrorCode::input,
+          fmt::format("{}: bs=\"fs\" takes one factor, and {} and {} are both: write --numeric for one "
+                      "that is numbers in quotes",
+                      smooth.label, factors[0].text, factors[1].text));
     curve.variable = std::move(numbers.front());
     curve.others.assign(numbers.begin() + 1, numbers.end());
     MarginSpec levels;

@@ -120,8 +120,7 @@ PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& 
   comm.broadcast(std::span<double>(predictive.coef), 0);
   if (with_covariance) {
     const auto size = static_cast<int>(predictive.coef.size());
-    const auto pattern =
-        pattern_of_root(comm, predictive.covariance.pattern(), predictive.design);
+    const auto pattern = pattern_of_root(comm, predictive.covariance.pattern(), predictive.design);
     if (predictive.covariance.empty())
       predictive.covariance = PartedMatrix(size, predictive.design.parted_coefficients(), pattern);
     predictive.covariance.for_each_array([&](std::span<double> values) {

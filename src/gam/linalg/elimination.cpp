@@ -25,8 +25,8 @@ using base::at;
 constexpr double rate_of_dense = 16;
 /// A column is dense if at least one in this many of its elements is not zero.
 constexpr int dense_part = 32;
-/// Eliminated columns in a block of work, at least, and the most blocks of a level: each has a place for every
-/// eliminated column.
+/// Eliminated columns in a block of work, at least, and the most blocks of a level: each has a place for
+/// every eliminated column.
 constexpr std::size_t eliminated_at_once = 32;
 constexpr std::size_t most_blocks = 64;
 
@@ -228,8 +228,30 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
   }
   for (int i = 0; i < part; ++i) place[at(order[at(i)])] = i;
   take(structs, core_columns);
+  find_blocks();
   for (int j = 0; j < a.border.cols(); ++j) {
     if (!std::ranges::binary_search(core_columns, j)) dense.push_back(left() + j);
+  }
+}
+
+void EliminationOrder::find_blocks() {
+  // Beyond this they are no blocks of a factor smooth's levels, and products of blocks are not cheap.
+  constexpr std::size_t most = 100;
+  if (left() > 0) return;
+  std::vector<bool> taken(at(eliminated_));
+  for (int j = 0; j < eliminated_; ++j) {
+    if (taken[at(j)]) continue;
+    const std::span<const int> others = lower.rows_of(j);
+    bool dense = others.size() < most;
+    for (std::size_t i = 0; i < others.size() && dense; ++i) {
+      dense = !taken[at(others[i])] && std::ranges::equal(lower.rows_of(others[i]), others.subspan(i + 1));
+      taken[at(others[i])] = true;
+    }
+    if (!dense) {
+      blocks.clear();
+      return;
+    }
+    blocks.push_back(j);
   }
 }
 
@@ -594,6 +616,65 @@ SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& 
           inverse.invert(columns[k], own);
       }
     });
+  }
+  return out;
+}
+
+BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block) {
+  const EliminationOrder& order = *block.order;
+  const Border& reduced = block.border(a);  // W
+  // Rows of a block have the columns of its last one, to which elimination has added those of the others.
+  SparsePattern pattern;
+  std::vector<int> last(at(order.eliminated()));
+  for (const int first : order.blocks) {
+    const std::span<const int> others = order.lower.rows_of(first);
+    const int end = others.empty() ? first : others.back();
+    last[at(first)] = end;
+    for (const int other : others) last[at(other)] = end;
+  }
+  for (const int end : last) {
+    const std::span<const int> places = order.beside.rows_of(end);
+    pattern.rows.insert(pattern.rows.end(), places.begin(), places.end());
+    pattern.begins.push_back(std::ssize(pattern.rows));
+  }
+  BlockInverse out{std::vector<double>(block.diagonal.size()), std::vector<double>(block.lower.size()),
+                   Border(reduced.columns(), order.dense, pattern)};
+  for (const int first : order.blocks) {
+    std::vector<int> members{first};
+    const std::span<const int> others = order.lower.rows_of(first);
+    members.insert(members.end(), others.begin(), others.end());
+    const int size = static_cast<int>(members.size());
+    // The inverse of L, column by column.
+    Matrix root = identity(size);
+    for (int c = 0; c < size; ++c) {
+      for (int k = c; k < size; ++k) {
+        const double* const column = block.lower.data() + order.lower.begins[at(members[at(k)])];
+        for (int i = k + 1; i < size; ++i) root(i, c) -= column[i - k - 1] * root(k, c);
+      }
+    }
+    for (int j = 0; j < size; ++j) {
+      for (int i = j; i < size; ++i) {
+        double sum = 0;
+        for (int k = i; k < size; ++k) sum += root(k, i) * root(k, j) / block.diagonal[at(members[at(k)])];
+        if (i == j)
+          out.diagonal[at(members[at(i)])] = sum;
+        else
+          out.lower[at(order.lower.begins[at(members[at(j)])] + i - j - 1)] = sum;
+      }
+    }
+    for (int i = 0; i < size; ++i) {
+      const std::span<double> dense = out.solved.dense_of(members[at(i)]);
+      for (int k = i; k < size; ++k) {
+        const int from = members[at(k)];
+        const double factor = root(k, i) / block.diagonal[at(from)];
+        add_multiple(dense, factor, reduced.dense_of(from));
+        const std::span<const int> places = reduced.places_of(from);
+        const std::span<const double> values = reduced.values_of(from);
+        for (std::size_t p = 0; p < places.size(); ++p)
+          out.solved.set(members[at(i)], places[p],
+                         out.solved(members[at(i)], places[p]) + factor * values[p]);
+      }
+    }
   }
   return out;
 }

@@ -52,11 +52,15 @@ class EliminationOrder {
   SparsePattern beside;    ///< of the other outer columns of W, by rows: its transpose by columns
   SparsePattern rows;      ///< of L by rows: its transpose by columns
   std::vector<std::int64_t> row_places;  ///< of these, in `lower`
+  /// The first coefficient of each dense diagonal block, where the part is eliminated whole and consists of
+  /// such blocks alone: the others of it are those below the first in its column of L. Else none.
+  std::vector<int> blocks;
   /// Eliminated coefficients that depend on no other of the same level, nor of a later one.
   std::vector<std::vector<int>> levels;
 
  private:
   struct Graph;
+  void find_blocks();
   void take(const std::vector<std::vector<int>>& structs, const std::vector<int>& core_columns);
 
   int eliminated_ = 0;
@@ -116,6 +120,17 @@ struct SelectedInverse {
 [[nodiscard]] SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                                                const Matrix& outer_inverse, const Algebra& algebra,
                                                bool only_diagonal = false);
+
+/// What the dense diagonal blocks of A11 add to traces of products with the inverse of A: see
+/// `PenaltyTraces`.
+struct BlockInverse {
+  std::vector<double> diagonal;  ///< of A11^-1
+  std::vector<double> lower;     ///< below it, as L
+  Border solved;                 ///< A11^-1 A12
+};
+
+/// Where there are `EliminationOrder::blocks`. Cost: m^3 for a block of m coefficients.
+[[nodiscard]] BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block);
 
 /// The inverse of A with the pattern of `like`, which is A in the original order.
 [[nodiscard]] PartedMatrix parted_inverse(const PartedMatrix& like, const OrderedMatrix& a,

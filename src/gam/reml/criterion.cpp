@@ -662,6 +662,14 @@ PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& co
   return inverse;
 }
 
+double RemlCriterion::work() const noexcept {
+  const double core = core_size();
+  double work = core * core * core;
+  if (!model_->matrix.order->blocks.empty())
+    work += static_cast<double>(model_->matrix.eliminated()) * (core * core + 1000);
+  return work;
+}
+
 bool RemlCriterion::has_profile(int coordinate) const {
   const auto own = std::ranges::find(parameters_, coordinate, &PenaltyParameter::index);
   if (std::ranges::count(parameters_, coordinate, &PenaltyParameter::index) > 1) return false;

@@ -28,7 +28,8 @@ namespace tessera::gam {
 /// A large random effect has a diagonal block in X'WX + S. The largest such block is eliminated; its Schur
 /// complement, over the other coefficients, is factored and inverted. Where X'WX has a part, that is the
 /// block; of a part of several effects, `EliminationOrder` eliminates as much as pays. Exact second
-/// derivatives would need the whole inverse of such a part: there the Hessian is the average information.
+/// derivatives would need the whole inverse of such a part, unless it consists of small blocks: there the
+/// Hessian is the average information.
 ///
 /// Source: Gilmour, Thompson and Cullis, Biometrics 51 (1995).
 class RemlCriterion {
@@ -61,7 +62,11 @@ class RemlCriterion {
   /// Number of coefficients that are not eliminated.
   [[nodiscard]] int core_size() const noexcept { return model_->matrix.outer.rows(); }
   /// Whether second derivatives are exact, and the search may afford other starts.
-  [[nodiscard]] bool is_exact() const noexcept { return !model_->matrix.order->has_pattern(); }
+  [[nodiscard]] bool is_exact() const noexcept {
+    return !model_->matrix.order->has_pattern() || !model_->matrix.order->blocks.empty();
+  }
+  /// Operations of an evaluation, about.
+  [[nodiscard]] double work() const noexcept;
   [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
   /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises; S_j is
   /// the first penalty of a parameter.

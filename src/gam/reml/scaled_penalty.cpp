@@ -104,8 +104,9 @@ void PenaltyTraces::eliminate(const ScaledPenalty& penalty, const Matrix& outer_
 
 void PenaltyTraces::select(const Matrix& outer_inverse, const OrderedMatrix& matrix,
                            const EliminatedBlock& block) {
-  const std::vector<double> diagonal =
-      selected_inverse(matrix, block, outer_inverse, algebra_, true).diagonal;
+  const bool has_blocks = !matrix.order->blocks.empty();
+  const SelectedInverse selected = selected_inverse(matrix, block, outer_inverse, algebra_, !has_blocks);
+  const std::vector<double>& diagonal = selected.diagonal;
   const int first = matrix.eliminated();
   for (const ScaledPenalty& s : penalties_) {
     double trace = 0;
@@ -115,6 +116,48 @@ void PenaltyTraces::select(const Matrix& outer_inverse, const OrderedMatrix& mat
                (place < first ? diagonal[base::at(place)] : outer_inverse(place - first, place - first));
     }
     of_effects_.push_back(trace);
+  }
+  if (has_blocks) take_blocks(matrix, block, selected, outer_inverse);
+}
+
+// With A = B^-1 + U V U' on the part, tr(A S_j A S_k) is, over the elements of blocks,
+// sum of s_a s_b (A_ab^2 - (U V U')_ab^2), and tr(V U'S_j U V U'S_k U).
+void PenaltyTraces::take_blocks(const OrderedMatrix& matrix, const EliminatedBlock& block,
+                                const SelectedInverse& selected, const Matrix& outer_inverse) {
+  const EliminationOrder& order = *matrix.order;
+  const BlockInverse own = block_inverse(matrix, block);
+  const int count = static_cast<int>(penalties_.size());
+  own_squares_ = Matrix(count, count);
+  std::vector<int> penalty(base::at(order.eliminated()), -1);  // a coefficient of the part has one
+  std::vector<double> size(penalty.size());
+  for (int j = 0; j < count; ++j) {
+    const ScaledPenalty& s = penalties_[base::at(j)];
+    for (std::size_t i = 0; i < s.places.size(); ++i) {
+      penalty[base::at(s.places[i])] = j;
+      size[base::at(s.places[i])] = s.diagonal[i];
+    }
+  }
+  const auto add = [&](int a, int b, double alone, double both) {
+    const double value = size[base::at(a)] * size[base::at(b)] * alone * (2 * both - alone);
+    own_squares_(penalty[base::at(a)], penalty[base::at(b)]) += value;
+    if (a != b) own_squares_(penalty[base::at(b)], penalty[base::at(a)]) += value;
+  };
+  for (int a = 0; a < order.eliminated(); ++a) {
+    add(a, a, own.diagonal[base::at(a)], selected.diagonal[base::at(a)]);
+    auto place = base::at(order.lower.begins[base::at(a)]);
+    for (const int b : order.lower.rows_of(a)) {
+      add(a, b, own.lower[place], selected.lower[place]);
+      ++place;
+    }
+  }
+  for (int j = 0; j < count; ++j) {
+    Matrix& through = through_blocks_.emplace_back();
+    const ScaledPenalty& s = penalties_[base::at(j)];
+    if (!s.is_of_part()) continue;
+    std::vector<double> weights(size.size());
+    for (std::size_t i = 0; i < s.places.size(); ++i) weights[base::at(s.places[i])] = s.diagonal[i];
+    algebra_.go_on();
+    through = algebra_.multiply(outer_inverse, own.solved.weighted_square(weights, algebra_));
   }
 }
 
@@ -131,6 +174,15 @@ std::optional<double> PenaltyTraces::of(std::size_t j, std::size_t k) const {
   const ScaledPenalty& second = penalties_[k];
   if (!first.is_of_part() && !second.is_of_part())
     return trace_of_product(products_[j], second.in_outer, products_[k], first.in_outer, algebra_);
+  if (!through_blocks_.empty()) {
+    if (first.is_of_part() != second.is_of_part()) {
+      const std::size_t outer = first.is_of_part() ? k : j;
+      return trace_of_product(products_[outer], 0, through_blocks_[outer == j ? k : j],
+                              penalties_[outer].in_outer, algebra_);
+    }
+    return own_squares_(static_cast<int>(j), static_cast<int>(k)) +
+           trace_of_product(through_blocks_[j], 0, through_blocks_[k], 0, algebra_);
+  }
   if (!of_effects_.empty()) return std::nullopt;
   if (first.is_of_part() && second.is_of_part()) return own_square_;
   return with_eliminated(first.is_of_part() ? k : j);

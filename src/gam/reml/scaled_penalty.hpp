@@ -39,8 +39,9 @@ struct ScaledPenalty {
 };
 
 /// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from the blocks of A: V over the coefficients that are
-/// not eliminated; the others, D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, are not formed. For a part with
-/// fill-in, the diagonal of A is known, and traces of two penalties are not.
+/// not eliminated; the others, D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, are not formed. The same holds with
+/// small dense blocks in D. For another part with fill-in, the diagonal of A is known, and traces of two
+/// penalties are not.
 class PenaltyTraces {
  public:
   /// `penalties` and `algebra` must outlive this; `matrix` is X'WX, and `block` the eliminated block of A^-1.
@@ -56,15 +57,21 @@ class PenaltyTraces {
   void eliminate(const ScaledPenalty& penalty, const Matrix& outer_inverse, const Border& border,
                  std::span<const double> diagonal);
   void select(const Matrix& outer_inverse, const OrderedMatrix& matrix, const EliminatedBlock& block);
+  void take_blocks(const OrderedMatrix& matrix, const EliminatedBlock& block, const SelectedInverse& selected,
+                   const Matrix& outer_inverse);
   [[nodiscard]] double with_eliminated(std::size_t k) const;
 
   const std::vector<ScaledPenalty>& penalties_;
   const Algebra& algebra_;
   std::vector<Matrix> products_;    ///< V S_j of those not on the part
   std::vector<double> of_effects_;  ///< tr(A S_j) of those on a part with fill-in
-  Matrix through_core_;             ///< V C' D^-1 S_e D^-1 C, S_e the eliminated block's penalty
-  double own_ = 0;                  ///< tr(A S_e)
-  double own_square_ = 0;           ///< tr(A S_e A S_e)
+  /// Of dense blocks B, with U = B^-1 C: V U'S_j U of each penalty, and what tr(A S_j A S_k) has beside the
+  /// trace of the product of two of these.
+  std::vector<Matrix> through_blocks_;
+  Matrix own_squares_;
+  Matrix through_core_;    ///< V C' D^-1 S_e D^-1 C, S_e the eliminated block's penalty
+  double own_ = 0;         ///< tr(A S_e)
+  double own_square_ = 0;  ///< tr(A S_e A S_e)
 };
 
 }  // namespace tessera::gam

@@ -276,8 +276,7 @@ double doubles_of_evaluations(double core_size, int count) {
 }
 
 double affordable_evaluations(const RemlCriterion& criterion) {
-  const double size = criterion.core_size();
-  const double many = operations / (size * size * size);
+  const double many = operations / criterion.work();
   const double some = evaluations_a_parameter * criterion.size();
   // V of effects whose levels share many rows has one minimum, as far as is known.
   if (!criterion.is_exact() && many < some) return 0;

@@ -78,8 +78,8 @@ PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance
   }
   for (const CoefBlock& block : design.blocks) {
     if (!design.parted_columns.has(block.raw_begin)) continue;
-    Matrix part = submatrix(border, covariance.part().in_part(block.coef_begin), block.coef_size, 0,
-                            border.cols());
+    Matrix part =
+        submatrix(border, covariance.part().in_part(block.coef_begin), block.coef_size, 0, border.cols());
     assign(raw.border, design.parted_columns.in_part(block.raw_begin), 0, block.map_times(std::move(part)));
   }
   return raw;

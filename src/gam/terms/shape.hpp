@@ -22,8 +22,8 @@ struct TermShape {
   std::int64_t penalties = 0;
   bool constrained = false;  ///< sums to zero over the rows, unless it is by a number that varies
   bool by_number = false;
-  bool random = false;  ///< every margin is a random effect
-  bool ridge = false;   ///< a random effect whose penalty is a multiple of the identity
+  bool random = false;    ///< every margin is a random effect
+  bool ridge = false;     ///< a random effect whose penalty is a multiple of the identity
   bool diagonal = false;  ///< a factor smooth, whose penalties are diagonal, and whose map is that of a level
 };
 

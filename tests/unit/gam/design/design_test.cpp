@@ -257,6 +257,25 @@ TEST(Penalty, RanksMakeTheUnpenalisedSpace) {
   EXPECT_EQ(design_of(shared_world(), "y ~ f + s(x, by=f, bs=\"ps\", k=6)", frame).null_space(), 6);
 }
 
+TEST(Design, ASmoothIsZeroAtItsPoint) {
+  json table = smooth_tables()["data"];
+  table["x"][0] = 0.3;
+  table["z"][0] = 0.45;
+  const Frame frame = my_frame(table);
+  for (const std::string smooth :
+       {R"(te(x, z, bs="ps", k=4, pc=c(0.3, 0.45)))", R"(te(x, z, k=4, pc=list(z=0.45, x=0.3)))",
+        R"(s(x, bs="cs", k=5, pc=0.3))", R"(s(x, z, k=8, pc=c(0.3, 0.45)))",
+        R"(s(z, by=v, bs="cr", k=5, pc=0.45))"}) {
+    const Design design = design_of(shared_world(), "y ~ " + smooth, frame);
+    const CoefBlock& block = design.blocks[1];
+    EXPECT_EQ(block.coef_size, block.map.cols());
+    if (frame.rows.begin > 0) continue;
+    const auto rows = block_rows(design, block, frame);
+    for (const double value : rows.front()) EXPECT_NEAR(value, 0, 1e-12) << smooth;
+    EXPECT_GT(largest(rows.back()), 1e-3) << smooth;
+  }
+}
+
 TEST(SmoothNames, AreThoseOfMgcv) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   const Design design =

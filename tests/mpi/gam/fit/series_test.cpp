@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // AR1 residuals, against fits that mgcv's bam made (tests/data/series/make_series.R).
 #include "gam/fit/pirls/rho_search.hpp"
+#include "gam/model/model.hpp"
 #include "support/fit_support.hpp"
 #include "support/shared_world.hpp"
 #include "temporary_folder.hpp"
@@ -148,6 +149,25 @@ TEST(Rho, CanBeEstimated) {
     const FittedModel other = fitted_series(formula, options);
     if (testing::shared_world().rank() == 0) EXPECT_GT(other.reml, least);
   }
+}
+
+TEST(Series, AreKeptInTheModel) {
+  FitOptions options;
+  options.rho = 0.25;
+  options.ar_start = "start";
+  const FittedModel model = fitted_series(R"(y ~ s(x, bs="cr"))", options);
+  if (testing::shared_world().rank() != 0) return;
+  const TemporaryFolder folder;
+  static_cast<void>(save_model(model, (folder / "model.json").string()));
+  const FittedModel read = read_model((folder / "model.json").string());
+  EXPECT_EQ(read.rho, 0.25);
+  EXPECT_EQ(read.ar_start, "start");
+  EXPECT_EQ(read.outline.standardised_residual, model.outline.standardised_residual);
+  ASSERT_EQ(read.outline.autocorrelation.size(), 30U);
+  EXPECT_EQ(read.outline.autocorrelation, model.outline.autocorrelation);
+  EXPECT_NE(summary(Model(std::make_shared<const FittedModel>(read)))
+                .find("AR1 residuals: rho = 0.25, series begin at start"),
+            std::string::npos);
 }
 
 /// Effects that are not tested, and so are diagonal, of factors that are constant in each series.

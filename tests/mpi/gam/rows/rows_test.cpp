@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Passes over rows as a job runs them: the bits of one thread that goes over all blocks alone, whatever
 // the ranks, threads and devices.
+#include "gam/fit/coordinates/block_sketch.hpp"
 #include "gam/rows/columns.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/host_prediction.hpp"
@@ -12,6 +13,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -140,6 +142,10 @@ TEST(CorrelatedRows, HaveTheBitsOfOneThread) {
       RowPass pass(job, plan, rows);
       expect_same_bits(pass.step(model.raw_coef), layout.sums(alone(model, PassKind::step)));
       expect_same_bits(pass.start(), layout.sums(alone(model, PassKind::start)));
+      Rows independent = rows;
+      independent.series = {};
+      EXPECT_TRUE(std::ranges::equal(unweighted_gram(job, plan, rows).core.values(),
+                                     unweighted_gram(job, plan, independent).core.values()));
     }
   }
 }

@@ -3,7 +3,8 @@
 # standard errors and degrees of freedom. Gaussian models are held to gam(method="REML"), whose constraints they have, and others,
 # with AR1 residuals too, to bam. Both may stop at one of several optima, or early where the criterion is flat: where they
 # differ, gam's REML criterion at both smoothing parameters is the referee where it can be one, and ours must not be worse. mgcv
-# leaves the unpenalised functions of bs="fs" to rounding: there another one is its own fit of the same rows in other orders.
+# leaves functions of bs="fs" and "cs" to rounding, and gam and bam have other constraints of "cs": there another one is mgcv's
+# own fit by bam, and of the rows in other orders.
 # Usage: Rscript compare_calls.R TESSERA_FIT LIST [all | quick | some COUNT | development | second | NUMBER...]; LIST is
 # public_calls.R or mgcv_examples.R. `quick` is all but those that take mgcv minutes, `some` COUNT of these that are fitted, others
 # each week. Prints a table of the calls, and one of the fields; exits with 77 where there is no mgcv, and with 1 if a call
@@ -189,12 +190,12 @@ compared <- function(call) {
     what <- paste0(what, "; REML ", formatC(excess, digits=1, format="e"))
     if (!is.na(excess) && excess < 1e-4) return(list(result="agrees by REML", what=what, fit=differences[[1]]))
   }
-  if (!correlated && grepl('"fs"', text_of(arguments$formula), fixed=TRUE)) {
-    own <- max(replicate(3, {
+  if (!correlated && grepl("[\"'][cf]s[\"']", text_of(arguments$formula))) {
+    from <- function(other) max(abs(predict(other, table) - expected$fit), na.rm=TRUE)/diff(range(expected$fit, na.rm=TRUE))
+    own <- max(if (normal) from(fitted_by("bam", arguments, values)), replicate(3, {
       assign("table", table[sample(nrow(table)), ], values)
-      again <- fit()
-      max(abs(predict(again, table) - expected$fit), na.rm=TRUE)
-    }))/diff(range(expected$fit, na.rm=TRUE))
+      from(fit())
+    }))
     what <- paste0(what, "; mgcv from itself ", formatC(own, digits=1, format="e"))
     if (differences[[1]] < 3*own) return(list(result="agrees as mgcv with itself", what=what, fit=differences[[1]]))
   }

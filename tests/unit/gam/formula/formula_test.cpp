@@ -5,10 +5,12 @@
 #include "gam/formula/syntax.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/gam/formula.hpp>
 
 #include <fmt/format.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <bit>
 #include <cmath>
 #include <limits>

@@ -2,7 +2,8 @@
 # Random models by tessera-fit beside mgcv's fits of them: linear predictors, standard errors and predictions on
 # other rows. Gaussian models with nested smooths are held to gam(method="REML"), whose constraints they have, and
 # others to bam, which may stop early where its criterion is flat, or at another of several optima: where they
-# differ, gam's REML criterion at both smoothing parameters is the referee, and ours must not be worse.
+# differ, gam's REML criterion at both smoothing parameters is the referee, and ours must not be worse. Families with
+# parameters have no joint criterion in bam: there one further iteration of it must not move our answer by more than its own.
 # Usage: Rscript random_models.R TESSERA_FIT COUNT [FIRST]; exits with 77 where there is no mgcv, and with 1, naming
 # the seeds, if a model is worse. FIRST comes from the number of the week unless it is given.
 arguments <- commandArgs(trailingOnly=TRUE)
@@ -19,12 +20,36 @@ pick <- function(...) { all <- c(...); all[sample.int(length(all), 1)] }
 likely <- function(probability) runif(1) < probability
 
 families <- list(gaussian=gaussian(), binomial=binomial(), poisson=poisson(), Gamma=Gamma(log), nb=nb(), quasipoisson=quasipoisson(),
-                 "inverse.gaussian(log)"=inverse.gaussian(log), "poisson(sqrt)"=poisson(sqrt))
+                 "inverse.gaussian(log)"=inverse.gaussian(log), "poisson(sqrt)"=poisson(sqrt), tw=tw(), "Tweedie(p=1.4, link=log)"=Tweedie(1.4, link="log"),
+                 scat=scat(), betar=betar(), "quasi(log, mu^2)"=quasi(log, "mu^2"))
 draw <- function(family, eta) {
   n <- length(eta)
   switch(family, gaussian=eta + rnorm(n, sd=.4), binomial=rbinom(n, 1, plogis(eta - .5)), poisson=rpois(n, exp(.6*eta)),
          quasipoisson=rpois(n, exp(.6*eta)*rgamma(n, 2, 2)), Gamma=rgamma(n, 4, scale=exp(.5*eta)/4), nb=rnbinom(n, size=2, mu=exp(.6*eta)),
-         "inverse.gaussian(log)"=exp(.3*eta + rnorm(n, sd=.3)), "poisson(sqrt)"=rpois(n, (2 + .4*eta)^2))
+         "inverse.gaussian(log)"=exp(.3*eta + rnorm(n, sd=.3)), "poisson(sqrt)"=rpois(n, (2 + .4*eta)^2),
+         tw=, "Tweedie(p=1.4, link=log)"=rTweedie(exp(.6*eta), p=1.45, phi=.8), scat=eta + .4*rt(n, 5),
+         betar=pmin(pmax(rbeta(n, 6*plogis(eta - .5), 6*plogis(.5 - eta)), 1e-5), 1 - 1e-5), "quasi(log, mu^2)"=rgamma(n, 4, scale=exp(.5*eta)/4))
+}
+# The parameters of a model as mgcv has them while it estimates them, or NULL.
+theta_of <- function(model) {
+  value <- sapply(model$family_parameters, function(one) one$value)
+  switch(model$family, nb=log(value[1]), tw=log((value[1] - value[3])/(value[4] - value[1])), scat=log(c(value[1] - value[3], value[2])),
+         betar=log(value[1]))
+}
+# How far one iteration of bam moves a linear predictor: parameters at its means, and then the working model there.
+moved <- function(eta, theta, family, formula, table, control) {
+  family <- fix.family.link(family)
+  family$putTheta(theta)
+  mu <- family$linkinv(eta)
+  scale <- if (is.null(family$scale)) 1 else family$scale
+  response <- eval(formula[[2]], table)
+  likeliest <- mgcv:::estimate.theta(theta, family, response, mu, scale=scale, wt=table$prior)
+  if (scale < 0) scale <- exp(likeliest[family$n.theta + 1])
+  step <- mgcv:::dDeta(response, mu, table$prior, theta=likeliest[seq_len(family$n.theta)], family, 0)
+  table$working <- as.numeric(eta - step$Deta.EDeta2)
+  table$working_weight <- as.numeric(step$EDeta2/2)
+  formula[[2]] <- quote(working)
+  max(abs(fitted(bam(formula, data=table, weights=working_weight, scale=scale, control=control, chunk.size=1e6)) - eta))
 }
 smooth_of <- function(variable) {
   sprintf(pick("s(%s)", sprintf('s(%%s, bs="%s", k=%d)', pick("tp", "ts", "cr", "cs", "ps"), sample(6:14, 1)), 's(%s, bs="cr", k=3*3)',
@@ -60,9 +85,14 @@ model_of <- function(seed) {
   if (any(grepl("by=f", terms)) && !grepl("^f", plain)) plain <- c("f", plain)
   # With one function that has no penalty, or a basis of knots, mgcv leaves nothing to rounding.
   curves <- pick('s(x, g, bs="fs", xt="cr", k=4)', 's(z, g, bs="fs", m=1, k=5)', 's(u, g, bs="fs", xt=list(bs="cc"), k=5)', 's(g, z, bs="fs", xt="ps", k=5)')
-  select <- is.null(surface) && likely(.15)
-  model <- list(table=table, family=family, select=select, gamma=if (!select && likely(.15)) 1.4 else 1, weights=if (likely(.3)) table$w, nested=!is.null(surface),
-                formula=paste("y ~", paste(c(plain, terms, surface, if (likely(.4)) 's(g, bs="re")' else if (likely(.3)) curves), collapse=" + ")))
+  table$failures <- rbinom(n, 3, .5)
+  response <- if (family == "binomial" && likely(.5)) "cbind(y, failures)" else "y"
+  extended <- family %in% c("nb", "tw", "scat", "betar")
+  select <- is.null(surface) && !extended && likely(.15)
+  # bam leaves weights out of the working weights of scat.
+  model <- list(table=table, family=family, select=select, gamma=if (!select && !extended && likely(.15)) 1.4 else 1,
+                weights=if (likely(.3) && family != "scat") table$w, nested=!is.null(surface),
+                formula=paste(response, "~", paste(c(plain, terms, surface, if (likely(.4)) 's(g, bs="re")' else if (likely(.3)) curves), collapse=" + ")))
   # gam has no rho, and bam none of other families; with it bam forgets to subtract an offset. Of cs mgcv shrinks functions
   # that rounding chooses, and gam's criterion is no referee of them here.
   model$rho <- if (family == "gaussian" && !select && !grepl('offset|"cs"', model$formula) && !model$nested && likely(.4)) pick(-.3, .5, .9) else 0
@@ -118,14 +148,22 @@ fault_of <- function(seed) {
                    predictions=max(abs(there[[1]] - predict(theirs, others)))/range)
   if (all(differences < 1e-5)) return(NULL)
   counts["settled by the referee"] <<- counts["settled by the referee"] + 1
-  if (model$family == "nb") family <- negbin(theirs$family$getTheta(TRUE))
-  ours <- exp(unlist(lapply(fromJSON(file_of("model.json"), simplifyVector=FALSE)$terms, function(term) term$log_sp)))
-  own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp
-  # bam's null spaces have another penalty than gam's: at given smoothing parameters it calls gam with its own. gam has no rho.
-  referee <- if (model$select || model$rho != 0) function(sp) by_bam(sp=sp) else function(sp) by_gam(family, sp=sp)
-  excess <- referee(ours)$gcv.ubre - referee(own)$gcv.ubre
-  if (excess < 1e-4) return(NULL)
-  paste0(what, "\n  ", paste(names(differences), signif(differences, 2), collapse=", "), "; REML criterion higher by ", signif(excess, 2))
+  saved <- fromJSON(file_of("model.json"), simplifyVector=FALSE)
+  if (inherits(family, "extended.family")) {
+    ours <- moved(here[[1]], theta_of(saved), family, formula, table, control)/range
+    their <- moved(expected$fit, theirs$family$getTheta(), family, formula, table, control)/range
+    if (ours < max(their, 1e-6)) return(NULL)
+    referee <- paste("one iteration of bam moves it by", signif(ours, 2), "and bam's answer by", signif(their, 2))
+  } else {
+    ours <- exp(unlist(lapply(saved$terms, function(term) term$log_sp)))
+    own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp
+    # bam's null spaces have another penalty than gam's: at given smoothing parameters it calls gam with its own. gam has no rho.
+    at <- if (model$select || model$rho != 0) function(sp) by_bam(sp=sp) else function(sp) by_gam(family, sp=sp)
+    excess <- at(ours)$gcv.ubre - at(own)$gcv.ubre
+    if (excess < 1e-4) return(NULL)
+    referee <- paste("REML criterion higher by", signif(excess, 2))
+  }
+  paste0(what, "\n  ", paste(names(differences), signif(differences, 2), collapse=", "), "; ", referee)
 }
 counts <- c("not fitted by mgcv"=0, "refused as dependent"=0, "settled by the referee"=0)
 faults <- 0

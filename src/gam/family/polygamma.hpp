@@ -6,15 +6,13 @@
 /// The logarithm of the gamma function and its derivatives for any x > 0, on the host and in kernels.
 namespace tessera::gam {
 
-/// What Stirling's formula leaves.
-struct StirlingRest {
-  double value;   ///< log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2
-  double first;   ///< log(x) - 1/(2 x) - digamma(x), minus the derivative of `value`
-  double second;  ///< trigamma(x) - 1/x - 1/(2 x^2), its second derivative
+struct Polygamma {
+  double log_gamma;
+  double digamma;   ///< the first derivative of log(gamma(x))
+  double trigamma;  ///< the second
 };
-
-/// By Stirling's series from `stirling_from` on, and the recurrence below.
-inline StirlingRest stirling_rest(double x) {
+inline Polygamma polygamma(double x) {
+  constexpr double half_log_two_pi = 0.91893853320467274;
   double to = x;
   double product = 1;
   double sum = 0;
@@ -26,28 +24,29 @@ inline StirlingRest stirling_rest(double x) {
     sum_of_squares += inverse * inverse;
     to += 1;
   }
-  StirlingRest rest{stirling_tail(to), digamma_tail(to), trigamma_tail(to)};
-  if (to > x) {
-    const double log_x = log(x);
-    const double log_to = log(to);
-    const double inverse = 1 / x;
-    const double inverse_to = 1 / to;
-    rest.value += (to - 0.5) * log_to - to - log(product) - (x - 0.5) * log_x + x;
-    rest.first += log_x - log_to - 0.5 * (inverse - inverse_to) + sum;
-    rest.second +=
-        sum_of_squares + inverse_to + 0.5 * inverse_to * inverse_to - inverse - 0.5 * inverse * inverse;
-  }
-  return rest;
+  const double inverse = 1 / to;
+  const double log_to = log(to);
+  return {(to - 0.5) * log_to - to + half_log_two_pi + stirling_tail(to) - log(product),
+          log_to - 0.5 * inverse - digamma_tail(to) - sum,
+          trigamma_tail(to) + inverse * (1 + 0.5 * inverse) + sum_of_squares};
 }
 
-/// The first two derivatives of log(gamma(x)).
-struct Polygamma {
-  double digamma;
-  double trigamma;
+/// What Stirling's formula leaves.
+struct StirlingRest {
+  double value;   ///< log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2
+  double first;   ///< log(x) - 1/(2 x) - digamma(x), minus the derivative of `value`
+  double second;  ///< trigamma(x) - 1/x - 1/(2 x^2), its second derivative
 };
-inline Polygamma polygamma(double x) {
-  const StirlingRest rest = stirling_rest(x);
-  return {log(x) - 0.5 / x - rest.first, rest.second + 1 / x + 0.5 / (x * x)};
+
+/// Its values from Stirling's series, and for a small x from what the series is of at x + 1, x + 2, ...
+inline StirlingRest stirling_rest(double x) {
+  constexpr double half_log_two_pi = 0.91893853320467274;
+  if (x >= stirling_from) return {stirling_tail(x), digamma_tail(x), trigamma_tail(x)};
+  const Polygamma at = polygamma(x);
+  const double log_x = log(x);
+  const double inverse = 1 / x;
+  return {at.log_gamma - half_log_two_pi - (x - 0.5) * log_x + x, log_x - 0.5 * inverse - at.digamma,
+          at.trigamma - inverse - 0.5 * inverse * inverse};
 }
 
 }  // namespace tessera::gam

@@ -54,9 +54,7 @@ struct Quasi {
 
   constexpr explicit Quasi(const double* values)
       : which(static_cast<Variance>(static_cast<int>(values[0]))),
-        limits(which == mu_1_mu ? Limits{0, 1}
-               : which == mu    ? Limits{.lower = 0}
-                                : Limits{}) {}
+        limits(which == mu_1_mu ? Limits{0, 1} : Limits{}) {}
   [[nodiscard]] double parameter(int) const { return which; }
 
   [[nodiscard]] const char* response_fault(double y) const {
@@ -115,12 +113,14 @@ struct Quasi {
   Start start = Start::response;
 };
 
-/// A constant variance allows any response, which the link need not.
+/// A constant variance allows any response, which the link need not. Limits of proportions are limits for any
+/// link, and that of a variance mu is one of its logarithm.
 template <>
 struct Linked<Quasi> : Quasi {
-  Linked(Quasi quasi, Link link) : Quasi(quasi) {
+  constexpr Linked(Quasi quasi, Link link) : Quasi(quasi) {
     linked = link;
     if (which == constant) start = Start::mean;
+    if (which == mu && link == Link::log) limits = {.lower = 0};
   }
 };
 

@@ -29,7 +29,7 @@ struct TweedieParts {
     return prior * slope * slope / variance(mu);
   }
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
-    return 2 * prior * tweedie_deviance(y, mu, p()).value;
+    return 2 * prior * half_tweedie_deviance(y, mu, p());
   }
   static double first_mean(double y, double) { return y == 0 ? 0.1 : y; }
   static double aic_scale(double, double, double scale) { return scale; }

@@ -57,14 +57,16 @@ inline TweedieSeries tweedie_series(double c, double s) {
   constexpr double log_two_pi = 1.8378770664093453;
   constexpr double steps_per_width = 1.7;
   constexpr double from_few = 40;       // of (1 + c) J: below, the terms at j near 0 count
-  constexpr double negligible = 1e-18;  // beside the largest term
+  constexpr double negligible = 1e-17;  // beside the largest term
   constexpr int most_terms = 1000;
   const double peak = exp(s);
   if (peak >= laplace_from) return tweedie_by_laplace(c, s);
   const double wide = sqrt(peak / (1 + c)) / steps_per_width;
-  const bool every = wide < 1 || (1 + c) * peak < from_few;
+  const bool few = (1 + c) * peak < from_few;
+  const bool every = few || wide < 1;
   const double step = every ? 1 : wide;
   const double begin = !every ? peak : peak > 1 ? nearbyint(peak) : 1.0;
+  const double log_c = log(c);
 
   double largest = 0;
   double sum = 0;
@@ -73,32 +75,49 @@ inline TweedieSeries tweedie_series(double c, double s) {
   double c1 = 0;  // of dg/dc, its square, and its product with j - J
   double c2 = 0;
   double cd = 0;
-  double cc = 0;  // of d2g/dc2
-  const auto add = [&](double j, bool first) {
+  double cc = 0;                                                // of d2g/dc2
+  double log_factorial = few ? polygamma(begin).log_gamma : 0;  // of j - 1
+  const auto add = [&](double j, double from) {
     const double away = j - peak;
-    const double ratio = away / peak;
-    const double distance =
-        fabs(ratio) < 0.5 ? peak * ((1 + ratio) * log1p(ratio) - ratio) : j * (log(j) - s) - away;
-    const StirlingRest rest = stirling_rest(c * j);
-    const double g = -(1 + c) * distance - stirling_rest(j).value - rest.value;
-    if (first) largest = g;
+    double g = 0;
+    double slope = 0;
+    double curvature = 0;
+    if (few) {
+      // Nothing cancels: the terms as they are defined. log_factorial goes along with j.
+      const Polygamma at = polygamma(c * j);
+      if (j > from) log_factorial += log(from);
+      if (j < from) log_factorial -= log(j);
+      g = j * s + c * j * (s + log_c) - log_factorial - log(j) - at.log_gamma - (1 + c) * peak;
+      slope = j * (s + log_c + 1 - at.digamma) - peak;
+      curvature = j * (1 / c - j * at.trigamma);
+    } else {
+      const double ratio = away / peak;
+      const double distance =
+          fabs(ratio) < 0.5 ? peak * ((1 + ratio) * log1p(ratio) - ratio) : j * (log(j) - s) - away;
+      const StirlingRest rest = stirling_rest(c * j);
+      g = 0.5 * log_c - log_two_pi - (1 + c) * distance - stirling_rest(j).value - rest.value;
+      slope = 0.5 / c + j * rest.first - distance;
+      curvature = -0.5 / (c * c) - j * j * rest.second;
+    }
+    if (j == from) largest = g;
     const double weight = exp(g - largest);
-    const double slope = j * rest.first - distance;
     sum += weight;
     d1 += weight * away;
     d2 += weight * away * away;
     c1 += weight * slope;
     c2 += weight * slope * slope;
     cd += weight * slope * away;
-    cc += weight * j * j * rest.second;
+    cc += weight * curvature;
     return weight;
   };
-  add(begin, true);
+  add(begin, begin);
+  const double log_factorial_at_begin = log_factorial;
   for (int i = 1; i < most_terms; ++i) {
-    if (add(begin + i * step, false) < negligible * sum) break;
+    if (add(begin + i * step, begin + (i - 1) * step) < negligible * sum) break;
   }
+  log_factorial = log_factorial_at_begin;
   for (int i = 1; i < most_terms && begin - i * step > 0; ++i) {
-    if (add(begin - i * step, false) < negligible * sum) break;
+    if (add(begin - i * step, begin - (i - 1) * step) < negligible * sum) break;
   }
   d1 /= sum;
   d2 /= sum;
@@ -106,11 +125,10 @@ inline TweedieSeries tweedie_series(double c, double s) {
   c2 /= sum;
   cd /= sum;
   cc /= sum;
-  const double of_c = 0.5 / c;
-  return {largest + log(sum * step) + 0.5 * log(c) - log_two_pi,
-          of_c + c1,
+  return {largest + log(sum * step),
+          c1,
           (1 + c) * d1,
-          -of_c / c - cc + (c2 - c1 * c1),
+          cc + (c2 - c1 * c1),
           d1 + (1 + c) * (cd - c1 * d1),
           (1 + c) * ((1 + c) * (d2 - d1 * d1) - peak)};
 }
@@ -147,16 +165,20 @@ inline ExponentialMoments exponential_moments(double a, double end) {
   return {zeroth, first, (end * end * e - 2 * first) / a};
 }
 
+/// log(y / mu), bounded so that its exponential is a number.
+inline double log_ratio_of(double y, double mu) {
+  return within(-700, log(y / mu), 700);
+}
+
 /// The integral of (y - t) t^-p from `mu` to y.
 inline TweedieDeviance tweedie_deviance(double y, double mu, double p) {
-  constexpr double smallest_log_ratio = -700;
   const double b = 2 - p;
   double e = 1 / b;  // in units in which the mean is 1
   double e_p = e * e;
   double e_pp = 2 * e_p * e;
   const double log_mu = log(mu);
   if (y > 0) {
-    const double log_ratio = within(smallest_log_ratio, log(y) - log_mu, -smallest_log_ratio);
+    const double log_ratio = log_ratio_of(y, mu);
     const double ratio = exp(log_ratio);
     const ExponentialMoments of_ratio = exponential_moments(1 - p, log_ratio);
     const ExponentialMoments of_one = exponential_moments(b, log_ratio);
@@ -167,6 +189,18 @@ inline TweedieDeviance tweedie_deviance(double y, double mu, double p) {
   }
   const double unit = exp(b * log_mu);
   return {unit * e, unit * (e_p - log_mu * e), unit * (e_pp - log_mu * (2 * e_p - log_mu * e))};
+}
+
+/// The integral alone.
+inline double half_tweedie_deviance(double y, double mu, double p) {
+  const double b = 2 - p;
+  const double log_mu = log(mu);
+  if (!(y > 0)) return exp(b * log_mu) / b;
+  const double log_ratio = log_ratio_of(y, mu);
+  const double of_one = b > 0 ? expm1(b * log_ratio) / b : log_ratio;
+  const double of_ratio = exp(log_ratio) * (expm1((1 - p) * log_ratio) / (1 - p));
+  const double away = of_ratio - of_one;
+  return away > 0 ? exp(b * log_mu) * away : 0.0 * away;
 }
 
 /// log density of y > 0 at the mean y.

@@ -16,8 +16,6 @@ constexpr int max_steps = 100;
 constexpr int max_halvings = 25;
 /// Bound of a step, in each working parameter.
 constexpr double longest_step = 4;
-/// A predicted gain below this part of the log likelihood ends the search, with its step taken unchecked.
-constexpr double small_gain = 1e-13;
 /// A gradient below this part of the log likelihood counts as zero.
 constexpr double no_slope = 1e-11;
 /// With a zero gradient, a longer Newton step than this shows that the maximum is at infinity.
@@ -88,7 +86,7 @@ bool is_finite(const RawLikelihood& at) {
 }  // namespace
 
 LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, const Family& begin,
-                                         std::span<const double> raw_coef) {
+                                         std::span<const double> raw_coef, double gain_to_end) {
   Family family = begin;
   const auto look = [&](const Family& at) {
     pass.set_parameters({at.parameters().begin(), at.parameters().end()});
@@ -115,7 +113,7 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
     const auto [step, longest, gain] = common_step(fit.job.comm(), here);
     // Towards a limit at infinity the gradient vanishes, but Newton's steps do not shrink.
     if (largest(here.gradient) <= no_slope * size) return end(longest <= to_no_maximum);
-    if (gain <= small_gain * size) {
+    if (gain <= gain_to_end * size) {
       family = moved(step, 1);
       return end(true);
     }

@@ -9,6 +9,11 @@
 
 namespace tessera::gam {
 
+/// A predicted gain below this part of the log likelihood ends a search for its maximum.
+constexpr double small_gain = 1e-13;
+/// The same where parameters are to be about right.
+constexpr double rough_gain = 1e-6;
+
 /// The maximum of the likelihood in the parameters of the family.
 struct LikeliestParameters {
   std::vector<double> values;
@@ -20,10 +25,11 @@ struct LikeliestParameters {
 /// *Collective.* Maximises the likelihood of the means of `raw_coef` over the parameters of the family of
 /// `pass`, from `begin`, the values it has there: by Newton's method on the working scales, as in mgcv's
 /// estimate.theta. A step is halved while it raises minus the log likelihood, and is the last if it predicts
-/// a decrease of less than a part in 10^13. Ends with the values in `pass`; with those it began from where
-/// the likelihood is not finite. Every rank gets the bits of rank 0. Cost: one pass without products per
-/// step, one or two steps at the end of a fit. Throws `FellBack`.
+/// a decrease of less than `gain_to_end`, with its step taken unchecked. Ends with the values in `pass`; with
+/// those it began from where the likelihood is not finite. Every rank gets the bits of rank 0. Cost: one pass
+/// without products per step, one or two steps at the end of a fit. Throws `FellBack`.
 [[nodiscard]] LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass,
-                                                       const Family& begin, std::span<const double> raw_coef);
+                                                       const Family& begin, std::span<const double> raw_coef,
+                                                       double gain_to_end = small_gain);
 
 }  // namespace tessera::gam

@@ -241,7 +241,8 @@ void PirlsLoop::find_first_parameters() {
   if (!rows_.family.estimates_parameters()) return;
   const auto mean = coefficients_of_mean(design_, rows_.family, mean_);
   if (!mean) return;
-  set_parameters(likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(*mean)).values);
+  set_parameters(
+      likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(*mean), rough_gain).values);
   sums_ = first_sums(fit_, pass_, rows_, mean_);
 }
 

@@ -50,6 +50,16 @@ void for_each_part(const std::vector<int>& level, const Algebra& algebra,
   algebra.for_each(parts, part);
 }
 
+/// Whether no coefficient of a run meets one of another.
+bool runs_are_apart(const PartedMatrix& a) {
+  std::vector<std::size_t> run_at;  // of each place
+  for (std::size_t run = 0; run < a.part().runs().size(); ++run)
+    run_at.insert(run_at.end(), at(a.part().runs()[run].size), run);
+  bool apart = true;
+  a.for_each_beside([&](std::size_t, int i, int j) { apart = apart && run_at[at(i)] == run_at[at(j)]; });
+  return apart;
+}
+
 void append(SparsePattern& pattern, std::vector<int> rows) {
   std::ranges::sort(rows);
   pattern.rows.insert(pattern.rows.end(), rows.begin(), rows.end());
@@ -189,13 +199,16 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
 
   const std::vector<Part::Run>& runs = a.part().runs();
   const auto largest = at(std::ranges::max_element(runs, {}, &Part::Run::size) - runs.begin());
-  const int first = a.part().begin_of(largest);
-  const auto mean = a.pattern()->rows.size() / at(runs[largest].size) + 1;
+  const bool apart = runs_are_apart(a);
+  const auto mean = a.pattern()->rows.size() / at(apart ? part : runs[largest].size) + 1;
   const auto others = at(part - runs[largest].size + a.core.rows());
-  for (int i = first; i < first + runs[largest].size; ++i) {
-    std::vector<int> met = graph.neighbours(i);
-    // Eliminating one with nearly all others as neighbours would fill in everything.
-    if (met.size() <= std::max(10 * mean, others / 4)) eliminate(i, std::move(met));
+  for (std::size_t run = apart ? 0 : largest; run < (apart ? runs.size() : largest + 1); ++run) {
+    const int first = a.part().begin_of(run);
+    for (int i = first; i < first + runs[run].size; ++i) {
+      std::vector<int> met = graph.neighbours(i);
+      // Eliminating one with nearly all others as neighbours would fill in everything.
+      if (met.size() <= std::max(10 * mean, others / 4)) eliminate(i, std::move(met));
+    }
   }
 
   std::vector<std::vector<int>> waiting(

@@ -30,7 +30,8 @@ namespace tessera::gam {
 /// The elimination order, and its fill-in. A part without a pattern is eliminated whole, in its own order,
 /// without fill-in.
 ///
-/// Otherwise the largest run is eliminated first, as its coefficients are not adjacent, then those of least
+/// Otherwise the largest run is eliminated first, as its coefficients are not adjacent, or are those of the
+/// small blocks of a factor smooth; all runs, if they are not adjacent either. Then come those of least
 /// degree. Source: the approximate minimum degree on a quotient graph of Amestoy, Davis and Duff, SIAM J.
 /// Matrix Anal. Appl. 17 (1996), without supervariables.
 class EliminationOrder {

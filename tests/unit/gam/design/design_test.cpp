@@ -2,6 +2,7 @@
 // The model matrix against mgcv's smoothCon and PredictMat, and R's model.matrix, over split rows.
 #include "gam/design/build_design.hpp"
 #include "gam/design/design_json.hpp"
+#include "gam/design/model_terms.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_reader.hpp"
 #include "support/design_support.hpp"
@@ -440,6 +441,112 @@ TEST(DesignJson, RefusesWhatIsDamaged) {
     const files::JsonFile file = files::JsonFile::parsed(damaged.dump(), "design", "a design");
     EXPECT_THROW(static_cast<void>(design_from_json(file.root(), design.coef_size)), Error)
         << place << " = " << value;
+  }
+}
+
+/// A design whose smooths have no constraint.
+Design factor_smooth_design(const std::string& formula, Frame frame) {
+  HostTeam team(1);
+  const Workers workers{shared_world(), team};
+  const FormulaTerms terms = model_terms(workers, parse_terms(formula), frame);
+  const DesignDraft draft = draft_design(workers, terms, frame, {});
+  return finish_design(draft, std::vector<double>(static_cast<std::size_t>(draft.design.raw_size)), 1000);
+}
+
+TEST(FactorSmooth, HasACurveForEachLevelInNaturalCoordinates) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const int levels = static_cast<int>(frame.at("f").levels.size());
+  for (const char* const formula :
+       {"y ~ s(x, f, bs='fs', k=5, xt='cr')", "y ~ s(f, x, bs='fs', k=5)", "y ~ s(x, f, z, bs='fs', k=6)",
+        "y ~ s(f, x, bs='fs', k=5, xt=list(bs='cc'))"}) {
+    SCOPED_TRACE(formula);
+    const Design design = factor_smooth_design(formula, frame);
+    ASSERT_EQ(design.blocks.size(), 2U);
+    const CoefBlock& block = design.blocks[1];
+    const Penalty& penalty = *block.penalty;
+    EXPECT_EQ(block.copies, levels);
+    EXPECT_EQ(block.coef_size, levels * block.map.cols());
+    EXPECT_EQ(penalty.rank(), block.coef_size);
+    EXPECT_EQ(block.names.front(), block.label + ".1");
+    EXPECT_EQ(penalty.labels.back(), block.label + std::to_string(penalty.count()));
+    // Each coefficient has one penalty; those of a level's free functions have one coefficient there.
+    for (int i = 0; i < block.coef_size; ++i) {
+      int own = 0;
+      for (std::size_t j = 0; j < penalty.count(); ++j) own += penalty.diagonal_of(j, i) > 0 ? 1 : 0;
+      EXPECT_EQ(own, 1);
+    }
+    // Over all levels the curves have a mean square of one, and the free functions are orthogonal.
+    const int size = block.map.cols();
+    const int free = static_cast<int>(penalty.count()) - 1;
+    std::vector<double> sums(static_cast<std::size_t>(size * size));
+    for (const std::vector<double>& row : block_rows(design, block, frame)) {
+      for (int level = 0; level < levels; ++level) {
+        const auto curve = std::span(row).subspan(static_cast<std::size_t>(level * size));
+        for (int i = 0; i < size * size; ++i)
+          sums[static_cast<std::size_t>(i)] +=
+              curve[static_cast<std::size_t>(i / size)] * curve[static_cast<std::size_t>(i % size)];
+      }
+    }
+    shared_world().allreduce(std::span(sums), mpi::Reduction::sum);
+    double curves = 0;
+    for (int i = 0; i < size; ++i) {
+      for (int j = 0; j < size; ++j) {
+        const double mean =
+            sums[static_cast<std::size_t>(i * size + j)] / static_cast<double>(frame.complete_rows);
+        if (i != j)
+          EXPECT_NEAR(mean, 0, 1e-8) << i << ' ' << j;
+        else if (i >= size - free)
+          EXPECT_NEAR(mean, 1, 1e-8) << i;
+        else
+          curves += mean;
+      }
+    }
+    EXPECT_NEAR(curves / (size - free), 1, 1e-8);
+  }
+}
+
+TEST(FactorSmooth, IsReadAsItWasWritten) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Design design = factor_smooth_design("y ~ s(x, f, bs='fs', k=5)", frame);
+  const json whole = to_json(design);
+  const auto read_from = [&](const json& text) {
+    const files::JsonFile file = files::JsonFile::parsed(text.dump(), "design", "a design");
+    return design_from_json(file.root(), design.coef_size);
+  };
+  const CoefBlock block = read_from(whole).blocks[1];
+  EXPECT_EQ(block.copies, design.blocks[1].copies);
+  EXPECT_EQ(block.raw_size, design.blocks[1].raw_size);
+  EXPECT_EQ(block.map, design.blocks[1].map);
+  EXPECT_TRUE(block.penalty->is_diagonal());
+  EXPECT_EQ(block.penalty->eigenvalues, design.blocks[1].penalty->eigenvalues);
+  EXPECT_EQ(block.penalty->labels, design.blocks[1].penalty->labels);
+  for (const auto& [place, value] :
+       std::vector<std::pair<const char*, json>>{{"/blocks/1/copies", 0},
+                                                 {"/blocks/1/copies", 4},
+                                                 {"/blocks/1/copies", 1},
+                                                 {"/blocks/1/penalty/labels", json::array()},
+                                                 {"/blocks/1/penalty/eigenvalues/values/0", 0},
+                                                 {"/blocks/1/penalty/eigenvalues/values/0", -1}}) {
+    json damaged = whole;
+    damaged[json::json_pointer(place)] = value;
+    EXPECT_THROW(static_cast<void>(read_from(damaged)), Error) << place << " = " << value;
+  }
+}
+
+TEST(FactorSmooth, RefusesOtherVariables) {
+  json table = smooth_tables()["data"];
+  table["other"] = table["f"];
+  const Frame frame = my_frame(table);
+  for (const auto& [formula, says] : std::vector<std::pair<std::string, std::string>>{
+           {"y ~ s(x, z, bs='fs')", "all its variables are numbers"},
+           {"y ~ s(f, other, bs='fs')", "takes one factor, and f and other are both"},
+           {"y ~ s(x, f, bs='fs', xt='cr', k=31)", "k = 31 is too large"}}) {
+    try {
+      static_cast<void>(factor_smooth_design(formula, frame));
+      ADD_FAILURE() << formula << " was accepted";
+    } catch (const Error& error) {
+      EXPECT_NE(std::string(error.what()).find(says), std::string::npos) << error.what();
+    }
   }
 }
 

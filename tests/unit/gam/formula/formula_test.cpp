@@ -99,6 +99,25 @@ TEST(Formula, SmoothsHaveTheirArguments) {
   EXPECT_EQ(t.by->text, "w");
 }
 
+TEST(Formula, FactorSmoothsNameTheBasisOfTheirCurves) {
+  const SmoothSpec usual = smooth("s(x, g, bs='fs')");
+  EXPECT_TRUE(usual.factor_smooth);
+  EXPECT_EQ(usual.label, "s(x,g)");
+  ASSERT_EQ(usual.margins.size(), 1U);
+  EXPECT_EQ(usual.margins[0].basis, "tp");
+  EXPECT_EQ(usual.margins[0].variables, 1);
+  EXPECT_EQ(usual.margins[0].k, 10);
+  EXPECT_EQ(smooth("s(x, g, bs='fs', xt='cr', k=7)").margins[0].basis, "cr");
+  EXPECT_EQ(smooth("s(g, x, bs='fs', xt=list(bs='cc'))").margins[0].basis, "cc");
+  const SmoothSpec points = smooth("s(x, z, g, bs='fs', xt=list(max.knots=50), by=w)");
+  EXPECT_EQ(points.margins[0].variables, 2);
+  EXPECT_EQ(points.margins[0].most_points, 50);
+  EXPECT_EQ(points.label, "s(x,z,g):w");
+  EXPECT_EQ(smooth("s(x, g, bs='fs', m=1)").margins[0].m, std::vector<double>{1});
+  // Which of them is the factor is for the table to tell.
+  EXPECT_TRUE(parse_terms("y ~ s(x, g, bs='fs')").numeric_variables().empty());
+}
+
 TEST(Formula, SmoothsWithOneIdAreLikeTheFirst) {
   const FormulaTerms terms =
       parse_terms("y ~ s(x, bs='ps', k=12, m=c(2,1), id=1) + s(z, bs='cr', by=f, id='1') + s(w, id=2)");

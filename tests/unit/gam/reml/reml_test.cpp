@@ -438,6 +438,42 @@ TEST_P(OfEffects, IsTheSameIfAllRandomEffectsAreSparse) {
   }
 }
 
+TEST(RemlCriterion, HasExactSecondDerivativesWhereThePartConsistsOfSmallBlocks) {
+  const Data data;
+  DenseModel model(rows);
+  model.add_intercept();
+  model.add_ps("s(v)", data.v, 9);
+  model.add_re("s(many)", data.many);
+  model.add_re("s(many,more)", data.many);  // so that each level has a block of two
+  const WorkingModel whole = model.working(response(data, wavy), data.weight, zeros(model));
+  // As those of a factor smooth, both are one run.
+  WorkingModel parted = with_all_effects_parted(whole, model.design());
+  const std::vector<Part::Run> runs = parted.gram.part().runs();
+  const PartedMatrix two = parted.gram;
+  parted.gram = PartedMatrix(two.size(), Part(runs[0].begin, runs[0].size + runs[1].size), two.pattern());
+  parted.gram.core = two.core;
+  parted.gram.border = two.border;
+  parted.gram.diagonal = two.diagonal;
+  parted.gram.beside = two.beside;
+  for (const bool scale_known : {false, true}) {
+    const Criterion dense(whole, model.design(), scale_known);
+    const Criterion sparse(parted, model.design(), scale_known);
+    ASSERT_TRUE(sparse->is_exact());
+    for (const std::vector<double>& at : {std::vector<double>{1, -1, 2}, {-4, 5, -3}}) {
+      const auto a = dense->evaluate(at);
+      const auto b = sparse->evaluate(at);
+      EXPECT_TRUE(b->exact);
+      EXPECT_NEAR(a->value, b->value, 1e-10 * std::abs(a->value));
+      for (int j = 0; j < a->hessian.cols(); ++j) {
+        EXPECT_NEAR(a->gradient[static_cast<std::size_t>(j)], b->gradient[static_cast<std::size_t>(j)], 1e-9)
+            << j;
+        for (int k = 0; k < a->hessian.rows(); ++k)
+          EXPECT_NEAR(a->hessian(k, j), b->hessian(k, j), 1e-9) << k << j;
+      }
+    }
+  }
+}
+
 TEST(RemlCriterion, EliminatesTheLargestRandomEffect) {
   const Data data;
   const DenseModel model = crossed_model(data);

@@ -8,6 +8,8 @@
 #include <exception>
 #include <new>
 #include <optional>
+#include <sstream>
+#include <string>
 #include <tessera/error.hpp>
 #include <tessera/mpi/session.hpp>
 #include <utility>
@@ -33,6 +35,12 @@ inline void keep_memory_in_reserve() noexcept {
 /// Prints why the program ends.
 inline void complain(const char* program, const char* what) noexcept {
   static_cast<void>(files::say_line({program, ": ", what}));
+}
+
+/// The same, of several lines.
+inline void complain_in_lines(const char* program, const std::string& what) {
+  std::istringstream lines(what);
+  for (std::string line; std::getline(lines, line);) complain(program, line.c_str());
 }
 
 /// Ends all ranks after a failure of one rank alone, for which others may be waiting in a collective.

@@ -60,8 +60,6 @@ struct FitCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 
  private:
-  /// Throws all refusals of the formula, with carets below their places.
-  [[nodiscard]] Formula read_formula() const;
   [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world) const;
   [[nodiscard]] JobOptions job_options(StopRequest& stop) const;
   /// An output that cannot be written is better found before the work than after it.

@@ -16,6 +16,7 @@
 #include <csignal>
 #include <cstdio>
 #include <cstdlib>
+#include <optional>
 #include <tessera/tessera.hpp>
 
 #include "base/counted.hpp"
@@ -23,6 +24,7 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "common/file_name.hpp"
+#include "common/program_end.hpp"
 #include "files/standard_error.hpp"
 
 namespace tessera::gam {
@@ -144,14 +146,6 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   return command;
 }
 
-Formula FitCommand::read_formula() const {
-  try {
-    return parse_formula(formula);
-  } catch (const FormulaError& refused) {
-    throw Error(ErrorCode::usage, refused.in_lines(formula));
-  }
-}
-
 int FitCommand::run(mpi::Session& session) const {
   session.set_timeout(collective_timeout.value());
   const mpi::Communicator& world = session.world();
@@ -162,7 +156,13 @@ int FitCommand::run(mpi::Session& session) const {
   stop_options.time_limit = apps::from_seconds(time_limit);
   StopRequest stop(world, stop_options);
 
-  const Formula parsed = read_formula();
+  std::optional<Formula> parsed;
+  try {
+    parsed = parse_formula(formula);
+  } catch (const FormulaError& refused) {
+    if (session.is_root()) apps::complain_in_lines("tessera-fit", refused.in_lines(formula));
+    return exit_status(refused.code());
+  }
   const FitOptions options = fit_options(world);
   check_outputs(world);
   Job job(world, job_options(stop));
@@ -173,7 +173,7 @@ int FitCommand::run(mpi::Session& session) const {
 
   TableFile file{data, table.options()};
   file.options.block_rows = block_rows;
-  FitResult result = gam::fit(job, parsed, file, options, &progress);
+  FitResult result = gam::fit(job, *parsed, file, options, &progress);
   result.phases.insert(result.phases.begin(), hardware);
 
   const mpi::Purpose purpose(world, "the writing of the model");

@@ -14,7 +14,8 @@ namespace tessera::gam {
 
 struct FormulaTerms;
 
-/// A formula that is refused, with all places at which it is. `what()` has them in one line.
+/// A formula that is refused, with all places at which it is. `what()` has them in one line. A move is a
+/// copy.
 class FormulaError : public Error {
  public:
   struct Refusal {
@@ -22,6 +23,9 @@ class FormulaError : public Error {
     std::string message;
   };
   explicit FormulaError(std::vector<Refusal> refusals);
+  FormulaError(const FormulaError&) = default;
+  FormulaError& operator=(const FormulaError&) = default;
+  ~FormulaError() override = default;
 
   [[nodiscard]] const std::vector<Refusal>& refusals() const noexcept { return *refusals_; }
   /// The refusals, one a line, and then the formula with a caret below each place.

@@ -138,8 +138,10 @@ TEST_P(GpuRows, PassesAreTheHostsToRounding) {
   expect_close(device.start(), host.start());
   expect_close(device.deviance(model.raw_coef), host.deviance(model.raw_coef));
   if (GetParam().parameter_count() > 0) {
-    device.set_parameters({0.75});
-    host.set_parameters({0.75});
+    std::vector<double> values(GetParam().parameters().begin(), GetParam().parameters().end());
+    for (std::size_t i = 0; i < GetParam().parameter_count(); ++i) values[i] *= 1.05;
+    device.set_parameters(values);
+    host.set_parameters(values);
     const RawLikelihood likelihood = device.likelihood(model.raw_coef);
     const RawLikelihood host_likelihood = host.likelihood(model.raw_coef);
     const double allowed = tolerance * std::abs(host_likelihood.minus_log);

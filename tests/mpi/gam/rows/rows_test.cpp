@@ -64,7 +64,9 @@ void expect_passes_of_one_thread(tessera::Job& job, const Model& model) {
   EXPECT_EQ(moments.sum_weighted_response, expected.sum_weighted_response);
   if (model.family.parameter_count() == 0) return;
   Model moved = model;
-  moved.family = model.family.at({0.75});
+  std::vector<double> values(model.family.parameters().begin(), model.family.parameters().end());
+  for (std::size_t i = 0; i < model.family.parameter_count(); ++i) values[i] *= 1.05;
+  moved.family = model.family.at(values);
   for (const Model* at : {&model, static_cast<const Model*>(&moved)}) {
     pass.set_parameters({at->family.parameters().begin(), at->family.parameters().end()});
     const RawLikelihood likelihood = pass.likelihood(model.raw_coef);

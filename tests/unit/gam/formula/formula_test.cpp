@@ -771,7 +771,7 @@ TEST(Formula, TellsAllRefusalsAtOnceWithCarets) {
     EXPECT_EQ(std::ranges::count(lines, '\n'), 4);
     EXPECT_EQ(lines.substr(lines.find("  y ~ ")),
               "  y ~ s(\xC3\xA4, bs=\"ad\") +  (x + mean(z)) + s(x, k=1)\n"
-              "            ^             ^              ^");
+              "              ^             ^                 ^");
   }
 }
 

@@ -38,6 +38,14 @@ TEST(MovedValues, Formula) {
   });
 }
 
+TEST(MovedValues, FormulaError) {
+  expect_unmoved(FormulaError({{4, "a number"}}), FormulaError({}), [](const FormulaError& refused) {
+    EXPECT_STREQ(refused.what(), "formula, character 5: a number");
+    ASSERT_EQ(refused.refusals().size(), 1U);
+    EXPECT_EQ(refused.in_lines("y ~ 3"), "formula, character 5: a number\n  y ~ 3\n      ^");
+  });
+}
+
 TEST(MovedValues, ResponseFamily) {
   expect_unmoved(family("poisson"), ResponseFamily(), [](const ResponseFamily& poisson) {
     EXPECT_EQ(poisson.name(), "poisson");

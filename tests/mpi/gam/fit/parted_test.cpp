@@ -22,16 +22,18 @@ constexpr std::int64_t table_rows = 900;
 constexpr int level_count = 40;
 
 /// x, and twice_x that it determines; z, which is far from zero; a factor g of 40 levels and h of 7, both
-/// with effects on y.
-Table grouped_table(const Plan& plan, Range mine) {
+/// with effects on y. `renamed`: the levels of g have each other's names, in reverse, and h has an empty
+/// level.
+Table grouped_table(const Plan& plan, Range mine, bool renamed = false) {
   std::mt19937_64 random(20261123);
   std::normal_distribution<double> normal;
   std::vector<double> effect(level_count);
   for (double& value : effect) value = 0.6 * normal(random);
   Factor g;
   Factor h;
-  for (int i = 0; i < level_count; ++i) g.levels.push_back("g" + std::to_string(100 + i));
-  for (int i = 0; i < 7; ++i) h.levels.push_back("h" + std::to_string(i));
+  for (int i = 0; i < level_count; ++i)
+    g.levels.push_back("g" + std::to_string(100 + (renamed ? level_count - 1 - i : i)));
+  for (int i = 0; i < (renamed ? 8 : 7); ++i) h.levels.push_back("h" + std::to_string(i));
   std::vector<double> y;
   std::vector<double> x;
   std::vector<double> twice_x;
@@ -61,11 +63,13 @@ struct PartedFit {
 };
 
 PartedFit parted_fit(const std::string& formula, const std::string& family_name, int largest_tested,
-                     const mpi::Communicator& comm = testing::shared_world(), int threads = 2) {
+                     const mpi::Communicator& comm = testing::shared_world(), int threads = 2,
+                     bool renamed = false) {
   Job job = testing::cpu_job(comm, threads);
   const Plan plan = job.plan(table_rows, 64);
-  const Table data = grouped_table(plan, job.local_range(plan));
+  const Table data = grouped_table(plan, job.local_range(plan), renamed);
   FitOptions options;
+  options.drop_unused_levels = !renamed;
   options.family = family(family_name);
   options.largest_tested_effect = largest_tested;
   Model model = fit(job, parse_formula(formula), data, options).model;
@@ -167,6 +171,18 @@ TEST_P(Parted, HasTheSameBitsOnAnyRanksAndThreads) {
   EXPECT_EQ(first.fitted().log_sp, second.fitted().log_sp);
   if (world.rank() == 0) {
     EXPECT_EQ(first.fitted().covariance, second.fitted().covariance);
+  }
+}
+
+TEST(FactorSmooths, DoNotDependOnTheOrderOfLevelsNorOnEmptyOnes) {
+  for (const int largest_tested : {100, 1000}) {
+    const char* const formula = "y ~ s(x, g, bs=\"fs\", k=5) + s(x, h, bs=\"fs\", xt=\"cr\", k=4)";
+    const PartedFit plain = parted_fit(formula, "gaussian", largest_tested);
+    const PartedFit other = parted_fit(formula, "gaussian", largest_tested, testing::shared_world(), 2, true);
+    EXPECT_EQ(other.model.fitted().coef.size(), plain.model.fitted().coef.size() + 4);
+    expect_all_near(other.predictions.fit, plain.predictions.fit, 1e-7, "prediction");
+    expect_all_near(other.predictions.standard_errors, plain.predictions.standard_errors, 1e-6, "error");
+    EXPECT_NEAR(other.model.fitted().edf_total, plain.model.fitted().edf_total, 1e-5);
   }
 }
 

@@ -3,7 +3,8 @@
 # other rows. Gaussian models with nested smooths are held to gam(method="REML"), whose constraints they have, and
 # others to bam, which may stop early where its criterion is flat, or at another of several optima: where they
 # differ, gam's REML criterion at both smoothing parameters is the referee, and ours must not be worse. Families with
-# parameters have no joint criterion in bam: there one further iteration of it must not move our answer by more than its own.
+# parameters have no joint criterion in bam: there one further iteration of it must not move our answer by more than its own,
+# or our smoothing parameters be the better ones of the working model, where bam's search ends early.
 # Usage: Rscript random_models.R TESSERA_FIT COUNT [FIRST]; exits with 77 where there is no mgcv, and with 1, naming
 # the seeds, if a model is worse. FIRST comes from the number of the week unless it is given.
 arguments <- commandArgs(trailingOnly=TRUE)
@@ -36,8 +37,8 @@ theta_of <- function(model) {
   switch(model$family, nb=log(value[1]), tw=log((value[1] - value[3])/(value[4] - value[1])), scat=log(c(value[1] - value[3], value[2])),
          betar=log(value[1]))
 }
-# How far one iteration of bam moves a linear predictor: parameters at its means, and then the working model there.
-moved <- function(eta, theta, family, formula, table, control) {
+# The working model of bam at a linear predictor: parameters at its means, and weights of expected information.
+working_model <- function(eta, theta, family, formula, table) {
   family <- fix.family.link(family)
   family$putTheta(theta)
   mu <- family$linkinv(eta)
@@ -49,7 +50,15 @@ moved <- function(eta, theta, family, formula, table, control) {
   table$working <- as.numeric(eta - step$Deta.EDeta2)
   table$working_weight <- as.numeric(step$EDeta2/2)
   formula[[2]] <- quote(working)
-  max(abs(fitted(bam(formula, data=table, weights=working_weight, scale=scale, control=control, chunk.size=1e6)) - eta))
+  list(formula=formula, table=table, scale=scale)
+}
+# How far one iteration of bam moves the linear predictor at which a working model is.
+moved <- function(eta, working) {
+  end <- bam(working$formula, data=working$table, weights=working_weight, scale=working$scale, control=control, chunk.size=1e6)
+  max(abs(fitted(end) - eta))
+}
+criterion_of <- function(working, sp) {
+  gam(working$formula, data=working$table, weights=working_weight, scale=working$scale, control=control, method="REML", sp=sp)$gcv.ubre
 }
 smooth_of <- function(variable) {
   sprintf(pick("s(%s)", sprintf('s(%%s, bs="%s", k=%d)', pick("tp", "ts", "cr", "cs", "ps"), sample(6:14, 1)), 's(%s, bs="cr", k=3*3)',
@@ -149,20 +158,23 @@ fault_of <- function(seed) {
   if (all(differences < 1e-5)) return(NULL)
   counts["settled by the referee"] <<- counts["settled by the referee"] + 1
   saved <- fromJSON(file_of("model.json"), simplifyVector=FALSE)
+  ours <- exp(unlist(lapply(saved$terms, function(term) term$log_sp)))
   if (inherits(family, "extended.family")) {
-    ours <- moved(here[[1]], theta_of(saved), family, formula, table, control)/range
-    their <- moved(expected$fit, theirs$family$getTheta(), family, formula, table, control)/range
-    if (ours < max(their, 1e-6)) return(NULL)
-    referee <- paste("one iteration of bam moves it by", signif(ours, 2), "and bam's answer by", signif(their, 2))
+    at_ours <- working_model(here[[1]], theta_of(saved), family, formula, table)
+    at_theirs <- working_model(as.numeric(expected$fit), theirs$family$getTheta(), family, formula, table)
+    moves <- c(moved(here[[1]], at_ours), moved(expected$fit, at_theirs))/range
+    if (moves[1] < max(moves[2], 1e-6)) return(NULL)
+    excess <- criterion_of(at_ours, ours) - criterion_of(at_ours, theirs$sp)
+    referee <- paste("one iteration of bam moves it by", signif(moves[1], 2), "and bam's answer by", signif(moves[2], 2))
   } else {
-    ours <- exp(unlist(lapply(saved$terms, function(term) term$log_sp)))
     own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp
     # bam's null spaces have another penalty than gam's: at given smoothing parameters it calls gam with its own. gam has no rho.
     at <- if (model$select || model$rho != 0) function(sp) by_bam(sp=sp) else function(sp) by_gam(family, sp=sp)
     excess <- at(ours)$gcv.ubre - at(own)$gcv.ubre
-    if (excess < 1e-4) return(NULL)
-    referee <- paste("REML criterion higher by", signif(excess, 2))
+    referee <- NULL
   }
+  if (excess < 1e-4) return(NULL)
+  referee <- paste(c(referee, paste("REML criterion higher by", signif(excess, 2))), collapse=", ")
   paste0(what, "\n  ", paste(names(differences), signif(differences, 2), collapse=", "), "; ", referee)
 }
 counts <- c("not fitted by mgcv"=0, "refused as dependent"=0, "settled by the referee"=0)

@@ -12,8 +12,8 @@ write_table <- function(d) {
   quoted <- lapply(d, function(v) if (is.character(v)) paste0('"', v, '"') else format(v, digits=15, trim=TRUE))
   write_columns("data.csv.gz", quoted)
 }
-# `...`: more of the reference fit.
-save_case <- function(name, formula, family, called, weights=NULL, ...) {
+# `...`: more of the reference fit. `exact`: of the fit and its weights, what takes the place of mgcv's.
+save_case <- function(name, formula, family, called, weights=NULL, exact=function(b, w) list(), ...) {
   folder <- file.path("..", name)
   dir.create(folder, showWarnings=FALSE)
   d$.w <- if (is.null(weights)) rep(1, nrow(d)) else d[[weights]]
@@ -23,10 +23,10 @@ save_case <- function(name, formula, family, called, weights=NULL, ...) {
                 list(fitted=format(as.numeric(fitted(b)), digits=11), linpred=format(as.numeric(p$fit), digits=11)))
   write_json(list(case=name, note="simulated; see README.md", data_file=file.path("..", basename(getwd()), "data.csv.gz"), n=nrow(d), formula=formula,
                   family=called, weights=weights, supplied_knots=NULL,
-                  fits=list(bam_fREML_tight=list(kind="bam", control="tight", theta=if (is.function(b$family$getTheta)) b$family$getTheta(TRUE),
+                  fits=list(bam_fREML_tight=modifyList(list(kind="bam", control="tight", theta=if (is.function(b$family$getTheta)) b$family$getTheta(TRUE),
                     title=b$family$family, log_sp=I(log(as.numeric(b$sp))), edf_total=sum(b$edf), deviance=b$deviance,
                     null_deviance=b$null.deviance, scale=b$sig2, r_squared_adjusted=summary(b)$r.sq, aic=b$aic,
-                    se_link50=as.numeric(p$se.fit)[1:50], residuals50=as.numeric(residuals(b))[1:50], ...))),
+                    se_link50=as.numeric(p$se.fit)[1:50], residuals50=as.numeric(residuals(b))[1:50], ...), exact(b, d$.w)))),
              file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", pretty=TRUE)
   cat(name, b$family$family, "edf", sum(b$edf), "iterations", b$iter, "\n")
 }

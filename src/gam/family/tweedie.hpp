@@ -22,12 +22,12 @@ struct TweedieParts {
   static constexpr int shown_count = 1;
 
   static double link(double mu) { return link_of(Link::log, mu); }
-  static double mean(double eta) { return mean_of(Link::log, eta); }
-  static double derivative(double eta) { return derivative_of(Link::log, eta); }
+  /// Bounded only by the smallest normal number, as a mean may have any unit.
+  static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
+  static double derivative(double eta) { return mean(eta); }
   [[nodiscard]] double variance(double mu) const { return pow(mu, p()); }
-  [[nodiscard]] double weight(double prior, double mu, double slope) const {
-    return prior * slope * slope / variance(mu);
-  }
+  /// The slope is the mean, whose square may overflow.
+  [[nodiscard]] double weight(double prior, double mu, double) const { return prior * pow(mu, 2 - p()); }
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     return 2 * prior * half_tweedie_deviance(y, mu, p());
   }

@@ -153,8 +153,8 @@ compared <- function(call) {
   said <- readLines(file_of("log"))
   if (status != 0 && status != 4) {
     # An error has several lines where there are several faults.
-    last <- max(1, grep("^tessera-fit:", said))
-    return(list(result="refused", what=sub("^tessera-fit: ", "", paste(said[last:length(said)], collapse=" "))))
+    first <- min(length(said), grep("^tessera-fit:", said))
+    return(list(result="refused", what=gsub("tessera-fit: ", "", paste(said[first:length(said)], collapse=" "))))
   }
   if (!is.null(call$refused)) return(list(result="differs", what="it is fitted now"))
   if (run("predict", file_of("model.json"), file_of("table.csv"), "--se", "--out", file_of("predictions.csv")))

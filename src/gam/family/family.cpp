@@ -189,6 +189,7 @@ GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
   };
   for (const WrittenFamily::Argument& argument : arguments) {
     const auto may_be = [&](const char* name) { return argument.name.empty() || argument.name == name; };
+    if (argument.name == "theta" && argument.text == "NULL") continue;  // R's default
     const bool is_choice = !argument.name.empty() ? false : choice_of<F>(argument.text).has_value();
     if (may_be("link") && argument.numbers.empty() && !given.link && !is_choice) {
       given.link = std::string(power_link(in_small_letters(argument.text)));

@@ -80,7 +80,7 @@ TEST(Family, ParametersAsRHasThem) {
        {Written{"nb", 1, true}, Written{"NB()", 1, true}, Written{"nb(link = log)", 1, true},
         Written{"nb(theta = 0)", 1, true}, Written{"nb(theta = 3)", 3, false},
         Written{"nb(2.5, log)", 2.5, false}, Written{"nb(link = \"log\", theta = 1e-3)", 1e-3, false},
-        Written{"nb(theta = -7)", 7, true}}) {
+        Written{"nb(theta = -7)", 7, true}, Written{"nb(link = log, theta = NULL)", 1, true}}) {
     const Family family = chosen_family(one.text);
     EXPECT_EQ(family.name(), "nb") << one.text;
     ASSERT_EQ(family.parameters().size(), 1) << one.text;

@@ -15,7 +15,7 @@ function(tessera_add_test)
     set(arg_TIMEOUT 120)
   endif()
   if(TESSERA_SANITIZE)
-    math(EXPR arg_TIMEOUT "5 * ${arg_TIMEOUT}")
+    math(EXPR arg_TIMEOUT "10 * ${arg_TIMEOUT}")
   endif()
   # Kernels that a test compiles stay in the build tree.
   list(APPEND arg_ENVIRONMENT TESSERA_CACHE_DIR=${PROJECT_BINARY_DIR}/tests/cache)

@@ -80,11 +80,14 @@ TEST(Series, AgreeWithMgcv) {
     const auto log_sp = mgcv.at("log_sp").get<std::vector<double>>();
     ASSERT_EQ(model.log_sp.size(), log_sp.size());
     for (std::size_t i = 0; i < log_sp.size(); ++i) EXPECT_NEAR(model.log_sp[i], log_sp[i], 1e-4) << i;
-    if (mgcv.contains("aic")) EXPECT_NEAR(model.aic / mgcv.at("aic").get<double>(), 1, 1e-7);
+    if (mgcv.contains("aic")) {
+      EXPECT_NEAR(model.aic / mgcv.at("aic").get<double>(), 1, 1e-7);
+    }
     // Bam's criterion differs by a constant of the model.
-    if (mgcv.contains("score"))
+    if (mgcv.contains("score")) {
       EXPECT_NEAR(model.reml - score, mgcv.at("score")[0].get<double>() - mgcv.at("score")[1].get<double>(),
                   1e-6 * std::abs(score));
+    }
   }
 }
 
@@ -147,7 +150,9 @@ TEST(Rho, CanBeEstimated) {
   for (const double beside : {-1e-3, 1e-3}) {
     options.rho = model.rho + beside;
     const FittedModel other = fitted_series(formula, options);
-    if (testing::shared_world().rank() == 0) EXPECT_GT(other.reml, least);
+    if (testing::shared_world().rank() == 0) {
+      EXPECT_GT(other.reml, least);
+    }
   }
 }
 

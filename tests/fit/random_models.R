@@ -86,7 +86,7 @@ model_of <- function(seed) {
   # s(., by=v) and te(u, v) both have v: which of them loses it is mgcv's affair.
   if ((family == "gaussian" || !any(variables == "u")) && !any(grepl("by=v", terms)))
     surface <- if (likely(.3)) sprintf('te(u, v, bs="%s", k=4)', pick("cr", "ps", "tp"))
-      else if (likely(.2)) pick("s(u, v)", "s(u, v, k=20)")
+      else if (likely(.2)) pick("s(u, v)", "s(u, v, k=20)", "t2(u, v, k=4)", 't2(u, v, bs="tp", k=4, full=TRUE)')
       else if (likely(.2) && !any(variables == "u")) c('ti(u, bs="cr")', 'ti(v, bs="cr")', 'ti(u, v, bs="cr", k=4)')
   plain <- pick("f", "f", "o", "factor(year)", "v", "log(v + 1)", "poly(v, 2)", "f*v", "ordered(o)", "I(v^2)", "f:v", "pmin(v, .5)", "scale(v)",
                 "cut(v, c(0, .3, .6, 1), include.lowest=TRUE)", "I(v > .5)", "1", 'relevel(f, "b")', "ns(v, 3)", "exp(-v)", "offset(v)",

@@ -66,6 +66,7 @@ struct Bs {
     return {.cells = options.k - degree_of(options),
             .stride = 1,
             .coefficients = options.k,
+            .free = static_cast<int>(options.m[1]),
             .penalties = static_cast<int>(options.m.size()) - 1};
   }
 

@@ -46,7 +46,7 @@ struct Cc {
     return settle_k(options, 10, 4, name);
   }
   static BasisSize size(const BasisOptions& options) {
-    return {.cells = options.k - 1, .stride = 2, .coefficients = options.k - 1};
+    return {.cells = options.k - 1, .stride = 2, .coefficients = options.k - 1, .free = 1};
   }
 
   static Basis make(const MarginData& data) {

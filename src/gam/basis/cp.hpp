@@ -45,7 +45,7 @@ struct Cp {
     return settle_k(options, 10, static_cast<int>(std::max(options.m[0], options.m[1])) + 1, name);
   }
   static BasisSize size(const BasisOptions& options) {
-    return {.cells = options.k, .stride = 1, .coefficients = options.k};
+    return {.cells = options.k, .stride = 1, .coefficients = options.k, .free = 1};
   }
 
   static Basis make(const MarginData& data) {

@@ -48,7 +48,7 @@ struct Cr {
     return settle_k(options, 10, 3, name);
   }
   static BasisSize size(const BasisOptions& options) {
-    return {.cells = options.k - 1, .stride = 2, .coefficients = options.k};
+    return {.cells = options.k - 1, .stride = 2, .coefficients = options.k, .free = 2};
   }
 
   static Basis make(const MarginData& data) {

@@ -16,6 +16,12 @@ namespace tessera::gam {
 struct Cs : Cr {
   static constexpr char name[] = "cs";
 
+  static BasisSize size(const BasisOptions& options) {
+    BasisSize size = Cr::size(options);
+    size.free = 0;
+    return size;
+  }
+
   static Basis make(const MarginData& data) {
     Basis basis = Cr::make(data);
     const int size = basis.size();

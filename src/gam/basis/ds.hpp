@@ -31,11 +31,9 @@ struct Ds {
                            "multiple m[2] of 1/2 between -{} and {}, with a sum above {}",
                            options.variables, options.variables == 1 ? "" : "s", most, half, half, half)};
     options.m = {order, s};
-    return settle_points(options,
-                         static_cast<int>(polynomials_below(order_of(options), options.variables).size()), 10,
-                         30, name);
+    return settle_points(options, free_of(options), 10, 30, name);
   }
-  static BasisSize size(const BasisOptions& options) { return radial_size(options); }
+  static BasisSize size(const BasisOptions& options) { return radial_size(options, free_of(options)); }
 
   static Basis make(const MarginData& data) {
     const BasisPoints points = points_of(data);
@@ -45,6 +43,9 @@ struct Ds {
 
  private:
   static int order_of(const BasisOptions& options) { return static_cast<int>(options.m[0]); }
+  static int free_of(const BasisOptions& options) {
+    return static_cast<int>(polynomials_below(order_of(options), options.variables).size());
+  }
 };
 
 }  // namespace tessera::gam

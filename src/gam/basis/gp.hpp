@@ -32,7 +32,9 @@ struct Gp {
     options.m = {kind, range > 0 ? range : 0, power};
     return settle_points(options, options.variables + 1, 10, 30, name);
   }
-  static BasisSize size(const BasisOptions& options) { return radial_size(options); }
+  static BasisSize size(const BasisOptions& options) {
+    return radial_size(options, is_stationary(options) ? 1 : 1 + options.variables);
+  }
 
   static Basis make(const MarginData& data) {
     const BasisPoints points = points_of(data);

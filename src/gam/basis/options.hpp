@@ -45,11 +45,11 @@ struct OptionFault {
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// For a basis without orders: those that are given are 2.
+/// For a basis without orders: those that are given are 2, or 0 for the default.
 [[nodiscard]] inline std::optional<OptionFault> settle_no_order(BasisOptions& options,
                                                                 std::string_view basis) {
-  const bool plain =
-      std::ranges::all_of(options.m, [](double order) { return std::isnan(order) || order == 2; });
+  const bool plain = std::ranges::all_of(
+      options.m, [](double order) { return std::isnan(order) || order == 2 || order == 0; });
   options.m.clear();
   if (plain) return std::nullopt;
   return OptionFault{"m", fmt::format("m has no effect on bs=\"{}\"; leave it out", basis)};

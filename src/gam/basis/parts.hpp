@@ -18,6 +18,7 @@ struct BasisSize {
   int cells = 0;
   int stride = 1;        ///< of `Margin`
   int coefficients = 0;  ///< before constraints
+  int free = 0;          ///< dimension of the null space of the (first) penalty
   int dense = 0;         ///< columns of a dense component; 0: there is none
   bool radial = false;   ///< these are radial functions, without a margin
   int penalties = 1;     ///< with several it is no margin of te()

@@ -21,8 +21,8 @@ namespace tessera::gam {
   return settle_k(options, free + more, free + 1, basis);
 }
 
-[[nodiscard]] inline BasisSize radial_size(const BasisOptions& options) {
-  return {.coefficients = options.k, .dense = dense_columns(options.k), .radial = true};
+[[nodiscard]] inline BasisSize radial_size(const BasisOptions& options, int free) {
+  return {.coefficients = options.k, .free = free, .dense = dense_columns(options.k), .radial = true};
 }
 
 /// *Collective.* Those that are supplied, or distinct values: see `distinct_points`.

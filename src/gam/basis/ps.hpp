@@ -49,7 +49,10 @@ struct Ps {
     return settle_k(options, 10, static_cast<int>(std::max(options.m[0] + 2, options.m[1] + 1)), name);
   }
   static BasisSize size(const BasisOptions& options) {
-    return {.cells = options.k - spline_degree(options), .stride = 1, .coefficients = options.k};
+    return {.cells = options.k - spline_degree(options),
+            .stride = 1,
+            .coefficients = options.k,
+            .free = static_cast<int>(options.m[1])};
   }
 
   static Basis make(const MarginData& data) {

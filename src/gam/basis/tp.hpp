@@ -28,6 +28,7 @@ struct Tp {
   static BasisSize size(const BasisOptions& options) {
     const bool whole = !is_without_null_space(options);
     return {.coefficients = whole ? options.k : options.k - free_of(options),
+            .free = whole ? free_of(options) : 0,
             .dense = dense_columns(options.k),
             .radial = !is_cubic(options),
             .centred = !whole};

@@ -17,6 +17,11 @@ struct Ts : Tp {
   static constexpr char name[] = "ts";
 
   static std::optional<OptionFault> settle(BasisOptions& options) { return settle_as(options, name); }
+  static BasisSize size(const BasisOptions& options) {
+    BasisSize size = Tp::size(options);
+    size.free = 0;
+    return size;
+  }
   static Basis make(const MarginData& data) {
     Basis basis = Tp::make(data);
     const int free = basis.size() - basis.rank;

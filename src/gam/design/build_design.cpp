@@ -78,7 +78,8 @@ std::vector<double> margin_means(const Workers& workers, const Frame& frame, con
   return multiply_t(margin.map, means);
 }
 
-/// *Collective.* X'X / n over the complete rows of the job, X the columns of a curve with this map.
+/// *Collective.* X'X / n over the complete rows of the job, X the columns of a curve or of a number with this
+/// map.
 Matrix mean_products(const Workers& workers, const Frame& frame, const Component& curve, const Matrix& map) {
   const std::size_t width = at(map.cols());
   std::vector<ReproducibleSum> sums(at(workers.team.size()), ReproducibleSum(width * (width + 1) / 2));
@@ -89,9 +90,13 @@ Matrix mean_products(const Workers& workers, const Frame& frame, const Component
     std::vector<double> x(width);
     for (std::size_t row = begin; row < end; ++row) {
       if (frame.complete[row] == 0) continue;
-      const LocalValues local = evaluate(curve.margin, variable.numbers[row]);
-      for (std::size_t j = 0; j < width; ++j)
-        x[j] = dot(local.values, map.column(static_cast<int>(j)).subspan(at(local.first), 4));
+      if (curve.kind == Component::Kind::numeric) {
+        x[0] = variable.numbers[row] * map(0, 0);
+      } else {
+        const LocalValues local = evaluate(curve.margin, variable.numbers[row]);
+        for (std::size_t j = 0; j < width; ++j)
+          x[j] = dot(local.values, map.column(static_cast<int>(j)).subspan(at(local.first), 4));
+      }
       auto product = products.begin();
       for (std::size_t j = 0; j < width; ++j) {
         for (std::size_t i = 0; i <= j; ++i) *product++ = x[i] * x[j];
@@ -120,8 +125,12 @@ std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size
 /// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
+  // A random effect may be multiplied.
+  const double factor = basis.map.empty() ? 1 : basis.map(0, 0);
+  if (basis.component.kind == Component::Kind::factor) return factor;
   const double x = frame.variables[at(basis.component.variable)].numbers[row];
-  if (basis.component.kind == Component::Kind::numeric) return std::abs(x) * scale_of(basis.component);
+  if (basis.component.kind == Component::Kind::numeric)
+    return factor * std::abs(x) * scale_of(basis.component);
   if (basis.component.kind == Component::Kind::dense) {
     double sum = 0;
     for (const double value : margin_row(basis, frame, row)) sum += std::abs(value);
@@ -211,13 +220,38 @@ Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> s
   return out;
 }
 
-/// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins.
-double largest_row_sum(const Workers& workers, const Frame& frame, std::span<const Basis> margins) {
+/// The sum of |X| over one row of the products of natural margins that have some orders.
+double row_sum(std::span<const Basis> margins, std::span<const int> orders, const Frame& frame,
+               std::size_t row) {
+  std::vector<double> of_order{1};
+  for (const Basis& margin : margins) {
+    const double all = row_sum(margin, frame, row);
+    double free = 0;
+    if (margin.rank < margin.size()) {
+      const std::vector<double> values = margin_row(margin, frame, row);
+      for (int j = margin.rank; j < margin.size(); ++j) free += std::abs(values[at(j)]);
+    }
+    of_order.push_back(0);
+    for (std::size_t order = of_order.size(); order-- > 0;)
+      of_order[order] = of_order[order] * free + (order > 0 ? of_order[order - 1] * (all - free) : 0);
+  }
+  double sum = 0;
+  for (std::size_t order = 0; order < of_order.size(); ++order) {
+    if (std::ranges::find(orders, static_cast<int>(order)) != orders.end()) sum += of_order[order];
+  }
+  return sum;
+}
+
+/// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins, or of
+/// t2() those of its products that have some orders.
+double largest_row_sum(const Workers& workers, const Frame& frame, std::span<const Basis> margins,
+                       std::span<const int> orders) {
   if (std::all_of(margins.begin(), margins.end(), [](const Basis& basis) { return basis.unit_rows; })) {
     return 1;
   }
   if (margins.size() == 1 && margins[0].row_sum) return *margins[0].row_sum;
   const Extent sums = extents_of(workers, frame, 1, [&](std::size_t row, std::span<Extent> one) {
+                        if (!orders.empty()) return one[0].add(row_sum(margins, orders, frame, row));
                         double sum = 1;
                         for (const Basis& margin : margins) sum *= row_sum(margin, frame, row);
                         one[0].add(sum);
@@ -305,11 +339,16 @@ class Drafter {
     DraftBlock draft = draft_of(
         spec, shape.ridge ? random_effect(margins.size(), static_cast<int>(shape.coefficients), row_sum)
               : spec.factor_smooth ? factor_smooth(margins[1], margins[0].size(), row_sum)
+              : spec.by_spaces     ? combine_by_spaces(margins, spec.full, spec.orders, row_sum, spec.label)
                                    : combine(margins, spec.tensor, row_sum));
     draft.constrained = shape.constrained;
     draft.select = spec.select && !spec.fixed && !shape.random;
     draft.least_varying = least_varying;
     draft.sp = spec.sp;
+    if (!spec.point.empty() && !draft.constrained)
+      throw Error(ErrorCode::usage,
+                  fmt::format("{}: pc: this smooth has no constraint that a point could have; leave it out",
+                              spec.label));
     if (!spec.point.empty()) draft.point = columns_at(margins, spec.point);
     if (spec.fixed) remove_penalties(draft);
 
@@ -337,6 +376,7 @@ class Drafter {
     CoefBlock& block = draft.block;
     block.label = spec.label;
     block.kind = spec.interaction     ? "ti"
+                 : spec.by_spaces     ? "t2"
                  : spec.tensor        ? "te"
                  : spec.factor_smooth ? "fs"
                                       : spec.margins[0].basis;
@@ -354,6 +394,7 @@ class Drafter {
                             .diagonal = smooth.copies > 0};
     block.knots = std::move(smooth.knots);
     block.s_scale = std::move(smooth.s_scale);
+    block.penalty_names = std::move(smooth.penalty_names);
     for (std::size_t j = 0; !spec.id.empty() && j < block.penalty->count(); ++j)
       block.ids.push_back(fmt::format("{} {}", spec.id, j));
     block.variables = variables_of(spec);
@@ -450,37 +491,59 @@ class Drafter {
     for (const MarginSpec& margin : spec.margins) {
       margins.push_back(make_basis(workers_, frame, margin, supplied_, setup_values, spec.label));
       Basis& basis = margins.back();
-      if (basis.component.kind == Component::Kind::numeric) scale(basis.component);
+      // The columns of a natural margin have their size by themselves.
+      if (basis.component.kind == Component::Kind::numeric && !spec.by_spaces) scale(basis.component);
       if (margin.centred) {
         const std::vector<double> means = margin_means(workers_, frame, basis);
         basis = centred_margin(std::move(basis), means);
       }
-      if (spec.tensor && spec.normalise && !basis.nodal && margin.others.empty()) {
+      if (spec.tensor && spec.normalise && !spec.by_spaces && !basis.nodal && margin.others.empty()) {
         const Extent range = extent_of(workers_, frame, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);
       }
       if (spec.factor_smooth && !is_random_effect(margin.basis))
         basis = natural_curve(std::move(basis), frame, setup_values, spec.label);
+      if (spec.by_spaces) {
+        const MeanProducts products = products_of_columns(basis.component, frame, setup_values);
+        basis = natural_margin(std::move(basis), products, spec.label);
+      }
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // as in the shape
     // Of a factor smooth one level counts.
     const auto of_row = std::span<const Basis>(margins).subspan(spec.factor_smooth ? 1 : 0);
-    const double row_sum = largest_row_sum(workers_, frame, of_row);
-    const bool chosen = spec.select && !spec.fixed && shape_of(spec, frame_).constrained;
+    const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
+    // bam leaves no column of t2() out for the constraint.
+    const bool chosen = spec.select && !spec.fixed && !spec.by_spaces && shape_of(spec, frame_).constrained;
     const int least_varying = chosen ? least_varying_column(workers_, frame, margins) : -1;
     return {std::move(margins), row_sum, least_varying};
   }
 
-  /// The natural basis over the rows that the basis is made of: those of mgcv's setup for dense columns, else
-  /// all.
-  [[nodiscard]] Basis natural_curve(Basis basis, const Frame& frame,
-                                    const std::function<std::vector<double>(int)>& setup_values,
-                                    const std::string& label) const {
-    const Component curve = basis.component;
-    if (curve.kind == Component::Kind::spline)
-      return natural_basis(
-          std::move(basis), [&](const Matrix& map) { return mean_products(workers_, frame, curve, map); },
-          label);
+  using MeanProducts = std::function<Matrix(const Matrix& map)>;
+
+  /// X'X / n for columns X of a margin with some map, over the rows that its basis is made of: those of
+  /// mgcv's setup for dense columns, else all.
+  [[nodiscard]] MeanProducts products_of_columns(
+      const Component& curve, const Frame& frame,
+      const std::function<std::vector<double>(int)>& setup_values) const {
+    if (curve.kind == Component::Kind::factor)
+      return [levels = curve.levels](const Matrix& map) {
+        Matrix products(map.cols(), map.cols());
+        for (int j = 0; j < products.cols(); ++j) products(j, j) = 1.0 / levels;
+        return products;
+      };
+    if (curve.kind != Component::Kind::dense)
+      return [this, &frame, curve](const Matrix& map) { return mean_products(workers_, frame, curve, map); };
+    return [columns = setup_columns(curve, setup_values)](const Matrix& map) {
+      const Matrix own = multiply(columns, map);
+      Matrix products = multiply_tn(own, own);
+      for (double& value : products.values()) value /= own.rows();
+      return products;
+    };
+  }
+
+  /// Dense columns in the rows of mgcv's setup.
+  [[nodiscard]] static Matrix setup_columns(const Component& curve,
+                                            const std::function<std::vector<double>(int)>& setup_values) {
     std::vector<std::vector<double>> values;
     Component::for_each_variable(curve, [&](int variable) { values.push_back(setup_values(variable)); });
     Matrix columns(static_cast<int>(values.front().size()), curve.raw_size());
@@ -491,16 +554,17 @@ class Drafter {
       evaluate_dense(curve, x, row);
       for (int j = 0; j < columns.cols(); ++j) columns(i, j) = row[at(j)];
     }
-    Basis natural = natural_basis(
-        std::move(basis),
-        [&](const Matrix& map) {
-          const Matrix own = multiply(columns, map);
-          Matrix products = multiply_tn(own, own);
-          for (double& value : products.values()) value /= own.rows();
-          return products;
-        },
-        label);
-    const Matrix own = multiply(columns, natural.map);
+    return columns;
+  }
+
+  /// The natural basis of the curves of a factor smooth.
+  [[nodiscard]] Basis natural_curve(Basis basis, const Frame& frame,
+                                    const std::function<std::vector<double>(int)>& setup_values,
+                                    const std::string& label) const {
+    const Component curve = basis.component;
+    Basis natural = natural_basis(std::move(basis), products_of_columns(curve, frame, setup_values), label);
+    if (curve.kind == Component::Kind::spline) return natural;
+    const Matrix own = multiply(setup_columns(curve, setup_values), natural.map);
     natural.row_sum = 0;
     for (int i = 0; i < own.rows(); ++i) {
       double sum = 0;
@@ -618,7 +682,7 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
     return draft.values.empty() ? a : multiply(draft.values, a);
   };
   Matrix coefficients = in_values(z);
-  if (draft.constrained && draft.point.empty()) {
+  if (draft.constrained && draft.least_varying >= 0 && draft.point.empty()) {
     Matrix constant(static_cast<int>(draft.constant.size()), 1);
     std::ranges::copy(draft.constant, constant.data());
     constant = in_values(constant);
@@ -628,6 +692,7 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
   }
   penalise_null_space(*block.penalty, coefficients);
   block.s_scale.push_back(1);
+  if (!block.penalty_names.empty()) block.penalty_names.emplace_back();
   if (!draft.id.empty()) block.ids.push_back(fmt::format("{} {}", draft.id, block.ids.size()));
 }
 

@@ -56,14 +56,16 @@ Matrix Penalty::matrix(std::size_t j) const {
 
 std::vector<int> Penalty::ranks_of_sets() const {
   if (!commutes()) return set_ranks;
+  std::map<std::size_t, int> alike;  // common eigenvectors, by the set of the penalties that see them
+  for (int i = 0; i < eigenvalues.rows(); ++i) {
+    std::size_t seen_by = 0;
+    for (std::size_t j = 0; j < count(); ++j)
+      seen_by |= std::size_t{eigenvalues(i, static_cast<int>(j)) > 0} << j;
+    ++alike[seen_by];
+  }
   std::vector<int> ranks(std::size_t{1} << count());
   for (std::size_t set = 0; set < ranks.size(); ++set) {
-    for (int i = 0; i < eigenvalues.rows(); ++i) {
-      bool seen = false;
-      for (std::size_t j = 0; j < count(); ++j)
-        seen = seen || ((set >> j & 1) != 0 && eigenvalues(i, static_cast<int>(j)) > 0);
-      ranks[set] += seen ? 1 : 0;
-    }
+    for (const auto& [seen_by, vectors] : alike) ranks[set] += (set & seen_by) != 0 ? vectors : 0;
   }
   return ranks;
 }
@@ -293,7 +295,9 @@ void name_smooth(CoefBlock& block) {
   penalty.labels.clear();
   const std::size_t count = penalty.count();
   for (std::size_t j = 0; j < count; ++j) {
-    penalty.labels.push_back(count == 1 ? block.label : fmt::format("{}{}", block.label, j + 1));
+    penalty.labels.push_back(count == 1                    ? block.label
+                             : block.penalty_names.empty() ? fmt::format("{}{}", block.label, j + 1)
+                                                           : block.label + block.penalty_names[j]);
   }
 }
 

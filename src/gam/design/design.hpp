@@ -83,7 +83,7 @@ struct Penalty {
 /// A run of coefficients made from a run of raw columns.
 struct CoefBlock {
   std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
-  std::string kind;                ///< "parametric", "te", "ti", or the name of a basis
+  std::string kind;                ///< "parametric", "te", "ti", "t2", or the name of a basis
   std::vector<std::string> names;  ///< one a coefficient, as R has them: "cutGood", "s(x).1", …
   int raw_begin = 0;
   int raw_size = 0;
@@ -94,6 +94,8 @@ struct CoefBlock {
   std::optional<Penalty> penalty;  ///< smooths only
   std::vector<std::vector<double>> knots;  ///< of each variable of a margin, for model.json
   std::vector<double> s_scale;             ///< of each penalty
+  /// What the label of each penalty has behind that of the smooth; none: their numbers from one.
+  std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< of each penalty, by which it is one with those of other blocks; or none
   std::vector<double> log_sp;    ///< of each penalty, where it is given; NaN where it is not; empty: none is
   std::vector<std::string> variables;  ///< of the margins; then the by variable if there is one
@@ -188,6 +190,11 @@ struct Design {
   /// Assigns every block its coefficients; removes blocks without any.
   void count_coefficients();
 };
+
+/// Maximum number of penalties of a smooth: sets of them are counted (`Penalty::set_ranks`). Where they have
+/// no common eigenvectors, the rank of each set is that of a matrix.
+inline constexpr int most_penalties = 20;
+inline constexpr int most_general_penalties = 10;
 
 /// Maximum number of components of a term: sets of them are the bits of an integer (see layout.hpp).
 inline constexpr int max_components = 32;

@@ -278,11 +278,14 @@ Penalty diagonal_penalty_from(const JsonField& field, int size, NumbersLeft& lef
   return penalty;
 }
 
-Penalty penalty_from(const JsonField& field, int size, std::size_t margins, bool random, NumbersLeft& left) {
+Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, bool random,
+                     NumbersLeft& left) {
   const std::vector<JsonField> matrices = field.at("matrices").elements();
   constexpr std::size_t most_of_one = 4;  // orders of derivatives of a cubic
   constexpr std::size_t of_null_space = 1;
-  if (matrices.size() > std::max(margins, most_of_one) + of_null_space)
+  const std::size_t margins = block.knots.size();
+  const std::size_t most = block.kind == "t2" ? most_penalties : std::max(margins, most_of_one);
+  if (matrices.size() > most + of_null_space)
     field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
   Penalty penalty;
   const std::optional<double> ridge =
@@ -391,9 +394,8 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
     block.map = matrix_from(map, block.raw_size / block.copies, block.coef_size / block.copies, left);
   if (const auto determined = field.find("determined")) block.determined = determined->whole();
   if (const auto penalty = field.find("penalty"))
-    block.penalty = is_factor_smooth(block)
-                        ? diagonal_penalty_from(*penalty, block.coef_size, left)
-                        : penalty_from(*penalty, block.coef_size, block.knots.size(), random, left);
+    block.penalty = is_factor_smooth(block) ? diagonal_penalty_from(*penalty, block.coef_size, left)
+                                            : penalty_from(*penalty, block.coef_size, block, random, left);
   return block;
 }
 

@@ -46,13 +46,42 @@ Matrix turned_to_axes(const Matrix& w) {
   return multiply(w, turn);
 }
 
-/// Vectors that the penalty does not see, orthonormal in their own coordinates.
-Matrix null_vectors(const Basis& basis) {
+/// The penalty's eigenvectors, by ascending eigenvalue; eigenvalues relative to its largest element.
+SymmetricEigen eigen_of_penalty(const Basis& basis) {
   Matrix unit = basis.penalty;
   // Squares of the elements may be beyond all numbers in the variable's units.
   const double size = largest(unit.values());
   for (double& value : unit.values()) value /= size;
-  return submatrix(symmetric_eigen(unit).vectors, 0, basis.size(), 0, basis.size() - basis.rank);
+  return symmetric_eigen(unit);
+}
+
+/// Vectors that the penalty does not see, orthonormal in their own coordinates.
+Matrix null_vectors(const Basis& basis) {
+  return submatrix(eigen_of_penalty(basis).vectors, 0, basis.size(), 0, basis.size() - basis.rank);
+}
+
+void scale_column(Matrix& a, int column, double factor) {
+  for (double& value : a.column(column)) value *= factor;
+}
+
+/// What turns columns that no penalty sees to the constant, whose coefficients are `constant`, and to others
+/// that are uncorrelated, by ascending variance. `products`: their mean products.
+Matrix turn_to_constant(const Matrix& products, std::span<const double> constant) {
+  const int size = products.rows();
+  Matrix first(size, 1);
+  std::ranges::copy(constant, first.data());
+  const Matrix q = full_q(first);
+  const Matrix others = submatrix(q, 0, size, 1, size - 1);
+  const std::vector<double> means = multiply(products, constant);
+  Matrix covariance = products;
+  for (int j = 0; j < size; ++j) add_multiple(covariance.column(j), -means[at(j)], means);
+  Matrix turn(size, size);
+  const double length = std::sqrt(dot(constant, constant));
+  for (int i = 0; i < size; ++i) turn(i, 0) = constant[at(i)] / length;
+  const SymmetricEigen eigen =
+      symmetric_eigen(symmetrised(multiply_tn(others, multiply(covariance, others))));
+  assign(turn, 0, 1, multiply(others, eigen.vectors));
+  return turn;
 }
 
 }  // namespace
@@ -109,6 +138,62 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
   basis.map = multiply(map, multiply(inverse, turn));
   basis.penalty = Matrix(size, size);
   for (int j = 0; j < basis.rank; ++j) basis.penalty(j, j) = square;
+  basis.unit_rows = false;
+  basis.row_sum.reset();
+  return basis;
+}
+
+Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,
+                     const std::string& label) {
+  const int size = basis.size();
+  const int rank = basis.rank;
+  const int free = size - rank;
+  Matrix turn = identity(size);
+  const Matrix vectors = free > 0 ? turned_to_axes(null_vectors(basis)) : Matrix();
+  if (!basis.penalty.empty()) {
+    const SymmetricEigen eigen = eigen_of_penalty(basis);
+    for (int j = 0; j < rank; ++j) {
+      const int from = size - 1 - j;
+      std::ranges::copy(eigen.vectors.column(from), turn.column(j).begin());
+      const double own = eigen.values[at(from)];
+      if (!(own > 0))
+        throw Error(ErrorCode::input,
+                    fmt::format("{}: the penalty of a margin is lost in rounding: take a smaller k", label));
+      scale_column(turn, j, 1 / std::sqrt(own));
+    }
+    if (free > 0) assign(turn, 0, rank, vectors);
+  }
+  const Matrix map = basis.map.empty() ? identity(size) : basis.map;
+  const Matrix products = mean_products(multiply(map, turn));
+  double square = 0;  // mean over what is penalised
+  for (int j = 0; j < rank; ++j) square += products(j, j) / rank;
+  for (int j = 0; j < size; ++j) {
+    const double own = j < rank ? square : products(j, j);
+    if (!(own > 0)) throw Error(ErrorCode::input, fmt::format("{}: a margin is zero in every row", label));
+    scale_column(turn, j, 1 / std::sqrt(own));
+  }
+
+  std::vector<double> constant(at(size));
+  if (free > 0) {
+    if (basis.constant.empty()) basis.constant.assign(at(size), 1);
+    std::vector<double> own = multiply_t(vectors, basis.constant);
+    Matrix scaled(free, free);
+    for (int j = 0; j < free; ++j) {
+      const double length = std::sqrt(products(rank + j, rank + j));
+      own[at(j)] *= length;
+      for (int i = 0; i < free; ++i)
+        scaled(i, j) = products(rank + i, rank + j) / length / std::sqrt(products(rank + i, rank + i));
+    }
+    if (free > 1) {
+      assign(turn, 0, rank, multiply(submatrix(turn, 0, size, rank, free), turn_to_constant(scaled, own)));
+      own[0] = std::sqrt(dot(own, own));
+    }
+    constant[at(rank)] = own[0];
+  }
+  basis.constant = std::move(constant);
+  basis.map = multiply(map, turn);
+  basis.penalty = Matrix(size, size);
+  for (int j = 0; j < rank; ++j) basis.penalty(j, j) = 1;
   basis.unit_rows = false;
   basis.row_sum.reset();
   return basis;

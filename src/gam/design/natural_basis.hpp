@@ -25,4 +25,16 @@ namespace tessera::gam {
 [[nodiscard]] Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,
                                   const std::string& label);
 
+/// A basis in the natural coordinates that mgcv gives a margin of t2() (nat.param of type 3): the penalty is
+/// one on the first `rank` coefficients, by descending eigenvalue of what it was, and zero on the others, of
+/// which the first is the constant; the others, by ascending variance, are uncorrelated over the rows. Each
+/// of these two sets of columns has a mean square of one on average. Of a random effect, a multiple of it.
+///
+/// Before its rotation mgcv scales what has no penalty, in the directions that a decomposition has chosen. In
+/// mgcv, too, the first is the projection of the basis' first column on them, if that is not zero.
+///
+/// `mean_products` and errors as above; it is called once.
+[[nodiscard]] Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,
+                                   const std::string& label);
+
 }  // namespace tessera::gam

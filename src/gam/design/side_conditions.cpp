@@ -316,6 +316,7 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   Penalty& penalty = *block.penalty;
   std::vector<Matrix> matrices;
   std::vector<double> scales;
+  std::vector<std::string> penalty_names;
   std::vector<std::string> ids;
   std::vector<double> log_sp;
   for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
@@ -323,6 +324,7 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
     if (!(largest(part.values()) > rank_tolerance * largest(penalty.matrices[j].values()))) continue;
     matrices.push_back(std::move(part));
     scales.push_back(block.s_scale[j]);
+    if (!block.penalty_names.empty()) penalty_names.push_back(block.penalty_names[j]);
     if (!block.ids.empty()) ids.push_back(block.ids[j]);
     if (!block.log_sp.empty()) log_sp.push_back(block.log_sp[j]);
   }
@@ -331,9 +333,15 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
                                               "give it a larger k, or leave it out",
                                               block.label));
   }
+  if (matrices.size() > most_general_penalties)
+    throw Error(ErrorCode::input,
+                fmt::format("{} has {} smoothing parameters, more than the {} that can be estimated beside a "
+                            "smooth that it contains: write full=FALSE, or take fewer margins",
+                            block.label, matrices.size(), most_general_penalties));
   penalty.matrices = std::move(matrices);
   penalty.eigenvectors = {};
   block.s_scale = std::move(scales);
+  block.penalty_names = std::move(penalty_names);
   block.ids = std::move(ids);
   block.log_sp = std::move(log_sp);
   describe(penalty, block.coef_size);

@@ -7,6 +7,8 @@
 
 #include <tessera/error.hpp>
 
+#include <fmt/core.h>
+
 #include <algorithm>
 #include <cmath>
 #include <utility>
@@ -204,7 +206,115 @@ void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) 
   smooth.null_space = first_columns(symmetric_eigen(sum).vectors, margin.size() - smooth.set_ranks.back());
 }
 
+/// Some columns of a product of margins, by their places in the Kronecker product.
+struct ProductSpace {
+  std::vector<int> places;
+  bool free = true;                  ///< no penalty sees it
+  int order = 0;                     ///< penalised margins
+  std::string name;                  ///< as mgcv has it
+  std::vector<std::string> columns;  ///< the names of those of a space that is free
+
+  /// Its products with columns [begin, end) of a margin of `size`.
+  [[nodiscard]] std::vector<int> times(int begin, int end, int size) const {
+    std::vector<int> out;
+    for (const int place : places) {
+      for (int j = begin; j < end; ++j) out.push_back(place * size + j);
+    }
+    return out;
+  }
+};
+
+/// mgcv's t2.model.matrix.
+std::vector<ProductSpace> product_spaces(std::span<const Basis> margins, bool full) {
+  std::vector<ProductSpace> spaces{{{0}, true, 0, "", {""}}};
+  for (const Basis& margin : margins) {
+    const int size = margin.size();
+    std::vector<ProductSpace> next;
+    const auto add = [&](std::vector<int> places, bool free, int order, std::string name) -> ProductSpace& {
+      return next.emplace_back(ProductSpace{std::move(places), free, order, std::move(name), {}});
+    };
+    for (const ProductSpace& one : spaces) {
+      if (!full || !one.free) {
+        add(one.times(0, margin.rank, size), false, one.order + 1, one.name + "r");
+        continue;
+      }
+      for (std::size_t j = 0; j < one.places.size(); ++j) {
+        const ProductSpace column{{one.places[j]}, true, 0, "", {}};
+        add(column.times(0, margin.rank, size), false, one.order + 1, one.columns[j] + "r");
+      }
+    }
+    for (const ProductSpace& one : spaces) {
+      if (margin.rank == size) continue;
+      if (!full || one.free) {
+        ProductSpace& product = add(one.times(margin.rank, size, size), one.free, one.order, one.name + "n");
+        for (const std::string& column : one.columns) {
+          for (int j = margin.rank; j < size; ++j)
+            product.columns.push_back(fmt::format("{}{}", column, j - margin.rank + 1));
+        }
+        continue;
+      }
+      for (int j = margin.rank; j < size; ++j)
+        add(one.times(j, j + 1, size), false, one.order, fmt::format("{}{}", one.name, j - margin.rank + 1));
+    }
+    spaces = std::move(next);
+  }
+  return spaces;
+}
+
 }  // namespace
+
+SmoothBasis combine_by_spaces(std::span<const Basis> margins, bool full, std::span<const int> orders,
+                              double largest_row_sum, const std::string& label) {
+  std::vector<ProductSpace> spaces = product_spaces(margins, full);
+  if (!orders.empty())
+    std::erase_if(spaces, [&](const ProductSpace& one) {
+      return std::ranges::find(orders, one.order) == orders.end();
+    });
+  const auto penalised = std::ranges::count_if(spaces, [](const ProductSpace& one) { return !one.free; });
+  if (penalised == 0)
+    throw Error(ErrorCode::input, fmt::format("{} has no penalty: give it other orders", label));
+  if (penalised > most_penalties)
+    throw Error(ErrorCode::input, fmt::format("{} has {} smoothing parameters, more than the {} that can be "
+                                              "estimated: write full=FALSE, or take fewer margins",
+                                              label, penalised, most_penalties));
+  Matrix map = identity(1);
+  Matrix constant = identity(1);
+  SmoothBasis smooth;
+  for (const Basis& margin : margins) {
+    map = kronecker(map, margin.map);
+    Matrix own(margin.size(), 1);
+    std::ranges::copy(margin.constant, own.data());
+    constant = kronecker(constant, own);
+    smooth.knots.push_back(margin.knots);
+    smooth.knots.resize(smooth.knots.size() + margin.component.others.size());
+  }
+  int size = 0;
+  int free = 0;
+  for (const ProductSpace& one : spaces) {
+    size += static_cast<int>(one.places.size());
+    if (one.free) free = static_cast<int>(one.places.size());
+  }
+  const double scale = 1 / (largest_row_sum * largest_row_sum);
+  smooth.map = Matrix(map.rows(), size);
+  smooth.eigenvalues = Matrix(size - free, static_cast<int>(penalised));
+  int next = 0;
+  for (const ProductSpace& one : spaces) {
+    const int begin = next;
+    for (const int place : one.places) {
+      std::ranges::copy(map.column(place), smooth.map.column(next++).begin());
+      smooth.constant.push_back(constant(place, 0));
+    }
+    if (one.free) continue;
+    const int index = static_cast<int>(smooth.penalties.size());
+    Matrix& penalty = smooth.penalties.emplace_back(size, size);
+    for (int i = begin; i < next; ++i) penalty(i, i) = smooth.eigenvalues(i, index) = 1 / scale;
+    smooth.s_scale.push_back(scale);
+    smooth.penalty_names.push_back(one.name);
+  }
+  if (penalised > 1) smooth.eigenvectors = submatrix(identity(size), 0, size, 0, size - free);
+  smooth.null_space = submatrix(identity(size), 0, size, size - free, free);
+  return smooth;
+}
 
 SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_row_sum) {
   std::vector<MarginPenalty> penalties;

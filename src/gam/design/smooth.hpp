@@ -6,6 +6,7 @@
 #include "gam/linalg/matrix.hpp"
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tessera::gam {
@@ -23,9 +24,10 @@ struct SmoothBasis {
   /// E, if a margin has `Basis::points`: the coefficients that mgcv has, of those that there are. Eigenvalues
   /// are in mgcv's.
   Matrix values;
-  double log_det_values = 0;     ///< log|det E|
-  std::vector<double> constant;  ///< the coefficients of the function that is one
-  double ridge = 0;              ///< of a random effect, without map and penalties: see `Penalty`
+  double log_det_values = 0;               ///< log|det E|
+  std::vector<double> constant;            ///< the coefficients of the function that is one
+  std::vector<std::string> penalty_names;  ///< see `CoefBlock`
+  double ridge = 0;                        ///< of a random effect, without map and penalties: see `Penalty`
   int copies = 0;  ///< of a factor smooth, its levels: `map` is that of one, and there are no `penalties`
 };
 
@@ -41,6 +43,16 @@ struct SmoothBasis {
 /// A factor smooth of so many levels, with a natural basis (natural_basis.hpp) for the curves: a penalty for
 /// what is penalised of all curves, and one for each function that is not.
 [[nodiscard]] SmoothBasis factor_smooth(const Basis& curve, int levels, double largest_row_sum);
+
+/// t2(): the products of the margins' penalised and unpenalised spaces, in mgcv's order, with a penalty for
+/// each but that of the unpenalised ones, which is last. The margins are natural (`natural_margin`). `full`:
+/// a function without a penalty is a space by itself beside penalised ones. `orders`: of the products that
+/// there are, the numbers of penalised margins; empty: all. Throws `Error(input)` if nothing is penalised,
+/// or if there are more penalties than can be estimated; `label` is the smooth's. Source: Wood, Scheipl and
+/// Faraway, Statistics and Computing 23 (2013), 341.
+[[nodiscard]] SmoothBasis combine_by_spaces(std::span<const Basis> margins, bool full,
+                                            std::span<const int> orders, double largest_row_sum,
+                                            const std::string& label);
 
 /// The sum-to-zero constraint c'b = 0 absorbed into a basis.
 struct Constraint {

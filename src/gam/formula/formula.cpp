@@ -29,6 +29,10 @@ using Terms = std::vector<Term>;
 // (a + b + …)^k grows without bound; no model that can be fitted is near this.
 constexpr std::size_t max_terms = 4096;
 
+bool is_smooth(std::string_view function) {
+  return function == "s" || function == "te" || function == "ti" || function == "t2";
+}
+
 /// What the right-hand side adds up to, by R's algebra of formulas (Wilkinson and Rogers, Applied
 /// Statistics 22 (1973), 392).
 class RightHandSide {
@@ -93,7 +97,7 @@ class RightHandSide {
       set_intercept(tree, true);
       return {};
     }
-    if (tree.is_call("s") || tree.is_call("te") || tree.is_call("ti")) {
+    if (tree.kind == Kind::call && is_smooth(tree.text)) {
       add_smooth(tree);
       return {};
     }
@@ -154,16 +158,11 @@ class RightHandSide {
   }
 
   int call(const Syntax& tree) {
-    if (tree.text == "s" || tree.text == "te" || tree.text == "ti")
+    if (is_smooth(tree.text))
       formula_error(tree.position,
                     fmt::format("{} inside a product; a smooth for each level is written {}(…, by=f)",
                                 deparse(tree), tree.text));
     if (tree.text == "offset") formula_error(tree.position, "offset() inside a product");
-    if (tree.text == "t2")
-      formula_error(tree.position,
-                    fmt::format("{} is a tensor product with a penalty for each pair of null spaces, "
-                                "which is not available; write te()",
-                                deparse(tree)));
     return number_of(tree);
   }
 
@@ -222,6 +221,7 @@ class RightHandSide {
     if (first->factor_smooth || smooth.factor_smooth)
       formula_error(position, fmt::format("id={}: smooths with bs=\"fs\" have no id in common", smooth.id));
     if (first->tensor != smooth.tensor || first->interaction != smooth.interaction ||
+        first->by_spaces != smooth.by_spaces ||
         !std::ranges::equal(first->margins, smooth.margins, are_alike))
       formula_error(position, fmt::format("{} cannot have the id of {}: they are of one kind, of as many "
                                           "variables",
@@ -233,6 +233,8 @@ class RightHandSide {
       smooth.margins[i] = std::move(linked);
     }
     smooth.normalise = first->normalise;
+    smooth.full = first->full;
+    smooth.orders = first->orders;
     smooth.fixed = first->fixed;
     smooth.sp = first->sp;
     smooth.point = first->point;

@@ -28,12 +28,17 @@ struct MarginSpec : BasisOptions {
   }
 };
 
-/// s(…), te(…) or ti(…).
+/// s(…), te(…), ti(…) or t2(…).
 struct SmoothSpec {
   std::vector<MarginSpec> margins;
   bool tensor = false;
   bool interaction = false;  ///< ti: a tensor product of margins with constraints of their own, and no other
   bool normalise = true;     ///< te's np: reparameterise each margin
+  /// t2: a tensor product with a ridge penalty for each product of the margins' penalised and unpenalised
+  /// spaces, but for that of the unpenalised ones. `full`: for each of the functions without a penalty.
+  bool by_spaces = false;
+  bool full = false;
+  std::vector<int> orders;  ///< t2's ord: the numbers of penalised margins of its products; empty: all
   /// bs="fs": a curve for each level of a factor. Its only margin has all variables, until their types are
   /// known (design/model_terms.hpp); then the first has the numbers, and the second, a random effect, the
   /// factor.

@@ -334,6 +334,22 @@ std::vector<double> given_sp(const Arguments& arguments) {
   return *numbers;
 }
 
+/// ord of t2(): some of the numbers from 0 to that of its margins.
+std::vector<int> given_orders(const Arguments& arguments, std::size_t margins) {
+  const Syntax* value = arguments.find("ord");
+  if (value == nullptr || is_missing(*value)) return {};
+  std::vector<int> orders;
+  for (const double one : constant_numbers(*value).value_or(std::vector<double>{-1})) {
+    if (one != std::floor(one) || one < 0 || one > static_cast<double>(margins))
+      formula_error(value->position, fmt::format("ord: expected whole numbers from 0 to {}, found {}",
+                                                 margins, deparse(*value)));
+    orders.push_back(static_cast<int>(one));
+  }
+  if (std::ranges::all_of(orders, [](int order) { return order == 0; }))
+    formula_error(value->position, "ord: the product of order 0 has no penalty; add another");
+  return orders;
+}
+
 /// pc: a number for each variable, in c() or list(), which may have their names.
 std::vector<double> given_point(const Arguments& arguments, std::span<const MarginSpec> margins,
                                 const Syntax& call) {
@@ -379,11 +395,13 @@ SmoothSpec smooth_from(const Syntax& given) {
   SmoothSpec smooth;
   smooth.tensor = call.text != "s";
   smooth.interaction = call.text == "ti";
+  smooth.by_spaces = call.text == "t2";
   const Arguments arguments =
       smooth.interaction
           ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "mc", "pc"})
-      : smooth.tensor ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "pc"})
-                      : Arguments(call, {"k", "fx", "bs", "m", "by", "xt", "id", "sp", "pc"});
+      : smooth.by_spaces ? Arguments(call, {"k", "bs", "m", "d", "by", "xt", "id", "sp", "full", "ord", "pc"})
+      : smooth.tensor    ? Arguments(call, {"k", "bs", "m", "d", "by", "fx", "np", "xt", "id", "sp", "pc"})
+                         : Arguments(call, {"k", "fx", "bs", "m", "by", "xt", "id", "sp", "pc"});
 
   const std::size_t count = arguments.variables.size();
   if (count == 0) formula_error(call.position, fmt::format("{}() without a variable", call.text));
@@ -437,6 +455,8 @@ SmoothSpec smooth_from(const Syntax& given) {
   }
 
   smooth.fixed = is_fixed(arguments, smooth);
+  if (const Syntax* full = arguments.find("full")) smooth.full = truth_of(*full, "full");
+  smooth.orders = given_orders(arguments, margins);
   smooth.sp = given_sp(arguments);
   smooth.point = given_point(arguments, smooth.margins, call);
   if (smooth.fixed && !smooth.sp.empty())

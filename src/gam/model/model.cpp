@@ -33,8 +33,8 @@ constexpr const char* format_name = "tessera-fit model";
 /// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
 /// lack what a large random effect has off its diagonal; since 5 what several have but for the pairs of
 /// levels that rows had, a term may have radial columns, a smooth may have no penalty, and variables may be
-/// computed; since 6 it may be a factor smooth. Other files are as they were, and remain so to programs
-/// before.
+/// computed; since 6 it may be a factor smooth or of t2(). Other files are as they were, and remain so to
+/// programs before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
@@ -622,7 +622,8 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
   });
   if (any_fixed || has_radial_columns(model.design) || model.family.link() > 0 || !model.recipe.empty())
     json["version"] = version_radial;
-  if (std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) { return block.kind == "fs"; }))
+  if (std::ranges::any_of(model.design.blocks,
+                          [](const CoefBlock& block) { return block.kind == "fs" || block.kind == "t2"; }))
     json["version"] = newest_version;
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';

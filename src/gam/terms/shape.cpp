@@ -53,6 +53,29 @@ bool is_random(const MarginSpec& margin) {
   return is_random_effect(margin.basis);
 }
 
+int free_of(const MarginSpec& margin) {
+  return basis_of(margin.basis).size(margin).free;
+}
+
+/// Whether a product of the functions without a penalty is in a tensor product.
+bool has_free_product(const SmoothSpec& smooth) {
+  return std::ranges::none_of(smooth.margins,
+                              [](const MarginSpec& margin) { return free_of(margin) == 0; }) &&
+         (smooth.orders.empty() || std::ranges::find(smooth.orders, 0) != smooth.orders.end());
+}
+
+/// Of t2(), all orders.
+std::int64_t penalties_by_spaces(const SmoothSpec& smooth) {
+  std::int64_t all = 1;
+  std::int64_t free = 1;
+  for (const MarginSpec& margin : smooth.margins) {
+    const int own = smooth.full ? free_of(margin) : std::min(1, free_of(margin));
+    all *= 1 + own;
+    free *= own;
+  }
+  return all - free;
+}
+
 }  // namespace
 
 TermShape shape_of(const ParametricTerm& term, const Frame& frame) {
@@ -70,17 +93,18 @@ TermShape shape_of(const ParametricTerm& term, const Frame& frame) {
 
 TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   TermShape shape;
-  shape.penalties = smooth.tensor ? std::ssize(smooth.margins)
-                                  : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
-  // In the coordinates of a factor smooth each function without a penalty has one of its own, by default one
-  // function for each variable and the constant.
-  if (smooth.factor_smooth) shape.penalties += 1 + smooth.margins[0].variables;
+  shape.penalties = smooth.by_spaces ? penalties_by_spaces(smooth)
+                    : smooth.tensor  ? std::ssize(smooth.margins)
+                                     : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
+  // In the coordinates of a factor smooth each function without a penalty has one of its own.
+  if (smooth.factor_smooth) shape.penalties += free_of(smooth.margins[0]);
   shape.diagonal = smooth.factor_smooth;
   if (smooth.fixed) shape.penalties = 0;
   if (smooth.select && shape.penalties > 0 && !smooth.factor_smooth) ++shape.penalties;
   shape.random = std::ranges::all_of(smooth.margins, is_random);
   shape.ridge = shape.random && !smooth.tensor;
-  shape.constrained = !smooth.interaction && std::ranges::none_of(smooth.margins, is_random);
+  shape.constrained = !smooth.interaction && std::ranges::none_of(smooth.margins, is_random) &&
+                      (!smooth.by_spaces || has_free_product(smooth));
   for (const MarginSpec& margin : smooth.margins) {
     const BasisKind& basis = basis_of(margin.basis);
     Component component;

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fits of mgcv in the i.., l.., e.., f.. and a.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
+# The fits of mgcv in the i.., l.., e.., f.., t.. and a.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
 # jsonlite. An e.. case has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients, too.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite); library(splines)
@@ -91,6 +91,14 @@ save_case("f03_fs_poisson", 'pois ~ offset(log(e)) + s(x, h, bs="fs", m=1) + s(u
 save_case("f04_fs_by_number", 'pois ~ f + s(x, h, by=e, bs="fs", xt="ps", k=5)', poisson(), tests=TRUE)
 save_turned("f05_fs_of_two", 'y ~ f + s(x, u, g, bs="fs", k=14)', tests=TRUE)
 save_case("f06_fs_by_factor", 'y ~ f + s(x, h, by=f, bs="fs", xt="bs", k=6)', tests=TRUE)
+save_case("t01_t2", 'y ~ f + t2(x, u, k=5, sp=c(100,-1,-1))', new=new, tests=TRUE)
+save_case("t02_t2_full", 'y ~ t2(x, u, bs=c("tp","cc"), k=c(6,5), full=TRUE)', weights="wt", tests=TRUE)
+save_case("t03_t2_random", 'pois ~ t2(u, h, bs=c("tp","re"), k=5, full=TRUE)', poisson(), tests=TRUE)
+save_case("t04_t2_of_two", 'pois ~ f + t2(x, u, z, by=e, d=c(2,1), bs=c("ds","cr"), k=c(12,4), m=list(c(1,.5),0))', poisson(), tests=TRUE)
+save_case("t05_t2_orders", 'y ~ s(x, k=6) + s(u, k=6) + t2(x, u, bs="tp", ord=c(0,2))', tests=TRUE)
+save_case("t06_t2_select", 'y ~ s(x, k=8) + t2(x, z, bs="ps") + t2(u, e, k=4, bs="tp")', select=TRUE)
+save_case("t07_t2_by_factor", 'y ~ f + t2(x, z, by=f, k=4) + t2(wt, h, bs=c("re","re"))', tests=TRUE)
+save_case("t08_t2_no_null_space", 'y ~ f + t2(x, u, ord=1:2)', weights="wt", tests=TRUE)
 # Arguments of smooths and of the fit.
 save_case("a01_select", 'y ~ f + s(x, bs="cr", k=9) + s(z, k=9) + te(u, e, k=4)', select=TRUE)
 save_case("a02_select_poisson", 'pois ~ f + s(x, bs="cc", k=8) + s(u, e, k=20) + s(z, by=e, bs="cr", k=6) + s(h, bs="re")', poisson(), select=TRUE)

@@ -85,7 +85,8 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"c03_gs1_poisson", "rank0:H200; rank1:2xA100; *:T4"}, Case{"e04_ordered", nullptr},
                       Case{"e06_of_all_rows", nullptr}, Case{"n02_nb_offset_weights", nullptr},
                       Case{"n02_nb_offset_weights", "*:2xH200"}, Case{"f01_fs_cr", nullptr},
-                      Case{"f02_fs_tp", nullptr}, Case{"f01_fs_cr", "*:2xH200"},
+                      Case{"f02_fs_tp", nullptr}, Case{"f01_fs_cr", "*:2xH200"}, Case{"t01_t2", nullptr},
+                      Case{"t03_t2_random", nullptr}, Case{"t02_t2_full", "*:2xH200"},
                       Case{"a02_select_poisson", nullptr}, Case{"a05_sp", nullptr},
                       Case{"a12_select_point", nullptr}),
     [](const auto& tested) {

@@ -6,6 +6,7 @@
 #include "gam/basis/list.hpp"
 #include "gam/basis/thin_plate.hpp"
 #include "gam/design/knots.hpp"
+#include "gam/design/natural_basis.hpp"
 #include "gam/design/smooth.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
@@ -337,6 +338,78 @@ TEST(Basis, AProductInCoefficientsThatAreNoValuesIsTheSameSmooth) {
     const auto [direct_b, by_eigenvalues_b] = log_dets(b, in_b, lambda);
     const auto [direct_1, by_eigenvalues_1] = log_dets(b, in_b, 1.0);
     EXPECT_NEAR(by_eigenvalues_b - direct_b, by_eigenvalues_1 - direct_1, rounding);
+  }
+}
+
+// The constant, then what is uncorrelated with it, and the penalty is the sum of squares of the other
+// coefficients.
+TEST(Basis, ANaturalMarginHasAnIdentityForItsPenalty) {
+  std::vector<double> x;
+  for (int i = 0; i < 200; ++i) x.push_back(std::pow((i + 0.5) / 200, 1.7));
+  std::vector<Basis> bases = every_spline();
+  bases.push_back(ps_basis(ps_knots(8, 0, 1), 3, true));
+  bases.push_back(thin_plate_basis(x, points_of(x), 7));
+  for (Basis& basis : bases) {
+    const Basis before = basis;
+    const auto columns = [&](const Matrix& map) {
+      Matrix out(static_cast<int>(x.size()), map.cols());
+      for (int i = 0; i < out.rows(); ++i) {
+        std::vector<double> raw(static_cast<std::size_t>(map.rows()));
+        if (before.component.kind == Component::Kind::dense) {
+          evaluate_dense(before.component, std::span(&x[static_cast<std::size_t>(i)], 1), raw);
+        } else {
+          const LocalValues local = evaluate(before.component.margin, x[static_cast<std::size_t>(i)]);
+          std::ranges::copy(local.values, raw.begin() + local.first);
+        }
+        const std::vector<double> row = multiply_t(map, raw);
+        for (int j = 0; j < map.cols(); ++j) out(i, j) = row[static_cast<std::size_t>(j)];
+      }
+      return out;
+    };
+    const Basis natural = natural_margin(
+        std::move(basis),
+        [&](const Matrix& map) {
+          const Matrix own = columns(map);
+          Matrix products = multiply_tn(own, own);
+          for (double& value : products.values()) value /= own.rows();
+          return products;
+        },
+        "t2(x)");
+    const int size = natural.size();
+    const int rank = natural.rank;
+    const Matrix x_natural = columns(natural.map);
+    const std::vector<double> ones(x.size(), 1.0);
+    const auto n = static_cast<double>(x.size());
+    double squares = 0;
+    for (int j = 0; j < size; ++j) {
+      const auto column = x_natural.column(j);
+      squares += dot(column, column) / n;
+      if (j == rank - 1) {
+        EXPECT_NEAR(squares / rank, 1, 1e-10);
+        squares = 0;
+      }
+    }
+    EXPECT_NEAR(squares / (size - rank), 1, 1e-10);
+    for (const double value : multiply(x_natural, natural.constant)) EXPECT_NEAR(value, 1, 1e-10);
+    // Of what no penalty sees, all but the constant is uncorrelated.
+    std::vector<double> variances;
+    for (int j = rank + 1; j < size; ++j) {
+      const double mean = dot(x_natural.column(j), ones) / n;
+      variances.push_back(dot(x_natural.column(j), x_natural.column(j)) / n - mean * mean);
+      for (int k = rank + 1; k < j; ++k) {
+        const double other = dot(x_natural.column(k), ones) / n;
+        EXPECT_NEAR(dot(x_natural.column(j), x_natural.column(k)) / n - mean * other, 0, 1e-9);
+      }
+    }
+    EXPECT_TRUE(std::ranges::is_sorted(variances));
+    // The natural coefficients by those before: the penalty of both is the same but for a factor.
+    const Matrix turn =
+        solve(multiply_tn(before.map, before.map), multiply_tn(before.map, natural.map)).value();
+    const Matrix penalty = multiply_tn(turn, multiply(before.penalty, turn));
+    for (int j = 0; j < size; ++j) {
+      for (int i = 0; i < size; ++i)
+        EXPECT_NEAR(penalty(i, j) / penalty(0, 0), natural.penalty(i, j), 1e-8) << i << ' ' << j;
+    }
   }
 }
 

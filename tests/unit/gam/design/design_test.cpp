@@ -1,8 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The model matrix against mgcv's smoothCon and PredictMat, and R's model.matrix, over split rows.
 #include "gam/design/build_design.hpp"
+
+#include "gam/basis/bases.hpp"
 #include "gam/design/design_json.hpp"
 #include "gam/design/model_terms.hpp"
+#include "gam/design/side_conditions.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_reader.hpp"
 #include "support/design_support.hpp"
@@ -453,6 +456,101 @@ Design factor_smooth_design(const std::string& formula, Frame frame) {
   return finish_design(draft, std::vector<double>(static_cast<std::size_t>(draft.design.raw_size)), 1000);
 }
 
+DesignDraft draft_of(const std::string& formula, const Frame& frame) {
+  HostTeam team(1);
+  return draft_design({shared_world(), team}, parse_terms(formula), frame, {});
+}
+
+TEST(BasisSize, TellsTheNullSpaceOfThePenalty) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  for (const char* const smooth :
+       {"s(x, bs='cr')", "s(x, bs='cs')", "s(x, bs='cc')", "s(x, bs='cp')", "s(x, bs='ps')",
+        "s(x, bs='ps', m=c(2,0))", "s(x, bs='ps', m=c(2,3))", "s(x, bs='bs', m=c(3,1))", "s(x)", "s(x, m=1)",
+        "s(x, m=3)", "s(x, m=c(2,0))", "s(x, z, k=12)", "s(x, bs='ts')", "s(x, z, bs='ds', m=c(1,.5), k=9)",
+        "s(x, bs='gp')", "s(x, z, bs='gp', m=-2, k=9)"}) {
+    const FormulaTerms terms = parse_terms(std::string("y ~ ") + smooth);
+    const MarginSpec& margin = terms.smooths[0].margins[0];
+    EXPECT_EQ(draft_of(std::string("y ~ ") + smooth, frame).blocks[1].null_space.cols(),
+              basis_of(margin.basis).size(margin).free)
+        << smooth;
+  }
+}
+
+struct SpacesCase {
+  const char* smooth;
+  std::vector<std::string> labels;  ///< those of mgcv
+  std::vector<int> ranks;
+  int free;  ///< without a penalty, before a constraint
+};
+
+TEST(ProductOfSpaces, HasThePenaltiesOfMgcv) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const std::vector<SpacesCase> cases{
+      {"t2(x,z)", {"rr", "nr", "rn"}, {9, 6, 6}, 4},
+      {"t2(x,z,full=TRUE)", {"rr", "1r", "2r", "r1", "r2"}, {9, 3, 3, 3, 3}, 4},
+      {"t2(x,z,bs=c('cc','tp'),full=TRUE)", {"rr", "1r", "r1", "r2"}, {9, 3, 3, 3}, 2},
+      {"t2(x,f,bs=c('tp','re'),full=TRUE)", {"rr", "1r", "2r"}, {9, 3, 3}, 0},
+      {"t2(f,x,bs=c('re','tp'),full=TRUE)", {"rr", "r1", "r2"}, {9, 3, 3}, 0},
+      {"t2(x,z,bs=c('ts','cr'))", {"rr", "rn"}, {15, 10}, 0},
+      {"t2(x,z,ord=c(0,2))", {""}, {9}, 4},
+      {"t2(x,z,ord=1)", {"nr", "rn"}, {6, 6}, 0},
+      {"t2(x,z,v,k=3)", {"rrr", "nrr", "rnr", "nnr", "rrn", "nrn", "rnn"}, {1, 2, 2, 4, 2, 4, 4}, 8},
+      {"t2(x,z,v,k=3,full=TRUE)",
+       {"rrr", "1rr", "2rr", "r1r", "r2r", "11r", "12r", "21r", "22r", "rr1", "rr2", "1r1", "1r2", "2r1",
+        "2r2", "r11", "r12", "r21", "r22"},
+       std::vector<int>(19, 1),
+       8},
+      {"t2(x)", {""}, {3}, 2}};
+  for (const SpacesCase& tested : cases) {
+    SCOPED_TRACE(tested.smooth);
+    const DesignDraft draft = draft_of(std::string("y ~ ") + tested.smooth, frame);
+    const DraftBlock& made = draft.blocks[1];
+    const Penalty& before = *made.block.penalty;
+    EXPECT_EQ(made.constrained, tested.free > 0);
+    ASSERT_EQ(made.null_space.cols(), tested.free);
+    ASSERT_EQ(before.count(), tested.ranks.size());
+    EXPECT_EQ(made.block.map.cols(), std::accumulate(tested.ranks.begin(), tested.ranks.end(), tested.free));
+    for (std::size_t j = 0; j < before.count(); ++j)
+      EXPECT_EQ(before.ranks_of_sets()[std::size_t{1} << j], tested.ranks[j]) << j;
+    // Each coefficient has one penalty, by the same factor; those of the null space come last.
+    for (int i = 0; i < made.block.map.cols(); ++i) {
+      double sum = 0;
+      int own = 0;
+      for (const Matrix& matrix : before.matrices) {
+        own += matrix(i, i) != 0 ? 1 : 0;
+        for (int k = 0; k < matrix.rows(); ++k) sum += std::abs(matrix(k, i));
+      }
+      const bool free = i >= made.block.map.cols() - tested.free;
+      EXPECT_EQ(own, free ? 0 : 1);
+      EXPECT_NEAR(sum * made.block.s_scale[0], free ? 0 : 1, 1e-12);
+    }
+    const Design design = design_of(shared_world(), std::string("y ~ ") + tested.smooth, frame);
+    const CoefBlock& block = design.blocks[1];
+    std::vector<std::string> labels;
+    for (const std::string& name : tested.labels) labels.push_back(block.label + name);
+    EXPECT_EQ(block.kind, "t2");
+    EXPECT_EQ(block.penalty->labels, labels);
+    EXPECT_EQ(block.penalty->null_space.cols(), std::max(0, tested.free - 1));
+    const files::JsonFile file = files::JsonFile::parsed(to_json(design).dump(), "design", "a design");
+    const Design read = design_from_json(file.root(), design.coef_size);
+    EXPECT_EQ(read.blocks[1].penalty->matrices, block.penalty->matrices);
+    EXPECT_EQ(read.blocks[1].penalty->labels, block.penalty->labels);
+  }
+}
+
+TEST(ProductOfSpaces, HasNamesForThePenaltiesThatAreLeft) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Design design = design_of(shared_world(), "y ~ t2(x,z,k=3,ord=1:2)", frame);
+  ASSERT_EQ(design.blocks[1].penalty->labels,
+            (std::vector<std::string>{"t2(x,z)rr", "t2(x,z)nr", "t2(x,z)rn"}));
+  // Of the product of both penalised spaces there is one column, the first of the smooth.
+  const Design less = without_columns(design, {{}, {0}});
+  EXPECT_EQ(less.blocks[1].penalty->labels, (std::vector<std::string>{"t2(x,z)nr", "t2(x,z)rn"}));
+
+  const Design large = design_of(shared_world(), "y ~ t2(x,z,v,k=3,full=TRUE)", frame);
+  EXPECT_THROW(static_cast<void>(without_columns(large, {{}, {25}})), Error);
+}
+
 TEST(FactorSmooth, HasACurveForEachLevelInNaturalCoordinates) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   const int levels = static_cast<int>(frame.at("f").levels.size());
@@ -653,6 +751,16 @@ TEST(DraftDesign, RefusesInOneClearLine) {
        {},
        ErrorCode::usage,
        "s(x): sp= has 2 values, and the smooth 1 smoothing parameter"},
+      {"y ~ t2(x, z, v, bs='ps', k=4, m=list(c(2,3),c(2,3),c(2,3)), full=TRUE)",
+       {},
+       ErrorCode::input,
+       "has 37 smoothing parameters, more than the 20"},
+      {"y ~ t2(x, f, bs='re', ord=1)", {}, ErrorCode::input, "t2(x,f) has no penalty: give it other orders"},
+      {"y ~ t2(x, z, bs='ts', k=3, pc=c(0,1))",
+       {},
+       ErrorCode::usage,
+       "no constraint that a point could have"},
+      {"y ~ t2(x, z, sp=1)", {}, ErrorCode::usage, "sp= has 1 value, and the smooth 3 smoothing parameters"},
       {"y ~ s(x, bs=\"ps\", k=31)", {}, ErrorCode::input, "k = 31 is too large"},
       {"y ~ f + s(x, by=f, bs=\"ps\", k=12)",
        {},

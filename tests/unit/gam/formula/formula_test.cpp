@@ -99,6 +99,29 @@ TEST(Formula, SmoothsHaveTheirArguments) {
   EXPECT_EQ(t.by->text, "w");
 }
 
+TEST(Formula, ProductsOfSpacesHaveTheirArguments) {
+  const SmoothSpec usual = smooth("t2(x, z)");
+  EXPECT_TRUE(usual.tensor && usual.by_spaces);
+  EXPECT_FALSE(usual.full);
+  EXPECT_TRUE(usual.orders.empty());
+  EXPECT_EQ(usual.label, "t2(x,z)");
+  EXPECT_EQ(usual.margins[1].basis, "cr");
+  EXPECT_EQ(usual.margins[1].k, 5);
+  EXPECT_FALSE(smooth("te(x, z)").by_spaces);
+  const SmoothSpec all = smooth(
+      "t2(v, w, u, k=c(30,5), d=c(2,1), bs=c('ds','cr'), m=list(c(1,.5),0), full=T, ord=c(0,2), by=f)");
+  EXPECT_TRUE(all.full);
+  EXPECT_EQ(all.orders, (std::vector<int>{0, 2}));
+  EXPECT_EQ(all.label, "t2(v,w,u):f");
+  ASSERT_EQ(all.margins.size(), 2U);
+  EXPECT_EQ(all.margins[0].m, (std::vector<double>{1, .5}));
+  EXPECT_EQ(smooth("t2(x, z, ord=1:2)").orders, (std::vector<int>{1, 2}));
+  EXPECT_TRUE(smooth("t2(x, z, ord=NULL)").orders.empty());
+  EXPECT_TRUE(smooth("t2(x, g, bs=c('tp','re'))").is_side_constrained());
+  const FormulaTerms linked = parse_terms("y ~ t2(x, z, full=TRUE, id=1) + t2(u, v, id=1)");
+  EXPECT_TRUE(linked.smooths[1].full);
+}
+
 TEST(Formula, FactorSmoothsNameTheBasisOfTheirCurves) {
   const SmoothSpec usual = smooth("s(x, g, bs='fs')");
   EXPECT_TRUE(usual.factor_smooth);
@@ -712,6 +735,15 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ te(x, z, bs='bs', m=list(c(3,2,1), 3))", "a margin of te() has one penalty"},
       {"y ~ a:ti(x, z)", "inside a product"},
       {"y ~ te(x, z, mc=c(1,0))", "no argument 'mc'"},
+      {"y ~ t2(x, z, np=FALSE)", "t2() has no argument 'np'"},
+      {"y ~ t2(x, z, fx=TRUE)", "t2() has no argument 'fx'"},
+      {"y ~ t2(x, z, full=2)", "full: expected TRUE or FALSE"},
+      {"y ~ t2(x, z, ord=3)", "ord: expected whole numbers from 0 to 2, found 3"},
+      {"y ~ t2(x, z, ord='a')", "ord: expected whole numbers from 0 to 2"},
+      {"y ~ t2(x, z, ord=0)", "ord: the product of order 0 has no penalty"},
+      {"y ~ te(x, z, full=TRUE)", "te() has no argument 'full'"},
+      {"y ~ a:t2(x, z)", "inside a product"},
+      {"y ~ te(x, z, id=1) + t2(u, v, id=1)", "t2(u,v) cannot have the id of te(x,z)"},
       {"y ~ te(x, z, id=1) + ti(u, v, id=1)", "ti(u,v) cannot have the id of te(x,z)"},
       {"y ~ s(x, bs='ps', K=5)", "no argument 'K'"},
       {"y ~ s(x, bs='ps', np=TRUE)", "no argument 'np'"},

@@ -182,7 +182,8 @@ class RandomEffectTest {
     std::vector<double> weights = symmetric_eigen(multiply_tn(lower, multiply(noise, lower))).values;
     Outcome out;
     out.statistic = dot(root, root) / fit_.scale;
-    for (double& weight : weights) weight = std::max(0.0, weight);
+    // The noise has the scale of the covariance, which need not be that of the statistic.
+    for (double& weight : weights) weight = std::max(0.0, weight) * fit_.covariance_scale / fit_.scale;
     const double largest = weights.back();
     if (!(largest > 0)) return out;
     const auto above = std::count_if(weights.begin(), weights.end(), [&](double weight) {

@@ -94,7 +94,8 @@ model_of <- function(seed) {
                 "round(v, 1)", "as.integer(f)")
   if (any(grepl("by=f", terms)) && !grepl("^f", plain)) plain <- c("f", plain)
   # With one function that has no penalty, or a basis of knots, mgcv leaves nothing to rounding.
-  curves <- pick('s(x, g, bs="fs", xt="cr", k=4)', 's(z, g, bs="fs", m=1, k=5)', 's(u, g, bs="fs", xt=list(bs="cc"), k=5)', 's(g, z, bs="fs", xt="ps", k=5)')
+  curves <- pick('s(x, g, bs="fs", xt="cr", k=4)', 's(z, g, bs="fs", m=1, k=5)', 's(u, g, bs="fs", xt=list(bs="cc"), k=5)', 's(g, z, bs="fs", xt="ps", k=5)',
+                 's(f, x, bs="sz", k=5)', 's(z, o, bs="sz", xt="cr", k=5)', 's(f, o, u, bs="sz", xt="ps", k=5, id=1)')
   table$failures <- rbinom(n, 3, .5)
   response <- if (family == "binomial" && likely(.5)) "cbind(y, failures)" else "y"
   extended <- family %in% c("nb", "tw", "scat", "betar")

@@ -338,6 +338,7 @@ class Drafter {
     const auto [margins, row_sum, least_varying] = margins_of(spec);
     DraftBlock draft = draft_of(
         spec, shape.ridge ? random_effect(margins.size(), static_cast<int>(shape.coefficients), row_sum)
+              : spec.sum_to_zero   ? deviations(spec, shape, margins, row_sum)
               : spec.factor_smooth ? factor_smooth(margins[1], margins[0].size(), row_sum)
               : spec.by_spaces     ? combine_by_spaces(margins, spec.full, spec.orders, row_sum, spec.label)
                                    : combine(margins, spec.tensor, row_sum));
@@ -370,6 +371,19 @@ class Drafter {
       add_by_factor(std::move(draft), std::move(components));
   }
 
+  /// As mgcv has it, without a constraint if it is by a number that varies.
+  [[nodiscard]] SmoothBasis deviations(const SmoothSpec& spec, const TermShape& shape,
+                                       const std::vector<Basis>& margins, double row_sum) const {
+    std::vector<int> levels;
+    for (std::size_t i = 0; i + 1 < margins.size(); ++i) levels.push_back(margins[i].size());
+    bool varies = false;
+    if (shape.by_number) {
+      const Extent range = extent_of(workers_, frame_, shape.components.front().variable);
+      varies = range.min < range.max;
+    }
+    return level_deviations(margins.back(), levels, !varies, !spec.id.empty(), row_sum);
+  }
+
   /// The block of a smooth, without its raw columns.
   static DraftBlock draft_of(const SmoothSpec& spec, SmoothBasis smooth) {
     DraftBlock draft;
@@ -378,6 +392,7 @@ class Drafter {
     block.kind = spec.interaction     ? "ti"
                  : spec.by_spaces     ? "t2"
                  : spec.tensor        ? "te"
+                 : spec.sum_to_zero   ? "sz"
                  : spec.factor_smooth ? "fs"
                                       : spec.margins[0].basis;
     block.map = std::move(smooth.map);
@@ -388,6 +403,9 @@ class Drafter {
                             .log_det_constant = 2 * smooth.log_det_values,
                             .labels = {},
                             .set_ranks = std::move(smooth.set_ranks),
+                            .levels = std::move(smooth.levels),
+                            .of_level = std::move(smooth.of_level),
+                            .rank_of_level = smooth.rank_of_level,
                             .null_space = {},
                             .eigenvectors = std::move(smooth.eigenvectors),
                             .ridge = smooth.ridge,
@@ -501,7 +519,7 @@ class Drafter {
         const Extent range = extent_of(workers_, frame, basis.component.variable);
         reparameterise_at_points(basis, range.min, range.max);
       }
-      if (spec.factor_smooth && !is_random_effect(margin.basis))
+      if (spec.factor_smooth && !spec.sum_to_zero && !is_random_effect(margin.basis))
         basis = natural_curve(std::move(basis), frame, setup_values, spec.label);
       if (spec.by_spaces) {
         const MeanProducts products = products_of_columns(basis.component, frame, setup_values);
@@ -510,7 +528,7 @@ class Drafter {
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // as in the shape
     // Of a factor smooth one level counts.
-    const auto of_row = std::span<const Basis>(margins).subspan(spec.factor_smooth ? 1 : 0);
+    const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
     // bam leaves no column of t2() out for the constraint.
     const bool chosen = spec.select && !spec.fixed && !spec.by_spaces && shape_of(spec, frame_).constrained;

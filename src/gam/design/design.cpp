@@ -35,6 +35,18 @@ std::vector<DesignVariable> used_variables(const Design& design) {
   return variables;
 }
 
+/// Rank of some columns whose elements are 0, 1 and -1.
+int column_rank(const Matrix& a, std::span<const int> columns) {
+  constexpr double rounding = 1e-9;
+  if (columns.empty()) return 0;
+  Matrix part(a.rows(), static_cast<int>(columns.size()));
+  for (int j = 0; j < part.cols(); ++j) std::ranges::copy(a.column(columns[at(j)]), part.column(j).begin());
+  const Matrix r = pivoted_qr(part).r;
+  int rank = 0;
+  while (rank < r.rows() && std::abs(r(rank, rank)) > rounding * std::abs(r(0, 0))) ++rank;
+  return rank;
+}
+
 /// Four for each of nine splines.
 constexpr int max_nonzeros = 1 << 18;
 
@@ -54,6 +66,39 @@ Matrix Penalty::matrix(std::size_t j) const {
   return whole;
 }
 
+int Penalty::rank() const {
+  return commutes() ? eigenvalues.rows() : rank_of(std::vector<bool>(count(), true));
+}
+
+int Penalty::rank_of(const std::vector<bool>& marked) const {
+  if (!levels.empty()) {
+    std::vector<int> own;
+    int free = 0;
+    for (std::size_t j = 0; j < marked.size(); ++j) {
+      if (!marked[j]) continue;
+      if (static_cast<int>(j) < levels.cols())
+        own.push_back(static_cast<int>(j));
+      else
+        free = matrices.front().rows() - rank_of_level * levels.rows();
+    }
+    return rank_of_level * column_rank(levels, own) + free;
+  }
+  if (!commutes()) {
+    std::size_t set = 0;
+    for (std::size_t j = 0; j < marked.size(); ++j) set |= std::size_t{marked[j]} << j;
+    return set_ranks[set];
+  }
+  // The common eigenvectors that one of them does not annihilate.
+  int rank = 0;
+  for (int i = 0; i < eigenvalues.rows(); ++i) {
+    bool touched = false;
+    for (std::size_t j = 0; j < marked.size(); ++j)
+      touched = touched || (marked[j] && eigenvalues(i, static_cast<int>(j)) > 0);
+    rank += touched ? 1 : 0;
+  }
+  return rank;
+}
+
 std::vector<int> Penalty::ranks_of_sets() const {
   if (!commutes()) return set_ranks;
   std::map<std::size_t, int> alike;  // common eigenvectors, by the set of the penalties that see them
@@ -68,6 +113,15 @@ std::vector<int> Penalty::ranks_of_sets() const {
     for (const auto& [seen_by, vectors] : alike) ranks[set] += (set & seen_by) != 0 ? vectors : 0;
   }
   return ranks;
+}
+
+std::vector<Matrix> penalties_of_levels(const Matrix& levels, const Matrix& of_level) {
+  std::vector<Matrix> penalties;
+  for (int j = 0; j < levels.cols(); ++j) {
+    const Matrix own = submatrix(levels, 0, levels.rows(), j, 1);
+    penalties.push_back(kronecker(multiply_nt(own, own), of_level));
+  }
+  return penalties;
 }
 
 double CoefBlock::map_at(int raw, int coef) const {

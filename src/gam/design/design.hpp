@@ -37,7 +37,8 @@ struct Frame;
 ///
 /// A smooth that has lost columns to a side condition (side_conditions.hpp), or has several penalties that
 /// see all functions and a constraint, has penalties that share no eigenvectors: then `set_ranks` takes the
-/// place of `eigenvalues`, and the constant is zero.
+/// place of `eigenvalues`, and the constant is zero. So have those of a smooth with bs="sz", one for each
+/// level, too many for each subset to have a number: `levels` tells their ranks.
 ///
 /// That of a random effect is a multiple of the identity, of as many levels as there may be: it is kept as
 /// the number `ridge`, and there are no `matrices`. Neither are there for a factor smooth, which is
@@ -50,6 +51,11 @@ struct Penalty {
   /// Rank of the sum of each subset of the penalties, by a bit mask of their indices. Empty if they have
   /// common eigenvectors.
   std::vector<int> set_ranks;
+  /// Of penalties that are the Kronecker products of a a' and one matrix of rank `rank_of_level`: a of each
+  /// is a column. A penalty after those sees what none of them does.
+  Matrix levels{};
+  Matrix of_level{};  ///< that matrix; empty in other coordinates than those that the levels have one by one
+  int rank_of_level = 0;
   Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: the unpenalised space
   /// For several penalties that commute, coefficients x rank: T with T' S_j T the diagonal matrix of column j
   /// of `eigenvalues`; its columns are not orthogonal. Empty if unknown.
@@ -74,16 +80,21 @@ struct Penalty {
   [[nodiscard]] double diagonal_of(std::size_t j, int i) const {
     return is_diagonal() ? eigenvalues(i, static_cast<int>(j)) : matrices[j](i, i);
   }
-  [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty(); }
-  [[nodiscard]] int rank() const noexcept { return commutes() ? eigenvalues.rows() : set_ranks.back(); }
-  /// `set_ranks`, also where the penalties commute.
+  [[nodiscard]] bool commutes() const noexcept { return set_ranks.empty() && levels.empty(); }
+  [[nodiscard]] int rank() const;
+  /// Rank of the sum of the penalties that are marked.
+  [[nodiscard]] int rank_of(const std::vector<bool>& marked) const;
+  /// `set_ranks`, also where the penalties commute; empty where `levels` tells them.
   [[nodiscard]] std::vector<int> ranks_of_sets() const;
 };
+
+/// The Kronecker products of a a' and `of_level`, a each column of `levels`.
+[[nodiscard]] std::vector<Matrix> penalties_of_levels(const Matrix& levels, const Matrix& of_level);
 
 /// A run of coefficients made from a run of raw columns.
 struct CoefBlock {
   std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
-  std::string kind;                ///< "parametric", "te", "ti", "t2", or the name of a basis
+  std::string kind;                ///< "parametric", "te", "ti", "t2", "fs", "sz", or the name of a basis
   std::vector<std::string> names;  ///< one a coefficient, as R has them: "cutGood", "s(x).1", …
   int raw_begin = 0;
   int raw_size = 0;
@@ -106,6 +117,8 @@ struct CoefBlock {
   double margin_factor = 1;
   int determined = 0;  ///< functions dropped from a smooth's null space, as other terms determine them
 
+  /// True for a curve for each level of a factor.
+  [[nodiscard]] bool is_factor_smooth() const noexcept { return kind == "fs" || kind == "sz"; }
   /// True for a random effect, whose coefficients are its raw columns.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
   /// The block's M at a raw column and a coefficient of it.

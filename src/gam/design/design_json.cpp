@@ -248,13 +248,20 @@ Json penalty_json(const Penalty& penalty) {
   Json matrices = Json::array();
   // Those of a factor smooth are the columns of `eigenvalues`.
   if (penalty.is_ridge()) matrices.push_back(diagonal_json(penalty.eigenvalues.rows(), penalty.ridge));
-  for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
+  // Those of levels are made of `of_level`.
+  if (penalty.of_level.empty()) {
+    for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
+  }
   Json json{{"matrices", std::move(matrices)}, {"labels", penalty.labels}};
   if (penalty.commutes()) {
     json["eigenvalues"] = matrix_json(penalty.eigenvalues);
     json["log_det_constant"] = penalty.log_det_constant;
-  } else {
+  } else if (penalty.levels.empty()) {
     json["set_ranks"] = penalty.set_ranks;
+  } else {
+    json["levels"] = matrix_json(penalty.levels);
+    json["rank_of_level"] = penalty.rank_of_level;
+    if (!penalty.of_level.empty()) json["of_level"] = matrix_json(penalty.of_level);
   }
   return json;
 }
@@ -283,9 +290,10 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
   const std::vector<JsonField> matrices = field.at("matrices").elements();
   constexpr std::size_t most_of_one = 4;  // orders of derivatives of a cubic
   constexpr std::size_t of_null_space = 1;
+  const auto levels = field.find("levels");  // then there is one for each
   const std::size_t margins = block.knots.size();
   const std::size_t most = block.kind == "t2" ? most_penalties : std::max(margins, most_of_one);
-  if (matrices.size() > most + of_null_space)
+  if (!levels && matrices.size() > most + of_null_space)
     field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
   Penalty penalty;
   const std::optional<double> ridge =
@@ -297,7 +305,23 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
     for (const JsonField& matrix : matrices)
       penalty.matrices.push_back(matrix_from(matrix, size, size, left));
   }
-  if (const auto ranks = field.find("set_ranks")) {
+  if (levels) {
+    penalty.levels =
+        matrix_from(*levels, levels->at("rows").whole(1, size), levels->at("cols").whole(1), left);
+    penalty.rank_of_level = field.at("rank_of_level").whole(1, size / penalty.levels.rows());
+    const auto count = static_cast<std::size_t>(penalty.levels.cols());
+    if (const auto of_level = field.find("of_level")) {
+      const int own = size / penalty.levels.rows();
+      if (own * penalty.levels.rows() != size)
+        levels->refuse(fmt::format("has {} rows, of {} coefficients", penalty.levels.rows(), size));
+      penalty.of_level = matrix_from(*of_level, own, own, left);
+      static_cast<void>(field.at("labels").elements(count));
+      penalty.matrices = penalties_of_levels(penalty.levels, penalty.of_level);
+    }
+    const std::size_t all = penalty.matrices.size();
+    if (count != all && count + of_null_space != all)
+      levels->refuse(fmt::format("has {} columns, of {} penalties", count, all));
+  } else if (const auto ranks = field.find("set_ranks")) {
     for (const JsonField& rank : ranks->elements(std::size_t{1} << matrices.size()))
       penalty.set_ranks.push_back(rank.whole(0, size));
   } else {
@@ -307,12 +331,13 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
     penalty.eigenvalues = matrix_from(eigenvalues, rank, static_cast<int>(matrices.size()), left);
     penalty.log_det_constant = field.at("log_det_constant").number();
   }
-  for (const JsonField& label : field.at("labels").elements(matrices.size()))
+  for (const JsonField& label : field.at("labels").elements(penalty.count()))
     penalty.labels.push_back(label.text());
   return penalty;
 }
 
-bool is_factor_smooth(const CoefBlock& block) {
+/// One map for all levels.
+bool has_copies(const CoefBlock& block) {
   return block.kind == "fs";
 }
 
@@ -327,7 +352,7 @@ Json block_json(const CoefBlock& block) {
             {"variables", block.variables},
             {"by_level", block.by_level}};
   if (block.penalty) json["penalty"] = penalty_json(*block.penalty);
-  if (is_factor_smooth(block)) json["copies"] = block.copies;
+  if (has_copies(block)) json["copies"] = block.copies;
   if (block.determined > 0) json["determined"] = block.determined;
   return json;
 }
@@ -384,7 +409,7 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   const bool random = is_random_effect(block.kind);
   const bool identity =
       random && block.raw_size == block.coef_size && diagonal_from(map, block.coef_size) == 1.0;
-  if (is_factor_smooth(block)) {
+  if (has_copies(block)) {
     const JsonField copies = field.at("copies");
     block.copies = copies.whole(1, block.raw_size);
     if (block.raw_size % block.copies != 0 || block.coef_size % block.copies != 0)
@@ -394,8 +419,8 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
     block.map = matrix_from(map, block.raw_size / block.copies, block.coef_size / block.copies, left);
   if (const auto determined = field.find("determined")) block.determined = determined->whole();
   if (const auto penalty = field.find("penalty"))
-    block.penalty = is_factor_smooth(block) ? diagonal_penalty_from(*penalty, block.coef_size, left)
-                                            : penalty_from(*penalty, block.coef_size, block, random, left);
+    block.penalty = has_copies(block) ? diagonal_penalty_from(*penalty, block.coef_size, left)
+                                      : penalty_from(*penalty, block.coef_size, block, random, left);
   return block;
 }
 

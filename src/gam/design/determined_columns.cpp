@@ -315,6 +315,7 @@ void hold_orthogonal(CoefBlock& block, const Matrix& directions) {
   penalty.null_space = multiply_tn(z, multiply(penalty.null_space, rest));
   for (Matrix& matrix : penalty.matrices) matrix = multiply_tn(z, multiply(matrix, z));
   penalty.eigenvectors = {};
+  penalty.of_level = {};
   block.map = multiply(block.map, z);
   block.coef_size = kept;
   block.determined += gone;

@@ -2,6 +2,7 @@
 #include "gam/design/model_terms.hpp"
 
 #include "base/at.hpp"
+#include "gam/basis/bases.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/formula/compile.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
@@ -36,14 +37,14 @@ class TermMaker {
       std::ranges::move(products, std::back_inserter(out.parametric));
     }
     for (SmoothSpec& smooth : out.smooths) {
-      if (smooth.factor_smooth) tell_factor(smooth);
+      if (smooth.factor_smooth) tell_factors(smooth);
     }
     return out;
   }
 
  private:
-  /// Gives the numbers of a factor smooth a margin, and the factor another.
-  void tell_factor(SmoothSpec& smooth) const {
+  /// Gives the numbers of a factor smooth a margin, and each factor another.
+  void tell_factors(SmoothSpec& smooth) const {
     MarginSpec curve = std::move(smooth.margins.front());
     std::vector<Expression> numbers;
     std::vector<Expression> factors;
@@ -53,10 +54,16 @@ class TermMaker {
     if (factors.empty())
       throw Error(
           ErrorCode::input,
-          fmt::format("{}: bs=\"fs\" is a curve for each level of a factor, and all its variables are "
+          fmt::format("{}: bs=\"{}\" is a curve for each level of a factor, and all its variables are "
                       "numbers: write factor(), or --factor, for the one that has levels",
-                      smooth.label));
-    if (factors.size() > 1)
+                      smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
+    if (numbers.empty())
+      throw Error(
+          ErrorCode::input,
+          fmt::format("{}: bs=\"{}\" is a curve of a number, and all its variables are factors: write "
+                      "bs=\"re\", or --numeric for one that is numbers in quotes",
+                      smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
+    if (factors.size() > 1 && !smooth.sum_to_zero)
       throw Error(
           ErrorCode::input,
           fmt::format("{}: bs=\"fs\" takes one factor, and {} and {} are both: write --numeric for one "
@@ -64,10 +71,26 @@ class TermMaker {
                       smooth.label, factors[0].text, factors[1].text));
     curve.variable = std::move(numbers.front());
     curve.others.assign(numbers.begin() + 1, numbers.end());
-    MarginSpec levels;
-    levels.basis = "re";
-    levels.variable = std::move(factors.front());
-    smooth.margins = {std::move(curve), std::move(levels)};
+    if (smooth.sum_to_zero) settle(curve, static_cast<int>(numbers.size()), smooth.label);
+    smooth.margins = {std::move(curve)};
+    // The raw columns are in the reverse order, and those of the first factor's levels the slowest, as in
+    // mgcv.
+    for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
+      MarginSpec& levels = smooth.margins.emplace_back();
+      levels.basis = "re";
+      levels.variable = std::move(*factor);
+    }
+  }
+
+  /// What the basis of a curve makes of its options, now that the variables are known.
+  static void settle(MarginSpec& curve, int variables, const std::string& label) {
+    curve.variables = variables;
+    const BasisKind& basis = basis_of(curve.basis);
+    if (variables > 1 && !basis.several)
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: xt: bs=\"{}\" is a basis of one variable", label, curve.basis));
+    if (const auto fault = basis.settle(curve))
+      throw Error(ErrorCode::input, fmt::format("{}: {}", label, fault->text));
   }
 
   /// The first variable is fastest.

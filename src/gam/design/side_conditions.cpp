@@ -354,8 +354,8 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
   std::vector<int> order;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     const CoefBlock& block = design.blocks[i];
-    // As in mgcv, neither a random effect nor a factor smooth, whose penalties are diagonal, takes part.
-    if (block.penalty && !is_random_effect(block.kind) && !block.penalty->is_diagonal())
+    // As in mgcv, neither a random effect nor a factor smooth takes part.
+    if (block.penalty && !is_random_effect(block.kind) && !block.is_factor_smooth())
       order.push_back(static_cast<int>(i));
   }
   const auto block_of = [&](int index) -> const CoefBlock& { return design.blocks[at(index)]; };

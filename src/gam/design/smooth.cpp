@@ -387,6 +387,46 @@ SmoothBasis factor_smooth(const Basis& curve, int levels, double largest_row_sum
   return smooth;
 }
 
+SmoothBasis level_deviations(const Basis& curve, std::span<const int> levels, bool sum_to_zero,
+                             bool one_penalty, double largest_row_sum) {
+  Matrix contrasts = identity(1);  // a row for each combination of levels
+  for (const int count : levels) {
+    Matrix own = identity(count);
+    if (sum_to_zero) {
+      own = submatrix(own, 0, count, 0, count - 1);
+      for (int j = 0; j < own.cols(); ++j) own(count - 1, j) = -1;
+    }
+    contrasts = kronecker(contrasts, own);
+  }
+  const MarginPenalty penalty = decompose(curve, false);
+  const double scale = penalty.column_sum / (largest_row_sum * largest_row_sum);
+  const Matrix of_level = scaled(penalty.matrix, scale);
+
+  SmoothBasis smooth;
+  smooth.map = kronecker(contrasts, curve.map.empty() ? identity(curve.size()) : curve.map);
+  smooth.null_space =
+      kronecker(identity(contrasts.cols()), first_columns(penalty.eigen.vectors, penalty.null_dimension));
+  if (one_penalty) {
+    const Matrix squares = multiply_tn(contrasts, contrasts);
+    smooth.penalties = {kronecker(squares, of_level)};
+    const std::vector<double> of_levels = symmetric_eigen(squares).values;
+    smooth.eigenvalues = Matrix(squares.cols() * curve.rank, 1);
+    for (int i = 0; i < smooth.eigenvalues.rows(); ++i)
+      smooth.eigenvalues(i, 0) = of_levels[at(i / curve.rank)] *
+                                 penalty.eigen.values[at(penalty.null_dimension + i % curve.rank)] / scale;
+  } else {
+    smooth.levels = transpose(contrasts);
+    smooth.of_level = of_level;
+    smooth.rank_of_level = curve.rank;
+    smooth.penalties = penalties_of_levels(smooth.levels, of_level);
+  }
+  smooth.s_scale.assign(smooth.penalties.size(), scale);
+  smooth.knots.push_back(curve.knots);
+  // None of the other variables has any, the factors among them.
+  smooth.knots.resize(1 + curve.component.others.size() + levels.size());
+  return smooth;
+}
+
 Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, const Matrix& values,
                        double log_det_values) {
   const int size = static_cast<int>(means.size());
@@ -481,8 +521,7 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
   const Matrix orthonormal = submatrix(full_q(functions), 0, functions.rows(), 0, count);
   const Matrix part = multiply_tn(orthonormal, coefficients);
   std::vector<int> ranks = penalty.ranks_of_sets();
-  const std::size_t sets = ranks.size();
-  for (std::size_t set = 0; set < sets; ++set) ranks.push_back(ranks[set] + count);
+  for (std::size_t set = 0, sets = ranks.size(); set < sets; ++set) ranks.push_back(ranks[set] + count);
 
   Matrix common = penalty.eigenvectors;
   if (penalty.matrices.size() == 1) {
@@ -492,6 +531,7 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
     std::copy(eigen.values.begin() + count, eigen.values.end(), penalty.eigenvalues.data());
   }
   penalty.matrices.push_back(multiply_tn(part, part));
+  penalty.of_level = Matrix();
   penalty.log_det_constant = 0;
   penalty.eigenvectors = Matrix();
   if (common.empty()) {

@@ -13,11 +13,14 @@ namespace tessera::gam {
 
 /// A smooth before its constraint: the row-wise Kronecker product of its margins.
 struct SmoothBasis {
-  Matrix map;                              ///< raw x K, the last margin fastest
-  std::vector<Matrix> penalties;           ///< one a margin, K x K, divided by `s_scale`
-  Matrix eigenvalues;                      ///< rank x penalties: see `Penalty`
-  Matrix eigenvectors;                     ///< K x rank, of several margins: see `Penalty`
-  std::vector<int> set_ranks;              ///< of several penalties of one margin: see `Penalty`
+  Matrix map;                     ///< raw x K, the last margin fastest
+  std::vector<Matrix> penalties;  ///< one a margin, K x K, divided by `s_scale`
+  Matrix eigenvalues;             ///< rank x penalties: see `Penalty`
+  Matrix eigenvectors;            ///< K x rank, of several margins: see `Penalty`
+  std::vector<int> set_ranks;     ///< of several penalties of one margin: see `Penalty`
+  Matrix levels;                  ///< of level deviations: see `Penalty`
+  Matrix of_level;
+  int rank_of_level = 0;
   Matrix null_space;                       ///< K x dimension, orthonormal: what no penalty sees
   std::vector<double> s_scale;             ///< mgcv's S.scale
   std::vector<std::vector<double>> knots;  ///< of each variable
@@ -53,6 +56,12 @@ struct SmoothBasis {
 [[nodiscard]] SmoothBasis combine_by_spaces(std::span<const Basis> margins, bool full,
                                             std::span<const int> orders, double largest_row_sum,
                                             const std::string& label);
+
+/// Curves for all combinations of the levels of some factors, the last factor fastest. With `sum_to_zero`
+/// they add up to zero over the levels of each factor, and those of its last level are minus the others' sum.
+/// A combination has a penalty of its own; with `one_penalty` they share one.
+[[nodiscard]] SmoothBasis level_deviations(const Basis& curve, std::span<const int> levels, bool sum_to_zero,
+                                           bool one_penalty, double largest_row_sum);
 
 /// The sum-to-zero constraint c'b = 0 absorbed into a basis.
 struct Constraint {

@@ -219,7 +219,8 @@ class RightHandSide {
       return a.others.size() == b.others.size();
     };
     if (first->factor_smooth || smooth.factor_smooth)
-      formula_error(position, fmt::format("id={}: smooths with bs=\"fs\" have no id in common", smooth.id));
+      formula_error(position, fmt::format("id={}: smooths with bs=\"{}\" have no id in common", smooth.id,
+                                          first->sum_to_zero || smooth.sum_to_zero ? "sz" : "fs"));
     if (first->tensor != smooth.tensor || first->interaction != smooth.interaction ||
         first->by_spaces != smooth.by_spaces ||
         !std::ranges::equal(first->margins, smooth.margins, are_alike))

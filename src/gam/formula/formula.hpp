@@ -39,10 +39,11 @@ struct SmoothSpec {
   bool by_spaces = false;
   bool full = false;
   std::vector<int> orders;  ///< t2's ord: the numbers of penalised margins of its products; empty: all
-  /// bs="fs": a curve for each level of a factor. Its only margin has all variables, until their types are
-  /// known (design/model_terms.hpp); then the first has the numbers, and the second, a random effect, the
-  /// factor.
+  /// bs="fs" or "sz": a curve for each level of a factor. Its only margin has all variables, until their
+  /// types are known (design/model_terms.hpp); then the first has the numbers, and each of the others, a
+  /// random effect, a factor.
   bool factor_smooth = false;
+  bool sum_to_zero = false;  ///< bs="sz": the curves add up to zero over the levels of each factor
   std::optional<Expression> by;
   std::string label;  ///< as R prints it: "s(x)", "te(x,z)", "s(x):fac" before levels
   /// Smooths with the same have the basis of the first of them, made from the variables of all, and smoothing
@@ -82,8 +83,8 @@ struct FormulaTerms {
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
-  /// Those of it, by their texts, that are numbers whatever the response: of smooths other than re and fs,
-  /// offsets.
+  /// Those of it, by their texts, that are numbers whatever the response: of smooths other than re, fs and
+  /// sz, offsets.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };
 

@@ -115,8 +115,6 @@ struct AbsentBasis {
 
 constexpr AbsentBasis absent_bases[] = {
     {"ad", "an adaptive smooth", R"(bs="ps" with a larger k)"},
-    {"sz", "the deviation of each level's curve from a common one",
-     R"(s(x) + s(x, g, bs="fs"), a curve and random deviations of each g)"},
     {"sos", "a spline on the sphere", R"(te(latitude, longitude, bs=c("cr","cc")))"},
     {"mrf", "a Markov random field over neighbouring regions",
      R"(s(region, bs="re"), which knows no neighbours)"},
@@ -138,6 +136,11 @@ void check_basis(const std::string& basis, std::size_t position, const std::stri
 }
 
 constexpr std::string_view curve_a_level = "fs";
+constexpr std::string_view deviation_a_level = "sz";
+
+bool is_curve_a_level(std::string_view basis) {
+  return basis == curve_a_level || basis == deviation_a_level;
+}
 
 /// The basis of the curves of a factor smooth, which xt= names by itself or in a list.
 std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
@@ -167,14 +170,14 @@ std::string basis_from(const Syntax* value, const Syntax& call) {
     formula_error(value->position,
                   fmt::format("bs: expected a quoted name such as \"ps\", found {}", deparse(*value)));
   const std::string basis = value == nullptr ? "tp" : value->text;
-  if (basis == curve_a_level)
-    formula_error(value->position, fmt::format("bs=\"fs\" is no margin of {}()", call.text));
+  if (is_curve_a_level(basis))
+    formula_error(value->position, fmt::format("bs=\"{}\" is no margin of {}()", basis, call.text));
   check_basis(basis, value == nullptr ? call.position : value->position, deparse(call));
   return basis;
 }
 
 bool is_factor_smooth(const Syntax* basis, const Syntax& call) {
-  return call.text == "s" && basis != nullptr && basis->kind == Kind::text && basis->text == curve_a_level;
+  return call.text == "s" && basis != nullptr && basis->kind == Kind::text && is_curve_a_level(basis->text);
 }
 
 double order(const Syntax& value) {
@@ -186,15 +189,18 @@ double order(const Syntax& value) {
   return negative ? -magnitude.number : magnitude.number;
 }
 
-/// m and k of one margin, by what its basis makes of them. Of te() a margin of d variables has a k of 5^d
-/// unless it is given, and of at least 3 then.
-void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
+bool is_given_k(const Syntax* k) {
+  return k != nullptr && !is_missing(*k) && integer(*k, "k") != -1;  // -1 asks for the default
+}
+
+/// m and k of one margin. Of te() a margin of d variables has a k of 5^d unless it is given, and of at least
+/// 3 then.
+void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   const bool tensor = call.text != "s";
   if (m != nullptr) {
     for (const Syntax* part : elements(*m)) margin.m.push_back(order(*part));
   }
-  const bool given = k != nullptr && !is_missing(*k) && integer(*k, "k") != -1;  // -1 asks for the default
-  if (given) {
+  if (is_given_k(k)) {
     const int least = tensor ? 3 : 1;
     margin.k = integer(*k, "k");
     if (margin.k < least)
@@ -203,8 +209,12 @@ void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& 
   } else if (tensor) {
     margin.k = static_cast<int>(std::min(std::pow(5, margin.variables), static_cast<double>(max_k)));
   }
+}
+
+/// What its basis makes of them.
+void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   if (const auto fault = basis_of(margin.basis).settle(margin)) {
-    const Syntax* at = fault->argument == "m" ? m : given ? k : &call;
+    const Syntax* at = fault->argument == "m" ? m : is_given_k(k) ? k : &call;
     formula_error(at->position, fault->text);
   }
 }
@@ -241,9 +251,9 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
       const std::string basis = basis_of_curves(arguments.find("xt"), call);
       if (count < 2)
         formula_error(call.position, fmt::format("{} is a curve for each level of a factor: write "
-                                                 "s(x, g, bs=\"fs\")",
-                                                 deparse(call)));
-      if (count > 2 && !basis_of(basis).several)
+                                                 "s(x, g, bs=\"{}\")",
+                                                 deparse(call), value->text));
+      if (value->text == curve_a_level && count > 2 && !basis_of(basis).several)
         formula_error(call.position, fmt::format("xt: bs=\"{}\" is a basis of one variable", basis));
       return {static_cast<int>(count)};
     }
@@ -365,7 +375,7 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
                                   one.text));
       names.push_back(one.text);
     });
-    if (call.text == "ti" || is_random_effect(margin.basis))
+    if (call.text == "ti" || is_random_effect(margin.basis) || is_factor_smooth(arguments.find("bs"), call))
       formula_error(value->position,
                     "pc: this smooth has no constraint that a point could have; leave it out");
   }
@@ -418,12 +428,14 @@ SmoothSpec smooth_from(const Syntax& given) {
   }
   smooth.label += ")";
   smooth.factor_smooth = is_factor_smooth(arguments.find("bs"), call);
+  smooth.sum_to_zero = smooth.factor_smooth && arguments.find("bs")->text == deviation_a_level;
   const std::vector<int> sizes = margins_of(arguments, call);
   const std::size_t margins = sizes.size();
   auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
-    margin.variables = smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
+    // Of several factors one number at least is left.
+    margin.variables = smooth.sum_to_zero ? 1 : smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
     const Syntax* xt = arguments.find("xt");
     margin.basis = smooth.factor_smooth ? basis_of_curves(xt, call)
                                         : basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
@@ -440,18 +452,24 @@ SmoothSpec smooth_from(const Syntax& given) {
       const Syntax* own = of_each ? of_margin(xt, "xt", i, margins, "list") : xt;
       if (!is_missing(*own)) set_points(margin, *own, smooth.factor_smooth ? "bs" : "");
     }
-    settle(margin, order_of_margin(arguments.find("m"), i, margins, smooth.tensor),
-           of_margin(arguments.find("k"), "k", i, margins), call);
+    const Syntax* m = order_of_margin(arguments.find("m"), i, margins, smooth.tensor);
+    const Syntax* k = of_margin(arguments.find("k"), "k", i, margins);
+    take_orders(margin, m, k, call);
+    const MarginSpec given = margin;
+    settle(margin, m, k, call);
     if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).penalties > 1)
-      formula_error(call.position,
-                    fmt::format("a margin of {} has one penalty: write one order of derivatives",
-                                smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()"));
-    if ((smooth.tensor || smooth.factor_smooth) && basis_of(margin.basis).size(margin).centred)
+      formula_error(
+          call.position,
+          fmt::format("a margin of {} has one penalty: write one order of derivatives",
+                      smooth.factor_smooth ? "bs=" + deparse(*arguments.find("bs")) : call.text + "()"));
+    if ((smooth.tensor || (smooth.factor_smooth && !smooth.sum_to_zero)) &&
+        basis_of(margin.basis).size(margin).centred)
       formula_error(call.position, fmt::format("a margin of {} has its null space: write m=2",
                                                smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()"));
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
-    smooth.margins.push_back(std::move(margin));
+    // How many of the variables are numbers, on which defaults depend, is known with their types.
+    smooth.margins.push_back(smooth.sum_to_zero ? given : std::move(margin));
   }
 
   smooth.fixed = is_fixed(arguments, smooth);

@@ -622,8 +622,9 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
   });
   if (any_fixed || has_radial_columns(model.design) || model.family.link() > 0 || !model.recipe.empty())
     json["version"] = version_radial;
-  if (std::ranges::any_of(model.design.blocks,
-                          [](const CoefBlock& block) { return block.kind == "fs" || block.kind == "t2"; }))
+  if (std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {
+        return block.is_factor_smooth() || block.kind == "t2";
+      }))
     json["version"] = newest_version;
   // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
   const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';

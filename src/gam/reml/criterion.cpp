@@ -45,9 +45,9 @@ const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
 /// Rank of that penalty.
 int penalty_rank(const BlockBasis& basis, int index) {
   const int own = index - basis.first_sp;
-  if (!basis.penalty->commutes()) return basis.penalty->set_ranks[std::size_t{1} << own];
-  return static_cast<int>(
-      std::ranges::count_if(basis.penalty->eigenvalues.column(own), [](double v) { return v > 0; }));
+  std::vector<bool> marked(basis.penalty->count());
+  marked[base::at(own)] = true;
+  return basis.penalty->rank_of(marked);
 }
 
 /// A dot product in the order of the elements, unlike that of BLAS.
@@ -268,7 +268,13 @@ void RemlCriterion::Factored::grade(const RemlCriterion& of) {
       }
       continue;
     }
-    GradedPenalties found = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, *of.algebra_);
+    GradedPenalties found = grade_penalties(basis, lambda, *of.algebra_);
+    if (!basis.of_level.empty()) {
+      Matrix of_level(basis.copies(), basis.copies());
+      for (int i = 0; i < of_level.rows(); ++i) of_level(i, i) = basis.of_level[base::at(i)];
+      for (Matrix& s : found.penalties) s = kronecker(s, of_level);
+      if (!found.rotation.empty()) found.rotation = kronecker(found.rotation, identity(of_level.rows()));
+    }
     for (int j = 0; j < basis.penalties(); ++j) {
       Matrix& s = found.penalties[base::at(j)];
       for (double& v : s.values()) v *= lambda[base::at(j)];

@@ -43,25 +43,6 @@ Matrix congruence(const Matrix& a, const Matrix& v) {
   return multiply_tn(v, multiply(a, v));
 }
 
-/// Rank of the sum of the penalties that are marked.
-int rank_of(const Penalty& penalty, const std::vector<bool>& marked) {
-  if (!penalty.commutes()) {
-    std::size_t set = 0;
-    for (std::size_t j = 0; j < marked.size(); ++j) set |= std::size_t{marked[j]} << j;
-    return penalty.set_ranks[set];
-  }
-  // The common eigenvectors that one of them does not annihilate.
-  int rank = 0;
-  for (int i = 0; i < penalty.eigenvalues.rows(); ++i) {
-    bool touched = false;
-    for (std::size_t j = 0; j < marked.size(); ++j) {
-      touched = touched || (marked[j] && penalty.eigenvalues(i, static_cast<int>(j)) > 0);
-    }
-    rank += touched ? 1 : 0;
-  }
-  return rank;
-}
-
 /// The smallest eigenvalue of a penalty of this rank that is not zero, over the largest.
 double spread_of(const Matrix& penalty, int rank) {
   const std::vector<double> values = symmetric_eigen(penalty).values;
@@ -81,6 +62,44 @@ void take_common(BlockBasis& basis) {
   for (int j = 0; j < basis.penalties(); ++j) {
     const auto values = penalty.eigenvalues.column(j);
     basis.diagonals.emplace_back(values.begin(), values.end());
+  }
+}
+
+[[noreturn]] void refuse_rank(const CoefBlock& block) {
+  throw Error(
+      ErrorCode::input,
+      fmt::format("the penalty of {} is lost in rounding, as its knots are orders of magnitude apart: "
+                  "take a logarithm of the variable, as in s(log(x)), or bs=\"ps\"",
+                  block.label));
+}
+
+/// Eigenvectors by descending eigenvalue, of which `rank` are not zero.
+SymmetricEigen eigen_of_rank(const Matrix& sum, int rank, const CoefBlock& block) {
+  SymmetricEigen eigen = descending_eigen(sum);
+  if (!(eigen.values[base::at(rank) - 1] > 0) ||
+      (rank < sum.rows() && eigen.values[base::at(rank)] > 1e-9 * eigen.values.front()))
+    refuse_rank(block);
+  return eigen;
+}
+
+/// The basis of each level's penalised functions, level by level, and then of the others.
+void take_levels(BlockBasis& basis, const CoefBlock& block) {
+  const Penalty& penalty = *basis.penalty;
+  const int rank = penalty.rank_of_level;
+  const int size = penalty.of_level.rows();
+  const SymmetricEigen eigen = eigen_of_rank(penalty.of_level, rank, block);
+  const Matrix range = submatrix(eigen.vectors, 0, size, 0, rank);
+  const Matrix rest = submatrix(eigen.vectors, 0, size, rank, size - rank);
+  basis.rotation = Matrix(basis.size, basis.size);
+  for (int level = 0; level < penalty.levels.rows(); ++level) {
+    assign(basis.rotation, level * size, level * rank, range);
+    assign(basis.rotation, level * size, basis.rank + level * (size - rank), rest);
+  }
+  basis.of_level.assign(eigen.values.begin(), eigen.values.begin() + rank);
+  for (int j = 0; j < penalty.levels.cols(); ++j) {
+    const Matrix own = submatrix(penalty.levels, 0, penalty.levels.rows(), j, 1);
+    basis.dense.push_back(multiply_nt(own, own));
+    basis.spread.push_back(1);
   }
 }
 
@@ -110,13 +129,17 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
     take_common(basis);
     return basis;
   }
+  if (!penalty.of_level.empty()) {
+    take_levels(basis, block);
+    return basis;
+  }
 
   const auto take_dense = [&](const Matrix& range) {
     for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
       basis.dense.push_back(congruence(penalty.matrices[j], range));
       std::vector<bool> own(penalty.matrices.size());
       own[j] = true;
-      basis.spread.push_back(spread_of(basis.dense.back(), rank_of(penalty, own)));
+      basis.spread.push_back(spread_of(basis.dense.back(), penalty.rank_of(own)));
     }
   };
   if (penalty.orthogonal_columns) {
@@ -129,16 +152,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   }
   Matrix sum(basis.size, basis.size);
   for (const Matrix& s : penalty.matrices) add(sum, s, single ? 1.0 : 1 / frobenius(s));
-  SymmetricEigen eigen = descending_eigen(sum);
-  const auto rank = base::at(basis.rank);
-  if (!(eigen.values[rank - 1] > 0) ||
-      (basis.rank < basis.size && eigen.values[rank] > 1e-9 * eigen.values.front())) {
-    throw Error(
-        ErrorCode::input,
-        fmt::format("the penalty of {} is lost in rounding, as its knots are orders of magnitude apart: "
-                    "take a logarithm of the variable, as in s(log(x)), or bs=\"ps\"",
-                    block.label));
-  }
+  SymmetricEigen eigen = eigen_of_rank(sum, basis.rank, block);
   basis.rotation = std::move(eigen.vectors);
   if (single) {
     basis.diagonals.emplace_back(eigen.values.begin(), eigen.values.begin() + basis.rank);
@@ -167,19 +181,18 @@ std::vector<BlockBasis> penalty_bases(const Design& design) {
   return bases;
 }
 
-GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Penalty& penalty,
-                                std::span<const double> spread, std::span<const double> lambda,
+GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double> lambda,
                                 const Algebra& algebra) {
   // Penalties within this factor of the largest are added up as one: their sum keeps the digits of each,
   // unless the smallest eigenvalue of one is less than this part of its largest.
   const double comparable = std::cbrt(epsilon);
   constexpr double narrow = 1e-4;
-  const int size = penalties.front().rows();
-  GradedPenalties out{{}, penalties};
-  std::vector<std::size_t> waiting(penalties.size());
+  const int size = basis.dense.front().rows();
+  GradedPenalties out{{}, basis.dense};
+  std::vector<std::size_t> waiting(basis.dense.size());
   for (std::size_t j = 0; j < waiting.size(); ++j) waiting[j] = j;
 
-  std::vector<bool> taken(penalties.size());
+  std::vector<bool> taken(basis.dense.size());
 
   for (int done = 0; done < size;) {
     const int left = size - done;
@@ -196,7 +209,7 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Pena
     Matrix sum(left, left);
     for (std::size_t k = 0; k < waiting.size(); ++k) {
       const double weight = lambda[waiting[k]] * norms[k];
-      const double share = std::clamp(spread[waiting[k]] / narrow, epsilon, 1.0);
+      const double share = std::clamp(basis.spread[waiting[k]] / narrow, epsilon, 1.0);
       if (weight == largest || weight * share >= comparable * largest) {
         dominant.push_back(waiting[k]);
         taken[waiting[k]] = true;
@@ -213,7 +226,7 @@ GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Pena
     const Matrix back = transpose(turn);
     for (Matrix& s : out.penalties) s = algebra.multiply(back, algebra.multiply(s, turn));
     out.rotation = out.rotation.empty() ? std::move(turn) : algebra.multiply(out.rotation, turn);
-    done = rank_of(penalty, taken);
+    done = basis.penalty->rank_of(taken) / basis.copies();
     for (const std::size_t j : dominant) {
       for (int c = 0; c < size; ++c) {
         for (int r = 0; r < size; ++r) {
@@ -266,22 +279,25 @@ double trace_of_product(const Matrix& a, const Matrix& b) {
 /// its lambda. False if it cannot be.
 bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const Algebra& algebra,
                 PenaltyDeterminant& total) {
-  GradedPenalties graded = grade_penalties(basis.dense, *basis.penalty, basis.spread, lambda, algebra);
-  Matrix sum(basis.rank, basis.rank);
+  GradedPenalties graded = grade_penalties(basis, lambda, algebra);
+  const int rank = basis.dense.front().rows();
+  const int copies = basis.copies();
+  Matrix sum(rank, rank);
   for (std::size_t j = 0; j < lambda.size(); ++j) {
     for (double& value : graded.penalties[j].values()) value *= lambda[j];
     add(sum, graded.penalties[j], 1);
   }
   std::vector<double> scale;
-  for (int i = 0; i < basis.rank; ++i) {
+  for (int i = 0; i < rank; ++i) {
     if (!(sum(i, i) > 0)) return false;
     scale.push_back(std::sqrt(sum(i, i)));
-    total.value += 2 * std::log(scale.back());
+    total.value += copies * 2 * std::log(scale.back());
   }
+  for (const double value : basis.of_level) total.value += rank * std::log(value);
   unscale(sum, scale);
   const auto lower = cholesky(sum);
   if (!lower) return false;
-  for (int i = 0; i < basis.rank; ++i) total.value += 2 * std::log((*lower)(i, i));
+  for (int i = 0; i < rank; ++i) total.value += copies * 2 * std::log((*lower)(i, i));
 
   const Matrix inverse = cholesky_inverse(*lower);
   std::vector<Matrix> products;
@@ -293,12 +309,12 @@ bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const A
     const int row = basis.first_sp + j;
     const Matrix& own = products[base::at(j)];
     double trace = 0;
-    for (int i = 0; i < basis.rank; ++i) trace += own(i, i);
-    total.gradient[base::at(row)] += trace;
-    total.hessian(row, row) += trace;
+    for (int i = 0; i < rank; ++i) trace += own(i, i);
+    total.gradient[base::at(row)] += copies * trace;
+    total.hessian(row, row) += copies * trace;
     for (int k = 0; k <= j; ++k) {
       const int column = basis.first_sp + k;
-      const double both = trace_of_product(own, products[base::at(k)]);
+      const double both = copies * trace_of_product(own, products[base::at(k)]);
       total.hessian(row, column) -= both;
       if (k < j) total.hessian(column, row) -= both;
     }

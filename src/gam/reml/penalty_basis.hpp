@@ -32,7 +32,14 @@ struct BlockBasis {
   /// largest.
   std::vector<Matrix> dense;
   std::vector<double> spread;
+  /// Not empty: `dense` are of the levels (`Penalty::levels`), and a penalised part is the Kronecker product
+  /// of one of them and this diagonal.
+  std::vector<double> of_level;
   const Penalty* penalty = nullptr;
+  /// Penalised coordinates of each row of `dense`.
+  [[nodiscard]] int copies() const noexcept {
+    return of_level.empty() ? 1 : static_cast<int>(of_level.size());
+  }
   [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->count()); }
   /// The smoothing parameters of its penalties, among the logarithms of those of all blocks.
   [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
@@ -43,21 +50,19 @@ struct BlockBasis {
 /// their rank in double precision, as a cubic spline's may not with knots that are orders of magnitude apart.
 [[nodiscard]] std::vector<BlockBasis> penalty_bases(const Design& design);
 
-/// Several penalties in coordinates T' b in which sum_j lambda_j S_j is graded: directions in the order of
-/// the size of what penalises them, and a penalty exactly zero on the directions after its own.
+/// The `dense` of a basis in coordinates T' b in which sum_j lambda_j S_j is graded: directions in the order
+/// of the size of what penalises them, and a penalty exactly zero on the directions after its own.
 struct GradedPenalties {
   Matrix rotation;  ///< T; empty: the identity
   std::vector<Matrix> penalties;
 };
 
-/// `penalty` is the design's: it says how many directions each set of penalties touches, so that no rank is
-/// guessed here from rounded numbers. `penalties` are its matrices, or those on their common range, and
-/// `spread` is as in `BlockBasis`.
+/// The design's penalty says how many directions each set of penalties touches, so that no rank is guessed
+/// here from rounded numbers.
 ///
 /// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the
 /// last.
-[[nodiscard]] GradedPenalties grade_penalties(const std::vector<Matrix>& penalties, const Penalty& penalty,
-                                              std::span<const double> spread, std::span<const double> lambda,
+[[nodiscard]] GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double> lambda,
                                               const Algebra& algebra);
 
 /// log|S|+ in the coordinates of the bases, S the sum of all penalties times their lambdas, and its

@@ -186,19 +186,25 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
                int points) {
   Term term(model, block, margins);
   const std::vector<Axis> axes = axes_of(margins);
-  const std::size_t spline = axes[0].is_smooth() ? 0 : 1;
+  const std::size_t spline = at(std::ranges::find_if(axes, &Axis::is_smooth) - axes.begin());
   Curve curve;
   curve.variable = model.design.variables[at(axes[spline].variable)].name;
   curve.x = grid(model, axes[spline], points);
-  // The other margin of te(), if there is one, is a random effect: of a factor, or of a number at 1.
-  const Component* other = margins.size() == 2 ? &margins[1 - spline] : nullptr;
-  const bool factor = other != nullptr && other->kind == Component::Kind::factor;
+  // The other margins, if there are any, are random effects or those of a factor smooth: of factors, of which
+  // there is a line for each combination, or of a number at 1.
+  int lines = 1;
+  for (const Component& other : margins) lines *= other.kind == Component::Kind::factor ? other.levels : 1;
   std::vector<double> values(margins.size(), 1.0);
-  for (int level = 0; level < (factor ? other->levels : 1); ++level) {
+  for (int combination = 0; combination < lines; ++combination) {
     Curve::Line line;
-    if (factor) {
-      line.level = variable_of(model.design, *other).levels[at(level)];
-      values[1 - spline] = level;
+    int rest = combination;
+    for (std::size_t m = margins.size(); m-- > 0;) {
+      if (margins[m].kind != Component::Kind::factor) continue;
+      const int level = rest % margins[m].levels;
+      rest /= margins[m].levels;
+      values[m] = level;
+      const std::string& name = variable_of(model.design, margins[m]).levels[at(level)];
+      line.level = line.level.empty() ? name : name + " : " + line.level;
     }
     for (const double x : curve.x) {
       values[spline] = x;
@@ -245,7 +251,7 @@ Effect smooth_effect(const FittedModel& model, const CoefBlock& block, const Eff
   const auto splines = std::ranges::count_if(axes, &Axis::is_smooth);
   if (splines == 0) {
     effect.shape = levels_of(model, block, margins, true);
-  } else if (splines == 1 && axes.size() <= 2) {
+  } else if (splines == 1 && (axes.size() <= 2 || block.kind == "sz")) {
     effect.shape = curve_of(model, block, margins, options.curve_points);
   } else if (splines == 2 && axes.size() == 2) {
     effect.shape = surface_of(model, block, margins, options.surface_points);

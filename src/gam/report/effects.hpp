@@ -18,10 +18,11 @@ struct Estimate {
   double se = 0;
 };
 
-/// A smooth of one number; for te() of a number and a factor (a random effect), one line a level.
+/// A smooth of one number; for te() of a number and a factor (a random effect), and for factor smooths, one
+/// line a level, or a combination of levels.
 struct Curve {
   struct Line {
-    std::string level;  ///< empty if there is one line
+    std::string level;  ///< "a", or "a : b" of several factors; empty if there is one line
     std::vector<Estimate> values;
   };
   std::string variable;

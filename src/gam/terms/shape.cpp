@@ -97,10 +97,16 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
                     : smooth.tensor  ? std::ssize(smooth.margins)
                                      : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
   // In the coordinates of a factor smooth each function without a penalty has one of its own.
-  if (smooth.factor_smooth) shape.penalties += free_of(smooth.margins[0]);
-  shape.diagonal = smooth.factor_smooth;
+  shape.diagonal = smooth.factor_smooth && !smooth.sum_to_zero;
+  if (shape.diagonal) shape.penalties += free_of(smooth.margins[0]);
+  bool has_contrasts = smooth.sum_to_zero;
+  if (has_contrasts && smooth.by) has_contrasts = frame.at(smooth.by->text).factor;
+  if (smooth.sum_to_zero && smooth.id.empty()) {
+    for (const MarginSpec& margin : smooth.margins)
+      shape.penalties *= is_random(margin) ? std::ssize(frame.at(margin.variable.text).levels) : 1;
+  }
   if (smooth.fixed) shape.penalties = 0;
-  if (smooth.select && shape.penalties > 0 && !smooth.factor_smooth) ++shape.penalties;
+  if (smooth.select && shape.penalties > 0 && !shape.diagonal) ++shape.penalties;
   shape.random = std::ranges::all_of(smooth.margins, is_random);
   shape.ridge = shape.random && !smooth.tensor;
   shape.constrained = !smooth.interaction && std::ranges::none_of(smooth.margins, is_random) &&
@@ -110,7 +116,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
     Component component;
     if (basis.random_effect) {
       component = plain_component(frame, margin.variable.text);
-      shape.coefficients *= component.raw_size();
+      shape.coefficients *= component.raw_size() - (has_contrasts ? 1 : 0);
     } else {
       const BasisSize size = basis.size(margin);
       if (size.centred) shape.constrained = false;

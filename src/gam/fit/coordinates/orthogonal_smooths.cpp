@@ -67,6 +67,8 @@ Penalty turned_penalty(const Penalty& before, const Turn& turn) {
     assign(out, 0, 0, symmetrised(multiply_tn(range, multiply(matrix, range))));
   }
   penalty.set_ranks = before.ranks_of_sets();
+  penalty.levels = before.levels;
+  penalty.rank_of_level = before.rank_of_level;
   return penalty;
 }
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fits of mgcv in the i.., l.., e.., f.., t.. and a.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
+# The fits of mgcv in the i.., l.., e.., f.., s.., t.. and a.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
 # jsonlite. An e.. case has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients, too.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite); library(splines)
@@ -99,6 +99,16 @@ save_case("t05_t2_orders", 'y ~ s(x, k=6) + s(u, k=6) + t2(x, u, bs="tp", ord=c(
 save_case("t06_t2_select", 'y ~ s(x, k=8) + t2(x, z, bs="ps") + t2(u, e, k=4, bs="tp")', select=TRUE)
 save_case("t07_t2_by_factor", 'y ~ f + t2(x, z, by=f, k=4) + t2(wt, h, bs=c("re","re"))', tests=TRUE)
 save_case("t08_t2_no_null_space", 'y ~ f + t2(x, u, ord=1:2)', weights="wt", tests=TRUE)
+save_case("s01_sz_cr", 'y ~ s(x, bs="cr", k=8) + s(f, x, bs="sz", xt="cr", k=6)', new=new, tests=TRUE)
+save_case("s02_sz_tp", 'y ~ s(x) + s(x, g, bs="sz", k=7)', weights="wt", tests=TRUE)
+save_case("s03_sz_poisson", 'pois ~ offset(log(e)) + s(x) + s(f, g, x, bs="sz", id=1, xt=list(bs="ps"), k=6)', poisson(), new=new, tests=TRUE)
+save_case("s04_sz_of_two_factors", 'y ~ s(x, bs="cr") + s(f, x, bs="sz", m=1) + s(g, x, bs="sz", xt="cr", k=5) + s(f, g, x, bs="sz", xt="cr", k=5)', tests=TRUE)
+save_case("s05_sz_of_two_numbers", 'y ~ s(x, u, k=20) + s(u, g, x, bs="sz", k=12)', tests=TRUE)
+save_case("s06_sz_by_number", 'pois ~ s(x, bs="cr") + s(x, f, by=e, bs="sz", xt="ps", k=6)', poisson(), tests=TRUE)
+save_case("s07_sz_by_factor", 'y ~ g + s(x, f, by=g, bs="sz", xt="ps", k=5, id=1, sp=2)', tests=TRUE)
+save_case("s08_sz_select", 'y ~ s(x, k=8) + s(f, x, bs="sz", k=6) + s(u, g, bs="sz", xt="cc", k=6, sp=c(-1, 2, -1, -1))', select=TRUE)
+save_case("s09_sz_of_many_levels", 'gam ~ s(x, k=8) + s(h, x, bs="sz", k=4, id=1)', Gamma(log), "Gamma(log)", tests=TRUE)
+save_case("s10_sz_no_null_space", 'y ~ f + s(x) + s(f, x, bs="sz", m=c(2,0), k=6, sp=c(3, 20, 8)) + s(g, u, bs="sz", xt="gp", k=6)', tests=TRUE)
 # Arguments of smooths and of the fit.
 save_case("a01_select", 'y ~ f + s(x, bs="cr", k=9) + s(z, k=9) + te(u, e, k=4)', select=TRUE)
 save_case("a02_select_poisson", 'pois ~ f + s(x, bs="cc", k=8) + s(u, e, k=20) + s(z, by=e, bs="cr", k=6) + s(h, bs="re")', poisson(), select=TRUE)

@@ -87,8 +87,9 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"n02_nb_offset_weights", "*:2xH200"}, Case{"f01_fs_cr", nullptr},
                       Case{"f02_fs_tp", nullptr}, Case{"f01_fs_cr", "*:2xH200"}, Case{"t01_t2", nullptr},
                       Case{"t03_t2_random", nullptr}, Case{"t02_t2_full", "*:2xH200"},
-                      Case{"a02_select_poisson", nullptr}, Case{"a05_sp", nullptr},
-                      Case{"a12_select_point", nullptr}),
+                      Case{"s03_sz_poisson", nullptr}, Case{"s04_sz_of_two_factors", nullptr},
+                      Case{"s04_sz_of_two_factors", "*:2xH200"}, Case{"a02_select_poisson", nullptr},
+                      Case{"a05_sp", nullptr}, Case{"a12_select_point", nullptr}),
     [](const auto& tested) {
       return std::string(tested.param.folder) + (tested.param.simulate != nullptr ? "_simulated" : "");
     });

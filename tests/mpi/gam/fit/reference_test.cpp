@@ -137,7 +137,9 @@ INSTANTIATE_TEST_SUITE_P(
         "e03_no_intercept", "e04_ordered", "e05_ordered_poisson", "e06_of_all_rows",
         "e07_offset_weights_subset", "f01_fs_cr", "f02_fs_tp", "f03_fs_poisson", "f04_fs_by_number",
         "f05_fs_of_two", "f06_fs_by_factor", "t01_t2", "t02_t2_full", "t03_t2_random", "t04_t2_of_two",
-        "t05_t2_orders", "t06_t2_select", "t07_t2_by_factor", "t08_t2_no_null_space", "a01_select",
+        "t05_t2_orders", "t06_t2_select", "t07_t2_by_factor", "t08_t2_no_null_space", "s01_sz_cr",
+        "s02_sz_tp", "s03_sz_poisson", "s04_sz_of_two_factors", "s05_sz_of_two_numbers", "s06_sz_by_number",
+        "s07_sz_by_factor", "s08_sz_select", "s09_sz_of_many_levels", "s10_sz_no_null_space", "a01_select",
         "a02_select_poisson", "a03_fx", "a04_gamma", "a05_sp", "a06_sp_of_all", "a07_given_sp", "a08_point",
         "a09_spline_orders", "a10_no_null_space", "a11_points", "a12_select_point"),
     [](const auto& tested) { return std::string(tested.param); });

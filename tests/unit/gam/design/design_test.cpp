@@ -603,6 +603,117 @@ TEST(FactorSmooth, HasACurveForEachLevelInNaturalCoordinates) {
   }
 }
 
+/// tr(A B).
+double trace_of_product(const Matrix& a, const Matrix& b) {
+  return dot(a.values(), transpose(b).values());
+}
+
+TEST(LevelDeviations, AddUpToZeroOverTheLevelsOfEachFactor) {
+  json table = smooth_tables()["data"];
+  table["h"] = table["f"];
+  for (std::size_t i = 0; i < table["h"].size(); ++i) table["h"][i] = i % 5 < 2 ? "low" : "high";
+  const Frame frame = my_frame(table);
+  const int levels = static_cast<int>(frame.at("f").levels.size());
+  struct Deviations {
+    const char* formula;
+    int curves;  ///< those that are free
+    int penalties;
+    int k;
+    int rank;  ///< of a curve's penalty
+  };
+  for (const Deviations& one :
+       {Deviations{"y ~ s(f, x, bs='sz', xt='cr', k=5)", levels - 1, levels, 5, 3},
+        Deviations{"y ~ s(x, f, bs='sz', k=6, id=1)", levels - 1, 1, 6, 4},
+        Deviations{"y ~ s(f, h, x, bs='sz', k=4)", levels - 1, 2 * levels, 4, 2},
+        Deviations{"y ~ s(f, x, bs='sz', k=6, m=c(2,0))", levels - 1, levels, 4, 4},
+        Deviations{"y ~ s(z, f, x, bs='sz', k=9)", levels - 1, levels, 9, 6},
+        Deviations{"y ~ s(f, x, by=z, bs='sz', xt='ps', k=6)", levels, levels, 6, 4}}) {
+    SCOPED_TRACE(one.formula);
+    const Design design = factor_smooth_design(one.formula, frame);
+    ASSERT_EQ(design.blocks.size(), 2U);
+    const CoefBlock& block = design.blocks[1];
+    const Penalty& penalty = *block.penalty;
+    EXPECT_EQ(block.kind, "sz");
+    EXPECT_EQ(block.coef_size, one.curves * one.k);
+    ASSERT_EQ(static_cast<int>(penalty.count()), one.penalties);
+    EXPECT_EQ(penalty.rank(), one.curves * one.rank);
+    EXPECT_EQ(penalty.null_space.cols(), block.coef_size - penalty.rank());
+    // The raw columns of the levels have the same values: their coefficients add up to zero.
+    const int raw = block.raw_size / levels;
+    if (one.curves == levels - 1) {
+      for (int j = 0; j < block.coef_size; ++j) {
+        for (int i = 0; i < raw; ++i) {
+          double sum = 0;
+          for (int level = 0; level < levels; ++level) sum += block.map(level * raw + i, j);
+          EXPECT_NEAR(sum, 0, 1e-12);
+        }
+      }
+    }
+    // Ranks of sets without the decomposition that they are known without.
+    for (int set = 1; set < 1 << std::min(one.penalties, 6); ++set) {
+      Matrix sum(block.coef_size, block.coef_size);
+      std::vector<bool> marked(penalty.count());
+      for (int j = 0; j < std::min(one.penalties, 6); ++j) {
+        if ((set >> j & 1) == 0) continue;
+        marked[static_cast<std::size_t>(j)] = true;
+        for (std::size_t i = 0; i < sum.values().size(); ++i)
+          sum.values()[i] += penalty.matrices[static_cast<std::size_t>(j)].values()[i];
+      }
+      const std::vector<double> values = symmetric_eigen(sum).values;
+      EXPECT_EQ(std::ranges::count_if(values, [&](double v) { return v > 1e-9 * values.back(); }),
+                penalty.rank_of(marked))
+          << set;
+    }
+  }
+}
+
+TEST(LevelDeviations, PenaliseEachLevelAlike) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Design each = factor_smooth_design("y ~ s(f, x, bs='sz', xt='cr', k=5)", frame);
+  const Design one = factor_smooth_design("y ~ s(f, x, bs='sz', xt='cr', k=5, id=1)", frame);
+  const Penalty& penalty = *each.blocks[1].penalty;
+  Matrix sum(each.blocks[1].coef_size, each.blocks[1].coef_size);
+  for (const Matrix& matrix : penalty.matrices) {
+    for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += matrix.values()[i];
+  }
+  const Matrix& shared = one.blocks[1].penalty->matrices[0];
+  for (std::size_t i = 0; i < sum.values().size(); ++i)
+    EXPECT_NEAR(sum.values()[i], shared.values()[i], 1e-12 * std::sqrt(trace_of_product(shared, shared)));
+  std::vector<double> values(one.blocks[1].penalty->eigenvalues.values().begin(),
+                             one.blocks[1].penalty->eigenvalues.values().end());
+  std::ranges::sort(values);
+  const std::vector<double> whole = symmetric_eigen(shared).values;
+  const std::size_t free = whole.size() - values.size();
+  for (std::size_t i = 0; i < values.size(); ++i) EXPECT_NEAR(values[i] / whole[free + i], 1, 1e-8);
+}
+
+TEST(LevelDeviations, AreReadAsTheyWereWritten) {
+  const Frame frame = my_frame(smooth_tables()["data"]);
+  const Design design = factor_smooth_design("y ~ s(x, f, bs='sz', k=5)", frame);
+  const json whole = to_json(design);
+  const auto read_from = [&](const json& text) {
+    const files::JsonFile file = files::JsonFile::parsed(text.dump(), "design", "a design");
+    return design_from_json(file.root(), design.coef_size);
+  };
+  const CoefBlock block = read_from(whole).blocks[1];
+  EXPECT_EQ(block.map, design.blocks[1].map);
+  EXPECT_EQ(block.penalty->matrices, design.blocks[1].penalty->matrices);
+  EXPECT_EQ(block.penalty->levels, design.blocks[1].penalty->levels);
+  EXPECT_EQ(block.penalty->rank(), design.blocks[1].penalty->rank());
+  EXPECT_EQ(block.penalty->labels, design.blocks[1].penalty->labels);
+  for (const auto& [place, value] :
+       std::vector<std::pair<const char*, json>>{{"/blocks/1/penalty/labels", json::array()},
+                                                 {"/blocks/1/penalty/rank_of_level", 0},
+                                                 {"/blocks/1/penalty/rank_of_level", 99},
+                                                 {"/blocks/1/penalty/levels/rows", 0},
+                                                 {"/blocks/1/penalty/levels/cols", 1},
+                                                 {"/blocks/1/penalty/of_level/rows", 2}}) {
+    json damaged = whole;
+    damaged[json::json_pointer(place)] = value;
+    EXPECT_THROW(static_cast<void>(read_from(damaged)), Error) << place << " = " << value;
+  }
+}
+
 TEST(FactorSmooth, IsReadAsItWasWritten) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   const Design design = factor_smooth_design("y ~ s(x, f, bs='fs', k=5)", frame);
@@ -637,8 +748,12 @@ TEST(FactorSmooth, RefusesOtherVariables) {
   const Frame frame = my_frame(table);
   for (const auto& [formula, says] : std::vector<std::pair<std::string, std::string>>{
            {"y ~ s(x, z, bs='fs')", "all its variables are numbers"},
-           {"y ~ s(f, other, bs='fs')", "takes one factor, and f and other are both"},
-           {"y ~ s(x, f, bs='fs', xt='cr', k=31)", "k = 31 is too large"}}) {
+           {"y ~ s(f, x, other, bs='fs')", "takes one factor, and f and other are both"},
+           {"y ~ s(x, f, bs='fs', xt='cr', k=31)", "k = 31 is too large"},
+           {"y ~ s(x, z, bs='sz')", "all its variables are numbers"},
+           {"y ~ s(f, other, bs='sz')", "all its variables are factors"},
+           {"y ~ s(x, z, f, bs='sz', xt='cr')", "bs=\"cr\" is a basis of one variable"},
+           {"y ~ s(x, z, f, bs='sz', k=3)", "k=3 is too small"}}) {
     try {
       static_cast<void>(factor_smooth_design(formula, frame));
       ADD_FAILURE() << formula << " was accepted";

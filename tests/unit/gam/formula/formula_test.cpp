@@ -141,6 +141,26 @@ TEST(Formula, FactorSmoothsNameTheBasisOfTheirCurves) {
   EXPECT_TRUE(parse_terms("y ~ s(x, g, bs='fs')").numeric_variables().empty());
 }
 
+TEST(Formula, DeviationsOfLevelsAreSettledWithTheirTypes) {
+  const SmoothSpec several = smooth("s(f1, f2, x, bs='sz', xt='cr', k=7, id=1)");
+  EXPECT_TRUE(several.factor_smooth);
+  EXPECT_TRUE(several.sum_to_zero);
+  EXPECT_FALSE(several.is_side_constrained());
+  EXPECT_EQ(several.label, "s(f1,f2,x)");
+  ASSERT_EQ(several.margins.size(), 1U);
+  EXPECT_EQ(several.margins[0].basis, "cr");
+  EXPECT_EQ(several.margins[0].others.size(), 2U);
+  EXPECT_EQ(several.margins[0].k, 7);
+  // What is usual depends on how many of the variables are numbers.
+  const SmoothSpec usual = smooth("s(x, z, g, bs='sz', xt=list(max.knots=50))");
+  EXPECT_EQ(usual.margins[0].basis, "tp");
+  EXPECT_EQ(usual.margins[0].most_points, 50);
+  EXPECT_EQ(usual.margins[0].k, 0);
+  EXPECT_TRUE(usual.margins[0].m.empty());
+  EXPECT_EQ(smooth("s(x, g, bs='sz', m=c(2,0))").margins[0].m, (std::vector<double>{2, 0}));
+  EXPECT_FALSE(smooth("s(x, g, bs='fs')").sum_to_zero);
+}
+
 TEST(Formula, SmoothsWithOneIdAreLikeTheFirst) {
   const FormulaTerms terms =
       parse_terms("y ~ s(x, bs='ps', k=12, m=c(2,1), id=1) + s(z, bs='cr', by=f, id='1') + s(w, id=2)");
@@ -716,8 +736,13 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, z, g, bs='fs', xt='cr')", "xt: bs=\"cr\" is a basis of one variable"},
       {"y ~ s(x, g, bs='fs', xt='bs', m=c(3,2,1))", "a margin of bs=\"fs\" has one penalty"},
       {"y ~ te(x, g, bs=c('cr','fs'))", "bs=\"fs\" is no margin of te()"},
+      {"y ~ te(x, g, bs='sz')", "bs=\"sz\" is no margin of te()"},
+      {"y ~ s(x, bs='sz')", "is a curve for each level of a factor: write s(x, g, bs=\"sz\")"},
+      {"y ~ s(x, g, bs='sz', k=2)", "k=2 is too small: bs=\"tp\" needs at least 3"},
+      {"y ~ s(x, g, bs='sz', pc=0)", "no constraint that a point could have"},
+      {"y ~ s(x, g, bs='sz', xt='bs', m=c(3,2,1))", "a margin of bs=\"sz\" has one penalty"},
+      {"y ~ s(x, g, bs='sz', id=1) + s(z, g, bs='sz', id=1)", "smooths with bs=\"sz\" have no id in common"},
       {"y ~ s(x, g, bs='fs', id=1) + s(z, g, bs='fs', id=1)", "smooths with bs=\"fs\" have no id in common"},
-      {"y ~ s(x, g, bs='sz')", "is the deviation of each level's curve from a common one"},
       {"y ~ s(a, b, bs='sos')", "is a spline on the sphere"},
       {"y ~ s(r, bs='mrf', xt=list(nb=nb))", "is a Markov random field over neighbouring regions"},
       {"y ~ s(a, b, bs='so', xt=list(bnd=bnd))", "is a soap film smooth within a boundary"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/reml/reml.hpp"
 
+#include "gam/design/smooth.hpp"
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/reml/criterion.hpp"
@@ -549,12 +550,13 @@ TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
     known.eigenvalues(i, 0) = first(i, i);
     known.eigenvalues(i, 1) = second(i, i);
   }
-  const std::vector<Matrix> penalties{multiply(q, multiply_nt(first, q)),
-                                      multiply(q, multiply_nt(second, q))};
+  BlockBasis basis;
+  basis.dense = {multiply(q, multiply_nt(first, q)), multiply(q, multiply_nt(second, q))};
+  basis.spread = {1, 1};
+  basis.penalty = &known;
   for (const double ratio : {1e4, 1e12, 1e20}) {
     const std::vector<double> lambda{ratio, 1};
-    const std::vector<double> spread{1, 1};
-    const GradedPenalties graded = grade_penalties(penalties, known, spread, lambda, HostAlgebra());
+    const GradedPenalties graded = grade_penalties(basis, lambda, HostAlgebra());
     // Comparable penalties need no turn.
     EXPECT_EQ(graded.rotation.empty(), ratio < 1e5);
     const Matrix turn = graded.rotation.empty() ? identity(6) : graded.rotation;
@@ -577,6 +579,90 @@ TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
     ASSERT_TRUE(lower.has_value()) << ratio;
     for (int i = 0; i < 6; ++i) value += 2 * std::log((*lower)(i, i));
     EXPECT_NEAR(value, 2 * std::log(ratio) + 2 * std::log(ratio + 1), 1e-10) << ratio;
+  }
+}
+
+/// A design of nothing but deviations of `levels` levels, whose curves have a penalty of eigenvalues 0, 0.5,
+/// 2 and 3.
+Design deviations_of(int levels) {
+  Matrix mixing(4, 4);
+  for (std::size_t i = 0; i < mixing.values().size(); ++i)
+    mixing.values()[i] = std::sin(2.3 * static_cast<double>(i * i) + 1);
+  const Matrix q = full_q(mixing);
+  Basis curve;
+  curve.map = identity(4);
+  curve.rank = 3;
+  curve.penalty = Matrix(4, 4);
+  for (int j = 1; j < 4; ++j) {
+    for (int i = 0; i < 16; ++i)
+      curve.penalty.values()[static_cast<std::size_t>(i)] += (j == 1 ? 0.5 : j) * q(i % 4, j) * q(i / 4, j);
+  }
+  SmoothBasis smooth = level_deviations(curve, std::vector{levels}, true, false, 1);
+  CoefBlock block;
+  block.label = "s(g,x)";
+  block.kind = "sz";
+  block.coef_size = smooth.map.cols();
+  block.penalty = Penalty{.matrices = std::move(smooth.penalties),
+                          .eigenvalues = {},
+                          .log_det_constant = 0,
+                          .labels = {},
+                          .set_ranks = {},
+                          .levels = std::move(smooth.levels),
+                          .of_level = std::move(smooth.of_level),
+                          .rank_of_level = smooth.rank_of_level,
+                          .null_space = std::move(smooth.null_space)};
+  Design design;
+  design.blocks.push_back(std::move(block));
+  return design;
+}
+
+TEST(PenaltyDeterminant, OfLevelDeviationsIsKnown) {
+  constexpr int levels = 5;
+  constexpr int rank = 3;
+  const Design design = deviations_of(levels);
+  const std::vector<BlockBasis> bases = penalty_bases(design);
+  // |diag(lambda) + lambda_5 1 1'| = prod(lambda) sum(1 / lambda), of each penalised function.
+  for (const std::vector<double>& log_sp : {std::vector<double>{0.3, -1, 2, 0.5, 1},
+                                            {30, -8, 2, 25, -3},
+                                            {-5, -6, 20, -7, 38},
+                                            {0, 0, 0, 0, -40}}) {
+    double logs = 0;
+    double inverse = 0;
+    for (const double one : log_sp) {
+      logs += one;
+      inverse += std::exp(-one);
+    }
+    std::vector<double> gradient;
+    for (const double one : log_sp) gradient.push_back(rank * (1 - std::exp(-one) / inverse));
+    const auto at = penalty_determinant(bases, log_sp, HostAlgebra());
+    ASSERT_TRUE(at.has_value());
+    double of_level = 0;
+    const std::vector<double> values = symmetric_eigen(design.blocks[0].penalty->of_level).values;
+    for (std::size_t i = 1; i < 4; ++i) of_level += std::log(values[i]);
+    EXPECT_NEAR(at->value, rank * (logs + std::log(inverse)) + (levels - 1) * of_level, 1e-9);
+    for (std::size_t j = 0; j < gradient.size(); ++j) EXPECT_NEAR(at->gradient[j], gradient[j], 1e-9) << j;
+    for (int j = 0; j < levels; ++j) {
+      for (int k = 0; k < levels; ++k) {
+        const double share = std::exp(-log_sp[static_cast<std::size_t>(j)]) / inverse;
+        const double other = std::exp(-log_sp[static_cast<std::size_t>(k)]) / inverse;
+        EXPECT_NEAR(at->hessian(j, k), rank * ((j == k ? share : 0) - share * other), 1e-9);
+      }
+    }
+  }
+}
+
+TEST(PenaltyDeterminant, OfLevelsInOtherCoordinatesIsTheSame) {
+  const Design design = deviations_of(4);
+  Design other = design;
+  other.blocks[0].penalty->of_level = {};
+  for (const std::vector<double>& log_sp : {std::vector<double>{0.3, -1, 2, 0.5}, {30, -8, 2, 25}}) {
+    const auto known = penalty_determinant(penalty_bases(design), log_sp, HostAlgebra());
+    const auto found = penalty_determinant(penalty_bases(other), log_sp, HostAlgebra());
+    ASSERT_TRUE(known && found);
+    EXPECT_NEAR(known->value, found->value, 1e-8);
+    for (int i = 0; i < 16; ++i)
+      EXPECT_NEAR(known->hessian.values()[static_cast<std::size_t>(i)],
+                  found->hessian.values()[static_cast<std::size_t>(i)], 1e-8);
   }
 }
 

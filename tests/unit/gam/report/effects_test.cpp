@@ -105,5 +105,29 @@ TEST(Effects, OfAModelWithoutTheExtentOfTheDataAreOverItsCells) {
   EXPECT_NEAR(without.x.back(), outline.max, 0.01 * (outline.max - outline.min));
 }
 
+TEST(DeviationEffects, HaveALineForEachCombinationThatAddUpToZero) {
+  const FittedModel model = fitted(testing::load_reference_case("s04_sz_of_two_factors"));
+  const std::vector<Effect> effects = effects_of(model, {5, 5});
+  const auto effect = std::ranges::find(effects, "s(f,g,x)", &Effect::label);
+  ASSERT_NE(effect, effects.end());
+  const auto& curve = std::get<Curve>(effect->shape);
+  EXPECT_EQ(curve.variable, "x");
+  ASSERT_EQ(curve.lines.size(), 9U);
+  EXPECT_EQ(curve.lines[1].level, "a : 2");
+  EXPECT_EQ(curve.lines[3].level, "b : 10");
+  for (std::size_t i = 0; i < curve.x.size(); ++i) {
+    for (std::size_t f = 0; f < 3; ++f) {
+      double over_g = 0;
+      double over_f = 0;
+      for (std::size_t g = 0; g < 3; ++g) {
+        over_g += curve.lines[3 * f + g].values[i].fit;
+        over_f += curve.lines[3 * g + f].values[i].fit;
+      }
+      EXPECT_NEAR(over_g, 0, 1e-12);
+      EXPECT_NEAR(over_f, 0, 1e-12);
+    }
+  }
+}
+
 }  // namespace
 }  // namespace tessera::gam

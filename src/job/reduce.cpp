@@ -4,7 +4,9 @@
 #include <tessera/error.hpp>
 
 #include <algorithm>
+#include <mutex>
 #include <new>
+#include <optional>
 #include <string>
 
 namespace TESSERA_NAMESPACE {
@@ -19,6 +21,54 @@ void tell_no_memory(std::size_t width, Work&& work) {
                 "no memory for sums of " + std::to_string(width) + " numbers: use fewer threads or numbers");
   }
 }
+
+/// One sum for all threads, in pieces that they add to in turn, each beginning at another one.
+class SharedSum {
+ public:
+  /// A narrower sum is cheaper for each thread than for all.
+  static constexpr std::size_t least_width = std::size_t{1} << 17;
+
+  explicit SharedSum(std::size_t width) : pieces_((width - 1) / piece_width + 1), width_(width) {
+    for (std::size_t i = 0; i < pieces_.size(); ++i)
+      pieces_[i].sum = ReproducibleSum(std::min(piece_width, width - i * piece_width));
+  }
+
+  /// Leaves zeros in `partial`.
+  void take(std::span<double> partial, int thread, int threads) {
+    const std::size_t first = pieces_.size() * static_cast<std::size_t>(thread) /
+                              static_cast<std::size_t>(std::max(thread + 1, threads));
+    for (std::size_t k = 0; k < pieces_.size(); ++k) {
+      const std::size_t i = (first + k) % pieces_.size();
+      Piece& piece = pieces_[i];
+      const std::lock_guard lock(piece.mutex);
+      piece.sum.take(partial.subspan(i * piece_width, piece.sum.width()));
+    }
+  }
+  void prepare_allreduce() {
+    for (Piece& piece : pieces_) piece.sum.prepare_allreduce();
+  }
+  void allreduce(const mpi::Communicator& comm) {
+    for (Piece& piece : pieces_) piece.sum.allreduce(comm);
+  }
+  [[nodiscard]] std::vector<double> values() const {
+    std::vector<double> all;
+    all.reserve(width_);
+    for (const Piece& piece : pieces_) {
+      const std::vector<double> own = piece.sum.values();
+      all.insert(all.end(), own.begin(), own.end());
+    }
+    return all;
+  }
+
+ private:
+  static constexpr std::size_t piece_width = std::size_t{1} << 14;
+  struct Piece {
+    std::mutex mutex;
+    ReproducibleSum sum{0};
+  };
+  std::vector<Piece> pieces_;
+  std::size_t width_;
+};
 
 }  // namespace
 
@@ -47,16 +97,23 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   const int lanes = state().most_lanes(device_bytes_per_unit, arrays);
   const int threads_of_tiles = state().pass_threads.all(lanes);
   std::vector<ReproducibleSum> sums;          // one for each lane of a GPU, or host thread, of this rank
+  std::optional<SharedSum> shared;            // or of a wide sum on hosts one for all threads
   std::vector<std::vector<double>> partials;  // of each host thread's current block
-  const auto begin = [&](int workers) {
+  const auto begin = [&](int workers, bool all_share) {
     // At least one, as the sum over ranks needs it on a rank without a tile too. Constructed in place:
     // copying one of a large width would take longer than the pass.
     const auto count = static_cast<std::size_t>(std::max(workers, 1));
     tell_no_memory(width, [&] {
       sums.clear();
-      sums.reserve(count);
-      while (sums.size() < count) sums.emplace_back(width);
+      shared.reset();
+      if (all_share) {
+        shared.emplace(width);
+      } else {
+        sums.reserve(count);
+        while (sums.size() < count) sums.emplace_back(width);
+      }
     });
+    partials.clear();
     partials.resize(count);
   };
   const auto sum_of = [&](const Tile& tile) -> ReproducibleSum& {
@@ -66,9 +123,12 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
     auto& partial = partials[static_cast<std::size_t>(tile.thread)];
     for (HostTile one = tile; one.range.begin < tile.range.end; one.range.begin = one.range.end) {
       one.range.end = one.range.begin + std::min(plan.block(), tile.range.end - one.range.begin);
-      partial.assign(width, 0.0);
+      partial.resize(width);
       on_host(one, partial);
-      sums[static_cast<std::size_t>(tile.thread)].add(partial);
+      if (shared)
+        shared->take(partial, tile.thread, tile.threads);
+      else
+        sums[static_cast<std::size_t>(tile.thread)].take(partial);
     }
   };
   run(plan, {.call = &call,
@@ -79,27 +139,36 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
              .max_blocks = ReproducibleSum::max_summands,
              .device_bytes_per_unit = device_bytes_per_unit,
              .prepare =
-                 [&] { begin(on_device != nullptr && runs_on_devices(plan) ? threads_of_tiles : threads()); },
+                 [&] {
+                   const bool on_devices = on_device != nullptr && runs_on_devices(plan);
+                   begin(on_devices ? threads_of_tiles : threads(),
+                         !on_devices && width >= SharedSum::least_width);
+                 },
              .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
              .on_host = add_blocks,
              // For the remaining devices, or for the host threads.
-             .restore = [&] { begin(std::max(threads_of_tiles, threads())); },
+             .restore = [&] { begin(std::max(threads_of_tiles, threads()), false); },
              .finish =
                  [&] {
+                   partials = {};
                    for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
-                   if (comm().size() > 1) tell_no_memory(width, [&] { sums.front().prepare_allreduce(); });
+                   if (sums.size() > 1) sums.erase(sums.begin() + 1, sums.end());
+                   if (comm().size() == 1) return;
+                   tell_no_memory(width, [&] {
+                     shared ? shared->prepare_allreduce() : sums.front().prepare_allreduce();
+                   });
                  },
              .can_move = !arrays.empty(),
              .arrays = arrays});
   const std::string what = "the sum of " + state().pass_name();
   const mpi::Purpose purpose(comm(), what);
   try {
-    sums.front().allreduce(comm());
+    shared ? shared->allreduce(comm()) : sums.front().allreduce(comm());
   } catch (const std::exception& fault) {
     state().verdict = State::no_verdict(what + ": " + fault.what());
     throw;
   }
-  return sums.front().values();
+  return shared ? shared->values() : sums.front().values();
 }
 
 }  // namespace TESSERA_NAMESPACE

@@ -46,6 +46,8 @@ class TESSERA_EXPORT ReproducibleSum {
   /// Adds one vector of `width()` doubles. Throws `Error(usage)` for another size. Cost: a few nanoseconds an
   /// element.
   void add(std::span<const double> summand);
+  /// The same; leaves zeros in `summand`. Cost: less where it has zeros already, which add nothing.
+  void take(std::span<double> summand);
 
   /// Adds the summands of `other`. Throws `Error(usage)` for another width.
   void merge(const ReproducibleSum& other);

@@ -3,6 +3,8 @@
 #include <tessera/job/reproducible_sum.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cstdint>
 #include <string>
 
 namespace TESSERA_NAMESPACE {
@@ -23,6 +25,15 @@ void add_on_host(SumElement& sum, double x) {
   bin[0] += slices.high;
   bin[1] += slices.middle;
   bin[2] += slices.low;
+}
+
+/// Elements that are passed over together.
+constexpr std::size_t run_of_zeros = 16;
+
+bool all_zero(std::span<const double> run) {
+  std::uint64_t bits = 0;
+  for (const double x : run) bits |= std::bit_cast<std::uint64_t>(x);
+  return bits << 1 == 0;  // of either sign
 }
 
 }  // namespace
@@ -47,6 +58,17 @@ void ReproducibleSum::add(std::span<const double> summand) {
   check_size("the summand", summand.size(), width());
   count_in(1);
   for (std::size_t i = 0; i < summand.size(); ++i) add_on_host(elements_[i], summand[i]);
+}
+
+void ReproducibleSum::take(std::span<double> summand) {
+  check_size("the summand", summand.size(), width());
+  count_in(1);
+  for (std::size_t begin = 0; begin < summand.size(); begin += run_of_zeros) {
+    const auto run = summand.subspan(begin, std::min(run_of_zeros, summand.size() - begin));
+    if (all_zero(run)) continue;
+    for (std::size_t i = 0; i < run.size(); ++i) add_on_host(elements_[begin + i], run[i]);
+    std::ranges::fill(run, 0.0);
+  }
 }
 
 void ReproducibleSum::merge(const ReproducibleSum& other) {

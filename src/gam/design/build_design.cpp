@@ -645,27 +645,18 @@ class Drafter {
     return penalty && penalty->is_diagonal() ? penalty->eigenvalues.rows() : 0;
   }
 
-  /// The largest factor smooth, with a column of several nonzeros for each level, is a part by itself.
   void part_large_effects() {
-    const RawTerm* curves = nullptr;
-    for (const RawTerm& term : draft_.design.terms) {
-      const bool large = std::ranges::any_of(draft_.blocks, [&](const DraftBlock& draft) {
-        return draft.block.kind == "fs" && draft.block.raw_begin >= term.raw_begin &&
-               draft.block.raw_begin < term.raw_begin + term.raw_size &&
-               effects_of(draft) > largest_whole_effect_;
-      });
-      if (large && (curves == nullptr || term.raw_size > curves->raw_size)) curves = &term;
-    }
+    std::vector<const DraftBlock*> drafts;
+    std::vector<EffectSize> sizes;
     for (const DraftBlock& draft : draft_.blocks) {
-      const CoefBlock& block = draft.block;
       if (effects_of(draft) == 0) continue;
-      const bool is_part = curves == nullptr ? block.raw_size > largest_whole_effect_
-                                             : block.raw_begin >= curves->raw_begin &&
-                                                   block.raw_begin < curves->raw_begin + curves->raw_size;
-      if (is_part)
-        draft_.design.parted_columns.add(block.raw_begin, block.raw_size);
-      else
-        check_coefficients(effects_of(draft), block.label);
+      drafts.push_back(&draft);
+      sizes.push_back({effects_of(draft), draft.block.raw_size});
+    }
+    const std::vector<bool> parted = parted_effects(sizes, largest_whole_effect_, frame_.complete_rows);
+    for (std::size_t i = 0; i < drafts.size(); ++i) {
+      if (parted[i])
+        draft_.design.parted_columns.add(drafts[i]->block.raw_begin, drafts[i]->block.raw_size);
     }
   }
 

@@ -5,6 +5,9 @@
 #include "gam/linalg/submatrix.hpp"
 
 #include <algorithm>
+#include <iterator>
+#include <memory>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -51,21 +54,65 @@ void for_each_of_part(const Design& design, const Use& use) {
   }
 }
 
-/// The part's own elements where it is a factor smooth, level by level.
-void take_curves(const PartedMatrix& raw_gram, const Design& design, PartedMatrix& gram) {
-  for_each_of_part(design, [&](const CoefBlock& block) {
-    const int raw_size = block.map.rows();
-    const int size = block.map.cols();
-    Matrix raw(raw_size, raw_size);
-    for (int copy = 0; copy < block.copies; ++copy) {
-      const int first = block.raw_begin + copy * raw_size;
-      for (int j = 0; j < raw_size; ++j) {
-        for (int i = j; i < raw_size; ++i) raw(i, j) = raw(j, i) = raw_gram(first + i, first + j);
+/// Calls `use(level, met)` for each level of the part, and the later ones that it meets.
+template <class Use>
+void for_each_pair(const SparsePattern& raw, const std::vector<PartLevel>& levels, const Use& use) {
+  std::vector<const PartLevel*> met;
+  for (const PartLevel& own : levels) {
+    met.clear();
+    const auto rows = raw.rows_of(own.raw_begin);
+    for (auto row = rows.begin(); row != rows.end(); ++row) {
+      if (*row < own.raw_begin + own.raw_size) continue;
+      const auto after = std::ranges::upper_bound(levels, *row, {}, &PartLevel::raw_begin);
+      const PartLevel& other = *std::prev(after);
+      if (*row == other.raw_begin) met.push_back(&other);
+    }
+    use(own, std::span<const PartLevel* const>(met));
+  }
+}
+
+/// The pattern of the part in coefficients: those of each level, and of the levels that it meets. `raw`: in
+/// raw columns.
+std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
+                                                       const std::vector<PartLevel>& levels) {
+  SparsePattern pattern;
+  for_each_pair(raw, levels, [&](const PartLevel& own, std::span<const PartLevel* const> met) {
+    for (int column = own.begin; column < own.begin + own.size; ++column) {
+      for (int row = column + 1; row < own.begin + own.size; ++row) pattern.rows.push_back(row);
+      for (const PartLevel* const other : met) {
+        for (int k = 0; k < other->size; ++k) pattern.rows.push_back(other->begin + k);
       }
-      const Matrix own = multiply_tn(block.map, multiply(raw, block.map));
-      const int begin = block.coef_begin + copy * size;
-      for (int j = 0; j < size; ++j) {
-        for (int i = j; i < size; ++i) gram.set(begin + i, begin + j, own(i, j));
+      pattern.begins.push_back(std::ssize(pattern.rows));
+    }
+  });
+  return std::make_shared<const SparsePattern>(std::move(pattern));
+}
+
+/// The part's own elements where levels have several columns: M' R M of each level, and of those that meet.
+void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& levels, PartedMatrix& gram) {
+  const Part& raw_part = raw_gram.part();
+  const Part& part = gram.part();
+  for_each_pair(*raw_gram.pattern(), levels, [&](const PartLevel& own, std::span<const PartLevel* const> met) {
+    const auto block = [&](const PartLevel& other) {
+      Matrix raw(other.raw_size, own.raw_size);
+      for (int j = 0; j < raw.cols(); ++j) {
+        for (int i = 0; i < raw.rows(); ++i)
+          raw(i, j) = raw_gram(raw_part.row_at(other.raw_begin + i), raw_part.row_at(own.raw_begin + j));
+      }
+      if (own.map != nullptr) raw = multiply(raw, *own.map);
+      return other.map != nullptr ? multiply_tn(*other.map, raw) : raw;
+    };
+    const auto set = [&](const PartLevel& other, int i, int j, double value) {
+      gram.set(part.row_at(other.begin + i), part.row_at(own.begin + j), value);
+    };
+    const Matrix square = block(own);
+    for (int j = 0; j < own.size; ++j) {
+      for (int i = j; i < own.size; ++i) set(own, i, j, square(i, j));
+    }
+    for (const PartLevel* const other : met) {
+      const Matrix beside = block(*other);
+      for (int j = 0; j < own.size; ++j) {
+        for (int i = 0; i < other->size; ++i) set(*other, i, j, beside(i, j));
       }
     }
   });
@@ -90,12 +137,13 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
                                   const Algebra& algebra) {
   const Part part = design.parted_coefficients();
   const bool curves = part.size() > 0 && design.parts_curves();
+  const std::vector<PartLevel> levels = curves ? design.levels_of_part() : std::vector<PartLevel>();
   PartedMatrix gram(design.coef_size, part,
-                    curves            ? design.pattern_of_curves()
+                    curves            ? pattern_of_levels(*raw_gram.pattern(), levels)
                     : part.size() > 0 ? raw_gram.pattern()
                                       : nullptr);
   if (curves) {
-    take_curves(raw_gram, design, gram);
+    take_curves(raw_gram, levels, gram);
   } else if (gram.is_parted()) {
     gram.diagonal = raw_gram.diagonal;
     gram.beside = raw_gram.beside;

@@ -199,18 +199,22 @@ bool Design::parts_curves() const {
       terms, [&](const RawTerm& term) { return term.nonzeros > 1 && parted_columns.has(term.raw_begin); });
 }
 
-std::shared_ptr<const SparsePattern> Design::pattern_of_curves() const {
-  SparsePattern pattern;
-  int place = 0;
+std::vector<PartLevel> Design::levels_of_part() const {
+  std::vector<PartLevel> levels;
+  PartLevel next{};
   for (const CoefBlock& block : blocks) {
     if (!parted_columns.has(block.raw_begin)) continue;
-    for (int i = 0; i < block.coef_size; ++i, ++place) {
-      const int later = block.map.cols() - 1 - i % block.map.cols();
-      for (int j = 1; j <= later; ++j) pattern.rows.push_back(place + j);
-      pattern.begins.push_back(std::ssize(pattern.rows));
+    const bool identity = block.has_identity_map();
+    next.map = identity ? nullptr : &block.map;
+    next.raw_size = identity ? 1 : block.map.rows();
+    next.size = identity ? 1 : block.map.cols();
+    for (int begin = 0; begin < block.coef_size; begin += next.size) {
+      levels.push_back(next);
+      next.raw_begin += next.raw_size;
+      next.begin += next.size;
     }
   }
-  return std::make_shared<const SparsePattern>(std::move(pattern));
+  return levels;
 }
 
 std::vector<std::string> Design::coef_names() const {

@@ -151,6 +151,15 @@ struct PenaltyParameter {
   double offset = 0;
 };
 
+/// A level of a block of the part, by places in the part: in raw columns, and in coefficients.
+struct PartLevel {
+  int raw_begin;
+  int raw_size;
+  int begin;
+  int size;
+  const Matrix* map;  ///< raw_size x size; null: the identity
+};
+
 /// Everything about the model matrix that does not depend on a single row.
 struct Design {
   std::vector<DesignVariable> variables;  ///< indexed by `Component::variable`
@@ -163,16 +172,16 @@ struct Design {
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
   /// Dropped columns, linearly dependent on other terms: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
-  /// The raw columns of the random effects whose blocks of crossproducts and of the covariance are sparse
-  /// (`PartedMatrix`), or those of one factor smooth; none: all are stored in full.
+  /// The raw columns of the random effects and factor smooths whose blocks of crossproducts and of the
+  /// covariance are sparse (`PartedMatrix`); none: all are stored in full.
   Part parted_columns;
 
   /// The coefficients of `parted_columns`, one for each column.
   [[nodiscard]] Part parted_coefficients() const;
-  /// Whether the part is a factor smooth, whose levels have several columns each.
+  /// Whether a factor smooth is of the part, whose levels have several columns each.
   [[nodiscard]] bool parts_curves() const;
-  /// Its coefficients that meet, those of each level, by places in `parted_coefficients`.
-  [[nodiscard]] std::shared_ptr<const SparsePattern> pattern_of_curves() const;
+  /// The levels of its blocks, in the order of the part. That of a random effect has one column.
+  [[nodiscard]] std::vector<PartLevel> levels_of_part() const;
   /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;

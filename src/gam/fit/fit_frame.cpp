@@ -136,9 +136,9 @@ class FitRun {
     return moments;
   }
 
-  /// The pairs of levels of several sparse random effects.
+  /// The pairs of levels of several sparse effects.
   void find_level_pairs() {
-    rows_.pairs = level_pairs(workers(), frame_, model_.design, true);
+    rows_.pairs = level_pairs(workers(), frame_, model_.design, fit_.options.largest_tested_effect, true);
     if (!rows_.pairs) return;
     require_memory(fit_, model_.design, *rows_.pairs);
     require_hosts("a model with several large random effects is fitted on the CPU");
@@ -273,7 +273,8 @@ class FitRun {
   void note_untested() {
     std::vector<std::string> untested;
     for (const CoefBlock& block : model_.design.blocks) {
-      if (is_left_untested(block, fit_.options.largest_tested_effect)) untested.push_back(block.label);
+      if (is_left_untested(model_.design, block, fit_.options.largest_tested_effect))
+        untested.push_back(block.label);
     }
     if (!untested.empty()) fit_.observer.note("random effects not tested: " + text_of(untested));
   }

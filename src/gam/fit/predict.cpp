@@ -226,7 +226,7 @@ class TablePrediction {
       design = reindexed(design_, frame);
       for (const Expression& offset : formula_.offsets)
         of_model.offsets.push_back(frame.index_of(offset.text));
-      if (crossed()) of_model.pairs = level_pairs({comm, job_.host_team()}, frame, design, false);
+      if (crossed()) of_model.pairs = level_pairs({comm, job_.host_team()}, frame, design, 0, false);
     });
     progress_.now(rows.size() == this->rows() ? "predicting"
                                               : fmt::format("predicting rows {} to {} of {}", rows.begin + 1,
@@ -238,7 +238,7 @@ class TablePrediction {
 
   /// Whether variances need pairs of levels, which only hosts can look up.
   [[nodiscard]] bool crossed() const {
-    return options_.standard_errors && design_.parted_columns.runs().size() > 1 && !design_.parts_curves();
+    return options_.standard_errors && design_.parted_columns.runs().size() > 1;
   }
 
   /// Reads this rank's part of `rows`, whose first row is the first unit of the plan.

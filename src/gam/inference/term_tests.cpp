@@ -149,8 +149,8 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   return out;
 }
 
-/// Tests terms that their penalty can take to zero: a zero variance component against its prediction. For
-/// terms of the core only.
+/// Tests terms that their penalty can take to zero: a zero variance component against its prediction. Of a
+/// block of the part the matrices must have all elements.
 class RandomEffectTest {
  public:
   RandomEffectTest(const Design& design, const RemlFit& fit, const PartedMatrix& gram)
@@ -172,10 +172,10 @@ class RandomEffectTest {
     }
     // R'R of the block, penalised, after projecting out all but random effects: the inverse of the block of
     // the inverse.
-    const Matrix given = others.empty() ? fit_.inverse.block(block.coef_begin, block.coef_size)
-                                        : projected_inverse(block, others);
+    const Matrix given =
+        others.empty() ? square_of(fit_.inverse, block) : projected_inverse(block, others);
     const Matrix lower = robust_cholesky(inverse_of(given));
-    const Matrix noise = noise_of(block, others);
+    const Matrix noise = is_parted(block) ? noise_of_part(block) : noise_of(block, others);
     const std::vector<double> b(fit_.coef.begin() + block.coef_begin,
                                 fit_.coef.begin() + block.coef_begin + block.coef_size);
     const std::vector<double> root = multiply_t(lower, b);
@@ -201,6 +201,15 @@ class RandomEffectTest {
     std::vector<double> lambda;  ///< of each penalty
 
     [[nodiscard]] double ridge() const { return lambda[0] * block->penalty->ridge; }
+    /// The diagonal of sum_j lambda_j S_j.
+    [[nodiscard]] std::vector<double> diagonal() const {
+      std::vector<double> sum(at(block->coef_size));
+      for (std::size_t j = 0; j < lambda.size(); ++j) {
+        for (std::size_t i = 0; i < sum.size(); ++i)
+          sum[i] += lambda[j] * block->penalty->diagonal_of(j, static_cast<int>(i));
+      }
+      return sum;
+    }
     /// sum_j lambda_j S_j.
     [[nodiscard]] Matrix penalty() const {
       Matrix sum(block->coef_size, block->coef_size);
@@ -228,62 +237,122 @@ class RandomEffectTest {
       assign(free, gram_.in_core(other.coef_begin), column, own);
       column += own.cols();
     }
-    const int begin = gram_.in_core(block.coef_begin);
-    Matrix rest = gram_.block(block.coef_begin, block.coef_size);
+    const Matrix own = square_of(gram_, block);
+    Matrix rest = own;
     if (column == free.cols() && column > 0) {
       const Matrix products = multiply(gram_.core, free);
-      const Matrix beside = submatrix(products, begin, block.coef_size, 0, column);
+      const Matrix beside = is_parted(block) ? multiply(rows_of(block, gram_.border), free)
+                                             : submatrix(products, gram_.in_core(block.coef_begin),
+                                                         block.coef_size, 0, column);
       const Matrix half =
           triangular_solve(robust_cholesky(multiply_tn(free, products)), transpose(beside), false);
       add_multiple(rest.values(), -1, multiply_tn(half, half).values());
     }
-    unscale(rest, diagonal_roots(gram_.block(block.coef_begin, block.coef_size)));
+    unscale(rest, diagonal_roots(own));
     const std::vector<double> shares = symmetric_eigen(rest).values;
     return static_cast<int>(std::ranges::count_if(shares, [](double share) { return share > explained; }));
   }
 
-  [[nodiscard]] bool is_parted(const Smooth& smooth) const {
-    return gram_.part().has(smooth.block->coef_begin);
+  [[nodiscard]] bool is_parted(const CoefBlock& block) const { return gram_.part().has(block.coef_begin); }
+
+  /// The rows of a block of the part within the part.
+  [[nodiscard]] Matrix rows_of(const CoefBlock& block, const Matrix& of_part) const {
+    return submatrix(of_part, gram_.part().in_part(block.coef_begin), block.coef_size, 0, of_part.cols());
   }
 
-  /// The rows of an effect within the part.
-  [[nodiscard]] Matrix rows_of(const Smooth& smooth, const Matrix& of_part) const {
-    return submatrix(of_part, gram_.part().in_part(smooth.block->coef_begin), smooth.block->coef_size, 0,
-                     of_part.cols());
-  }
-
-  /// G S^- G over the core.
-  [[nodiscard]] Matrix explained_by(const Smooth& smooth) const {
-    const int size = smooth.block->coef_size;
-    const auto columns = [&] {
-      return submatrix(gram_.core, 0, gram_.core.rows(), gram_.in_core(smooth.block->coef_begin), size);
-    };
-    if (smooth.block->penalty->is_ridge()) {
-      const std::vector<double> inverse(at(size), 1 / smooth.ridge());
-      const Border border(is_parted(smooth) ? rows_of(smooth, gram_.border) : transpose(columns()));
-      return border.weighted_square(inverse, HostAlgebra());
+  /// A block's square of a matrix like X'WX.
+  [[nodiscard]] Matrix square_of(const PartedMatrix& a, const CoefBlock& block) const {
+    if (!is_parted(block)) return a.block(block.coef_begin, block.coef_size);
+    Matrix square(block.coef_size, block.coef_size);
+    for (int j = 0; j < square.cols(); ++j) {
+      for (int i = j; i < square.rows(); ++i)
+        square(i, j) = square(j, i) = a(block.coef_begin + i, block.coef_begin + j);
     }
-    return multiply(columns(), multiply_nt(inverse_of(smooth.penalty()), columns()));
+    return square;
+  }
+
+  /// G S^- G over the core, and behind it over `block` if that is of the part.
+  [[nodiscard]] Matrix explained_by(const Smooth& smooth, const CoefBlock& block) const {
+    if (is_parted(*smooth.block)) {
+      std::vector<double> inverse = smooth.diagonal();
+      for (double& value : inverse) value = 1 / value;
+      return beside(*smooth.block, block).weighted_square(inverse, HostAlgebra());
+    }
+    const int size = smooth.block->coef_size;
+    const int place = gram_.in_core(smooth.block->coef_begin);
+    const int core = gram_.core.rows();
+    Matrix columns(core + (is_parted(block) ? block.coef_size : 0), size);
+    assign(columns, 0, 0, submatrix(gram_.core, 0, core, place, size));
+    if (is_parted(block))
+      assign(columns, core, 0, rows_of(block, submatrix(gram_.border, 0, gram_.border.rows(), place, size)));
+    if (smooth.block->penalty->is_ridge())
+      return Border(transpose(columns))
+          .weighted_square(std::vector<double>(at(size), 1 / smooth.ridge()), HostAlgebra());
+    return multiply(columns, multiply_nt(inverse_of(smooth.penalty()), columns));
+  }
+  /// The rows of G of one block of the part, in the columns of the core and of another such block.
+  [[nodiscard]] Border beside(const CoefBlock& rows, const CoefBlock& columns) const {
+    if (!is_parted(columns)) return Border(rows_of(rows, gram_.border));
+    const Part& part = gram_.part();
+    const int core = gram_.core.rows();
+    const Part::Run own{part.in_part(rows.coef_begin), rows.coef_size};
+    const Part::Run other{part.in_part(columns.coef_begin), columns.coef_size};
+    const auto for_each_met = [&](const auto& use) {
+      gram_.for_each_beside([&](std::size_t k, int i, int j) {
+        if (own.has(i) && other.has(j)) use(i - own.begin, core + j - other.begin, gram_.beside[k]);
+        if (own.has(j) && other.has(i)) use(j - own.begin, core + i - other.begin, gram_.beside[k]);
+      });
+    };
+    std::vector<std::vector<int>> met(at(own.size));
+    for_each_met([&](int row, int column, double) { met[at(row)].push_back(column); });
+    SparsePattern pattern;
+    for (std::vector<int>& places : met) {
+      std::ranges::sort(places);
+      pattern.rows.insert(pattern.rows.end(), places.begin(), places.end());
+      pattern.begins.push_back(std::ssize(pattern.rows));
+    }
+    std::vector<int> of_core(at(core));
+    std::iota(of_core.begin(), of_core.end(), 0);
+    Border out(core + other.size, of_core, pattern);
+    for (int i = 0; i < own.size; ++i) {
+      for (int j = 0; j < core; ++j) out.dense_of(i)[at(j)] = gram_.border(own.begin + i, j);
+    }
+    for_each_met([&](int row, int column, double value) { out.set(row, column, value); });
+    return out;
   }
 
   /// The block of the inverse of N + S, after dropping the coefficients of the others.
   [[nodiscard]] Matrix projected_inverse(const CoefBlock& block,
                                          std::span<const Smooth* const> others) const {
-    Matrix sum = gram_.core;
+    const int core = gram_.core.rows();
+    const int behind = is_parted(block) ? block.coef_size : 0;
+    Matrix sum(core + behind, core + behind);
+    assign(sum, 0, 0, gram_.core);
+    if (behind > 0) {
+      const Matrix rows = rows_of(block, gram_.border);
+      assign(sum, core, 0, rows);
+      assign(sum, 0, core, transpose(rows));
+      assign(sum, core, core, square_of(gram_, block));
+    }
     std::vector<bool> left_out(at(sum.rows()));
     for (const Smooth* const other : others) {
-      add_multiple(sum.values(), 1, explained_by(*other).values());
-      if (!is_parted(*other))
+      add_multiple(sum.values(), 1, explained_by(*other, block).values());
+      if (!is_parted(*other->block))
         std::fill_n(left_out.begin() + gram_.in_core(other->block->coef_begin), other->block->coef_size,
                     true);
     }
     for (const Smooth& smooth : smooths_) {
-      if (!is_parted(smooth)) add_penalty(smooth, sum);
+      if (!is_parted(*smooth.block)) {
+        add_penalty(smooth, sum);
+      } else if (smooth.block == &block) {
+        const std::vector<double> diagonal = smooth.diagonal();
+        for (int i = 0; i < behind; ++i) sum(core + i, core + i) += diagonal[at(i)];
+      }
     }
     std::vector<int> kept;
     int begin = 0;
     for (int i = 0; i < sum.rows(); ++i) {
-      if (i == gram_.in_core(block.coef_begin)) begin = static_cast<int>(kept.size());
+      if (i == (behind > 0 ? core : gram_.in_core(block.coef_begin))) begin = static_cast<int>(kept.size());
       if (!left_out[at(i)]) kept.push_back(i);
     }
     return submatrix(inverse_of(submatrix(sum, kept, kept)), begin, block.coef_size, begin, block.coef_size);
@@ -300,6 +369,30 @@ class RandomEffectTest {
     for (int j = 0; j < size; ++j) {
       for (int i = 0; i < size; ++i) sum(begin + i, begin + j) += penalty(i, j);
     }
+  }
+
+  /// R N R' of a block of the part, R its rows of the inverse A, whose elements in the part are not all known.
+  /// With G = A^-1 - S, what other random effects add to R G R' and take from it cancels:
+  /// R N R' = A - A S A - sum R S R', A and its S those of the block, and the sum over all other smooths.
+  [[nodiscard]] Matrix noise_of_part(const CoefBlock& block) const {
+    const Matrix own = square_of(fit_.inverse, block);
+    const Matrix beside = rows_of(block, fit_.inverse.border);
+    Matrix noise = own;
+    for (const Smooth& smooth : smooths_) {
+      if (smooth.block == &block) {
+        Matrix weighted = own;
+        const std::vector<double> diagonal = smooth.diagonal();
+        for (int j = 0; j < weighted.cols(); ++j) {
+          for (double& value : weighted.column(j)) value *= diagonal[at(j)];
+        }
+        add_multiple(noise.values(), -1, multiply_nt(weighted, own).values());
+      } else if (!is_random_effect(smooth.block->kind)) {
+        const Matrix rows = submatrix(beside, 0, beside.rows(), gram_.in_core(smooth.block->coef_begin),
+                                      smooth.block->coef_size);
+        add_multiple(noise.values(), -1, multiply(rows, multiply_nt(smooth.penalty(), rows)).values());
+      }
+    }
+    return noise;
   }
 
   /// R N R', R the block's rows of the inverse.
@@ -327,9 +420,17 @@ class RandomEffectTest {
     }
     for (const Smooth* const other : others) {
       const int size = other->block->coef_size;
-      const Matrix own = is_parted(*other) ? transpose(rows_of(*other, of_part))
-                                           : submatrix(influence, 0, block.coef_size,
-                                                       gram_.in_core(other->block->coef_begin), size);
+      if (is_parted(*other->block)) {
+        Matrix own = transpose(rows_of(*other->block, of_part));
+        const std::vector<double> diagonal = other->diagonal();
+        for (int j = 0; j < size; ++j) {
+          for (double& value : own.column(j)) value /= std::sqrt(diagonal[at(j)]);
+        }
+        add_multiple(noise.values(), 1, multiply_nt(own, own).values());
+        continue;
+      }
+      const Matrix own =
+          submatrix(influence, 0, block.coef_size, gram_.in_core(other->block->coef_begin), size);
       const bool ridge = other->block->penalty->is_ridge();
       const Matrix part =
           ridge ? multiply_nt(own, own) : multiply(own, multiply_nt(inverse_of(other->penalty()), own));
@@ -363,8 +464,13 @@ CoefficientTest test_coefficient(const std::string& name, double estimate, doubl
           scale_estimated ? student_two_sided(statistic, residual_df) : normal_two_sided(statistic)};
 }
 
-bool is_left_untested(const CoefBlock& block, int largest_tested) {
-  return has_random_effect_test(block) && block.coef_size > largest_tested;
+bool is_left_untested(const Design& design, const CoefBlock& block, int largest_tested) {
+  if (!has_random_effect_test(block)) return false;
+  if (block.coef_size > largest_tested) return true;
+  const auto is_curve_beside = [&](const CoefBlock& other) {
+    return &other != &block && design.parted_columns.has(other.raw_begin) && !is_random_effect(other.kind);
+  };
+  return design.parted_columns.has(block.raw_begin) && std::ranges::any_of(design.blocks, is_curve_beside);
 }
 
 TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatrix& gram, bool scale_estimated,
@@ -384,7 +490,7 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatri
       continue;
     }
     Outcome outcome;
-    if (is_left_untested(block, largest_tested)) {
+    if (is_left_untested(design, block, largest_tested)) {
       constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
       outcome = {unknown, unknown, unknown};
     } else if (has_random_effect_test(block)) {

@@ -42,7 +42,8 @@ struct TermTests {
                                    bool scale_estimated, double residual_df,
                                    int largest_tested = std::numeric_limits<int>::max());
 
-/// Whether the block is not tested then.
-[[nodiscard]] bool is_left_untested(const CoefBlock& block, int largest_tested);
+/// Whether the block is not tested then: a large one, or one of the part beside a factor smooth of the part,
+/// with which its covariance is not known.
+[[nodiscard]] bool is_left_untested(const Design& design, const CoefBlock& block, int largest_tested);
 
 }  // namespace tessera::gam

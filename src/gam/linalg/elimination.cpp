@@ -135,6 +135,30 @@ struct EliminationOrder::Graph {
     nodes[at(i)] = {};
     elements[at(i)] = {};
   }
+  /// The same of one of many that are eliminated before degrees are known: the lists of its neighbours, long
+  /// where each is met by many, are left for `clean`.
+  void eliminate_early(int i, const std::vector<int>& met) {
+    for (const int e : elements[at(i)]) {
+      gone[at(e)] = 2;
+      members[at(e)] = {};
+    }
+    gone[at(i)] = 1;
+    --left;
+    for (const int j : met) elements[at(j)].push_back(i);
+    members[at(i)] = met;
+    nodes[at(i)] = {};
+    elements[at(i)] = {};
+  }
+  void clean() {
+    for (int j = 0; j < live; ++j) {
+      if (gone[at(j)]) continue;
+      std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
+      const int own = -2 - j;  // no mark of a search for neighbours
+      for (const int e : elements[at(j)])
+        for (const int k : members[at(e)]) mark[at(k)] = own;
+      std::erase_if(nodes[at(j)], [&](int k) { return gone[at(k)] || mark[at(k)] == own; });
+    }
+  }
   /// Updates the bounds of the degrees of the members of the last element, `i`.
   template <class Use>
   void update_degrees(int i, const Use& changed) {
@@ -191,8 +215,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
   Graph graph(a, core_columns, a.border.cols() - static_cast<int>(core_columns.size()));
   order.clear();
   std::vector<std::vector<int>> structs;
-  const auto eliminate = [&](int i, std::vector<int> met) {
-    graph.eliminate(i, met);
+  const auto put = [&](int i, std::vector<int> met) {
     order.push_back(i);
     structs.push_back(std::move(met));
   };
@@ -207,9 +230,12 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
     for (int i = first; i < first + runs[run].size; ++i) {
       std::vector<int> met = graph.neighbours(i);
       // Eliminating one with nearly all others as neighbours would fill in everything.
-      if (met.size() <= std::max(10 * mean, others / 4)) eliminate(i, std::move(met));
+      if (met.size() > std::max(10 * mean, others / 4)) continue;
+      graph.eliminate_early(i, met);
+      put(i, std::move(met));
     }
   }
+  graph.clean();
 
   std::vector<std::vector<int>> waiting(
       at(graph.live));  // by degree; what has another one now is passed over
@@ -232,7 +258,8 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
     if (graph.gone[at(next)] != 0 || at(graph.degree[at(next)]) != least) continue;
     std::vector<int> met = graph.neighbours(next);
     if (graph.better_kept(met.size())) break;
-    eliminate(next, std::move(met));
+    graph.eliminate(next, met);
+    put(next, std::move(met));
     graph.update_degrees(next, wait);
   }
   eliminated_ = static_cast<int>(order.size());

@@ -20,12 +20,14 @@ namespace {
 
 using base::at;
 
-/// The product of two random effects: `places` has the index of the sum that each row of the frame adds to.
-void add_paired(const RowChunk& chunk, const ProductSide& row, const ProductSide& column,
-                const std::int32_t* places, double* sums) {
+/// The product of two random effects.
+void add_paired(const RowLayout& layout, const Product& product, const RowChunk& chunk,
+                const ProductSide& row, const ProductSide& column, double* sums) {
   for (int r = 0; r < chunk.count; ++r) {
-    const std::int32_t place = places[chunk.index[at(r)]];
-    if (place >= 0) sums[place] += row.values[r] * column.values[r];
+    const double* a = row.values + std::ptrdiff_t{product.row_nonzeros} * r;
+    const double* b = column.values + std::ptrdiff_t{product.column_nonzeros} * r;
+    layout.for_each_of_pair(product, chunk.index[at(r)], row.starts[r], column.starts[r],
+                            [&](std::size_t i, std::size_t j, std::size_t sum) { sums[sum] += a[i] * b[j]; });
   }
 }
 
@@ -238,7 +240,7 @@ void HostRows::add_sides(const Product& product, const ProductSide& row, const P
   }
   double* out = sums + product.begin;
   if (product.pairs >= 0)
-    add_paired(chunk, row, column, layout_.places_of(product), out);
+    add_paired(layout_, product, chunk, row, column, out);
   else
     add_to_matrix(view_, product, chunk.count, row, column, out);
 }

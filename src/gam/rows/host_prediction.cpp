@@ -53,10 +53,13 @@ void HostPrediction::add_product(const Product& product, const RowChunk& chunk,
   const auto column = side_of(view_, chunk, chunk.values, product.column_term, product.column_placement);
   const double* form = form_.data() + product.begin;
   if (product.pairs >= 0) {
-    const std::int32_t* places = layout_.places_of(product);
     for (int r = 0; r < chunk.count; ++r) {
-      const std::int32_t place = places[chunk.index[at(r)]];
-      if (place >= 0) variances[at(r)] += row.values[r] * column.values[r] * form[place];
+      const double* a = row.values + std::ptrdiff_t{product.row_nonzeros} * r;
+      const double* b = column.values + std::ptrdiff_t{product.column_nonzeros} * r;
+      layout_.for_each_of_pair(product, chunk.index[at(r)], row.starts[r], column.starts[r],
+                               [&](std::size_t i, std::size_t j, std::size_t sum) {
+                                 variances[at(r)] += a[i] * b[j] * form[sum];
+                               });
     }
     return;
   }

@@ -160,14 +160,17 @@ SparsePattern RowLayout::pattern_of_squares() const {
   return pattern;
 }
 
-/// The products of the part's effects have their sums in the order of the pattern.
+/// The products of the part's effects have their sums in the order of the pattern, in which the elements of
+/// one level stay zero: these are in the squares.
 void RowLayout::add_pairs() {
   pairs_begin_ = width_;
   width_ += std::ssize(pairs_->pattern->rows);
   for (std::size_t i = 0; i < pairs_->terms.size(); ++i) {
     Product product;
-    product.row_term = pairs_->terms[i].first;
-    product.column_term = pairs_->terms[i].second;
+    product.row_term = pairs_->part[at(pairs_->terms[i].first)].index;
+    product.column_term = pairs_->part[at(pairs_->terms[i].second)].index;
+    product.row_nonzeros = terms[at(product.row_term)].nonzeros;
+    product.column_nonzeros = terms[at(product.column_term)].nonzeros;
     product.row_placement = terms[at(product.row_term)].placement_begin;
     product.column_placement = terms[at(product.column_term)].placement_begin;
     product.begin = pairs_begin_;
@@ -349,10 +352,11 @@ RawSums RowLayout::sums(std::span<const double> reduced) const {
   const auto gradient = reduced.subspan(scalar_count, at(raw_size_));
   sums.gradient.assign(gradient.begin(), gradient.end());
   sums.gram = PartedMatrix(raw_size_, parted_columns_, pattern_);
+  if (pairs_ != nullptr) {
+    const auto of_pairs = reduced.subspan(at(pairs_begin_), sums.gram.beside.size());
+    std::ranges::copy(of_pairs, sums.gram.beside.begin());
+  }
   for_each_sum([&](std::int64_t sum, int i, int j) { sums.gram.set(i, j, reduced[at(sum)]); });
-  if (pairs_ == nullptr) return sums;
-  const auto of_pairs = reduced.subspan(at(pairs_begin_), sums.gram.beside.size());
-  std::ranges::copy(of_pairs, sums.gram.beside.begin());
   return sums;
 }
 

@@ -76,10 +76,18 @@ class RowLayout {
   /// The raw columns of the part that meet, by places in it; null: each meets itself alone.
   [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
 
-  /// For each local row the index, within the product's sums, at which it adds the product of two random
-  /// effects; -1: it adds none.
-  [[nodiscard]] const std::int32_t* places_of(const Product& product) const noexcept {
-    return pairs_->terms[static_cast<std::size_t>(product.pairs)].places.data();
+  /// Calls `use(i, j, sum)` for the nonzeros of a row in two effects of the part, which begin at these
+  /// columns of the terms: `sum` is an index within the product's sums.
+  template <class Use>
+  void for_each_of_pair(const Product& product, std::size_t row, int row_start, int column_start,
+                        const Use& use) const {
+    const auto nonzeros = [&](int placement, int count) {
+      const auto begin = static_cast<std::size_t>(placements[static_cast<std::size_t>(placement)].offset_begin);
+      return std::span(offsets).subspan(begin, static_cast<std::size_t>(count));
+    };
+    pairs_->for_each_of_row(static_cast<std::size_t>(product.pairs), row, row_start,
+                            nonzeros(product.row_placement, product.row_nonzeros), column_start,
+                            nonzeros(product.column_placement, product.column_nonzeros), use);
   }
 
  private:

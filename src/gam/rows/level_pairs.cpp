@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <span>
@@ -24,7 +25,7 @@ constexpr Key key_of(int column, int row) {
   return static_cast<Key>(column) << 32 | static_cast<Key>(row);
 }
 
-/// The place of each row in the part, according to one term; -1: none.
+/// The place in the part of the first column of each row's level, according to one term; -1: none.
 std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, const Design& design,
                                     const RawTerm& term) {
   std::vector<std::int32_t> places(frame.complete.size());
@@ -37,7 +38,7 @@ std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, 
       bool known = frame.complete[row] != 0;
       for (const Component& component : term.components) {
         column *= component.raw_size();
-        if (component.kind != Component::Kind::factor) continue;
+        if (component.kind != Component::Kind::factor) continue;  // the first column
         const std::int32_t level = frame.variables[at(component.variable)].codes[row];
         known = known && level >= 0;
         column += level;
@@ -53,25 +54,15 @@ void sort_out(std::vector<Key>& keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
-SparsePattern pattern_of(std::span<const Key> keys, int size) {
-  SparsePattern pattern;
-  pattern.rows.reserve(keys.size());
-  auto next = keys.begin();
-  for (int column = 0; column < size; ++column) {
-    for (; next != keys.end() && static_cast<int>(*next >> 32) == column; ++next)
-      pattern.rows.push_back(static_cast<int>(*next & 0xffffffff));
-    pattern.begins.push_back(std::ssize(pattern.rows));
-  }
-  return pattern;
-}
-
 /// The terms of a design's part, and the rows' places in it.
 struct PartTerms {
   PartTerms(const Workers& workers, const Frame& frame, const Design& design) {
     for (std::size_t i = 0; i < design.terms.size(); ++i) {
-      if (!design.parted_columns.has(design.terms[i].raw_begin)) continue;
-      terms.push_back(static_cast<int>(i));
-      places.push_back(places_by(workers, frame, design, design.terms[i]));
+      const RawTerm& term = design.terms[i];
+      if (!design.parted_columns.has(term.raw_begin)) continue;
+      terms.push_back(
+          {static_cast<int>(i), design.parted_columns.in_part(term.raw_begin), columns_of_level(term)});
+      places.push_back(places_by(workers, frame, design, term));
     }
   }
 
@@ -83,7 +74,7 @@ struct PartTerms {
       for (std::size_t b = a + 1; b < terms.size(); ++b) use(a, b);
     }
   }
-  /// The pairs that occur in rows, each once, in order.
+  /// The pairs that occur in rows, each once, in order, by the first columns of the levels.
   [[nodiscard]] std::vector<Key> keys() const {
     std::vector<Key> all;
     for_each_two([&](std::size_t a, std::size_t b) {
@@ -97,16 +88,54 @@ struct PartTerms {
     sort_out(all);
     return all;
   }
+  /// Columns of the level that begins at this place.
+  [[nodiscard]] int columns_at(int place) const {
+    const auto after = std::ranges::upper_bound(terms, place, {}, &LevelPairs::Term::begin);
+    return std::prev(after)->columns;
+  }
+  [[nodiscard]] SparsePattern pattern(std::span<const Key> keys, const Part& part, int largest_whole) const {
+    SparsePattern pattern;
+    auto next = keys.begin();
+    for (const Part::Run& run : part.runs()) {
+      const int begin = part.in_part(run.begin);
+      const int end = begin + run.size;
+      const int columns = columns_at(begin);
+      for (int level = begin; level < end; level += columns) {
+        const auto first = next;
+        while (next != keys.end() && static_cast<int>(*next >> 32) == level) ++next;
+        for (int column = level; column < level + columns; ++column) {
+          const int own_end = run.size <= largest_whole ? end : level + columns;
+          for (int row = column + 1; row < own_end; ++row) pattern.rows.push_back(row);
+          for (auto key = first; key != next; ++key) {
+            const int row = static_cast<int>(*key & 0xffffffff);
+            for (int k = 0; k < columns_at(row); ++k) pattern.rows.push_back(row + k);
+          }
+          pattern.begins.push_back(std::ssize(pattern.rows));
+        }
+      }
+    }
+    return pattern;
+  }
 
-  std::vector<int> terms;
+  std::vector<LevelPairs::Term> terms;
   std::vector<std::vector<std::int32_t>> places;
 };
 
 }  // namespace
 
+int columns_of_level(const RawTerm& term) {
+  int columns = 1;
+  for (const Component& component : term.components)
+    columns *= component.kind == Component::Kind::factor ? 1 : component.raw_size();
+  return columns;
+}
+
 std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Frame& frame,
-                                              const Design& design, bool all_ranks) {
-  if (design.parted_columns.runs().size() < 2 || design.parts_curves()) return nullptr;
+                                              const Design& design, int largest_whole, bool all_ranks) {
+  const auto in_part = [&](const RawTerm& term) { return design.parted_columns.has(term.raw_begin); };
+  const auto effects = design.parts_curves() ? std::ranges::count_if(design.terms, in_part)
+                                             : std::ssize(design.parted_columns.runs());
+  if (effects < 2) return nullptr;
   std::optional<PartTerms> part;
   std::vector<Key> keys;
   const auto find = [&] {
@@ -120,14 +149,17 @@ std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Fram
   } else {
     find();
   }
-  if (keys.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
+  const auto out = std::make_shared<LevelPairs>();
+  out->pattern =
+      std::make_shared<const SparsePattern>(part->pattern(keys, design.parted_columns, largest_whole));
+  if (out->pattern->rows.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
     throw Error(ErrorCode::input,
                 "random effects meet in more pairs of levels than can be counted: leave "
                 "one of them out");
-  const auto out = std::make_shared<LevelPairs>();
-  out->pattern = std::make_shared<const SparsePattern>(pattern_of(keys, design.parted_columns.size()));
+  out->part = part->terms;
   part->for_each_two([&](std::size_t a, std::size_t b) {
-    LevelPairs::OfTerms& pairs = out->terms.emplace_back(part->terms[a], part->terms[b]);
+    LevelPairs::OfTerms& pairs =
+        out->terms.emplace_back(LevelPairs::OfTerms{static_cast<int>(a), static_cast<int>(b), {}});
     pairs.places.resize(frame.complete.size());
     for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
       for (std::size_t row = begin; row < end; ++row) {

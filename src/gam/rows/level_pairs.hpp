@@ -7,30 +7,70 @@
 
 #include <cstdint>
 #include <memory>
+#include <span>
 #include <vector>
 
 namespace tessera::gam {
 
-/// The pairs of levels that occur together in rows, for every two random effects of a design's part. Their
-/// number is at most that of the rows, while the product of the effects' levels has no bound.
+/// The pairs of levels that occur together in rows, for every two terms of a design's part. Their number is
+/// at most that of the rows, while the product of the terms' levels has no bound.
+///
+/// A level has one raw column, or several next to each other: those of a curve. Below the diagonal the
+/// pattern of a column has first the later ones of its own block, where that is small enough to be tested,
+/// or else of its own level; then all columns of each level that it meets.
 struct LevelPairs {
-  /// For two terms, the pair of each local row: its index in the pattern; -1: none.
+  /// Two terms, with the pair of each local row: the index, in the pattern, of the first column of the second
+  /// term's level in the first column of the first term's; -1: none.
   struct OfTerms {
-    OfTerms(int one, int other) : first(one), second(other) {}
     int first;
     int second;
     std::vector<std::int32_t> places;
   };
+  /// A term of the part.
+  struct Term {
+    int index;    ///< among the design's
+    int begin;    ///< place in the part of its first raw column
+    int columns;  ///< of a level
+  };
+
+  /// Calls `use(i, j, sum)` for the nonzeros of both sides of a row: indices and that of their sum in the
+  /// pattern. `first` and `second` are the raw columns of the nonzeros within the terms.
+  template <class Use>
+  void for_each_of_row(std::size_t pair, std::size_t row, int first_start, std::span<const int> first,
+                       int second_start, std::span<const int> second, const Use& use) const {
+    const OfTerms& own = terms[pair];
+    const std::int32_t place = own.places[row];
+    if (place < 0) return;
+    const int columns = part[own.first].columns;
+    const int of_second = part[own.second].columns;
+    const int level = first_start / columns * columns;
+    const int column = part[own.first].begin + level;
+    const int other = second_start % of_second;
+    const std::int64_t from_begin = place - pattern->begins[static_cast<std::size_t>(column)] + other;
+    for (std::size_t i = 0; i < first.size(); ++i) {
+      const int within = first_start - level + first[i];
+      // Each column has one fewer of its own level than the one before.
+      const std::int64_t line =
+          pattern->begins[static_cast<std::size_t>(column + within)] + from_begin - within;
+      for (std::size_t j = 0; j < second.size(); ++j)
+        use(i, j, static_cast<std::size_t>(line + second[j]));
+    }
+  }
 
   std::shared_ptr<const SparsePattern> pattern;  ///< by places in the part
-  std::vector<OfTerms> terms;
+  std::vector<Term> part;
+  std::vector<OfTerms> terms;  ///< `first` and `second` index `part`
 };
 
-/// Null where the part has fewer than two effects. `design` indexes the variables of `frame`. *Collective*
-/// with `all_ranks`: the pairs of the job's rows, the same on every rank; else those of the rank's rows.
-/// Throws `Error(input)` if there are more than 2^31 - 1. Cost: O(rows log rows); the result has 4 bytes per
-/// row and pair of effects.
+/// Raw columns of one level of a term's factors.
+[[nodiscard]] int columns_of_level(const RawTerm& term);
+
+/// Null where the part has fewer than two effects. `design` indexes the variables of `frame`. Blocks of at
+/// most `largest_whole` columns have all pairs of their own levels. *Collective* with `all_ranks`: the pairs
+/// of the job's rows, the same on every rank; else those of the rank's rows. Throws `Error(input)` if there
+/// are more than 2^31 - 1. Cost: O(rows log rows); the result has 4 bytes per row and pair of effects.
 [[nodiscard]] std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Frame& frame,
-                                                            const Design& design, bool all_ranks);
+                                                            const Design& design, int largest_whole,
+                                                            bool all_ranks);
 
 }  // namespace tessera::gam

@@ -1,39 +1,70 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/variance_form.hpp"
 
+#include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
+#include <algorithm>
 #include <cstddef>
+#include <iterator>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <utility>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
 
-/// The elements of the part where it is a factor smooth, level by level.
+using base::at;
+
+/// The elements of the part where levels have several columns: M V M' of each level, and of those that meet
+/// in a row. NaN of two that the covariance lacks.
 void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatrix& raw) {
-  for (const CoefBlock& block : design.blocks) {
-    if (!design.parted_columns.has(block.raw_begin)) continue;
-    const int size = block.map.cols();
-    Matrix own(size, size);
-    for (int copy = 0; copy < block.copies; ++copy) {
-      const int begin = block.coef_begin + copy * size;
-      for (int j = 0; j < size; ++j) {
-        for (int i = j; i < size; ++i) own(i, j) = own(j, i) = covariance(begin + i, begin + j);
+  const std::vector<PartLevel> levels = design.levels_of_part();
+  const Part& part = covariance.part();
+  const auto block = [&](const PartLevel& row, const PartLevel& column) {
+    Matrix own(row.size, column.size);
+    for (int j = 0; j < own.cols(); ++j) {
+      for (int i = 0; i < own.rows(); ++i) {
+        const int a = part.row_at(row.begin + i);
+        const int b = part.row_at(column.begin + j);
+        own(i, j) = covariance.has(a, b) ? covariance(a, b) : std::numeric_limits<double>::quiet_NaN();
       }
-      const Matrix level = multiply(block.map, multiply_nt(own, block.map));
-      const int first = block.raw_begin + copy * block.map.rows();
-      for (int j = 0; j < level.cols(); ++j) {
-        for (int i = j; i < level.rows(); ++i) {
-          if (raw.has(first + i, first + j)) raw.set(first + i, first + j, level(i, j));
+    }
+    if (column.map != nullptr) own = multiply_nt(own, *column.map);
+    return row.map != nullptr ? multiply(*row.map, own) : own;
+  };
+  const SparsePattern& pattern = *raw.pattern();
+  for (const PartLevel& column : levels) {
+    const Matrix own = block(column, column);
+    for (int j = 0; j < own.cols(); ++j) raw.diagonal[at(column.raw_begin + j)] = own(j, j);
+    std::optional<Matrix> beside;
+    const PartLevel* row = nullptr;
+    for (int j = 0; j < column.raw_size; ++j) {
+      auto place = at(pattern.begins[at(column.raw_begin + j)]);
+      for (const int i : pattern.rows_of(column.raw_begin + j)) {
+        double& to = raw.beside[place++];
+        if (i < column.raw_begin + column.raw_size) {
+          to = own(i - column.raw_begin, j);
+          continue;
         }
+        if (j > 0) continue;
+        // All elements with a level when the first comes.
+        const auto after = std::ranges::upper_bound(levels, i, {}, &PartLevel::raw_begin);
+        if (row != &*std::prev(after) || !beside) {
+          row = &*std::prev(after);
+          beside = block(*row, column);
+        }
+        for (int k = 0; k < column.raw_size; ++k)
+          raw.beside[at(pattern.find(i, column.raw_begin + k))] = (*beside)(i - row->raw_begin, k);
       }
     }
   }
 }
 
-/// M V M', block by block; M is the identity on the part unless that is a factor smooth. `pattern`: of the
+/// M V M', block by block; M is the identity on the part unless it has factor smooths. `pattern`: of the
 /// part of the result.
 PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance,
                             const std::shared_ptr<const SparsePattern>& pattern) {

@@ -153,6 +153,20 @@ double nonzeros_of_row(const FormulaTerms& formula) {
   return sum;
 }
 
+std::vector<bool> parted_effects(std::span<const EffectSize> effects, std::int64_t largest_whole,
+                                 std::int64_t rows) {
+  constexpr std::int64_t cheap = 10'000'000;
+  std::vector<bool> parted;
+  std::int64_t columns = 0;
+  for (const EffectSize& effect : effects) {
+    parted.push_back(effect.coefficients > largest_whole);
+    if (parted.back()) columns += effect.columns;
+  }
+  for (std::size_t i = 0; i < effects.size(); ++i)
+    parted[i] = parted[i] || columns * effects[i].columns > std::max(cheap, 2 * rows);
+  return parted;
+}
+
 void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most) {
   if (count > most) {
     throw Error(ErrorCode::input, fmt::format("{} has {} coefficients, more than the {} that can be fitted",

@@ -6,6 +6,7 @@
 #include "gam/table/frame/frame.hpp"
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -37,6 +38,17 @@ struct TermShape {
 /// Coefficients of a term that dense algebra can serve, and of a random effect that is the design's part.
 inline constexpr std::int64_t largest_dense_term = 20'000;
 inline constexpr std::int64_t largest_parted_effect = 1'000'000;
+
+/// A random effect or factor smooth.
+struct EffectSize {
+  std::int64_t coefficients = 0;
+  std::int64_t columns = 0;  ///< of R
+};
+/// Which of the effects are the design's part: those of more than `largest_whole` coefficients, and others
+/// whose columns times those of these are more numbers than it is cheap to keep; the pairs of levels that
+/// occur in `rows` are fewer.
+[[nodiscard]] std::vector<bool> parted_effects(std::span<const EffectSize> effects,
+                                               std::int64_t largest_whole, std::int64_t rows);
 
 /// Throws `Error(input)` if a term has more coefficients than that.
 void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most = largest_dense_term);

@@ -23,6 +23,9 @@
 namespace tessera::gam {
 namespace {
 
+/// Threads share a sum from this width on (`Job::reduce`).
+constexpr std::int64_t least_shared_width = std::int64_t{1} << 17;
+
 constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
 
 /// Overhead of any fit: buffers of BLAS, stacks, and rows under evaluation.
@@ -61,39 +64,41 @@ class Measure {
   }
 
   [[nodiscard]] ModelSize size(std::int64_t largest_whole_effect, const Series* series) {
-    // The largest factor smooth is a part by itself, as in the design.
-    const RandomEffect* curves = nullptr;
-    const auto columns_of = [&](const RandomEffect& effect) {
+    std::vector<EffectSize> sizes;
+    for (const RandomEffect& effect : effects_) {
       const ModelSize::Blocks& own = size_.blocks[effect.blocks];
-      return own.raw * own.count;
-    };
-    for (const RandomEffect& effect : effects_) {
-      if (effect.of_level > 1 && size_.blocks[effect.blocks].coef > largest_whole_effect &&
-          (curves == nullptr || columns_of(effect) > columns_of(*curves)))
-        curves = &effect;
+      sizes.push_back({own.coef, own.raw});
     }
-    for (const RandomEffect& effect : effects_) {
+    const std::vector<bool> parted = parted_effects(sizes, largest_whole_effect, frame_.complete_rows);
+    const auto rows = static_cast<double>(frame_.complete_rows);
+    double pairs = 0;
+    double of_levels = 0;  // columns of a row's levels in the effects before
+    int runs = 0;
+    for (std::size_t i = 0; i < effects_.size(); ++i) {
+      const RandomEffect& effect = effects_[i];
       ModelSize::Blocks& own = size_.blocks[effect.blocks];
-      if (curves != nullptr ? curves != &effect : own.coef <= largest_whole_effect) {
+      if (!parted[i]) {
         check_coefficients(own.coef, effect.label);
         continue;
       }
       own.parted = true;
+      const auto columns = static_cast<double>(own.raw * own.count);
+      const bool whole = own.coef <= largest_whole_effect;
       // A row meets the smooth of one level alone.
-      const auto all = static_cast<double>(own.coef * own.count);
-      size_.pairs += curves != nullptr
-                         ? columns_of(effect) * (effect.of_level - 1) / 2
-                         : static_cast<std::int64_t>(std::min(static_cast<double>(frame_.complete_rows),
-                                                              all * static_cast<double>(size_.parted)));
+      pairs += columns * static_cast<double>((whole ? own.raw : effect.of_level) - 1) / 2 +
+               std::min(rows * of_levels * effect.of_level, columns * static_cast<double>(size_.parted_raw));
+      of_levels += effect.of_level;
       size_.parted += own.coef * own.count;
-      size_.parted_raw += columns_of(effect);
-      for (int i = 0; i < own.count; ++i)
-        design_.parted_columns.add(effect.raw_begin + i * static_cast<int>(own.raw),
+      size_.parted_raw += own.raw * own.count;
+      runs += static_cast<int>(own.count);
+      for (int k = 0; k < own.count; ++k)
+        design_.parted_columns.add(effect.raw_begin + k * static_cast<int>(own.raw),
                                    static_cast<int>(own.raw));
     }
+    size_.pairs = static_cast<std::int64_t>(std::min(pairs, 1e18));
     size_.raw = design_.raw_size;
     size_.width = static_cast<std::int64_t>(RowLayout(design_, 0, nullptr, series).width(PassKind::step)) +
-                  (curves != nullptr ? 0 : size_.pairs);
+                  (runs > 1 ? size_.pairs : 0);
     return std::move(size_);
   }
 
@@ -203,7 +208,7 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
   return measure.size(largest_whole_effect, series);
 }
 
-FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves) {
+FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves, bool on_hosts) {
   const Totals all = totals_of(size);
   // Core, border, diagonal and pairs of a square matrix.
   const auto square = [&](std::int64_t rows, std::int64_t parted) {
@@ -218,9 +223,10 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   FitMemory memory;
   // The draft, the design, and for one block its constraint and its products with it.
   memory.design = bytes_of(2 * all.design + all.largest_map + 4 * block);
-  // A reproducible sum takes 40 bytes an element, and a partial sum beside it; 36 are sent to the other
-  // ranks. The crossproduct of the last step exists until the next one replaces it.
-  memory.sums = bytes_of(all.design + gram + width * (6.0 * sums_at_once + 5.5) + gram);
+  // A reproducible sum takes 40 bytes an element, and a partial sum beside it; threads share a wide one. 36
+  // are sent to the other ranks. The crossproduct of the last step exists until the next one replaces it.
+  const int sums = on_hosts && size.width >= least_shared_width ? 1 : sums_at_once;
+  memory.sums = bytes_of(all.design + gram + width * (5.0 * sums + sums_at_once + 5.5) + gram);
   if (size.nested_raw > 0) {
     // Of each thread a sketch, their sum and its matrix; in coefficients two copies, and as many for the QR.
     const auto rows = static_cast<double>(sketch_rows(static_cast<int>(size.nested_coef)));
@@ -273,7 +279,7 @@ void require_memory(const FitContext& fit, const Rows& rows) {
   const int solver = on_devices ? unit.tiles().front().rank : 0;
   const int rank = job.comm().rank();
   const int sums = on_devices ? static_cast<int>(job.devices().size()) : job.threads();
-  const FitMemory memory = memory_of_fit(size, std::max(sums, 1), job.threads(), rank == 0 || rank == solver);
+  const FitMemory memory = memory_of_fit(size, std::max(sums, 1), job.threads(), rank == 0 || rank == solver, !on_devices);
   fit.observer.note(to_string(memory, size));
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
   if (!shortage) return;

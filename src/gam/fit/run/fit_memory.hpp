@@ -65,10 +65,12 @@ struct FitMemory {
   [[nodiscard]] std::string_view largest() const;
 };
 
-/// `sums_at_once`: threads or devices of the rank, each with sums of its own. `threads`: host threads of the
+/// `sums_at_once`: threads or devices of the rank, each with sums of its own, but that threads of a fit
+/// `on_hosts` share wide ones. `threads`: host threads of the
 /// search. `solves`: the rank has the crossproduct in coefficients and the model; other ranks have the design
 /// and the sums. Pure.
-[[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves);
+[[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves,
+                                      bool on_hosts = false);
 
 /// "memory: 0.62 GiB on a rank at most beside the rows, for the writing of the model: 1024 coefficients, 4096
 /// columns".

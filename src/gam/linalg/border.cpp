@@ -25,6 +25,11 @@ constexpr int strip = 32;
 /// Cost of a multiplication by a nonzero, in multiplications of a dense product.
 constexpr std::size_t dense_rate = 3;
 
+/// Dense columns whose square is summed by runs of rows, in so many parts.
+constexpr int few_columns = 128;
+constexpr int rows_of_square = 512;
+constexpr int parts_of_square = 16;
+
 constexpr int parts_of(int all, int at_once) {
   return (all + at_once - 1) / at_once;
 }
@@ -174,7 +179,37 @@ void Border::add_squares(std::span<const double> weights, const Matrix& weighted
   }
 }
 
+/// The square of few dense columns, of whose rows no copies are made that exceed a cache.
+Matrix Border::square_of_few(std::span<const double> weights, const Algebra& algebra) const {
+  const int count = dense_.rows();
+  const int at_once = std::max(rows_of_square, (rows() + parts_of_square - 1) / parts_of_square);
+  std::vector<Matrix> sums(at(parts_of(rows(), at_once)), Matrix(count, count));
+  algebra.for_each(static_cast<int>(sums.size()), [&](int part, const Algebra&) {
+    const int last = std::min(rows(), (part + 1) * at_once);
+    for (int begin = part * at_once; begin < last; begin += rows_of_square) {
+      const Matrix own = submatrix(dense_, 0, count, begin, std::min(rows_of_square, last - begin));
+      Matrix weighted = own;
+      for (int i = 0; i < weighted.cols(); ++i) {
+        for (double& value : weighted.column(i)) value *= weights[at(begin + i)];
+      }
+      add_multiple(sums[at(part)].values(), 1, multiply_nt(weighted, own).values());
+    }
+  });
+  Matrix all(count, count);
+  for (const Matrix& sum : sums) add_multiple(all.values(), 1, sum.values());
+  return all;
+}
+
 Matrix Border::weighted_square(std::span<const double> weights, const Algebra& algebra) const {
+  if (places_.empty() && dense_.rows() <= few_columns) {
+    const Matrix within = square_of_few(weights, algebra);
+    Matrix sum(columns_, columns_);
+    for (int k = 0; k < within.cols(); ++k) {
+      for (int m = 0; m < within.rows(); ++m)
+        sum(dense_columns_[at(m)], dense_columns_[at(k)]) = within(m, k);
+    }
+    return sum;
+  }
   Matrix weighted = dense_;
   for (int i = 0; i < rows(); ++i) {
     for (double& value : weighted.column(i)) value *= weights[at(i)];

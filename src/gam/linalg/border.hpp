@@ -76,6 +76,7 @@ class Border {
   /// below `beside` the products with the dense ones; `weighted` is diag(weights) times the dense columns.
   void add_squares(std::span<const double> weights, const Matrix& weighted, int begin, int end, Matrix& sum,
                    Matrix& beside) const;
+  [[nodiscard]] Matrix square_of_few(std::span<const double> weights, const Algebra& algebra) const;
   /// `to` += `from` C' diag(weights) C, of some rows of a matrix.
   void add_sandwich(const double* from, std::span<const double> weights, double* to) const;
 

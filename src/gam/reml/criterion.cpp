@@ -670,10 +670,7 @@ PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& co
 
 double RemlCriterion::work() const noexcept {
   const double core = core_size();
-  double work = core * core * core;
-  if (!model_->matrix.order->blocks.empty())
-    work += static_cast<double>(model_->matrix.eliminated()) * (core * core + 1000);
-  return work;
+  return core * core * core + static_cast<double>(model_->matrix.eliminated()) * (core * core + 1000);
 }
 
 bool RemlCriterion::has_profile(int coordinate) const {

@@ -186,7 +186,7 @@ TEST(FactorSmooths, DoNotDependOnTheOrderOfLevels) {
 
 // A random slope; two effects, of which one is tested or none; three, of which two have the same levels; a
 // smooth by a number that is far from zero, which changes its coordinates; and a column that another
-// determines; factor smooths, alone, beside others and by variables.
+// determines; factor smooths, alone, beside others, of the part too, and by variables.
 INSTANTIATE_TEST_SUITE_P(
     Models, Parted,
     ::testing::Values(
@@ -210,6 +210,13 @@ INSTANTIATE_TEST_SUITE_P(
         PartedCase{"curves_by_number",
                    "y ~ s(x, h, bs=\"fs\", k=4) + s(x, g, by=twice_x, bs=\"fs\", xt=\"ps\", k=5)", "gaussian",
                    99, 200},
+        PartedCase{"two_curves",
+                   "y ~ s(x, g, bs=\"fs\", k=5) + z + s(twice_x, h, bs=\"fs\", xt=\"cr\", k=4)", "gaussian", 20,
+                   376},
+        PartedCase{"curves_and_effects",
+                   "y ~ s(h, bs=\"re\") + s(x, bs=\"ps\", k=8) + s(g, x, bs=\"fs\", xt=\"ps\", k=4) + s(g, "
+                   "z, bs=\"re\")",
+                   "gaussian", 6, 207},
         PartedCase{"one_tested", "y ~ s(h, bs=\"re\") + s(g, bs=\"re\") + s(g, x, bs=\"re\")", "gaussian", 7,
                    80}),
     [](const auto& one) { return std::string(one.param.name); });

@@ -9,7 +9,9 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <iterator>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
@@ -148,6 +150,44 @@ TEST(TermTests, ARandomEffectOfMoreCoefficientsThanWantedIsNotTested) {
        {some.smooths[2].reference_df, some.smooths[2].statistic, some.smooths[2].p_value})
     EXPECT_TRUE(std::isnan(value));
   EXPECT_EQ(some.smooths[3].p_value, all.smooths[3].p_value);
+}
+
+/// The same matrix with all of these blocks in its part.
+PartedMatrix with_part_of(const Matrix& whole, const std::vector<CoefBlock>& blocks) {
+  Part part;
+  for (const CoefBlock& block : blocks) part.add(block.coef_begin, block.coef_size);
+  SparsePattern pattern;
+  for (int column = 0; column < part.size(); ++column) {
+    for (int row = column + 1; row < part.size(); ++row) pattern.rows.push_back(row);
+    pattern.begins.push_back(std::ssize(pattern.rows));
+  }
+  PartedMatrix out(whole.rows(), part, std::make_shared<const SparsePattern>(pattern));
+  for (int j = 0; j < whole.cols(); ++j)
+    for (int i = j; i < whole.rows(); ++i) out.set(i, j, whole(i, j));
+  return out;
+}
+
+TEST(TermTests, EffectsOfThePartAreTestedAlike) {
+  const ReferenceCase data = load_reference_case("c03_gs1_poisson");
+  const DenseModel model = two_groupings(data, 29);
+  testing::DenseFit out = testing::performance_iteration(model, data.numbers.at("y"), Poisson{});
+  const auto tests = [&] { return test_terms(model.design(), out.fit, out.gram, false, 250, 1000); };
+  const TermTests whole = tests();
+  const Matrix inverse = out.fit.inverse.core;
+  const Matrix gram = out.gram.core;
+  const auto& blocks = model.design().blocks;
+  for (const std::vector<CoefBlock>& of_part :
+       {std::vector<CoefBlock>{blocks[3], blocks[4]}, std::vector<CoefBlock>{blocks[4]}}) {
+    out.fit.inverse = with_part_of(inverse, of_part);
+    out.gram = with_part_of(gram, of_part);
+    const TermTests parted = tests();
+    for (std::size_t i = 0; i < whole.smooths.size(); ++i) {
+      EXPECT_NEAR(parted.smooths[i].statistic, whole.smooths[i].statistic,
+                  1e-8 * whole.smooths[i].statistic);
+      EXPECT_NEAR(parted.smooths[i].reference_df, whole.smooths[i].reference_df, 1e-8);
+      EXPECT_NEAR(parted.smooths[i].p_value, whole.smooths[i].p_value, 1e-8);
+    }
+  }
 }
 
 TEST(TermTests, TwoRandomEffectsPoisson) {

@@ -27,10 +27,12 @@ namespace tessera::bench {
 namespace {
 
 struct CrossedSuite {
-  /// "three": factors of 2,000, 20,000 and 200 levels, which occur in any combination; "near": 20,000 and
-  /// 15,000 levels, each of which occurs with about five neighbouring ones, and 200; "apart": the same with
-  /// any five; "dense": 4,000 and 3,000 levels in a fifth of the rows.
-  std::vector<std::string> models{"three", "near", "dense"};
+  /// "RE1": a factor of 100,000 levels; "RE2": and one of 1,000; "RE3": factors of 2,000, 20,000 and 200
+  /// levels, which occur in any combination; "near": 20,000 and 15,000 levels, each of which occurs with
+  /// about five neighbouring ones, and 200; "apart": the same with any five; "dense": 4,000 and 3,000 levels
+  /// in a fifth of the rows. "FS4" and "FS5": curves of 10,000 and of 100,000 levels; "FSRE": of 10,000
+  /// levels, beside effects of 1,000.
+  std::vector<std::string> models{"RE3", "near", "dense"};
   std::int64_t rows = 1'000'000;
   int repeats = 1;
   bool peer = true;  ///< compare with lmer(), if it is installed
@@ -79,18 +81,20 @@ struct CrossedModel {
   std::string name;
   std::vector<int> levels;
   std::int64_t rows;
+  bool curves = false;  ///< of x, for each level of the first factor
 
   /// The response and the levels of a row.
   struct Row {
     double y;
     std::array<std::int32_t, 3> levels;
+    double x;
   };
   [[nodiscard]] Row row(std::int64_t index) const {
     constexpr std::array deviations{0.7, 0.4, 0.3};
     const auto below = [](int count, int stream, std::int64_t at) {
       return static_cast<int>(uniform(stream, at) * count);
     };
-    Row out{1 + normal(0, index), {}};
+    Row out{1 + normal(0, index), {}, uniform(2, index)};
     for (std::size_t i = 0; i < levels.size(); ++i)
       out.levels.at(i) = below(levels[i], 10 + static_cast<int>(i), index);
     if (name == "near" || name == "apart") {
@@ -102,16 +106,22 @@ struct CrossedModel {
     }
     for (std::size_t i = 0; i < levels.size(); ++i)
       out.y += deviations.at(i) * normal(30 + 2 * static_cast<int>(i), out.levels.at(i));
+    if (curves) out.y += 0.7 * normal(40, out.levels[0]) * std::sin(5 * out.x);
     return out;
   }
   [[nodiscard]] std::string formula() const {
     std::string text = "y ~";
-    for (std::size_t i = 0; i < levels.size(); ++i)
-      text += fmt::format("{} s({}, bs=\"re\")", i == 0 ? "" : " +", static_cast<char>('a' + i));
+    for (std::size_t i = 0; i < levels.size(); ++i) {
+      const auto factor = static_cast<char>('a' + i);
+      text += i == 0 ? " " : " + ";
+      text += i == 0 && curves ? fmt::format("s(x, {}, bs=\"fs\", k=5)", factor)
+                               : fmt::format("s({}, bs=\"re\")", factor);
+    }
     return text;
   }
   [[nodiscard]] gam::Table table(const Plan& plan, Range mine) const {
     std::vector<double> y;
+    std::vector<double> x;
     std::vector<gam::Factor> factors(levels.size());
     for (std::size_t i = 0; i < levels.size(); ++i) {
       for (int level = 0; level < levels[i]; ++level)
@@ -120,10 +130,12 @@ struct CrossedModel {
     for (std::int64_t index = mine.begin; index < mine.end; ++index) {
       const Row one = row(index);
       y.push_back(one.y);
+      x.push_back(one.x);
       for (std::size_t i = 0; i < levels.size(); ++i) factors[i].codes.push_back(one.levels.at(i));
     }
     std::vector<gam::Table::Column> columns;
     columns.push_back({"y", std::move(y)});
+    columns.push_back({"x", std::move(x)});
     for (std::size_t i = 0; i < levels.size(); ++i)
       columns.push_back({std::string(1, static_cast<char>('a' + i)), std::move(factors[i])});
     return {plan, std::move(columns)};
@@ -132,7 +144,12 @@ struct CrossedModel {
 
 CrossedModel crossed_model(const std::string& name, std::int64_t rows) {
   if (name == "dense") return {name, {4'000, 3'000}, std::max<std::int64_t>(rows / 5, 1)};
-  if (name == "three") return {name, {2'000, 20'000, 200}, rows};
+  if (name == "RE1") return {name, {100'000}, rows};
+  if (name == "RE2") return {name, {100'000, 1'000}, rows};
+  if (name == "RE3") return {name, {2'000, 20'000, 200}, rows};
+  if (name == "FS4") return {name, {10'000}, rows, true};
+  if (name == "FS5") return {name, {100'000}, rows, true};
+  if (name == "FSRE") return {name, {10'000, 1'000}, rows, true};
   return {name, {20'000, 15'000, 200}, rows};
 }
 
@@ -208,7 +225,7 @@ void add_peer(const CrossedModel& model, const gam::FittedModel& fit, Case& out)
   out("effects, difference in standard errors", "1").values = figures["effects"];
 }
 
-/// *Collective.* Times fits of crossed random effects in memory, with peak resident memory, and on rank 0
+/// *Collective.* Times fits of effects of many levels in memory, with peak resident memory, and on rank 0
 /// lme4's `lmer()`. Compares both results: by how much our criterion exceeds lmer's, both by lmer's function
 /// at each one's variances; the largest relative difference of variances; and that of effects, in units of
 /// their standard errors. Rank 0 prints the measurements.
@@ -227,7 +244,8 @@ std::vector<Measurement> run_crossed_suite(Job& job, const CrossedSuite& suite) 
       fitted = gam::fit(job, gam::parse_formula(model.formula()), table, {}).model;
     });
     out("tessera peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
-    if (suite.peer) on_root_alone(comm, [&] { add_peer(model, fitted->fitted(), out); });
+    // lme4 has no curves, and bam() no memory for the square of so many coefficients.
+    if (suite.peer && !model.curves) on_root_alone(comm, [&] { add_peer(model, fitted->fitted(), out); });
     for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
   }
   return all;
@@ -239,16 +257,19 @@ Suite crossed_suite() {
   const auto chosen = std::make_shared<CrossedSuite>();
   Suite suite;
   suite.name = "crossed";
-  suite.description = "Fits of crossed random effects, beside lmer() of R's lme4 where that is installed";
+  suite.description =
+      "Fits of random effects and curves of many levels, beside lmer() of R's lme4 where that is installed";
   suite.add_options = [chosen](CLI::App& command) {
     command.add_option("--rows", chosen->rows, "Rows of the table")
         ->check(from_to(1, std::int64_t{1} << 40))
         ->capture_default_str();
     command
-        .add_option("--models", chosen->models,
-                    "three: 2000 x 20000 x 200 levels; near, apart: 20000 x 15000 that meet five, near ones "
-                    "or any, x 200; dense: 4000 x 3000 in a fifth of the rows")
-        ->check(CLI::IsMember({"three", "near", "apart", "dense"}))
+        .add_option(
+            "--models", chosen->models,
+            "RE1: 100000 levels; RE2: 100000 x 1000; RE3: 2000 x 20000 x 200; near, apart: 20000 x "
+            "15000 that meet five, near ones or any, x 200; dense: 4000 x 3000 in a fifth of the rows; "
+            "FS4, FS5: curves (fs) of 10000, 100000 levels; FSRE: FS4 x 1000")
+        ->check(CLI::IsMember({"RE1", "RE2", "RE3", "near", "apart", "dense", "FS4", "FS5", "FSRE"}))
         ->delimiter(',')
         ->capture_default_str();
   };

@@ -655,8 +655,7 @@ class Drafter {
     }
     const std::vector<bool> parted = parted_effects(sizes, largest_whole_effect_, frame_.complete_rows);
     for (std::size_t i = 0; i < drafts.size(); ++i) {
-      if (parted[i])
-        draft_.design.parted_columns.add(drafts[i]->block.raw_begin, drafts[i]->block.raw_size);
+      if (parted[i]) draft_.design.parted_columns.add(drafts[i]->block.raw_begin, drafts[i]->block.raw_size);
     }
   }
 

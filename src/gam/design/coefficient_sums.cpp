@@ -92,30 +92,31 @@ std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
 void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& levels, PartedMatrix& gram) {
   const Part& raw_part = raw_gram.part();
   const Part& part = gram.part();
-  for_each_pair(*raw_gram.pattern(), levels, [&](const PartLevel& own, std::span<const PartLevel* const> met) {
-    const auto block = [&](const PartLevel& other) {
-      Matrix raw(other.raw_size, own.raw_size);
-      for (int j = 0; j < raw.cols(); ++j) {
-        for (int i = 0; i < raw.rows(); ++i)
-          raw(i, j) = raw_gram(raw_part.row_at(other.raw_begin + i), raw_part.row_at(own.raw_begin + j));
-      }
-      if (own.map != nullptr) raw = multiply(raw, *own.map);
-      return other.map != nullptr ? multiply_tn(*other.map, raw) : raw;
-    };
-    const auto set = [&](const PartLevel& other, int i, int j, double value) {
-      gram.set(part.row_at(other.begin + i), part.row_at(own.begin + j), value);
-    };
-    const Matrix square = block(own);
-    for (int j = 0; j < own.size; ++j) {
-      for (int i = j; i < own.size; ++i) set(own, i, j, square(i, j));
-    }
-    for (const PartLevel* const other : met) {
-      const Matrix beside = block(*other);
-      for (int j = 0; j < own.size; ++j) {
-        for (int i = 0; i < other->size; ++i) set(*other, i, j, beside(i, j));
-      }
-    }
-  });
+  for_each_pair(
+      *raw_gram.pattern(), levels, [&](const PartLevel& own, std::span<const PartLevel* const> met) {
+        const auto block = [&](const PartLevel& other) {
+          Matrix raw(other.raw_size, own.raw_size);
+          for (int j = 0; j < raw.cols(); ++j) {
+            for (int i = 0; i < raw.rows(); ++i)
+              raw(i, j) = raw_gram(raw_part.row_at(other.raw_begin + i), raw_part.row_at(own.raw_begin + j));
+          }
+          if (own.map != nullptr) raw = multiply(raw, *own.map);
+          return other.map != nullptr ? multiply_tn(*other.map, raw) : raw;
+        };
+        const auto set = [&](const PartLevel& other, int i, int j, double value) {
+          gram.set(part.row_at(other.begin + i), part.row_at(own.begin + j), value);
+        };
+        const Matrix square = block(own);
+        for (int j = 0; j < own.size; ++j) {
+          for (int i = j; i < own.size; ++i) set(own, i, j, square(i, j));
+        }
+        for (const PartLevel* const other : met) {
+          const Matrix beside = block(*other);
+          for (int j = 0; j < own.size; ++j) {
+            for (int i = 0; i < other->size; ++i) set(*other, i, j, beside(i, j));
+          }
+        }
+      });
 }
 
 /// M' of the part times rows of its raw columns.

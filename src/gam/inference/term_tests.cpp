@@ -172,8 +172,7 @@ class RandomEffectTest {
     }
     // R'R of the block, penalised, after projecting out all but random effects: the inverse of the block of
     // the inverse.
-    const Matrix given =
-        others.empty() ? square_of(fit_.inverse, block) : projected_inverse(block, others);
+    const Matrix given = others.empty() ? square_of(fit_.inverse, block) : projected_inverse(block, others);
     const Matrix lower = robust_cholesky(inverse_of(given));
     const Matrix noise = is_parted(block) ? noise_of_part(block) : noise_of(block, others);
     const std::vector<double> b(fit_.coef.begin() + block.coef_begin,
@@ -241,9 +240,9 @@ class RandomEffectTest {
     Matrix rest = own;
     if (column == free.cols() && column > 0) {
       const Matrix products = multiply(gram_.core, free);
-      const Matrix beside = is_parted(block) ? multiply(rows_of(block, gram_.border), free)
-                                             : submatrix(products, gram_.in_core(block.coef_begin),
-                                                         block.coef_size, 0, column);
+      const Matrix beside =
+          is_parted(block) ? multiply(rows_of(block, gram_.border), free)
+                           : submatrix(products, gram_.in_core(block.coef_begin), block.coef_size, 0, column);
       const Matrix half =
           triangular_solve(robust_cholesky(multiply_tn(free, products)), transpose(beside), false);
       add_multiple(rest.values(), -1, multiply_tn(half, half).values());
@@ -371,9 +370,9 @@ class RandomEffectTest {
     }
   }
 
-  /// R N R' of a block of the part, R its rows of the inverse A, whose elements in the part are not all known.
-  /// With G = A^-1 - S, what other random effects add to R G R' and take from it cancels:
-  /// R N R' = A - A S A - sum R S R', A and its S those of the block, and the sum over all other smooths.
+  /// R N R' of a block of the part, R its rows of the inverse A, whose elements in the part are not all
+  /// known. With G = A^-1 - S, what other random effects add to R G R' and take from it cancels: R N R' = A -
+  /// A S A - sum R S R', A and its S those of the block, and the sum over all other smooths.
   [[nodiscard]] Matrix noise_of_part(const CoefBlock& block) const {
     const Matrix own = square_of(fit_.inverse, block);
     const Matrix beside = rows_of(block, fit_.inverse.border);

@@ -82,7 +82,8 @@ class RowLayout {
   void for_each_of_pair(const Product& product, std::size_t row, int row_start, int column_start,
                         const Use& use) const {
     const auto nonzeros = [&](int placement, int count) {
-      const auto begin = static_cast<std::size_t>(placements[static_cast<std::size_t>(placement)].offset_begin);
+      const auto begin =
+          static_cast<std::size_t>(placements[static_cast<std::size_t>(placement)].offset_begin);
       return std::span(offsets).subspan(begin, static_cast<std::size_t>(count));
     };
     pairs_->for_each_of_row(static_cast<std::size_t>(product.pairs), row, row_start,

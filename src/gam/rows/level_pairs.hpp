@@ -52,8 +52,7 @@ struct LevelPairs {
       // Each column has one fewer of its own level than the one before.
       const std::int64_t line =
           pattern->begins[static_cast<std::size_t>(column + within)] + from_begin - within;
-      for (std::size_t j = 0; j < second.size(); ++j)
-        use(i, j, static_cast<std::size_t>(line + second[j]));
+      for (std::size_t j = 0; j < second.size(); ++j) use(i, j, static_cast<std::size_t>(line + second[j]));
     }
   }
 

@@ -28,7 +28,7 @@ void add_on_host(SumElement& sum, double x) {
 }
 
 /// Elements that are passed over together.
-constexpr std::size_t run_of_zeros = 16;
+constexpr std::size_t run_of_zeros = 8;
 
 bool all_zero(std::span<const double> run) {
   std::uint64_t bits = 0;
@@ -66,8 +66,10 @@ void ReproducibleSum::take(std::span<double> summand) {
   for (std::size_t begin = 0; begin < summand.size(); begin += run_of_zeros) {
     const auto run = summand.subspan(begin, std::min(run_of_zeros, summand.size() - begin));
     if (all_zero(run)) continue;
-    for (std::size_t i = 0; i < run.size(); ++i) add_on_host(elements_[begin + i], run[i]);
-    std::ranges::fill(run, 0.0);
+    for (std::size_t i = 0; i < run.size(); ++i) {
+      if (run[i] != 0) add_on_host(elements_[begin + i], run[i]);
+      run[i] = 0;
+    }
   }
 }
 

@@ -279,7 +279,8 @@ void require_memory(const FitContext& fit, const Rows& rows) {
   const int solver = on_devices ? unit.tiles().front().rank : 0;
   const int rank = job.comm().rank();
   const int sums = on_devices ? static_cast<int>(job.devices().size()) : job.threads();
-  const FitMemory memory = memory_of_fit(size, std::max(sums, 1), job.threads(), rank == 0 || rank == solver, !on_devices);
+  const FitMemory memory =
+      memory_of_fit(size, std::max(sums, 1), job.threads(), rank == 0 || rank == solver, !on_devices);
   fit.observer.note(to_string(memory, size));
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
   if (!shortage) return;

@@ -210,9 +210,8 @@ INSTANTIATE_TEST_SUITE_P(
         PartedCase{"curves_by_number",
                    "y ~ s(x, h, bs=\"fs\", k=4) + s(x, g, by=twice_x, bs=\"fs\", xt=\"ps\", k=5)", "gaussian",
                    99, 200},
-        PartedCase{"two_curves",
-                   "y ~ s(x, g, bs=\"fs\", k=5) + z + s(twice_x, h, bs=\"fs\", xt=\"cr\", k=4)", "gaussian", 20,
-                   376},
+        PartedCase{"two_curves", "y ~ s(x, g, bs=\"fs\", k=5) + z + s(twice_x, h, bs=\"fs\", xt=\"cr\", k=4)",
+                   "gaussian", 20, 376},
         PartedCase{"curves_and_effects",
                    "y ~ s(h, bs=\"re\") + s(x, bs=\"ps\", k=8) + s(g, x, bs=\"fs\", xt=\"ps\", k=4) + s(g, "
                    "z, bs=\"re\")",

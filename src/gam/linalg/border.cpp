@@ -187,10 +187,18 @@ Matrix Border::square_of_few(std::span<const double> weights, const Algebra& alg
   algebra.for_each(static_cast<int>(sums.size()), [&](int part, const Algebra&) {
     const int last = std::min(rows(), (part + 1) * at_once);
     for (int begin = part * at_once; begin < last; begin += rows_of_square) {
-      const Matrix own = submatrix(dense_, 0, count, begin, std::min(rows_of_square, last - begin));
-      Matrix weighted = own;
-      for (int i = 0; i < weighted.cols(); ++i) {
-        for (double& value : weighted.column(i)) value *= weights[at(begin + i)];
+      std::vector<int> some;  // without rows of no weight, as those of other penalties
+      for (int i = begin; i < std::min(last, begin + rows_of_square); ++i) {
+        if (weights[at(i)] != 0) some.push_back(i);
+      }
+      Matrix own(count, static_cast<int>(some.size()));
+      Matrix weighted(count, own.cols());
+      for (int i = 0; i < own.cols(); ++i) {
+        const auto from = dense_.column(some[at(i)]);
+        for (int k = 0; k < count; ++k) {
+          own(k, i) = from[at(k)];
+          weighted(k, i) = weights[at(some[at(i)])] * from[at(k)];
+        }
       }
       add_multiple(sums[at(part)].values(), 1, multiply_nt(weighted, own).values());
     }

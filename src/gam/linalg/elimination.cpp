@@ -660,9 +660,134 @@ SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& 
   return out;
 }
 
-BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block) {
+namespace {
+
+/// Inverts dense diagonal blocks, one at a time.
+class DenseBlocks {
+ public:
+  /// `inverse` has its size; V = S^-1.
+  DenseBlocks(const EliminatedBlock& block, const Border& border, const Matrix& outer_inverse,
+              BlockInverse& inverse)
+      : block_(block), order_(*block.order), border_(border), outer_(outer_inverse), out_(inverse) {
+    std::vector<int> all(at(outer_.rows()));
+    std::iota(all.begin(), all.end(), 0);
+    dense_rows_ = submatrix(outer_, order_.dense, all);
+    std::vector<int> own_rows(order_.dense.size());
+    std::iota(own_rows.begin(), own_rows.end(), 0);
+    within_ = submatrix(dense_rows_, own_rows, order_.dense);
+  }
+
+  void invert(std::span<const int> firsts, const Algebra& alone) const {
+    std::vector<int> rows;
+    for (const int first : firsts) {
+      const std::vector<int> members = members_of(first);
+      solve(members);
+      rows.insert(rows.end(), members.begin(), members.end());
+    }
+    Matrix beside(static_cast<int>(order_.dense.size()), static_cast<int>(rows.size()));
+    for (std::size_t k = 0; k < rows.size(); ++k)
+      std::ranges::copy(std::as_const(out_.solved).dense_of(rows[k]),
+                        beside.column(static_cast<int>(k)).begin());
+    const Matrix through = alone.multiply(within_, beside);
+    int next = 0;
+    for (const int first : firsts) {
+      const std::vector<int> members = members_of(first);
+      add_outer(members, through, next);
+      next += static_cast<int>(members.size());
+    }
+  }
+
+ private:
+  [[nodiscard]] std::vector<int> members_of(int first) const {
+    std::vector<int> members{first};
+    const std::span<const int> others = order_.lower.rows_of(first);
+    members.insert(members.end(), others.begin(), others.end());
+    return members;
+  }
+  [[nodiscard]] std::size_t place_below(const std::vector<int>& members, int i, int j) const {
+    return at(order_.lower.begins[at(members[at(j)])] + i - j - 1);
+  }
+
+  /// A11^-1 and A11^-1 A12 of a block.
+  void solve(const std::vector<int>& members) const {
+    const int size = static_cast<int>(members.size());
+    // The inverse of L, column by column.
+    Matrix root = identity(size);
+    for (int c = 0; c < size; ++c) {
+      for (int k = c; k < size; ++k) {
+        const double* const column = block_.lower.data() + order_.lower.begins[at(members[at(k)])];
+        for (int i = k + 1; i < size; ++i) root(i, c) -= column[i - k - 1] * root(k, c);
+      }
+    }
+    for (int j = 0; j < size; ++j) {
+      for (int i = j; i < size; ++i) {
+        double sum = 0;
+        for (int k = i; k < size; ++k) sum += root(k, i) * root(k, j) / block_.diagonal[at(members[at(k)])];
+        if (i == j)
+          out_.diagonal[at(members[at(i)])] = sum;
+        else
+          out_.lower[place_below(members, i, j)] = sum;
+      }
+    }
+    for (int i = 0; i < size; ++i) {
+      const std::span<double> dense = out_.solved.dense_of(members[at(i)]);
+      for (int k = i; k < size; ++k) {
+        const int from = members[at(k)];
+        const double factor = root(k, i) / block_.diagonal[at(from)];
+        add_multiple(dense, factor, border_.dense_of(from));
+        const std::span<const int> places = border_.places_of(from);
+        const std::span<const double> values = border_.values_of(from);
+        for (std::size_t p = 0; p < places.size(); ++p)
+          out_.solved.set(members[at(i)], places[p],
+                          out_.solved(members[at(i)], places[p]) + factor * values[p]);
+      }
+    }
+  }
+
+  /// The block of A^-1: what `solve` has found, and U V U', U the rows of A11^-1 A12. Those of a block have
+  /// values in the same columns. `through`: V of the dense columns times these rows, from column `next` on.
+  void add_outer(const std::vector<int>& members, const Matrix& through, int next) const {
+    const Border& solved = out_.solved;
+    const std::span<const int> places = solved.places_of(members.front());
+    std::vector<double> to_places(places.size());
+    for (int j = 0; j < static_cast<int>(members.size()); ++j) {
+      const auto of_j = through.column(next + j);
+      std::vector<double> to_dense(of_j.begin(), of_j.end());
+      const std::span<const double> dense = solved.dense_of(members[at(j)]);
+      const std::span<const double> values = solved.values_of(members[at(j)]);
+      for (std::size_t a = 0; a < places.size(); ++a) {
+        add_multiple(to_dense, values[a], dense_rows_.column(places[a]));
+        to_places[a] = wide_dot(dense_rows_.column(places[a]), dense);
+        for (std::size_t b = 0; b < places.size(); ++b)
+          to_places[a] += outer_(places[b], places[a]) * values[b];
+      }
+      for (int i = j; i < static_cast<int>(members.size()); ++i) {
+        const double sum = wide_dot(solved.dense_of(members[at(i)]), to_dense) +
+                           wide_dot(solved.values_of(members[at(i)]), to_places);
+        if (i == j) {
+          out_.whole_diagonal[at(members[at(i)])] = out_.diagonal[at(members[at(i)])] + sum;
+        } else {
+          const std::size_t place = place_below(members, i, j);
+          out_.whole_lower[place] = out_.lower[place] + sum;
+        }
+      }
+    }
+  }
+
+  const EliminatedBlock& block_;
+  const EliminationOrder& order_;
+  const Border& border_;  ///< W
+  const Matrix& outer_;   ///< V
+  Matrix dense_rows_, within_;
+  BlockInverse& out_;
+};
+
+}  // namespace
+
+BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block, const Matrix& outer_inverse,
+                           const Algebra& algebra) {
   const EliminationOrder& order = *block.order;
-  const Border& reduced = block.border(a);  // W
+  const Border& reduced = block.border(a);
   // Rows of a block have the columns of its last one, to which elimination has added those of the others.
   SparsePattern pattern;
   std::vector<int> last(at(order.eliminated()));
@@ -677,45 +802,13 @@ BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block)
     pattern.rows.insert(pattern.rows.end(), places.begin(), places.end());
     pattern.begins.push_back(std::ssize(pattern.rows));
   }
-  BlockInverse out{std::vector<double>(block.diagonal.size()), std::vector<double>(block.lower.size()),
-                   Border(reduced.columns(), order.dense, pattern)};
-  for (const int first : order.blocks) {
-    std::vector<int> members{first};
-    const std::span<const int> others = order.lower.rows_of(first);
-    members.insert(members.end(), others.begin(), others.end());
-    const int size = static_cast<int>(members.size());
-    // The inverse of L, column by column.
-    Matrix root = identity(size);
-    for (int c = 0; c < size; ++c) {
-      for (int k = c; k < size; ++k) {
-        const double* const column = block.lower.data() + order.lower.begins[at(members[at(k)])];
-        for (int i = k + 1; i < size; ++i) root(i, c) -= column[i - k - 1] * root(k, c);
-      }
-    }
-    for (int j = 0; j < size; ++j) {
-      for (int i = j; i < size; ++i) {
-        double sum = 0;
-        for (int k = i; k < size; ++k) sum += root(k, i) * root(k, j) / block.diagonal[at(members[at(k)])];
-        if (i == j)
-          out.diagonal[at(members[at(i)])] = sum;
-        else
-          out.lower[at(order.lower.begins[at(members[at(j)])] + i - j - 1)] = sum;
-      }
-    }
-    for (int i = 0; i < size; ++i) {
-      const std::span<double> dense = out.solved.dense_of(members[at(i)]);
-      for (int k = i; k < size; ++k) {
-        const int from = members[at(k)];
-        const double factor = root(k, i) / block.diagonal[at(from)];
-        add_multiple(dense, factor, reduced.dense_of(from));
-        const std::span<const int> places = reduced.places_of(from);
-        const std::span<const double> values = reduced.values_of(from);
-        for (std::size_t p = 0; p < places.size(); ++p)
-          out.solved.set(members[at(i)], places[p],
-                         out.solved(members[at(i)], places[p]) + factor * values[p]);
-      }
-    }
-  }
+  const std::vector<double> diagonal(block.diagonal.size());
+  const std::vector<double> lower(block.lower.size());
+  BlockInverse out{diagonal, lower, diagonal, lower, Border(reduced.columns(), order.dense, pattern)};
+  const DenseBlocks blocks(block, reduced, outer_inverse, out);
+  algebra.go_on();
+  for_each_part(order.blocks, algebra,
+                [&](std::span<const int> firsts, const Algebra& alone) { blocks.invert(firsts, alone); });
   return out;
 }
 

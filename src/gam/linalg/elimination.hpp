@@ -125,13 +125,16 @@ struct SelectedInverse {
 /// What the dense diagonal blocks of A11 add to traces of products with the inverse of A: see
 /// `PenaltyTraces`.
 struct BlockInverse {
-  std::vector<double> diagonal;  ///< of A11^-1
-  std::vector<double> lower;     ///< below it, as L
-  Border solved;                 ///< A11^-1 A12
+  std::vector<double> diagonal;                     ///< of A11^-1
+  std::vector<double> lower;                        ///< below it, as L
+  std::vector<double> whole_diagonal, whole_lower;  ///< the same of A^-1
+  Border solved;                                    ///< A11^-1 A12
 };
 
-/// Where there are `EliminationOrder::blocks`. Cost: m^3 for a block of m coefficients.
-[[nodiscard]] BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block);
+/// Where there are `EliminationOrder::blocks`; from V = S^-1. Cost: m^3 for a block of m coefficients, and
+/// O(m q^2) with q outer columns.
+[[nodiscard]] BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
+                                         const Matrix& outer_inverse, const Algebra& algebra);
 
 /// The inverse of A with the pattern of `like`, which is A in the original order.
 [[nodiscard]] PartedMatrix parted_inverse(const PartedMatrix& like, const OrderedMatrix& a,

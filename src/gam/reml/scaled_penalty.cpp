@@ -104,10 +104,13 @@ void PenaltyTraces::eliminate(const ScaledPenalty& penalty, const Matrix& outer_
 
 void PenaltyTraces::select(const Matrix& outer_inverse, const OrderedMatrix& matrix,
                            const EliminatedBlock& block) {
-  const bool has_blocks = !matrix.order->blocks.empty();
-  const SelectedInverse selected = selected_inverse(matrix, block, outer_inverse, algebra_, !has_blocks);
-  const std::vector<double>& diagonal = selected.diagonal;
-  const int first = matrix.eliminated();
+  if (!matrix.order->blocks.empty()) return take_blocks(matrix, block, outer_inverse);
+  take_traces(selected_inverse(matrix, block, outer_inverse, algebra_, true).diagonal, outer_inverse);
+}
+
+/// `diagonal`: that of A over the eliminated coefficients.
+void PenaltyTraces::take_traces(std::span<const double> diagonal, const Matrix& outer_inverse) {
+  const int first = static_cast<int>(diagonal.size());
   for (const ScaledPenalty& s : penalties_) {
     double trace = 0;
     for (std::size_t i = 0; i < s.places.size(); ++i) {
@@ -117,15 +120,15 @@ void PenaltyTraces::select(const Matrix& outer_inverse, const OrderedMatrix& mat
     }
     of_effects_.push_back(trace);
   }
-  if (has_blocks) take_blocks(matrix, block, selected, outer_inverse);
 }
 
 // With A = B^-1 + U V U' on the part, tr(A S_j A S_k) is, over the elements of blocks,
 // sum of s_a s_b (A_ab^2 - (U V U')_ab^2), and tr(V U'S_j U V U'S_k U).
 void PenaltyTraces::take_blocks(const OrderedMatrix& matrix, const EliminatedBlock& block,
-                                const SelectedInverse& selected, const Matrix& outer_inverse) {
+                                const Matrix& outer_inverse) {
   const EliminationOrder& order = *matrix.order;
-  const BlockInverse own = block_inverse(matrix, block);
+  const BlockInverse own = block_inverse(matrix, block, outer_inverse, algebra_);
+  take_traces(own.whole_diagonal, outer_inverse);
   const int count = static_cast<int>(penalties_.size());
   own_squares_ = Matrix(count, count);
   std::vector<int> penalty(base::at(order.eliminated()), -1);  // a coefficient of the part has one
@@ -143,10 +146,10 @@ void PenaltyTraces::take_blocks(const OrderedMatrix& matrix, const EliminatedBlo
     if (a != b) own_squares_(penalty[base::at(b)], penalty[base::at(a)]) += value;
   };
   for (int a = 0; a < order.eliminated(); ++a) {
-    add(a, a, own.diagonal[base::at(a)], selected.diagonal[base::at(a)]);
+    add(a, a, own.diagonal[base::at(a)], own.whole_diagonal[base::at(a)]);
     auto place = base::at(order.lower.begins[base::at(a)]);
     for (const int b : order.lower.rows_of(a)) {
-      add(a, b, own.lower[place], selected.lower[place]);
+      add(a, b, own.lower[place], own.whole_lower[place]);
       ++place;
     }
   }

@@ -57,8 +57,8 @@ class PenaltyTraces {
   void eliminate(const ScaledPenalty& penalty, const Matrix& outer_inverse, const Border& border,
                  std::span<const double> diagonal);
   void select(const Matrix& outer_inverse, const OrderedMatrix& matrix, const EliminatedBlock& block);
-  void take_blocks(const OrderedMatrix& matrix, const EliminatedBlock& block, const SelectedInverse& selected,
-                   const Matrix& outer_inverse);
+  void take_traces(std::span<const double> diagonal, const Matrix& outer_inverse);
+  void take_blocks(const OrderedMatrix& matrix, const EliminatedBlock& block, const Matrix& outer_inverse);
   [[nodiscard]] double with_eliminated(std::size_t k) const;
 
   const std::vector<ScaledPenalty>& penalties_;

@@ -2,9 +2,11 @@
 #include "mpi/job/job_testing.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/together.hpp>
 
 #include <array>
+#include <cmath>
 #include <memory>
 #include <mutex>
 #include <set>
@@ -240,6 +242,31 @@ INSTANTIATE_TEST_SUITE_P(
     [](const auto& test) {
       return std::string(std::get<0>(test.param).name) + "_threads" + std::to_string(std::get<1>(test.param));
     });
+
+// Threads of a rank share one sum of such a width.
+TEST(WideSums, HaveTheBitsOfNarrowOnes) {
+  constexpr std::size_t width = (std::size_t{1} << 17) + 12'345;
+  Job job(world(), with_threads(3));
+  const Plan plan = job.plan(40, 2);
+  const auto element = [](std::int64_t block, std::size_t j) {
+    return (j + static_cast<std::size_t>(block)) % 3 == 0
+               ? std::ldexp(1.0 / static_cast<double>(j + 3), static_cast<int>(block))
+               : 0.0;
+  };
+  const auto sums = job.reduce(plan, width, host_only, [&](const HostTile& tile, std::span<double> partial) {
+    for (std::size_t j = 0; j < width; ++j) {
+      EXPECT_EQ(partial[j], 0);
+      partial[j] = element(tile.range.begin, j);
+    }
+  });
+  ReproducibleSum expected(width);
+  std::vector<double> vector(width);
+  for (std::int64_t block = 0; block < 40; block += 2) {
+    for (std::size_t j = 0; j < width; ++j) vector[j] = element(block, j);
+    expected.add(vector);
+  }
+  EXPECT_EQ(sums, expected.values());
+}
 
 TEST(TileThreads, EveryTileHasAThreadOfItsOwn) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:3xT4");

@@ -197,6 +197,22 @@ TEST_F(SumOfVectors, AgreesWithItsElements) {
   }
 }
 
+TEST_F(SumOfVectors, TakesVectorsWithZerosAndClearsThem) {
+  for (std::size_t i = 0; i < vectors.size(); ++i) {
+    for (std::size_t j = 0; j < width; ++j) {
+      if (j < 12 ? i % 3 != 0 : (i + j) % 5 == 0) vectors[i][j] = j % 2 == 0 ? 0.0 : -0.0;
+    }
+  }
+  const auto expected = serial();
+  ReproducibleSum sum(width);
+  for (auto& vector : vectors) {
+    sum.take(vector);
+    EXPECT_EQ(std::ranges::count(vector, 0.0), static_cast<std::ptrdiff_t>(width));
+  }
+  const auto sums = sum.values();
+  for (std::size_t j = 0; j < width; ++j) EXPECT_EQ(bits_of(sums[j]), bits_of(expected[j])) << j;
+}
+
 TEST_F(SumOfVectors, AnyTreeOfMergesGivesTheSameBits) {
   const auto expected = serial();
   for (int round = 0; round < 50; ++round) {

@@ -16,21 +16,29 @@ namespace {
 constexpr const char* bam_script = R"R(
 arguments <- commandArgs(trailingOnly = TRUE)
 rows <- as.numeric(arguments[2])
-smooths <- as.integer(arguments[3])
+variables <- as.integer(arguments[3])
 suppressMessages(library(mgcv))
 columns <- file(arguments[1], "rb")
-data <- as.data.frame(lapply(0:smooths, function(i) readBin(columns, "double", rows)))
+data <- as.data.frame(lapply(0:variables, function(i) readBin(columns, "double", rows)))
 close(columns)
-names(data) <- c("y", paste0("x", seq_len(smooths)))
-formula <- as.formula(paste("y ~", paste0("s(x", seq_len(smooths), ", bs = 'ps', k = 20)", collapse = " + ")))
+names(data) <- c("y", paste0("x", seq_len(variables)))
+formula <- as.formula(arguments[8])
+threads <- as.integer(arguments[5])
+discrete <- as.logical(arguments[9])
+# Without discretisation the model matrix is made by the processes of a cluster.
+cluster <- if (!discrete && threads > 1) parallel::makeForkCluster(threads)
 for (run in seq_len(as.integer(arguments[6]))) {
-  elapsed <- system.time(fitted <- bam(formula, data = data, family = arguments[4], discrete = TRUE,
-                                       nthreads = as.integer(arguments[5])))[["elapsed"]]
-  cat("seconds", elapsed, "\n")
+  family <- eval(parse(text = arguments[4]))  # which keeps its estimates
+  time <- system.time(fitted <- bam(formula, data = data, family = family, discrete = discrete,
+                                    nthreads = threads, cluster = cluster))
+  cat("seconds", time[["elapsed"]], "\n")
+  # Not that of a cluster's processes.
+  if (is.null(cluster)) cat("processor", time[["user.self"]] + time[["sys.self"]], "\n")
 }
+if (!is.null(cluster)) parallel::stopCluster(cluster)
 for (run in seq_len(as.integer(arguments[7]))) {
   elapsed <- system.time(predict(fitted, data, type = "response", se.fit = TRUE,
-                                 n.threads = as.integer(arguments[5])))[["elapsed"]]
+                                 n.threads = threads))[["elapsed"]]
   cat("prediction", elapsed, "\n")
 }
 )R";
@@ -39,7 +47,7 @@ for (run in seq_len(as.integer(arguments[7]))) {
 void write_columns(const SimulatedModel& model, std::int64_t rows, const std::filesystem::path& path) {
   std::ofstream file(path, std::ios::binary);
   std::vector<double> piece;
-  for (int variable = 0; variable <= model.smooths; ++variable) {
+  for (int variable = 0; variable <= model.variables; ++variable) {
     for (std::int64_t row = 0; row < rows;) {
       piece.clear();
       for (; row < rows && piece.size() < 65536; ++row) piece.push_back(model.value(variable, row));
@@ -63,10 +71,12 @@ std::optional<BamRuns> run_bam(const SimulatedModel& model, const BamWork& work)
   write_columns(model, work.rows, folder.file("columns"));
   RFigures figures =
       run_r_script(folder, bam_script,
-                   fmt::format("'{}' {} {} {} {} {} {}", folder.file("columns").string(), work.rows,
-                               model.smooths, model.family.name(), work.threads, work.fits, work.predictions),
+                   fmt::format("'{}' {} {} '{}' {} {} {} '{}' {}", folder.file("columns").string(), work.rows,
+                               model.variables, model.family, work.threads, work.fits, work.predictions,
+                               model.formula(), model.discrete ? "TRUE" : "FALSE"),
                    "bam()", "seconds");
-  return BamRuns{*version, figures["seconds"], figures["prediction"], 1024 * figures["peak_kb"].front()};
+  return BamRuns{*version, figures["seconds"], figures["processor"], figures["prediction"],
+                 1024 * figures["peak_kb"].front()};
 }
 
 }  // namespace tessera::bench

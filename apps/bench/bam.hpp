@@ -14,7 +14,7 @@ namespace tessera::bench {
 struct BamWork {
   std::int64_t rows = 0;
   int threads = 1;
-  int fits = 1;         ///< bam(discrete = TRUE, nthreads = threads)
+  int fits = 1;         ///< bam(nthreads = threads)
   int predictions = 0;  ///< of all rows, with standard errors, by the last fit
 };
 
@@ -22,6 +22,7 @@ struct BamWork {
 struct BamRuns {
   std::string version;              ///< of mgcv
   std::vector<double> seconds;      ///< elapsed time of each bam() alone
+  std::vector<double> processor;    ///< seconds of all its threads; empty with a cluster
   std::vector<double> predictions;  ///< and of each predict()
   double peak_resident_bytes = 0;
 };

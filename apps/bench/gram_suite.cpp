@@ -62,7 +62,7 @@ std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
     gam::Rows rows;
     rows.frame = &frame;
     rows.design = &draft.design;
-    rows.family = model.family;
+    rows.family = model.engine_family();
     gam::RowPass pass(job, plan, rows);
     const std::vector<double> raw_coef(static_cast<std::size_t>(draft.design.raw_size));
     Case out("gram", fmt::format("{}, {} rows", name, suite.rows));
@@ -70,7 +70,7 @@ std::vector<Measurement> run_gram_suite(Job& job, const GramSuite& suite) {
                 seconds_of(comm, suite.repeats, 1, [&] { (void)pass.step(raw_coef); }), suite.rows);
     // Each smooth's constraint removes a column.
     if (suite.peer && comm.size() == 1 && job.on_host())
-      add_peers(job, suite, draft.design.raw_size - model.smooths, out);
+      add_peers(job, suite, draft.design.raw_size - model.variables / model.of_term, out);
     for (Measurement& measurement : out.take()) all.push_back(std::move(measurement));
   }
   return all;

@@ -10,8 +10,6 @@
 #include "table_files.hpp"
 #include "temporary_folder.hpp"
 
-#include <sys/resource.h>
-
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
@@ -43,16 +41,6 @@ const std::vector<std::string> all_tables{"digits", "decimals", "mix"};
 const std::vector<std::string> all_formats{"csv", "gzip", "bgzip", "hdf5", "hdf5-chunks"};
 
 constexpr const char* each_core = ", each core";  // megabytes for each second of a processor
-
-/// CPU seconds used by this process.
-double processor_seconds() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  const auto seconds = [](const timeval& time) {
-    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
-  };
-  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
-}
 
 /// Reads every column of the table, over this rank's rows.
 void read_whole(Job& job, const std::string& path) {

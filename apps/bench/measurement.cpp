@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "measurement.hpp"
 
+#include <sys/resource.h>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -88,6 +90,15 @@ void print_json_lines(const std::vector<Measurement>& measurements, const std::s
         {"version", version()}, {"commit", TESSERA_COMMIT}};
     files::write_data(line.dump(-1, ' ', true) + '\n');
   }
+}
+
+double processor_seconds() {
+  rusage usage{};
+  getrusage(RUSAGE_SELF, &usage);
+  const auto seconds = [](const timeval& time) {
+    return static_cast<double>(time.tv_sec) + 1e-6 * static_cast<double>(time.tv_usec);
+  };
+  return seconds(usage.ru_utime) + seconds(usage.ru_stime);
 }
 
 double peak_resident_bytes() {

@@ -32,6 +32,8 @@ struct Measurement {
 void print_table(const std::vector<Measurement>& measurements, const std::string& machine);
 void print_json_lines(const std::vector<Measurement>& measurements, const std::string& machine);
 
+/// CPU seconds used by this process.
+[[nodiscard]] double processor_seconds();
 /// Highest resident memory of this process since it began, or since the last reset, in bytes; 0 where the
 /// system does not tell.
 [[nodiscard]] double peak_resident_bytes();

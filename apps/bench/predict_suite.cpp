@@ -62,7 +62,7 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
   const SimulatedModel model = simulated_model(suite.model);
   const gam::Model fitted = gam::fit(job, gam::parse_formula(model.formula()),
                                      table_of(job, model, std::min(suite.rows, suite.training_rows)),
-                                     {.family = gam::family(std::string(model.family.name()))})
+                                     {.family = gam::family(model.family)})
                                 .model;
   Case out("predict", fmt::format("{}, {} rows", suite.model, suite.rows));
   const auto measure = [&](Job& on, const std::string& where) {
@@ -98,8 +98,8 @@ Suite predict_suite() {
     command.add_option("--rows", chosen->rows, "Rows of the table")
         ->check(from_to(1, std::int64_t{1} << 40))
         ->capture_default_str();
-    command.add_option("--model", chosen->model, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
-        ->check(CLI::IsMember({"G4", "G10", "B4"}))
+    command.add_option("--model", chosen->model, models_text())
+        ->check(one_of_models())
         ->capture_default_str();
   };
   suite.run = in_a_job(suite.name, chosen, run_predict_suite);

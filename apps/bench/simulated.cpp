@@ -14,9 +14,41 @@ namespace tessera::bench {
 namespace {
 
 constexpr int noise_stream = 60;
+constexpr int count_stream = 62;
+constexpr int first_part_stream = 16;  // to 59
 
 std::string name_of(int variable) {
   return variable == 0 ? "y" : fmt::format("x{}", variable);
+}
+
+/// A Poisson number, by inversion.
+int count_of(double mean, std::int64_t row) {
+  double left = uniform(count_stream, row);
+  double probability = std::exp(-mean);
+  int count = 0;
+  while (left > probability && count < 1000) {
+    left -= probability;
+    probability *= mean / ++count;
+  }
+  return count;
+}
+
+/// A gamma variate of a whole shape and the scale 1.
+double gamma_of(int shape, std::int64_t row) {
+  double sum = 0;
+  for (int i = 0; i < shape; ++i) sum -= std::log(uniform(first_part_stream + i % 44, row + i / 44));
+  return sum;
+}
+
+double response(const SimulatedModel& model, double eta, std::int64_t row) {
+  if (model.family == "binomial()") return uniform(noise_stream, row) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
+  if (model.family == "nb()") return count_of(std::exp(eta) * gamma_of(2, row) / 2, row);  // theta = 2
+  if (model.family == "tw()") {
+    // p = 1.5 and phi = 2: a Poisson number of exponential variates.
+    const double root = std::exp(0.5 * eta);
+    return root * gamma_of(count_of(root, row), row);
+  }
+  return eta + normal(noise_stream, row);
 }
 
 }  // namespace
@@ -33,24 +65,20 @@ double normal(int stream, std::int64_t index) {
 }
 
 std::string SimulatedModel::formula() const {
-  std::string text = "y ~ ";
-  for (int i = 1; i <= smooths; ++i) {
-    text += fmt::format("{}s(x{}, bs=\"ps\", k=20)", i == 1 ? "" : " + ", i);
-  }
+  std::string text = "y ~";
+  for (int i = 1; i <= variables; i += of_term)
+    text += (i == 1 ? " " : " + ") + fmt::format(fmt::runtime(term), name_of(i), name_of(i + 1));
   return text;
 }
 
 double SimulatedModel::value(int variable, std::int64_t row) const {
   if (variable > 0) return uniform(variable, row);
   double eta = 0;
-  for (int i = 1; i <= smooths; ++i) {
+  for (int i = 1; i <= variables; ++i) {
     // One to three and a half periods, so that the terms' optimal smoothing differs.
     eta += std::sin(std::numbers::pi * (1 + 0.5 * i) * uniform(i, row) + i) / (1 + 0.2 * i);
   }
-  if (family.two_levels()) {
-    return uniform(noise_stream, row) < family.mean(eta) ? 1 : 0;
-  }
-  return eta + normal(noise_stream, row);
+  return response(*this, eta, row);
 }
 
 std::vector<double> SimulatedModel::column(int variable, Range range, HostTeam& team) const {
@@ -68,7 +96,7 @@ gam::Frame SimulatedModel::frame(std::int64_t rows, Range range, HostTeam& team)
   frame.complete_rows = rows;
   frame.rows = range;
   frame.complete.own().assign(static_cast<std::size_t>(range.size()), 1);
-  for (int variable = 0; variable <= smooths; ++variable) {
+  for (int variable = 0; variable <= variables; ++variable) {
     gam::Variable column;
     column.name = name_of(variable);
     column.numbers = this->column(variable, range, team);
@@ -79,16 +107,31 @@ gam::Frame SimulatedModel::frame(std::int64_t rows, Range range, HostTeam& team)
 
 gam::Table SimulatedModel::table(const Plan& plan, Range range, HostTeam& team) const {
   gam::Table table{plan, {}};
-  for (int variable = 0; variable <= smooths; ++variable)
+  for (int variable = 0; variable <= variables; ++variable)
     table.columns.push_back({name_of(variable), column(variable, range, team)});
   return table;
 }
 
-SimulatedModel simulated_model(std::string_view name) {
-  if (name == "G4") return {"G4", gam::Gaussian{}, 4};
-  if (name == "G10") return {"G10", gam::Gaussian{}, 10};
-  if (name == "B4") return {"B4", gam::Binomial{}, 4};
-  throw Error(ErrorCode::usage, fmt::format("no model '{}': take G4, G10 or B4", name));
+const std::vector<SimulatedModel>& simulated_models() {
+  static const std::string p_spline = "s({}, bs=\"ps\", k=20)";
+  static const std::vector<SimulatedModel> models{
+      {"G4", "gaussian, 4 P-splines with k=20", "gaussian()", 4, p_spline},
+      {"G10", "10 of them", "gaussian()", 10, p_spline},
+      {"B4", "binomial", "binomial()", 4, p_spline},
+      {"NB4", "negative binomial, theta estimated", "nb()", 4, p_spline},
+      {"TW4", "Tweedie, p estimated", "tw()", 4, p_spline},
+      {"TP4", "gaussian, 4 thin plate splines with k=20", "gaussian()", 4, "s({}, k=20)"},
+      {"TP2D", "gaussian, one of two variables with k=100, beside bam(discrete = FALSE)", "gaussian()", 2,
+       "s({}, {}, k=100)", 2, false},
+  };
+  return models;
+}
+
+const SimulatedModel& simulated_model(std::string_view name) {
+  for (const SimulatedModel& model : simulated_models()) {
+    if (model.name == name) return model;
+  }
+  throw Error(ErrorCode::usage, fmt::format("there is no model '{}'", name));
 }
 
 }  // namespace tessera::bench

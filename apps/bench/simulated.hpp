@@ -1,9 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/family/binomial.hpp"
 #include "gam/family/family.hpp"
-#include "gam/family/gaussian.hpp"
 #include "gam/table/frame/frame.hpp"
 
 #include <tessera/gam/table.hpp>
@@ -22,15 +20,20 @@ namespace tessera::bench {
 /// A standard normal number, from the uniform ones of this stream and the next.
 [[nodiscard]] double normal(int stream, std::int64_t index);
 
-/// A model with simulated data: every term is s(x_i, bs = "ps", k = 20) of a variable that is uniform in (0,
-/// 1). A row's numbers depend on its index alone, so that every rank can make its own part.
+/// A model with simulated data: terms of variables that are uniform in (0, 1). A row's numbers depend on its
+/// index alone, so that every rank can make its own part.
 struct SimulatedModel {
-  std::string name;  ///< "G4": gaussian with 4 smooths; "G10"; "B4": binomial with 4
-  gam::Family family = gam::Gaussian{};
-  int smooths = 4;
+  std::string name;         ///< "G4"
+  std::string description;  ///< of one line
+  std::string family;       ///< as R and `gam::family` write it
+  int variables = 4;        ///< beside the response
+  std::string term;         ///< each, {} being the name of a variable of its own
+  int of_term = 1;          ///< variables of each term
+  bool discrete = true;     ///< the argument of the peer, bam()
 
   [[nodiscard]] std::string formula() const;
-  /// Variable 0 is the response, variable i the i-th smooth's.
+  [[nodiscard]] gam::Family engine_family() const { return gam::chosen_family(family); }
+  /// Variable 0 is the response.
   [[nodiscard]] double value(int variable, std::int64_t row) const;
   /// Rows `range` of a variable, computed on the team.
   [[nodiscard]] std::vector<double> column(int variable, Range range, HostTeam& team) const;
@@ -40,7 +43,8 @@ struct SimulatedModel {
   [[nodiscard]] gam::Table table(const Plan& plan, Range range, HostTeam& team) const;
 };
 
+[[nodiscard]] const std::vector<SimulatedModel>& simulated_models();
 /// Throws `Error(usage)` if there is none of this name.
-[[nodiscard]] SimulatedModel simulated_model(std::string_view name);
+[[nodiscard]] const SimulatedModel& simulated_model(std::string_view name);
 
 }  // namespace tessera::bench

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "suite.hpp"
 
+#include "simulated.hpp"
+
 #include <tessera/job/together.hpp>
 
 #include <fmt/core.h>
@@ -41,10 +43,23 @@ void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<st
   command.add_option("--rows", rows, "Rows of the table")
       ->check(from_to(1, std::int64_t{1} << 40))
       ->capture_default_str();
-  command.add_option("--models", models, "G4: gaussian, 4 smooths with k=20; G10; B4: binomial")
+  command.add_option("--models", models, models_text())
       ->delimiter(',')
-      ->check(CLI::IsMember({"G4", "G10", "B4"}))
+      ->check(one_of_models())
       ->capture_default_str();
+}
+
+CLI::Validator one_of_models() {
+  std::vector<std::string> names;
+  for (const SimulatedModel& model : simulated_models()) names.push_back(model.name);
+  return CLI::IsMember(std::move(names));
+}
+
+std::string models_text() {
+  std::string text;
+  for (const SimulatedModel& model : simulated_models())
+    text += fmt::format("{}{}: {}", text.empty() ? "" : "; ", model.name, model.description);
+  return text;
 }
 
 JobOptions job_options(const SuiteOptions& options) {

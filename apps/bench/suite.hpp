@@ -63,6 +63,10 @@ struct Suite {
 /// Adds `--rows` and `--models`, which select the simulated tables of a suite (see `SimulatedModel`).
 void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<std::string>& models);
 
+/// A validator for the name of a simulated model, and what the help says of them.
+[[nodiscard]] CLI::Validator one_of_models();
+[[nodiscard]] std::string models_text();
+
 /// The options of a job for the measurements of a suite.
 [[nodiscard]] JobOptions job_options(const SuiteOptions& options);
 

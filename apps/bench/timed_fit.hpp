@@ -11,7 +11,8 @@
 namespace tessera::bench {
 
 struct TimedFit {
-  double seconds = 0;  ///< of the slowest rank
+  double seconds = 0;            ///< of the slowest rank
+  double processor_seconds = 0;  ///< of all threads and ranks
   std::vector<gam::PhaseTime> phases;
 };
 

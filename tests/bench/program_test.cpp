@@ -93,8 +93,17 @@ TEST(Bench, AFitIsMeasuredWithItsPhases) {
     EXPECT_NE(std::string(line.at("case")).find("20000 rows"), std::string::npos) << line;
   }
   EXPECT_EQ(measured_in(result),
-            (std::set<std::string>{"tessera", "tessera: read", "tessera: design", "tessera: rows",
-                                   "tessera: reml", "tessera: outline", "tessera peak"}));
+            (std::set<std::string>{"tessera", "tessera, processor", "tessera: read", "tessera: design",
+                                   "tessera: rows", "tessera: reml", "tessera: outline", "tessera peak"}));
+}
+
+TEST(Bench, EveryModelIsFitted) {
+  const ProgramResult result = bench(
+      1, "fit --models G4,G10,B4,NB4,TW4,TP4,TP2D --rows 3000 --repeats 1 --device cpu --no-peer --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::set<std::string> cases;
+  for (const auto& line : lines_of(result.out)) cases.insert(line.at("case"));
+  EXPECT_EQ(cases.size(), 7U);
 }
 
 TEST(Bench, ACrossproductIsMeasuredBesideDenseOnes) {

@@ -56,8 +56,7 @@ void RowEvaluator::evaluate_term(int term_index, RowChunk& chunk) const {
     std::fill(starts, starts + count, 0);
   }
   if (term.combined >= 0) return combine(rows_.design->terms[at(term_index)], values, chunk);
-  const Points points{numbers_.data(), codes_.data(), chunk.index.data(), count};
-  chunk.evaluator.evaluate(term.component_begin, term.component_end, points, values,
+  chunk.evaluator.evaluate(term.component_begin, term.component_end, points_of(chunk), values,
                            [&](int component, const int* first) {
                              for (int p = term.placement_begin; p < term.placement_end; ++p) {
                                const int stride = view_.strides[view_.placements[p].stride_begin + component];
@@ -105,6 +104,12 @@ void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coe
     for (int k = 0; k < term.nonzeros; ++k) sum += coef[starts[r] + offsets[k]] * values[k];
     chunk.eta[at(r)] += sum;
   }
+}
+
+void RowEvaluator::add_predictor(int term, const CurvePredictor& predictor, RowChunk& chunk) const {
+  const double* cells = predictor.cells_of(term);
+  if (cells == nullptr) return add_predictor(term, predictor.raw_coef(), chunk);
+  chunk.evaluator.add_curve(view_.terms[term].component_begin, cells, points_of(chunk), chunk.eta.data());
 }
 
 }  // namespace tessera::gam

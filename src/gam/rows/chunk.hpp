@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/rows/columns.hpp"
+#include "gam/rows/curve_predictor.hpp"
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/products.hpp"
@@ -54,8 +55,13 @@ class RowEvaluator {
   void evaluate_term(int term, RowChunk& chunk) const;
   /// eta += the term's values times its coefficients.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
+  /// The same; a curve's values are not read.
+  void add_predictor(int term, const CurvePredictor& predictor, RowChunk& chunk) const;
 
  private:
+  [[nodiscard]] Points points_of(const RowChunk& chunk) const {
+    return {numbers_.data(), codes_.data(), chunk.index.data(), chunk.count};
+  }
   void combine(const RawTerm& dense, double* out, RowChunk& chunk) const;
 
   const Rows& rows_;

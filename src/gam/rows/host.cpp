@@ -95,12 +95,15 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   const Lease lease(*this);
   Chunk& chunk = *lease;
   const auto products = layout_.products(kind);
+  std::shared_ptr<const CurvePredictor> shared;
+  if (kind != PassKind::moments) shared = predictor_at(raw_coef);
+  const CurvePredictor* predictor = shared.get();
   chunk.uses_aligned = chunk.aligned.worth(end - begin);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
-  if (chunk.whitens) look_back(kind, raw_coef, begin, end, chunk);
+  if (chunk.whitens) look_back(kind, predictor, begin, end, chunk);
   for (std::size_t next = begin; next < end; next += chunk_rows) {
-    read(rows_, evaluator_, kind, raw_coef, next, std::min<std::size_t>(end, next + chunk_rows), chunk);
+    read(rows_, evaluator_, kind, predictor, next, std::min<std::size_t>(end, next + chunk_rows), chunk);
     finish(kind, chunk, sums.data());
     if (chunk.whitens) whiten(chunk, sums.data());
     for (const Product& product : products) add_product(product, chunk, sums.data());
@@ -108,15 +111,22 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   if (chunk.uses_aligned) chunk.aligned.fold(products, sums.data());
 }
 
+std::shared_ptr<const CurvePredictor> HostRows::predictor_at(std::span<const double> raw_coef) {
+  const std::lock_guard lock(mutex_);
+  if (!predictor_ || !std::ranges::equal(predictor_->raw_coef(), raw_coef))
+    predictor_ = std::make_shared<const CurvePredictor>(layout_, raw_coef);
+  return predictor_;
+}
+
 /// Evaluates the complete row before those among [begin, end), wherever it is.
-void HostRows::look_back(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
+void HostRows::look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                          Chunk& chunk) const {
   chunk.whitened->begin_at_first();
   if (!has_complete(*rows_.frame, begin, end)) return;
   if (const auto row = complete_before(*rows_.frame, begin))
-    read(rows_, evaluator_, kind, raw_coef, *row, *row + 1, chunk);
+    read(rows_, evaluator_, kind, predictor, *row, *row + 1, chunk);
   else if (rows_before_)
-    read(*rows_before_, *evaluator_before_, kind, raw_coef, 0, 1, chunk);
+    read(*rows_before_, *evaluator_before_, kind, predictor, 0, 1, chunk);
   else
     return;
   std::vector<double> of_another(at(RowLayout::scalar_count));
@@ -126,13 +136,13 @@ void HostRows::look_back(PassKind kind, std::span<const double> raw_coef, std::s
 
 /// Evaluates the complete rows among [begin, end).
 void HostRows::read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind,
-                    std::span<const double> raw_coef, std::size_t begin, std::size_t end,
-                    Chunk& chunk) const {
+                    const CurvePredictor* predictor, std::size_t begin, std::size_t end, Chunk& chunk) const {
   evaluator.gather(chunk, begin, end);
   gather_response(rows, view_, chunk);
   for (int term = 0; term < view_.term_count; ++term) {
-    evaluator.evaluate_term(term, chunk);
-    if (kind != PassKind::moments) evaluator.add_predictor(term, raw_coef, chunk);
+    if (!layout_.products(kind).empty() || predictor->needs_values(term))
+      evaluator.evaluate_term(term, chunk);
+    if (predictor != nullptr) evaluator.add_predictor(term, *predictor, chunk);
   }
 }
 

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/rows/chunk.hpp"
+#include "gam/rows/curve_predictor.hpp"
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_pass.hpp"
@@ -38,9 +39,11 @@ class HostRows {
   struct Chunk;
   class Lease;
 
-  void look_back(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
+  /// The curves at these coefficients, which are those of one pass. Thread-safe.
+  std::shared_ptr<const CurvePredictor> predictor_at(std::span<const double> raw_coef);
+  void look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                  Chunk& chunk) const;
-  void read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind, std::span<const double> raw_coef,
+  void read(const Rows& rows, const RowEvaluator& evaluator, PassKind kind, const CurvePredictor* predictor,
             std::size_t begin, std::size_t end, Chunk& chunk) const;
   static void gather_response(const Rows& rows, const LayoutView& view, Chunk& chunk);
   void finish(PassKind kind, Chunk& chunk, double* sums) const;
@@ -62,6 +65,7 @@ class HostRows {
   std::optional<RowEvaluator> evaluator_before_;
   std::mutex mutex_;
   std::vector<std::unique_ptr<Chunk>> idle_;
+  std::shared_ptr<const CurvePredictor> predictor_;
 };
 
 }  // namespace tessera::gam

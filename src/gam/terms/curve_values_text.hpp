@@ -1,6 +1,23 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of splines and of dense columns at points, for registers of any width: see base/each_width.hpp.
 
+/// As `breaks_up_to`, of several points at a time: the processor then need not wait for one step to begin the
+/// next.
+TESSERA_TARGET void find_among_breaks(const double* breaks, int all, int count, const double* x, int* slots) {
+  constexpr int together = 8;
+  int r = 0;
+  for (; r + together <= count; r += together) {
+    int low[together] = {};
+    int left = all;
+    for (; left > 1; left -= left / 2) {
+      const int half = left / 2;
+      for (int k = 0; k < together; ++k) low[k] += breaks[low[k] + half - 1] <= x[r + k] ? half : 0;
+    }
+    for (int k = 0; k < together; ++k) slots[r + k] = low[k] + (breaks[low[k]] <= x[r + k] ? 1 : 0);
+  }
+  for (; r < count; ++r) slots[r] = breaks_up_to(breaks, all, x[r]);
+}
+
 /// Where points fall in a margin, by slots (see `Located`): among equal cells, several
 /// `slot_among_equal_cells` at a time. Brings them into the period of a cyclic margin.
 TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers, int count, double* x,
@@ -8,10 +25,7 @@ TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers,
   if (margin.cyclic) {
     for (int r = 0; r < count; ++r) x[r] = within_period(x[r], margin.begin, margin.end);
   }
-  if (!margin.uniform) {
-    for (int r = 0; r < count; ++r) slots[r] = breaks_up_to(numbers + margin.breaks, margin.cells + 1, x[r]);
-    return;
-  }
+  if (!margin.uniform) return find_among_breaks(numbers + margin.breaks, margin.cells + 1, count, x, slots);
   const auto least = Wide::Doubles{} - 1.0;
   const auto last = Wide::Doubles{} + static_cast<double>(margin.cells);
   int r = 0;
@@ -39,13 +53,25 @@ TESSERA_TARGET void spline_values(const MarginTable margin, const double* number
   }
 }
 
-/// As `dense_values`, at each point.
+/// Begins to read numbers into the nearest cache.
+TESSERA_TARGET void fetch(const double* numbers, int count) {
+  constexpr int of_line = 8;
+  for (int i = 0; i < count; i += of_line) __builtin_prefetch(numbers + i);
+}
+
+/// As `dense_values`, at each point. Tables of many cells exceed the nearest caches.
 TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, const double* numbers, int count,
                                            double* x, int* slots, double* values) {
   const MarginTable margin = component.margin;
   find_slots(margin, numbers, count, x, slots);
   const std::ptrdiff_t columns = component.columns;
+  constexpr int ahead = 6;
   for (int r = 0; r < count; ++r, values += columns) {
+    if (r + ahead < count) {
+      const Located next = located_in(margin, numbers, x[r + ahead], slots[r + ahead]);
+      fetch(cubics_at(margin, numbers, next.slot), 16);
+      fetch(numbers + component.combinations + columns * next.first, 4 * static_cast<int>(columns));
+    }
     const Located at = located_in(margin, numbers, x[r], slots[r]);
     double four[4];
     local_values(margin, numbers, at, four);
@@ -56,6 +82,16 @@ TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, cons
            four[2] * *UpToFour::at(weights + 2 * columns + c)) +
           four[3] * *UpToFour::at(weights + 3 * columns + c);
     }
+  }
+}
+
+/// out += a curve by its cells, at each point.
+TESSERA_TARGET void add_curve_values(const MarginTable margin, const double* numbers, const double* cells,
+                                     int count, double* x, int* slots, double* out) {
+  find_slots(margin, numbers, count, x, slots);
+  for (int r = 0; r < count; ++r) {
+    const double* c = cells + std::ptrdiff_t{numbers_of_cell} * slots[r];
+    out[r] += cubic(c[0], c[1], c[2], c[3], (x[r] - c[4]) * c[5]);
   }
 }
 

@@ -6,6 +6,7 @@
 #include "gam/terms/evaluation.hpp"
 
 #include <algorithm>
+#include <numeric>
 #include <type_traits>
 
 namespace tessera::gam {
@@ -44,6 +45,30 @@ std::vector<int> strides_of(std::span<const Component> components) {
 }
 
 }  // namespace
+
+std::vector<double> curve_cells(const ComponentTable& component, const double* numbers, const double* coef) {
+  const MarginTable& margin = component.margin;
+  std::vector<double> own(
+      at((margin.cells - 1) * margin.stride + 4));  // coefficients of the margin's columns
+  for (std::size_t i = 0; i < own.size(); ++i) {
+    if (component.kind == ComponentKind::spline) {
+      own[i] = coef[i];
+      continue;
+    }
+    const double* weights = numbers + component.combinations + i * at(component.columns);
+    own[i] = std::inner_product(weights, weights + component.columns, coef, 0.0);
+  }
+  std::vector<double> cells;
+  for (int slot = 0; slot < margin.cells + 2; ++slot) {
+    const double* cubics = cubics_at(margin, numbers, slot);
+    const double* of_cell = own.data() + located_in(margin, numbers, 0, slot).first;
+    for (int power = 0; power < 4; ++power)
+      cells.push_back(std::inner_product(of_cell, of_cell + 4, cubics + std::ptrdiff_t{4} * power, 0.0));
+    cells.insert(cells.end(),
+                 {numbers[margin.origins + slot], numbers[margin.inverse_widths + slot], 0.0, 0.0});
+  }
+  return cells;
+}
 
 PointEvaluator::PointEvaluator(const ComponentTables& tables, int points)
     : tables_(tables), first_(at(points)), x_(at(points)), slots_(at(points)) {
@@ -111,8 +136,7 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
     case ComponentKind::spline:
     case ComponentKind::dense: {
       if (component.parts > 0) return evaluate_isotropic(component, points, values);
-      const double* numbers = points.numbers[component.variable];
-      for (int r = 0; r < points.count; ++r) x_[at(r)] = numbers[index[r]];
+      gather(component.variable, points);
       if (component.kind == ComponentKind::spline)
         return TESSERA_AT_WIDTH(spline_values(component.margin, table_numbers, points.count, x_.data(),
                                               slots_.data(), first, values));
@@ -121,6 +145,18 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
           dense_values_of_points(component, table_numbers, points.count, x_.data(), slots_.data(), values));
     }
   }
+}
+
+void PointEvaluator::gather(int variable, const Points& points) {
+  const double* numbers = points.numbers[variable];
+  for (int r = 0; r < points.count; ++r) x_[at(r)] = numbers[points.index[r]];
+}
+
+void PointEvaluator::add_curve(int component_index, const double* cells, const Points& points, double* out) {
+  const ComponentTable& component = tables_.components[at(component_index)];
+  gather(component.variable, points);
+  TESSERA_AT_WIDTH(add_curve_values(component.margin, tables_.numbers.data(), cells, points.count, x_.data(),
+                                    slots_.data(), out));
 }
 
 void PointEvaluator::evaluate_isotropic(const ComponentTable& component, const Points& points,

@@ -20,6 +20,19 @@ struct Points {
   int count;
 };
 
+/// A function of one number that has a margin.
+[[nodiscard]] inline bool is_curve(const ComponentTable& component) {
+  return component.kind == ComponentKind::spline ||
+         (component.kind == ComponentKind::dense && component.parts == 0);
+}
+
+/// A curve, the sum of a component's columns times their coefficients, by its cells: eight numbers for each
+/// slot, which are those of one cubic in t = (x - begin) / width, begin, 1 / width, and two that fill up a
+/// line of the cache.
+inline constexpr int numbers_of_cell = 8;
+[[nodiscard]] std::vector<double> curve_cells(const ComponentTable& component, const double* numbers,
+                                              const double* coef);
+
 /// What evaluates products of components. Not thread-safe: each thread has its own.
 class PointEvaluator {
  public:
@@ -39,11 +52,16 @@ class PointEvaluator {
     }
   }
 
+  /// Adds to `out`, at each point, the curve of a component with these cells.
+  void add_curve(int component, const double* cells, const Points& points, double* out);
+
  private:
   static void start(int points, double* values);
   /// Returns the values of a point that there are then.
   int multiply_in(int component, bool is_first, int nonzeros, const Points& points, double* values);
   void evaluate_component(const ComponentTable& component, const Points& points, double* values);
+  /// Brings the variable's values together.
+  void gather(int variable, const Points& points);
   void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
 
   const ComponentTables& tables_;

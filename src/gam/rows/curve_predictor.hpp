@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/rows/layout.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// The linear predictor's parts by terms that are one curve each, s(x) of any basis that has a margin: with
+/// the coefficients given, such a part is one cubic in each cell, however many columns the term has, and a
+/// pass without products need not evaluate these.
+class CurvePredictor {
+ public:
+  CurvePredictor(const RowLayout& layout, std::span<const double> raw_coef);
+
+  [[nodiscard]] std::span<const double> raw_coef() const noexcept { return raw_coef_; }
+  /// The term's table, see `PointEvaluator::add_curve`; null: it is no curve.
+  [[nodiscard]] const double* cells_of(int term) const {
+    const std::vector<double>& cells = cells_[static_cast<std::size_t>(term)];
+    return cells.empty() ? nullptr : cells.data();
+  }
+  /// Whether the term's values are needed for the predictor.
+  [[nodiscard]] bool needs_values(int term) const { return needs_values_[static_cast<std::size_t>(term)]; }
+
+ private:
+  std::vector<double> raw_coef_;
+  std::vector<std::vector<double>> cells_;
+  std::vector<bool> needs_values_;
+};
+
+}  // namespace tessera::gam

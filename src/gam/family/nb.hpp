@@ -39,24 +39,35 @@ struct Nb {
     return prior * slope * slope / (mu * (1 + mu / theta));
   }
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
-    return 2 * prior * (y_log_y(y, mu) - (y + theta) * log1p((y - mu) / (mu + theta)));
+    return 2 * prior * (y_log_y(y, mu) - (y + theta) * log_of_one_plus((y - mu) / (mu + theta)));
   }
   static double first_mean(double y, double) { return y == 0 ? 1.0 / 6 : y; }
   static double aic_scale(double, double, double) { return 1; }
   /// Of a response that is not whole too, as in mgcv.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return 2 * weight *
-           ((y + theta) * log1p(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -
+           ((y + theta) * log_of_one_plus(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -
             log_rising_factorial(theta, y));
   }
   static bool likelihood_rounds(double, double) { return false; }
 
+  /// What of the likelihood depends on the response and theta alone.
+  struct ResponsePart {
+    double log_rising;
+    RisingFactorialSlope slope;
+  };
+  [[nodiscard]] ResponsePart response_part(double y) const {
+    return {log_rising_factorial(theta, y), rising_factorial_slope(theta, y)};
+  }
   void likelihood_terms(double y, double mu, double* terms) const {
-    const RisingFactorialSlope slope = rising_factorial_slope(theta, y);
+    likelihood_terms(y, mu, response_part(y), terms);
+  }
+  void likelihood_terms(double y, double mu, const ResponsePart& part, double* terms) const {
+    const double log_ratio = log_of_one_plus(mu / theta);
     const double spread = (y - mu) / (mu + theta);
-    const double first = theta * (log1p(mu / theta) + spread - slope.first);
-    const double second = -mu / (mu + theta) - theta * spread / (mu + theta) - theta * slope.second;
-    terms[0] = (y + theta) * log1p(mu / theta) - log_rising_factorial(theta, y);
+    const double first = theta * (log_ratio + spread - part.slope.first);
+    const double second = -mu / (mu + theta) - theta * spread / (mu + theta) - theta * part.slope.second;
+    terms[0] = (y + theta) * log_ratio - part.log_rising;
     terms[1] = first;
     terms[2] = theta * second + first;
   }

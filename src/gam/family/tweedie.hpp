@@ -99,7 +99,17 @@ struct Tw : TweedieParts<Tw> {
     const double saturated = y > 0 ? tweedie_saturated(y, power, scale) : 0;
     return deviance(y, mu, weight) / scale - 2 * weight * saturated;
   }
+  /// The series of the density of y > 0 is that of these.
+  [[nodiscard]] double series_c() const { return (2 - power) / (power - 1); }
+  [[nodiscard]] double series_s(double y) const { return (2 - power) * log(y) - log(phi * (2 - power)); }
+  /// What of the likelihood depends on the response, p and phi alone.
+  [[nodiscard]] TweedieSeries response_part(double y) const {
+    return y > 0 ? tweedie_series(series_c(), series_s(y)) : TweedieSeries{};
+  }
   void likelihood_terms(double y, double mu, double* terms) const {
+    likelihood_terms(y, mu, response_part(y), terms);
+  }
+  void likelihood_terms(double y, double mu, const TweedieSeries& f, double* terms) const {
     const TweedieDeviance d = tweedie_deviance(y, mu, power);
     double value = d.value / phi;
     double by_p = d.by_p / phi;
@@ -113,7 +123,6 @@ struct Tw : TweedieParts<Tw> {
       const double c_p = -i * i;
       const double c_pp = 2 * i * i * i;
       const double s_p = k - log(y);
-      const TweedieSeries f = tweedie_series((2 - power) * i, log(k / phi) + (2 - power) * log(y));
       value -= f.value;
       by_p -= f.by_c * c_p + f.by_s * s_p;
       by_rho += f.by_s;

@@ -140,26 +140,38 @@ struct TweedieDeviance {
   double by_pp;
 };
 
-/// The integrals of exp(a x), x exp(a x) and x^2 exp(a x) from 0 to `end`.
+/// The integrals of exp(a x), x exp(a x) and x^2 exp(a x) from 0 to `end`, e being exp(a end).
 struct ExponentialMoments {
   double zeroth;
   double first;
   double second;
 };
-inline ExponentialMoments exponential_moments(double a, double end) {
+inline ExponentialMoments exponential_moments(double a, double end, double e) {
   const double z = a * end;
   if (fabs(z) < 1) {
-    ExponentialMoments sum{0, 0, 0};
-    double power = 1;  // z^k / k!
-    for (int k = 0; k < 19; ++k) {
-      sum.zeroth += power / (k + 1);
-      sum.first += power / (k + 2);
-      sum.second += power / (k + 3);
-      power *= z / (k + 1);
-    }
-    return {end * sum.zeroth, end * end * sum.first, end * end * end * sum.second};
+    // The sum of z^k / (k! (k + 3)), and the others by parts.
+    constexpr double terms[] = {1.0 / 3,
+                                1.0 / 4,
+                                1.0 / 10,
+                                1.0 / 36,
+                                1.0 / 168,
+                                1.0 / 960,
+                                1.0 / 6480,
+                                1.0 / 50400,
+                                1.0 / 443520,
+                                1.0 / 4354560,
+                                1.0 / 47174400,
+                                1.0 / 558835200,
+                                1.0 / 7185024000,
+                                1.0 / 99632332800,
+                                1.0 / 1482030950400,
+                                1.0 / 23538138624000,
+                                1.0 / 397533007872000};
+    double second = 1.0 / 7113748561920000;
+    for (int k = 16; k >= 0; --k) second = terms[k] + second * z;
+    const double first = 0.5 * (e - z * second);
+    return {end * (e - z * first), end * end * first, end * end * end * second};
   }
-  const double e = exp(z);
   const double zeroth = (e - 1) / a;
   const double first = (end * e - zeroth) / a;
   return {zeroth, first, (end * end * e - 2 * first) / a};
@@ -180,8 +192,9 @@ inline TweedieDeviance tweedie_deviance(double y, double mu, double p) {
   if (y > 0) {
     const double log_ratio = log_ratio_of(y, mu);
     const double ratio = exp(log_ratio);
-    const ExponentialMoments of_ratio = exponential_moments(1 - p, log_ratio);
-    const ExponentialMoments of_one = exponential_moments(b, log_ratio);
+    const double power = exp((1 - p) * log_ratio);
+    const ExponentialMoments of_ratio = exponential_moments(1 - p, log_ratio, power);
+    const ExponentialMoments of_one = exponential_moments(b, log_ratio, ratio * power);
     e = ratio * of_ratio.zeroth - of_one.zeroth;
     e_p = of_one.first - ratio * of_ratio.first;
     e_pp = ratio * of_ratio.second - of_one.second;

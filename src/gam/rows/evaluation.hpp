@@ -60,13 +60,9 @@ constexpr int parameter_scalar_count(int parameters) {
   return likelihood_term_count(parameters) + 1;
 }
 
-/// The contribution of one row to the derivatives of the likelihood in the family's parameters: its
-/// `likelihood_terms` times the prior weight, then 1 if the row is bad. A row with a number that is not
-/// finite is bad, and contributes nothing else.
 template <ParametricFamily F>
-inline void likelihood_outcome(const F& family, double y, double eta, double prior, double* scalars) {
+inline void settle_likelihood(double eta, double prior, double* scalars) {
   constexpr int terms = likelihood_term_count(F::parameter_count);
-  family.likelihood_terms(y, family.mean(eta), scalars);
   double sum = eta;
   for (int k = 0; k < terms; ++k) {
     scalars[k] *= prior;
@@ -77,6 +73,15 @@ inline void likelihood_outcome(const F& family, double y, double eta, double pri
     for (int k = 0; k < terms; ++k) scalars[k] = 0;
   }
   scalars[terms] = bad ? 1 : 0;
+}
+
+/// The contribution of one row to the derivatives of the likelihood in the family's parameters: its
+/// `likelihood_terms` times the prior weight, then 1 if the row is bad. A row with a number that is not
+/// finite is bad, and contributes nothing else.
+template <ParametricFamily F>
+inline void likelihood_outcome(const F& family, double y, double eta, double prior, double* scalars) {
+  family.likelihood_terms(y, family.mean(eta), scalars);
+  settle_likelihood<F>(eta, prior, scalars);
 }
 
 }  // namespace tessera::gam

@@ -2,6 +2,7 @@
 #include "gam/rows/host.hpp"
 
 #include "base/at.hpp"
+#include "gam/family/response_memo.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/chunk.hpp"
@@ -48,6 +49,7 @@ struct HostRows::Chunk : RowChunk {
   AlignedSums aligned;
   std::vector<double> response, prior, weight;
   std::vector<double> weighted;  ///< the values times the row's weight, unless that is 1 in every row
+  ResponseMemos memos;
   bool unit_weights = false;
   bool uses_aligned = false;
   std::optional<WhitenedRows> whitened;  ///< of correlated rows, in place of `weighted`
@@ -192,14 +194,21 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
 
 /// Does nothing for a family without parameters.
 template <RowFamily F>
-void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] const Chunk& chunk,
+void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] Chunk& chunk,
                               [[maybe_unused]] double* sums) const {
   if constexpr (ParametricFamily<F>) {
     constexpr int count = parameter_scalar_count(F::parameter_count);
     double scalars[count];
     for (int r = 0; r < chunk.count; ++r) {
       const auto i = at(r);
-      likelihood_outcome(family, chunk.response[i], chunk.eta[i], chunk.prior[i], scalars);
+      const double y = chunk.response[i];
+      if constexpr (requires { chunk.memos.of(family); }) {
+        family.likelihood_terms(y, family.mean(chunk.eta[i]), chunk.memos.of(family).response_part(family, y),
+                                scalars);
+        settle_likelihood<F>(chunk.eta[i], chunk.prior[i], scalars);
+      } else {
+        likelihood_outcome(family, y, chunk.eta[i], chunk.prior[i], scalars);
+      }
       for (int k = 0; k < count; ++k) sums[k] += scalars[k];
     }
   }

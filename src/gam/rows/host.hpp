@@ -50,7 +50,7 @@ class HostRows {
   template <RowFamily F>
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
   template <RowFamily F>
-  void add_likelihood(const F& family, const Chunk& chunk, double* sums) const;
+  void add_likelihood(const F& family, Chunk& chunk, double* sums) const;
   void clear_row(int r, Chunk& chunk) const;
   void whiten(Chunk& chunk, double* sums) const;
   void add_product(const Product& product, Chunk& chunk, double* sums) const;

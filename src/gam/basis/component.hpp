@@ -6,10 +6,13 @@
 #include "gam/linalg/matrix.hpp"
 
 #include <array>
+#include <memory>
 #include <optional>
 #include <vector>
 
 namespace tessera::gam {
+
+class FarField;
 
 /// A piecewise cubic basis of one variable: in each cell four consecutive raw values are not zero.
 ///
@@ -53,6 +56,8 @@ struct IsotropicColumns {
   Matrix points;  ///< n x variables, less the shifts
   std::vector<double> shift;
   std::vector<std::vector<int>> powers;
+  std::shared_ptr<const FarField>
+      far_field{};  ///< evaluates them faster; null: they are evaluated as they are
 };
 
 /// One factor of a raw term.

@@ -121,9 +121,10 @@ class FitRun {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
     fit_.observer.now("finding knots and constraints");
     standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
-    const DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
+    DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
                                            fit_.options.largest_tested_effect, rows_.prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
+    together(fit_.job.comm(), [&] { add_far_fields(draft.design, frame_.complete_rows); });
     model_.design = draft.design;
     require_constant_levels();
     find_level_pairs();

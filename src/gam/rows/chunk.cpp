@@ -28,6 +28,18 @@ RowEvaluator::RowEvaluator(const Rows& rows, const RowLayout& layout)
   }
 }
 
+void RowEvaluator::prepare(RowChunk& chunk, std::size_t begin, std::size_t end) const {
+  if (!chunk.evaluator.has_far_fields()) return;
+  const Frame& frame = *rows_.frame;
+  frame.complete.prepare_to_read(begin, end);
+  for (const int variable : variables_) frame.variables[at(variable)].prepare_to_read(begin, end);
+  std::vector<std::size_t> rows;
+  for (std::size_t row = begin; row < end; ++row) {
+    if (frame.complete[row] != 0) rows.push_back(row);
+  }
+  chunk.evaluator.prepare(numbers_.data(), std::move(rows));
+}
+
 void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) const {
   const Frame& frame = *rows_.frame;
   frame.complete.prepare_to_read(begin, end);

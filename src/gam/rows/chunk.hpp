@@ -22,6 +22,9 @@ namespace tessera::gam {
 /// second. Bits do not depend on their number.
 inline constexpr int chunk_rows = 256;
 
+/// Rows whose columns of far fields are evaluated together: 7 MB for 100 columns.
+inline constexpr int prepared_rows = 8192;
+
 /// The complete rows of a run of rows, as arrays over them. Arrays over terms and placements follow one
 /// another with `chunk_rows` rows each.
 struct RowChunk {
@@ -50,6 +53,8 @@ class RowEvaluator {
   /// Finds the complete rows among local rows [begin, end), at most `chunk_rows`, and sets their predictors
   /// to their offsets.
   void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
+  /// Evaluates what is faster of more rows at once, among local rows [begin, end): `prepared_rows` at most.
+  void prepare(RowChunk& chunk, std::size_t begin, std::size_t end) const;
   /// Values and starts of one term. A term that is a combination of another's columns must come after that
   /// one.
   void evaluate_term(int term, RowChunk& chunk) const;

@@ -105,6 +105,8 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
   if (chunk.whitens) look_back(kind, predictor, begin, end, chunk);
   for (std::size_t next = begin; next < end; next += chunk_rows) {
+    if ((next - begin) % prepared_rows == 0)
+      evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows));
     read(rows_, evaluator_, kind, predictor, next, std::min<std::size_t>(end, next + chunk_rows), chunk);
     finish(kind, chunk, sums.data());
     if (chunk.whitens) whiten(chunk, sums.data());

@@ -120,6 +120,7 @@ void ComponentTables::add(const Component& component) {
   }
   if (component.kind == Component::Kind::numeric) add_parts(component, table, *this);
   components.push_back(table);
+  far_fields.push_back(component.isotropic ? component.isotropic->far_field : nullptr);
 }
 
 void ComponentTables::finish() {

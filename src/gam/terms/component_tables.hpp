@@ -4,6 +4,7 @@
 #include "gam/basis/component.hpp"
 #include "gam/terms/tables.hpp"
 
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -13,7 +14,8 @@ namespace tessera::gam {
 struct ComponentTables {
   std::vector<ComponentTable> components;
   std::vector<double> numbers;
-  std::vector<int> part_variables;  ///< of the numeric components
+  std::vector<int> part_variables;                          ///< of the numeric components
+  std::vector<std::shared_ptr<const FarField>> far_fields;  ///< of components, on hosts alone; null: none
 
   /// Numbers of dense components come last, so that where the others lie does not depend on how many points
   /// those have: `finish` takes them in.

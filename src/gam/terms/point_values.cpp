@@ -3,11 +3,14 @@
 
 #include "base/at.hpp"
 #include "base/vectors.hpp"
+#include "gam/basis/far_field.hpp"
 #include "gam/terms/evaluation.hpp"
 
 #include <algorithm>
+#include <array>
 #include <numeric>
 #include <type_traits>
+#include <utility>
 
 namespace tessera::gam {
 namespace {
@@ -159,26 +162,88 @@ void PointEvaluator::add_curve(int component_index, const double* cells, const P
                                     slots_.data(), out));
 }
 
+void PointEvaluator::shifted(const ComponentTable& component, const double* const* numbers, std::size_t row,
+                             double* u) const {
+  const double* standard = tables_.numbers.data() + component.part_numbers;
+  for (int v = 0; v < component.parts; ++v, standard += 2)
+    u[v] = numeric_part(standard, numbers[tables_.part_variables[at(component.part_begin + v)]][row]);
+}
+
 void PointEvaluator::evaluate_isotropic(const ComponentTable& component, const Points& points,
                                         double* values) {
   std::fill_n(first_.data(), points.count, 0);
+  const auto place = static_cast<std::size_t>(&component - tables_.components.data());
+  if (const auto& field = tables_.far_fields[place]) {
+    const std::span index(points.index, at(points.count));
+    if (index.empty()) return;
+    const auto begin = std::ranges::lower_bound(prepared_, index.front());
+    if (prepared_numbers_ == points.numbers && prepared_.end() - begin >= points.count &&
+        *begin == index.front() && begin[points.count - 1] == index.back()) {
+      const double* from = prepared_values_[place].data() + (begin - prepared_.begin()) * component.columns;
+      std::copy_n(from, std::ptrdiff_t{points.count} * component.columns, values);
+      return;
+    }
+    return evaluate_by_leaves(component, *field, points.numbers, index, values);
+  }
   functions_.resize(at(component.points + component.polynomials) * points_of_tile);
   const double* numbers = tables_.numbers.data();
   std::vector<double> u(at(component.parts));
   for (int begin = 0; begin < points.count; begin += points_of_tile) {
     const int count = std::min(points_of_tile, points.count - begin);
     for (int r = 0; r < count; ++r) {
-      for (int v = 0; v < component.parts; ++v) {
-        const double* column = points.numbers[tables_.part_variables[at(component.part_begin + v)]];
-        u[at(v)] = numeric_part(numbers + component.part_numbers + std::ptrdiff_t{2} * v,
-                                column[points.index[begin + r]]);
-      }
+      shifted(component, points.numbers, points.index[begin + r], u.data());
       for_each_isotropic_function(component, component.parts, numbers, u.data(), [&](int i, double value) {
         functions_[at(points_of_tile) * at(i) + at(r)] = value;
       });
     }
     TESSERA_AT_WIDTH(combine_functions(component, numbers, count, functions_.data(),
                                        values + std::ptrdiff_t{begin} * component.columns));
+  }
+}
+
+void PointEvaluator::evaluate_by_leaves(const ComponentTable& component, const FarField& field,
+                                        const double* const* numbers, std::span<const std::size_t> index,
+                                        double* values) {
+  functions_.resize(field.scratch());
+  std::vector<std::array<double, 2>> places(index.size());
+  std::vector<int> leaf(index.size());
+  std::vector<std::size_t> begins(at(field.leaves()) + 1);
+  for (std::size_t i = 0; i < index.size(); ++i) {
+    shifted(component, numbers, index[i], places[i].data());
+    leaf[i] = field.leaf_of(places[i]);
+    ++begins[at(leaf[i]) + 1];
+  }
+  std::partial_sum(begins.begin(), begins.end(), begins.begin());
+  std::vector<std::size_t> order(index.size());
+  std::vector<std::size_t> next(begins.begin(), begins.end() - 1);
+  for (std::size_t i = 0; i < index.size(); ++i) order[next[at(leaf[i])]++] = i;
+  std::array<std::array<double, 2>, FarField::together> u{};
+  std::array<double*, FarField::together> out{};
+  for (int l = 0; l < field.leaves(); ++l) {
+    for (std::size_t begin = begins[at(l)]; begin < begins[at(l) + 1]; begin += FarField::together) {
+      const std::size_t count = std::min<std::size_t>(FarField::together, begins[at(l) + 1] - begin);
+      for (std::size_t r = 0; r < count; ++r) {
+        u.at(r) = places[order[begin + r]];
+        out.at(r) = values + order[begin + r] * at(component.columns);
+      }
+      field.evaluate(l, static_cast<int>(count), u.data(), functions_.data(), out.data());
+    }
+  }
+}
+
+bool PointEvaluator::has_far_fields() const {
+  return std::ranges::any_of(tables_.far_fields, [](const auto& field) { return field != nullptr; });
+}
+
+void PointEvaluator::prepare(const double* const* numbers, std::vector<std::size_t> index) {
+  prepared_numbers_ = numbers;
+  prepared_ = std::move(index);
+  prepared_values_.resize(tables_.components.size());
+  for (std::size_t c = 0; c < prepared_values_.size(); ++c) {
+    if (!tables_.far_fields[c]) continue;
+    const ComponentTable& component = tables_.components[c];
+    prepared_values_[c].resize(prepared_.size() * at(component.columns));
+    evaluate_by_leaves(component, *tables_.far_fields[c], numbers, prepared_, prepared_values_[c].data());
   }
 }
 

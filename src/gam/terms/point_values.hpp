@@ -52,6 +52,12 @@ class PointEvaluator {
     }
   }
 
+  /// Whether some columns are evaluated faster at many points at once.
+  [[nodiscard]] bool has_far_fields() const;
+  /// Evaluates these columns in the rows at `index`, which increase: `evaluate` then has them ready for any
+  /// of the rows that are neighbours there. `numbers` as in `Points`.
+  void prepare(const double* const* numbers, std::vector<std::size_t> index);
+
   /// Adds to `out`, at each point, the curve of a component with these cells.
   void add_curve(int component, const double* cells, const Points& points, double* out);
 
@@ -63,6 +69,12 @@ class PointEvaluator {
   /// Brings the variable's values together.
   void gather(int variable, const Points& points);
   void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
+  /// The variables of isotropic columns at a point, less their shifts.
+  void shifted(const ComponentTable& component, const double* const* numbers, std::size_t row,
+               double* u) const;
+  /// Points of one leaf together.
+  void evaluate_by_leaves(const ComponentTable& component, const FarField& field,
+                          const double* const* numbers, std::span<const std::size_t> index, double* values);
 
   const ComponentTables& tables_;
   std::vector<int> first_;         ///< raw columns of one component
@@ -70,6 +82,10 @@ class PointEvaluator {
   std::vector<double> x_;          ///< a variable's values
   std::vector<int> slots_;         ///< of a margin, where these fall
   std::vector<double> functions_;  ///< of isotropic columns, at a tile of points
+  // What `prepare` was given, and the columns of each component with a far field.
+  const double* const* prepared_numbers_ = nullptr;
+  std::vector<std::size_t> prepared_;
+  std::vector<std::vector<double>> prepared_values_;
 };
 
 /// One term by itself, with tables of its own. Not thread-safe.

@@ -1,0 +1,325 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/basis/far_field.hpp"
+
+#include "base/at.hpp"
+#include "base/vectors.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <numeric>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// What columns are sums of: functions with weights one after the other, then others by their index.
+struct FarSums {
+  const double* expansion;
+  int expanded;
+  const double* weights;
+  int all;  ///< functions that have weights
+  const int* near;
+  int near_count;
+};
+
+#define TESSERA_TEXT "gam/basis/far_field_text.hpp"
+#include "base/each_width.hpp"
+
+constexpr double most_left_out = 1e-12;
+/// A square with more points near is divided.
+constexpr int most_near = 100;
+constexpr int most_divisions = 16;
+constexpr int least_points = 200;
+
+}  // namespace
+
+bool FarField::applies(const IsotropicColumns& columns) {
+  return columns.shift.size() == 2 && columns.function.kind == RadialKind::power_log &&
+         columns.function.power == 2 && columns.points.rows() >= least_points;
+}
+
+/// Makes the tree from its root.
+class FarField::Builder {
+ public:
+  Builder(FarField& field, const Matrix& combinations)
+      : field_(field), columns_(at(field.columns_)), weights_(at(field.points_) * columns_) {
+    std::vector<double> sums(columns_);
+    for (std::size_t c = 0; c < columns_; ++c) {
+      const auto column = combinations.column(static_cast<int>(c)).first(at(field.points_));
+      for (std::size_t j = 0; j < column.size(); ++j) weights_[j * columns_ + c] = column[j];
+      for (const double weight : column) sums[c] += std::abs(weight);
+    }
+    const std::vector<double> ranges = ranges_of_columns(combinations);
+    for (std::size_t c = 0; c < columns_; ++c) {
+      if (ranges[c] > 0) tolerance_ = std::min(tolerance_, most_left_out * ranges[c] / sums[c]);
+    }
+    tolerance_ /= std::abs(field.function_.scale);
+  }
+
+  void run() {
+    double low[2];
+    double high[2];
+    for (int v = 0; v < 2; ++v) {
+      const auto of = [&](const std::array<double, 2>& place) { return place.at(at(v)); };
+      const auto [least, most] = std::ranges::minmax_element(field_.places_, {}, of);
+      low[v] = of(*least);
+      high[v] = of(*most);
+    }
+    // A little more than the points take: the sample that they are lacks the outermost values.
+    const double half = 0.55 * std::max(high[0] - low[0], high[1] - low[1]);
+    std::vector<int> all(field_.places_.size());
+    std::iota(all.begin(), all.end(), 0);
+    field_.leaves_.push_back({0, 0, 0, all, 0, false});
+    field_.squares_.push_back({(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, half, {}, -1});
+    divide(0, all, Expansion(4 * (degree + 1) * columns_), 0);
+  }
+
+ private:
+  /// F and H by powers: real and imaginary parts of F, then those of H, each for all columns.
+  using Expansion = std::vector<double>;
+  static constexpr std::size_t f_re = 0;
+  static constexpr std::size_t f_im = 1;
+  static constexpr std::size_t h_re = 2;
+  static constexpr std::size_t h_im = 3;
+  [[nodiscard]] double* row(Expansion& expansion, int power, std::size_t part) const {
+    return expansion.data() + (4 * at(power) + part) * columns_;
+  }
+  [[nodiscard]] const double* row(const Expansion& expansion, int power, std::size_t part) const {
+    return expansion.data() + (4 * at(power) + part) * columns_;
+  }
+
+  /// The largest |column| among some of the points.
+  [[nodiscard]] std::vector<double> ranges_of_columns(const Matrix& combinations) const {
+    constexpr std::size_t looked_at = 64;
+    std::vector<double> ranges(columns_);
+    const std::size_t step = std::max<std::size_t>(1, field_.places_.size() / looked_at);
+    for (std::size_t i = 0; i < field_.places_.size(); i += step) {
+      const auto [x, y] = field_.places_[i];
+      std::vector<double> values(columns_);
+      for (std::size_t j = 0; j < field_.places_.size(); ++j) {
+        const double dx = x - field_.places_[j][0];
+        const double dy = y - field_.places_[j][1];
+        const double value = radial_value(field_.function_, dx * dx + dy * dy);
+        for (std::size_t c = 0; c < columns_; ++c) values[c] += value * weights_[j * columns_ + c];
+      }
+      for (std::size_t c = 0; c < columns_; ++c) {
+        for (std::size_t k = 0; k < field_.powers_.size(); ++k)
+          values[c] += combinations(field_.points_ + static_cast<int>(k), static_cast<int>(c)) *
+                       std::pow(x, field_.powers_[k][0]) * std::pow(y, field_.powers_[k][1]);
+        ranges[c] = std::max(ranges[c], std::abs(values[c]));
+      }
+    }
+    return ranges;
+  }
+
+  /// The least |d| / rho at which what is left out is negligible.
+  [[nodiscard]] double least_distance(double rho) const {
+    double r = 1.5;
+    const auto left_out = [&] {
+      return rho * rho * (1 + r) * std::pow(r, 1 - degree) / ((r - 1) * degree * (degree + 1));
+    };
+    while (left_out() > tolerance_) r *= 1.02;
+    return r;
+  }
+
+  /// Adds points that are far from the square.
+  void take_in(const Square& square, double rho, int point, Expansion& expansion) const {
+    const auto [x, y] = field_.places_[at(point)];
+    const Complex delta = Complex(square.x - x, square.y - y) / rho;
+    const Complex log_d = std::log(delta) + std::log(rho);
+    const double unit = field_.function_.scale * rho * rho;
+    const double* weights = weights_.data() + at(point) * columns_;
+    Complex power = 1.0;  // delta^(1 - k)
+    for (int k = 0; k <= degree; ++k) {
+      Complex g = k == 0 ? delta * log_d : log_d + 1.0;
+      if (k >= 2) {
+        power /= -delta;
+        g = -power / (k * (k - 1.0));
+      }
+      g *= unit;
+      const Complex h = std::conj(delta) * g;
+      const int count = field_.columns_;
+      for (const auto& [part, factor] :
+           {std::pair{f_re, g.real()}, {f_im, g.imag()}, {h_re, h.real()}, {h_im, h.imag()}})
+        TESSERA_AT_WIDTH(add_multiple_of(factor, weights, count, row(expansion, k, part)));
+    }
+  }
+
+  /// The expansion of a square about the centre of a quarter, whose size is half.
+  [[nodiscard]] Expansion moved(const Expansion& from, Complex shift) const {
+    constexpr double half = 0.5;
+    Expansion to(from.size());
+    std::array<Complex, degree + 1> shifts{1.0};
+    for (std::size_t k = 1; k < shifts.size(); ++k) shifts[k] = shifts[k - 1] * shift;
+    double size = 1;
+    for (int m = 0; m <= degree; ++m, size *= half) {
+      double binomial = 1;
+      for (int k = m; k <= degree; ++k) {
+        const Complex factor = size * binomial * shifts[at(k - m)];
+        for (const auto& [re, im] : {std::pair{f_re, f_im}, {h_re, h_im}})
+          TESSERA_AT_WIDTH(add_complex_multiple(factor.real(), factor.imag(), row(from, k, re),
+                                                row(from, k, im), field_.columns_, row(to, m, re),
+                                                row(to, m, im)));
+        binomial *= (k + 1.0) / (k + 1 - m);
+      }
+      TESSERA_AT_WIDTH(add_complex_multiple(shift.real(), -shift.imag(), row(to, m, f_re), row(to, m, f_im),
+                                            field_.columns_, row(to, m, h_re), row(to, m, h_im)));
+      for (std::size_t i = 0; i < 2 * columns_; ++i) row(to, m, f_re)[i] *= half;
+    }
+    return to;
+  }
+
+  void divide(int index, const std::vector<int>& near_before, Expansion expansion, int divisions) {
+    const Square square = field_.squares_[at(index)];
+    const double rho = std::sqrt(2.0) * square.half;
+    const double far = least_distance(rho) * rho;
+    std::vector<int> near;
+    for (const int point : near_before) {
+      const auto [x, y] = field_.places_[at(point)];
+      if (std::hypot(square.x - x, square.y - y) < far)
+        near.push_back(point);
+      else
+        take_in(square, rho, point, expansion);
+    }
+    if (near.size() <= most_near || divisions == most_divisions)
+      return make_leaf(index, rho, near, expansion);
+    const double half = square.half / 2;
+    for (int q = 0; q < 4; ++q) {
+      const double dx = q % 2 == 0 ? -half : half;
+      const double dy = q / 2 == 0 ? -half : half;
+      const int quarter = static_cast<int>(field_.squares_.size());
+      field_.squares_.push_back({square.x + dx, square.y + dy, half, {}, -1});
+      field_.squares_[at(index)].quarters.at(at(q)) = quarter;
+      divide(quarter, near, moved(expansion, Complex(dx, dy) / rho), divisions + 1);
+    }
+  }
+
+  /// By the real functions that `evaluate` has, in its order.
+  void make_leaf(int index, double rho, const std::vector<int>& near, Expansion& expansion) {
+    const Square& square = field_.squares_[at(index)];
+    // conj(t) F_0 is Re(t conj(F_0)).
+    for (std::size_t c = 0; c < columns_; ++c) {
+      row(expansion, 1, h_re)[c] += row(expansion, 0, f_re)[c];
+      row(expansion, 1, h_im)[c] -= row(expansion, 0, f_im)[c];
+    }
+    std::vector<std::pair<const double*, double>> rows{{row(expansion, 0, h_re), 1.0},
+                                                       {row(expansion, 1, f_re), 1.0}};
+    for (int k = 1; k <= degree; ++k) {
+      rows.emplace_back(row(expansion, k, h_re), 1.0);
+      rows.emplace_back(row(expansion, k, h_im), -1.0);
+      if (k == degree) continue;
+      rows.emplace_back(row(expansion, k + 1, f_re), 1.0);
+      rows.emplace_back(row(expansion, k + 1, f_im), -1.0);
+    }
+    field_.squares_[at(index)].leaf = field_.leaves();
+    field_.leaves_.push_back({square.x, square.y, 1 / rho, near, field_.expansions_.size(), true});
+    for (std::size_t panel = 0; panel < columns_; panel += 4) {
+      for (const auto& [from, sign] : rows) {
+        for (std::size_t c = panel; c < panel + 4; ++c) field_.expansions_.push_back(sign * from[c]);
+      }
+    }
+  }
+
+  FarField& field_;
+  std::size_t columns_;
+  std::vector<double> weights_;  ///< of each point, by columns
+  double tolerance_ = 1;         ///< of what is left out for a weight of 1
+};
+
+FarField::FarField(const IsotropicColumns& columns, const Matrix& combinations)
+    : function_(columns.function), columns_(combinations.cols()), points_(columns.points.rows()) {
+  for (int j = 0; j < points_; ++j) places_.push_back({columns.points(j, 0), columns.points(j, 1)});
+  for (const std::vector<int>& powers : columns.powers) powers_.push_back({powers[0], powers[1]});
+  for (int panel = 0; panel < columns_; panel += 4) {
+    for (int i = 0; i < combinations.rows(); ++i) {
+      for (int c = panel; c < panel + 4; ++c) weights_.push_back(combinations(i, c));
+    }
+  }
+  Builder(*this, combinations).run();
+  // The polynomials are functions like those of points that are near.
+  std::size_t most = 0;
+  for (Leaf& leaf : leaves_) {
+    for (std::size_t k = 0; k < powers_.size(); ++k) leaf.near.push_back(points_ + static_cast<int>(k));
+    most = std::max(most, leaf.near.size());
+  }
+  scratch_ = (most + expanded) * together;
+}
+
+int FarField::leaf_of(const std::array<double, 2>& u) const {
+  const Square* square = squares_.data();
+  // Not for what is no number.
+  if (!(std::abs(u[0] - square->x) <= square->half && std::abs(u[1] - square->y) <= square->half)) return 0;
+  while (square->leaf < 0)
+    square = squares_.data() + square->quarters.at((u[0] > square->x ? 1 : 0) + (u[1] > square->y ? 2 : 0));
+  return square->leaf;
+}
+
+void FarField::evaluate(int leaf_index, int count, const std::array<double, 2>* u, double* scratch,
+                        double* const* out) const {
+  const Leaf& leaf = leaves_[at(leaf_index)];
+  double* next = scratch;
+  if (leaf.expanded) {
+    double x[together] = {};
+    double y[together] = {};
+    double square[together] = {};
+    for (int r = 0; r < count; ++r) {
+      x[r] = (u[r][0] - leaf.x) * leaf.inverse_radius;
+      y[r] = (u[r][1] - leaf.y) * leaf.inverse_radius;
+      square[r] = x[r] * x[r] + y[r] * y[r];
+    }
+    double re[together];
+    double im[together];
+    for (int r = 0; r < together; ++r) {
+      next[r] = 1;
+      next[together + r] = square[r];
+      re[r] = x[r];
+      im[r] = y[r];
+    }
+    next += 2 * together;
+    for (int k = 1; k <= degree; ++k) {
+      for (int r = 0; r < together; ++r) {
+        next[r] = re[r];
+        next[together + r] = im[r];
+      }
+      next += 2 * together;
+      if (k == degree) break;
+      for (int r = 0; r < together; ++r) {
+        next[r] = square[r] * re[r];
+        next[together + r] = square[r] * im[r];
+        const double product = re[r] * x[r] - im[r] * y[r];
+        im[r] = re[r] * y[r] + im[r] * x[r];
+        re[r] = product;
+      }
+      next += 2 * together;
+    }
+  }
+  for (const int i : leaf.near) {
+    std::fill_n(next, together, 0.0);
+    for (int r = 0; r < count; ++r) {
+      if (i < points_) {
+        const auto [x, y] = places_[at(i)];
+        const double dx = u[r][0] - x;
+        const double dy = u[r][1] - y;
+        next[r] = radial_value(function_, dx * dx + dy * dy);
+        continue;
+      }
+      double value = 1;
+      for (std::size_t v = 0; v < 2; ++v) {
+        for (int p = powers_[at(i - points_)][v]; p > 0; --p) value *= u[r][v];
+      }
+      next[r] = value;
+    }
+    next += together;
+  }
+  const FarSums sums{expansions_.data() + leaf.begin,
+                     leaf.expanded ? expanded : 0,
+                     weights_.data(),
+                     points_ + static_cast<int>(powers_.size()),
+                     leaf.near.data(),
+                     static_cast<int>(leaf.near.size())};
+  TESSERA_AT_WIDTH(sum_functions(sums, columns_, count, scratch, out));
+}
+
+}  // namespace tessera::gam

@@ -256,10 +256,9 @@ int FarField::leaf_of(const std::array<double, 2>& u) const {
   return square->leaf;
 }
 
-void FarField::evaluate(int leaf_index, int count, const std::array<double, 2>* u, double* scratch,
-                        double* const* out) const {
-  const Leaf& leaf = leaves_[at(leaf_index)];
-  double* next = scratch;
+void FarField::functions_at(const Leaf& leaf, int count, const std::array<double, 2>* u,
+                            double* functions) const {
+  double* next = functions;
   if (leaf.expanded) {
     double x[together] = {};
     double y[together] = {};
@@ -313,13 +312,82 @@ void FarField::evaluate(int leaf_index, int count, const std::array<double, 2>* 
     }
     next += together;
   }
+}
+
+FarField::Functions FarField::none() const {
+  return {std::vector<double>(leaves_.size() * expanded),
+          std::vector<double>(weights_.size() / at(columns_))};
+}
+
+FarField::Functions FarField::combined(const double* coef) const {
+  Functions out = none();
+  const auto add = [&](const double* weights, std::size_t count, double* to) {
+    for (int panel = 0; panel < columns_; panel += 4) {
+      for (std::size_t i = 0; i < count; ++i, weights += 4) {
+        for (int c = 0; c < 4; ++c) to[i] += weights[c] * coef[panel + c];
+      }
+    }
+  };
+  for (std::size_t l = 0; l < leaves_.size(); ++l) {
+    if (leaves_[l].expanded)
+      add(expansions_.data() + leaves_[l].begin, expanded, out.expanded.data() + l * expanded);
+  }
+  add(weights_.data(), out.near.size(), out.near.data());
+  return out;
+}
+
+void FarField::add_columns(const Functions& sums, double* out) const {
+  const auto add = [&](const double* weights, std::size_t count, const double* from) {
+    for (int panel = 0; panel < columns_; panel += 4) {
+      double four[4] = {};
+      for (std::size_t i = 0; i < count; ++i, weights += 4) {
+        for (int c = 0; c < 4; ++c) four[c] += from[i] * weights[c];
+      }
+      for (int c = 0; c < 4; ++c) out[panel + c] += four[c];
+    }
+  };
+  for (std::size_t l = 0; l < leaves_.size(); ++l) {
+    if (leaves_[l].expanded)
+      add(expansions_.data() + leaves_[l].begin, expanded, sums.expanded.data() + l * expanded);
+  }
+  add(weights_.data(), sums.near.size(), sums.near.data());
+}
+
+void FarField::evaluate(int leaf_index, int count, const std::array<double, 2>* u, double* scratch,
+                        const Wanted& wanted) const {
+  const Leaf& leaf = leaves_[at(leaf_index)];
+  functions_at(leaf, count, u, scratch);
+  const int first = leaf.expanded ? expanded : 0;
+  const double* f = scratch;
+  if (wanted.combined != nullptr) {
+    double sum[together] = {};
+    const auto add = [&](double weight) {
+      for (int r = 0; r < together; ++r) sum[r] += f[r] * weight;
+      f += together;
+    };
+    const double* weights = wanted.combined->expanded.data() + at(leaf_index) * expanded;
+    for (int i = 0; i < first; ++i) add(weights[i]);
+    for (const int i : leaf.near) add(wanted.combined->near[at(i)]);
+    std::copy_n(sum, count, wanted.combination);
+  }
+  f = scratch;
+  if (wanted.sums != nullptr) {
+    const auto add = [&](double& to) {
+      for (int r = 0; r < count; ++r) to += f[r];
+      f += together;
+    };
+    double* sums = wanted.sums->expanded.data() + at(leaf_index) * expanded;
+    for (int i = 0; i < first; ++i) add(sums[i]);
+    for (const int i : leaf.near) add(wanted.sums->near[at(i)]);
+  }
+  if (wanted.columns == nullptr) return;
   const FarSums sums{expansions_.data() + leaf.begin,
-                     leaf.expanded ? expanded : 0,
+                     first,
                      weights_.data(),
                      points_ + static_cast<int>(powers_.size()),
                      leaf.near.data(),
                      static_cast<int>(leaf.near.size())};
-  TESSERA_AT_WIDTH(sum_functions(sums, columns_, count, scratch, out));
+  TESSERA_AT_WIDTH(sum_functions(sums, columns_, count, scratch, wanted.columns));
 }
 
 }  // namespace tessera::gam

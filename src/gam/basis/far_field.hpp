@@ -47,9 +47,28 @@ class FarField {
 
   /// Places evaluated together.
   static constexpr int together = 8;
-  /// The columns at `count` places of one leaf; those of place i begin at `out[i]`.
+  /// A number for each function of each leaf, and for each function that has weights: their coefficients in
+  /// one combination of the columns, or sums of the functions over places.
+  struct Functions {
+    std::vector<double> expanded;
+    std::vector<double> near;
+  };
+  [[nodiscard]] Functions none() const;
+  /// The sum of the columns times `coef`.
+  [[nodiscard]] Functions combined(const double* coef) const;
+  /// Adds to `out` the columns' sums over places with these sums of functions.
+  void add_columns(const Functions& sums, double* out) const;
+
+  /// What is wanted at places; null: it is not.
+  struct Wanted {
+    double* const* columns = nullptr;  ///< for each place
+    const Functions* combined = nullptr;
+    double* combination = nullptr;  ///< for each place
+    Functions* sums = nullptr;      ///< added to
+  };
+  /// At `count` places of one leaf.
   void evaluate(int leaf, int count, const std::array<double, 2>* u, double* scratch,
-                double* const* out) const;
+                const Wanted& wanted) const;
 
  private:
   static constexpr int degree = 30;
@@ -69,6 +88,8 @@ class FarField {
     int leaf = -1;
   };
   class Builder;
+
+  void functions_at(const Leaf& leaf, int count, const std::array<double, 2>* u, double* functions) const;
 
   RadialFunction function_;
   int columns_;

@@ -28,7 +28,8 @@ RowEvaluator::RowEvaluator(const Rows& rows, const RowLayout& layout)
   }
 }
 
-void RowEvaluator::prepare(RowChunk& chunk, std::size_t begin, std::size_t end) const {
+void RowEvaluator::prepare(RowChunk& chunk, std::size_t begin, std::size_t end,
+                           std::span<const PointEvaluator::FarWanted> wanted) const {
   if (!chunk.evaluator.has_far_fields()) return;
   const Frame& frame = *rows_.frame;
   frame.complete.prepare_to_read(begin, end);
@@ -37,7 +38,7 @@ void RowEvaluator::prepare(RowChunk& chunk, std::size_t begin, std::size_t end) 
   for (std::size_t row = begin; row < end; ++row) {
     if (frame.complete[row] != 0) rows.push_back(row);
   }
-  chunk.evaluator.prepare(numbers_.data(), std::move(rows));
+  chunk.evaluator.prepare(numbers_.data(), std::move(rows), wanted);
 }
 
 void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) const {
@@ -118,10 +119,18 @@ void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coe
   }
 }
 
-void RowEvaluator::add_predictor(int term, const CurvePredictor& predictor, RowChunk& chunk) const {
+void RowEvaluator::add_moments(int term, RowChunk& chunk, double* sums) const {
+  chunk.evaluator.add_moments(view_.terms[term].component_begin, points_of(chunk), sums);
+}
+
+void RowEvaluator::add_predictor(int term, const CurvePredictor& predictor, bool evaluated,
+                                 RowChunk& chunk) const {
+  const int component = view_.terms[term].component_begin;
+  if (const FarField::Functions* far = predictor.far_of(term))
+    return chunk.evaluator.add_combination(component, *far, points_of(chunk), chunk.eta.data());
   const double* cells = predictor.cells_of(term);
   if (cells == nullptr) return add_predictor(term, predictor.raw_coef(), chunk);
-  chunk.evaluator.add_curve(view_.terms[term].component_begin, cells, points_of(chunk), chunk.eta.data());
+  chunk.evaluator.add_curve(component, cells, points_of(chunk), evaluated, chunk.eta.data());
 }
 
 }  // namespace tessera::gam

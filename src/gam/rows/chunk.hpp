@@ -54,14 +54,17 @@ class RowEvaluator {
   /// to their offsets.
   void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
   /// Evaluates what is faster of more rows at once, among local rows [begin, end): `prepared_rows` at most.
-  void prepare(RowChunk& chunk, std::size_t begin, std::size_t end) const;
+  void prepare(RowChunk& chunk, std::size_t begin, std::size_t end,
+               std::span<const PointEvaluator::FarWanted> wanted = {}) const;
   /// Values and starts of one term. A term that is a combination of another's columns must come after that
   /// one.
   void evaluate_term(int term, RowChunk& chunk) const;
   /// eta += the term's values times its coefficients.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
-  /// The same; a curve's values are not read.
-  void add_predictor(int term, const CurvePredictor& predictor, RowChunk& chunk) const;
+  /// The same; a curve's values are not read. `evaluated`: the term was evaluated last.
+  void add_predictor(int term, const CurvePredictor& predictor, bool evaluated, RowChunk& chunk) const;
+  /// Sums of powers in the cells of a term that is one curve.
+  void add_moments(int term, RowChunk& chunk, double* sums) const;
 
  private:
   [[nodiscard]] Points points_of(const RowChunk& chunk) const {

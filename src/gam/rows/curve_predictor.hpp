@@ -1,12 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/basis/far_field.hpp"
 #include "gam/rows/layout.hpp"
 
+#include <optional>
 #include <span>
 #include <vector>
 
 namespace tessera::gam {
+
+/// The component of a term that is one curve; null if it is none.
+[[nodiscard]] const ComponentTable* lone_curve(const LayoutView& view, int term);
+
+/// The far field of a term that is of one component with it; null if it is not.
+[[nodiscard]] const FarField* lone_far_field(const RowLayout& layout, int term);
 
 /// The linear predictor's parts by terms that are one curve each, s(x) of any basis that has a margin: with
 /// the coefficients given, such a part is one cubic in each cell, however many columns the term has, and a
@@ -21,12 +29,18 @@ class CurvePredictor {
     const std::vector<double>& cells = cells_[static_cast<std::size_t>(term)];
     return cells.empty() ? nullptr : cells.data();
   }
+  /// The same of a term that has a far field alone; null if it has not.
+  [[nodiscard]] const FarField::Functions* far_of(int term) const {
+    const auto& far = far_[static_cast<std::size_t>(term)];
+    return far ? &*far : nullptr;
+  }
   /// Whether the term's values are needed for the predictor.
   [[nodiscard]] bool needs_values(int term) const { return needs_values_[static_cast<std::size_t>(term)]; }
 
  private:
   std::vector<double> raw_coef_;
   std::vector<std::vector<double>> cells_;
+  std::vector<std::optional<FarField::Functions>> far_;
   std::vector<bool> needs_values_;
 };
 

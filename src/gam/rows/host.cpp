@@ -44,12 +44,30 @@ struct HostRows::Chunk : RowChunk {
         weight(chunk_rows),
         weighted(correlated ? 0 : values.size()) {
     if (correlated) whitened.emplace(layout);
+    const LayoutView view = layout.view();
+    moments.resize(static_cast<std::size_t>(view.term_count));
+    far_sums.resize(moments.size());
+    for (int t = 0; t < view.term_count; ++t) {
+      const ComponentTable* component = lone_curve(view, t);
+      const bool read = std::any_of(view.terms, view.terms + view.term_count,
+                                    [&](const TermTable& term) { return term.combined == t; });
+      if (read) continue;
+      if (const FarField* field = lone_far_field(layout, t))
+        far_sums[static_cast<std::size_t>(t)] = field->none();
+      if (component != nullptr && component->kind == ComponentKind::dense)
+        moments[static_cast<std::size_t>(t)].resize(4 *
+                                                    static_cast<std::size_t>(component->margin.cells + 2));
+    }
   }
 
   AlignedSums aligned;
   std::vector<double> response, prior, weight;
   std::vector<double> weighted;  ///< the values times the row's weight, unless that is 1 in every row
   ResponseMemos memos;
+  /// Of terms that are one curve with dense columns, sums of powers in its cells: the columns' sums follow.
+  std::vector<std::vector<double>> moments;
+  std::vector<std::optional<FarField::Functions>> far_sums;  ///< of those with a far field alone
+  [[nodiscard]] bool has_sums(int term) const { return far_sums[at(term)] || !moments[at(term)].empty(); }
   bool unit_weights = false;
   bool uses_aligned = false;
   std::optional<WhitenedRows> whitened;  ///< of correlated rows, in place of `weighted`
@@ -100,18 +118,24 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   std::shared_ptr<const CurvePredictor> shared;
   if (kind != PassKind::moments) shared = predictor_at(raw_coef);
   const CurvePredictor* predictor = shared.get();
+  chunk.evaluator.forget();  // of another pass
   chunk.uses_aligned = chunk.aligned.worth(end - begin);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
   if (chunk.whitens) look_back(kind, predictor, begin, end, chunk);
   for (std::size_t next = begin; next < end; next += chunk_rows) {
     if ((next - begin) % prepared_rows == 0)
-      evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows));
+      evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows),
+                         wanted_of(kind, predictor, chunk));
     read(rows_, evaluator_, kind, predictor, next, std::min<std::size_t>(end, next + chunk_rows), chunk);
     finish(kind, chunk, sums.data());
     if (chunk.whitens) whiten(chunk, sums.data());
-    for (const Product& product : products) add_product(product, chunk, sums.data());
+    for (const Product& product : products) {
+      if (kind != PassKind::moments || !chunk.has_sums(product.column_term))
+        add_product(product, chunk, sums.data());
+    }
   }
+  if (kind == PassKind::moments) add_moments(chunk, sums.data());
   if (chunk.uses_aligned) chunk.aligned.fold(products, sums.data());
 }
 
@@ -120,6 +144,39 @@ std::shared_ptr<const CurvePredictor> HostRows::predictor_at(std::span<const dou
   if (!predictor_ || !std::ranges::equal(predictor_->raw_coef(), raw_coef))
     predictor_ = std::make_shared<const CurvePredictor>(layout_, raw_coef);
   return predictor_;
+}
+
+/// Of terms with a far field alone a pass without products needs their part of the predictor, or their sums.
+std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const CurvePredictor* predictor,
+                                                           Chunk& chunk) const {
+  std::vector<PointEvaluator::FarWanted> wanted(layout_.tables.components.size());
+  for (int term = 0; term < view_.term_count; ++term) {
+    if (lone_far_field(layout_, term) == nullptr) continue;
+    PointEvaluator::FarWanted& own = wanted[at(view_.terms[term].component_begin)];
+    if (predictor != nullptr) own.combined = predictor->far_of(term);
+    auto& sums = chunk.far_sums[at(term)];
+    if (kind == PassKind::moments && sums) own.sums = &*sums;
+    own.columns = kind == PassKind::moments
+                      ? !sums.has_value()
+                      : !layout_.products(kind).empty() || predictor->needs_values(term);
+  }
+  return wanted;
+}
+
+/// The products of ones with the terms whose moments were summed, which are cleared.
+void HostRows::add_moments(Chunk& chunk, double* sums) const {
+  for (const Product& product : layout_.products(PassKind::moments)) {
+    if (auto& far = chunk.far_sums[at(product.column_term)]) {
+      const FarField* field = lone_far_field(layout_, product.column_term);
+      field->add_columns(*far, sums + product.begin);
+      *far = field->none();
+    }
+    std::vector<double>& moments = chunk.moments[at(product.column_term)];
+    if (moments.empty()) continue;
+    const ComponentTable& component = view_.components[view_.terms[product.column_term].component_begin];
+    add_columns_of_moments(component, view_.numbers, moments.data(), sums + product.begin);
+    std::fill(moments.begin(), moments.end(), 0.0);
+  }
 }
 
 /// Evaluates the complete row before those among [begin, end), wherever it is.
@@ -144,9 +201,13 @@ void HostRows::read(const Rows& rows, const RowEvaluator& evaluator, PassKind ki
   evaluator.gather(chunk, begin, end);
   gather_response(rows, view_, chunk);
   for (int term = 0; term < view_.term_count; ++term) {
-    if (!layout_.products(kind).empty() || predictor->needs_values(term))
-      evaluator.evaluate_term(term, chunk);
-    if (predictor != nullptr) evaluator.add_predictor(term, *predictor, chunk);
+    if (kind == PassKind::moments && chunk.has_sums(term)) {
+      if (!chunk.far_sums[at(term)]) evaluator.add_moments(term, chunk, chunk.moments[at(term)].data());
+      continue;
+    }
+    const bool evaluated = !layout_.products(kind).empty() || predictor->needs_values(term);
+    if (evaluated) evaluator.evaluate_term(term, chunk);
+    if (predictor != nullptr) evaluator.add_predictor(term, *predictor, evaluated, chunk);
   }
 }
 

@@ -51,6 +51,10 @@ class HostRows {
   void finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const;
   template <RowFamily F>
   void add_likelihood(const F& family, Chunk& chunk, double* sums) const;
+  [[nodiscard]] std::vector<PointEvaluator::FarWanted> wanted_of(PassKind kind,
+                                                                 const CurvePredictor* predictor,
+                                                                 Chunk& chunk) const;
+  void add_moments(Chunk& chunk, double* sums) const;
   void clear_row(int r, Chunk& chunk) const;
   void whiten(Chunk& chunk, double* sums) const;
   void add_product(const Product& product, Chunk& chunk, double* sums) const;

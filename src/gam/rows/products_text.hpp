@@ -136,7 +136,10 @@ TESSERA_TARGET void add_lines(bool upper, int count, int rows, int columns, cons
                               double* sums) {
   for (int i = 0; i < rows; i += lines) {
     double* line = sums + std::ptrdiff_t{i} * columns;
-    const int j = add_blocks<lines, 3>(upper ? i : 0, count, rows, columns, a + i, b, line);
+    int j = upper ? i : 0;
+    // Sums of 4 x 5 registers fit in the 32 of AVX-512.
+    if constexpr (Wide::count == 8) j = add_blocks<lines, 5>(j, count, rows, columns, a + i, b, line);
+    j = add_blocks<lines, 3>(j, count, rows, columns, a + i, b, line);
     add_blocks<lines, 1>(j, count, rows, columns, a + i, b, line);
   }
 }

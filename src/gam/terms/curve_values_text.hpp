@@ -86,9 +86,8 @@ TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, cons
 }
 
 /// out += a curve by its cells, at each point.
-TESSERA_TARGET void add_curve_values(const MarginTable margin, const double* numbers, const double* cells,
-                                     int count, double* x, int* slots, double* out) {
-  find_slots(margin, numbers, count, x, slots);
+TESSERA_TARGET void add_curve_values(const double* cells, int count, const double* x, const int* slots,
+                                     double* out) {
   for (int r = 0; r < count; ++r) {
     const double* c = cells + std::ptrdiff_t{numbers_of_cell} * slots[r];
     out[r] += cubic(c[0], c[1], c[2], c[3], (x[r] - c[4]) * c[5]);

@@ -73,8 +73,32 @@ std::vector<double> curve_cells(const ComponentTable& component, const double* n
   return cells;
 }
 
+void add_columns_of_moments(const ComponentTable& component, const double* numbers, const double* sums,
+                            double* out) {
+  const MarginTable& margin = component.margin;
+  std::vector<double> own(at((margin.cells - 1) * margin.stride + 4));
+  for (int slot = 0; slot < margin.cells + 2; ++slot, sums += 4) {
+    const double* cubics = cubics_at(margin, numbers, slot);
+    double* of_slot = own.data() + located_in(margin, numbers, 0, slot).first;
+    const int powers = slot == 0 || slot > margin.cells ? 2 : 4;  // outside they may be infinite
+    for (int power = 0; power < powers; ++power) {
+      for (int a = 0; a < 4; ++a) of_slot[a] += sums[power] * cubics[4 * power + a];
+    }
+  }
+  const double* weights = numbers + component.combinations;
+  for (const double sum : own) {
+    for (int c = 0; c < component.columns; ++c) out[c] += sum * weights[c];
+    weights += component.columns;
+  }
+}
+
 PointEvaluator::PointEvaluator(const ComponentTables& tables, int points)
-    : tables_(tables), first_(at(points)), x_(at(points)), slots_(at(points)) {
+    : tables_(tables),
+      first_(at(points)),
+      x_(at(points)),
+      slots_(at(points)),
+      prepared_values_(tables.components.size()),
+      prepared_combinations_(tables.components.size()) {
   int most = 1;
   for (const ComponentTable& component : tables.components) most = std::max(most, nonzeros_of(component));
   part_.resize(at(most) * at(points));
@@ -155,11 +179,30 @@ void PointEvaluator::gather(int variable, const Points& points) {
   for (int r = 0; r < points.count; ++r) x_[at(r)] = numbers[points.index[r]];
 }
 
-void PointEvaluator::add_curve(int component_index, const double* cells, const Points& points, double* out) {
-  const ComponentTable& component = tables_.components[at(component_index)];
+void PointEvaluator::locate_all(const ComponentTable& component, const Points& points) {
   gather(component.variable, points);
-  TESSERA_AT_WIDTH(add_curve_values(component.margin, tables_.numbers.data(), cells, points.count, x_.data(),
-                                    slots_.data(), out));
+  TESSERA_AT_WIDTH(
+      find_slots(component.margin, tables_.numbers.data(), points.count, x_.data(), slots_.data()));
+}
+
+void PointEvaluator::add_curve(int component, const double* cells, const Points& points, bool evaluated,
+                               double* out) {
+  if (!evaluated) locate_all(tables_.components[at(component)], points);
+  TESSERA_AT_WIDTH(add_curve_values(cells, points.count, x_.data(), slots_.data(), out));
+}
+
+void PointEvaluator::add_moments(int component_index, const Points& points, double* sums) {
+  const ComponentTable& component = tables_.components[at(component_index)];
+  locate_all(component, points);
+  for (int r = 0; r < points.count; ++r) {
+    const double t = located_in(component.margin, tables_.numbers.data(), x_[at(r)], slots_[at(r)]).t;
+    double* of_slot = sums + std::ptrdiff_t{4} * slots_[at(r)];
+    const double square = t * t;
+    of_slot[0] += 1;
+    of_slot[1] += t;
+    of_slot[2] += square;
+    of_slot[3] += square * t;
+  }
 }
 
 void PointEvaluator::shifted(const ComponentTable& component, const double* const* numbers, std::size_t row,
@@ -173,17 +216,15 @@ void PointEvaluator::evaluate_isotropic(const ComponentTable& component, const P
                                         double* values) {
   std::fill_n(first_.data(), points.count, 0);
   const auto place = static_cast<std::size_t>(&component - tables_.components.data());
-  if (const auto& field = tables_.far_fields[place]) {
-    const std::span index(points.index, at(points.count));
-    if (index.empty()) return;
-    const auto begin = std::ranges::lower_bound(prepared_, index.front());
-    if (prepared_numbers_ == points.numbers && prepared_.end() - begin >= points.count &&
-        *begin == index.front() && begin[points.count - 1] == index.back()) {
-      const double* from = prepared_values_[place].data() + (begin - prepared_.begin()) * component.columns;
-      std::copy_n(from, std::ptrdiff_t{points.count} * component.columns, values);
+  if (tables_.far_fields[place] != nullptr) {
+    const std::ptrdiff_t from = prepared_at(points);
+    if (from >= 0 && !prepared_values_[place].empty()) {
+      std::copy_n(prepared_values_[place].data() + from * component.columns,
+                  std::ptrdiff_t{points.count} * component.columns, values);
       return;
     }
-    return evaluate_by_leaves(component, *field, points.numbers, index, values);
+    return evaluate_by_leaves(place, points.numbers, std::span(points.index, at(points.count)), {}, values,
+                              nullptr);
   }
   functions_.resize(at(component.points + component.polynomials) * points_of_tile);
   const double* numbers = tables_.numbers.data();
@@ -201,9 +242,11 @@ void PointEvaluator::evaluate_isotropic(const ComponentTable& component, const P
   }
 }
 
-void PointEvaluator::evaluate_by_leaves(const ComponentTable& component, const FarField& field,
-                                        const double* const* numbers, std::span<const std::size_t> index,
-                                        double* values) {
+void PointEvaluator::evaluate_by_leaves(std::size_t component_index, const double* const* numbers,
+                                        std::span<const std::size_t> index, const FarWanted& wanted,
+                                        double* values, double* combination) {
+  const ComponentTable& component = tables_.components[component_index];
+  const FarField& field = *tables_.far_fields[component_index];
   functions_.resize(field.scratch());
   std::vector<std::array<double, 2>> places(index.size());
   std::vector<int> leaf(index.size());
@@ -218,33 +261,66 @@ void PointEvaluator::evaluate_by_leaves(const ComponentTable& component, const F
   std::vector<std::size_t> next(begins.begin(), begins.end() - 1);
   for (std::size_t i = 0; i < index.size(); ++i) order[next[at(leaf[i])]++] = i;
   std::array<std::array<double, 2>, FarField::together> u{};
-  std::array<double*, FarField::together> out{};
+  std::array<double*, FarField::together> columns{};
+  std::array<double, FarField::together> combined{};
+  const FarField::Wanted of_leaf{.columns = values == nullptr ? nullptr : columns.data(),
+                                 .combined = combination == nullptr ? nullptr : wanted.combined,
+                                 .combination = combined.data(),
+                                 .sums = wanted.sums};
   for (int l = 0; l < field.leaves(); ++l) {
     for (std::size_t begin = begins[at(l)]; begin < begins[at(l) + 1]; begin += FarField::together) {
       const std::size_t count = std::min<std::size_t>(FarField::together, begins[at(l) + 1] - begin);
       for (std::size_t r = 0; r < count; ++r) {
         u.at(r) = places[order[begin + r]];
-        out.at(r) = values + order[begin + r] * at(component.columns);
+        if (values != nullptr) columns.at(r) = values + order[begin + r] * at(component.columns);
       }
-      field.evaluate(l, static_cast<int>(count), u.data(), functions_.data(), out.data());
+      field.evaluate(l, static_cast<int>(count), u.data(), functions_.data(), of_leaf);
+      for (std::size_t r = 0; r < count && combination != nullptr; ++r)
+        combination[order[begin + r]] = combined.at(r);
     }
   }
+}
+
+std::ptrdiff_t PointEvaluator::prepared_at(const Points& points) const {
+  if (points.count == 0 || prepared_numbers_ != points.numbers) return -1;
+  const auto begin = std::ranges::lower_bound(prepared_, points.index[0]);
+  const bool there = prepared_.end() - begin >= points.count && *begin == points.index[0] &&
+                     begin[points.count - 1] == points.index[points.count - 1];
+  return there ? begin - prepared_.begin() : -1;
 }
 
 bool PointEvaluator::has_far_fields() const {
   return std::ranges::any_of(tables_.far_fields, [](const auto& field) { return field != nullptr; });
 }
 
-void PointEvaluator::prepare(const double* const* numbers, std::vector<std::size_t> index) {
+void PointEvaluator::prepare(const double* const* numbers, std::vector<std::size_t> index,
+                             std::span<const FarWanted> wanted) {
   prepared_numbers_ = numbers;
   prepared_ = std::move(index);
-  prepared_values_.resize(tables_.components.size());
   for (std::size_t c = 0; c < prepared_values_.size(); ++c) {
-    if (!tables_.far_fields[c]) continue;
-    const ComponentTable& component = tables_.components[c];
-    prepared_values_[c].resize(prepared_.size() * at(component.columns));
-    evaluate_by_leaves(component, *tables_.far_fields[c], numbers, prepared_, prepared_values_[c].data());
+    if (tables_.far_fields[c] == nullptr) continue;
+    const FarWanted of_this = wanted.empty() ? FarWanted{} : wanted[c];
+    std::vector<double>& values = prepared_values_[c];
+    std::vector<double>& combinations = prepared_combinations_[c];
+    values.resize(of_this.columns ? prepared_.size() * at(tables_.components[c].columns) : 0);
+    combinations.resize(of_this.combined != nullptr ? prepared_.size() : 0);
+    evaluate_by_leaves(c, numbers, prepared_, of_this, values.empty() ? nullptr : values.data(),
+                       combinations.empty() ? nullptr : combinations.data());
   }
+}
+
+void PointEvaluator::add_combination(int component, const FarField::Functions& combined, const Points& points,
+                                     double* out) {
+  const std::ptrdiff_t from = prepared_at(points);
+  const std::vector<double>& prepared = prepared_combinations_[at(component)];
+  if (from >= 0 && !prepared.empty()) {
+    for (int r = 0; r < points.count; ++r) out[r] += prepared[at(from + r)];
+    return;
+  }
+  std::vector<double> found(at(points.count));
+  evaluate_by_leaves(at(component), points.numbers, std::span(points.index, found.size()),
+                     {.columns = false, .combined = &combined}, nullptr, found.data());
+  for (int r = 0; r < points.count; ++r) out[r] += found[at(r)];
 }
 
 TermEvaluator::TermEvaluator(std::span<const Component> components, int points)

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/basis/component.hpp"
+#include "gam/basis/far_field.hpp"
 #include "gam/terms/component_tables.hpp"
 
 #include <cstddef>
@@ -33,6 +34,10 @@ inline constexpr int numbers_of_cell = 8;
 [[nodiscard]] std::vector<double> curve_cells(const ComponentTable& component, const double* numbers,
                                               const double* coef);
 
+/// Adds to `out` the sums of a curve's columns over points with these sums of powers.
+void add_columns_of_moments(const ComponentTable& component, const double* numbers, const double* sums,
+                            double* out);
+
 /// What evaluates products of components. Not thread-safe: each thread has its own.
 class PointEvaluator {
  public:
@@ -54,12 +59,26 @@ class PointEvaluator {
 
   /// Whether some columns are evaluated faster at many points at once.
   [[nodiscard]] bool has_far_fields() const;
-  /// Evaluates these columns in the rows at `index`, which increase: `evaluate` then has them ready for any
-  /// of the rows that are neighbours there. `numbers` as in `Points`.
-  void prepare(const double* const* numbers, std::vector<std::size_t> index);
+  /// What is wanted of a component with a far field; by default its columns.
+  struct FarWanted {
+    bool columns = true;
+    const FarField::Functions* combined = nullptr;  ///< one combination of them
+    FarField::Functions* sums = nullptr;            ///< over all rows, which are added
+  };
+  /// Evaluates these in the rows at `index`, which increase: `evaluate` and `add_combination` then have them
+  /// ready for any of the rows that are neighbours there. `numbers` as in `Points`; `wanted` for each
+  /// component, or empty.
+  void prepare(const double* const* numbers, std::vector<std::size_t> index,
+               std::span<const FarWanted> wanted);
+  void forget() { prepared_.clear(); }
+  /// Adds to `out`, at each point, the combination of the columns of a component with a far field.
+  void add_combination(int component, const FarField::Functions& combined, const Points& points, double* out);
 
-  /// Adds to `out`, at each point, the curve of a component with these cells.
-  void add_curve(int component, const double* cells, const Points& points, double* out);
+  /// Adds to `out`, at each point, the curve of a component with these cells. `evaluated`: it is the
+  /// component that was evaluated last, at the same points.
+  void add_curve(int component, const double* cells, const Points& points, bool evaluated, double* out);
+  /// Adds the powers of t from 0 to 3 at each point to the four sums of its slot, which follow one another.
+  void add_moments(int component, const Points& points, double* sums);
 
  private:
   static void start(int points, double* values);
@@ -68,13 +87,18 @@ class PointEvaluator {
   void evaluate_component(const ComponentTable& component, const Points& points, double* values);
   /// Brings the variable's values together.
   void gather(int variable, const Points& points);
+  /// And finds where they fall.
+  void locate_all(const ComponentTable& component, const Points& points);
   void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
   /// The variables of isotropic columns at a point, less their shifts.
   void shifted(const ComponentTable& component, const double* const* numbers, std::size_t row,
                double* u) const;
-  /// Points of one leaf together.
-  void evaluate_by_leaves(const ComponentTable& component, const FarField& field,
-                          const double* const* numbers, std::span<const std::size_t> index, double* values);
+  /// Points of one leaf together. `values`, `combination`: null if they are not wanted.
+  void evaluate_by_leaves(std::size_t component, const double* const* numbers,
+                          std::span<const std::size_t> index, const FarWanted& wanted, double* values,
+                          double* combination);
+  /// The place of the points among those prepared; -1: they are not all there.
+  [[nodiscard]] std::ptrdiff_t prepared_at(const Points& points) const;
 
   const ComponentTables& tables_;
   std::vector<int> first_;         ///< raw columns of one component
@@ -85,7 +109,7 @@ class PointEvaluator {
   // What `prepare` was given, and the columns of each component with a far field.
   const double* const* prepared_numbers_ = nullptr;
   std::vector<std::size_t> prepared_;
-  std::vector<std::vector<double>> prepared_values_;
+  std::vector<std::vector<double>> prepared_values_, prepared_combinations_;
 };
 
 /// One term by itself, with tables of its own. Not thread-safe.

@@ -56,38 +56,81 @@ std::vector<double> by_field(const FarField& field, const Component& component, 
   const auto& shift = component.isotropic->shift;
   const Place u{x[0] - shift[0], x[1] - shift[1]};
   double* out = row.data();
-  field.evaluate(field.leaf_of(u), 1, &u, scratch.data(), &out);
+  field.evaluate(field.leaf_of(u), 1, &u, scratch.data(), {.columns = &out});
   return row;
 }
 
-/// Of places like the points, at the points, between two of them, and outside.
+/// The sum of what the columns are sums of, in absolute values: rounding, of either way, is a part of it.
+std::vector<double> sizes_of(const Component& component, const Place& x) {
+  const IsotropicColumns& columns = *component.isotropic;
+  std::vector<double> sizes(static_cast<std::size_t>(component.combinations.cols()));
+  for (int j = 0; j < columns.points.rows(); ++j) {
+    const double dx = x[0] - columns.shift[0] - columns.points(j, 0);
+    const double dy = x[1] - columns.shift[1] - columns.points(j, 1);
+    const double value = std::abs(radial_value(columns.function, dx * dx + dy * dy));
+    for (std::size_t c = 0; c < sizes.size(); ++c)
+      sizes[c] += value * std::abs(component.combinations(j, static_cast<int>(c)));
+  }
+  return sizes;
+}
+
+/// Of places like the points, at the points, between them, and outside.
 TEST(FarField, ColumnsAreThoseOfAllPoints) {
+  constexpr double rounding = 1.5e-15;
   for (const Layout layout : {Layout::even, Layout::crowded, Layout::line}) {
     const std::vector<Place> points = places_of(layout, 900, 1);
     const Component component = component_of(points, 60);
     ASSERT_TRUE(FarField::applies(*component.isotropic));
     const FarField field(*component.isotropic, component.combinations);
     EXPECT_GT(field.leaves(), 8);
+    std::vector<double> ranges(60);
+    for (const Place& point : points) {
+      std::vector<double> row(60);
+      evaluate_dense(component, point, row);
+      for (std::size_t c = 0; c < row.size(); ++c) ranges[c] = std::max(ranges[c], std::abs(row[c]));
+    }
     std::vector<Place> places = places_of(layout, 200, 2);
     places.insert(places.end(), points.begin(), points.begin() + 50);
-    places.push_back({5000, -300});
-    places.push_back({5600, -300});
-    places.push_back({1e4, 1e4});
-    std::vector<double> largest(60);
-    std::vector<double> error(60);
+    places.insert(places.end(), {{5000, -300}, {5600, -300}, {1e4, 1e4}});
     for (const Place& place : places) {
       std::vector<double> direct(60);
       evaluate_dense(component, place, direct);
       const std::vector<double> fast = by_field(field, component, place);
-      const bool inside = std::abs(place[0] - 5000) < 700;
-      for (std::size_t c = 0; c < direct.size(); ++c) {
-        if (inside) largest[c] = std::max(largest[c], std::abs(direct[c]));
-        error[c] = std::max(error[c], std::abs(fast[c] - direct[c]) / (inside ? 1 : std::abs(direct[c])));
-      }
+      const std::vector<double> sizes = sizes_of(component, place);
+      for (std::size_t c = 0; c < direct.size(); ++c)
+        EXPECT_NEAR(fast[c], direct[c], 1e-12 * ranges[c] + rounding * sizes[c])
+            << static_cast<int>(layout) << ' ' << c << ' ' << place[0] << ' ' << place[1];
     }
-    for (std::size_t c = 0; c < error.size(); ++c)
-      EXPECT_LT(error[c], 2e-12 * largest[c]) << static_cast<int>(layout) << ' ' << c;
   }
+}
+
+/// A combination of the columns, and their sums over places, by the functions that they are sums of.
+TEST(FarField, CombinationsAndSumsAreThoseOfTheColumns) {
+  const Component component = component_of(places_of(Layout::crowded, 500, 6), 30);
+  const FarField field(*component.isotropic, component.combinations);
+  std::vector<double> coef(static_cast<std::size_t>(component.combinations.cols()));
+  for (std::size_t c = 0; c < coef.size(); ++c) coef[c] = std::sin(static_cast<double>(c));
+  const FarField::Functions combined = field.combined(coef.data());
+  FarField::Functions sums = field.none();
+  std::vector<double> expected_sums(coef.size());
+  std::vector<double> scratch(field.scratch());
+  for (const Place& place : places_of(Layout::crowded, 100, 7)) {
+    const std::vector<double> row = by_field(field, component, place);
+    double expected = 0;
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      expected += row[c] * coef[c];
+      expected_sums[c] += row[c];
+    }
+    const auto& shift = component.isotropic->shift;
+    const Place u{place[0] - shift[0], place[1] - shift[1]};
+    double combination = 0;
+    field.evaluate(field.leaf_of(u), 1, &u, scratch.data(),
+                   {.combined = &combined, .combination = &combination, .sums = &sums});
+    EXPECT_NEAR(combination, expected, 1e-11);
+  }
+  std::vector<double> found(coef.size());
+  field.add_columns(sums, found.data());
+  for (std::size_t c = 0; c < found.size(); ++c) EXPECT_NEAR(found[c], expected_sums[c], 1e-10) << c;
 }
 
 TEST(FarField, WhatIsNoNumberHasNoNumbers) {
@@ -128,7 +171,7 @@ TEST(FarField, ValuesDoNotDependOnTheOtherRows) {
   for (std::size_t row = 0; row < places.size(); row += row % 3 == 0 ? 2 : 1) rows.push_back(row);
   const auto evaluated = [&](bool prepared, int together) {
     PointEvaluator evaluator(tables, together);
-    if (prepared) evaluator.prepare(numbers.data(), rows);
+    if (prepared) evaluator.prepare(numbers.data(), rows, {});
     std::vector<double> out(rows.size() * columns);
     for (std::size_t begin = 0; begin < rows.size(); begin += static_cast<std::size_t>(together)) {
       const int count = static_cast<int>(std::min(rows.size() - begin, static_cast<std::size_t>(together)));

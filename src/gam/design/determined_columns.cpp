@@ -67,6 +67,18 @@ Correlations correlations(const Matrix& gram) {
   return out;
 }
 
+/// Whether each column keeps more than rounding beside all others. A pivot of Cholesky's factor would not
+/// tell: behind a column that those before it nearly determine, rounding grows by the inverse of its pivot.
+bool independent(const Matrix& correlation) {
+  const auto lower = cholesky(correlation);
+  if (!lower) return false;
+  const Matrix inverse = cholesky_inverse(*lower);
+  for (int i = 0; i < inverse.rows(); ++i) {
+    if (!(inverse(i, i) * doubt_tolerance < 1)) return false;
+  }
+  return true;
+}
+
 void project_out(Matrix& rest, int pivot) {
   const std::vector<double> column(rest.column(pivot).begin(), rest.column(pivot).end());
   for (int j = 0; j < rest.cols(); ++j) {
@@ -418,13 +430,7 @@ std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram, c
                                                  const Algebra& algebra) {
   const Design unpenalised = unpenalised_part(design);
   const Correlations columns = correlations(gram_in_coefficients(raw_gram, unpenalised, algebra).core);
-  if (const auto lower = cholesky(columns.matrix)) {
-    bool independent = true;
-    for (int i = 0; i < lower->rows(); ++i) {
-      independent = independent && (*lower)(i, i) * (*lower)(i, i) > doubt_tolerance;
-    }
-    if (independent) return {};
-  }
+  if (independent(columns.matrix)) return {};
   std::vector<int> ranks;
   for (const CoefBlock& block : unpenalised.blocks) {
     const bool parametric = block.kind == "parametric";

@@ -37,6 +37,7 @@ struct FitCommand {
   std::string ar_start;
   std::vector<std::string> ordered;
   std::vector<double> sp;
+  std::vector<double> min_sp;
   bool select = FitOptions{}.select;
   double gamma = FitOptions{}.gamma;
   bool drop_unused_levels = true;

@@ -82,6 +82,11 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
                    "Smoothing parameters, in the order of the smooths: 0.6,-1; below 0: estimated")
       ->delimiter(',')
       ->allow_extra_args(false);
+  command
+      ->add_option("--min-sp", min_sp,
+                   "What is added to the smoothing parameter of each penalty, as gam's min.sp: 0.1,0,0")
+      ->delimiter(',')
+      ->allow_extra_args(false);
   command->add_flag("--select", select,
                     "Penalise the null spaces of smooths, so that they may leave the model");
   command->add_option("--gamma", gamma, "Above 1: smoother, as mgcv's gamma")
@@ -215,6 +220,7 @@ FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   options.ar_start = ar_start;
   options.drop_unused_levels = drop_unused_levels;
   options.sp = sp;
+  options.min_sp = min_sp;
   options.select = select;
   options.gamma = gamma;
   for (const std::string& text : ordered) {

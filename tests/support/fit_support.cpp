@@ -27,6 +27,7 @@ FitOptions options_of(const ReferenceCase& reference) {
   options.select = reference.select;
   options.gamma = reference.gamma;
   options.sp = reference.sp;
+  options.min_sp = reference.min_sp;
   return options;
 }
 

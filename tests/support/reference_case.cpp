@@ -70,6 +70,8 @@ ReferenceCase load_reference_case(const std::string& name) {
   out.gamma = described.value("gamma", 1.0);
   if (const auto sp = described.find("sp"); sp != described.end() && sp->is_array())
     out.sp = sp->get<std::vector<double>>();
+  if (const auto least = described.find("min_sp"); least != described.end() && least->is_array())
+    out.min_sp = least->get<std::vector<double>>();
   if (const auto& knots = described.at("supplied_knots"); knots.is_object()) out.knots = knots;
   read_columns(read_gzip(out.data_path), out);
   out.fitted = fitted.numbers.at("fitted");

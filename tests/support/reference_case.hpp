@@ -21,6 +21,7 @@ struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann:
   bool select = false;
   double gamma = 1;
   std::vector<double> sp;
+  std::vector<double> min_sp;                             ///< at least, or empty
   std::map<std::string, std::vector<double>> numbers;     ///< columns without quotes
   std::map<std::string, std::vector<std::string>> texts;  ///< quoted columns
   std::vector<double> fitted;

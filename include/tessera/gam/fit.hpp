@@ -42,6 +42,9 @@ struct FitOptions {
   /// Of each smoothing parameter its value, in the order of mgcv's `sp`; below 0: it is estimated; empty: all
   /// are. 0 is refused. Those that a smooth of the formula has by its own `sp` are in the place of these.
   std::vector<double> sp{};
+  /// Of each penalty what is added to its smoothing parameter, at least 0, as `min.sp` of mgcv's gam: in the
+  /// order of its `full.sp`; empty: nothing.
+  std::vector<double> min_sp{};
   bool select = false;    ///< smooths may leave the model: their null spaces have a penalty each, as in mgcv
   double gamma = 1;       ///< above 1: smoother, as mgcv's; in REML a row counts as 1 / gamma rows
   bool residuals = true;  ///< keep the residuals of a sample of the rows in the model, for a report

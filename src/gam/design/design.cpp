@@ -275,6 +275,20 @@ std::size_t Design::penalty_count() const {
   return count;
 }
 
+double PenaltyParameter::log_lambda(double log_sp) const {
+  const double own = offset + (index < 0 ? 0 : log_sp);
+  return least > 0 ? std::log(least + std::exp(own)) : own;
+}
+
+double PenaltyParameter::log_sp(double log_lambda) const {
+  // Closer to its bound lambda would hardly depend on the parameter.
+  return (least > 0 ? std::log(std::max(std::exp(log_lambda) - least, 1e-3 * least)) : log_lambda) - offset;
+}
+
+double PenaltyParameter::slope(double log_lambda) const {
+  return least > 0 ? std::max(0.0, 1 - least * std::exp(-log_lambda)) : 1;
+}
+
 std::vector<PenaltyParameter> Design::parameters() const {
   struct First {
     int index;
@@ -288,11 +302,12 @@ std::vector<PenaltyParameter> Design::parameters() const {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
       First own{count, block.by_factor, block.log_sp.empty() ? NAN : block.log_sp[j]};
       if (!block.ids.empty()) own = first.emplace(block.ids[j], own).first->second;
+      const double least = block.least_sp.empty() ? 0 : block.least_sp[j] * block.by_factor * block.by_factor;
       if (!std::isnan(own.log_sp)) {
-        parameters.push_back({-1, own.log_sp + 2 * std::log(block.by_factor)});
+        parameters.push_back({-1, own.log_sp + 2 * std::log(block.by_factor), least});
         continue;
       }
-      parameters.push_back({own.index, 2 * std::log(block.by_factor / own.factor)});
+      parameters.push_back({own.index, 2 * std::log(block.by_factor / own.factor), least});
       if (own.index == count) ++count;
     }
   }

@@ -109,6 +109,7 @@ struct CoefBlock {
   std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< of each penalty, by which it is one with those of other blocks; or none
   std::vector<double> log_sp;    ///< of each penalty, where it is given; NaN where it is not; empty: none is
+  std::vector<double> least_sp;  ///< of each penalty, what is added to its lambda; empty: nothing
   std::vector<std::string> variables;  ///< of the margins; then the by variable if there is one
   std::string by_level;
   /// Powers of two in the columns of a smooth of a design whose numbers are standardised: of a number that it
@@ -144,11 +145,19 @@ struct DesignVariable {
 /// A column of the design as a combination of the formula's columns: indices and factors.
 using ColumnCombination = std::vector<std::pair<int, double>>;
 
-/// The parameter of a penalty: log lambda = log smoothing parameter + offset, or the offset alone where
-/// lambda is given.
+/// The parameter of a penalty: lambda = least + exp(log smoothing parameter + offset), or with the offset
+/// alone where lambda is given.
 struct PenaltyParameter {
   int index = 0;  ///< -1: none
   double offset = 0;
+  double least = 0;
+
+  /// log lambda, of the parameter's logarithm.
+  [[nodiscard]] double log_lambda(double log_sp) const;
+  /// Its inverse, for a lambda of at least 1.001 `least`, or that.
+  [[nodiscard]] double log_sp(double log_lambda) const;
+  /// d log lambda / d log smoothing parameter.
+  [[nodiscard]] double slope(double log_lambda) const;
 };
 
 /// A level of a block of the part, by places in the part: in raw columns, and in coefficients.

@@ -172,7 +172,9 @@ class FitRun {
   /// units of the fit.
   void give_smoothing_parameters() {
     const std::vector<double>& given = fit_.options.sp;
+    const std::vector<double>& least = fit_.options.min_sp;
     std::vector<std::string> labels;
+    std::vector<std::string> of_penalties;
     std::map<std::string, std::size_t> of_id;
     for (CoefBlock& block : model_.design.blocks) {
       for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
@@ -183,6 +185,9 @@ class FitRun {
         double& own = block.log_sp[j];
         if (std::isnan(own) && index < given.size() && given[index] > 0) own = std::log(given[index]);
         own += std::log(rows_.prior_factor);
+        if (of_penalties.size() < least.size())
+          block.least_sp.push_back(least[of_penalties.size()] * rows_.prior_factor);
+        of_penalties.push_back(block.penalty->labels[j]);
       }
     }
     if (!std::ranges::all_of(given, [](double one) { return std::isfinite(one) && one != 0; }))
@@ -191,10 +196,18 @@ class FitRun {
           "sp: 0 leaves no penalty: write fx=TRUE in the formula, or a small number; below 0: estimated");
     if (!(fit_.options.gamma > 0 && std::isfinite(fit_.options.gamma)))
       throw Error(ErrorCode::usage, "gamma: expected a number above 0");
-    if (!given.empty() && given.size() != labels.size())
-      throw Error(ErrorCode::usage,
-                  fmt::format("sp: {} value{} for the smoothing parameters of {}", given.size(),
-                              given.size() == 1 ? "" : "s", labels.empty() ? "no smooth" : text_of(labels)));
+    if (!std::ranges::all_of(least, [](double one) { return std::isfinite(one) && one >= 0; }))
+      throw Error(ErrorCode::usage, "min.sp: expected numbers of at least 0");
+    require_as_many("sp", given, labels);
+    require_as_many("min.sp", least, of_penalties);
+  }
+
+  static void require_as_many(const char* name, std::span<const double> given,
+                              const std::vector<std::string>& labels) {
+    if (given.empty() || given.size() == labels.size()) return;
+    throw Error(ErrorCode::usage,
+                fmt::format("{}: {} value{} for the smoothing parameters of {}", name, given.size(),
+                            given.size() == 1 ? "" : "s", labels.empty() ? "no smooth" : text_of(labels)));
   }
 
   /// Leaves out the columns of nested smooths that others explain, which takes R'R. Where the first working

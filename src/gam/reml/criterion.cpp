@@ -185,7 +185,9 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
   for (const BlockBasis& basis : bases_) {
     for (std::size_t j = 0; j < basis.penalty->count(); ++j) {
       const double ratio = diagonal_mean_ratio(model.gram, basis, j);
-      start.push_back(ratio > 0 ? std::log(ratio) : 0.0);
+      const double least = parameters_[start.size()].least;
+      const double lambda = least > 0 ? std::max(ratio, least) + least : ratio;
+      start.push_back(lambda > 0 ? std::log(lambda) : 0.0);
     }
     gram.turn(basis.begin, basis.rotation, algebra);
     turn_vector(own.gradient, basis.begin, basis.rotation, true);
@@ -211,7 +213,7 @@ std::vector<double> RemlCriterion::log_lambda(std::span<const double> log_sp) co
   std::vector<double> each;
   each.reserve(parameters_.size());
   for (const PenaltyParameter& one : parameters_)
-    each.push_back(one.offset + (one.index < 0 ? 0 : log_sp[base::at(one.index)]));
+    each.push_back(one.log_lambda(one.index < 0 ? 0 : log_sp[base::at(one.index)]));
   return each;
 }
 
@@ -219,23 +221,26 @@ std::vector<double> RemlCriterion::parameters_of(std::span<const double> log_lam
   std::vector<double> log_sp(log_lambda.empty() ? 0 : base::at(sp_count_));
   for (std::size_t j = log_lambda.size(); j-- > 0;) {
     if (parameters_[j].index >= 0)
-      log_sp[base::at(parameters_[j].index)] = log_lambda[j] - parameters_[j].offset;
+      log_sp[base::at(parameters_[j].index)] = parameters_[j].log_sp(log_lambda[j]);
   }
   return log_sp;
 }
 
-void RemlCriterion::add_up(Evaluation& at) const {
-  if (base::at(sp_count_) == parameters_.size()) return;
+void RemlCriterion::add_up(std::span<const double> log_lambda, Evaluation& at) const {
+  if (base::at(sp_count_) == parameters_.size() && !is_bounded()) return;
   const Evaluation each = at;
   at.gradient.assign(base::at(sp_count_), 0);
   at.hessian = Matrix(sp_count_, sp_count_);
   for (int j = 0; j < each.hessian.rows(); ++j) {
     const int row = parameters_[base::at(j)].index;
     if (row < 0) continue;
-    at.gradient[base::at(row)] += each.gradient[base::at(j)];
+    const double slope = parameters_[base::at(j)].slope(log_lambda[base::at(j)]);
+    at.gradient[base::at(row)] += slope * each.gradient[base::at(j)];
+    at.hessian(row, row) += slope * (1 - slope) * each.gradient[base::at(j)];
     for (int k = 0; k < each.hessian.cols(); ++k) {
       if (const int column = parameters_[base::at(k)].index; column >= 0)
-        at.hessian(row, column) += each.hessian(j, k);
+        at.hessian(row, column) +=
+            slope * parameters_[base::at(k)].slope(log_lambda[base::at(k)]) * each.hessian(j, k);
     }
   }
 }
@@ -512,7 +517,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
       out.hessian(row, col) = out.hessian(col, row) = curvature / 2;
     }
   }
-  add_up(out);
+  add_up(at->log_lambda, out);
   return out;
 }
 
@@ -613,12 +618,13 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   fit.edf1 = f.edf1(working_.gram.part());
   fit.covariance_scale = fit.scale;
   const bool all_given = sp_count_ == 0 && !parameters_.empty();
-  if (!scale_known_ && (working_.gamma != 1 || base::at(sp_count_) < parameters_.size())) {
+  if (!scale_known_ && (working_.gamma != 1 || base::at(sp_count_) < parameters_.size() || is_bounded())) {
     double residual = at->deviance;
     for (const ScaledPenalty& s : at->penalties) residual -= dot(s.own(at->coef), s.times(at->coef));
     const double edf = std::accumulate(fit.edf.begin(), fit.edf.end(), 0.0);
     fit.covariance_scale = residual / (static_cast<double>(working_.rows) - edf);
-    if (all_given) fit.scale = fit.covariance_scale;  // REML estimates nothing, and bam calls gam
+    // REML estimates nothing, and bam calls gam; or it would not know of bounds.
+    if (all_given || is_bounded()) fit.scale = fit.covariance_scale;
   }
   return fit;
 }
@@ -675,7 +681,8 @@ double RemlCriterion::work() const noexcept {
 
 bool RemlCriterion::has_profile(int coordinate) const {
   const auto own = std::ranges::find(parameters_, coordinate, &PenaltyParameter::index);
-  if (std::ranges::count(parameters_, coordinate, &PenaltyParameter::index) > 1) return false;
+  if (own->least > 0 || std::ranges::count(parameters_, coordinate, &PenaltyParameter::index) > 1)
+    return false;
   const BlockBasis& basis = basis_with(bases_, static_cast<int>(own - parameters_.begin()));
   return !is_of_part(basis) && basis.rank <= largest_profile;
 }

@@ -7,6 +7,7 @@
 #include "gam/reml/profile.hpp"
 #include "gam/reml/working_model.hpp"
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -77,8 +78,8 @@ class RemlCriterion {
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
   /// V alone, at about a sixth of the cost.
   [[nodiscard]] std::optional<double> value(std::span<const double> log_sp) const;
-  /// Whether `profiles` supports this coordinate: it belongs to one block, whose penalty is small enough for
-  /// a profile to cost less than many evaluations.
+  /// Whether `profiles` supports this coordinate: it belongs to one block, whose penalty has no least lambda
+  /// and is small enough for a profile to cost less than many evaluations.
   [[nodiscard]] bool has_profile(int coordinate) const;
   /// V along each of `coordinates` through `log_sp`; empty where `evaluate` gives nothing. It is inaccurate
   /// beyond a factor of 1e10 or so: profile a parameter at infinity from a finite value. Cost: that of
@@ -103,8 +104,11 @@ class RemlCriterion {
   void order(PartedMatrix gram, Coordinates& model) const;
   /// log lambda of each penalty.
   [[nodiscard]] std::vector<double> log_lambda(std::span<const double> log_sp) const;
-  /// Sums the derivatives by the log lambdas that share a parameter.
-  void add_up(Evaluation& at) const;
+  /// Turns derivatives by log lambdas into those by the parameters, which several may share.
+  void add_up(std::span<const double> log_lambda, Evaluation& at) const;
+  [[nodiscard]] bool is_bounded() const {
+    return std::ranges::any_of(parameters_, [](const PenaltyParameter& one) { return one.least > 0; });
+  }
   /// The coordinates of an evaluation: its own where penalties had to be graded, else the criterion's.
   [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
   [[nodiscard]] bool is_of_part(const BlockBasis& basis) const { return part_.has(basis.begin); }

@@ -66,6 +66,7 @@ Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& option
           {"unused levels", options.drop_unused_levels ? "dropped" : "kept"},
           {"knots", knots},
           {"sp", fmt::format("{}", fmt::join(options.sp, ","))},
+          {"min.sp", fmt::format("{}", fmt::join(options.min_sp, ","))},
           {"select", options.select ? "yes" : "no"},
           {"gamma", fmt::format("{}", options.gamma)},
           {"coordinates of the numbers", "centred and scaled"},

@@ -8,7 +8,7 @@ d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
 ctl <- gam.control(epsilon=1e-12, maxit=400)
 # `named`: what the formula is to R, where a basis is one of ours.
 save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL, offset=NULL, subset=NULL, ordered=NULL,
-                      named=formula, select=FALSE, gamma=1, sp=NULL, knots=NULL, tests=FALSE) {
+                      named=formula, select=FALSE, gamma=1, sp=NULL, min.sp=NULL, knots=NULL, tests=FALSE) {
   folder <- file.path("..", name)
   dir.create(folder, showWarnings=FALSE)
   for (v in names(ordered)) {
@@ -21,10 +21,18 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   d$.s <- value(subset, rep(TRUE, nrow(d)))
   b <- bam(as.formula(named), family=family, data=d, method="fREML", discrete=FALSE, weights=.w, offset=.o, subset=.s, control=ctl,
            select=select, gamma=gamma, sp=sp, knots=knots, chunk.size=1e6)
+  # bam ignores min.sp.
+  if (!is.null(min.sp)) {
+    b <- gam(as.formula(named), family=family, data=d, method="REML", weights=.w, offset=.o, subset=.s,
+             control=gam.control(epsilon=1e-12, maxit=400, newton=list(conv.tol=1e-11)), select=select, gamma=gamma,
+             sp=sp, min.sp=min.sp, knots=knots)
+    b$full.sp <- (if (is.null(b$full.sp)) b$sp else b$full.sp) + min.sp
+  }
   p <- predict(b, d, se.fit=TRUE)
   s <- summary(b)
   # Of gam's constraints, where its REML is that of bam.
-  g <- if (b$family$family == "gaussian" && b$family$link == "identity" && !select)
+  g <- if (!is.null(min.sp)) b
+  else if (b$family$family == "gaussian" && b$family$link == "identity" && !select)
     gam(as.formula(named), data=d, method="REML", weights=.w, offset=.o, subset=.s, control=ctl, gamma=gamma, sp=sp, knots=knots)
   a <- if (!is.null(g)) g$coefficients[[1]]
   q <- if (!is.null(new)) predict(b, new, se.fit=TRUE)
@@ -35,7 +43,7 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   close(con)
   write_json(list(case=name, note="simulated; see README.md", data_file="../mixed/data.csv.gz", n=nrow(d), formula=formula,
                   family=called, weights=weights, offset=offset, subset=subset, ordered=ordered, supplied_knots=knots,
-                  select=select, gamma=gamma, sp=sp,
+                  select=select, gamma=gamma, sp=sp, min_sp=min.sp,
                   fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
                     tests=if (tests) unname(s$s.table),
                     edf_total=sum(b$edf), deviance=b$deviance, null_deviance=b$null.deviance, scale=b$sig2,
@@ -123,3 +131,4 @@ save_case("a10_no_null_space", 'y ~ f + s(x, m=c(2,0), by=f) + s(u, e, m=c(2,0),
 save_case("a11_points", 'y ~ s(x, k=8) + s(u, e, k=10, bs="ds", m=c(1,.5)) + s(z, bs="ts", k=6)',
           knots=list(x=(0:13)/13, u=c(1,3,5,2,6,7,0,4,2.5,5.5,3.3,1.1), e=c(1,2,3,4,5,3,1.5,2.5,3.5,4.5,.7,2.2), z=c(2.1,-3,-2,0,1,.5,-1,3)))
 save_case("a12_select_point", 'y ~ s(x, bs="cr", k=8, pc=0.2) + s(z, bs="cc", k=7) + s(u, bs="ps", k=8, id=1) + s(e, id=1)', select=TRUE, gamma=1.2)
+save_case("a13_min_sp", 'y ~ s(x) + te(u, e, k=4) + s(z, bs="cr", sp=2)', weights="wt", min.sp=c(30, 0, .5, 1), tests=TRUE)

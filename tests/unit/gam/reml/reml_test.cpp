@@ -282,6 +282,56 @@ TEST(RemlCriterion, TakesGivenParametersAsTheyAre) {
   EXPECT_EQ(whole.scale, whole.covariance_scale);
 }
 
+TEST(RemlCriterion, AddsLeastParameters) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  Design bounded = model.design();
+  bounded.blocks[1].least_sp = {2};
+  bounded.blocks[2].least_sp = {0, 0.5};
+  const Criterion free(working, model.design(), false);
+  const Criterion criterion(working, bounded, false);
+  const std::vector<double> at{0.4, 0.3, -0.5, 0.7};
+  const std::vector<double> lambda{std::log(2 + std::exp(0.4)), 0.3, std::log(0.5 + std::exp(-0.5)), 0.7};
+  const auto exact = criterion->evaluate(at);
+  EXPECT_NEAR(exact->value, free->evaluate(lambda)->value, 1e-9);
+  const std::vector<double> back = criterion->parameters_of(lambda);
+  for (std::size_t j = 0; j < at.size(); ++j) EXPECT_NEAR(back[j], at[j], 1e-12);
+  const double step = 1e-4;
+  for (std::size_t j = 0; j < at.size(); ++j) {
+    std::vector<double> up = at;
+    std::vector<double> down = at;
+    up[j] += step;
+    down[j] -= step;
+    const auto above = criterion->evaluate(up);
+    const auto below = criterion->evaluate(down);
+    EXPECT_NEAR(exact->gradient[j], (above->value - below->value) / (2 * step), 1e-6);
+    for (std::size_t k = 0; k < at.size(); ++k)
+      EXPECT_NEAR(exact->hessian(static_cast<int>(j), static_cast<int>(k)),
+                  (above->gradient[k] - below->gradient[k]) / (2 * step), 1e-6);
+  }
+}
+
+TEST(FitReml, EndsAtALeastParameterWhereTheOptimumIsBelow) {
+  const Data data;
+  const DenseModel model = mixed_model(data);
+  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+  const RemlFit free = fit_reml(working, model.design(), false);
+  Design bounded = model.design();
+  bounded.blocks[1].least_sp = {100 * std::exp(free.log_sp[0])};
+  bounded.blocks[2].least_sp = {0.01 * std::exp(free.log_sp[1]), 0};
+  const RemlFit fit = fit_reml(working, bounded, false);
+  EXPECT_TRUE(fit.converged);
+  EXPECT_NEAR(fit.log_sp[0], free.log_sp[0] + std::log(100), 1e-7);
+  // The others are where they would be if the first were given.
+  Design given = model.design();
+  given.blocks[1].log_sp = {fit.log_sp[0]};
+  const RemlFit expected = fit_reml(working, given, false);
+  for (std::size_t j = 0; j < fit.log_sp.size(); ++j) EXPECT_NEAR(fit.log_sp[j], expected.log_sp[j], 1e-6);
+  EXPECT_NEAR(fit.covariance_scale / expected.covariance_scale, 1, 1e-7);
+  EXPECT_EQ(fit.scale, fit.covariance_scale);
+}
+
 TEST(RemlCriterion, HasTheScaleOfTheResidualsAtAMinimum) {
   const Data data;
   const DenseModel model = mixed_model(data);

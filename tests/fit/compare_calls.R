@@ -169,6 +169,8 @@ compared <- function(call) {
   normal <- family$family == "gaussian" && family$link == "identity"
   fit <- function() {
     if (normal && !correlated) fitted_by("gam", arguments, values, method="REML")
+    # bam estimates a scale of negbin.
+    else if (grepl("^Negative", family$family) && is.null(family$putTheta)) fitted_by("bam", arguments, values, scale=1)
     else if (normal || !correlated) fitted_by("bam", arguments, values)
     else fitted_by("bam", arguments, values, discrete=TRUE)
   }

@@ -233,7 +233,6 @@ double saturated_mean([[maybe_unused]] const F& family, double y) {
 /// What to take in the place of a family of mgcv that is not here.
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
-      {"negbin", "write nb(theta=3)"},
       {"ocat", "write binomial for a cut of the ordered categories, y > 2"},
       {"multinom", "write binomial for each category against the first"},
       {"zip", "write nb, or tw, for counts with many zeros"},
@@ -599,7 +598,9 @@ Family chosen_family(const std::string& text) {
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::usage, fmt::format("the family '{}'{}", text, why));
   };
-  const auto written = parse_written(text);
+  auto written = parse_written(text);
+  const bool is_negbin = written && in_small_letters(written->name) == "negbin";
+  if (is_negbin) written->name = "nb";
   const auto known = written ? parse_family(in_small_letters(written->name)) : std::nullopt;
   const auto no_family = [&] {
     refuse(fmt::format(" is not {}: write @FILE for a custom family", base::listed(family_names(), "or")));
@@ -611,6 +612,8 @@ Family chosen_family(const std::string& text) {
   if (!known) no_family();
   auto [given, family] = called(BuiltInFamilies{}, known->index(), written->arguments);
   if (!given.all_known) no_family();
+  if (is_negbin && (given.theta.empty() || !(given.theta[0] > 0)))
+    refuse(": negbin has a theta above 0: write negbin(3), or nb to have it estimated");
   if (given.link) {
     const auto linked = family.linked(*given.link);
     const auto names = family.link_names();

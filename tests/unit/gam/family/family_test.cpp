@@ -96,6 +96,10 @@ TEST(Family, ParametersAsRHasThem) {
   EXPECT_TRUE(Family(Poisson{}).parameters().empty());
   EXPECT_FALSE(Family(Poisson{}).estimates_parameters());
   EXPECT_EQ(chosen_family("nb").parameter_names(), (std::vector<std::string_view>{"theta"}));
+  EXPECT_EQ(chosen_family("negbin(3)").text(), "nb(theta=3)");
+  EXPECT_EQ(chosen_family("negbin(theta = 3, link = \"sqrt\")").text(), "nb(theta=3, sqrt)");
+  for (const char* const without : {"negbin", "negbin()", "negbin(-3)", "negbin(0)", "negbin(link = log)"})
+    EXPECT_THROW((void)chosen_family(without), Error) << without;
   EXPECT_EQ(chosen_family("nb(3, sqrt)").text(), "nb(theta=3, sqrt)");
   EXPECT_EQ(chosen_family("nb(link = identity, theta = -2)").text(), "nb(theta=-2, identity)");
   EXPECT_THROW((void)chosen_family("nb(link = inverse)"), Error);

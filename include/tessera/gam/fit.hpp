@@ -40,7 +40,7 @@ struct FitOptions {
   bool drop_unused_levels = true;                      ///< levels that no complete row has are none
   std::map<std::string, std::vector<double>> knots{};  ///< limits, knots or points, by variable
   /// Of each smoothing parameter its value, in the order of mgcv's `sp`; below 0: it is estimated; empty: all
-  /// are. 0 is refused. Those that a smooth of the formula has by its own `sp` are in the place of these.
+  /// are. Those that a smooth of the formula has by its own `sp` are in the place of these.
   std::vector<double> sp{};
   /// Of each penalty what is added to its smoothing parameter, at least 0, as `min.sp` of mgcv's gam: in the
   /// order of its `full.sp`; empty: nothing.

@@ -45,6 +45,7 @@ struct Basis {
   std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
   std::optional<double> row_sum;      ///< the largest sum of |X| over a row, where the basis knows it
+  bool fixed = false;                 ///< its penalty is left out of a product's
   bool nodal = false;                 ///< te's `np` leaves it alone: coefficients are values already
   std::optional<PointValues> points;  ///< see there
   std::vector<double> constant;       ///< the coefficients of the function that is one; empty: all are one

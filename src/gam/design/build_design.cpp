@@ -511,6 +511,7 @@ class Drafter {
     for (const MarginSpec& margin : spec.margins) {
       margins.push_back(make_basis(workers_, frame, margin, supplied_, setup_values, spec.label));
       Basis& basis = margins.back();
+      basis.fixed = margin.fixed;
       // The columns of a natural margin have their size by themselves.
       if (basis.component.kind == Component::Kind::numeric && !spec.by_spaces) scale(basis.component);
       if (margin.centred) {

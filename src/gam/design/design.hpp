@@ -108,7 +108,7 @@ struct CoefBlock {
   /// What the label of each penalty has behind that of the smooth; none: their numbers from one.
   std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< of each penalty, by which it is one with those of other blocks; or none
-  std::vector<double> log_sp;    ///< of each penalty, where it is given; NaN where it is not; empty: none is
+  std::vector<double> log_sp;    ///< of each penalty, where it is given, or -inf; else NaN; empty: none is
   std::vector<double> least_sp;  ///< of each penalty, what is added to its lambda; empty: nothing
   std::vector<std::string> variables;  ///< of the margins; then the by variable if there is one
   std::string by_level;

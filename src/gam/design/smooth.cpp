@@ -25,7 +25,8 @@ struct MarginPenalty {
   SymmetricEigen eigen;
   Matrix common;  ///< T with T' matrix T the diagonal matrix of the eigenvalues, and T' metric T the identity
   int null_dimension;
-  double column_sum;  ///< the largest one, in mgcv's coefficients
+  double column_sum;   ///< the largest one, in mgcv's coefficients
+  bool fixed = false;  ///< it is left out: all of its eigenvalues are zero
 };
 
 double largest_column_sum(const Matrix& a) {
@@ -103,6 +104,11 @@ MarginPenalty decompose(const Basis& margin, bool normalise) {
     for (double& value : out.eigen.values) value /= largest;
   }
   out.column_sum = largest_column_sum(margin.points ? scaled(margin.points->penalty, largest) : out.matrix);
+  if (margin.fixed) {
+    out.fixed = true;
+    out.null_dimension = margin.size();
+    std::ranges::fill(out.eigen.values, 0.0);
+  }
   return out;
 }
 
@@ -114,7 +120,7 @@ Matrix first_columns(const Matrix& a, int count) {
 
 /// The Kronecker products of the margins' eigenvectors that some penalty does not annihilate.
 struct JointEigen {
-  Matrix values;            ///< a row for each, a column for each penalty
+  Matrix values;            ///< a row for each, a column for each penalty that is not left out
   std::vector<int> places;  ///< of each among all products
 };
 
@@ -125,7 +131,7 @@ JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const d
     size *= margin.matrix.rows();
     null_dimension *= margin.null_dimension;
   }
-  const int count = static_cast<int>(margins.size());
+  const auto count = static_cast<int>(std::ranges::count(margins, false, &MarginPenalty::fixed));
   JointEigen out{Matrix(size - null_dimension, count), {}};
   out.places.reserve(at(size - null_dimension));
   for (int product = 0; product < size; ++product) {
@@ -139,7 +145,9 @@ JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const d
       annihilated = annihilated && index < margins[m].null_dimension;
     }
     if (annihilated) continue;
-    for (int m = 0; m < count; ++m) out.values(static_cast<int>(out.places.size()), m) = values[at(m)];
+    int column = 0;
+    for (std::size_t m = 0; m < margins.size(); ++m)
+      if (!margins[m].fixed) out.values(static_cast<int>(out.places.size()), column++) = values[m];
     out.places.push_back(product);
   }
   return out;
@@ -153,6 +161,18 @@ Matrix joint_eigenvectors(std::span<const MarginPenalty> margins, std::span<cons
   Matrix out(all.rows(), static_cast<int>(places.size()));
   for (int j = 0; j < out.cols(); ++j) std::ranges::copy(all.column(places[at(j)]), out.column(j).begin());
   return out;
+}
+
+/// The penalty of margin m over the product of all.
+Matrix penalty_of_margin(std::span<const MarginPenalty> margins, std::size_t m) {
+  Matrix penalty = identity(1);
+  for (std::size_t other = 0; other < margins.size(); ++other) {
+    const bool plain = margins[other].metric.empty();
+    penalty = kronecker(penalty, other == m ? margins[m].matrix
+                                 : plain    ? identity(margins[other].matrix.rows())
+                                            : margins[other].metric);
+  }
+  return penalty;
 }
 
 /// E of the margins' product, where one of them has it.
@@ -324,23 +344,18 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
   smooth.map = identity(1);
   smooth.null_space = identity(1);
   Matrix constant = identity(1);
+  std::vector<double> scales;  // of all margins
   int size = 1;
   for (const Basis& margin : margins) size *= margin.size();
   for (std::size_t m = 0; m < margins.size(); ++m) {
     smooth.map = kronecker(smooth.map, margins[m].map.empty() ? identity(margins[m].size()) : margins[m].map);
     smooth.null_space =
         kronecker(smooth.null_space, first_columns(penalties[m].eigen.vectors, penalties[m].null_dimension));
-    Matrix penalty = identity(1);
-    for (std::size_t other = 0; other < margins.size(); ++other) {
-      const bool plain = penalties[other].metric.empty();
-      penalty = kronecker(penalty, other == m ? penalties[m].matrix
-                                   : plain    ? identity(margins[other].size())
-                                              : penalties[other].metric);
+    scales.push_back(penalties[m].column_sum / (largest_row_sum * largest_row_sum));
+    if (!margins[m].fixed) {
+      smooth.penalties.push_back(scaled(penalty_of_margin(penalties, m), scales[m]));
+      smooth.s_scale.push_back(scales[m]);
     }
-    const double scale = penalties[m].column_sum / (largest_row_sum * largest_row_sum);
-    for (double& value : penalty.values()) value /= scale;
-    smooth.penalties.push_back(std::move(penalty));
-    smooth.s_scale.push_back(scale);
     smooth.knots.push_back(margins[m].knots);
     smooth.knots.resize(smooth.knots.size() + margins[m].component.others.size());
     Matrix own(margins[m].size(), 1);
@@ -349,7 +364,7 @@ SmoothBasis combine(std::span<const Basis> margins, bool tensor, double largest_
     constant = kronecker(constant, own);
   }
   smooth.constant.assign(constant.values().begin(), constant.values().end());
-  JointEigen joint = joint_eigen(penalties, smooth.s_scale);
+  JointEigen joint = joint_eigen(penalties, scales);
   smooth.eigenvalues = std::move(joint.values);
   if (margins.size() > 1) smooth.eigenvectors = joint_eigenvectors(penalties, joint.places);
   add_values(margins, size, smooth);

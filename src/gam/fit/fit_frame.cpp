@@ -183,17 +183,15 @@ class FitRun {
         if (index == labels.size()) labels.push_back(block.penalty->labels[j]);
         if (block.log_sp.empty()) block.log_sp.assign(block.penalty->count(), NAN);
         double& own = block.log_sp[j];
-        if (std::isnan(own) && index < given.size() && given[index] > 0) own = std::log(given[index]);
+        if (std::isnan(own) && index < given.size() && given[index] >= 0) own = std::log(given[index]);
         own += std::log(rows_.prior_factor);
         if (of_penalties.size() < least.size())
           block.least_sp.push_back(least[of_penalties.size()] * rows_.prior_factor);
         of_penalties.push_back(block.penalty->labels[j]);
       }
     }
-    if (!std::ranges::all_of(given, [](double one) { return std::isfinite(one) && one != 0; }))
-      throw Error(
-          ErrorCode::usage,
-          "sp: 0 leaves no penalty: write fx=TRUE in the formula, or a small number; below 0: estimated");
+    if (!std::ranges::all_of(given, [](double one) { return std::isfinite(one); }))
+      throw Error(ErrorCode::usage, "sp: expected numbers; below 0: estimated");
     if (!(fit_.options.gamma > 0 && std::isfinite(fit_.options.gamma)))
       throw Error(ErrorCode::usage, "gamma: expected a number above 0");
     if (!std::ranges::all_of(least, [](double one) { return std::isfinite(one) && one >= 0; }))

@@ -18,6 +18,7 @@ struct MarginSpec : BasisOptions {
   std::vector<Expression> others;  ///< of an isotropic smooth of several variables, those beside the first
   std::string basis = "ps";        ///< the name of one that there is
   bool centred = false;            ///< of ti(): it sums to zero over the rows
+  bool fixed = false;              ///< fx: its penalty is left out; of all margins: see `SmoothSpec::fixed`
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
 
   /// Calls `use(variable)` for each of its variables, in order.

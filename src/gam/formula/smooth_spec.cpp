@@ -317,20 +317,21 @@ bool is_centred(const Syntax* value) {
   return value == nullptr || is_missing(*value) || truth_or_number(*value, "mc");
 }
 
-bool is_fixed(const Arguments& arguments, const SmoothSpec& smooth) {
+void set_fixed(const Arguments& arguments, SmoothSpec& smooth) {
   const Syntax* value = arguments.find("fx");
-  if (value == nullptr || is_missing(*value)) return false;
-  std::size_t fixed = 0;
+  if (value == nullptr || is_missing(*value)) return;
   for (std::size_t i = 0; i < smooth.margins.size(); ++i) {
-    if (!truth_or_number(*of_margin(value, "fx", i, smooth.margins.size()), "fx")) continue;
-    ++fixed;
-    if (is_random_effect(smooth.margins[i].basis))
+    MarginSpec& margin = smooth.margins[i];
+    margin.fixed = truth_or_number(*of_margin(value, "fx", i, smooth.margins.size()), "fx");
+    if (margin.fixed && is_random_effect(margin.basis))
       formula_error(value->position, "fx: a random effect has a penalty; write the factor as a term");
   }
-  if (fixed != 0 && fixed != smooth.margins.size())
-    formula_error(value->position,
-                  "fx: one margin without a penalty beside another with one is not available");
-  return fixed != 0;
+  smooth.fixed = std::ranges::all_of(smooth.margins, &MarginSpec::fixed);
+  if (smooth.by_spaces && !smooth.fixed && std::ranges::any_of(smooth.margins, &MarginSpec::fixed))
+    formula_error(value->position, "fx: one margin of t2() without a penalty is not available; write te()");
+  if (smooth.fixed) {
+    for (MarginSpec& margin : smooth.margins) margin.fixed = false;
+  }
 }
 
 std::vector<double> given_sp(const Arguments& arguments) {
@@ -339,8 +340,6 @@ std::vector<double> given_sp(const Arguments& arguments) {
   const auto numbers = constant_numbers(*value);
   if (!numbers || !std::ranges::all_of(*numbers, [](double one) { return std::isfinite(one); }))
     formula_error(value->position, fmt::format("sp: expected numbers, found {}", deparse(*value)));
-  if (std::ranges::find(*numbers, 0.0) != numbers->end())
-    formula_error(value->position, "sp: 0 leaves no penalty; write fx=TRUE, or a small number");
   return *numbers;
 }
 
@@ -472,7 +471,7 @@ SmoothSpec smooth_from(const Syntax& given) {
     smooth.margins.push_back(smooth.sum_to_zero ? given : std::move(margin));
   }
 
-  smooth.fixed = is_fixed(arguments, smooth);
+  set_fixed(arguments, smooth);
   if (const Syntax* full = arguments.find("full")) smooth.full = truth_of(*full, "full");
   smooth.orders = given_orders(arguments, margins);
   smooth.sp = given_sp(arguments);

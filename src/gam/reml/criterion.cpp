@@ -28,6 +28,8 @@ constexpr int smallest_eliminated = 100;
 constexpr int largest_profile = 1000;
 /// Noise of V that is negligible to a search, which ends at a gradient of 1e-9 or, if stalled, of 1e-5.
 constexpr double quiet = 1e-7;
+/// Of X'WX, a penalty that is given as 0: as in mgcv, so that log|S|+ has a value.
+constexpr double no_penalty = 0.1 * std::numeric_limits<double>::epsilon();
 
 void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
   if (u.empty()) return;
@@ -185,7 +187,10 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
   for (const BlockBasis& basis : bases_) {
     for (std::size_t j = 0; j < basis.penalty->count(); ++j) {
       const double ratio = diagonal_mean_ratio(model.gram, basis, j);
-      const double least = parameters_[start.size()].least;
+      PenaltyParameter& own_parameter = parameters_[start.size()];
+      if (std::isinf(own_parameter.offset))
+        own_parameter.offset = std::log(no_penalty * (ratio > 0 ? ratio : 1));
+      const double least = own_parameter.least;
       const double lambda = least > 0 ? std::max(ratio, least) + least : ratio;
       start.push_back(lambda > 0 ? std::log(lambda) : 0.0);
     }

@@ -94,7 +94,7 @@ TermShape shape_of(const ParametricTerm& term, const Frame& frame) {
 TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   TermShape shape;
   shape.penalties = smooth.by_spaces ? penalties_by_spaces(smooth)
-                    : smooth.tensor  ? std::ssize(smooth.margins)
+                    : smooth.tensor  ? std::ranges::count(smooth.margins, false, &MarginSpec::fixed)
                                      : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
   // In the coordinates of a factor smooth each function without a penalty has one of its own.
   shape.diagonal = smooth.factor_smooth && !smooth.sum_to_zero;

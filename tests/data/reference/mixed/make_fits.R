@@ -132,3 +132,6 @@ save_case("a11_points", 'y ~ s(x, k=8) + s(u, e, k=10, bs="ds", m=c(1,.5)) + s(z
           knots=list(x=(0:13)/13, u=c(1,3,5,2,6,7,0,4,2.5,5.5,3.3,1.1), e=c(1,2,3,4,5,3,1.5,2.5,3.5,4.5,.7,2.2), z=c(2.1,-3,-2,0,1,.5,-1,3)))
 save_case("a12_select_point", 'y ~ s(x, bs="cr", k=8, pc=0.2) + s(z, bs="cc", k=7) + s(u, bs="ps", k=8, id=1) + s(e, id=1)', select=TRUE, gamma=1.2)
 save_case("a13_min_sp", 'y ~ s(x) + te(u, e, k=4) + s(z, bs="cr", sp=2)', weights="wt", min.sp=c(30, 0, .5, 1), tests=TRUE)
+save_case("a14_margin_without_penalty", 'y ~ te(x, z, fx=c(TRUE, FALSE), k=c(4, 6)) + ti(u, e, fx=c(FALSE, TRUE), bs=c("ps", "cr"), k=4, m=list(c(1, 2), 0))',
+          weights="wt", tests=TRUE)
+save_case("a15_sp_0", 'y ~ s(x, sp=0, k=6) + te(u, e, k=4, sp=c(0, 2)) + s(z, bs="cr", k=5)', sp=c(-1, 0, 1, 0), tests=TRUE)

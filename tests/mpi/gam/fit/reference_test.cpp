@@ -141,7 +141,8 @@ INSTANTIATE_TEST_SUITE_P(
         "s02_sz_tp", "s03_sz_poisson", "s04_sz_of_two_factors", "s05_sz_of_two_numbers", "s06_sz_by_number",
         "s07_sz_by_factor", "s08_sz_select", "s09_sz_of_many_levels", "s10_sz_no_null_space", "a01_select",
         "a02_select_poisson", "a03_fx", "a04_gamma", "a05_sp", "a06_sp_of_all", "a07_given_sp", "a08_point",
-        "a09_spline_orders", "a10_no_null_space", "a11_points", "a12_select_point", "a13_min_sp"),
+        "a09_spline_orders", "a10_no_null_space", "a11_points", "a12_select_point", "a13_min_sp",
+        "a14_margin_without_penalty", "a15_sp_0"),
     [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace

@@ -232,6 +232,11 @@ TEST(Formula, ReadsTheArgumentsOfSmooths) {
   EXPECT_TRUE(smooth("s(x, fx=T)").fixed);
   EXPECT_TRUE(smooth("te(x, z, fx=c(TRUE, TRUE))").fixed);
   EXPECT_FALSE(smooth("te(x, z, fx=FALSE)").fixed);
+  const SmoothSpec half = smooth("te(x, z, fx=c(TRUE, FALSE), m=list(NA, 0))");
+  EXPECT_FALSE(half.fixed);
+  EXPECT_TRUE(half.margins[0].fixed);
+  EXPECT_FALSE(half.margins[1].fixed);
+  EXPECT_EQ(smooth("s(x, sp=0)").sp, (std::vector<double>{0}));
   EXPECT_EQ(smooth("te(x, z, sp=c(-1, 2*3))").sp, (std::vector<double>{-1, 6}));
   EXPECT_EQ(smooth("s(x, pc=-.5)").point, (std::vector<double>{-0.5}));
   EXPECT_EQ(smooth("s(x, z, pc=c(1, 2))").point, (std::vector<double>{1, 2}));
@@ -774,10 +779,9 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, bs='ps', np=TRUE)", "no argument 'np'"},
       {"y ~ s(x, bs='ps', k=5, k=6)", "'k' twice"},
       {"y ~ s(x, fx='a')", "fx: expected TRUE or FALSE"},
-      {"y ~ te(x, z, fx=c(TRUE, FALSE))", "fx: one margin without a penalty beside another"},
+      {"y ~ t2(x, z, fx=c(TRUE, FALSE))", "fx: one margin of t2() without a penalty is not available"},
       {"y ~ s(g, bs='re', fx=TRUE)", "fx: a random effect has a penalty"},
       {"y ~ s(x, sp='a')", "sp: expected numbers"},
-      {"y ~ s(x, sp=0)", "sp: 0 leaves no penalty; write fx=TRUE"},
       {"y ~ s(x, sp=1, fx=TRUE)", "sp: a smooth with fx=TRUE has no penalty"},
       {"y ~ s(x, pc=c(1, 2))", "pc: 2 values for 1 variable"},
       {"y ~ s(x, z, pc=list(x=1, v=2))", "pc: expected a number for each of x and z"},

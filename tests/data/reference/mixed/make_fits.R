@@ -135,3 +135,4 @@ save_case("a13_min_sp", 'y ~ s(x) + te(u, e, k=4) + s(z, bs="cr", sp=2)', weight
 save_case("a14_margin_without_penalty", 'y ~ te(x, z, fx=c(TRUE, FALSE), k=c(4, 6)) + ti(u, e, fx=c(FALSE, TRUE), bs=c("ps", "cr"), k=4, m=list(c(1, 2), 0))',
           weights="wt", tests=TRUE)
 save_case("a15_sp_0", 'y ~ s(x, sp=0, k=6) + te(u, e, k=4, sp=c(0, 2)) + s(z, bs="cr", k=5)', sp=c(-1, 0, 1, 0), tests=TRUE)
+save_case("a16_shared_columns", 'pois ~ f:e + s(x, by=e, k=6) + te(u, e, k=4)', poisson())

@@ -2,9 +2,10 @@
 # Random models by tessera-fit beside mgcv's fits of them: linear predictors, standard errors and predictions on
 # other rows. Gaussian models with nested smooths are held to gam(method="REML"), whose constraints they have, and
 # others to bam, which may stop early where its criterion is flat, or at another of several optima: where they
-# differ, gam's REML criterion at both smoothing parameters is the referee, and ours must not be worse. Families with
-# parameters have no joint criterion in bam: there one further iteration of it must not move our answer by more than its own,
-# or our smoothing parameters be the better ones of the working model, where bam's search ends early.
+# differ, the REML criterion at both smoothing parameters is the referee, and ours must not be worse. Of bs="cs" and
+# "fs" mgcv has our choice of the functions that it leaves to rounding. Families with parameters have no joint criterion
+# in bam: there one further iteration of it must not move our answer by more than its own, or our smoothing parameters be
+# the better ones of the working model, where bam's search ends early.
 # For t2() gam has a constraint by the unpenalised columns alone, which changes what nested smooths lose: there bam is held to.
 # Usage: Rscript random_models.R TESSERA_FIT COUNT [FIRST]; exits with 77 where there is no mgcv, and with 1, naming
 # the seeds, if a model is worse. FIRST comes from the number of the week unless it is given.
@@ -14,6 +15,9 @@ if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly=TRUE))) {
   quit(status=77)
 }
 suppressMessages({library(mgcv); library(jsonlite); library(splines)})
+tests <- dirname(sub("--file=", "", grep("--file=", commandArgs(), value=TRUE), fixed=TRUE))
+source(file.path(tests, "referee.R"))
+source(file.path(tests, "../data/basis/own_bases.R"))
 program <- arguments[1]
 count <- as.integer(arguments[2])
 first <- if (length(arguments) > 2) as.integer(arguments[3]) else 1000L * (as.integer(Sys.Date()) %/% 7L)
@@ -84,8 +88,9 @@ model_of <- function(seed) {
   if (!length(variables)) variables <- "z"
   terms <- vapply(variables, smooth_of, "")
   surface <- NULL
-  # s(., by=v) and te(u, v) both have v: which of them loses it is mgcv's affair.
-  if ((family == "gaussian" || !any(variables == "u")) && !any(grepl("by=v", terms)))
+  # Where a smooth is nested in it gam is mgcv's fit, which counts v twice where s(., by=v) and te(u, v) both have it.
+  nested <- any(variables == "u")
+  if (!nested || (family == "gaussian" && !any(grepl("by=v", terms))))
     surface <- if (likely(.3)) sprintf('te(u, v, bs="%s", k=4)', pick("cr", "ps", "tp"))
       else if (likely(.2)) pick("s(u, v)", "s(u, v, k=20)", "t2(u, v, k=4)", 't2(u, v, bs="tp", k=4, full=TRUE)')
       else if (likely(.2) && !any(variables == "u")) c('ti(u, bs="cr")', 'ti(v, bs="cr")', 'ti(u, v, bs="cr", k=4)')
@@ -93,20 +98,18 @@ model_of <- function(seed) {
                 "cut(v, c(0, .3, .6, 1), include.lowest=TRUE)", "I(v > .5)", "1", 'relevel(f, "b")', "ns(v, 3)", "exp(-v)", "offset(v)",
                 "round(v, 1)", "as.integer(f)")
   if (any(grepl("by=f", terms)) && !grepl("^f", plain)) plain <- c("f", plain)
-  # With one function that has no penalty, or a basis of knots, mgcv leaves nothing to rounding.
-  curves <- pick('s(x, g, bs="fs", xt="cr", k=4)', 's(z, g, bs="fs", m=1, k=5)', 's(u, g, bs="fs", xt=list(bs="cc"), k=5)', 's(g, z, bs="fs", xt="ps", k=5)',
-                 's(f, x, bs="sz", k=5)', 's(z, o, bs="sz", xt="cr", k=5)', 's(f, o, u, bs="sz", xt="ps", k=5, id=1)')
+  curves <- pick('s(x, g, bs="fs", k=5)', 's(x, g, bs="fs", xt="cr", k=4)', 's(z, g, bs="fs", m=1, k=5)', 's(u, g, bs="fs", xt=list(bs="cc"), k=5)',
+                 's(g, z, bs="fs", xt="ps", k=5)', 's(f, x, bs="sz", k=5)', 's(z, o, bs="sz", xt="cr", k=5)', 's(f, o, u, bs="sz", xt="ps", k=5, id=1)')
   table$failures <- rbinom(n, 3, .5)
   response <- if (family == "binomial" && likely(.5)) "cbind(y, failures)" else "y"
   extended <- family %in% c("nb", "tw", "scat", "betar")
   select <- is.null(surface) && !extended && likely(.15)
   # bam leaves weights out of the working weights of scat.
   model <- list(table=table, family=family, select=select, gamma=if (!select && !extended && likely(.15)) 1.4 else 1,
-                weights=if (likely(.3) && family != "scat") table$w, nested=!is.null(surface) && !any(grepl("t2", surface)),
+                weights=if (likely(.3) && family != "scat") table$w, nested=!is.null(surface) && nested && !any(grepl("t2", surface)),
                 formula=paste(response, "~", paste(c(plain, terms, surface, if (likely(.4)) 's(g, bs="re")' else if (likely(.3)) curves), collapse=" + ")))
-  # gam has no rho, and bam none of other families; with it bam forgets to subtract an offset. Of cs mgcv shrinks functions
-  # that rounding chooses, and gam's criterion is no referee of them here.
-  model$rho <- if (family == "gaussian" && !select && !grepl('offset|"cs"', model$formula) && !model$nested && likely(.4)) pick(-.3, .5, .9) else 0
+  # gam has no rho, and bam none of other families; with it bam forgets to subtract an offset.
+  model$rho <- if (family == "gaussian" && !select && !grepl("offset", model$formula) && !model$nested && likely(.4)) pick(-.3, .5, .9) else 0
   model
 }
 
@@ -126,7 +129,7 @@ fault_of <- function(seed) {
   what <- paste0("seed ", seed, ", ", nrow(table), " rows, ", model$family, if (!is.null(model$weights)) ", weights", if (model$select) ", select",
                  if (model$gamma != 1) ", gamma", if (model$rho != 0) paste0(", rho ", model$rho), ": ", model$formula)
   table$prior <- if (is.null(model$weights)) 1 else model$weights
-  formula <- as.formula(model$formula)
+  formula <- as.formula(with_chosen_functions(model$formula))
   family <- families[[model$family]]
   by_gam <- function(family, ...)
     gam(formula, family=family, data=table, weights=prior, control=control, method="REML", select=model$select, gamma=model$gamma, ...)
@@ -170,9 +173,15 @@ fault_of <- function(seed) {
     referee <- paste("one iteration of bam moves it by", signif(moves[1], 2), "and bam's answer by", signif(moves[2], 2))
   } else {
     own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp
-    # bam's null spaces have another penalty than gam's: at given smoothing parameters it calls gam with its own. gam has no rho.
-    at <- if (model$select || model$rho != 0) function(sp) by_bam(sp=sp) else function(sp) by_gam(family, sp=sp)
-    excess <- at(ours)$gcv.ubre - at(own)$gcv.ubre
+    # With a random effect the functions of bam and gam have differed by more than a constant.
+    if (model$rho != 0 || grepl('"re"', model$formula, fixed=TRUE)) {
+      by <- if (model$family == "gaussian" && model$nested) function(sp) by_gam(family, sp=sp) else function(sp) by_bam(sp=sp)
+      excess <- by(ours)$gcv.ubre - by(own)$gcv.ubre
+    } else {
+      setup <- if (model$family == "gaussian" && model$nested) by_gam(family, fit=FALSE) else by_bam(fit=FALSE)
+      at <- function(eta, sp) criterion_at(as.numeric(eta), sp, setup, theirs, model$gamma)
+      excess <- at(here[[1]], ours) - at(expected$fit, own)
+    }
     referee <- NULL
   }
   if (excess < 1e-4) return(NULL)

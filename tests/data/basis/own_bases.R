@@ -78,3 +78,16 @@ turned_nat_param <- function(X, S, rank, type) {
 }
 smooth.construct.turned.smooth.spec <- mgcv:::smooth.construct.fs.smooth.spec
 environment(smooth.construct.turned.smooth.spec) <- list2env(list(nat.param=turned_nat_param), parent=asNamespace("mgcv"))
+
+# bs="shrunken" of which the constraint takes nothing that the penalty sees: the constant that it adds has none.
+smooth.construct.freed.smooth.spec <- function(object, data, knots) {
+  sm <- smooth.construct.shrunken.smooth.spec(object, data, knots)
+  if (object$by != "NA" && !is.factor(data[[object$by]])) return(sm)
+  constant <- rowSums(sm$S[[1]])
+  sm$S[[1]] <- sm$S[[1]] - constant %o% constant/sum(constant)
+  sm$rank <- sm$bs.dim - 1
+  sm$null.space.dim <- 1
+  sm
+}
+# The text of a formula with such bases where mgcv leaves s(x, bs="cs") and s(x, g, bs="fs") to rounding.
+with_chosen_functions <- function(text) gsub("bs *= *[\"']fs[\"']", 'bs="turned"', gsub("bs *= *[\"']cs[\"']", 'bs="freed"', text))

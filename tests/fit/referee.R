@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+# The referee between two fits of a model, for compare_calls.R and random_models.R.
+
+# The REML criterion of Laplace's approximation, with the expected information, at a linear predictor and its smoothing
+# parameters: that of the working model there, by the functions of bam, and the deviance in place of its sum of squares. `setup`
+# is what gam or bam makes of a model with fit=FALSE, and `fit` its fit. gam's own decomposition is no referee: where smoothing
+# parameters are 1e6 and more its criterion jumps by 0.5.
+criterion_at <- function(eta, sp, setup, fit, gamma) {
+  eta <- as.numeric(eta)
+  family <- fit$family
+  mu <- family$linkinv(eta)
+  slope <- family$mu.eta(eta)
+  root <- sqrt(fit$prior.weights*slope^2/family$variance(mu))
+  residual <- root*(fit$y - mu)/slope
+  X <- root*model.matrix(fit)
+  z <- root*(eta - fit$offset) + residual
+  # A parametric column that depends on others is one by itself, of one row more, in which the response is 0.
+  parametric <- seq_len(setup$nsdf)
+  last <- c(setdiff(seq_len(ncol(X)), parametric), parametric)
+  found <- qr(X[, last])
+  aliased <- intersect(last[found$pivot[-seq_len(found$rank)]], parametric)
+  X[, aliased] <- 0
+  X <- rbind(X, diag(ncol(X))[aliased, ])
+  z <- c(z, numeric(length(aliased)))
+  prepared <- mgcv:::Sl.Xprep(mgcv:::Sl.setup(setup), X)
+  known <- family$family %in% c("binomial", "poisson")
+  deviance <- sum(family$dev.resids(fit$y, mu, fit$prior.weights))
+  score <- function(log_scale)
+    mgcv:::Sl.fit(prepared$Sl, prepared$X, z, log(sp), fixed=rep(FALSE, length(sp)), log.phi=log_scale, phi.fixed=known,
+                  rss.extra=deviance - sum(residual^2), nobs=length(eta), Mp=prepared$Mp - length(aliased), gamma=gamma)$reml
+  if (known) return(score(0))
+  start <- log(deviance/length(eta))
+  optimize(score, start + c(-2, 2), tol=1e-8)$objective
+}

@@ -326,8 +326,13 @@ std::vector<double> Family::working_parameters() const {
 
 Family Family::at_working(std::span<const double> working) const {
   return at(of_each_value<double>(*this, [&](const auto& family, int i) {
-    const double value = working[static_cast<std::size_t>(i)];
-    return estimates(static_cast<std::size_t>(i)) ? family.parameter_at(i, value) : family.parameter(i);
+    if (!estimates(static_cast<std::size_t>(i))) return family.parameter(i);
+    double inside = working[static_cast<std::size_t>(i)];
+    double value = family.parameter_at(i, inside);
+    // Where rounding puts it at an end of its interval, none gives that: about the last one inside.
+    while (std::isfinite(inside) && !std::isfinite(family.working(i, value)))
+      value = family.parameter_at(i, inside *= 0.95);
+    return value;
   }));
 }
 

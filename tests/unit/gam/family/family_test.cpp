@@ -155,6 +155,17 @@ TEST(Family, ArgumentsAsRHasThem) {
   EXPECT_FALSE(chosen_family("scat(theta = c(4, .5))").estimates_parameters());
 }
 
+TEST(Family, ParametersStayInsideTheirIntervals) {
+  for (const char* const text : {"scat", "tw", "nb", "betar"}) {
+    for (const double far : {-1000.0, -60.0, 60.0, 1000.0}) {
+      const Family family = chosen_family(text);
+      std::vector<double> working = family.working_parameters();
+      working[0] = far;
+      EXPECT_TRUE(family.at_working(working).has_such_parameters()) << text << " at " << far;
+    }
+  }
+}
+
 TEST(Family, WorkingParametersAreThereAndBack) {
   const Family family = chosen_family("nb(theta=2.5)");
   const std::vector<double> working = family.working_parameters();

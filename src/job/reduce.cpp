@@ -28,7 +28,9 @@ class SharedSum {
   /// A narrower sum is cheaper for each thread than for all.
   static constexpr std::size_t least_width = std::size_t{1} << 17;
 
-  explicit SharedSum(std::size_t width) : pieces_((width - 1) / piece_width + 1), width_(width) {
+  explicit SharedSum(std::size_t width) : width_(width) {
+    ReproducibleSum::require_width(width);
+    pieces_ = std::vector<Piece>((width - 1) / piece_width + 1);
     for (std::size_t i = 0; i < pieces_.size(); ++i)
       pieces_[i].sum = ReproducibleSum(std::min(piece_width, width - i * piece_width));
   }

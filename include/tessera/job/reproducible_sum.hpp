@@ -39,6 +39,8 @@ class TESSERA_EXPORT ReproducibleSum {
   static constexpr std::int64_t max_summands = std::int64_t{1} << 30;
 
   /// Throws `Error(usage)` for more elements than an address space holds.
+  static void require_width(std::size_t width);
+  /// Throws as `require_width`.
   explicit ReproducibleSum(std::size_t width);
 
   [[nodiscard]] std::size_t width() const noexcept { return elements_.size(); }

@@ -122,7 +122,7 @@ class FitRun {
     fit_.observer.now("finding knots and constraints");
     standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
     DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
-                                           fit_.options.largest_tested_effect, rows_.prior_weight);
+                                     fit_.options.largest_tested_effect, rows_.prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
     together(fit_.job.comm(), [&] { add_far_fields(draft.design, frame_.complete_rows); });
     model_.design = draft.design;

@@ -327,8 +327,6 @@ void set_fixed(const Arguments& arguments, SmoothSpec& smooth) {
       formula_error(value->position, "fx: a random effect has a penalty; write the factor as a term");
   }
   smooth.fixed = std::ranges::all_of(smooth.margins, &MarginSpec::fixed);
-  if (smooth.by_spaces && !smooth.fixed && std::ranges::any_of(smooth.margins, &MarginSpec::fixed))
-    formula_error(value->position, "fx: one margin of t2() without a penalty is not available; write te()");
   if (smooth.fixed) {
     for (MarginSpec& margin : smooth.margins) margin.fixed = false;
   }

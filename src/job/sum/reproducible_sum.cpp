@@ -38,10 +38,14 @@ bool all_zero(std::span<const double> run) {
 
 }  // namespace
 
-ReproducibleSum::ReproducibleSum(std::size_t width) {
-  if (width > elements_.max_size())
+void ReproducibleSum::require_width(std::size_t width) {
+  if (width > std::vector<SumElement>().max_size())
     throw Error(ErrorCode::usage,
                 "a reproducible sum of " + std::to_string(width) + " numbers: no memory holds so many");
+}
+
+ReproducibleSum::ReproducibleSum(std::size_t width) {
+  require_width(width);
   elements_.resize(width);
 }
 

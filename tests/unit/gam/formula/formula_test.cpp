@@ -779,7 +779,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, bs='ps', np=TRUE)", "no argument 'np'"},
       {"y ~ s(x, bs='ps', k=5, k=6)", "'k' twice"},
       {"y ~ s(x, fx='a')", "fx: expected TRUE or FALSE"},
-      {"y ~ t2(x, z, fx=c(TRUE, FALSE))", "fx: one margin of t2() without a penalty is not available"},
+      {"y ~ t2(x, z, fx=c(TRUE, FALSE))", "t2() has no argument 'fx'"},
       {"y ~ s(g, bs='re', fx=TRUE)", "fx: a random effect has a penalty"},
       {"y ~ s(x, sp='a')", "sp: expected numbers"},
       {"y ~ s(x, sp=1, fx=TRUE)", "sp: a smooth with fx=TRUE has no penalty"},

@@ -34,7 +34,8 @@ gam::Table table_of(Job& job, const SimulatedModel& model, std::int64_t rows) {
 std::vector<double> time_predictions(Job& job, const gam::Model& fitted, const gam::Table& table,
                                      bool standard_errors, int repeats) {
   return seconds_of(job.comm(), repeats, 1, [&] {
-    (void)gam::predict(job, fitted, table, {.response = true, .standard_errors = standard_errors});
+    (void)gam::predict(job, fitted, table,
+                       {.type = gam::PredictionType::response, .standard_errors = standard_errors});
   });
 }
 

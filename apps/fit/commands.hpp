@@ -4,6 +4,7 @@
 #include "table_arguments.hpp"
 
 #include <tessera/gam/fit.hpp>
+#include <tessera/gam/predict.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/mpi/session.hpp>
@@ -75,7 +76,15 @@ struct PredictCommand {
   std::string model;
   std::string data;
   std::string type = "link";
+  std::vector<std::string> terms;
+  std::vector<std::string> exclude;
+  std::string new_levels = "mgcv";
   bool standard_errors = false;
+  double interval = 0;
+  double prediction_interval = 0;
+  bool unconditional = false;
+  std::vector<std::string> keep;
+  bool row_numbers = false;
   TableArguments table;
   apps::DeviceArgument device;
   apps::DeviceFailureArgument device_failure;
@@ -87,6 +96,11 @@ struct PredictCommand {
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session) const;
+
+ private:
+  [[nodiscard]] PredictOptions predict_options() const;
+  [[nodiscard]] bool keeps_all() const;
+  [[nodiscard]] bool is_hdf5() const;
 };
 
 /// `tessera-fit convert`

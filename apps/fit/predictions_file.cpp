@@ -2,26 +2,32 @@
 #include "predictions_file.hpp"
 
 #include "files/output_stream.hpp"
+#include "gam/table/hdf5/hdf5_writer.hpp"
 #include "gam/table/row_pieces.hpp"
 
 #include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <numeric>
 #include <string>
 #include <string_view>
+#include <tessera/error.hpp>
+#include <variant>
 
+#include "files/output_file.hpp"
 #include "files/standard_error.hpp"
 
 namespace tessera::gam {
 namespace {
 
-/// Rows whose text travels to rank 0 at once: some megabytes.
-constexpr std::int64_t rows_per_piece = 1 << 17;
+/// Numbers whose text travels to rank 0 at once: some megabytes.
+constexpr std::int64_t numbers_per_piece = 1 << 18;
 /// For the watchdog's messages.
 constexpr const char* writing = "the writing of the predictions";
 
@@ -33,45 +39,123 @@ void append_number(std::string& text, double value) {
   }
 }
 
+std::string in_quotes(std::string_view text) {
+  std::string out = "\"";
+  for (const char c : text) {
+    if (c == '"') out += c;
+    out += c;
+  }
+  return out + '"';
+}
+
+/// In quotes where it is not one word.
+std::string name_in_headline(const std::string& name) {
+  return name.find_first_of(",\"\n\r") == std::string::npos ? name : in_quotes(name);
+}
+
+/// As a table has it, which is read as the same column.
+void append_kept(std::string& text, const Table::Column& column, std::size_t row) {
+  if (const auto* numbers = std::get_if<std::vector<double>>(&column.values)) {
+    if (std::isnan((*numbers)[row]))
+      text += "NA";
+    else
+      fmt::format_to(std::back_inserter(text), "{}", (*numbers)[row]);
+    return;
+  }
+  const Factor& factor = std::get<Factor>(column.values);
+  const std::int32_t code = factor.codes[row];
+  text += code < 0 ? "NA" : in_quotes(factor.levels[static_cast<std::size_t>(code)]);
+}
+
 /// Local rows [begin, end), a line each.
-std::string lines_of(const Predictions& predictions, bool standard_errors, std::int64_t begin,
-                     std::int64_t end) {
+std::string lines_of(const Predictions& predictions, bool row_numbers, Range mine, Range rows) {
   std::string text;
-  for (std::int64_t i = begin; i < end; ++i) {
-    append_number(text, predictions.fit[static_cast<std::size_t>(i)]);
-    if (standard_errors) {
+  for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+    const auto row = static_cast<std::size_t>(i);
+    if (row_numbers)
+      fmt::format_to(std::back_inserter(text), "{},", predictions.first_row + mine.begin + i + 1);
+    for (const Table::Column& column : predictions.kept) {
+      append_kept(text, column, row);
       text += ',';
-      append_number(text, predictions.standard_errors[static_cast<std::size_t>(i)]);
     }
-    text += '\n';
+    for (const Predictions::Column& column : predictions.columns) {
+      append_number(text, column.values[row]);
+      text += ',';
+    }
+    if (text.empty() || text.back() != ',')
+      text += '\n';
+    else
+      text.back() = '\n';
   }
   return text;
 }
 
+std::string_view bytes_of(const std::vector<double>& values, Range rows) {
+  return {reinterpret_cast<const char*>(values.data() + rows.begin),
+          static_cast<std::size_t>(rows.size()) * sizeof(double)};
+}
+
 }  // namespace
 
-PredictionsFile::PredictionsFile(const mpi::Communicator& comm, bool standard_errors,
-                                 files::OutputStream* out)
-    : comm_(comm), standard_errors_(standard_errors), out_(out) {
-  const mpi::Purpose purpose(comm_, writing);
-  together(comm_, [&] {
-    if (comm_.rank() == 0) out_->write(standard_errors_ ? "fit,se\n" : "fit\n");
-  });
+void PredictionsFile::begin(const Predictions& predictions) {
+  std::vector<std::string> names;
+  if (row_numbers_) names.emplace_back("row");
+  for (const Table::Column& column : predictions.kept) names.push_back(column.name);
+  for (const Predictions::Column& column : predictions.columns) names.push_back(column.name);
+  if (to_.csv != nullptr) {
+    std::string text;
+    for (const std::string& name : names) text += (text.empty() ? "" : ",") + name_in_headline(name);
+    to_.csv->write(text + '\n');
+  }
+  if (!is_hdf5_) return;
+  std::vector<NewColumn> columns;
+  for (const std::string& name : names) {
+    if (const std::string problem = problem_of_hdf5_name(name); !problem.empty())
+      throw Error(ErrorCode::usage, fmt::format("--out: the column '{}' {}: write CSV", name, problem));
+    columns.push_back({name, {}});
+  }
+  places_.resize(columns.size());
+  if (to_.hdf5 != nullptr) places_ = add_hdf5_columns(*to_.hdf5, columns, predictions.table_rows);
 }
 
 void PredictionsFile::add(const Predictions& predictions) {
   const mpi::Purpose purpose(comm_, writing);
+  if (predictions.first_row == 0) together(comm_, [&] { begin(predictions); });
+  if (is_hdf5_) return add_to_hdf5(predictions);
+  const auto columns = std::ssize(predictions.columns) + std::ssize(predictions.kept) + 1;
+  const Range mine = predictions.plan.range_of(comm_.rank());
   write_in_row_order(
-      comm_, predictions.plan, rows_per_piece,
-      [&](Range rows) { return lines_of(predictions, standard_errors_, rows.begin, rows.end); },
-      [&](std::string_view text) { out_->write(text); });
+      comm_, predictions.plan, std::max<std::int64_t>(1, numbers_per_piece / columns),
+      [&](Range rows) { return lines_of(predictions, row_numbers_, mine, rows); },
+      [&](std::string_view text) { to_.csv->write(text); });
+}
+
+void PredictionsFile::add_to_hdf5(const Predictions& predictions) {
+  std::size_t next = 0;
+  const auto write = [&](const auto& make) {
+    std::int64_t& place = places_[next++];
+    write_in_row_order(comm_, predictions.plan, numbers_per_piece, make, [&](std::string_view bytes) {
+      to_.hdf5->write_at(place, bytes);
+      place += std::ssize(bytes);
+    });
+  };
+  const std::int64_t first = predictions.first_row + predictions.plan.range_of(comm_.rank()).begin + 1;
+  if (row_numbers_) {
+    write([&](Range rows) {
+      std::vector<double> numbers(static_cast<std::size_t>(rows.size()));
+      std::iota(numbers.begin(), numbers.end(), static_cast<double>(first + rows.begin));
+      return std::string(bytes_of(numbers, {0, rows.size()}));
+    });
+  }
+  for (const Predictions::Column& column : predictions.columns)
+    write([&](Range rows) { return std::string(bytes_of(column.values, rows)); });
 }
 
 void PredictionsFile::commit() {
   const mpi::Purpose purpose(comm_, writing);
   together(comm_, [&] {
     if (comm_.rank() != 0) return;
-    if (const std::string problem = out_->commit(); !problem.empty())
+    if (const std::string problem = is_hdf5_ ? to_.hdf5->commit() : to_.csv->commit(); !problem.empty())
       files::say_line({"tessera-fit: ", problem});
   });
 }

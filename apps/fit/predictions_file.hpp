@@ -4,27 +4,45 @@
 #include <tessera/gam/predict.hpp>
 #include <tessera/mpi/communicator.hpp>
 
+#include <cstdint>
+#include <vector>
+
 namespace tessera::files {
+class OutputFile;
 class OutputStream;
-}
+}  // namespace tessera::files
 
 namespace tessera::gam {
 
-/// Predictions of all ranks as CSV, a line for each row of the table in its order, NA where there is none, in
-/// `out`, which rank 0 has. Every member function is *collective*, and throws the same `Error` on every rank
-/// if they cannot be written. Memory: some megabytes, whatever the size of the table.
+/// Where predictions go, on rank 0; all null on other ranks.
+struct PredictionsTarget {
+  files::OutputStream* csv = nullptr;
+  files::OutputFile* hdf5 = nullptr;  ///< begun by `begin_hdf5`; or null
+};
+
+/// Predictions of all ranks, one for each row of the table in its order: as CSV, NA where there is none and
+/// texts in quotes, or as HDF5 with a dataset for each column, which has no kept columns. Every member
+/// function is *collective*, and throws the same `Error` on every rank if they cannot be written. Memory:
+/// some megabytes, whatever the size of the table.
 class PredictionsFile {
  public:
-  /// Writes the headline. `comm` and `out` must outlive this; `out` is null on other ranks than 0.
-  PredictionsFile(const mpi::Communicator& comm, bool standard_errors, files::OutputStream* out);
-  /// The next rows.
+  /// `comm` and what `to` has must outlive this. `is_hdf5`: on every rank. `row_numbers`: the first column is
+  /// `row`, from 1 on.
+  PredictionsFile(const mpi::Communicator& comm, PredictionsTarget to, bool is_hdf5, bool row_numbers)
+      : comm_(comm), to_(to), is_hdf5_(is_hdf5), row_numbers_(row_numbers) {}
+  /// The next rows; before the first, the headline.
   void add(const Predictions& predictions);
   void commit();
 
  private:
+  void begin(const Predictions& predictions);
+  void add_to_hdf5(const Predictions& predictions);
+
   const mpi::Communicator& comm_;
-  bool standard_errors_;
-  files::OutputStream* out_;
+  PredictionsTarget to_;
+  bool is_hdf5_;
+  bool row_numbers_;
+  std::vector<std::int64_t> places_;  ///< where in the HDF5 file the next number of each column goes
 };
 
 }  // namespace tessera::gam

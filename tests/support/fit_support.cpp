@@ -57,8 +57,7 @@ AllPredictions predicted_from_file(Job& job, const FittedModel& model, const std
   if (comm.rank() == 0) save_model(model, saved.path(), inline_limit);
   comm.barrier();
   const Predictions mine = predict(job, load_model(saved.path()), TableFile{data}, {.standard_errors = true});
-  return {comm.allgatherv(std::span<const double>(mine.fit)),
-          comm.allgatherv(std::span<const double>(mine.standard_errors))};
+  return {comm.allgatherv(mine["fit"]), comm.allgatherv(mine["se"])};
 }
 
 }  // namespace tessera::gam::testing

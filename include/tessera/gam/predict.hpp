@@ -10,14 +10,51 @@
 
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::gam {
 
+/// What is predicted, named as in `predict.gam` of mgcv.
+enum class PredictionType {
+  link,      ///< the linear predictor, with the formula's offsets
+  response,  ///< the mean of the response
+  terms,     ///< what each term adds to the linear predictor, without intercept and offsets
+  iterms,    ///< the same; standard errors of centred smooths have the uncertainty of the mean
+  lpmatrix,  ///< the rows of the model matrix, a column for each coefficient
+};
+
+/// What is done with a level that the fit had not.
+enum class NewLevels {
+  mgcv,        ///< a random effect adds 0; any other term with the factor is NaN
+  population,  ///< a factor smooth adds 0, too
+  na,          ///< every term with the factor is NaN
+  error,       ///< `Error(input)`
+};
+
 struct PredictOptions {
-  bool response = false;         ///< on the scale of the response; else of the linear predictor
+  PredictionType type = PredictionType::link;
   bool standard_errors = false;  ///< of the posterior mean; on the response's scale times |dmu/deta|
+  /// The terms that are predicted, as `summary` names them, "(Intercept)" among them; nothing: all. Others
+  /// are 0 in a sum and in the model matrix, and have no column among terms; variables that only they have
+  /// are not read.
+  std::optional<std::vector<std::string>> terms{};
+  std::vector<std::string> exclude{};  ///< terms that are left out likewise
+  NewLevels new_levels = NewLevels::mgcv;
+  /// Columns of the table that come along with the predictions, as they stand; they are read beside those of
+  /// the model. A text column may have 100,000 different texts.
+  std::vector<std::string> keep{};
+  bool keep_all = false;  ///< every column of the table that has a name
+  /// Ends of the credible interval of this probability for what is predicted, above 0 and below 1; 0: none.
+  /// Of the response, those of the linear predictor at their means.
+  double interval = 0;
+  /// With type response: ends of the interval in which a new response lies with this probability, quantiles
+  /// of the family's distribution mixed over the normal approximation of the linear predictor; 0: none.
+  double prediction_interval = 0;
+  /// Standard errors and intervals have the uncertainty of the smoothing parameters, too.
+  bool unconditional = false;
   /// For `predict_in_parts`: maximum number of rows of the table in one part; 0: as many as fit into memory.
   std::int64_t rows_at_once = 0;
   /// Likewise: per-node limit for a part, in bytes, over all ranks of the node; default: 75 % of free memory.
@@ -26,23 +63,34 @@ struct PredictOptions {
 
 /// Predictions of this rank's rows of a table, in their order: NaN where a value is missing.
 struct Predictions {
-  Plan plan;                              ///< of the table's rows, or of those of the part
-  std::int64_t first_row = 0;             ///< row of the table that is the plan's first
-  std::vector<double> fit{};              ///< one a row
-  std::vector<double> standard_errors{};  ///< one a row; empty unless requested
+  struct Column {
+    std::string name;  ///< "fit", "se", "lower", "upper", "prediction.lower", …; "s(x)", "s(x).se", …
+    std::vector<double> values;  ///< one a row
+  };
+
+  Plan plan;                           ///< of the table's rows, or of those of the part
+  std::int64_t first_row = 0;          ///< row of the table that is the plan's first
+  std::int64_t table_rows = 0;         ///< of the whole table
+  std::vector<Column> columns{};       ///< the same on every rank
+  std::vector<Table::Column> kept{};   ///< of the table
+  double constant = 0;                 ///< of terms: the intercept, which none of them has
   std::vector<std::string> remarks{};  ///< unseen factor levels, one line per factor; the same on every rank
+
+  /// The values of a column; empty if there is none of this name.
+  [[nodiscard]] std::span<const double> operator[](std::string_view name) const noexcept;
 };
 
 /// *Collective.* Predicts every row of a table that has the columns of the formula's right-hand side. `model`
-/// is the result of a fit of this program, or one that every rank has read from the same file. A row with an
-/// unseen level is NaN; if only random effects use the factor, it is predicted without these effects, as in
-/// mgcv. A pass of the job: on its devices, or on the host threads of every rank, as reported by
-/// `Job::last_verdict`. Bits do not depend on ranks, threads, or devices of one kind.
+/// is the result of a fit of this program, or one that every rank has read from the same file. A row without
+/// a value of a variable is NaN; `NewLevels` has what an unseen level is. A pass of the job: link and
+/// response on its devices, or on the host threads of every rank, as reported by `Job::last_verdict`; other
+/// types on hosts. Bits do not depend on ranks, threads, or devices of one kind.
 ///
-/// Throws the same `Error` on every rank: `input` for a missing column, text where the model has numbers, or
-/// different models on different ranks; `interrupted` when the job is asked to stop; `job_fault` when a
-/// device fails under `Policy::gpu`. Call it on the thread that calls MPI; it blocks. Cost a row: O(J) for J
-/// terms, and O(J^2) with standard errors, whatever the bases' sizes.
+/// Throws the same `Error` on every rank: `usage` for a term that the model lacks; `input` for a missing
+/// column, text where the model has numbers, or different models on different ranks; `interrupted` when the
+/// job is asked to stop; `job_fault` when a device fails under `Policy::gpu`. Call it on the thread that
+/// calls MPI; it blocks. Cost a row: O(J) for J terms, and O(J^2) with standard errors of their sum, whatever
+/// the bases' sizes; that of the model matrix is its number of columns.
 [[nodiscard]] Predictions predict(Job& job, const Model& model, const Table& table,
                                   const PredictOptions& options = {}, FitObserver* observer = nullptr);
 

@@ -761,6 +761,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   for (const DraftBlock& one : draft.blocks) {
     CoefBlock block = one.block;
     if (block.penalty) block.penalty->null_space = one.null_space;
+    block.centred = one.constrained;
     Matrix z;  // coefficients of the basis by those under the constraint
     if (one.select) z = identity(one.null_space.rows());
     if (one.constrained) {

@@ -116,7 +116,8 @@ struct CoefBlock {
   /// is by, and of the numbers among its margins, which its penalties have too.
   double by_factor = 1;
   double margin_factor = 1;
-  int determined = 0;  ///< functions dropped from a smooth's null space, as other terms determine them
+  bool centred = false;  ///< under a constraint: the smooth sums to zero over the rows, or is zero at a point
+  int determined = 0;    ///< functions dropped from a smooth's null space, as other terms determine them
 
   /// True for a curve for each level of a factor.
   [[nodiscard]] bool is_factor_smooth() const noexcept { return kind == "fs" || kind == "sz"; }

@@ -353,6 +353,7 @@ Json block_json(const CoefBlock& block) {
             {"by_level", block.by_level}};
   if (block.penalty) json["penalty"] = penalty_json(*block.penalty);
   if (has_copies(block)) json["copies"] = block.copies;
+  if (block.centred) json["centred"] = true;
   if (block.determined > 0) json["determined"] = block.determined;
   return json;
 }
@@ -417,6 +418,7 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   }
   if (!identity)
     block.map = matrix_from(map, block.raw_size / block.copies, block.coef_size / block.copies, left);
+  if (const auto centred = field.find("centred")) block.centred = centred->truth();
   if (const auto determined = field.find("determined")) block.determined = determined->whole();
   if (const auto penalty = field.find("penalty"))
     block.penalty = has_copies(block) ? diagonal_penalty_from(*penalty, block.coef_size, left)

@@ -2,6 +2,7 @@
 #include "gam/fit/fit_frame.hpp"
 
 #include "gam/design/build_design.hpp"
+#include "gam/design/coefficient_sums.hpp"
 #include "gam/design/side_conditions.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/coordinates/block_sketch.hpp"
@@ -78,6 +79,8 @@ class FitRun {
     if (centred_) return_from_centred();
     if (fit_.job.comm().rank() == 0) conclude(loop.solver());
     if (turned_) return_from_turned();
+    model_.column_means = to_coefficients(moments.column_sums, model_.design);
+    for (double& mean : model_.column_means) mean /= static_cast<double>(model_.rows);
     together(fit_.job.comm(),
              [&] { to_user_coordinates(model_, rows_, !fit_.options.family.definition().scale_is_known()); });
     return std::move(model_);

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/basis/bases.hpp"
+#include "base/at.hpp"
+#include "gam/family/response_distribution.hpp"
+#include "gam/fit/prediction_plan.hpp"
+#include "gam/inference/distributions.hpp"
 #include "gam/model/model.hpp"
 #include "gam/rows/prediction_pass.hpp"
 #include "gam/table/reader/shared_input.hpp"
@@ -10,11 +13,16 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
@@ -27,75 +35,47 @@
 namespace tessera::gam {
 namespace {
 
-/// The variables that a prediction reads: those of the model's right-hand side.
-std::vector<Expression> predictors(const FormulaTerms& formula) {
+using base::at;
+
+/// The variables that a prediction reads: those of the terms that are asked for, and offsets.
+std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTerms& formula,
+                                     const Recipe& recipe) {
   std::vector<Expression> variables = formula.variables();
-  const auto on_the_right = [&](const Expression& variable) {
-    const auto is = [&](const Expression& other) { return other.text == variable.text; };
-    for (const auto& term : formula.parametric) {
-      if (std::any_of(term.variables.begin(), term.variables.end(), is)) return true;
-    }
-    for (const auto& smooth : formula.smooths) {
-      if (smooth.by && is(*smooth.by)) return true;
-      for (const auto& margin : smooth.margins) {
-        if (is(margin.variable) || std::any_of(margin.others.begin(), margin.others.end(), is)) return true;
-      }
-    }
-    return std::any_of(formula.offsets.begin(), formula.offsets.end(), is);
-  };
-  std::erase_if(variables, [&](const Expression& variable) { return !on_the_right(variable); });
+  variables.insert(variables.end(), recipe.contrasts.begin(), recipe.contrasts.end());
+  std::set<std::string> read;
+  for (const auto& factor : plan.design.known_levels()) read.insert(factor.first);
+  for (const std::string& number : plan.design.known_numbers()) read.insert(number);
+  if (plan.offsets) {
+    for (const Expression& offset : formula.offsets) read.insert(offset.text);
+  }
+  std::erase_if(variables, [&](const Expression& variable) { return !read.contains(variable.text); });
   return variables;
 }
 
-/// Names of the factors that only random effects use.
-std::vector<std::string> factors_of_random_effects(const Design& design) {
-  std::vector<std::string> random;
-  for (const auto& known : design.known_levels()) {
-    const std::string& name = known.first;
-    const bool elsewhere =
-        std::any_of(design.blocks.begin(), design.blocks.end(), [&](const CoefBlock& block) {
-          const auto used = std::find(block.variables.begin(), block.variables.end(), name);
-          // The last variable is that of `by`; a smooth by a factor has one block for each level.
-          const bool by = !block.by_level.empty() && block.variables.back() == name;
-          return used != block.variables.end() && (!is_random_effect(block.kind) || by);
-        });
-    if (!elsewhere) random.push_back(name);
-  }
-  return random;
-}
-
-/// What was done with the rows of unseen levels.
-std::vector<std::string> remarks_on_unseen(std::span<const ColumnReading> columns,
-                                           std::span<const std::string> random) {
-  std::vector<std::string> remarks;
-  for (const ColumnReading& column : columns) {
-    if (column.unseen == 0) continue;
-    std::string levels;
-    for (const std::string& level : column.unseen_levels)
-      levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
-    const bool effect = std::find(random.begin(), random.end(), column.variable) != random.end();
-    if (!levels.empty()) levels = fmt::format(" ({}{})", levels, column.more_unseen ? ", ..." : "");
-    remarks.push_back(
-        fmt::format("{} {} of '{}' that the fit had not{}: {}", base::counted(column.unseen, "row"),
-                    column.unseen == 1 ? "has a level" : "have levels", column.name, levels,
-                    effect ? "predicted without that random effect" : "their predictions are NA"));
-  }
-  return remarks;
+/// Levels that the fit had not: "3 rows have levels of 'g' that the fit had not ('d', 'e')".
+std::string unseen_of(const ColumnReading& column) {
+  std::string levels;
+  for (const std::string& level : column.unseen_levels)
+    levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
+  if (!levels.empty()) levels = fmt::format(" ({}{})", levels, column.more_unseen ? ", ..." : "");
+  return fmt::format("{} {} of '{}' that the fit had not{}", base::counted(column.unseen, "row"),
+                     column.unseen == 1 ? "has a level" : "have levels", column.name, levels);
 }
 
 /// What a prediction reads of a table.
-FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, const TableOptions& options) {
-  const Design& design = model.design;
+FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, const PredictionPlan& plan,
+                         const TableOptions& options) {
   FrameRequest request;
-  request.variables = predictors(formula);
-  request.known_levels = design.known_levels();
-  request.unseen_is_complete = factors_of_random_effects(design);
-  request.numeric = design.known_numbers();
+  request.variables = variables_of(plan, formula, model.recipe);
+  request.known_levels = plan.design.known_levels();
+  request.unseen_is_complete = plan.unseen_is_complete;
+  request.numeric = plan.design.known_numbers();
   request.options = options;
   if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
     request.recipe = &model.recipe;
-  for (const Expression& contrast : model.recipe.contrasts) request.variables.push_back(contrast);
-  for (const Expression& offset : formula.offsets) request.numeric.push_back(offset.text);
+  for (const Expression& offset : formula.offsets) {
+    if (plan.offsets) request.numeric.push_back(offset.text);
+  }
   return request;
 }
 
@@ -114,22 +94,27 @@ std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& co
   return pattern ? pattern : std::make_shared<const SparsePattern>(std::move(own));
 }
 
-/// *Collective.* Coefficients and their covariance, broadcast from rank 0, which alone has them after a fit.
-PredictiveModel predictive_of(const mpi::Communicator& comm, const FittedModel& model, bool with_covariance) {
-  PredictiveModel predictive = model.predictive();
-  comm.broadcast(std::span<double>(predictive.coef), 0);
-  if (with_covariance) {
-    const auto size = static_cast<int>(predictive.coef.size());
-    const auto pattern = pattern_of_root(comm, predictive.covariance.pattern(), predictive.design);
-    if (predictive.covariance.empty())
-      predictive.covariance = PartedMatrix(size, predictive.design.parted_coefficients(), pattern);
-    predictive.covariance.for_each_array([&](std::span<double> values) {
-      if (!values.empty()) comm.broadcast(values, 0);
-    });
-  } else {
-    predictive.covariance = PartedMatrix();
+/// *Collective.* The model with its coefficients and their covariance, broadcast from rank 0, which alone has
+/// them after a fit.
+FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, bool with_covariance) {
+  const auto share = [&](std::vector<double>& values) { comm.broadcast(std::span<double>(values), 0); };
+  share(model.coef);
+  share(model.centring.values);
+  if (!with_covariance) {
+    model.covariance = PartedMatrix();
+    return model;
   }
-  return predictive;
+  const auto size = static_cast<int>(model.coef.size());
+  const auto pattern = pattern_of_root(comm, model.covariance.pattern(), model.design);
+  if (model.covariance.empty()) {
+    model.covariance = PartedMatrix(size, model.design.parted_coefficients(), pattern);
+    model.centring.covariance = Matrix(size, static_cast<int>(model.centring.coefficients.size()));
+  }
+  model.covariance.for_each_array([&](std::span<double> values) {
+    if (!values.empty()) comm.broadcast(values, 0);
+  });
+  if (!model.centring.coefficients.empty()) comm.broadcast(model.centring.covariance.values(), 0);
+  return model;
 }
 
 /// Adds the unseen levels of one part of the table to those of the parts before.
@@ -160,28 +145,35 @@ class TablePrediction {
         source_(source),
         options_(options),
         progress_(observer != nullptr ? *observer : silent_),
-        formula_(parse_terms(model.formula)),
-        request_(request_for(formula_, model, source.options)) {
+        formula_(parse_terms(model.formula)) {
     const mpi::Communicator& comm = job.comm();
     require_same_content(comm, model.path, model.checksum);
+    const FittedModel whole = known_everywhere(comm, model, needs_variances(options));
+    together(comm, [&] { plan_ = plan_of(whole, formula_, options); });
+    if (options.prediction_interval > 0)
+      together(comm, [&] { response_.emplace(model.family, model.scale); });
+    if (options.interval > 0) quantile_ = normal_quantile((1 + options.interval) / 2);
+    request_ = request_for(formula_, model, plan_, source.options);
     progress_.now("reading " + source.name);
-    {
-      const mpi::Purpose purpose(comm, "the reading of the table");
-      table_ = open_source({comm, job.host_team()}, source, job.options().stop,
-                           {.tell = [this](std::string_view line) { progress_.note(line); },
-                            .node_bytes = options.node_bytes});
-    }
-    PredictiveModel predictive = predictive_of(comm, model, options.standard_errors);
-    design_ = std::move(predictive.design);
-    posterior_ = {.coef = std::move(predictive.coef),
-                  .covariance = std::move(predictive.covariance),
-                  .response = options.response};
+    const mpi::Purpose purpose(comm, "the reading of the table");
+    table_ = open_source(
+        {comm, job.host_team()}, source, job.options().stop,
+        {.tell = [this](std::string_view line) { progress_.note(line); }, .node_bytes = options.node_bytes});
+    together(comm, [&] { choose_kept(); });
   }
 
   /// Rows of the table.
   [[nodiscard]] std::int64_t rows() const { return table_->rows(); }
   [[nodiscard]] std::vector<std::string> remarks() const {
-    return remarks_on_unseen(unseen_, request_.unseen_is_complete);
+    std::vector<std::string> remarks;
+    for (const ColumnReading& column : unseen_) {
+      if (column.unseen > 0)
+        remarks.push_back(fmt::format("{}: {}", unseen_of(column), made_of_unseen(column.variable)));
+    }
+    if (model_.rho != 0 && (options_.interval > 0 || options_.prediction_interval > 0))
+      remarks.push_back(fmt::format(
+          "intervals are of single rows: they ignore the correlation of residuals (rho = {:g})", model_.rho));
+    return remarks;
   }
 
   /// *Collective.* The rows of a part that fits into memory, the same on every rank.
@@ -189,7 +181,9 @@ class TablePrediction {
     const mpi::Communicator& comm = job_.comm();
     if (options_.rows_at_once > 0) return options_.rows_at_once;
     // Numbers and the values they are parsed from, predictions, and predictions by column.
-    const auto bytes_of_row = static_cast<std::int64_t>(16 * request_.variables.size() + 48);
+    const auto columns = static_cast<std::int64_t>(names().size());
+    const std::int64_t bytes_of_row = 16 * std::ssize(request_.variables) + 24 * std::ssize(kept_.variables) +
+                                      8 * columns + (on_hosts_alone() ? 0 : 16) + 16;
     const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
     // The text of a packed table counts towards a given limit; free memory already excludes it.
     const std::int64_t kept = options_.node_bytes ? table_->kept_bytes() : 0;
@@ -216,29 +210,196 @@ class TablePrediction {
     const mpi::Communicator& comm = job_.comm();
     Predictions out;
     out.first_row = rows.begin;
-    out.plan = source_.plan ? *source_.plan
-               : crossed()  ? job_.plan_for_hosts(rows.size())
-                            : job_.plan(rows.size());
+    out.table_rows = this->rows();
+    out.constant = plan_.constant;
+    out.plan = source_.plan       ? *source_.plan
+               : on_hosts_alone() ? job_.plan_for_hosts(rows.size())
+                                  : job_.plan(rows.size());
     const Frame frame = read(rows, out.plan);
+    add_unseen(unseen_, frame.columns);
     Design design;
     Rows of_model{.frame = &frame, .design = &design, .family = model_.family, .response = -1};
     together(comm, [&] {
-      design = reindexed(design_, frame);
-      for (const Expression& offset : formula_.offsets)
-        of_model.offsets.push_back(frame.index_of(offset.text));
+      refuse_unseen();
+      design = reindexed(plan_.design, frame);
+      for (const Expression& offset : formula_.offsets) {
+        if (plan_.offsets) of_model.offsets.push_back(frame.index_of(offset.text));
+      }
       if (crossed()) of_model.pairs = level_pairs({comm, job_.host_team()}, frame, design, 0, false);
     });
     progress_.now(rows.size() == this->rows() ? "predicting"
                                               : fmt::format("predicting rows {} to {} of {}", rows.begin + 1,
                                                             rows.end, this->rows()));
-    take_apart(predict_rows(job_, out.plan, of_model, posterior_), out);
-    add_unseen(unseen_, frame.columns);
+    for (const std::string& name : names()) out.columns.push_back({name, {}});
+    job_.host_team().for_each_block({0, std::ssize(out.columns)}, 1, [&](int /*thread*/, Range one) {
+      base::resize_in_huge_pages(out.columns[at(one.begin)].values, frame.complete.size());
+    });
+    evaluate(of_model, out);
+    leave_out_unseen(frame, out);
+    if (!kept_.variables.empty()) keep(rows, out);
     return out;
   }
 
+  void choose_kept() {
+    std::vector<std::string> kept = options_.keep;
+    if (options_.keep_all) {
+      kept = table_->columns();
+      std::erase(kept, std::string());
+    }
+    kept_.options = source_.options;
+    kept_.every_row = true;
+    const std::vector<std::string> predicted = names();
+    for (const std::string& name : kept) {
+      if (std::ranges::find(predicted, name) != predicted.end())
+        throw Error(ErrorCode::usage,
+                    fmt::format("the table's column '{}' cannot be kept: a prediction has its name", name));
+      kept_.variables.push_back(column_expression(name));
+      kept_names_.push_back(name);
+    }
+  }
+
+  /// *Collective.* Adds the table's columns that are kept.
+  void keep(Range rows, Predictions& out) {
+    const mpi::Purpose purpose(job_.comm(), "the reading of the table");
+    const Range mine = job_.local_range(out.plan);
+    const Frame frame = table_->read({job_.comm(), job_.host_team()}, kept_,
+                                     {rows.begin + mine.begin, rows.begin + mine.end});
+    for (std::size_t i = 0; i < kept_names_.size(); ++i) {
+      const Variable& variable = frame.variables[i];
+      const auto size = frame.complete.size();
+      if (variable.factor)
+        out.kept.push_back(
+            {kept_names_[i], Factor{{variable.codes.data(), variable.codes.data() + size}, variable.levels}});
+      else
+        out.kept.push_back(
+            {kept_names_[i], std::vector<double>(variable.numbers.data(), variable.numbers.data() + size)});
+    }
+  }
+
+  void evaluate(const Rows& rows, Predictions& out) {
+    if (plan_.design_rows) {
+      const std::size_t columns = out.columns.size();
+      return gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {
+        for (std::size_t i = 0; i * columns < elements.size(); ++i) {
+          for (std::size_t c = 0; c < columns; ++c)
+            out.columns[c].values[first + i] = elements[i * columns + c];
+        }
+      });
+    }
+    if (plan_.terms) {
+      if (plan_.names.empty()) return;
+      return predict_terms(
+          job_, out.plan, rows, plan_.posterior,
+          [&](std::size_t first, std::span<const Prediction> predictions) { put(first, predictions, out); });
+    }
+    const std::vector<Prediction> predictions = predict_rows(job_, out.plan, rows, plan_.posterior);
+    const std::int64_t rows_of_run = response_ ? 1 << 8 : 1 << 16;
+    job_.host_team().for_each_block(
+        {0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
+          put(at(run.begin), std::span(predictions).subspan(at(run.begin), at(run.size())), out);
+        });
+  }
+
+  /// Puts predictions, row by row, to the columns of rows from `first` on.
+  void put(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
+    const std::size_t terms = at(plan_.posterior.terms.columns());
+    for (std::size_t t = 0; t < terms; ++t) {
+      auto column = out.columns.begin() + static_cast<std::ptrdiff_t>(t * columns_of_term());
+      const auto each = [&](const auto& number) {
+        double* to = column++->values.data() + first;
+        for (std::size_t i = t; i < predictions.size(); i += terms) *to++ = number(predictions[i]);
+      };
+      const bool to_mean = options_.type == PredictionType::response && !plan_.posterior.response;
+      const Family& family = model_.family;
+      each([&](const Prediction& one) { return to_mean ? family.mean(one.fit) : one.fit; });
+      if (options_.standard_errors) {
+        each([&](const Prediction& one) {
+          return to_mean ? std::abs(family.derivative(one.fit)) * one.se : one.se;
+        });
+      }
+      if (options_.interval == 0) continue;
+      for (const bool upper : {false, true}) {
+        each([&](const Prediction& one) {
+          const double low = one.fit - quantile_ * one.se;
+          const double high = one.fit + quantile_ * one.se;
+          if (!to_mean) return upper ? high : low;
+          // A link may be decreasing.
+          const auto [least, most] = std::minmax({family.mean(low), family.mean(high)});
+          return upper ? most : least;
+        });
+      }
+    }
+    for (const bool upper : {false, true}) {
+      if (!response_) break;
+      double* to = (out.columns.end() - (upper ? 1 : 2))->values.data() + first;
+      const double p = (1 + (upper ? 1 : -1) * options_.prediction_interval) / 2;
+      for (const Prediction& one : predictions) *to++ = response_->quantile(p, one.fit, one.se);
+    }
+  }
+
+  /// Columns of output for each term, or for the sum of them.
+  [[nodiscard]] std::size_t columns_of_term() const {
+    return 1 + (options_.standard_errors ? 1 : 0) + (options_.interval > 0 ? 2 : 0);
+  }
+
+  /// Of the columns of output.
+  [[nodiscard]] std::vector<std::string> names() const {
+    if (plan_.design_rows) return plan_.names;
+    std::vector<std::string> names;
+    const auto add = [&](const std::string& fit, const std::string& prefix) {
+      names.push_back(fit);
+      if (options_.standard_errors) names.push_back(prefix + "se");
+      if (options_.interval == 0) return;
+      names.push_back(prefix + "lower");
+      names.push_back(prefix + "upper");
+    };
+    if (!plan_.terms) add("fit", "");
+    for (const std::string& term : plan_.names) add(term, term + ".");
+    if (options_.prediction_interval > 0) {
+      names.emplace_back("prediction.lower");
+      names.emplace_back("prediction.upper");
+    }
+    return names;
+  }
+
+  [[nodiscard]] bool on_hosts_alone() const { return plan_.terms || plan_.design_rows || crossed(); }
   /// Whether variances need pairs of levels, which only hosts can look up.
   [[nodiscard]] bool crossed() const {
-    return options_.standard_errors && design_.parted_columns.runs().size() > 1;
+    return !plan_.terms && !plan_.posterior.covariance.empty() &&
+           plan_.design.parted_columns.runs().size() > 1 && !plan_.design.parts_curves();
+  }
+
+  void refuse_unseen() const {
+    if (options_.new_levels != NewLevels::error) return;
+    for (const ColumnReading& column : unseen_) {
+      if (column.unseen > 0)
+        throw Error(ErrorCode::input, fmt::format("{}: {}", source_.name, unseen_of(column)));
+    }
+  }
+  /// What becomes of rows with unseen levels of a variable.
+  [[nodiscard]] std::string_view made_of_unseen(const std::string& variable) const {
+    const auto is_it = [&](const auto& one) { return one.first == variable; };
+    if (std::ranges::any_of(plan_.without_unseen, is_it)) return "its terms are NA there";
+    if (std::ranges::find(plan_.unseen_is_complete, variable) == plan_.unseen_is_complete.end())
+      return "their predictions are NA";
+    return options_.new_levels == NewLevels::population ? "predicted without its effects"
+                                                        : "predicted without that random effect";
+  }
+  void leave_out_unseen(const Frame& frame, Predictions& out) const {
+    constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+    const std::size_t of_each = plan_.design_rows ? 1 : columns_of_term();
+    for (const auto& [name, columns] : plan_.without_unseen) {
+      const Variable& variable = frame.at(name);
+      std::vector<std::size_t> rows;
+      for (std::size_t i = 0; i < frame.complete.size(); ++i) {
+        if (variable.codes[i] == Variable::unseen) rows.push_back(i);
+      }
+      for (const int column : columns) {
+        for (std::size_t k = 0; k < of_each; ++k) {
+          for (const std::size_t row : rows) out.columns[at(column) * of_each + k].values[row] = missing;
+        }
+      }
+    }
   }
 
   /// Reads this rank's part of `rows`, whose first row is the first unit of the plan.
@@ -251,21 +412,6 @@ class TablePrediction {
     return frame;
   }
 
-  void take_apart(std::span<const Prediction> predictions, Predictions& out) const {
-    std::vector<double>* const columns[] = {&out.fit, &out.standard_errors};
-    job_.host_team().for_each_block({0, options_.standard_errors ? 2 : 1}, 1, [&](int /*thread*/, Range one) {
-      base::resize_in_huge_pages(*columns[one.begin], predictions.size());
-    });
-    constexpr std::int64_t rows_of_run = 1 << 16;
-    job_.host_team().for_each_block(
-        {0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
-          for (auto i = static_cast<std::size_t>(run.begin); i < static_cast<std::size_t>(run.end); ++i) {
-            out.fit[i] = predictions[i].fit;
-            if (options_.standard_errors) out.standard_errors[i] = predictions[i].se;
-          }
-        });
-  }
-
   Job& job_;
   const FittedModel& model_;
   const TableSource& source_;
@@ -273,11 +419,14 @@ class TablePrediction {
   FitObserver silent_;
   FitObserver& progress_;
   FormulaTerms formula_;
+  PredictionPlan plan_;
   FrameRequest request_;
+  FrameRequest kept_;  ///< columns of the table that come along
+  std::vector<std::string> kept_names_;
   std::unique_ptr<TableReader> table_;
-  Design design_;
-  Posterior posterior_;
   std::vector<ColumnReading> unseen_;
+  std::optional<ResponseDistribution> response_;  ///< where prediction intervals are asked for
+  double quantile_ = 0;  ///< standard errors from the predictor to the ends of its interval
 };
 
 Predictions predict_from(Job& job, const FittedModel& model, const TableSource& source,
@@ -289,6 +438,11 @@ Predictions predict_from(Job& job, const FittedModel& model, const TableSource& 
 }
 
 }  // namespace
+
+std::span<const double> Predictions::operator[](std::string_view name) const noexcept {
+  const auto found = std::ranges::find(columns, name, &Column::name);
+  return found == columns.end() ? std::span<const double>() : std::span<const double>(found->values);
+}
 
 Predictions predict(Job& job, const Model& model, const Table& table, const PredictOptions& options,
                     FitObserver* observer) {

@@ -33,6 +33,10 @@ double upper_tail(const Distribution& distribution, double x) {
 
 }  // namespace
 
+double normal_quantile(double p) {
+  return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
+}
+
 double normal_two_sided(double z) {
   return 2 * bm::cdf(bm::complement(bm::normal_distribution<double, MathPolicy>(), std::abs(z)));
 }

@@ -8,6 +8,8 @@ namespace tessera::gam {
 
 /// P(|Z| > |z|), standard normal.
 [[nodiscard]] double normal_two_sided(double z);
+/// The z with P(Z <= z) = p, standard normal, 0 < p < 1.
+[[nodiscard]] double normal_quantile(double p);
 /// P(|T| > |t|), Student's t with df > 0, not necessarily whole.
 [[nodiscard]] double student_two_sided(double t, double df);
 /// P(F > x) with df1, df2 > 0.

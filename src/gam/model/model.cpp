@@ -183,6 +183,7 @@ Json to_json(const FittedModel& model) {
   }
   json["parametric"] = std::move(tests);
   json["edf"] = model.edf;
+  if (!model.column_means.empty()) json["column_means"] = model.column_means;
   json["outline"] = outline_json(model.outline);
   json["design"] = Json(to_json(model.design));
   if (!model.recipe.empty()) json["expressions"] = to_json(model.recipe);
@@ -531,6 +532,7 @@ FittedModel from_json(const JsonField& json, const std::string& path) {
   read_terms(json.at("terms"), model);
   read_summary(json, model);
   model.edf = json.at("edf").numbers(model.coef.size());
+  if (const auto means = json.find("column_means")) model.column_means = means->numbers(model.coef.size());
   if (const auto outline = json.find("outline")) model.outline = outline_from(*outline);
   if (centring) model.centring = centring_from(*centring, model.design);
   covariance.read_into(model);

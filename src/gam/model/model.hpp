@@ -52,8 +52,11 @@ struct FittedModel {
   Design design;
   Recipe recipe;  ///< of the variables that the design has
   std::vector<double> coef;
-  PartedMatrix covariance;     ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
-  Centring centring;           ///< of the design's numbers
+  PartedMatrix covariance;  ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
+  Centring centring;        ///< of the design's numbers
+  /// Means of the columns of the model matrix over the complete rows; empty in a model of before they were
+  /// kept.
+  std::vector<double> column_means;
   std::vector<double> edf;     ///< of each coefficient
   double gamma = 1;            ///< of the REML criterion
   std::vector<double> log_sp;  ///< of every penalty, in the order of the blocks

@@ -90,7 +90,8 @@ void RowEvaluator::combine(const RawTerm& dense, double* out, RowChunk& chunk) c
   }
 }
 
-void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coef, RowChunk& chunk) const {
+void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coef, RowChunk& chunk,
+                                 std::span<double> eta) const {
   const TermTable& term = view_.terms[term_index];
   const double* values = chunk.values_of(term);
   const int* starts = chunk.starts_of(term.placement_begin);
@@ -106,16 +107,16 @@ void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coe
       const auto high = *Two::at(first + 2) * *Two::at(values + 2);
       const auto second_low = *Two::at(second) * *Two::at(values + 4);
       const auto second_high = *Two::at(second + 2) * *Two::at(values + 6);
-      *Two::at(&chunk.eta[at(r)]) += (((0.0 + __builtin_shufflevector(low, second_low, 0, 2)) +
-                                       __builtin_shufflevector(low, second_low, 1, 3)) +
-                                      __builtin_shufflevector(high, second_high, 0, 2)) +
-                                     __builtin_shufflevector(high, second_high, 1, 3);
+      *Two::at(&eta[at(r)]) += (((0.0 + __builtin_shufflevector(low, second_low, 0, 2)) +
+                                 __builtin_shufflevector(low, second_low, 1, 3)) +
+                                __builtin_shufflevector(high, second_high, 0, 2)) +
+                               __builtin_shufflevector(high, second_high, 1, 3);
     }
   }
   for (; r < chunk.count; ++r, values += term.nonzeros) {
     double sum = 0;
     for (int k = 0; k < term.nonzeros; ++k) sum += coef[starts[r] + offsets[k]] * values[k];
-    chunk.eta[at(r)] += sum;
+    eta[at(r)] += sum;
   }
 }
 

@@ -60,7 +60,11 @@ class RowEvaluator {
   /// one.
   void evaluate_term(int term, RowChunk& chunk) const;
   /// eta += the term's values times its coefficients.
-  void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const;
+  void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const {
+    add_predictor(term, raw_coef, chunk, chunk.eta);
+  }
+  void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk,
+                     std::span<double> eta) const;
   /// The same; a curve's values are not read. `evaluated`: the term was evaluated last.
   void add_predictor(int term, const CurvePredictor& predictor, bool evaluated, RowChunk& chunk) const;
   /// Sums of powers in the cells of a term that is one curve.

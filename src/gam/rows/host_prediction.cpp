@@ -2,55 +2,113 @@
 #include "gam/rows/host_prediction.hpp"
 
 #include "base/at.hpp"
+#include "gam/linalg/linalg.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstdint>
+#include <functional>
 
 namespace tessera::gam {
 
 using base::at;
 
 HostPrediction::HostPrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
-                               std::span<const double> form, bool response)
+                               std::span<const double> form, const Posterior& posterior)
     : rows_(rows),
       layout_(layout),
       view_(layout.view()),
       evaluator_(rows, layout),
       raw_coef_(raw_coef),
       form_(form),
-      response_(response) {}
+      posterior_(posterior) {
+  for (const RawTerm& term : rows.design->terms) {
+    int column = 0;
+    if (posterior.terms.count > 0) {
+      const std::span of_raw =
+          std::span(posterior.terms.of_raw).subspan(at(term.raw_begin), at(term.raw_size));
+      column =
+          std::ranges::adjacent_find(of_raw, std::not_equal_to<>()) == of_raw.end() ? of_raw[0] : by_rows;
+    }
+    column_of_term_.push_back(column);
+  }
+}
 
 void HostPrediction::predict(std::size_t begin, std::size_t end, std::span<Prediction> out) const {
+  const TermColumns& terms = posterior_.terms;
+  const std::size_t columns = at(terms.columns());
   RowChunk chunk(layout_);
-  std::array<double, chunk_rows> variances{};
+  std::vector<double> fits(columns * chunk_rows);
+  std::vector<double> variances(form_.empty() ? 0 : columns * chunk_rows);
   for (std::size_t next = begin; next < end; next += chunk_rows) {
     if ((next - begin) % prepared_rows == 0)
       evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows));
     evaluator_.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
+    if (terms.count == 0)
+      fits = chunk.offset;
+    else
+      std::ranges::fill(fits, 0.0);
     for (int term = 0; term < view_.term_count; ++term) {
       evaluator_.evaluate_term(term, chunk);
-      evaluator_.add_predictor(term, raw_coef_, chunk);
+      add_term(term, raw_coef_, chunk, fits);
     }
     if (!form_.empty()) {
-      variances.fill(0);
+      std::ranges::fill(variances, 0.0);
       for (const Product& product : layout_.products_of_terms()) add_product(product, chunk, variances);
+      for (int term = 0; !terms.slopes.empty() && term < view_.term_count; ++term)
+        add_term(term, terms.slopes, chunk, variances);
     }
     for (int r = 0; r < chunk.count; ++r) {
-      Prediction& prediction = out[chunk.index[at(r)] - begin];
-      prediction.fit = chunk.eta[at(r)];
-      if (!form_.empty()) prediction.se = std::sqrt(not_negative(variances.at(at(r))));
-      if (response_) {
-        prediction.se *= std::abs(rows_.family.derivative(prediction.fit));
-        prediction.fit = rows_.family.mean(prediction.fit);
+      Prediction* const of_row = out.data() + (chunk.index[at(r)] - begin) * columns;
+      for (std::size_t c = 0; c < columns; ++c) {
+        Prediction& prediction = of_row[c];
+        prediction.fit = fits[c * chunk_rows + at(r)];
+        if (form_.empty()) continue;
+        const double constant = terms.constants.empty() ? 0 : terms.constants[c];
+        prediction.se = std::sqrt(not_negative(variances[c * chunk_rows + at(r)] + constant));
+      }
+      if (posterior_.response) {
+        of_row->se *= std::abs(rows_.family.derivative(of_row->fit));
+        of_row->fit = rows_.family.mean(of_row->fit);
       }
     }
   }
 }
 
-void HostPrediction::add_product(const Product& product, const RowChunk& chunk,
-                                 std::span<double> variances) const {
+void HostPrediction::add_term(int term, std::span<const double> raw, RowChunk& chunk, Columns to) const {
+  const int column = column_of_term_[at(term)];
+  if (column >= 0)
+    return evaluator_.add_predictor(term, raw, chunk, to.subspan(at(column) * chunk_rows, chunk_rows));
+  if (column != by_rows) return;
+  std::array<double, chunk_rows> values{};
+  evaluator_.add_predictor(term, raw, chunk, values);
+  add_by_rows(term, chunk, values, to);
+}
+
+void HostPrediction::add_product(const Product& product, RowChunk& chunk, Columns variances) const {
+  const int column = column_of_term_[at(product.row_term)];
+  if (column_of_term_[at(product.column_term)] != column) return;
+  if (column >= 0) return apply(product, chunk, variances.subspan(at(column) * chunk_rows, chunk_rows));
+  // Two terms whose columns depend on the row have none in common.
+  if (column != by_rows || product.row_term != product.column_term) return;
+  std::array<double, chunk_rows> values{};
+  apply(product, chunk, values);
+  add_by_rows(product.row_term, chunk, values, variances);
+}
+
+void HostPrediction::add_by_rows(int term, const RowChunk& chunk, std::span<const double> values,
+                                 Columns to) const {
+  const TermTable& table = view_.terms[term];
+  const int* starts = chunk.starts.data() + static_cast<std::ptrdiff_t>(table.placement_begin) * chunk_rows;
+  const int first = table.raw_begin + view_.offsets[view_.placements[table.placement_begin].offset_begin];
+  for (int r = 0; r < chunk.count; ++r) {
+    const int column = posterior_.terms.of_raw[at(first + starts[r])];
+    if (column >= 0) to[at(column) * chunk_rows + at(r)] += values[at(r)];
+  }
+}
+
+void HostPrediction::apply(const Product& product, const RowChunk& chunk, std::span<double> variances) const {
   const auto row = side_of(view_, chunk, chunk.values, product.row_term, product.row_placement);
   const auto column = side_of(view_, chunk, chunk.values, product.column_term, product.column_placement);
   const double* form = form_.data() + product.begin;
@@ -66,6 +124,47 @@ void HostPrediction::add_product(const Product& product, const RowChunk& chunk,
     return;
   }
   apply_form(view_, product, chunk.count, row, column, form, variances.data());
+}
+
+HostDesignRows::HostDesignRows(const Rows& rows, const RowLayout& layout)
+    : design_(*rows.design), layout_(layout), view_(layout.view()), evaluator_(rows, layout) {
+  for (const CoefBlock& block : design_.blocks) {
+    const auto term = std::ranges::find_if(design_.terms, [&](const RawTerm& one) {
+      return block.raw_begin >= one.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;
+    });
+    blocks_.push_back({&block, static_cast<int>(term - design_.terms.begin()), transpose(block.map)});
+  }
+}
+
+void HostDesignRows::evaluate(std::size_t begin, std::size_t end, std::span<double> out) const {
+  const std::size_t columns = at(design_.coef_size);
+  RowChunk chunk(layout_);
+  for (std::size_t next = begin; next < end; next += chunk_rows) {
+    evaluator_.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
+    for (int term = 0; term < view_.term_count; ++term) evaluator_.evaluate_term(term, chunk);
+    for (int r = 0; r < chunk.count; ++r)
+      std::fill_n(out.data() + (chunk.index[at(r)] - begin) * columns, columns, 0.0);
+    for (const auto& [block, term, map] : blocks_) {
+      const TermTable& table = view_.terms[term];
+      const double* value = chunk.values_of(table);
+      const int* starts = chunk.starts_of(table.placement_begin);
+      const int* offsets = view_.offsets + view_.placements[table.placement_begin].offset_begin;
+      for (int r = 0; r < chunk.count; ++r) {
+        double* const x = out.data() + (chunk.index[at(r)] - begin) * columns + block->coef_begin;
+        for (int k = 0; k < table.nonzeros; ++k, ++value) {
+          const int raw = table.raw_begin + starts[r] + offsets[k] - block->raw_begin;
+          if (raw < 0 || raw >= block->raw_size) continue;
+          if (block->has_identity_map()) {
+            x[raw] += *value;
+            continue;
+          }
+          const auto weights = map.column(raw % map.cols());
+          const int first = raw / map.cols() * map.rows();
+          for (int j = 0; j < map.rows(); ++j) x[first + j] += *value * weights[at(j)];
+        }
+      }
+    }
+  }
 }
 
 }  // namespace tessera::gam

@@ -16,14 +16,20 @@ class HostPrediction {
  public:
   /// `form` is `variance_form`; empty: no standard errors. All outlive it.
   HostPrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
-                 std::span<const double> form, bool response);
+                 std::span<const double> form, const Posterior& posterior);
 
-  /// Local rows [begin, end), of which `out` has one element each. Incomplete ones are left as they are.
-  /// Thread-safe.
+  /// Local rows [begin, end), of which `out` has an element for each column of output, row by row. Those of
+  /// incomplete rows are left as they are. Thread-safe.
   void predict(std::size_t begin, std::size_t end, std::span<Prediction> out) const;
 
  private:
-  void add_product(const Product& product, const RowChunk& chunk, std::span<double> variances) const;
+  /// The columns of output of a chunk, one after the other.
+  using Columns = std::span<double>;
+  void add_term(int term, std::span<const double> raw, RowChunk& chunk, Columns to) const;
+  void add_product(const Product& product, RowChunk& chunk, Columns variances) const;
+  void apply(const Product& product, const RowChunk& chunk, std::span<double> variances) const;
+  /// Adds values of rows to the columns that the term's nonzeros belong to.
+  void add_by_rows(int term, const RowChunk& chunk, std::span<const double> values, Columns to) const;
 
   const Rows& rows_;
   const RowLayout& layout_;
@@ -31,7 +37,34 @@ class HostPrediction {
   RowEvaluator evaluator_;
   std::span<const double> raw_coef_;
   std::span<const double> form_;
-  bool response_;
+  const Posterior& posterior_;
+  /// Of each term, the column of output that it is part of; -1: none; `by_rows`: it depends on the row, as
+  /// of smooths by a factor.
+  static constexpr int by_rows = -2;
+  std::vector<int> column_of_term_;
+};
+
+/// Rows of the model matrix, X = R M, on the host.
+class HostDesignRows {
+ public:
+  /// Its arguments outlive it.
+  HostDesignRows(const Rows& rows, const RowLayout& layout);
+
+  /// Local rows [begin, end), of which `out` has an element for each coefficient, row by row. Those of
+  /// incomplete rows are left as they are; coefficients without a term are 0. Thread-safe.
+  void evaluate(std::size_t begin, std::size_t end, std::span<double> out) const;
+
+ private:
+  const Design& design_;
+  const RowLayout& layout_;
+  LayoutView view_;
+  RowEvaluator evaluator_;
+  struct Block {
+    const CoefBlock* block;
+    int term;
+    Matrix map;  ///< transposed, so that what a raw column is part of is contiguous
+  };
+  std::vector<Block> blocks_;
 };
 
 }  // namespace tessera::gam

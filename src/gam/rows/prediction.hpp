@@ -3,6 +3,7 @@
 
 #include "gam/linalg/parted_matrix.hpp"
 
+#include <cstddef>
 #include <limits>
 #include <vector>
 
@@ -14,11 +15,24 @@ struct Prediction {
   double se = std::numeric_limits<double>::quiet_NaN();
 };
 
+/// The terms that a row is taken apart into: each is the sum over raw columns of its own, without offsets,
+/// and its variance x'Vx over its own coefficients, plus what `slopes` and `constants` add to it.
+struct TermColumns {
+  int count = 0;                    ///< 0: one column, which all raw columns and the offsets sum to
+  std::vector<int> of_raw{};        ///< the term of each raw column; -1: none
+  std::vector<double> slopes{};     ///< of the variance, over raw columns; empty: zeros
+  std::vector<double> constants{};  ///< of the variance, one a term; empty: zeros
+
+  /// Columns of output.
+  [[nodiscard]] int columns() const noexcept { return count == 0 ? 1 : count; }
+};
+
 /// What rows are predicted from.
 struct Posterior {
   std::vector<double> coef;
   PartedMatrix covariance;  ///< of the coefficients; empty: no standard errors
   bool response = false;    ///< predictions of the response's mean, not of the linear predictor
+  TermColumns terms{};
 };
 
 }  // namespace tessera::gam

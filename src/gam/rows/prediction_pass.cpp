@@ -10,7 +10,10 @@
 
 #include <tessera/job/together.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
 
@@ -19,13 +22,18 @@ namespace {
 
 using base::at;
 
+template <class Element>
+constexpr Element missing{};
+template <>
+constexpr double missing<double> = std::numeric_limits<double>::quiet_NaN();
+
 /// Shared by host and device predictions.
 struct Prepared {
   Prepared(const Job& job, const Rows& rows, const Posterior& posterior)
       : layout(*rows.design, rows.family.parameter_count(), rows.pairs.get()),
         raw_coef(rows.design->raw_coefficients(posterior.coef)) {
     if (!posterior.covariance.empty()) form = variance_form(*rows.design, layout, posterior.covariance);
-    host.emplace(rows, layout, raw_coef, form, posterior.response);
+    host.emplace(rows, layout, raw_coef, form, posterior);
     device.emplace(rows, layout, raw_coef, form, posterior.response, make_device_table(job));
   }
 
@@ -35,6 +43,29 @@ struct Prepared {
   std::optional<HostPrediction> host;
   std::optional<DevicePrediction> device;
 };
+
+/// Calls `evaluate(begin, end, out)` for this rank's rows, some at a time, and hands on what it puts into
+/// `out`, which has `columns` elements a row.
+template <class Element, class Evaluate, class Take>
+void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t columns,
+                    const Evaluate& evaluate, const Take& take) {
+  constexpr std::size_t elements_of_piece = std::size_t{1} << 17;
+  const std::size_t at_once = std::max<std::size_t>(chunk_rows, elements_of_piece / columns);
+  const std::int64_t first = rows.frame->rows.begin;
+  using Complete = std::span<const std::uint8_t>;
+  // Results go out by `take`; that of the pass is only that a row was done.
+  (void)job.map<std::uint8_t>(plan, Complete(rows.frame->complete), host_only,
+                              [&](const HostTile& tile, Complete, std::span<std::uint8_t>) {
+                                const std::size_t end = at(tile.range.end - first);
+                                for (std::size_t begin = at(tile.range.begin - first); begin < end;
+                                     begin += at_once) {
+                                  const std::size_t size = std::min(at_once, end - begin);
+                                  std::vector<Element> out(size * columns, missing<Element>);
+                                  evaluate(begin, begin + size, out);
+                                  take(begin, out);
+                                }
+                              });
+}
 
 }  // namespace
 
@@ -54,6 +85,43 @@ std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& row
         prepared->host->predict(at(tile.range.begin - first), at(tile.range.end - first), out);
       },
       prepared->device->bytes_per_row());
+}
+
+void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior& posterior,
+                   FunctionRef<void(std::size_t, std::span<const Prediction>)> take) {
+  struct OnHost {
+    OnHost(const Rows& rows, const Posterior& posterior)
+        : layout(*rows.design), raw_coef(rows.design->raw_coefficients(posterior.coef)) {
+      if (!posterior.covariance.empty()) form = variance_form(*rows.design, layout, posterior.covariance);
+      host.emplace(rows, layout, raw_coef, form, posterior);
+    }
+    RowLayout layout;
+    std::vector<double> raw_coef;
+    std::vector<double> form;
+    std::optional<HostPrediction> host;
+  };
+  std::optional<OnHost> prepared;
+  together(job.comm(), [&] { prepared.emplace(rows, posterior); });
+  for_each_piece<Prediction>(
+      job, plan, rows, at(posterior.terms.columns()),
+      [&](std::size_t begin, std::size_t end, std::span<Prediction> out) {
+        prepared->host->predict(begin, end, out);
+      },
+      take);
+}
+
+void design_rows(Job& job, const Plan& plan, const Rows& rows,
+                 FunctionRef<void(std::size_t, std::span<const double>)> take) {
+  std::optional<RowLayout> layout;
+  std::optional<HostDesignRows> host;
+  together(job.comm(), [&] {
+    layout.emplace(*rows.design);
+    host.emplace(rows, *layout);
+  });
+  for_each_piece<double>(
+      job, plan, rows, at(rows.design->coef_size),
+      [&](std::size_t begin, std::size_t end, std::span<double> out) { host->evaluate(begin, end, out); },
+      take);
 }
 
 }  // namespace tessera::gam

@@ -4,9 +4,12 @@
 #include "gam/rows/prediction.hpp"
 #include "gam/rows/row_pass.hpp"
 
+#include <tessera/function.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <cstddef>
+#include <span>
 #include <vector>
 
 namespace tessera::gam {
@@ -17,5 +20,16 @@ namespace tessera::gam {
 /// Cost: O((4 J)^2) a row for J splines with standard errors, else O(4 J).
 [[nodiscard]] std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                                    const Posterior& posterior);
+
+/// *Collective.* The same for each term of `posterior.terms`, on the hosts: a device would wait for the
+/// transfer of what it returns. `take(first, predictions)` gets those of local rows from `first` on, row by
+/// row, some at a time, from several threads at once.
+void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior& posterior,
+                   FunctionRef<void(std::size_t first, std::span<const Prediction> predictions)> take);
+
+/// *Collective.* Rows of the model matrix, on the hosts, which `take` gets in the same way. Those of
+/// incomplete rows are NaN.
+void design_rows(Job& job, const Plan& plan, const Rows& rows,
+                 FunctionRef<void(std::size_t first, std::span<const double> elements)> take);
 
 }  // namespace tessera::gam

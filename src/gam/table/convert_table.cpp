@@ -147,12 +147,16 @@ class Converter {
 
 }  // namespace
 
+void add_columns_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to) {
+  Converter(job, conversion, to).run();
+}
+
 void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to) {
   const mpi::Purpose purpose(job.comm(), "the conversion of the table");
   together(job.comm(), [&] {
     if (to != nullptr) begin_hdf5(*to);
   });
-  Converter(job, conversion, to).run();
+  add_columns_to_hdf5(job, conversion, to);
   together(job.comm(), [&] {
     if (to == nullptr) return;
     if (const std::string problem = to->commit(); !problem.empty()) conversion.tell(problem);

@@ -31,4 +31,7 @@ struct Conversion {
 /// is read again for others.
 void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to);
 
+/// *Collective.* The same, but into a file that `begin_hdf5` has made, and that is not committed.
+void add_columns_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to);
+
 }  // namespace tessera::gam

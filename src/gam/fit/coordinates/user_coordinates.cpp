@@ -160,6 +160,17 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   }
 }
 
+/// Means of the formula's columns, from those of the columns divided by their factors.
+void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
+  // The fit's columns are X T, X those of the formula and T the combinations, which have a column and those
+  // before it.
+  for (const auto& [coefficient, parts] : mixed) {
+    for (const auto& [other, factor] : parts) {
+      if (other != coefficient) means[at(other)] -= factor * means[at(coefficient)];
+    }
+  }
+}
+
 /// `before`: the variances in the coordinates of the fit, which are never extreme.
 void check_variances(const FittedModel& model, const std::vector<double>& before) {
   for (int i = 0; i < model.covariance.size(); ++i) {
@@ -202,6 +213,8 @@ void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estim
   const auto mixed = mixed_rows(combinations, factors);
   model.centring = centring_of(model, mixed);
   undo_centring(model, mixed);
+  for (std::size_t i = 0; i < model.column_means.size(); ++i) model.column_means[i] /= factors[i];
+  undo_centring(model.column_means, mixed);
   model.design.raw_combinations.clear();
   for (RawTerm& term : model.design.terms) {
     for (Component& component : term.components) component.parts.clear();

@@ -125,11 +125,11 @@ TEST(CrossedEffects, HaveNoStandardErrorWhereLevelsHaveNotMet) {
   const Predictions expected = predict(job, whole, data, {.standard_errors = true});
   for (std::int64_t row = mine.begin; row < mine.end; ++row) {
     const auto i = static_cast<std::size_t>(row - mine.begin);
-    EXPECT_NEAR(found.fit[i], expected.fit[i], 1e-6) << row;
+    EXPECT_NEAR(found["fit"][i], expected["fit"][i], 1e-6) << row;
     if (row == 1) {
-      EXPECT_TRUE(std::isnan(found.standard_errors[i]));
+      EXPECT_TRUE(std::isnan(found["se"][i]));
     } else {
-      EXPECT_NEAR(found.standard_errors[i], expected.standard_errors[i], 1e-6) << row;
+      EXPECT_NEAR(found["se"][i], expected["se"][i], 1e-6) << row;
     }
   }
 }

@@ -147,13 +147,12 @@ TEST(Fit, PredictsWithItsModelAsItIs) {
   const PredictOptions options{.standard_errors = true};
   const Predictions mine = predict(job, model, table, options);
   const Predictions read = predict(job, load_model(file.path()), table, options);
-  ASSERT_EQ(mine.fit.size(), g.codes.size());
-  EXPECT_EQ(mine.standard_errors.size(), mine.fit.size());
-  for (std::size_t i = 0; i < mine.fit.size(); ++i) {
-    const bool none = std::isnan(read.fit[i]);
-    EXPECT_TRUE(none ? std::isnan(mine.fit[i]) : mine.fit[i] == read.fit[i]) << i;
-    EXPECT_TRUE(none ? std::isnan(mine.standard_errors[i])
-                     : mine.standard_errors[i] == read.standard_errors[i]);
+  ASSERT_EQ(mine["fit"].size(), g.codes.size());
+  EXPECT_EQ(mine["se"].size(), mine["fit"].size());
+  for (std::size_t i = 0; i < mine["fit"].size(); ++i) {
+    const bool none = std::isnan(read["fit"][i]);
+    EXPECT_TRUE(none ? std::isnan(mine["fit"][i]) : mine["fit"][i] == read["fit"][i]) << i;
+    EXPECT_TRUE(none ? std::isnan(mine["se"][i]) : mine["se"][i] == read["se"][i]);
   }
   ASSERT_EQ(mine.remarks.size(), 2);  // "c" is that of a row without w
   EXPECT_EQ(mine.remarks[0], "1 row has a level of 'f' that the fit had not ('c'): their predictions are NA");
@@ -177,8 +176,8 @@ TEST(Fit, PredictsInPartsWhatItPredictsAtOnce) {
   const Model read = load_model(saved.path());
   const Predictions whole = predict(job, read, TableFile{file.path()}, {.standard_errors = true});
   ASSERT_FALSE(whole.remarks.empty());
-  const auto in_order = [&](const Predictions& mine, std::vector<double> Predictions::*column) {
-    const std::vector<double> all = comm.allgatherv(std::span<const double>(mine.*column));
+  const auto in_order = [&](const Predictions& mine, const char* column) {
+    const std::vector<double> all = comm.allgatherv(mine[column]);
     return std::vector<std::uint64_t>(reinterpret_cast<const std::uint64_t*>(all.data()),
                                       reinterpret_cast<const std::uint64_t*>(all.data() + all.size()));
   };
@@ -186,19 +185,19 @@ TEST(Fit, PredictsInPartsWhatItPredictsAtOnce) {
     std::vector<std::uint64_t> fit;
     std::vector<std::uint64_t> errors;
     int parts = 0;
-    const auto remarks = predict_in_parts(
-        job, read, TableFile{file.path()},
-        [&](const Predictions& part) {
-          EXPECT_EQ(part.first_row, std::ssize(fit));
-          EXPECT_LE(part.plan.units(), rows_at_once);
-          std::ranges::copy(in_order(part, &Predictions::fit), std::back_inserter(fit));
-          std::ranges::copy(in_order(part, &Predictions::standard_errors), std::back_inserter(errors));
-          ++parts;
-        },
-        {.standard_errors = true, .rows_at_once = rows_at_once});
+    const auto remarks =
+        predict_in_parts(job, read, TableFile{file.path()},
+                         [&](const Predictions& part) {
+                           EXPECT_EQ(part.first_row, std::ssize(fit));
+                           EXPECT_LE(part.plan.units(), rows_at_once);
+                           std::ranges::copy(in_order(part, "fit"), std::back_inserter(fit));
+                           std::ranges::copy(in_order(part, "se"), std::back_inserter(errors));
+                           ++parts;
+                         },
+                         {.standard_errors = true, .rows_at_once = rows_at_once});
     EXPECT_EQ(parts > 1, rows_at_once < whole.plan.units());
-    EXPECT_EQ(fit, in_order(whole, &Predictions::fit)) << rows_at_once << " rows at once";
-    EXPECT_EQ(errors, in_order(whole, &Predictions::standard_errors));
+    EXPECT_EQ(fit, in_order(whole, "fit")) << rows_at_once << " rows at once";
+    EXPECT_EQ(errors, in_order(whole, "se"));
     EXPECT_EQ(remarks, whole.remarks);
   }
 }

@@ -112,8 +112,8 @@ TEST_P(Parted, IsTheSameModel) {
     }
   }
   EXPECT_NEAR(a.edf_total, b.edf_total, 1e-5);
-  expect_all_near(parted.predictions.fit, whole.predictions.fit, 1e-6, "prediction");
-  expect_all_near(parted.predictions.standard_errors, whole.predictions.standard_errors, 1e-6, "error");
+  expect_all_near(parted.predictions["fit"], whole.predictions["fit"], 1e-6, "prediction");
+  expect_all_near(parted.predictions["se"], whole.predictions["se"], 1e-6, "error");
   if (testing::shared_world().rank() != 0) return;
 
   expect_all_near(a.edf, b.edf, 1e-5, "edf");
@@ -178,8 +178,8 @@ TEST(FactorSmooths, DoNotDependOnTheOrderOfLevels) {
     const char* const formula = "y ~ s(x, g, bs=\"fs\", k=5) + s(x, h, bs=\"fs\", xt=\"cr\", k=4)";
     const PartedFit plain = parted_fit(formula, "gaussian", largest_tested);
     const PartedFit other = parted_fit(formula, "gaussian", largest_tested, testing::shared_world(), 2, true);
-    expect_all_near(other.predictions.fit, plain.predictions.fit, 1e-7, "prediction");
-    expect_all_near(other.predictions.standard_errors, plain.predictions.standard_errors, 1e-6, "error");
+    expect_all_near(other.predictions["fit"], plain.predictions["fit"], 1e-7, "prediction");
+    expect_all_near(other.predictions["se"], plain.predictions["se"], 1e-6, "error");
     EXPECT_NEAR(other.model.fitted().edf_total, plain.model.fitted().edf_total, 1e-5);
   }
 }

@@ -100,8 +100,8 @@ TEST(ThinPlate, AgreesWithBamAtItsSmoothingParameters) {
       EXPECT_NEAR(std::exp(mine.model.log_sp[i]) / sp[i], 1, 1e-8);
     }
     const double range = one.at("range")[0];
-    const std::vector<double> fits = gathered_complete(comm, mine.predictions.fit);
-    const std::vector<double> errors = gathered_complete(comm, mine.predictions.standard_errors);
+    const std::vector<double> fits = gathered_complete(comm, mine.predictions["fit"]);
+    const std::vector<double> errors = gathered_complete(comm, mine.predictions["se"]);
     const auto fit = one.at("fit").get<std::vector<double>>();
     const auto se = one.at("se").get<std::vector<double>>();
     for (std::size_t i = 0; i < fit.size(); ++i) {

@@ -127,8 +127,7 @@ Fitted fit_in(const UnitCase& one, double unit) {
   if (std::string(one.column) == "w") options.weights = "w";
   const Model model = fit(job, parse_formula(one.formula), data, options).model;
   const Predictions predictions = predict(job, model, data);
-  return {model.converged(), model.edf(),
-          testing::shared_world().allgatherv(std::span<const double>(predictions.fit))};
+  return {model.converged(), model.edf(), testing::shared_world().allgatherv(predictions["fit"])};
 }
 
 class OtherUnits : public ::testing::TestWithParam<UnitCase> {};

@@ -88,7 +88,7 @@ void expect_predictions_of_one_thread(tessera::Job& job, Model model) {
   const auto form = variance_form(model.design, layout, posterior.covariance);
   const Rows all = model.rows_of(model.frame);
   std::vector<Prediction> alone(static_cast<std::size_t>(row_count));
-  HostPrediction(all, layout, raw_coef, form, true).predict(0, alone.size(), alone);
+  HostPrediction(all, layout, raw_coef, form, posterior).predict(0, alone.size(), alone);
 
   const tessera::Plan plan = job.plan(row_count);
   const tessera::Range mine = job.local_range(plan);

@@ -80,8 +80,8 @@ class Hostile : public ::testing::Test {
       const Model read = load_model(path("other.json"));
       static_cast<void>(summary(read));
       static_cast<void>(report_html(read));
-      static_cast<void>(
-          predict(*job_, read, TableFile{path("new.csv")}, {.response = true, .standard_errors = true}));
+      static_cast<void>(predict(*job_, read, TableFile{path("new.csv")},
+                                {.type = PredictionType::response, .standard_errors = true}));
     });
   }
   static std::string outcome_of_run(const json& run) {

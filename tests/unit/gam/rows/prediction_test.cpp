@@ -28,7 +28,7 @@ std::vector<Prediction> predict(const Model& model, const Posterior& posterior,
   const std::vector<double> raw_coef = model.design.raw_coefficients(posterior.coef);
   std::vector<double> form;
   if (!posterior.covariance.empty()) form = variance_form(model.design, layout, posterior.covariance);
-  const HostPrediction host(rows, layout, raw_coef, form, posterior.response);
+  const HostPrediction host(rows, layout, raw_coef, form, posterior);
   std::vector<Prediction> out(model.frame.complete.size());
   std::size_t begin = 0;
   const auto predict_to = [&](std::size_t end) {
@@ -142,6 +142,76 @@ TEST(Prediction, OfALevelThatTheModelLacksIsWithoutItsTerms) {
   for (std::size_t row = 0; row < lacking.size(); ++row) {
     EXPECT_NEAR(lacking[row].fit, expected[row].fit, 1e-13) << row;
     EXPECT_NEAR(lacking[row].se, expected[row].se, 1e-13) << row;
+  }
+}
+
+/// Each block by itself is a term: its fit and its variance are those of the other coefficients set to zero.
+TEST(Prediction, OfTermsIsTheDenseRowsOfTheirBlocks) {
+  Model model = rows_test::make_model({.rows = 300, .seed = 36});
+  rows_test::add_blocks(model);
+  Posterior posterior = posterior_of(model, false);
+  posterior.terms.count = static_cast<int>(model.design.blocks.size());
+  posterior.terms.of_raw.assign(static_cast<std::size_t>(model.design.raw_size), -1);
+  posterior.terms.slopes.resize(posterior.terms.of_raw.size());
+  for (int term = 0; term < posterior.terms.count; ++term) {
+    const CoefBlock& block = model.design.blocks[static_cast<std::size_t>(term)];
+    for (int raw = block.raw_begin; raw < block.raw_begin + block.raw_size; ++raw) {
+      posterior.terms.of_raw[static_cast<std::size_t>(raw)] = term;
+      posterior.terms.slopes[static_cast<std::size_t>(raw)] = 1e-3 * (raw % 3);
+    }
+    posterior.terms.constants.push_back(1 + 0.1 * term);
+  }
+  const std::size_t columns = model.design.blocks.size();
+  const RowLayout layout(model.design);
+  const Rows rows = model.rows_of(model.frame);
+  const std::vector<double> raw_coef = model.design.raw_coefficients(posterior.coef);
+  const std::vector<double> form = variance_form(model.design, layout, posterior.covariance);
+  std::vector<Prediction> found(model.frame.complete.size() * columns);
+  HostPrediction(rows, layout, raw_coef, form, posterior).predict(0, model.frame.complete.size(), found);
+  for (std::size_t term = 0; term < columns; ++term) {
+    const CoefBlock& block = model.design.blocks[term];
+    Posterior own = posterior;
+    Model alone = model;
+    alone.offsets.clear();
+    for (int i = 0; i < model.design.coef_size; ++i) {
+      const auto is_own = [&](int j) {
+        return j >= block.coef_begin && j < block.coef_begin + block.coef_size;
+      };
+      if (!is_own(i)) own.coef[static_cast<std::size_t>(i)] = 0;
+      for (int j = 0; j < model.design.coef_size; ++j) {
+        if (!(is_own(i) && is_own(j))) own.covariance.core(i, j) = 0;
+      }
+    }
+    for (std::size_t row = 0; row < model.frame.complete.size(); ++row) {
+      if (model.frame.complete[row] == 0) continue;
+      const std::vector<long double> raw = rows_test::dense_row(model, row);
+      long double more = posterior.terms.constants[term];
+      for (int i = block.raw_begin; i < block.raw_begin + block.raw_size; ++i)
+        more += raw[static_cast<std::size_t>(i)] * posterior.terms.slopes[static_cast<std::size_t>(i)];
+      const Prediction expected = dense_prediction(alone, row, own);
+      const Prediction& one = found[row * columns + term];
+      EXPECT_NEAR(one.fit, expected.fit, 1e-12 * (1 + std::abs(expected.fit))) << row << " " << block.label;
+      EXPECT_NEAR(one.se * one.se, expected.se * expected.se + static_cast<double>(more), 1e-11) << row;
+    }
+  }
+}
+
+/// Rows of the model matrix times the coefficients are the predictors.
+TEST(Prediction, IsTheModelMatrixTimesTheCoefficients) {
+  Model model = rows_test::make_model({.rows = 300, .seed = 37, .offsets = false});
+  rows_test::add_blocks(model);
+  const Posterior posterior = posterior_of(model, false);
+  const RowLayout layout(model.design);
+  const Rows rows = model.rows_of(model.frame);
+  const std::size_t columns = posterior.coef.size();
+  std::vector<double> matrix(model.frame.complete.size() * columns);
+  HostDesignRows(rows, layout).evaluate(0, model.frame.complete.size(), matrix);
+  const std::vector<Prediction> expected = predict(model, posterior);
+  for (std::size_t row = 0; row < expected.size(); ++row) {
+    if (model.frame.complete[row] == 0) continue;
+    double sum = 0;
+    for (std::size_t j = 0; j < columns; ++j) sum += matrix[row * columns + j] * posterior.coef[j];
+    EXPECT_NEAR(sum, expected[row].fit, 1e-12 * (1 + std::abs(sum))) << row;
   }
 }
 

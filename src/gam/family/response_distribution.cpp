@@ -1,0 +1,239 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/family/response_distribution.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+#include <boost/math/distributions/normal.hpp>
+#include <boost/math/distributions/students_t.hpp>
+#include <boost/math/special_functions/beta.hpp>
+#include <boost/math/special_functions/gamma.hpp>
+#include <boost/math/tools/toms748_solve.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <numbers>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+namespace bm = boost::math;
+namespace policies = boost::math::policies;
+
+/// See inference/distributions.cpp.
+using MathPolicy =
+    policies::policy<policies::promote_double<false>, policies::domain_error<policies::ignore_error>,
+                     policies::pole_error<policies::ignore_error>,
+                     policies::overflow_error<policies::ignore_error>,
+                     policies::evaluation_error<policies::ignore_error>>;
+
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+double normal_below(double z) {
+  return std::erfc(-z / std::numbers::sqrt2) / 2;
+}
+
+double gamma_below(double shape, double x) {
+  return x > 0 ? bm::gamma_p(shape, x, MathPolicy()) : 0;
+}
+
+/// P(Y <= y) of an inverse Gaussian of shape 1 / scale. Its second term is exp(2 lambda / mean) times a tail
+/// of the normal distribution, which vanishes where the first factor is infinite.
+double inverse_gaussian_below(double y, double mean, double scale) {
+  const double root = 1 / std::sqrt(scale * y);
+  const double near = root * (y / mean - 1);
+  const double far = root * (y / mean + 1) / std::numbers::sqrt2;
+  constexpr double asymptotic = 8;
+  if (far < asymptotic) return normal_below(near) + std::exp(2 / (scale * mean)) * std::erfc(far) / 2;
+  // erfc(x) = exp(-x^2) / (x sqrt(pi)) (1 - 1 / (2 x^2) + 3 / (4 x^4) - …)
+  double series = 1;
+  double term = 1;
+  for (int k = 1; k <= 12; ++k) {
+    term *= -(2 * k - 1) / (2 * far * far);
+    series += term;
+  }
+  return normal_below(near) + std::exp(-near * near / 2) * series / (2 * far * std::sqrt(std::numbers::pi));
+}
+
+/// P(Y <= y) of a Tweedie response: a Poisson number of gamma variables.
+double tweedie_below(double y, double mean, double power, double scale) {
+  if (y < 0) return 0;
+  const double rate = std::pow(mean, 2 - power) / (scale * (2 - power));
+  const double shape = (2 - power) / (power - 1);
+  const double unit = scale * (power - 1) * std::pow(mean, power - 1);
+  // The terms of all numbers within this many standard deviations of the Poisson distribution.
+  constexpr double reach = 8;
+  const double spread = reach * std::sqrt(rate) + reach * reach / 2;
+  const double first = std::floor(std::max(0.0, rate - spread));
+  const double last = std::ceil(rate + spread);
+  double sum = 0;
+  for (double n = first; n <= last; ++n) {
+    const double weight = std::exp(n * std::log(rate) - rate - std::lgamma(n + 1));
+    sum += n == 0 ? weight : weight * gamma_below(n * shape, y / unit);
+  }
+  return std::min(sum, 1.0);
+}
+
+}  // namespace
+
+/// The mean of `cumulative` over a normal predictor, by the trapezoidal rule, which converges exponentially
+/// for a smooth function times the normal density.
+struct ResponseDistribution::Mixture {
+  const ResponseDistribution& of;
+  double predictor;
+  double error;
+  int level = 1;  ///< of the rule that was fine enough before
+
+  double operator()(double y) {
+    if (error == 0) return of.cumulative(y, of.family_.mean(predictor));
+    constexpr double reach = 7;
+    constexpr double coarse = 0.5;
+    constexpr double tolerance = 1e-10;
+    constexpr int finest = 12;
+    const auto sum_at = [&](double begin, double step) {
+      double sum = 0;
+      for (double z = begin; z <= reach; z += step) {
+        sum += std::exp(-z * z / 2) * of.cumulative(y, of.family_.mean(predictor + error * z));
+      }
+      return sum * step / std::sqrt(2 * std::numbers::pi);
+    };
+    double step = std::ldexp(coarse, 1 - level);
+    double whole = sum_at(-reach, step);
+    for (;; ++level) {
+      // The points between those of the rule.
+      const double between = sum_at(-reach + step / 2, step);
+      const double difference = std::abs(whole - between);
+      whole = (whole + between) / 2;
+      step /= 2;
+      if (!(difference > tolerance) || level == finest) return whole;
+    }
+  }
+};
+
+ResponseDistribution::ResponseDistribution(Family family, double scale)
+    : family_(std::move(family)), scale_(scale) {
+  const std::string_view name = family_.custom() != nullptr ? "" : family_.name();
+  const auto parameters = family_.parameters();
+  if (!parameters.empty()) parameter_ = parameters[0];
+  if (name == "gaussian") {
+    kind_ = Kind::gaussian;
+  } else if (name == "scat") {
+    kind_ = Kind::scaled_t;
+    scale_ = parameters[1];
+  } else if (name == "betar") {
+    kind_ = Kind::beta;
+  } else if (name == "Gamma" || name == "inverse.gaussian") {
+    kind_ = Kind::positive;
+    inverse_gaussian_ = name == "inverse.gaussian";
+  } else if (name == "tw" || name == "Tweedie") {
+    kind_ = parameter_ == 2 ? Kind::positive : Kind::tweedie;
+  } else if (name == "poisson" || name == "nb") {
+    kind_ = Kind::count;
+  } else if (name == "binomial") {
+    kind_ = Kind::one_trial;
+  } else {
+    throw Error(ErrorCode::usage,
+                fmt::format("prediction intervals need the distribution of the response, and {} is known by "
+                            "its variance alone",
+                            family_.name()));
+  }
+}
+
+double ResponseDistribution::cumulative(double y, double mean) const {
+  switch (kind_) {
+    case Kind::gaussian: return normal_below((y - mean) / std::sqrt(scale_));
+    case Kind::scaled_t:
+      return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale_);
+    case Kind::beta:
+      if (y <= 0 || y >= 1) return y >= 1 ? 1 : 0;
+      // A mean that rounds to a limit has all responses there.
+      if (mean <= 0 || mean >= 1) return mean <= 0 ? 1 : 0;
+      return bm::ibeta(mean * parameter_, (1 - mean) * parameter_, y, MathPolicy());
+    case Kind::positive:
+      if (y <= 0) return 0;
+      return inverse_gaussian_ ? inverse_gaussian_below(y, mean, scale_)
+                               : gamma_below(1 / scale_, y / (mean * scale_));
+    case Kind::tweedie: return tweedie_below(y, mean, parameter_, scale_);
+    case Kind::count:
+      if (y < 0) return 0;
+      return family_.parameters().empty()
+                 ? bm::gamma_q(std::floor(y) + 1, mean, MathPolicy())
+                 : bm::ibeta(parameter_, std::floor(y) + 1, parameter_ / (parameter_ + mean), MathPolicy());
+    case Kind::one_trial: return y < 0 ? 0 : y < 1 ? 1 - mean : 1;
+  }
+  return nan;
+}
+
+double ResponseDistribution::quantile(double p, double predictor, double error) const {
+  if (!std::isfinite(predictor) || !std::isfinite(error)) return nan;
+  if (kind_ == Kind::gaussian && family_.linear())
+    return predictor +
+           bm::quantile(bm::normal_distribution<double, MathPolicy>(), p) * std::sqrt(error * error + scale_);
+  Mixture mixture{*this, predictor, error};
+  if (kind_ == Kind::count || kind_ == Kind::one_trial) return whole(p, mixture);
+  return continuous(p, mixture);
+}
+
+double ResponseDistribution::continuous(double p, Mixture& mixture) const {
+  const bool positive = kind_ == Kind::positive || kind_ == Kind::tweedie;
+  if (kind_ == Kind::tweedie && mixture(0) >= p) return 0;
+  // Positive responses are searched by their logarithms.
+  const auto response = [&](double x) { return positive ? std::exp(x) : x; };
+  const auto excess = [&](double x) { return mixture(response(x)) - p; };
+  const double mean = family_.mean(mixture.predictor);
+  double low = 0;
+  double high = 1;
+  double at_low = -p;
+  double at_high = 1 - p;
+  if (kind_ != Kind::beta) {
+    const double centre = positive ? std::log(mean) : mean;
+    double width = positive ? 1
+                            : (kind_ == Kind::scaled_t ? scale_ : std::sqrt(scale_)) +
+                                  std::abs(family_.derivative(mixture.predictor)) * mixture.error;
+    low = high = centre;
+    at_low = at_high = excess(centre);
+    constexpr int most_steps = 60;
+    for (int step = 0; at_low > 0 && step < most_steps; ++step, width *= 2) {
+      std::tie(high, at_high) = std::pair(low, at_low);
+      low -= width;
+      at_low = excess(low);
+    }
+    for (int step = 0; at_high < 0 && step < most_steps; ++step, width *= 2) {
+      std::tie(low, at_low) = std::pair(high, at_high);
+      high += width;
+      at_high = excess(high);
+    }
+  }
+  if (at_low == 0) return response(low);
+  if (at_high == 0) return response(high);
+  if (!(at_low < 0 && at_high > 0)) return nan;
+  constexpr int bits = 33;  // 1e-10
+  std::uintmax_t iterations = 100;
+  const auto found = bm::tools::toms748_solve(
+      excess, low, high, at_low, at_high, bm::tools::eps_tolerance<double>(bits), iterations, MathPolicy());
+  return response((found.first + found.second) / 2);
+}
+
+double ResponseDistribution::whole(double p, Mixture& mixture) const {
+  if (mixture(0) >= p) return 0;
+  double low = 0;  // below the quantile
+  double high = std::max(1.0, std::ceil(std::min(family_.mean(mixture.predictor), 1e15)));
+  constexpr double most = 9e15;
+  while (mixture(high) < p) {
+    low = high;
+    high *= 2;
+    if (high > most) return std::numeric_limits<double>::infinity();
+  }
+  while (high - low > 1) {
+    const double middle = std::floor((low + high) / 2);
+    (mixture(middle) < p ? low : high) = middle;
+  }
+  return high;
+}
+
+}  // namespace tessera::gam

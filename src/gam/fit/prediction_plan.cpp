@@ -1,0 +1,268 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/prediction_plan.hpp"
+
+#include "base/at.hpp"
+#include "gam/inference/smoothing_uncertainty.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+constexpr const char* intercept = "(Intercept)";
+
+/// The variable of R's formula that an expression is a column of: "poly(x, 2)" of poly(x, 2)1, "dose" of
+/// dose.L.
+std::string variable_in_formula(const std::string& column, const FormulaTerms& formula,
+                                const Recipe& recipe) {
+  for (const Expression& one : formula.variables()) {
+    if (one.text == column && one.computed() && column == one.source + std::to_string(one.part))
+      return one.source;
+  }
+  const auto is_it = [&](const Expression& one) { return one.text == column; };
+  if (std::ranges::none_of(recipe.contrasts, is_it)) return column;
+  return column.substr(0, column.find_last_of(".^"));
+}
+
+bool is_asked_for(const std::string& label, const PredictOptions& options) {
+  const auto names_it = [&](const std::string& name) { return name == label; };
+  return (!options.terms || std::ranges::any_of(*options.terms, names_it)) &&
+         std::ranges::none_of(options.exclude, names_it);
+}
+
+void refuse_unknown(const std::vector<std::string>& names, const std::vector<ModelTerm>& terms) {
+  for (const std::string& name : names) {
+    if (std::ranges::any_of(terms, [&](const ModelTerm& term) { return term.label == name; })) continue;
+    std::string known;
+    constexpr std::size_t most = 20;
+    for (std::size_t i = 0; i < std::min(terms.size(), most); ++i)
+      known += (known.empty() ? "" : ", ") + terms[i].label;
+    if (terms.size() > most) known += fmt::format(" and {} more", terms.size() - most);
+    throw Error(ErrorCode::usage, fmt::format("the model has no term '{}': it has {}", name, known));
+  }
+}
+
+/// Removes the blocks that are not marked, and the raw terms that no other has.
+void keep_blocks(Design& design, const std::vector<bool>& kept) {
+  std::vector<CoefBlock> blocks;
+  for (std::size_t b = 0; b < kept.size(); ++b) {
+    if (kept[b]) blocks.push_back(std::move(design.blocks[b]));
+  }
+  design.blocks = std::move(blocks);
+  std::erase_if(design.terms, [&](const RawTerm& term) {
+    return std::ranges::none_of(design.blocks, [&](const CoefBlock& block) {
+      return block.raw_begin >= term.raw_begin && block.raw_begin < term.raw_begin + term.raw_size;
+    });
+  });
+}
+
+/// What a level that the fit had not makes of a block's part of a row.
+enum class Unseen { is_zero, is_missing };
+
+Unseen unseen_in(const CoefBlock& block, const std::string& factor, NewLevels policy) {
+  // The last variable is that of `by`.
+  const bool by = !block.by_level.empty() && block.variables.back() == factor;
+  if (policy == NewLevels::na || by || !block.penalty) return Unseen::is_missing;
+  return block.kind == "fs" && policy != NewLevels::population ? Unseen::is_missing : Unseen::is_zero;
+}
+
+class Planner {
+ public:
+  Planner(const FittedModel& model, const FormulaTerms& formula, const PredictOptions& options)
+      : model_(model), options_(options), terms_(terms_of(model, formula)) {}
+
+  PredictionPlan run() {
+    check();
+    if (options_.terms) refuse_unknown(*options_.terms, terms_);
+    refuse_unknown(options_.exclude, terms_);
+    plan_.terms = options_.type == PredictionType::terms || options_.type == PredictionType::iterms;
+    plan_.design_rows = options_.type == PredictionType::lpmatrix;
+    plan_.offsets = !plan_.terms && !plan_.design_rows;
+    choose_terms();
+    find_unseen();
+    if (plan_.terms) divide();
+    if (options_.type == PredictionType::iterms && needs_variances(options_)) add_uncertainty_of_mean();
+    // Ends of intervals are taken on the scale of the predictor.
+    plan_.posterior.response = options_.type == PredictionType::response && options_.interval == 0 &&
+                               options_.prediction_interval == 0;
+    if (plan_.design_rows) plan_.names = model_.design.coef_names();
+    return std::move(plan_);
+  }
+
+ private:
+  void check() const {
+    for (const double probability : {options_.interval, options_.prediction_interval}) {
+      if (!(probability >= 0 && probability < 1))
+        throw Error(ErrorCode::usage, "the probability of an interval is above 0 and below 1, as 0.95");
+    }
+    if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
+      throw Error(ErrorCode::usage, "prediction intervals are of the response: take the type response");
+    if (options_.type == PredictionType::lpmatrix && needs_variances(options_))
+      throw Error(ErrorCode::usage, "the model matrix has no standard errors and intervals");
+  }
+
+  void choose_terms() {
+    const std::vector<CoefBlock>& blocks = model_.design.blocks;
+    std::vector<bool> kept(blocks.size());
+    bool all_parametric = true;
+    for (const ModelTerm& term : terms_) {
+      const bool is_constant = term.label == intercept;
+      const bool is_kept = is_asked_for(term.label, options_) && !(plan_.terms && is_constant);
+      if (is_kept) asked_for_.push_back(&term);
+      for (const int block : term.blocks) kept[at(block)] = is_kept;
+      all_parametric = all_parametric && (is_kept || term.smooth);
+    }
+    // The coefficients of centred columns make sense together alone.
+    PredictiveModel from = all_parametric && plan_.offsets && !options_.unconditional
+                               ? model_.predictive()
+                               : PredictiveModel{model_.design, model_.coef, model_.covariance};
+    for (const CoefBlock& block : blocks) {
+      if (plan_.terms && block.label == intercept) plan_.constant = model_.coef[at(block.coef_begin)];
+    }
+    plan_.design = std::move(from.design);
+    plan_.posterior.coef = std::move(from.coef);
+    if (needs_variances(options_)) plan_.posterior.covariance = std::move(from.covariance);
+    if (options_.unconditional && needs_variances(options_)) add_smoothing_uncertainty();
+    keep_blocks(plan_.design, kept);
+  }
+
+  /// The terms of the plan as columns.
+  void divide() {
+    TermColumns& columns = plan_.posterior.terms;
+    columns.count = static_cast<int>(asked_for_.size());
+    columns.of_raw.assign(at(plan_.design.raw_size), -1);
+    for (int c = 0; c < columns.count; ++c) {
+      plan_.names.push_back(asked_for_[at(c)]->label);
+      for (const int b : asked_for_[at(c)]->blocks) {
+        const CoefBlock& block = model_.design.blocks[at(b)];
+        std::fill_n(columns.of_raw.begin() + block.raw_begin, block.raw_size, c);
+      }
+    }
+  }
+
+  void require_whole_covariance(const char* what) const {
+    if (!model_.covariance.is_parted()) return;
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("{} need the whole covariance, and the model has that of its large effects on the "
+                    "diagonal alone",
+                    what));
+  }
+
+  void add_smoothing_uncertainty() {
+    require_whole_covariance("unconditional standard errors");
+    Matrix& covariance = plan_.posterior.covariance.core;
+    const Matrix k = smoothing_uncertainty(model_.design, {.coef = model_.coef,
+                                                           .covariance = covariance,
+                                                           .log_sp = model_.log_sp,
+                                                           .scale = model_.scale,
+                                                           .scale_known = model_.family.scale().has_value(),
+                                                           .gamma = model_.gamma,
+                                                           .rows = model_.rows});
+    add_multiple(covariance.values(), 1, multiply_nt(k, k).values());
+  }
+
+  /// The variance of a centred smooth's term in a row x: (x + m)'V(x + m), m the means of the other columns.
+  void add_uncertainty_of_mean() {
+    require_whole_covariance("standard errors of iterms");
+    if (model_.column_means.empty())
+      throw Error(
+          ErrorCode::usage,
+          "the model has no column means, as it is of an earlier version: fit it again, or take terms");
+    const Matrix& covariance = plan_.posterior.covariance.core;
+    const std::vector<double> of_means = multiply(covariance, model_.column_means);
+    const double whole = dot(model_.column_means, of_means);
+    TermColumns& columns = plan_.posterior.terms;
+    columns.slopes.assign(at(plan_.design.raw_size), 0);
+    columns.constants.assign(at(columns.count), 0);
+    for (int c = 0; c < columns.count; ++c) {
+      const CoefBlock& block = model_.design.blocks[at(asked_for_[at(c)]->blocks.front())];
+      if (!block.centred) continue;
+      const auto own = std::span(model_.column_means).subspan(at(block.coef_begin), at(block.coef_size));
+      const auto with_all = std::span(of_means).subspan(at(block.coef_begin), at(block.coef_size));
+      std::vector<double> with_others = multiply(
+          submatrix(covariance, block.coef_begin, block.coef_size, block.coef_begin, block.coef_size), own);
+      columns.constants[at(c)] = whole - 2 * dot(own, with_all) + dot(own, with_others);
+      for (std::size_t i = 0; i < own.size(); ++i) with_others[i] = 2 * (with_all[i] - with_others[i]);
+      std::ranges::copy(block.to_raw(with_others), columns.slopes.begin() + block.raw_begin);
+    }
+  }
+
+  void find_unseen() {
+    for (const auto& [factor, levels] : plan_.design.known_levels()) {
+      bool all_zero = true;
+      std::vector<int> missing;
+      const auto look = [&](const CoefBlock& block, int first, int count) {
+        if (std::ranges::find(block.variables, factor) == block.variables.end()) return;
+        if (unseen_in(block, factor, options_.new_levels) == Unseen::is_zero) return;
+        all_zero = false;
+        for (int i = 0; i < count; ++i) missing.push_back(first + i);
+      };
+      if (plan_.terms) {
+        for (std::size_t c = 0; c < asked_for_.size(); ++c) {
+          for (const int b : asked_for_[c]->blocks) look(model_.design.blocks[at(b)], static_cast<int>(c), 1);
+        }
+      } else {
+        for (const CoefBlock& block : plan_.design.blocks) look(block, block.coef_begin, block.coef_size);
+      }
+      if (plan_.offsets) {
+        if (all_zero) plan_.unseen_is_complete.push_back(factor);
+        continue;
+      }
+      plan_.unseen_is_complete.push_back(factor);
+      if (!missing.empty()) plan_.without_unseen.emplace_back(factor, std::move(missing));
+    }
+  }
+
+  const FittedModel& model_;
+  const PredictOptions& options_;
+  std::vector<ModelTerm> terms_;
+  std::vector<const ModelTerm*> asked_for_;
+  PredictionPlan plan_;
+};
+
+}  // namespace
+
+std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& formula) {
+  std::vector<ModelTerm> terms;
+  const std::vector<CoefBlock>& blocks = model.design.blocks;
+  for (std::size_t b = 0; b < blocks.size(); ++b) {
+    const CoefBlock& block = blocks[b];
+    const int index = static_cast<int>(b);
+    if (block.penalty || block.variables.empty()) {
+      terms.push_back({block.label, {index}, block.penalty.has_value()});
+      continue;
+    }
+    std::string label;
+    for (const std::string& variable : block.variables)
+      label += (label.empty() ? "" : ":") + variable_in_formula(variable, formula, model.recipe);
+    const auto known = std::ranges::find_if(
+        terms, [&](const ModelTerm& term) { return !term.smooth && term.label == label; });
+    if (known == terms.end())
+      terms.push_back({std::move(label), {index}, false});
+    else
+      known->blocks.push_back(index);
+  }
+  return terms;
+}
+
+bool needs_variances(const PredictOptions& options) {
+  return options.standard_errors || options.interval > 0 || options.prediction_interval > 0;
+}
+
+PredictionPlan plan_of(const FittedModel& model, const FormulaTerms& formula, const PredictOptions& options) {
+  return Planner(model, formula, options).run();
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compares predictions of every kind with mgcv's predict.gam, at equal coefficients:
+#   Rscript tests/fit/compare_predictions.R build/default/bin/tessera-fit
+# For each model tessera-fit's coefficients and covariance are put into the object of gam(), whose lpmatrix must be
+# the same but for the signs that mgcv leaves to a decomposition; of factor smooths, for a rotation.
+if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly = TRUE))) {
+  cat("R has no mgcv or jsonlite: nothing is compared\n")
+  quit(status = 77)
+}
+suppressMessages({library(mgcv); library(jsonlite)})
+program <- normalizePath(commandArgs(TRUE)[1])
+only <- commandArgs(TRUE)[-1]
+folder <- tempfile(); dir.create(folder); setwd(folder)
+
+set.seed(30)
+n <- 600
+d <- data.frame(x = runif(n), z = rnorm(n), w = rexp(n), u = runif(n, 0, 10), e = runif(n, 1, 3))
+d$f <- factor(sample(c("a", "b", "c"), n, TRUE)); d$g <- factor(sample(sprintf("g%02d", 1:12), n, TRUE))
+d$h <- factor(sample(c("lo", "hi"), n, TRUE)); d$dose <- sample(c("d1", "d2", "d3", "d4"), n, TRUE)
+d$o <- factor(d$dose, ordered = TRUE)
+eta <- sin(6 * d$x) + .3 * d$z + .2 * as.numeric(d$f) + rnorm(12)[d$g] * .3
+d$y <- eta + rnorm(n) * .4
+d$cnt <- rpois(n, exp(.5 + eta / 2)); d$bin <- rbinom(n, 1, plogis(eta)); d$pos <- rgamma(n, 3, 3 / exp(eta / 2))
+d$prop <- pmin(pmax(rbeta(n, 4 * plogis(eta), 4 * plogis(-eta)), 1e-4), 1 - 1e-4)
+d$tw <- rTweedie(exp(eta / 2), p = 1.5, phi = 1); d$nb <- rnbinom(n, size = 2, mu = exp(.5 + eta / 2))
+d$t5 <- eta + rt(n, 5) * .3
+new <- d[sample(n, 80), ]; new$x <- runif(80, -.1, 1.1); new$z[3] <- NA; new$f[5] <- NA
+
+models <- list(
+  ps = y ~ f + z + s(x, bs = "ps", k = 12), cr = y ~ s(x, bs = "cr") + s(z, bs = "cs"), tp = y ~ s(x) + s(z, bs = "ts"),
+  cc = y ~ s(u, bs = "cc") + s(x, bs = "cp"), bs = y ~ s(x, bs = "bs") + h, ds = y ~ s(x, z, bs = "ds", m = c(1, .5), k = 20),
+  gp = y ~ s(x, bs = "gp") + f, tp2 = y ~ s(x, z, k = 20) + poly(w, 2), te = y ~ te(x, z, k = 5) + s(w),
+  ti = y ~ ti(x) + ti(z) + ti(x, z, k = 5), te21 = y ~ te(x, z, u, d = c(2, 1), k = c(10, 4), bs = c("tp", "cr")),
+  by = y ~ f + s(x, by = f), byn = y ~ s(x, by = z) + s(w), byo = y ~ o + s(x) + s(x, by = o),
+  re = y ~ s(x) + s(g, bs = "re"), res = y ~ f + s(g, z, bs = "re"), rei = y ~ s(x) + s(g, f, bs = "re"),
+  fs = y ~ s(z) + s(x, g, bs = "fs", k = 5), fsb = y ~ f + s(x, g, bs = "fs", k = 5, xt = "cr"),
+  tere = y ~ s(z) + te(x, g, bs = c("cr", "re"), k = c(5, 12)), id = y ~ s(x, id = 1, bs = "cr") + s(w, id = 1, bs = "cr"),
+  inter = y ~ f * h + f:z + s(x), ord = y ~ o + s(x), ordi = y ~ o * z + s(x), noint = y ~ f + s(x) - 1, exprs = y ~ I(z^2) + log(w) + s(log(u)) + s(x),
+  nested = y ~ s(x, bs = "cr") + s(z, bs = "cr") + te(x, z, k = 4), fx = y ~ s(x, k = 5, fx = TRUE) + f, pc = y ~ s(x, pc = .5) + s(z),
+  nsbs = y ~ splines::ns(x, 3) + s(z), off = y ~ offset(log(e)) + s(x) + f, para = y ~ f + z + log(w))
+families <- list(poisson = list(cnt ~ s(x) + f + offset(log(e)), poisson()), binomial = list(bin ~ s(x) + z, binomial()),
+  probit = list(bin ~ s(x) + z, binomial(probit)), gamma = list(pos ~ s(x) + f, Gamma(log)), gammai = list(pos ~ s(x, k = 4), Gamma()),
+  ig = list(pos ~ s(x), inverse.gaussian(log)), nb = list(nb ~ s(x) + f, nb()), tw = list(tw ~ s(x) + f, tw()),
+  scat = list(t5 ~ s(x) + f, scat()), betar = list(prop ~ s(x) + f, betar()), qp = list(cnt ~ s(x) + f, quasipoisson()))
+spelled <- c(poisson = "poisson", binomial = "binomial", probit = "binomial(probit)", gamma = "Gamma(log)", gammai = "Gamma(inverse)",
+  ig = "inverse.gaussian(log)", nb = "nb", tw = "tw", scat = "scat", betar = "betar", qp = "quasipoisson")
+
+write.csv(d[setdiff(names(d), "o")], "d.csv", row.names = FALSE)
+run <- function(...) { arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")
+  if (status != 0) stop(paste(c(arguments[1], readLines("err")), collapse = " ")) }
+predicted <- function(...) { run("predict", "m.json", "new.csv", "--out", "p.csv", ...); read.csv("p.csv", check.names = FALSE) }
+ours_of <- function(table) { run("predict", "m.json", table, "--out", "p.csv", "--type", "lpmatrix"); as.matrix(read.csv("p.csv", check.names = FALSE)) }
+distance <- function(ours, theirs, what) {
+  ours <- as.matrix(ours); theirs <- as.matrix(theirs)
+  if (!identical(dim(ours), dim(theirs))) stop(what, ": ", ncol(ours), " columns in place of ", ncol(theirs))
+  if (!identical(is.na(unname(ours)), is.na(unname(theirs)))) stop(what, ": NA elsewhere")
+  worst <- 0
+  for (j in seq_len(ncol(ours))) {
+    range <- max(abs(theirs[, j]), 1e-300, na.rm = TRUE)
+    worst <- max(worst, abs(ours[, j] - theirs[, j]) / range, na.rm = TRUE)
+  }
+  worst
+}
+compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
+  text <- gsub("\\bo\\b", "ordered(dose)", paste(deparse(formula, width.cutoff = 500), collapse = ""))
+  labels <- function(x) gsub(":o(d[0-9])", ":ordered(dose)\\1", gsub("\\bo\\b", "ordered(dose)", x))
+  write.csv(new[setdiff(names(new), c("o", all.vars(formula)[1]))], "new.csv", row.names = FALSE)
+  run("fit", "d.csv", "--formula", text, "--family", spelled, "--out", "m.json", "--device", "cpu")
+  json <- fromJSON("m.json", simplifyVector = FALSE)
+  b <- sapply(json$coefficients, function(one) one$value)
+  V <- matrix(unlist(json$covariance$columns), length(b))
+  m <- suppressWarnings(gam(formula, data = d, family = family, method = "REML"))
+  X <- predict(m, new, type = "lpmatrix"); ours <- as.matrix(predicted("--type", "lpmatrix"))
+  turn <- diag(sapply(seq_len(ncol(X)), function(j) if (sum(X[, j] * ours[, j], na.rm = TRUE) < 0) -1 else 1), ncol(X))
+  for (smooth in m$smooth) if (inherits(smooth, "fs.interaction")) {
+    # One rotation for all levels, from rows of the fit.
+    all <- ours_of("d.csv"); own <- smooth$first.para:smooth$last.para; k <- smooth$p; theirs <- predict(m, d, type = "lpmatrix")
+    stack <- function(X) do.call(rbind, lapply(seq_len(length(own) / k), function(l) X[, own[(l - 1) * k + seq_len(k)], drop = FALSE]))
+    turn[own, own] <- kronecker(diag(length(own) / k), qr.solve(stack(all), stack(theirs)))
+  }
+  out <- c(lpmatrix = distance(ours %*% turn, X, "lpmatrix"))
+  back <- solve(turn)
+  m$coefficients[] <- back %*% b; m$Vp <- back %*% V %*% t(back)
+  for (type in c("link", "response", "terms", "iterms")) {
+    theirs <- predict(m, new, type = type, se.fit = TRUE); found <- predicted("--type", type, "--se")
+    odd <- seq(1, by = 2, length.out = ncol(found) / 2)
+    if (type %in% c("terms", "iterms")) {
+      if (!identical(names(found)[odd], labels(colnames(theirs$fit)))) stop(type, ": ", toString(names(found)[odd]), " in place of ", toString(labels(colnames(theirs$fit))))
+    }
+    out[type] <- distance(found[odd], theirs$fit, type); out[paste0(type, ".se")] <- distance(found[odd + 1], theirs$se.fit, paste(type, "se"))
+  }
+  # A row without a value of a variable that only terms have that are left out is NA in mgcv alone.
+  summed <- function(...) { theirs <- predict(m, new, se.fit = TRUE, ...); cbind(theirs$fit, theirs$se.fit) }
+  known <- complete.cases(new[intersect(all.vars(formula), names(new))])
+  labels_of <- colnames(predict(m, new[1:2, ], type = "terms"))
+  for (l in c(labels_of[1], tail(labels_of, 1))) {
+    out["exclude"] <- max(out["exclude"], distance(predicted("--exclude", labels(l), "--se")[known, ], summed(exclude = l)[known, ], "exclude"), na.rm = TRUE)
+    some <- c(l, if (attr(m$terms, "intercept") == 1) "(Intercept)")
+    out["terms="] <- max(out["terms="], distance(predicted("--terms", paste(labels(some), collapse = ","), "--se")[known, ], summed(terms = some)[known, ], "terms="), na.rm = TRUE)
+  }
+  out
+}
+worst <- 0
+report <- function(name, ...) {
+  if (length(only) && !name %in% only) return(invisible())
+  found <- try(compare(name, ...), silent = TRUE)
+  if (inherits(found, "try-error")) { cat(sprintf("%-9s %s", name, found)); worst <<- Inf; return(invisible()) }
+  worst <<- max(worst, found)
+  cat(sprintf("%-9s", name), sprintf("%s %.0e", names(found), found), "\n")
+}
+for (name in names(models)) report(name, models[[name]])
+for (name in names(families)) report(name, families[[name]][[1]], families[[name]][[2]], spelled[[name]])
+cat(if (worst <= 1e-8) "all agree to 1e-8\n" else sprintf("worst: %.1e\n", worst))
+quit(status = if (worst <= 1e-8) 0 else 1)

@@ -1,0 +1,293 @@
+// SPDX-License-Identifier: Apache-2.0
+// Predictions of every kind against predict.gam: tests/data/predictions/make_predictions.R.
+#include "fit/example.hpp"
+#include "info/run_program.hpp"
+#include "temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+using Json = nlohmann::json;
+
+std::string content_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return {std::istreambuf_iterator<char>(file), {}};
+}
+
+std::string prediction_data(const std::string& name) {
+  return TESSERA_TEST_DATA "/predictions/" + name;
+}
+
+const Json& prediction_cases() {
+  static const Json all = Json::parse(content_of(prediction_data("cases.json")));
+  return all;
+}
+
+/// The fields of a line, without quotes.
+std::vector<std::string> fields_of(const std::string& line) {
+  std::vector<std::string> fields(1);
+  bool quoted = false;
+  for (const char c : line) {
+    if (c == '"')
+      quoted = !quoted;
+    else if (c == ',' && !quoted)
+      fields.emplace_back();
+    else
+      fields.back() += c;
+  }
+  return fields;
+}
+
+struct Csv {
+  explicit Csv(const std::string& text) {
+    std::istringstream lines(text);
+    std::string line;
+    std::getline(lines, line);
+    names = fields_of(line);
+    columns.resize(names.size());
+    while (std::getline(lines, line)) {
+      const std::vector<std::string> fields = fields_of(line);
+      for (std::size_t c = 0; c < columns.size(); ++c) columns[c].push_back(fields.at(c));
+    }
+  }
+  [[nodiscard]] std::vector<double> numbers(const std::string& name) const {
+    const auto found = std::find(names.begin(), names.end(), name);
+    EXPECT_NE(found, names.end()) << name;
+    std::vector<double> out;
+    for (const std::string& field : columns.at(static_cast<std::size_t>(found - names.begin())))
+      out.push_back(field == "NA" ? std::nan("") : std::stod(field));
+    return out;
+  }
+  std::vector<std::string> names;
+  std::vector<std::vector<std::string>> columns;
+};
+
+void expect_near(const std::vector<double>& found, const Json& expected, const std::string& what) {
+  ASSERT_EQ(found.size(), expected.size()) << what;
+  double range = 0;
+  for (const Json& one : expected) range = std::max(range, one.is_number() ? std::abs(one.get<double>()) : 0);
+  for (std::size_t i = 0; i < found.size(); ++i) {
+    ASSERT_EQ(std::isnan(found[i]), !expected[i].is_number()) << what << ", row " << i;
+    if (!std::isnan(found[i])) {
+      EXPECT_NEAR(found[i], expected[i].get<double>(), 2e-5 * range) << what << ", row " << i;
+    }
+  }
+}
+
+class Predict : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void fit(const Json& one) const {
+    const auto fitted =
+        run(TESSERA_FIT " fit " + prediction_data("table.csv") + " --formula '" +
+            one.at("formula").get<std::string>() + "' --family '" + one.at("family").get<std::string>() +
+            "' --device cpu --threads 1 --out " + path("model.json"));
+    ASSERT_EQ(fitted.status, 0) << fitted.err;
+  }
+  [[nodiscard]] ProgramResult predict(const std::string& args,
+                                      const std::string& table = prediction_data("new.csv"),
+                                      const std::string& launcher = {}) const {
+    return run(launcher + " " TESSERA_FIT " predict " + path("model.json") + " " + table + " " + args);
+  }
+  [[nodiscard]] Csv predicted(const std::string& args) const {
+    const auto result = predict(args);
+    EXPECT_EQ(result.status, 0) << args << "\n" << result.err;
+    return Csv(result.out);
+  }
+
+  TemporaryFolder folder_;
+};
+
+class PredictOfAModel : public Predict, public ::testing::WithParamInterface<std::size_t> {};
+
+TEST_P(PredictOfAModel, IsThatOfPredictGam) {
+  const Json& one = prediction_cases().at(GetParam());
+  fit(one);
+  const std::string excluded = one.at("exclude");
+  const std::pair<const char*, std::string> sums[] = {{"link", "--type link"},
+                                                      {"response", "--type response"},
+                                                      {"unconditional", "--unconditional"},
+                                                      {"without", "--exclude '" + excluded + "'"},
+                                                      {"only", "--terms '(Intercept)," + excluded + "'"}};
+  for (const auto& [kind, args] : sums) {
+    const Csv found = predicted(args + " --se");
+    // R has no row whose variable is missing, though the term with it is left out.
+    Json expected = one.at(kind);
+    const auto fit = found.numbers("fit");
+    for (std::size_t i = 0; i < fit.size(); ++i) {
+      if (expected.at("fit").at(i).is_null() && std::string(kind) != "link" &&
+          std::string(kind) != "response" && !std::isnan(fit[i]) && !excluded.empty())
+        expected["fit"][i] = fit[i], expected["se"][i] = found.numbers("se")[i];
+    }
+    expect_near(fit, expected.at("fit"), one.at("formula").get<std::string>() + " " + kind);
+    expect_near(found.numbers("se"), expected.at("se"), one.at("formula").get<std::string>() + " se " + kind);
+  }
+  for (const std::string type : {"terms", "iterms"}) {
+    const Csv found = predicted("--type " + type + " --se");
+    const Json& expected = one.at(type);
+    ASSERT_EQ(found.names.size(), 2 * expected.at("names").size());
+    for (std::size_t c = 0; c < expected.at("names").size(); ++c) {
+      const std::string name = expected.at("names").at(c);
+      EXPECT_EQ(found.names[2 * c], name);
+      expect_near(found.numbers(name), expected.at("fit").at(c), type + " " + name);
+      expect_near(found.numbers(name + ".se"), expected.at("se").at(c), type + " se " + name);
+    }
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(All, PredictOfAModel, ::testing::Range<std::size_t>(0, 8));
+
+// The sum of the terms, the constant and the offset is the linear predictor; a row of the model matrix times
+// the coefficients, too.
+TEST_F(Predict, KindsAgreeWithEachOther) {
+  fit(prediction_cases().at(6));
+  const Csv link = predicted("--se --interval 0.9");
+  const auto terms = predict("--type terms");
+  const std::string constant_line = "the intercept, ";
+  const std::size_t at = terms.err.find(constant_line);
+  ASSERT_NE(at, std::string::npos) << terms.err;
+  const double constant = std::stod(terms.err.substr(at + constant_line.size()));
+  const Csv parts(terms.out);
+  const Csv matrix = predicted("--type lpmatrix");
+  const Csv table(content_of(prediction_data("new.csv")));
+  const std::vector<double> e = table.numbers("e");
+  const Json coefficients = Json::parse(content_of(path("model.json"))).at("coefficients");
+  ASSERT_EQ(matrix.names.size(), coefficients.size());
+  const std::vector<double> fit = link.numbers("fit");
+  for (std::size_t row = 0; row < fit.size(); ++row) {
+    if (std::isnan(fit[row])) continue;
+    double sum = constant + std::log(e[row]);
+    for (const std::string& name : parts.names) sum += parts.numbers(name)[row];
+    EXPECT_NEAR(sum, fit[row], 1e-12) << row;
+    double product = std::log(e[row]);
+    for (std::size_t c = 0; c < coefficients.size(); ++c) {
+      EXPECT_EQ(matrix.names[c], coefficients[c].at("name"));
+      product += coefficients[c].at("value").get<double>() * matrix.numbers(matrix.names[c])[row];
+    }
+    EXPECT_NEAR(product, fit[row], 1e-12) << row;
+    EXPECT_NEAR(link.numbers("upper")[row], fit[row] + 1.6448536269514722 * link.numbers("se")[row], 1e-12);
+  }
+  // Ends of the mean's interval are those of the predictor's.
+  const Csv response = predicted("--type response --se --interval 0.9 --prediction-interval 0.8");
+  for (std::size_t row = 0; row < fit.size(); ++row) {
+    if (std::isnan(fit[row])) continue;
+    EXPECT_NEAR(std::log(response.numbers("lower")[row]), link.numbers("lower")[row], 1e-12);
+    EXPECT_LE(response.numbers("prediction.lower")[row], response.numbers("fit")[row]);
+    EXPECT_GE(response.numbers("prediction.upper")[row], response.numbers("fit")[row] - 1);
+  }
+}
+
+TEST_F(Predict, NeedsNoColumnOfTermsThatAreLeftOut) {
+  fit(prediction_cases().at(0));
+  std::ofstream(path("few.csv")) << "x,w\n0.5,1\n0.25,2\n";
+  const auto without = predict("--exclude 'f,s(g)' --se", path("few.csv"));
+  ASSERT_EQ(without.status, 0) << without.err;
+  std::ofstream(path("all.csv")) << "x,w,f,g\n0.5,1,b,p\n0.25,2,a,q\n";
+  EXPECT_EQ(predict("--exclude f --exclude 's(g)' --se", path("all.csv")).out, without.out);
+  const auto terms = predict("--type terms --terms 's(x)'", path("few.csv"));
+  ASSERT_EQ(terms.status, 0) << terms.err;
+  EXPECT_EQ(Csv(terms.out).names, std::vector<std::string>{"s(x)"});
+  const auto all = predict("--se", path("few.csv"));
+  EXPECT_EQ(all.status, 3);
+}
+
+TEST_F(Predict, TreatsNewLevelsAsAsked) {
+  const auto fits = [&](const std::string& args, const std::string& rows) {
+    std::ofstream(path("rows.csv")) << rows;
+    const auto result = predict(args, path("rows.csv"));
+    EXPECT_EQ(result.status, 0) << result.err;
+    return Csv(result.out);
+  };
+  const std::string rows = "x,z,h\n0.5,0.1,p\n0.5,0.1,\"new\"\n";
+  fit(prediction_cases().at(5));  // s(z) + s(x, h, bs = "fs")
+  EXPECT_TRUE(std::isnan(fits("", rows).numbers("fit")[1]));
+  EXPECT_TRUE(std::isnan(fits("--new-levels na", rows).numbers("fit")[1]));
+  EXPECT_EQ(fits("--new-levels population --se", rows).columns[0][1],
+            fits("--exclude 's(x,h)' --se", rows).columns[0][1]);
+  const auto refused = predict("--new-levels error --out " + path("out.csv"), path("rows.csv"));
+  EXPECT_EQ(refused.status, 3);
+  EXPECT_NE(refused.err.find("1 row has a level of 'h' that the fit had not ('new')"), std::string::npos)
+      << refused.err;
+  EXPECT_FALSE(std::ifstream(path("out.csv")).good());
+  const auto terms = fits("--type terms --se", rows);
+  EXPECT_FALSE(std::isnan(terms.numbers("s(z)")[1]));
+  EXPECT_TRUE(std::isnan(terms.numbers("s(x,h)")[1]) && std::isnan(terms.numbers("s(x,h).se")[1]));
+
+  fit(prediction_cases().at(4));  // … + s(h, z, bs = "re")
+  const std::string more = "x,w,z,h\n0.5,1,0.1,p\n0.5,1,0.1,\"new\"\n";
+  EXPECT_EQ(fits("", more).columns[0][1], fits("--exclude 's(h,z)'", more).columns[0][1]);
+  EXPECT_TRUE(std::isnan(fits("--new-levels na", more).numbers("fit")[1]));
+}
+
+TEST_F(Predict, CarriesColumnsAlong) {
+  fit(prediction_cases().at(0));
+  std::ofstream(path("rows.csv")) << "id,time,x,w,f,g,\"odd, name\"\n"
+                                     "\"a\"\"1\",1.5,0.5,1,b,p,7\n\"b\",NA,0.25,2,a,q,8\n";
+  const auto some = predict("--keep id,time --row-numbers", path("rows.csv"));
+  ASSERT_EQ(some.status, 0) << some.err;
+  EXPECT_EQ(some.out.substr(0, some.out.find('\n')), "row,id,time,fit");
+  EXPECT_NE(some.out.find("\n1,\"a\"\"1\",1.5,"), std::string::npos) << some.out;
+  EXPECT_NE(some.out.find("\n2,\"b\",NA,"), std::string::npos) << some.out;
+  const auto all = predict("--keep all", path("rows.csv"));
+  EXPECT_EQ(all.out.substr(0, all.out.find('\n')), "id,time,x,w,f,g,\"odd, name\",fit");
+  EXPECT_EQ(predict("--keep absent", path("rows.csv")).status, 3);
+  std::ofstream(path("named.csv")) << "fit,x,w,f,g\n1,0.5,1,b,p\n";
+  EXPECT_EQ(predict("--keep fit", path("named.csv")).status, 2);
+}
+
+TEST_F(Predict, WritesHdf5WithTheSameNumbers) {
+  if (!TESSERA_HAVE_HDF5) GTEST_SKIP() << "a build without HDF5";
+  fit(prediction_cases().at(0));
+  const std::string args = "--type terms --se --keep g,z --row-numbers";
+  const auto csv = predict(args);
+  ASSERT_EQ(predict(args + " --out " + path("out.h5")).status, 0);
+  // Read by the program itself: a fit of any column, whose mean tells the numbers.
+  const auto ranks = predict(args + " --memory 1K --out " + path("parts.h5"), prediction_data("new.csv"),
+                             TESSERA_MPIRUN " 2");
+  EXPECT_EQ(ranks.status, 0) << ranks.err;
+  EXPECT_EQ(content_of(path("parts.h5")), content_of(path("out.h5")));
+  EXPECT_EQ(run(TESSERA_FIT " predict " + path("model.json") + " " + prediction_data("new.csv") +
+                " --type terms --out " + path("out.hdf5"))
+                .status,
+            0);
+}
+
+TEST_F(Predict, HasTheSameBitsInPartsAndOnAnyRanks) {
+  fit(prediction_cases().at(2));
+  for (const std::string args : {"--type iterms --se --keep all", "--type lpmatrix --row-numbers",
+                                 "--type response --prediction-interval 0.9 --interval 0.5"}) {
+    const auto alone = predict(args + " --threads 1");
+    ASSERT_EQ(alone.status, 0) << alone.err;
+    EXPECT_EQ(predict(args + " --threads 3 --memory 500").out, alone.out) << args;
+    EXPECT_EQ(predict(args, prediction_data("new.csv"), TESSERA_MPIRUN " 3").out, alone.out) << args;
+  }
+}
+
+TEST_F(Predict, RefusesWhatItCannotTell) {
+  fit(prediction_cases().at(0));
+  const auto expect_refused = [&](const std::string& args, const std::string& reason) {
+    const auto result = predict(args);
+    EXPECT_EQ(result.status, 2) << args;
+    EXPECT_NE(result.err.find(reason), std::string::npos) << result.err;
+  };
+  expect_refused("--exclude 's(q)'",
+                 "the model has no term 's(q)': it has (Intercept), f, poly(w, 2), s(x), s(g)");
+  expect_refused("--terms x", "the model has no term 'x'");
+  expect_refused("--type terms --prediction-interval 0.9", "take the type response");
+  expect_refused("--interval 1.5", "above 0 and below 1");
+  expect_refused("--type lpmatrix --se", "no standard errors");
+}
+
+}  // namespace
+}  // namespace tessera

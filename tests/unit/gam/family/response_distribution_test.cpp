@@ -1,0 +1,74 @@
+// SPDX-License-Identifier: Apache-2.0
+// Quantiles of families mixed over a normal predictor, against R's pgamma, pnbinom, … by integrate and
+// uniroot.
+#include "gam/family/response_distribution.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <ostream>
+#include <string>
+#include <tessera/error.hpp>
+
+namespace {
+
+using namespace tessera::gam;
+
+struct Case {
+  const char* family;
+  double scale;
+  double p, predictor, error;
+  double expected;
+  friend std::ostream& operator<<(std::ostream& out, const Case& one) { return out << one.family; }
+};
+
+class ResponseQuantile : public ::testing::TestWithParam<Case> {};
+
+TEST_P(ResponseQuantile, IsRs) {
+  const Case& one = GetParam();
+  const ResponseDistribution response(chosen_family(one.family), one.scale);
+  EXPECT_NEAR(response.quantile(one.p, one.predictor, one.error), one.expected, 1e-8 * one.expected);
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, ResponseQuantile,
+    ::testing::Values(Case{"gaussian", 0.3, 0.975, 2, 0.7, 3.742362497544386},
+                      Case{"gaussian(log)", 0.3, 0.975, 0.4, 0.2, 2.7748258329474},
+                      Case{"Gamma(log)", 0.5, 0.025, 1, 0.3, 0.3043708711331},
+                      Case{"Gamma(log)", 0.5, 0.975, 1, 0.3, 8.7832867594386},
+                      Case{"inverse.gaussian(log)", 0.4, 0.975, 0.5, 0.25, 5.9485835525228},
+                      Case{"inverse.gaussian(log)", 0.4, 0.025, 0.5, 0.25, 0.3270515152546},
+                      Case{"scat(theta=c(4,0.7))", 1, 0.975, 2, 0.9, 4.5988576660780},
+                      Case{"betar(theta=5)", 1, 0.025, 0.7, 0.6, 0.1742794744919},
+                      Case{"Tweedie(p=1.5)", 0.8, 0.975, 0.6, 0.3, 5.9089809042884},
+                      Case{"Tweedie(p=1.5)", 0.8, 0.3, 0.6, 0.3, 0.8837585588013},
+                      Case{"Tweedie(p=1.5)", 0.8, 0.03, 0.6, 0.3, 0},  // 0.0373 of the responses are 0
+                      Case{"poisson", 1, 0.975, 2, 0.5, 22}, Case{"poisson", 1, 0.025, 2, 0.5, 1},
+                      Case{"poisson", 1, 0.975, 6, 0.01, 444}, Case{"nb(theta=2)", 1, 0.975, 1, 0.3, 10},
+                      Case{"binomial", 1, 0.5, 0.1, 0.3, 1}, Case{"binomial", 1, 0.4, 0.1, 0.3, 0}));
+
+// Where the error is far greater than the spread of the responses these tell the predictor's own quantile.
+TEST(ResponseDistribution, OfAnExactResponseIsThatOfTheMean) {
+  const ResponseDistribution response(chosen_family("Gamma(log)"), 1e-6);
+  EXPECT_NEAR(response.quantile(0.975, 1, 0.5), std::exp(1 + 1.959963984540054 * 0.5), 2e-5);
+  EXPECT_NEAR(response.quantile(0.025, 1, 0), std::exp(1.0) * (1 - 1.96e-3), 1e-5);
+}
+
+TEST(ResponseDistribution, HasTheTailsOfALargeInverseGaussianShape) {
+  const ResponseDistribution response(chosen_family("inverse.gaussian(log)"), 1e-5);
+  EXPECT_NEAR(response.cumulative(1, 1), 0.5 + 0.5 * std::sqrt(1e-5 / (2 * M_PI)), 1e-8);
+  EXPECT_EQ(response.cumulative(1e-3, 1), 0);
+}
+
+TEST(ResponseDistribution, IsNotThatOfAMissingRow) {
+  const ResponseDistribution response(chosen_family("poisson"), 1);
+  EXPECT_TRUE(std::isnan(response.quantile(0.5, std::numeric_limits<double>::quiet_NaN(), 1)));
+}
+
+TEST(ResponseDistribution, IsUnknownOfAQuasiFamily) {
+  for (const std::string family : {"quasipoisson", "quasi(log, mu^2)"})
+    EXPECT_THROW(ResponseDistribution(chosen_family(family), 1), tessera::Error) << family;
+}
+
+}  // namespace

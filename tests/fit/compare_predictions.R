@@ -74,7 +74,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   turn <- diag(sapply(seq_len(ncol(X)), function(j) if (sum(X[, j] * ours[, j], na.rm = TRUE) < 0) -1 else 1), ncol(X))
   for (smooth in m$smooth) if (inherits(smooth, "fs.interaction")) {
     # One rotation for all levels, from rows of the fit.
-    all <- ours_of("d.csv"); own <- smooth$first.para:smooth$last.para; k <- smooth$p; theirs <- predict(m, d, type = "lpmatrix")
+    all <- ours_of("d.csv"); own <- smooth$first.para:smooth$last.para; k <- length(own) / length(smooth$flev); theirs <- predict(m, d, type = "lpmatrix")
     stack <- function(X) do.call(rbind, lapply(seq_len(length(own) / k), function(l) X[, own[(l - 1) * k + seq_len(k)], drop = FALSE]))
     turn[own, own] <- kronecker(diag(length(own) / k), qr.solve(stack(all), stack(theirs)))
   }

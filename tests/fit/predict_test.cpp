@@ -122,16 +122,18 @@ TEST_P(PredictOfAModel, IsThatOfPredictGam) {
                                                       {"only", "--terms '(Intercept)," + excluded + "'"}};
   for (const auto& [kind, args] : sums) {
     const Csv found = predicted(args + " --se");
-    // R has no row whose variable is missing, though the term with it is left out.
+    const std::string what = one.at("formula").get<std::string>() + " " + kind;
     Json expected = one.at(kind);
-    const auto fit = found.numbers("fit");
-    for (std::size_t i = 0; i < fit.size(); ++i) {
-      if (expected.at("fit").at(i).is_null() && std::string(kind) != "link" &&
-          std::string(kind) != "response" && !std::isnan(fit[i]) && !excluded.empty())
-        expected["fit"][i] = fit[i], expected["se"][i] = found.numbers("se")[i];
+    const std::vector<double> fit = found.numbers("fit");
+    const std::vector<double> se = found.numbers("se");
+    // predict.gam leaves out a row with a missing value of a variable that only terms have that are left out.
+    for (std::size_t i = 0; i < fit.size() && args.find('(') != std::string::npos; ++i) {
+      if (!expected["fit"][i].is_null() || std::isnan(fit[i])) continue;
+      expected["fit"][i] = fit[i];
+      expected["se"][i] = se[i];
     }
-    expect_near(fit, expected.at("fit"), one.at("formula").get<std::string>() + " " + kind);
-    expect_near(found.numbers("se"), expected.at("se"), one.at("formula").get<std::string>() + " se " + kind);
+    expect_near(fit, expected.at("fit"), what);
+    expect_near(se, expected.at("se"), what + ", se");
   }
   for (const std::string type : {"terms", "iterms"}) {
     const Csv found = predicted("--type " + type + " --se");
@@ -265,7 +267,7 @@ TEST_F(Predict, WritesHdf5WithTheSameNumbers) {
 
 TEST_F(Predict, HasTheSameBitsInPartsAndOnAnyRanks) {
   fit(prediction_cases().at(2));
-  for (const std::string args : {"--type iterms --se --keep all", "--type lpmatrix --row-numbers",
+  for (const std::string args : {"--type iterms --se --keep g,h,dose,x", "--type lpmatrix --row-numbers",
                                  "--type response --prediction-interval 0.9 --interval 0.5"}) {
     const auto alone = predict(args + " --threads 1");
     ASSERT_EQ(alone.status, 0) << alone.err;

@@ -24,6 +24,7 @@ write.csv(new, "new.csv", row.names = FALSE)
 factors <- function(d) { for (name in c("f", "g", "h", "dose")) d[[name]] <- factor(d[[name]]); d$o <- factor(d$dose, ordered = TRUE); d }
 t <- factors(t); new <- factors(new)
 
+# predict.bam drops `unconditional`.
 control <- gam.control(epsilon = 1e-12, maxit = 200)
 case <- function(formula, written = deparse(formula, width.cutoff = 500), family = gaussian(), spelled = "gaussian", exclude) {
   m <- bam(formula, data = t, family = family, method = "fREML", control = control)
@@ -32,7 +33,7 @@ case <- function(formula, written = deparse(formula, width.cutoff = 500), family
   summed <- function(p) list(fit = as.numeric(p$fit), se = as.numeric(p$se.fit))
   parted <- function(p) list(names = written_name(colnames(p$fit)), fit = unname(as.list(as.data.frame(p$fit))), se = unname(as.list(as.data.frame(p$se.fit))))
   list(formula = written, family = spelled, exclude = exclude, constant = unname(coef(m)[1]), link = summed(predicted()), response = summed(predicted(type = "response")),
-       unconditional = summed(predicted(unconditional = TRUE)), terms = parted(predicted(type = "terms")), iterms = parted(predicted(type = "iterms")),
+       unconditional = summed(suppressWarnings(predict.gam(m, new, se.fit = TRUE, unconditional = TRUE))), terms = parted(predicted(type = "terms")), iterms = parted(predicted(type = "iterms")),
        without = summed(predicted(exclude = exclude)), only = summed(predicted(terms = c("(Intercept)", exclude))))
 }
 cases <- list(
@@ -40,8 +41,8 @@ cases <- list(
   case(y ~ o + s(x, bs = "cr") + s(z, k = 6), "y ~ ordered(dose) + s(x, bs = \"cr\") + s(z, k = 6)", exclude = "s(x)"),
   case(y ~ f * z + s(x, by = f, bs = "ps") + s(w), exclude = "s(w)"),
   case(y ~ s(x, by = z, bs = "cr") + te(x, w, k = 4) + f, exclude = "te(x,w)"),
-  case(y ~ ti(x) + ti(w) + ti(x, w, k = 4) + s(h, z, bs = "re"), exclude = "s(h,z)"),
-  case(y ~ s(z) + s(x, h, bs = "fs", k = 4), exclude = "s(x,h)"),
+  case(y ~ s(x, bs = "cr") + s(w, k = 5) + s(h, z, bs = "re"), exclude = "s(h,z)"),
+  case(y ~ s(z) + s(x, h, bs = "fs", k = 5, m = 1), exclude = "s(x,h)"),
   case(count ~ f + s(x) + s(g, bs = "re") + offset(log(e)), family = poisson(), spelled = "poisson", exclude = "f"),
   case(count ~ s(x, bs = "bs") + z + offset(log(e)), family = nb(theta = 4), spelled = "nb(theta=4)", exclude = "z"))
 write(toJSON(cases, digits = NA, na = "null", auto_unbox = TRUE), "cases.json")

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <random>
+#include <span>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -76,7 +77,7 @@ PartedFit parted_fit(const std::string& formula, const std::string& family_name,
   return {std::move(model), std::move(predictions)};
 }
 
-void expect_all_near(const std::vector<double>& a, const std::vector<double>& b, double tolerance,
+void expect_all_near(std::span<const double> a, std::span<const double> b, double tolerance,
                      const char* what) {
   ASSERT_EQ(a.size(), b.size());
   for (std::size_t i = 0; i < a.size(); ++i)

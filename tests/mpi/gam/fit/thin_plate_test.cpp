@@ -15,6 +15,7 @@
 #include <limits>
 #include <nlohmann/json.hpp>
 #include <optional>
+#include <span>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -81,8 +82,8 @@ ThinPlateFit thin_plate_fit(const mpi::Communicator& comm, const json& one, int 
 }
 
 /// Of the complete rows of the job, in their order.
-std::vector<double> gathered_complete(const mpi::Communicator& comm, const std::vector<double>& mine) {
-  std::vector<double> all = comm.allgatherv(std::span<const double>(mine));
+std::vector<double> gathered_complete(const mpi::Communicator& comm, std::span<const double> mine) {
+  std::vector<double> all = comm.allgatherv(mine);
   std::erase_if(all, [](double value) { return std::isnan(value); });
   return all;
 }

@@ -145,10 +145,32 @@ TEST(Prediction, OfALevelThatTheModelLacksIsWithoutItsTerms) {
   }
 }
 
+/// A block for each term; for each level, where the first component is a factor.
+void add_terms(Model& model) {
+  constexpr int size = 3;
+  Design& design = model.design;
+  for (const RawTerm& term : design.terms) {
+    const bool by_levels = term.components.size() > 1 && term.components[0].kind == Component::Kind::factor;
+    const int blocks = by_levels ? term.components[0].levels : 1;
+    for (int level = 0; level < blocks; ++level) {
+      CoefBlock block;
+      block.raw_size = term.raw_size / blocks;
+      block.raw_begin = term.raw_begin + level * block.raw_size;
+      block.coef_begin = design.coef_size;
+      block.coef_size = size;
+      block.map = Matrix(block.raw_size, size);
+      for (std::size_t i = 0; i < block.map.values().size(); ++i)
+        block.map.values()[i] = std::sin(static_cast<double>(i + 1) + block.raw_begin);
+      design.coef_size += size;
+      design.blocks.push_back(std::move(block));
+    }
+  }
+}
+
 /// Each block by itself is a term: its fit and its variance are those of the other coefficients set to zero.
 TEST(Prediction, OfTermsIsTheDenseRowsOfTheirBlocks) {
   Model model = rows_test::make_model({.rows = 300, .seed = 36});
-  rows_test::add_blocks(model);
+  add_terms(model);
   Posterior posterior = posterior_of(model, false);
   posterior.terms.count = static_cast<int>(model.design.blocks.size());
   posterior.terms.of_raw.assign(static_cast<std::size_t>(model.design.raw_size), -1);
@@ -199,7 +221,7 @@ TEST(Prediction, OfTermsIsTheDenseRowsOfTheirBlocks) {
 /// Rows of the model matrix times the coefficients are the predictors.
 TEST(Prediction, IsTheModelMatrixTimesTheCoefficients) {
   Model model = rows_test::make_model({.rows = 300, .seed = 37, .offsets = false});
-  rows_test::add_blocks(model);
+  add_terms(model);
   const Posterior posterior = posterior_of(model, false);
   const RowLayout layout(model.design);
   const Rows rows = model.rows_of(model.frame);

@@ -761,7 +761,8 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   for (const DraftBlock& one : draft.blocks) {
     CoefBlock block = one.block;
     if (block.penalty) block.penalty->null_space = one.null_space;
-    block.centred = one.constrained;
+    // The curves of sz sum to zero over the levels.
+    block.centred = one.constrained || block.kind == "sz";
     Matrix z;  // coefficients of the basis by those under the constraint
     if (one.select) z = identity(one.null_space.rows());
     if (one.constrained) {

@@ -74,7 +74,7 @@ Unseen unseen_in(const CoefBlock& block, const std::string& factor, NewLevels po
   // The last variable is that of `by`.
   const bool by = !block.by_level.empty() && block.variables.back() == factor;
   if (policy == NewLevels::na || by || !block.penalty) return Unseen::is_missing;
-  return block.kind == "fs" && policy != NewLevels::population ? Unseen::is_missing : Unseen::is_zero;
+  return block.is_factor_smooth() && policy != NewLevels::population ? Unseen::is_missing : Unseen::is_zero;
 }
 
 class Planner {

@@ -85,13 +85,6 @@ Division division_of(const RemlCriterion::Evaluation& at) {
   return division;
 }
 
-std::vector<double> proposed_step(const RemlCriterion::Evaluation& at) {
-  const Division division = division_of(at);
-  std::vector<double> step = newton_step(at, division.moving);
-  for (std::size_t j = 0; j < step.size(); ++j) step[j] += division.tails[j];
-  return step;
-}
-
 /// The difference between the Hessian and its approximation, as estimated from steps.
 ///
 /// Source: the symmetric update of rank one, Nocedal and Wright, Numerical Optimization (2006), sec. 6.2.
@@ -150,29 +143,36 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
       best.at.exact ? gradient_tolerance
                     : std::max(gradient_tolerance, approximate_tolerance * largest(best.at.hessian.values()));
   HessianCorrection correction(start.size());
+  const auto take = [&](std::span<const double> step) {
+    std::vector<double> trial = best.log_sp;
+    add_multiple(trial, 1, step);
+    auto at = criterion.evaluate(trial);
+    ++best.evaluations;
+    if (!at || !is_better(*at, best.at, std::abs(dot(step, best.at.gradient)))) return false;
+    if (!at->exact) correction.correct(step, best.at, *at);
+    best.at = std::move(*at);
+    best.log_sp = std::move(trial);
+    return true;
+  };
   while (best.iterations < iteration_limit && !leave(best)) {
     if (largest(best.at.gradient) <= tolerance) {
       best.converged = true;
       break;
     }
     ++best.iterations;
-    std::vector<double> step = proposed_step(best.at);
+    const Division division = division_of(best.at);
+    std::vector<double> step = newton_step(best.at, division.moving);
+    add_multiple(step, 1, division.tails);
     const bool stalling = largest(best.at.gradient) <= std::max(stalled_tolerance, best.at.noise);
     const int halvings = stalling ? stalled_halving_limit : halving_limit;
     bool moved = false;
     for (int halving = 0; halving < halvings && !moved; ++halving) {
-      std::vector<double> trial = best.log_sp;
-      for (std::size_t j = 0; j < step.size(); ++j) trial[j] += step[j];
-      auto at = criterion.evaluate(trial);
-      ++best.evaluations;
-      if (at && is_better(*at, best.at, std::abs(dot(step, best.at.gradient)))) {
-        if (!at->exact) correction.correct(step, best.at, *at);
-        best.at = std::move(*at);
-        best.log_sp = std::move(trial);
-        moved = true;
-      }
+      moved = take(step);
       for (double& v : step) v /= 2;
     }
+    // Where penalties see the same functions, V has a valley that bends, and Newton's step along it may lead
+    // up, whereas a tail still goes down.
+    if (!moved && largest(division.tails) > 0) moved = take(division.tails);
     if (!moved) {
       best.converged = stalling || largest(best.at.gradient) <= blocked_tolerance;
       break;

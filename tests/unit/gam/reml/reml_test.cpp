@@ -5,6 +5,7 @@
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/reml/criterion.hpp"
+#include "gam/reml/search.hpp"
 #include "support/dense_model.hpp"
 
 #include <tessera/error.hpp>
@@ -776,6 +777,33 @@ TEST(FitReml, LinearTermsGoToInfinityWithoutWandering) {
   EXPECT_LT(fit.iterations, 40);
   EXPECT_GE(total(fit.edf), 6 - 1e-6);
   EXPECT_TRUE(std::isfinite(fit.score));
+}
+
+TEST(FitReml, ALevelWithoutDeviationGoesToInfinityBesideOthers) {
+  // Without deviations of the first level those of the other two are the same functions: V tells the sum of
+  // their smoothing parameters only. With seed 1807 Newton's step along that valley leads up.
+  Design design = deviations_of(3);
+  design.count_coefficients();
+  const std::vector<BlockBasis> bases = penalty_bases(design);
+  const HostAlgebra algebra;
+  for (std::uint64_t seed = 1800; seed <= 1810; ++seed) {
+    std::mt19937_64 random(seed);
+    const auto noise = [&random] { return static_cast<double>(random() >> 11) * 0x1p-53 - 0.5; };
+    Matrix x(200, 8);
+    for (double& value : x.values()) value = noise();
+    WorkingModel working;
+    working.rows = x.rows();
+    working.base.resize(8);
+    std::vector<double> y = multiply(x, std::vector<double>{0, 0, 0, 0, 1, -1, 0.5, 0.3});
+    for (double& value : y) value += noise();
+    working.residual = dot(y, y);
+    working.gram = multiply_tn(x, x);
+    working.gradient = multiply_t(x, y);
+    const RemlCriterion criterion(working, design, bases, false, algebra);
+    const auto end = descend(criterion, criterion.default_start());
+    ASSERT_TRUE(end && end->converged) << seed;
+    EXPECT_LT(largest(end->at.gradient), 1e-8) << seed;
+  }
 }
 
 TEST(FitReml, OneMarginOfATensorProductGoesToInfinity) {

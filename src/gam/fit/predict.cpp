@@ -366,7 +366,7 @@ class TablePrediction {
   /// Whether variances need pairs of levels, which only hosts can look up.
   [[nodiscard]] bool crossed() const {
     return !plan_.terms && !plan_.posterior.covariance.empty() &&
-           plan_.design.parted_columns.runs().size() > 1 && !plan_.design.parts_curves();
+           plan_.design.parted_columns.runs().size() > 1;
   }
 
   void refuse_unseen() const {

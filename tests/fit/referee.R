@@ -14,15 +14,17 @@ criterion_at <- function(eta, sp, setup, fit, gamma) {
   residual <- root*(fit$y - mu)/slope
   X <- root*model.matrix(fit)
   z <- root*(eta - fit$offset) + residual
-  # A parametric column that depends on others is one by itself, of one row more, in which the response is 0.
+  # A parametric column that depends on columns without a penalty is one by itself, of one row more, in which the response is 0.
+  Sl <- mgcv:::Sl.setup(setup)
+  reparametrised <- mgcv:::Sl.initial.repara(Sl, X, inverse=FALSE, both.sides=FALSE, cov=FALSE)
   parametric <- seq_len(setup$nsdf)
   last <- c(setdiff(seq_len(ncol(X)), parametric), parametric)
-  found <- qr(X[, last])
+  found <- qr(rbind(reparametrised/norm(reparametrised, "F"), attr(Sl, "E"))[, last])
   aliased <- intersect(last[found$pivot[-seq_len(found$rank)]], parametric)
   X[, aliased] <- 0
   X <- rbind(X, diag(ncol(X))[aliased, ])
   z <- c(z, numeric(length(aliased)))
-  prepared <- mgcv:::Sl.Xprep(mgcv:::Sl.setup(setup), X)
+  prepared <- mgcv:::Sl.Xprep(Sl, X)
   known <- family$family %in% c("binomial", "poisson")
   deviance <- sum(family$dev.resids(fit$y, mu, fit$prior.weights))
   score <- function(log_scale)

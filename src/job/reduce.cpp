@@ -25,9 +25,6 @@ void tell_no_memory(std::size_t width, Work&& work) {
 /// One sum for all threads, in pieces that they add to in turn, each beginning at another one.
 class SharedSum {
  public:
-  /// A narrower sum is cheaper for each thread than for all.
-  static constexpr std::size_t least_width = std::size_t{1} << 17;
-
   explicit SharedSum(std::size_t width) : width_(width) {
     ReproducibleSum::require_width(width);
     pieces_ = std::vector<Piece>((width - 1) / piece_width + 1);
@@ -133,34 +130,35 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
         sums[static_cast<std::size_t>(tile.thread)].take(partial);
     }
   };
-  run(plan,
-      {.call = &call,
-       .has_functions = (on_device == nullptr || *on_device) && on_host,
-       .host_only = on_device == nullptr,
-       .local_units = std::nullopt,
-       .width = static_cast<std::int64_t>(width),
-       .max_blocks = ReproducibleSum::max_summands,
-       .device_bytes_per_unit = device_bytes_per_unit,
-       .prepare =
-           [&] {
-             const bool on_devices = on_device != nullptr && runs_on_devices(plan);
-             begin(on_devices ? threads_of_tiles : threads(), !on_devices && width >= SharedSum::least_width);
-           },
-       .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
-       .on_host = add_blocks,
-       // For the remaining devices, or for the host threads.
-       .restore = [&] { begin(std::max(threads_of_tiles, threads()), false); },
-       .finish =
-           [&] {
-             partials = {};
-             for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
-             if (sums.size() > 1) sums.erase(sums.begin() + 1, sums.end());
-             if (comm().size() == 1) return;
-             tell_no_memory(width,
-                            [&] { shared ? shared->prepare_allreduce() : sums.front().prepare_allreduce(); });
-           },
-       .can_move = !arrays.empty(),
-       .arrays = arrays});
+  run(plan, {.call = &call,
+             .has_functions = (on_device == nullptr || *on_device) && on_host,
+             .host_only = on_device == nullptr,
+             .local_units = std::nullopt,
+             .width = static_cast<std::int64_t>(width),
+             .max_blocks = ReproducibleSum::max_summands,
+             .device_bytes_per_unit = device_bytes_per_unit,
+             .prepare =
+                 [&] {
+                   const bool on_devices = on_device != nullptr && runs_on_devices(plan);
+                   begin(on_devices ? threads_of_tiles : threads(),
+                         !on_devices && width >= ReproducibleSum::shared_width);
+                 },
+             .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
+             .on_host = add_blocks,
+             // For the remaining devices, or for the host threads.
+             .restore = [&] { begin(std::max(threads_of_tiles, threads()), false); },
+             .finish =
+                 [&] {
+                   partials = {};
+                   for (std::size_t i = 1; i < sums.size(); ++i) sums.front().merge(sums[i]);
+                   if (sums.size() > 1) sums.erase(sums.begin() + 1, sums.end());
+                   if (comm().size() == 1) return;
+                   tell_no_memory(width, [&] {
+                     shared ? shared->prepare_allreduce() : sums.front().prepare_allreduce();
+                   });
+                 },
+             .can_move = !arrays.empty(),
+             .arrays = arrays});
   const std::string what = "the sum of " + state().pass_name();
   const mpi::Purpose purpose(comm(), what);
   try {

@@ -2,6 +2,7 @@
 // Fits in a folder that is full of other people's files, under every name that a fit gives to files of its
 // own: complete, killed before each call that changes a file of the checkpoint, resumed and stopped. Each of
 // those files is as it was afterwards, and nothing of the fits is left.
+#include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -25,16 +26,11 @@ namespace {
 
 namespace fs = std::filesystem;
 
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 /// A file's kind and content.
 std::string description_of(const fs::path& path) {
   if (fs::is_symlink(path)) return "link to " + fs::read_symlink(path).string();
   if (fs::is_directory(path)) return "folder";
-  return "file: " + bytes_of(path);
+  return "file: " + testing::content_of(path);
 }
 
 using Files = std::map<std::string, std::string>;
@@ -71,7 +67,7 @@ class Bystanders : public ::testing::Test {
     }
     int status = 0;
     waitpid(child, &status, 0);
-    log_ = bytes_of(log);
+    log_ = testing::content_of(log);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
   int fit(const std::string& more = {}, const std::string& fault = {}) {
@@ -153,7 +149,7 @@ TEST_F(Bystanders, KeepTheirBytesBesideACheckpoint) {
   EXPECT_EQ(fit(), 0) << log_;
   expect_others_unchanged();
   expect_others_and({"m.json"});
-  const std::string answer = bytes_of(work_ / "m.json");
+  const std::string answer = testing::content_of(work_ / "m.json");
   // One line has the names of all that could be taken for a checkpoint's.
   EXPECT_NE(log_.find("ck.generation-3"), std::string::npos) << log_;
 
@@ -166,7 +162,7 @@ TEST_F(Bystanders, KeepTheirBytesBesideACheckpoint) {
   EXPECT_NE(log_.find("resuming after iteration"), std::string::npos) << log_;
   expect_others_unchanged();
   expect_others_and({"m.json"});
-  EXPECT_EQ(bytes_of(work_ / "m.json"), answer);
+  EXPECT_EQ(testing::content_of(work_ / "m.json"), answer);
 
   int step = 1;
   // Each of the first, and some of the many like them in later saves.
@@ -179,7 +175,7 @@ TEST_F(Bystanders, KeepTheirBytesBesideACheckpoint) {
     EXPECT_EQ(fit(), 0) << log_;
     expect_others_unchanged();
     expect_others_and({"m.json"});
-    EXPECT_EQ(bytes_of(work_ / "m.json"), answer) << step;
+    EXPECT_EQ(testing::content_of(work_ / "m.json"), answer) << step;
     if (HasFailure()) break;
   }
   EXPECT_GT(step, 12) << "the steps are not those of a checkpoint any more";
@@ -203,7 +199,7 @@ TEST_F(Bystanders, KeepTheirBytesBesideACovariance) {
 }
 
 TEST_F(Bystanders, AreNotTheFilesOfOptions) {
-  put("ck.generation-3", bytes_of(root_ / "data.csv"));
+  put("ck.generation-3", testing::content_of(root_ / "data.csv"));
   fs::create_hard_link(work_ / "ck.generation-3", work_ / "hard.csv");
   fs::create_symlink("ck.generation-3", work_ / "soft.csv");
   fs::create_symlink("hard.csv", work_ / "ck.generation-4");

@@ -9,6 +9,7 @@
 // TESSERA_TEST_CALLS=malloc takes those of one kind; TESSERA_TEST_CALLS=malloc:1234 this one, and shows where
 // it fails.
 #include "failing_calls.hpp"
+#include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
 #include <fcntl.h>
@@ -82,17 +83,12 @@ Part part_taken() {
   return part;
 }
 
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 using Files = std::map<std::string, std::string>;
 
 Files files_in(const fs::path& folder) {
   Files files;
   for (const auto& entry : fs::directory_iterator(folder))
-    files[entry.path().filename().string()] = bytes_of(entry.path());
+    files[entry.path().filename().string()] = testing::content_of(entry.path());
   return files;
 }
 
@@ -149,8 +145,8 @@ class Program {
       throw std::runtime_error("the program did not start: " + err());
     return outcome;
   }
-  [[nodiscard]] std::string out() const { return bytes_of(out_); }
-  [[nodiscard]] std::string err() const { return bytes_of(err_); }
+  [[nodiscard]] std::string out() const { return testing::content_of(out_); }
+  [[nodiscard]] std::string err() const { return testing::content_of(err_); }
 
  private:
   [[noreturn]] void become(const std::vector<std::string>& words, const fs::path& folder, int orders,
@@ -393,7 +389,7 @@ TEST_F(FailingCalls, OfAFolderThatCannotBeFlushedLeaveTheFileAndSaySo) {
   const std::vector<std::string> words = fit({"--checkpoint", "state", "--run-report", "run.json"});
   Program program(words, folder_, root_);
   const int flushes = program.run({}).made[static_cast<std::size_t>(Call::fsync)];
-  const std::string answer = bytes_of(folder_ / "model.json");
+  const std::string answer = testing::content_of(folder_ / "model.json");
   std::map<std::string, int> said;
   for (int number = 1; number <= flushes; ++number) {
     put({}, folder_);
@@ -411,7 +407,7 @@ TEST_F(FailingCalls, OfAFolderThatCannotBeFlushedLeaveTheFileAndSaySo) {
     EXPECT_TRUE(WIFEXITED(outcome.status) && WEXITSTATUS(outcome.status) == 0) << outcome.status;
     EXPECT_EQ(err.find("cannot be written"), std::string::npos);
     EXPECT_EQ(err.find("cannot be kept"), std::string::npos);
-    EXPECT_EQ(bytes_of(folder_ / "model.json"), answer);
+    EXPECT_EQ(testing::content_of(folder_ / "model.json"), answer);
     // What could be lost with the model is kept.
     EXPECT_EQ(fs::exists(folder_ / "state"), name == "model.json");
   }

@@ -5,6 +5,7 @@
 // TESSERA_TEST_KILLS (6) is how often, TESSERA_TEST_SEED what is drawn. Most moments are counted, in passes
 // or in calls that change a file of the checkpoint; some are of the clock, and then what they hit does not
 // matter.
+#include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -38,11 +39,6 @@ using Clock = std::chrono::steady_clock;
 std::uint64_t number_from(const char* variable, std::uint64_t otherwise) {
   const char* text = std::getenv(variable);
   return text == nullptr ? otherwise : std::stoull(text);
-}
-
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
 }
 
 /// How a start of the fit is ended.
@@ -103,7 +99,7 @@ class KilledFit : public ::testing::Test {
     }
     int status = 0;
     waitpid(launcher, &status, 0);
-    log_ = bytes_of(log);
+    log_ = testing::content_of(log);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
@@ -113,7 +109,7 @@ class KilledFit : public ::testing::Test {
     for (const auto& entry : fs::directory_iterator("/proc")) {
       const std::string name = entry.path().filename();
       if (!std::ranges::all_of(name, [](char c) { return c >= '0' && c <= '9'; })) continue;
-      if (bytes_of(entry.path() / "cmdline").find(folder_.path()) != std::string::npos)
+      if (testing::content_of(entry.path() / "cmdline").find(folder_.path()) != std::string::npos)
         found.push_back(std::stoi(name));
     }
     return found;
@@ -130,7 +126,7 @@ class KilledFit : public ::testing::Test {
     int iteration = 0;
   };
   [[nodiscard]] Progress kept() const {
-    std::istringstream state(bytes_of(folder_ / "state"));
+    std::istringstream state(testing::content_of(folder_ / "state"));
     std::string line;
     Progress progress;
     // Format and checksum; then the generation, with its length before it.
@@ -159,7 +155,7 @@ TEST_F(KilledFit, LosesNothing) {
   const auto start = Clock::now();
   ASSERT_EQ(go("whole.json", {}, 2), 0) << log_;
   const auto whole_ms = std::chrono::duration_cast<std::chrono::milliseconds>(Clock::now() - start).count();
-  const std::string whole = bytes_of(folder_ / "whole.json");
+  const std::string whole = testing::content_of(folder_ / "whole.json");
   ASSERT_NE(whole, "");
 
   const auto any_kill = [&]() -> Kill {
@@ -190,7 +186,7 @@ TEST_F(KilledFit, LosesNothing) {
               << now.generation << ", iteration " << now.iteration << std::endl;
     if (finished) {
       expect_no_process();
-      EXPECT_EQ(bytes_of(folder_ / "model.json"), whole);
+      EXPECT_EQ(testing::content_of(folder_ / "model.json"), whole);
       for (const auto& entry : fs::directory_iterator(folder_))
         EXPECT_FALSE(entry.path().filename().string().starts_with("state")) << entry.path();
       fs::remove(folder_ / "model.json");
@@ -202,7 +198,7 @@ TEST_F(KilledFit, LosesNothing) {
     if (kill.of != Kill::Of::launcher) expect_no_process();
     if (fs::exists(folder_ / "model.json")) {
       // Killed after its answer: the state may be half removed.
-      EXPECT_EQ(bytes_of(folder_ / "model.json"), whole);
+      EXPECT_EQ(testing::content_of(folder_ / "model.json"), whole);
       fs::remove(folder_ / "model.json");
       last = {};
       continue;

@@ -4,6 +4,7 @@
 // tests/data/first_week/make_first_week.R.
 #include "fit/example.hpp"
 #include "info/run_program.hpp"
+#include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -23,17 +24,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string content(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::string data(const std::string& name) {
   return TESSERA_TEST_DATA "/first_week/" + name;
 }
 
 const Json& cases() {
-  static const Json all = Json::parse(content(data("cases.json")));
+  static const Json all = Json::parse(testing::content_of(data("cases.json")));
   return all;
 }
 
@@ -78,7 +74,7 @@ TEST_P(FirstWeekFit, IsRs) {
   ASSERT_EQ(fitted.status, 0) << formula << " " << args << "\n" << fitted.err;
   const std::string log = expected.at("log");
   EXPECT_NE(fitted.err.find(log), std::string::npos) << fitted.err;
-  const std::string bytes = content(path("model.json"));
+  const std::string bytes = testing::content_of(path("model.json"));
   const Json model = Json::parse(bytes);
   EXPECT_EQ(model.at("n"), expected.at("n"));
   expect_near(model.at("deviance"), expected.at("deviance"), "deviance");
@@ -118,7 +114,7 @@ TEST_P(FirstWeekFit, IsRs) {
   }
   const auto again = fit(formula, args + " --memory 0", "again.json", table, TESSERA_MPIRUN " 3");
   EXPECT_EQ(again.status, 0) << again.err;
-  EXPECT_EQ(content(path("again.json")), bytes);
+  EXPECT_EQ(testing::content_of(path("again.json")), bytes);
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, FirstWeekFit, ::testing::Range(std::size_t{0}, cases().size()),

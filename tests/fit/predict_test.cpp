@@ -2,6 +2,7 @@
 // Predictions of every kind against predict.gam: tests/data/predictions/make_predictions.R.
 #include "fit/example.hpp"
 #include "info/run_program.hpp"
+#include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -20,17 +21,12 @@ namespace {
 
 using Json = nlohmann::json;
 
-std::string content_of(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
-
 std::string prediction_data(const std::string& name) {
   return TESSERA_TEST_DATA "/predictions/" + name;
 }
 
 const Json& prediction_cases() {
-  static const Json all = Json::parse(content_of(prediction_data("cases.json")));
+  static const Json all = Json::parse(testing::content_of(prediction_data("cases.json")));
   return all;
 }
 
@@ -162,9 +158,9 @@ TEST_F(Predict, KindsAgreeWithEachOther) {
   const double constant = std::stod(terms.err.substr(at + constant_line.size()));
   const Csv parts(terms.out);
   const Csv matrix = predicted("--type lpmatrix");
-  const Csv table(content_of(prediction_data("new.csv")));
+  const Csv table(testing::content_of(prediction_data("new.csv")));
   const std::vector<double> e = table.numbers("e");
-  const Json coefficients = Json::parse(content_of(path("model.json"))).at("coefficients");
+  const Json coefficients = Json::parse(testing::content_of(path("model.json"))).at("coefficients");
   ASSERT_EQ(matrix.names.size(), coefficients.size());
   const std::vector<double> fit = link.numbers("fit");
   for (std::size_t row = 0; row < fit.size(); ++row) {
@@ -258,7 +254,7 @@ TEST_F(Predict, WritesHdf5WithTheSameNumbers) {
   const auto ranks = predict(args + " --memory 1K --out " + path("parts.h5"), prediction_data("new.csv"),
                              TESSERA_MPIRUN " 2");
   EXPECT_EQ(ranks.status, 0) << ranks.err;
-  EXPECT_EQ(content_of(path("parts.h5")), content_of(path("out.h5")));
+  EXPECT_EQ(testing::content_of(path("parts.h5")), testing::content_of(path("out.h5")));
   EXPECT_EQ(run(TESSERA_FIT " predict " + path("model.json") + " " + prediction_data("new.csv") +
                 " --type terms --out " + path("out.hdf5"))
                 .status,

@@ -3,6 +3,7 @@
 // commands run in this process, on each rank, since starting a program for each would take minutes.
 #include "fit/example.hpp"
 #include "fit/run.hpp"
+#include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -26,11 +27,6 @@ namespace {
 
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
-
-std::string bytes_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), {}};
-}
 
 /// Sends what this process writes to a descriptor to a file, while it lives.
 class Redirected {
@@ -74,7 +70,9 @@ class Refusals : public ::testing::Test {
   void TearDown() override { MPI_Barrier(MPI_COMM_WORLD); }
 
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
-  [[nodiscard]] std::string read(const std::string& name) const { return bytes_of(folder_ / name); }
+  [[nodiscard]] std::string read(const std::string& name) const {
+    return testing::content_of(folder_ / name);
+  }
   void write(const std::string& name, const std::string& text) const {
     if (rank_ == 0) std::ofstream(folder_ / name, std::ios::binary) << text;
     MPI_Barrier(MPI_COMM_WORLD);
@@ -96,7 +94,7 @@ class Refusals : public ::testing::Test {
       });
     }
     MPI_Barrier(MPI_COMM_WORLD);
-    outcome.err = bytes_of(own_ / "err");
+    outcome.err = testing::content_of(own_ / "err");
     return outcome;
   }
   [[nodiscard]] Outcome fit(const std::string& table, const std::string& formula,

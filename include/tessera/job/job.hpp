@@ -433,8 +433,9 @@ class TESSERA_EXPORT Job {
   /// consists of whole blocks, in any order; `on_host` adds the one block `tile.range` to `partial`, which
   /// starts as zeros. A tile is processed in parts as in `map`; no two calls have one `sum` at a time. Blocks
   /// until the sum is known. Memory: 40 `width` bytes for each host thread, or each tile and part of one that
-  /// is computed at a time; in a pass on hosts, of 2^17 or more, 40 `width` bytes for all threads and 8 for
-  /// each. Throws `Error(usage)`, before any work, for a plan of more than 2^30 blocks
+  /// is computed at a time; in a pass on hosts, of `ReproducibleSum::shared_width` or more, 40 `width` bytes
+  /// for all threads and 8 for each. Throws `Error(usage)`, before any work, for a plan of more than 2^30
+  /// blocks
   /// (`ReproducibleSum`).
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, FunctionRef<void(Tile& tile, ReproducibleSum& sum)> on_device,

@@ -37,6 +37,9 @@ class TESSERA_EXPORT ReproducibleSum {
   static constexpr int bin_count = sum_bin_count;
   static constexpr int bin_bits = sum_bin_bits;
   static constexpr std::int64_t max_summands = std::int64_t{1} << 30;
+  /// From this width on the host threads of a rank share one sum in `Job::reduce`; narrower ones are cheaper
+  /// one a thread.
+  static constexpr std::size_t shared_width = std::size_t{1} << 17;
 
   /// Throws `Error(usage)` for more elements than an address space holds.
   static void require_width(std::size_t width);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/family/response_distribution.hpp"
 
+#include "base/math_policy.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
@@ -23,14 +25,8 @@ namespace tessera::gam {
 namespace {
 
 namespace bm = boost::math;
-namespace policies = boost::math::policies;
 
-/// See inference/distributions.cpp.
-using MathPolicy =
-    policies::policy<policies::promote_double<false>, policies::domain_error<policies::ignore_error>,
-                     policies::pole_error<policies::ignore_error>,
-                     policies::overflow_error<policies::ignore_error>,
-                     policies::evaluation_error<policies::ignore_error>>;
+using base::MathPolicy;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/inference/distributions.hpp"
 
+#include "base/math_policy.hpp"
+
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/non_central_chi_squared.hpp>
@@ -13,15 +15,8 @@ namespace tessera::gam {
 namespace {
 
 namespace bm = boost::math;
-namespace policies = boost::math::policies;
 
-/// Doubles throughout, so that a probability is the same where long double is another type, and what cannot
-/// be computed is no number instead of an exception.
-using MathPolicy =
-    policies::policy<policies::promote_double<false>, policies::domain_error<policies::ignore_error>,
-                     policies::pole_error<policies::ignore_error>,
-                     policies::overflow_error<policies::ignore_error>,
-                     policies::evaluation_error<policies::ignore_error>>;
+using base::MathPolicy;
 
 /// P(X > x) of a distribution of positive numbers; Boost's take no infinity.
 template <typename Distribution>

@@ -8,16 +8,23 @@ namespace tessera::gam {
 
 using base::at;
 
+namespace {
+
+bool has_one_component(const TermTable& term) {
+  return term.combined < 0 && term.component_end == term.component_begin + 1;
+}
+
+}  // namespace
+
 const ComponentTable* lone_curve(const LayoutView& view, int term) {
   const TermTable& table = view.terms[term];
-  if (table.combined >= 0 || table.component_end != table.component_begin + 1) return nullptr;
-  const ComponentTable& component = view.components[table.component_begin];
-  return is_curve(component) ? &component : nullptr;
+  const ComponentTable* const component = view.components + table.component_begin;
+  return has_one_component(table) && is_curve(*component) ? component : nullptr;
 }
 
 const FarField* lone_far_field(const RowLayout& layout, int term) {
   const TermTable& table = layout.terms[at(term)];
-  if (table.combined >= 0 || table.component_end != table.component_begin + 1) return nullptr;
+  if (!has_one_component(table)) return nullptr;
   return layout.tables.far_fields[at(table.component_begin)].get();
 }
 

@@ -22,6 +22,7 @@
 #include "device/sha256.hpp"
 #include "fake_compiler.hpp"
 #include "mpi/job/scoped_variable.hpp"
+#include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
 namespace tessera {
@@ -59,11 +60,6 @@ ModuleSource source_of(const std::string& text) {
 std::string image_of(const CompileOutcome& outcome) {
   const auto* compiled = std::get_if<CompiledModule>(&outcome);
   return compiled != nullptr ? compiled->image : "no image";
-}
-
-std::string content_of(const fs::path& path) {
-  std::ifstream file(path, std::ios::binary);
-  return {std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
 }
 
 /// Runs `work(number)` in so many processes at once, and expects true of each.
@@ -229,7 +225,7 @@ TEST_P(ModuleCacheDamage, IsFoundOutAndRepaired) {
   const std::string image = image_of(make_cache().compile(source_of("a"), hopper));
   ASSERT_EQ(files().size(), 1u);
   const fs::path file = files()[0];
-  const std::string whole = content_of(file);
+  const std::string whole = testing::content_of(file);
   std::string damaged = whole;
   GetParam().done(damaged);
   ASSERT_NE(damaged, whole);
@@ -239,7 +235,7 @@ TEST_P(ModuleCacheDamage, IsFoundOutAndRepaired) {
   EXPECT_EQ(image_of(next.compile(source_of("a"), hopper)), image);
   EXPECT_EQ(next.statistics().rejected, 1);
   EXPECT_EQ(next.statistics().compiles, 1);
-  EXPECT_EQ(content_of(file), whole);
+  EXPECT_EQ(testing::content_of(file), whole);
 }
 
 INSTANTIATE_TEST_SUITE_P(
@@ -300,7 +296,7 @@ TEST_F(ModuleCacheTest, AFileIsNamedByTheSha256OfItsKey) {
   ASSERT_EQ(files().size(), 1u);
   const std::string name = files().front().filename();
   EXPECT_EQ(name.size(), 64 + std::string(".module").size());
-  const std::string content = content_of(files().front());
+  const std::string content = testing::content_of(files().front());
   const std::string key = to_text({"9.0", "fake 1.0", version(), key_of(source_of("a"))});
   EXPECT_NE(content.find(key), std::string::npos);
   EXPECT_EQ(name, sha256(key) + ".module");

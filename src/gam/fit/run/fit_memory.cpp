@@ -8,6 +8,7 @@
 #include "gam/terms/shape.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 
@@ -22,9 +23,6 @@
 
 namespace tessera::gam {
 namespace {
-
-/// Threads share a sum from this width on (`Job::reduce`).
-constexpr std::int64_t least_shared_width = std::int64_t{1} << 17;
 
 constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
 
@@ -225,7 +223,7 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   memory.design = bytes_of(2 * all.design + all.largest_map + 4 * block);
   // A reproducible sum takes 40 bytes an element, and a partial sum beside it; threads share a wide one. 36
   // are sent to the other ranks. The crossproduct of the last step exists until the next one replaces it.
-  const int sums = on_hosts && size.width >= least_shared_width ? 1 : sums_at_once;
+  const int sums = on_hosts && size.width >= std::int64_t{ReproducibleSum::shared_width} ? 1 : sums_at_once;
   memory.sums = bytes_of(all.design + gram + width * (5.0 * sums + sums_at_once + 5.5) + gram);
   if (size.nested_raw > 0) {
     // Of each thread a sketch, their sum and its matrix; in coefficients two copies, and as many for the QR.

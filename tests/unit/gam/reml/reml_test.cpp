@@ -228,26 +228,31 @@ TEST_P(OfModel, IsTheDefinition) {
   }
 }
 
+/// Of a criterion the derivatives are those of its value.
+void expect_derivatives(const Criterion& criterion, const std::vector<double>& at) {
+  const auto exact = criterion->evaluate(at);
+  const double step = 1e-4;
+  for (std::size_t j = 0; j < at.size(); ++j) {
+    std::vector<double> up = at;
+    std::vector<double> down = at;
+    up[j] += step;
+    down[j] -= step;
+    const auto above = criterion->evaluate(up);
+    const auto below = criterion->evaluate(down);
+    EXPECT_NEAR(exact->gradient[j], (above->value - below->value) / (2 * step), 1e-6);
+    for (std::size_t k = 0; k < at.size(); ++k) {
+      EXPECT_NEAR(exact->hessian(static_cast<int>(j), static_cast<int>(k)),
+                  (above->gradient[k] - below->gradient[k]) / (2 * step), 1e-6);
+    }
+  }
+}
+
 TEST_P(OfModel, HasTheDerivativesOfItsValue) {
   for (const WorkingModel& one : with_gammas()) {
     for (const bool scale_known : {false, true}) {
       const Criterion criterion(one, model.design(), scale_known);
       const std::vector<double> at = first_of({1, -1, 2, 0.5, 0.3}, criterion);
-      const auto exact = criterion->evaluate(at);
-      const double step = 1e-4;
-      for (std::size_t j = 0; j < at.size(); ++j) {
-        std::vector<double> up = at;
-        std::vector<double> down = at;
-        up[j] += step;
-        down[j] -= step;
-        const auto above = criterion->evaluate(up);
-        const auto below = criterion->evaluate(down);
-        EXPECT_NEAR(exact->gradient[j], (above->value - below->value) / (2 * step), 1e-6);
-        for (std::size_t k = 0; k < at.size(); ++k) {
-          EXPECT_NEAR(exact->hessian(static_cast<int>(j), static_cast<int>(k)),
-                      (above->gradient[k] - below->gradient[k]) / (2 * step), 1e-6);
-        }
-      }
+      expect_derivatives(criterion, at);
     }
   }
 }
@@ -298,19 +303,7 @@ TEST(RemlCriterion, AddsLeastParameters) {
   EXPECT_NEAR(exact->value, free->evaluate(lambda)->value, 1e-9);
   const std::vector<double> back = criterion->parameters_of(lambda);
   for (std::size_t j = 0; j < at.size(); ++j) EXPECT_NEAR(back[j], at[j], 1e-12);
-  const double step = 1e-4;
-  for (std::size_t j = 0; j < at.size(); ++j) {
-    std::vector<double> up = at;
-    std::vector<double> down = at;
-    up[j] += step;
-    down[j] -= step;
-    const auto above = criterion->evaluate(up);
-    const auto below = criterion->evaluate(down);
-    EXPECT_NEAR(exact->gradient[j], (above->value - below->value) / (2 * step), 1e-6);
-    for (std::size_t k = 0; k < at.size(); ++k)
-      EXPECT_NEAR(exact->hessian(static_cast<int>(j), static_cast<int>(k)),
-                  (above->gradient[k] - below->gradient[k]) / (2 * step), 1e-6);
-  }
+  expect_derivatives(criterion, at);
 }
 
 TEST(FitReml, EndsAtALeastParameterWhereTheOptimumIsBelow) {

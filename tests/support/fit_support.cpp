@@ -3,17 +3,58 @@
 
 #include "support/table_support.hpp"
 
+#include <tessera/error.hpp>
+#include <tessera/job/stop_request.hpp>
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
 #include <span>
+#include <string>
+#include <string_view>
 
 #include "files/input_file.hpp"
 
 namespace tessera::gam::testing {
+namespace {
+
+/// Stops a fit after an iteration.
+class StopAfter : public FitObserver {
+ public:
+  StopAfter(StopRequest& stop, int iteration) : stop_(stop), text_(fmt::format("iteration {}:", iteration)) {}
+  void now(std::string_view what) override {
+    if (what.starts_with(text_)) stop_.request("the test");
+  }
+
+ private:
+  StopRequest& stop_;
+  std::string text_;
+};
+
+}  // namespace
 
 Job cpu_job(const mpi::Communicator& comm, int threads) {
   JobOptions options;
   options.policy = Policy::cpu;
   options.threads = threads;
   return Job(comm, options);
+}
+
+void interrupted_after(const mpi::Communicator& comm, int iteration,
+                       const std::function<void(Job&, FitObserver*)>& run) {
+  StopRequest stop(comm, {.signals = {}});
+  JobOptions options;
+  options.policy = Policy::cpu;
+  options.threads = 1;
+  options.stop = &stop;
+  Job job(comm, options);
+  StopAfter observer(stop, iteration);
+  try {
+    run(job, &observer);
+    ADD_FAILURE() << "not interrupted after iteration " << iteration;
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
+  }
 }
 
 FitOptions options_of(const ReferenceCase& reference) {

@@ -18,6 +18,11 @@ namespace tessera::gam::testing {
 /// *Collective.* A job on the CPU.
 [[nodiscard]] Job cpu_job(const mpi::Communicator& comm, int threads = 1);
 
+/// *Collective.* Calls `run` with a job and an observer for a fit that is to be interrupted after this
+/// iteration; fails if it is not.
+void interrupted_after(const mpi::Communicator& comm, int iteration,
+                       const std::function<void(Job&, FitObserver*)>& run);
+
 /// As the case has them.
 [[nodiscard]] FitOptions options_of(const ReferenceCase& reference);
 

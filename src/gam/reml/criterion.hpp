@@ -60,6 +60,8 @@ class RemlCriterion {
   [[nodiscard]] int size() const noexcept { return sp_count_; }
   /// The smoothing parameters that give the penalties these log lambdas; empty if `log_lambda` is.
   [[nodiscard]] std::vector<double> parameters_of(std::span<const double> log_lambda) const;
+  /// log lambda of each penalty.
+  [[nodiscard]] std::vector<double> log_lambda(std::span<const double> log_sp) const;
   /// Number of coefficients that are not eliminated.
   [[nodiscard]] int core_size() const noexcept { return model_->matrix.outer.rows(); }
   /// Whether second derivatives are exact, and the search may afford other starts.
@@ -102,8 +104,6 @@ class RemlCriterion {
   struct Factored;
 
   void order(PartedMatrix gram, Coordinates& model) const;
-  /// log lambda of each penalty.
-  [[nodiscard]] std::vector<double> log_lambda(std::span<const double> log_sp) const;
   /// Turns derivatives by log lambdas into those by the parameters, which several may share.
   void add_up(std::span<const double> log_lambda, Evaluation& at) const;
   [[nodiscard]] bool is_bounded() const {

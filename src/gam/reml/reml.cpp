@@ -75,11 +75,15 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
     best = descend(criterion, log_sp);
   }
   if (!best) return criterion.solution(log_sp);  // throws, with the reason
+  std::vector<std::vector<double>> others;
   if (search == Search::global) {
     const double evaluations = affordable_evaluations(criterion);
-    *best = search_elsewhere(criterion, std::move(*best), evaluations, log_sp);
+    RemlOptima found = search_elsewhere(criterion, std::move(*best), evaluations, log_sp);
+    *best = std::move(found.lowest);
+    others = std::move(found.others);
   }
   RemlFit fit = criterion.solution(best->log_sp);
+  for (const auto& other : others) fit.others.push_back(criterion.log_lambda(other));
   fit.iterations = best->iterations;
   judge(fit, *best, design, bases);
   return fit;

@@ -19,6 +19,12 @@ struct RemlOptimum {
   bool converged = false;
 };
 
+/// The lowest of the minima found, and the parameters of others whose V is little higher, lowest first.
+struct RemlOptima {
+  RemlOptimum lowest;
+  std::vector<std::vector<double>> others;
+};
+
 /// Newton's method from `start`, with exact second derivatives, or with approximate ones corrected by past
 /// steps. V increases by no more than rounding. Nothing if V cannot be evaluated at the start. `leave` is
 /// called before each iteration; true ends the descent as not converged.
@@ -40,8 +46,8 @@ struct RemlOptimum {
 /// converge far above it. The most promising start comes first. The search ends after `evaluations` in all.
 /// Several descents run concurrently if the criterion's algebra has the threads; bits are those of a
 /// sequential search. The start `tried` is skipped: its descent ended at `best`.
-[[nodiscard]] RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best,
-                                           double evaluations, std::span<const double> tried = {});
+[[nodiscard]] RemlOptima search_elsewhere(const RemlCriterion& criterion, RemlOptimum best,
+                                          double evaluations, std::span<const double> tried = {});
 
 /// Doubles that `count` concurrent evaluations of V take, for this many coefficients in the core; concurrency
 /// is limited so that this is at most a gibibyte.

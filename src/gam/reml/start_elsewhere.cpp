@@ -37,6 +37,10 @@ constexpr double margin = 100;
 constexpr double improvement = 1e-9;
 /// Parameters of two optima closer than this are the same.
 constexpr double same_within = 0.1;
+/// A minimum of V so far above the lowest, a ratio of likelihoods of 20, may still be that of the lower
+/// solution once the working model is its own; so many are kept.
+constexpr double undecided = 3;
+constexpr std::size_t most_others = 4;
 /// Operations of all evaluations, about a second of one core, within which all starts are tried; a larger
 /// model has so many evaluations for each parameter.
 constexpr double operations = 1e10;
@@ -186,18 +190,28 @@ bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vect
   return true;
 }
 
+/// Whether every parameter is the same, or tends to the same infinity.
+bool is_same(std::span<const double> a, std::span<const double> b, const std::vector<double>& centre) {
+  for (std::size_t j = 0; j < centre.size(); ++j) {
+    const bool far = std::min(a[j], b[j]) > centre[j] + all_above;
+    if (!far && std::abs(a[j] - b[j]) > same_within) return false;
+  }
+  return true;
+}
+
 /// The search. Its steps and its end are those of sequential descents, however many run concurrently.
 class Elsewhere {
  public:
   Elsewhere(const RemlCriterion& criterion, RemlOptimum best, double limit, std::span<const double> tried)
       : criterion_(criterion), best_(std::move(best)), limit_(limit), tried_(tried) {}
 
-  RemlOptimum search() {
+  RemlOptima search() {
     if (criterion_.size() > 0 && limit_ > 0) {
       while (try_all(untried(starts_from(criterion_, best_, evaluations_)))) {
       }
     }
-    return std::move(best_);
+    std::vector<std::vector<double>> above = others();
+    return {std::move(best_), std::move(above)};
   }
 
  private:
@@ -252,22 +266,38 @@ class Elsewhere {
     if (!descent) return false;
     evaluations_ += descent->evaluations;
     // A lower V at which Newton's method does not converge is rounding.
-    if (!is_lower(descent->at.value, best_.at) || (best_.converged && !descent->converged)) return false;
+    if (!is_lower(descent->at.value, best_.at) || (best_.converged && !descent->converged)) {
+      if (descent->converged) minima_.emplace_back(descent->at.value, std::move(descent->log_sp));
+      return false;
+    }
     best_ = std::move(*descent);
     return true;
+  }
+
+  [[nodiscard]] std::vector<std::vector<double>> others() {
+    std::ranges::stable_sort(minima_, {}, &std::pair<double, std::vector<double>>::first);
+    const std::vector<double>& centre = criterion_.default_start();
+    std::vector<std::vector<double>> found;
+    for (auto& [value, log_sp] : minima_) {
+      if (value > best_.at.value + undecided || found.size() == most_others) break;
+      const auto same = [&](const auto& other) { return is_same(log_sp, other, centre); };
+      if (!same(best_.log_sp) && std::ranges::none_of(found, same)) found.push_back(std::move(log_sp));
+    }
+    return found;
   }
 
   const RemlCriterion& criterion_;
   RemlOptimum best_;
   double limit_;  ///< of evaluations
   std::span<const double> tried_;
-  int evaluations_ = 0;  ///< of descents that count
+  int evaluations_ = 0;                                         ///< of descents that count
+  std::vector<std::pair<double, std::vector<double>>> minima_;  ///< above the best, by V
 };
 
 }  // namespace
 
-RemlOptimum search_elsewhere(const RemlCriterion& criterion, RemlOptimum best, double evaluations,
-                             std::span<const double> tried) {
+RemlOptima search_elsewhere(const RemlCriterion& criterion, RemlOptimum best, double evaluations,
+                            std::span<const double> tried) {
   return Elsewhere(criterion, std::move(best), evaluations, tried).search();
 }
 

@@ -37,6 +37,8 @@ struct RemlFit {
   std::vector<double> noise;  ///< of V, from the rounding of X'WX: by penalised block, then of the others
   int iterations = 0;
   bool converged = false;  ///< at a minimum of V, up to rounding
+  /// `log_sp` of other minima that a global search found a few units of V above, lowest first.
+  std::vector<std::vector<double>> others;
   /// If not converged: the block of the design whose smoothing parameters have no minimum, or whose noise
   /// hides it.
   int doubtful_block = -1;

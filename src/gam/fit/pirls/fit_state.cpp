@@ -90,8 +90,15 @@ std::string to_text(const FitState& state) {
                                 {"parameters", state.parameters},
                                 {"coef", state.coef},
                                 {"past", past},
-                                {"global", state.course.search == Search::global},
-                                {"left", state.course.left}}
+                                {"phase", static_cast<int>(state.course.phase)},
+                                {"best",
+                                 {{"coef", state.course.best.coef},
+                                  {"log_sp", state.course.best.log_sp},
+                                  {"parameters", state.course.best.parameters},
+                                  {"criterion", state.course.best.criterion}}},
+                                {"untried", state.course.untried},
+                                {"known", state.course.known},
+                                {"steps", state.course.steps}}
       .dump();
 }
 
@@ -109,8 +116,14 @@ FitState state_from(std::string_view text, const std::string& path) {
     state.coef = json.at("coef").numbers();
     for (const files::JsonField& one : json.at("past").elements())
       state.course.past.push_back({one.at("coef").numbers(), one.at("step").numbers()});
-    state.course.search = json.at("global").truth() ? Search::global : Search::local;
-    state.course.left = json.at("left").numbers();
+    state.course.phase = static_cast<Phase>(json.at("phase").whole(0, static_cast<int>(Phase::returning)));
+    const files::JsonField best = json.at("best");
+    state.course.best = {best.at("coef").numbers(), best.at("log_sp").numbers(),
+                         best.at("parameters").numbers(), best.at("criterion").number()};
+    for (const files::JsonField& one : json.at("untried").elements())
+      state.course.untried.push_back(one.numbers());
+    state.course.known = json.at("known").numbers();
+    state.course.steps = json.at("steps").whole(0, max_iterations);
     return state;
   } catch (const Error& fault) {
     throw Error(ErrorCode::input, fmt::format("{}: remove it", fault.what()));
@@ -134,6 +147,12 @@ void check_state(const FitState& state, const Design& design, const Family& fami
     check(one.coef.size(), coefficients, "coefficients of a step");
     check(one.step.size(), coefficients, "coefficients of a step");
   }
+  for (const auto& one : state.course.untried)
+    check(one.size(), design.penalty_count(), "smoothing parameters of a minimum");
+  if (state.course.phase == Phase::settling) return;
+  check(state.course.best.coef.size(), coefficients, "coefficients of a solution");
+  check(state.course.best.log_sp.size(), design.penalty_count(), "smoothing parameters of a solution");
+  check(state.course.best.parameters.size(), family.parameters().size(), "parameters of a solution");
 }
 
 std::string hardware_of(const Job& job) {

@@ -21,11 +21,32 @@
 
 namespace tessera::gam {
 
+/// What performance iteration is at.
+enum class Phase {
+  settling,   ///< towards a solution
+  searching,  ///< at a solution: whether its working model has other minima of V
+  elsewhere,  ///< from another minimum towards another solution
+  returning,  ///< to the best solution: no other is better
+};
+
+/// A solution of performance iteration: coefficients that solve their own working model, at a minimum of V.
+struct FixedPoint {
+  std::vector<double> coef;
+  std::vector<double> log_sp;
+  std::vector<double> parameters;  ///< of the family
+  double criterion = 0;            ///< REML by Laplace's approximation
+
+  friend bool operator==(const FixedPoint&, const FixedPoint&) = default;
+};
+
 /// What the next step of performance iteration depends on beside the coefficients.
 struct Course {
-  std::vector<PastStep> past;     ///< steps to mix with the next, oldest first
-  Search search = Search::local;  ///< of the next working model's smoothing parameters
-  std::vector<double> left;       ///< deviances of solutions left for a lower optimum of V
+  std::vector<PastStep> past;  ///< steps to mix with the next, oldest first
+  Phase phase = Phase::settling;
+  FixedPoint best;                           ///< so far; without coefficients while settling
+  std::vector<std::vector<double>> untried;  ///< `log_sp` of other minima of V at the best
+  std::vector<double> known;                 ///< deviances of solutions found
+  int steps = 0;                             ///< of this phase, and of the search that led to it
 
   friend bool operator==(const Course&, const Course&) = default;
 };

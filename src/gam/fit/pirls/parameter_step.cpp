@@ -94,8 +94,10 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
     hold_given(at, found);
     return found;
   };
+  RawLikelihood here = look(family);
   const auto end = [&](bool determined) {
-    LikeliestParameters out{{family.parameters().begin(), family.parameters().end()}, determined};
+    LikeliestParameters out{
+        {family.parameters().begin(), family.parameters().end()}, determined, here.minus_log};
     pass.set_parameters(out.values);
     return out;
   };
@@ -107,7 +109,6 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
     fit.job.comm().broadcast(std::span(values), 0);
     return family.at(std::move(values));
   };
-  RawLikelihood here = look(family);
   for (int i = 0; i < max_steps && is_finite(here); ++i) {
     const double size = std::abs(here.minus_log);
     const auto [step, longest, gain] = common_step(fit.job.comm(), here);

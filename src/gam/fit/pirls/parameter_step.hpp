@@ -20,6 +20,8 @@ struct LikeliestParameters {
   /// False: the likelihood has no maximum that can be told from a limit, such as an infinite theta; beyond
   /// `values` it rises by a negligible amount.
   bool determined = true;
+  /// Negative log likelihood, up to a last step taken unchecked, without terms that no parameter changes.
+  double minus_log = 0;
 };
 
 /// *Collective.* Maximises the likelihood of the means of `raw_coef` over the parameters of the family of

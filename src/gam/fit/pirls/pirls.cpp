@@ -33,8 +33,14 @@ constexpr double rounding_share = 1e-26;
 /// A longer step than this, in the linear predictor, leads to another solution: it is not the remainder of
 /// the way to the present one.
 constexpr double to_another = 1e-6;
-/// Relative difference up to which two deviances are those of one solution, reached along two paths.
-constexpr double same_deviance = 1e-8;
+/// Relative difference of the criterion from which a solution is better than another, and not the same one,
+/// reached along another path.
+constexpr double better = 1e-8;
+/// A step so short that ends at the deviance of a known solution, up to so much of it, leads there.
+constexpr double short_step = 1e-3;
+constexpr double same_deviance = 1e-6;
+/// Steps towards another solution after which there is none.
+constexpr int steps_to_another = 50;
 
 /// The scale of relative changes of the deviance.
 double size_of(double deviance) {
@@ -93,13 +99,13 @@ int PirlsLoop::resume() {
 /// The working model does not depend on the coefficients, so that one step solves it. But the residual sum of
 /// squares is computed from that at the base, and loses digits if the base is far off.
 void PirlsLoop::solve_gaussian() {
-  solve(1, Search::global);
+  solve(Search::global);
   const auto residual_df = static_cast<double>(rows_.frame->complete_rows - design_.null_space());
   if (sums_.deviance > far_base * end_.solution.scale * residual_df) {
     const double level = sums_.deviance + weight_ * mean_ * mean_;
     sums_ = sums_at(end_.coef);
     if (!is_finite(sums_)) throw diverged();
-    if (sums_.deviance > rounding_share * level) solve(1, Search::local);
+    if (sums_.deviance > rounding_share * level) solve(Search::local);
   }
   end_.converged = end_.solution.converged;
   end_.iterations = 1;
@@ -109,28 +115,36 @@ void PirlsLoop::solve_gaussian() {
 /// One iteration; false if it was the last.
 bool PirlsLoop::advance(int iteration) {
   const std::vector<double> begin = end_.coef;
-  if (!solve_or_end(iteration)) return false;
+  try {
+    solve(course_.phase == Phase::searching ? Search::global : Search::local);
+  } catch (const Error& error) {
+    // Columns that were independent in the first working model become dependent in a later one only where
+    // its weights vanish.
+    const bool of_model = error.code() == ErrorCode::not_converged || error.code() == ErrorCode::input;
+    if (!of_model || end_.solution.coef.empty()) throw;
+    return goes_on_without(iteration, error);
+  }
   halve_step(begin, iteration == 1);
   if (iteration == 1) begin_again_if_worse_than_the_mean();
   if (!is_finite(sums_)) {
     if (iteration == 1) throw diverged();
     const Error why = diverged();
     end_.coef = begin;
-    end_before(iteration, why);
-    return false;
+    return goes_on_without(iteration, why);
   }
   move_parameters();
-  const double before = deviance_;
+  const double change = std::abs(sums_.deviance - deviance_);
   deviance_ = sums_.deviance;
-  const double change = std::abs(deviance_ - before);
   end_.iterations = iteration;
   tell(iteration, change);
   const bool still = change < fit_.options.tolerance * size_of(deviance_) &&
                      end_.solution.step <= fit_.options.step_tolerance;
-  end_.converged = settle(still && end_.solution.converged, before);
+  end_.converged = settle(still && end_.solution.converged, iteration >= fit_.options.max_iterations);
   last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
-  const bool last =
-      end_.converged || !end_.why_not_converged.empty() || iteration >= fit_.options.max_iterations;
+  // At a solution, what is left is to look for others.
+  const bool at_solution = course_.phase != Phase::settling;
+  const bool last = end_.converged || !end_.why_not_converged.empty() ||
+                    iteration >= fit_.options.max_iterations + (at_solution ? steps_to_another : 0);
   if (is_separated(change / size_of(deviance_), last)) return false;
   if (last) {
     explain(change);
@@ -140,18 +154,17 @@ bool PirlsLoop::advance(int iteration) {
   return true;
 }
 
-/// False: the working model has no solution, and the fit ends with the previous iteration. Columns that were
-/// independent in the first working model become dependent in a later one only where its weights vanish.
-bool PirlsLoop::solve_or_end(int iteration) {
-  try {
-    solve(iteration, course_.search);
-    return true;
-  } catch (const Error& error) {
-    const bool of_model = error.code() == ErrorCode::not_converged || error.code() == ErrorCode::input;
-    if (!of_model || end_.solution.coef.empty()) throw;
-    end_before(iteration, error);
+/// After an iteration without a finite state: false, and the fit ends with the iteration before; or true, and
+/// it leaves the way to another solution.
+bool PirlsLoop::goes_on_without(int iteration, const Error& why) {
+  if (course_.phase != Phase::elsewhere) {
+    end_before(iteration, why);
     return false;
   }
+  end_.iterations = iteration;
+  try_another();
+  keep(iteration);
+  return true;
 }
 
 /// Returns what `solve` does; an error without solution also names the variable whose values are crowded.
@@ -171,10 +184,11 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
 }
 
 /// Solves the working model, and moves the coefficients to the end of the step.
-void PirlsLoop::solve(int iteration, Search search) {
+void PirlsLoop::solve(Search search) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
+  ++course_.steps;
   const bool mixed =
-      iteration >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration);
+      course_.steps >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration);
   auto solution = with_crowding([&] {
     return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
                          mixed ? &course_.past : nullptr, search, rows_.family.scale().value_or(1));
@@ -231,6 +245,7 @@ void PirlsLoop::move_parameters() {
   LikeliestParameters found =
       likeliest_parameters(fit_, pass_, rows_.family, design_.raw_coefficients(end_.coef));
   end_.parameters_determined = found.determined;
+  minus_log_ = found.minus_log;
   set_parameters(std::move(found.values));
   sums_ = sums_at(end_.coef);
 }
@@ -271,6 +286,7 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double still = 1e-7;         // of the other rows, before the last iteration
   constexpr double almost_still = 1e-3;  // in the last iteration
   if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
+  if (course_.phase == Phase::elsewhere) return false;
   PhaseClock clock(fit_.job.comm(), fit_.phases, "rows", "the search for separation");
   const auto reason = find_separation(fit_.job, rows_, design_.raw_coefficients(end_.coef),
                                       design_.raw_coefficients(last_step_), ends ? almost_still : still);
@@ -281,30 +297,86 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   return true;
 }
 
-/// Whether the fit has converged. After an iteration that is `still`, the next one also searches for lower
-/// optima of V; it has to be still too, or to lead only back to a solution that was left. Where two solutions
-/// lead to each other, the iteration would cycle for ever. `before`: the deviance where the last step began.
-bool PirlsLoop::settle(bool still, double before) {
-  const bool global = course_.search == Search::global;
-  course_.search = still && !global ? Search::global : Search::local;
-  if (global) {
-    if (!still && end_.solution.step > to_another) course_.left.push_back(before);
-    return still;
+/// Whether the fit has converged. At a solution, after an iteration that is `still`, the next one also looks
+/// for other minima of V. From each, lower or a little higher, the iteration may lead to another solution,
+/// whose own working model may again have the first one's minimum as a lower one. Solutions are compared by
+/// the one criterion that does not belong to a working model: that of Laplace's approximation.
+/// `hurry`: none is looked for any more.
+bool PirlsLoop::settle(bool still, bool hurry) {
+  switch (course_.phase) {
+    case Phase::settling:
+      if (still) look_around();
+      return false;
+    case Phase::searching:
+      if (still) {
+        if (hurry || end_.solution.others.empty()) return true;
+        course_.untried = end_.solution.others;
+        try_another();
+      } else {
+        const bool another = end_.solution.step > to_another;
+        course_.phase = another ? Phase::elsewhere : Phase::settling;
+        if (another) course_.untried = end_.solution.others;
+      }
+      return false;
+    case Phase::elsewhere:
+      if (still && criterion() < course_.best.criterion - better * (1 + std::abs(course_.best.criterion))) {
+        look_around();
+      } else if (still || leads_to_known() || hurry || course_.steps >= steps_to_another) {
+        course_.known.push_back(deviance_);
+        if (hurry) course_.untried.clear();
+        try_another();
+      }
+      return false;
+    case Phase::returning: return still;
   }
-  if (!still) return false;
-  const auto again = std::ranges::find_if(course_.left, [&](double one) {
-    return std::abs(one - deviance_) <= same_deviance * size_of(deviance_);
-  });
-  if (again == course_.left.end()) return false;
-  if (again + 1 == course_.left.end()) return true;
-  std::vector<std::string> round;
-  for (auto one = again; one != course_.left.end(); ++one)
-    round.push_back(fmt::format("{:.6g}", *one * deviance_unit(rows_)));
-  end_.why_not_converged = fmt::format(
-      "the iteration cycles between solutions of deviance {}, each of which makes the other the lower "
-      "optimum of REML; fewer terms or a smaller k may have one solution",
-      fmt::join(round, " and "));
   return false;
+}
+
+/// Begins to search from the solution at hand, the best so far.
+void PirlsLoop::look_around() {
+  const std::span<const double> parameters = rows_.family.parameters();
+  course_.phase = Phase::searching;
+  course_.best = {end_.coef, end_.solution.log_sp, {parameters.begin(), parameters.end()}, criterion()};
+  course_.known.push_back(deviance_);
+  course_.past.clear();
+  course_.steps = 0;
+}
+
+bool PirlsLoop::leads_to_known() const {
+  return end_.solution.step <= short_step && std::ranges::any_of(course_.known, [&](double deviance) {
+           return std::abs(deviance - deviance_) <= same_deviance * size_of(deviance_);
+         });
+}
+
+/// Goes back to the best solution, and from there to the next minimum of V that was not tried.
+void PirlsLoop::try_another() {
+  course_.past.clear();
+  course_.steps = 0;
+  end_.coef = course_.best.coef;
+  end_.solution.log_sp = course_.best.log_sp;
+  course_.phase = course_.untried.empty() ? Phase::returning : Phase::elsewhere;
+  if (course_.phase == Phase::elsewhere) {
+    end_.solution.log_sp = std::move(course_.untried.front());
+    course_.untried.erase(course_.untried.begin());
+  }
+  fit_.observer.now(course_.phase == Phase::elsewhere ? "trying another minimum of REML at the last solution"
+                                                      : "back to the solution with the lowest REML");
+  set_parameters(course_.best.parameters);
+  sums_ = sums_at(end_.coef);
+  deviance_ = sums_.deviance;
+}
+
+/// V at a solution by Laplace's approximation: that of the working model, with the deviance in place of its
+/// residual sum of squares; where parameters of the family are estimated, with their likelihood.
+double PirlsLoop::criterion() const {
+  const WorkingSolution& at = end_.solution;
+  const double gamma = fit_.options.gamma;
+  const double scale = rows_.family.scale().value_or(1);
+  const double misfit = rows_.family.estimates_parameters() ? 2 * scale * minus_log_ : sums_.deviance;
+  const double more = misfit - sums_.residual;
+  if (rows_.family.scale()) return at.score + more / (2 * scale * gamma);
+  const double freedom = static_cast<double>(rows_.frame->complete_rows) / gamma - design_.null_space();
+  return at.score + freedom / 2 * std::log1p(more / at.penalised_deviance);
 }
 
 /// Sets why the iteration ended without convergence, unless that is known.

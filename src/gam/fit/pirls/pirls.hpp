@@ -41,9 +41,11 @@ struct PirlsEnd {
 ///
 /// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
 /// and steps that diverge are detected (separation.hpp). Parameters of the family are estimated at the means
-/// at the end of each step (parameter_step.hpp). PIRLS has converged where a step whose smoothing parameters
-/// are the lowest optimum of REML found, and a minimum of it, changes neither deviance nor linear predictor.
-/// Any other end is reported as not converged, with the reason.
+/// at the end of each step (parameter_step.hpp). PIRLS is at a solution where a step whose smoothing
+/// parameters are a minimum of REML changes neither deviance nor linear predictor. Where the search finds
+/// other minima there, lower or a little higher, it goes on from each, and ends at the solution whose REML
+/// criterion by Laplace's approximation is the lowest. Any other end is reported as not converged, with the
+/// reason.
 class PirlsLoop {
  public:
   /// `rows` are those of `pass`, and have their final design; `moments` are theirs. All outlive the loop,
@@ -61,8 +63,8 @@ class PirlsLoop {
   [[nodiscard]] int resume();
   void solve_gaussian();
   [[nodiscard]] bool advance(int iteration);
-  [[nodiscard]] bool solve_or_end(int iteration);
-  void solve(int iteration, Search search);
+  [[nodiscard]] bool goes_on_without(int iteration, const Error& why);
+  void solve(Search search);
   template <class Solve>
   [[nodiscard]] auto with_crowding(const Solve& solve) const;
   void halve_step(std::span<const double> begin, bool first);
@@ -72,7 +74,11 @@ class PirlsLoop {
   void set_parameters(std::vector<double> parameters);
   void begin_again_if_worse_than_the_mean();
   [[nodiscard]] bool is_separated(double change, bool ends);
-  [[nodiscard]] bool settle(bool still, double before);
+  [[nodiscard]] bool settle(bool still, bool hurry);
+  void look_around();
+  [[nodiscard]] bool leads_to_known() const;
+  void try_another();
+  [[nodiscard]] double criterion() const;
   void explain(double change);
   [[nodiscard]] std::string why_no_minimum() const;
   void end_before(int iteration, const Error& why);
@@ -89,8 +95,9 @@ class PirlsLoop {
   double weight_;  ///< of all rows
   double mean_;
   WorkingSolver solver_;
-  RawSums sums_;                   ///< at `end_.coef`; products only once the family's parameters have moved
-  double deviance_ = 0;            ///< deviance where the last step began
+  RawSums sums_;          ///< at `end_.coef`; products only once the family's parameters have moved
+  double deviance_ = 0;   ///< deviance where the last step began
+  double minus_log_ = 0;  ///< negative log likelihood there, where the family's parameters are estimated
   std::vector<double> last_step_;  ///< of the coefficients, before mixing and halving; empty before the first
   bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
   Course course_;                  ///< of the steps so far

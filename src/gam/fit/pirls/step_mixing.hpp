@@ -26,7 +26,7 @@ struct PastStep {
   friend bool operator==(const PastStep&, const PastStep&) = default;
 };
 
-/// Steps before this iteration are taken whole, as most fits have settled by then.
+/// Steps towards a solution before this one are taken whole, as most fits have settled by then.
 constexpr int first_mixed_iteration = 10;
 /// The same where estimates may be infinite: separation is detected first, in whole steps that diverge.
 constexpr int first_mixed_where_separable = 40;

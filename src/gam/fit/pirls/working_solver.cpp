@@ -110,15 +110,18 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   comm.broadcast(std::span(solution.end), solver_);
   solution.log_sp.resize(design_.penalty_count());
   comm.broadcast(std::span(solution.log_sp), solver_);
-  std::array<double, 9> scalars{fit_.scale,
-                                std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0),
-                                fit_.converged ? 1.0 : 0.0,
-                                solution.penalty.begin,
-                                solution.penalty.across,
-                                solution.penalty.end,
-                                solution.step,
-                                static_cast<double>(fit_.doubtful_block),
-                                fit_.hidden_by_rounding ? 1.0 : 0.0};
+  std::array<double, 12> scalars{fit_.scale,
+                                 std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0),
+                                 fit_.converged ? 1.0 : 0.0,
+                                 solution.penalty.begin,
+                                 solution.penalty.across,
+                                 solution.penalty.end,
+                                 solution.step,
+                                 static_cast<double>(fit_.doubtful_block),
+                                 fit_.hidden_by_rounding ? 1.0 : 0.0,
+                                 fit_.score,
+                                 fit_.penalised_deviance,
+                                 static_cast<double>(fit_.others.size())};
   comm.broadcast(std::span<double>(scalars), solver_);
   solution.scale = scalars[0];
   solution.edf_total = scalars[1];
@@ -127,6 +130,14 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   solution.step = scalars[6];
   solution.doubtful_block = static_cast<int>(scalars[7]);
   solution.hidden_by_rounding = scalars[8] != 0;
+  solution.score = scalars[9];
+  solution.penalised_deviance = scalars[10];
+  if (mine) solution.others = fit_.others;
+  solution.others.resize(static_cast<std::size_t>(scalars[11]));
+  for (std::vector<double>& other : solution.others) {
+    other.resize(solution.log_sp.size());
+    comm.broadcast(std::span(other), solver_);
+  }
   return solution;
 }
 

@@ -30,6 +30,9 @@ struct WorkingSolution {
   std::vector<double> end;  ///< where the step ends: at `coef`, or mixed with steps before
   double step = 0;          ///< length of the step to `coef`, in the linear predictor and its standard errors
   PenaltyOnLine penalty;    ///< between the coefficients that the step began at and `end`
+  double score = 0;         ///< V
+  double penalised_deviance = 0;            ///< weighted residual sum of squares plus b'Sb
+  std::vector<std::vector<double>> others;  ///< `log_sp` of minima of V little above: see `RemlFit`
 };
 
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank

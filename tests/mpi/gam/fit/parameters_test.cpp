@@ -101,21 +101,22 @@ TEST_P(ParametersOf, GoOnWithTheSameBitsFromAnyIteration) {
   const mpi::Communicator world = testing::world();
   const testing::SharedFile file(world, "theta.ckpt");
   const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
-  const auto fitted = [&](int max_iterations, const std::string& checkpoint) {
-    Job job = testing::cpu_job(world);
-    FitOptions options = testing::options_of(reference);
-    options.max_iterations = max_iterations;
-    options.checkpoint = checkpoint;
-    const FitResult result =
-        fit(job, parse_formula(reference.formula), testing::in_blocks(reference.data_path, 64), options);
-    if (result.checkpoint && result.model.converged()) result.checkpoint->remove();
-    return result.model.fitted();
+  FitOptions options = testing::options_of(reference);
+  const auto fit_on = [&](Job& job, FitObserver* observer = nullptr) {
+    return fit(job, parse_formula(reference.formula), testing::in_blocks(reference.data_path, 64), options,
+               observer);
   };
-  const FittedModel whole = fitted(100, "");
+  Job job = testing::cpu_job(world);
+  const FittedModel whole = fit_on(job).model.fitted();
   ASSERT_TRUE(whole.converged);
+  options.checkpoint = file.path();
   for (const int iteration : {2, 4, whole.iterations - 1}) {
-    EXPECT_FALSE(fitted(iteration, file.path()).converged);
-    const FittedModel resumed = fitted(100, file.path());
+    testing::interrupted_after(world, iteration, [&](Job& other, FitObserver* observer) {
+      static_cast<void>(fit_on(other, observer));
+    });
+    const FitResult result = fit_on(job);
+    result.checkpoint->remove();
+    const FittedModel& resumed = result.model.fitted();
     EXPECT_EQ(resumed.iterations, whole.iterations) << "stopped at " << iteration;
     EXPECT_TRUE(std::ranges::equal(resumed.family.parameters(), whole.family.parameters()))
         << "stopped at " << iteration;

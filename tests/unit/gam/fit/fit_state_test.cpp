@@ -41,8 +41,11 @@ TEST(FitState, ReadsBackToTheSameBits) {
                  .log_sp = {-20.000000000000004},
                  .parameters = {1.0 / 3, 2.5e-300},
                  .course = {.past = {{{1.0 / 3, 2}, {3, -0.0}}, {{4, 5}, {6, 7}}},
-                            .search = Search::global,
-                            .left = {1.0 / 3, 28.25}},
+                            .phase = Phase::elsewhere,
+                            .best = {{1.0 / 3}, {2, -0.0}, {28.25}, -1.0 / 7},
+                            .untried = {{1.0 / 3}, {2, 3}},
+                            .known = {1.0 / 3, 28.25},
+                            .steps = 9},
                  .hardware = "NVIDIA \"H200\" (9.0)\n",
                  .why_on_cpu = "tile 1 of rank 2 failed: Größe"};
   std::mt19937_64 random(1);
@@ -68,7 +71,7 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
                                     .why_on_cpu = {}});
   std::vector<std::string> bad = {"", "no JSON", "[]", "{}", good + good, R"({"iteration": 2})"};
   for (const char* key : {"iteration", "deviance", "place", "fallback", "log_sp", "parameters", "coef",
-                          "past", "global", "left"}) {
+                          "past", "phase", "best", "criterion", "untried", "known", "steps"}) {
     std::string other = good;
     other.replace(other.find(key), 1, "X");
     bad.push_back(other);
@@ -100,7 +103,12 @@ TEST(FitState, OfAnotherModelIsRefused) {
                       .deviance = 1,
                       .coef = {1, 2},
                       .log_sp = {3},
-                      .course = {.past = {{{1, 2}, {3, 4}}}, .search = Search::local, .left = {}},
+                      .course = {.past = {{{1, 2}, {3, 4}}},
+                                 .phase = Phase::elsewhere,
+                                 .best = {{1, 2}, {3}, {}, 1},
+                                 .untried = {{4}},
+                                 .known = {},
+                                 .steps = 1},
                       .hardware = {},
                       .why_on_cpu = {}};
   EXPECT_NO_THROW(check_state(good, design, Family(), "fit.ckpt"));
@@ -121,7 +129,7 @@ TEST(FitState, OfAnotherModelIsRefused) {
   says([](FitState& s) { s.parameters = {1}; },
        "fit.ckpt has 1 parameters of the family, and the model 0: remove it");
   FitState of_nb = good;
-  of_nb.parameters = {2.5};
+  of_nb.parameters = of_nb.course.best.parameters = {2.5};
   EXPECT_NO_THROW(check_state(of_nb, design, chosen_family("nb"), "fit.ckpt"));
   of_nb.parameters = {-2.5};
   EXPECT_THROW(check_state(of_nb, design, chosen_family("nb"), "fit.ckpt"), Error);
@@ -129,6 +137,12 @@ TEST(FitState, OfAnotherModelIsRefused) {
        "fit.ckpt has 3 coefficients of a step, and the model 2: remove it");
   says([](FitState& s) { s.course.past[0].step.clear(); },
        "fit.ckpt has 0 coefficients of a step, and the model 2: remove it");
+  says([](FitState& s) { s.course.untried[0].clear(); },
+       "fit.ckpt has 0 smoothing parameters of a minimum, and the model 1: remove it");
+  says([](FitState& s) { s.course.best.coef.clear(); },
+       "fit.ckpt has 0 coefficients of a solution, and the model 2: remove it");
+  says([](FitState& s) { s.course.best.log_sp.push_back(1); },
+       "fit.ckpt has 2 smoothing parameters of a solution, and the model 1: remove it");
 }
 
 class FingerprintOfAFit : public ::testing::Test {

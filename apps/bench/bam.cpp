@@ -26,7 +26,8 @@ formula <- as.formula(arguments[8])
 threads <- as.integer(arguments[5])
 discrete <- as.logical(arguments[9])
 # Without discretisation the model matrix is made by the processes of a cluster.
-cluster <- if (!discrete && threads > 1) parallel::makeForkCluster(threads)
+new_cluster <- function() if (threads > 1) parallel::makeForkCluster(threads)
+cluster <- if (!discrete) new_cluster()
 for (run in seq_len(as.integer(arguments[6]))) {
   family <- eval(parse(text = arguments[4]))  # which keeps its estimates
   time <- system.time(fitted <- bam(formula, data = data, family = family, discrete = discrete,
@@ -36,11 +37,14 @@ for (run in seq_len(as.integer(arguments[6]))) {
   if (is.null(cluster)) cat("processor", time[["user.self"]] + time[["sys.self"]], "\n")
 }
 if (!is.null(cluster)) parallel::stopCluster(cluster)
-for (run in seq_len(as.integer(arguments[7]))) {
-  elapsed <- system.time(predict(fitted, data, type = "response", se.fit = TRUE,
-                                 n.threads = threads))[["elapsed"]]
-  cat("prediction", elapsed, "\n")
+predictions <- as.integer(arguments[7])
+cluster <- if (predictions > 0) new_cluster()
+for (run in seq_len(predictions)) {
+  predict_all <- function(...) system.time(predict(fitted, data, type = arguments[10], se.fit = TRUE, ...))[["elapsed"]]
+  cat("prediction", predict_all(discrete = FALSE, cluster = cluster), "\n")
+  if (discrete) cat("discrete_prediction", predict_all(discrete = TRUE, n.threads = threads), "\n")
 }
+if (!is.null(cluster)) parallel::stopCluster(cluster)
 )R";
 
 /// One column after another, a piece at a time.
@@ -69,13 +73,17 @@ std::optional<BamRuns> run_bam(const SimulatedModel& model, const BamWork& work)
   if (!version) return std::nullopt;
   const TemporaryFolder folder;
   write_columns(model, work.rows, folder.file("columns"));
-  RFigures figures =
-      run_r_script(folder, bam_script,
-                   fmt::format("'{}' {} {} '{}' {} {} {} '{}' {}", folder.file("columns").string(), work.rows,
-                               model.variables, model.family, work.threads, work.fits, work.predictions,
-                               model.formula(), model.discrete ? "TRUE" : "FALSE"),
-                   "bam()", "seconds");
-  return BamRuns{*version, figures["seconds"], figures["processor"], figures["prediction"],
+  RFigures figures = run_r_script(
+      folder, bam_script,
+      fmt::format("'{}' {} {} '{}' {} {} {} '{}' {} {}", folder.file("columns").string(), work.rows,
+                  model.variables, model.family, work.threads, work.fits, work.predictions, model.formula(),
+                  model.discrete ? "TRUE" : "FALSE", work.type),
+      "bam()", "seconds");
+  return BamRuns{*version,
+                 figures["seconds"],
+                 figures["processor"],
+                 figures["prediction"],
+                 figures["discrete_prediction"],
                  1024 * figures["peak_kb"].front()};
 }
 

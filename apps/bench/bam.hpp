@@ -14,8 +14,9 @@ namespace tessera::bench {
 struct BamWork {
   std::int64_t rows = 0;
   int threads = 1;
-  int fits = 1;         ///< bam(nthreads = threads)
-  int predictions = 0;  ///< of all rows, with standard errors, by the last fit
+  int fits = 1;                   ///< bam(nthreads = threads)
+  int predictions = 0;            ///< of all rows, with standard errors, by the last fit
+  std::string type = "response";  ///< of the predictions
 };
 
 /// What it took.
@@ -23,7 +24,8 @@ struct BamRuns {
   std::string version;              ///< of mgcv
   std::vector<double> seconds;      ///< elapsed time of each bam() alone
   std::vector<double> processor;    ///< seconds of all its threads; empty with a cluster
-  std::vector<double> predictions;  ///< and of each predict()
+  std::vector<double> predictions;  ///< and of each predict(discrete = FALSE), by a process for each thread
+  std::vector<double> discrete_predictions;  ///< and of each predict(discrete = TRUE)
   double peak_resident_bytes = 0;
 };
 

@@ -2,47 +2,55 @@
 #include "gam/terms/component_tables.hpp"
 
 #include "base/at.hpp"
+#include "gam/terms/evaluation.hpp"
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <limits>
+#include <numeric>
 
 namespace tessera::gam {
 namespace {
 
 using base::at;
 
-MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
-  MarginTable table;
-  table.cells = margin.cell_count();
-  table.stride = margin.stride;
-  table.uniform = margin.uniform;
-  table.cyclic = margin.cyclic;
-  table.alike = std::adjacent_find(margin.cells.begin(), margin.cells.end(), std::not_equal_to<>()) ==
-                margin.cells.end();
-  table.begin = margin.breaks.front();
-  table.end = margin.breaks.back();
-  table.inverse_step = table.cells / (table.end - table.begin);
-  const auto cells = at(table.cells);
-  const auto next = [&] { return static_cast<std::int64_t>(numbers.size()); };
-  // The cell whose t a slot uses: the continuations go on with that of their neighbour.
-  const auto cell_of = [&](std::size_t slot) { return std::clamp<std::size_t>(slot, 1, cells) - 1; };
+/// The cell whose t a slot uses: the continuations go on with that of their neighbour.
+std::size_t cell_of_slot(const Margin& margin, std::size_t slot) {
+  return std::clamp<std::size_t>(slot, 1, margin.cells.size()) - 1;
+}
 
-  table.breaks = next();
-  numbers.insert(numbers.end(), margin.breaks.begin(), margin.breaks.end());
-  table.origins = next();
-  for (std::size_t slot = 0; slot < cells + 2; ++slot) numbers.push_back(margin.breaks[cell_of(slot)]);
-  table.inverse_widths = next();
-  for (std::size_t slot = 0; slot < cells + 2; ++slot) {
-    numbers.push_back(1 / (margin.breaks[cell_of(slot) + 1] - margin.breaks[cell_of(slot)]));
+/// Where a search among the breaks begins. A value's part increases with it, so that the breaks of parts
+/// before its own are below it, and those of parts behind above.
+void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double>& numbers) {
+  constexpr int many = 64;
+  if (table.uniform || table.cells < many) return;
+  table.parts = static_cast<int>(std::bit_ceil(at(table.cells)));
+  table.inverse_part = table.parts / (table.end - table.begin);
+  std::vector<int> counts(at(table.parts));
+  for (const double one : margin.breaks) ++counts[at(part_of_margin(table, one))];
+  table.breaks_of_part = *std::ranges::max_element(counts);
+  // A search may look behind the last break.
+  numbers.insert(numbers.end(), at(table.breaks_of_part), std::numeric_limits<double>::quiet_NaN());
+  table.breaks_before = static_cast<std::int64_t>(numbers.size());
+  int before = 0;
+  for (const int count : counts) {
+    numbers.push_back(before);
+    before += count;
   }
-  table.cubics = next();
-  for (std::size_t slot = 0; slot < cells + 2; ++slot) {
-    std::array<double, 16> powers{};
+}
+
+/// Powers of t by the four values of each slot.
+std::vector<std::array<double, 16>> powers_of_slots(const Margin& margin) {
+  const auto cells = margin.cells.size();
+  std::vector<std::array<double, 16>> out(cells + 2);
+  for (std::size_t slot = 0; slot < out.size(); ++slot) {
+    std::array<double, 16>& powers = out[slot];
     for (std::size_t a = 0; a < 4; ++a) {
-      const double* c = margin.cells[cell_of(slot)].data() + 4 * a;
+      const double* c = margin.cells[cell_of_slot(margin, slot)].data() + 4 * a;
       if (slot == 0) {
         powers[a] = c[0];
         powers[4 + a] = c[1];
@@ -54,9 +62,49 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
         for (std::size_t power = 0; power < 4; ++power) powers[4 * power + a] = c[power];
       }
     }
-    numbers.insert(numbers.end(), powers.begin(), powers.end());
+  }
+  return out;
+}
+
+/// All but the cubics.
+MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
+  MarginTable table;
+  table.cells = margin.cell_count();
+  table.stride = margin.stride;
+  table.uniform = margin.uniform;
+  table.cyclic = margin.cyclic;
+  table.alike = std::adjacent_find(margin.cells.begin(), margin.cells.end(), std::not_equal_to<>()) ==
+                margin.cells.end();
+  table.begin = margin.breaks.front();
+  table.end = margin.breaks.back();
+  table.inverse_step = table.cells / (table.end - table.begin);
+  const auto next = [&] { return static_cast<std::int64_t>(numbers.size()); };
+  table.breaks = next();
+  numbers.insert(numbers.end(), margin.breaks.begin(), margin.breaks.end());
+  tabulate_parts(margin, table, numbers);
+  table.origins = next();
+  for (std::size_t slot = 0; slot < margin.cells.size() + 2; ++slot)
+    numbers.push_back(margin.breaks[cell_of_slot(margin, slot)]);
+  table.inverse_widths = next();
+  for (std::size_t slot = 0; slot < margin.cells.size() + 2; ++slot) {
+    const std::size_t cell = cell_of_slot(margin, slot);
+    numbers.push_back(1 / (margin.breaks[cell + 1] - margin.breaks[cell]));
   }
   return table;
+}
+
+/// Powers of t by dense columns, which are `combinations` of the margin's, for each slot.
+void tabulate(const Margin& margin, const Matrix& combinations, std::vector<double>& numbers) {
+  const std::vector<std::array<double, 16>> slots = powers_of_slots(margin);
+  for (std::size_t slot = 0; slot < slots.size(); ++slot) {
+    const int first = static_cast<int>(cell_of_slot(margin, slot)) * margin.stride;
+    for (std::size_t power = 0; power < 4; ++power) {
+      for (int j = 0; j < combinations.cols(); ++j) {
+        const double* weights = combinations.column(j).data() + first;
+        numbers.push_back(std::inner_product(weights, weights + 4, slots[slot].begin() + 4 * power, 0.0));
+      }
+    }
+  }
 }
 
 void tabulate(const IsotropicColumns& from, const Matrix& combinations, ComponentTable& table,
@@ -104,7 +152,12 @@ void ComponentTables::add(const Component& component) {
   ComponentTable table;
   table.kind = component.kind;
   table.variable = component.variable;
-  if (component.kind == Component::Kind::spline) table.margin = tabulate(component.margin, numbers);
+  if (component.kind == Component::Kind::spline) {
+    table.margin = tabulate(component.margin, numbers);
+    table.margin.cubics = static_cast<std::int64_t>(numbers.size());
+    for (const std::array<double, 16>& powers : powers_of_slots(component.margin))
+      numbers.insert(numbers.end(), powers.begin(), powers.end());
+  }
   if (component.kind == Component::Kind::dense) {
     table.columns = component.combinations.cols();
     if (component.isotropic) {
@@ -113,9 +166,7 @@ void ComponentTables::add(const Component& component) {
     } else {
       table.margin = tabulate(component.margin, dense_numbers_);
       table.combinations = static_cast<std::int64_t>(dense_numbers_.size());
-      for (int i = 0; i < component.combinations.rows(); ++i) {
-        for (int j = 0; j < table.columns; ++j) dense_numbers_.push_back(component.combinations(i, j));
-      }
+      tabulate(component.margin, component.combinations, dense_numbers_);
     }
   }
   if (component.kind == Component::Kind::numeric) add_parts(component, table, *this);
@@ -127,8 +178,9 @@ void ComponentTables::finish() {
   const auto begin = static_cast<std::int64_t>(numbers.size());
   for (ComponentTable& table : components) {
     if (table.kind != ComponentKind::dense) continue;
-    for (std::int64_t* place : {&table.margin.breaks, &table.margin.origins, &table.margin.inverse_widths,
-                                &table.margin.cubics, &table.combinations, &table.coordinates, &table.powers})
+    for (std::int64_t* place :
+         {&table.margin.breaks, &table.margin.origins, &table.margin.inverse_widths,
+          &table.margin.breaks_before, &table.combinations, &table.coordinates, &table.powers})
       *place += begin;
   }
   numbers.insert(numbers.end(), dense_numbers_.begin(), dense_numbers_.end());

@@ -3,29 +3,33 @@
 
 /// As `breaks_up_to`, of several points at a time: the processor then need not wait for one step to begin the
 /// next.
-TESSERA_TARGET void find_among_breaks(const double* breaks, int all, int count, const double* x, int* slots) {
+TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* numbers, int count,
+                                      const double* x, int* slots) {
   constexpr int together = 8;
+  const double* breaks = numbers + margin.breaks;
+  const bool whole = margin.parts == 0;
   int r = 0;
   for (; r + together <= count; r += together) {
     int low[together] = {};
-    int left = all;
+    if (!whole) {
+      for (int k = 0; k < together; ++k)
+        low[k] = static_cast<int>(numbers[margin.breaks_before + part_of_margin(margin, x[r + k])]);
+    }
+    int left = whole ? margin.cells + 1 : margin.breaks_of_part;
     for (; left > 1; left -= left / 2) {
       const int half = left / 2;
       for (int k = 0; k < together; ++k) low[k] += breaks[low[k] + half - 1] <= x[r + k] ? half : 0;
     }
     for (int k = 0; k < together; ++k) slots[r + k] = low[k] + (breaks[low[k]] <= x[r + k] ? 1 : 0);
   }
-  for (; r < count; ++r) slots[r] = breaks_up_to(breaks, all, x[r]);
+  for (; r < count; ++r) slots[r] = breaks_up_to(breaks, margin.cells + 1, x[r]);
 }
 
 /// Where points fall in a margin, by slots (see `Located`): among equal cells, several
-/// `slot_among_equal_cells` at a time. Brings them into the period of a cyclic margin.
-TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers, int count, double* x,
+/// `slot_among_equal_cells` at a time.
+TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers, int count, const double* x,
                                int* slots) {
-  if (margin.cyclic) {
-    for (int r = 0; r < count; ++r) x[r] = within_period(x[r], margin.begin, margin.end);
-  }
-  if (!margin.uniform) return find_among_breaks(numbers + margin.breaks, margin.cells + 1, count, x, slots);
+  if (!margin.uniform) return find_among_breaks(margin, numbers, count, x, slots);
   const auto least = Wide::Doubles{} - 1.0;
   const auto last = Wide::Doubles{} + static_cast<double>(margin.cells);
   int r = 0;
@@ -37,60 +41,78 @@ TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers,
   for (; r < count; ++r) slots[r] = slot_among_equal_cells(margin, x[r]);
 }
 
-TESSERA_TARGET void spline_values(const MarginTable margin, const double* numbers, int count, double* x,
-                                  int* slots, int* first, double* values) {
+/// And their t there in place of x.
+TESSERA_TARGET void locate_points(const MarginTable& margin, const double* numbers, int count, double* x,
+                                  int* slots) {
+  if (margin.cyclic) {
+    for (int r = 0; r < count; ++r) x[r] = within_period(x[r], margin.begin, margin.end);
+  }
   find_slots(margin, numbers, count, x, slots);
+  const double* origins = numbers + margin.origins;
+  const double* inverse_widths = numbers + margin.inverse_widths;
+  for (int r = 0; r < count; ++r) x[r] = (x[r] - origins[slots[r]]) * inverse_widths[slots[r]];
+}
+
+/// The four values of a spline, and the first of its raw columns that has one.
+TESSERA_TARGET void spline_values(const MarginTable& margin, const double* numbers, int count,
+                                  const double* t, const int* slots, int* first, double* values) {
   for (int r = 0; r < count; ++r, values += 4) {
-    const Located at = located_in(margin, numbers, x[r], slots[r]);
-    first[r] = at.first;
-    const double* c = cubics_at(margin, numbers, at.slot);
+    first[r] = first_of_slot(margin, slots[r]);
+    const double* c = cubics_at(margin, numbers, slots[r]);
     for (int a = 0; a < 4; a += UpToFour::count) {
       *UpToFour::at(values + a) =
-          ((*UpToFour::at(c + 12 + a) * at.t + *UpToFour::at(c + 8 + a)) * at.t + *UpToFour::at(c + 4 + a)) *
-              at.t +
+          ((*UpToFour::at(c + 12 + a) * t[r] + *UpToFour::at(c + 8 + a)) * t[r] + *UpToFour::at(c + 4 + a)) *
+              t[r] +
           *UpToFour::at(c + a);
     }
   }
 }
 
 /// Begins to read numbers into the nearest cache.
-TESSERA_TARGET void fetch(const double* numbers, int count) {
+TESSERA_TARGET void fetch(const double* numbers, std::ptrdiff_t count) {
   constexpr int of_line = 8;
-  for (int i = 0; i < count; i += of_line) __builtin_prefetch(numbers + i);
+  for (std::ptrdiff_t i = 0; i < count; i += of_line) __builtin_prefetch(numbers + i);
 }
 
 /// As `dense_values`, at each point. Tables of many cells exceed the nearest caches.
 TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, const double* numbers, int count,
-                                           double* x, int* slots, double* values) {
-  const MarginTable margin = component.margin;
-  find_slots(margin, numbers, count, x, slots);
+                                           const double* t, const int* slots, double* values) {
   const std::ptrdiff_t columns = component.columns;
   constexpr int ahead = 6;
   for (int r = 0; r < count; ++r, values += columns) {
-    if (r + ahead < count) {
-      const Located next = located_in(margin, numbers, x[r + ahead], slots[r + ahead]);
-      fetch(cubics_at(margin, numbers, next.slot), 16);
-      fetch(numbers + component.combinations + columns * next.first, 4 * static_cast<int>(columns));
+    if (r + ahead < count) fetch(dense_cubics_at(component, numbers, slots[r + ahead]), 4 * columns);
+    const double* c = dense_cubics_at(component, numbers, slots[r]);
+    for (std::ptrdiff_t k = 0; k < columns; k += UpToFour::count) {
+      *UpToFour::at(values + k) =
+          ((*UpToFour::at(c + 3 * columns + k) * t[r] + *UpToFour::at(c + 2 * columns + k)) * t[r] +
+           *UpToFour::at(c + columns + k)) *
+              t[r] +
+          *UpToFour::at(c + k);
     }
-    const Located at = located_in(margin, numbers, x[r], slots[r]);
-    double four[4];
-    local_values(margin, numbers, at, four);
-    const double* weights = numbers + component.combinations + columns * at.first;
-    for (std::ptrdiff_t c = 0; c < columns; c += UpToFour::count) {
-      *UpToFour::at(values + c) =
-          ((four[0] * *UpToFour::at(weights + c) + four[1] * *UpToFour::at(weights + columns + c)) +
-           four[2] * *UpToFour::at(weights + 2 * columns + c)) +
-          four[3] * *UpToFour::at(weights + 3 * columns + c);
+  }
+}
+
+/// out += the dense columns of a margin, summed by their powers of t in each slot.
+TESSERA_TARGET void add_dense_sums(const ComponentTable& component, const double* numbers, const double* sums,
+                                   double* out) {
+  const int cells = component.margin.cells;
+  for (int slot = 0; slot < cells + 2; ++slot, sums += 4) {
+    if (sums[0] == 0) continue;
+    const double* cubics = dense_cubics_at(component, numbers, slot);
+    const int powers = slot == 0 || slot > cells ? 2 : 4;  // outside they may be infinite
+    for (int power = 0; power < powers; ++power, cubics += component.columns) {
+      for (int k = 0; k < component.columns; k += UpToFour::count)
+        *UpToFour::at(out + k) += sums[power] * *UpToFour::at(cubics + k);
     }
   }
 }
 
 /// out += a curve by its cells, at each point.
-TESSERA_TARGET void add_curve_values(const double* cells, int count, const double* x, const int* slots,
+TESSERA_TARGET void add_curve_values(const double* cells, int count, const double* t, const int* slots,
                                      double* out) {
   for (int r = 0; r < count; ++r) {
     const double* c = cells + std::ptrdiff_t{numbers_of_cell} * slots[r];
-    out[r] += cubic(c[0], c[1], c[2], c[3], (x[r] - c[4]) * c[5]);
+    out[r] += cubic(c[0], c[1], c[2], c[3], t[r]);
   }
 }
 

@@ -21,6 +21,13 @@ struct Located {
   double t;
 };
 
+/// The part of a margin's `parts` in which a value is; the first for what is no number.
+inline int part_of_margin(const MarginTable& margin, double x) {
+  const double u = (x - margin.begin) * margin.inverse_part;
+  const double last = margin.parts - 1;
+  return static_cast<int>(u > 0 ? (u < last ? u : last) : 0);
+}
+
 /// The slot of a value among cells of equal width.
 inline int slot_among_equal_cells(const MarginTable& margin, double x) {
   const double u = (x - margin.begin) * margin.inverse_step;
@@ -29,9 +36,14 @@ inline int slot_among_equal_cells(const MarginTable& margin, double x) {
   return static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
 }
 
-inline Located located_in(const MarginTable& margin, const double* numbers, double x, int slot) {
+/// The continuations have the columns of their neighbours.
+inline int first_of_slot(const MarginTable& margin, int slot) {
   const int cell = slot < 1 ? 0 : slot > margin.cells ? margin.cells - 1 : slot - 1;
-  return {slot, cell * margin.stride,
+  return cell * margin.stride;
+}
+
+inline Located located_in(const MarginTable& margin, const double* numbers, double x, int slot) {
+  return {slot, first_of_slot(margin, slot),
           (x - numbers[margin.origins + slot]) * numbers[margin.inverse_widths + slot]};
 }
 
@@ -56,19 +68,19 @@ inline void local_values(const MarginTable& margin, const double* numbers, const
   for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
 }
 
-/// The values of dense columns: combinations of the four of their margin.
+/// Four powers of t by the dense columns of a margin.
+inline const double* dense_cubics_at(const ComponentTable& component, const double* numbers, int slot) {
+  return numbers + component.combinations + std::int64_t{4} * component.columns * slot;
+}
+
+/// The values of the dense columns of a margin.
 inline void dense_values(const ComponentTable& component, const double* __restrict numbers, double x,
                          double* __restrict values) {
   const Located at = locate(component.margin, numbers, x);
-  double four[4];
-  local_values(component.margin, numbers, at, four);
   const int columns = component.columns;
-  const double* __restrict weights = numbers + component.combinations + std::int64_t{columns} * at.first;
-  for (int c = 0; c < columns; ++c) {
-    values[c] =
-        ((four[0] * weights[c] + four[1] * weights[columns + c]) + four[2] * weights[2 * columns + c]) +
-        four[3] * weights[3 * columns + c];
-  }
+  const double* __restrict c = dense_cubics_at(component, numbers, at.slot);
+  for (int k = 0; k < columns; ++k)
+    values[k] = cubic(c[k], c[columns + k], c[2 * columns + k], c[3 * columns + k], at.t);
 }
 
 /// The functions that isotropic columns are combinations of: calls `use(i, value)` for each at u, the

@@ -51,45 +51,22 @@ std::vector<int> strides_of(std::span<const Component> components) {
 
 std::vector<double> curve_cells(const ComponentTable& component, const double* numbers, const double* coef) {
   const MarginTable& margin = component.margin;
-  std::vector<double> own(
-      at((margin.cells - 1) * margin.stride + 4));  // coefficients of the margin's columns
-  for (std::size_t i = 0; i < own.size(); ++i) {
-    if (component.kind == ComponentKind::spline) {
-      own[i] = coef[i];
-      continue;
-    }
-    const double* weights = numbers + component.combinations + i * at(component.columns);
-    own[i] = std::inner_product(weights, weights + component.columns, coef, 0.0);
-  }
+  const bool is_dense = component.kind == ComponentKind::dense;
+  const int columns = is_dense ? component.columns : 4;
   std::vector<double> cells;
   for (int slot = 0; slot < margin.cells + 2; ++slot) {
-    const double* cubics = cubics_at(margin, numbers, slot);
-    const double* of_cell = own.data() + located_in(margin, numbers, 0, slot).first;
-    for (int power = 0; power < 4; ++power)
-      cells.push_back(std::inner_product(of_cell, of_cell + 4, cubics + std::ptrdiff_t{4} * power, 0.0));
-    cells.insert(cells.end(),
-                 {numbers[margin.origins + slot], numbers[margin.inverse_widths + slot], 0.0, 0.0});
+    const double* cubics =
+        is_dense ? dense_cubics_at(component, numbers, slot) : cubics_at(margin, numbers, slot);
+    const double* of_cell = is_dense ? coef : coef + first_of_slot(margin, slot);
+    for (int power = 0; power < numbers_of_cell; ++power, cubics += columns)
+      cells.push_back(std::inner_product(of_cell, of_cell + columns, cubics, 0.0));
   }
   return cells;
 }
 
 void add_columns_of_moments(const ComponentTable& component, const double* numbers, const double* sums,
                             double* out) {
-  const MarginTable& margin = component.margin;
-  std::vector<double> own(at((margin.cells - 1) * margin.stride + 4));
-  for (int slot = 0; slot < margin.cells + 2; ++slot, sums += 4) {
-    const double* cubics = cubics_at(margin, numbers, slot);
-    double* of_slot = own.data() + located_in(margin, numbers, 0, slot).first;
-    const int powers = slot == 0 || slot > margin.cells ? 2 : 4;  // outside they may be infinite
-    for (int power = 0; power < powers; ++power) {
-      for (int a = 0; a < 4; ++a) of_slot[a] += sums[power] * cubics[4 * power + a];
-    }
-  }
-  const double* weights = numbers + component.combinations;
-  for (const double sum : own) {
-    for (int c = 0; c < component.columns; ++c) out[c] += sum * weights[c];
-    weights += component.columns;
-  }
+  TESSERA_AT_WIDTH(add_dense_sums(component, numbers, sums, out));
 }
 
 PointEvaluator::PointEvaluator(const ComponentTables& tables, int points)
@@ -163,7 +140,7 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
     case ComponentKind::spline:
     case ComponentKind::dense: {
       if (component.parts > 0) return evaluate_isotropic(component, points, values);
-      gather(component.variable, points);
+      locate_all(component, points);
       if (component.kind == ComponentKind::spline)
         return TESSERA_AT_WIDTH(spline_values(component.margin, table_numbers, points.count, x_.data(),
                                               slots_.data(), first, values));
@@ -174,15 +151,11 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
   }
 }
 
-void PointEvaluator::gather(int variable, const Points& points) {
-  const double* numbers = points.numbers[variable];
-  for (int r = 0; r < points.count; ++r) x_[at(r)] = numbers[points.index[r]];
-}
-
 void PointEvaluator::locate_all(const ComponentTable& component, const Points& points) {
-  gather(component.variable, points);
+  const double* numbers = points.numbers[component.variable];
+  for (int r = 0; r < points.count; ++r) x_[at(r)] = numbers[points.index[r]];
   TESSERA_AT_WIDTH(
-      find_slots(component.margin, tables_.numbers.data(), points.count, x_.data(), slots_.data()));
+      locate_points(component.margin, tables_.numbers.data(), points.count, x_.data(), slots_.data()));
 }
 
 void PointEvaluator::add_curve(int component, const double* cells, const Points& points, bool evaluated,
@@ -195,7 +168,7 @@ void PointEvaluator::add_moments(int component_index, const Points& points, doub
   const ComponentTable& component = tables_.components[at(component_index)];
   locate_all(component, points);
   for (int r = 0; r < points.count; ++r) {
-    const double t = located_in(component.margin, tables_.numbers.data(), x_[at(r)], slots_[at(r)]).t;
+    const double t = x_[at(r)];
     double* of_slot = sums + std::ptrdiff_t{4} * slots_[at(r)];
     const double square = t * t;
     of_slot[0] += 1;

@@ -27,10 +27,9 @@ struct Points {
          (component.kind == ComponentKind::dense && component.parts == 0);
 }
 
-/// A curve, the sum of a component's columns times their coefficients, by its cells: eight numbers for each
-/// slot, which are those of one cubic in t = (x - begin) / width, begin, 1 / width, and two that fill up a
-/// line of the cache.
-inline constexpr int numbers_of_cell = 8;
+/// A curve, the sum of a component's columns times their coefficients, by its cells: the four numbers of one
+/// cubic in t = (x - begin) / width for each slot.
+inline constexpr int numbers_of_cell = 4;
 [[nodiscard]] std::vector<double> curve_cells(const ComponentTable& component, const double* numbers,
                                               const double* coef);
 
@@ -85,9 +84,7 @@ class PointEvaluator {
   /// Returns the values of a point that there are then.
   int multiply_in(int component, bool is_first, int nonzeros, const Points& points, double* values);
   void evaluate_component(const ComponentTable& component, const Points& points, double* values);
-  /// Brings the variable's values together.
-  void gather(int variable, const Points& points);
-  /// And finds where they fall.
+  /// Brings the variable's values together, and finds where they fall.
   void locate_all(const ComponentTable& component, const Points& points);
   void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
   /// The variables of isotropic columns at a point, less their shifts.
@@ -103,7 +100,7 @@ class PointEvaluator {
   const ComponentTables& tables_;
   std::vector<int> first_;         ///< raw columns of one component
   std::vector<double> part_;       ///< values of one component
-  std::vector<double> x_;          ///< a variable's values
+  std::vector<double> x_;          ///< a variable's values, and then t in the cells of a margin
   std::vector<int> slots_;         ///< of a margin, where these fall
   std::vector<double> functions_;  ///< of isotropic columns, at a tile of points
   // What `prepare` was given, and the columns of each component with a far field.

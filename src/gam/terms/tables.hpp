@@ -23,7 +23,12 @@ struct MarginTable {
   std::int64_t breaks = 0;          ///< cells + 1
   std::int64_t origins = 0;         ///< cells + 2: where each cell's t is 0
   std::int64_t inverse_widths = 0;  ///< cells + 2
-  std::int64_t cubics = 0;          ///< cells + 2, each 4 powers of t by 4 values
+  std::int64_t cubics = 0;          ///< of a spline: cells + 2, each 4 powers of t by 4 values
+  // Of many uneven cells, on hosts: [begin, end] in equal parts, in which a search begins.
+  int parts = 0;                   ///< 0: none
+  int breaks_of_part = 0;          ///< at most
+  double inverse_part = 0;         ///< parts / (end - begin)
+  std::int64_t breaks_before = 0;  ///< for each part
 };
 
 /// A numeric component is the sum of (x - centre) * factor over its parts: their variables are
@@ -35,10 +40,10 @@ struct ComponentTable {
   int part_begin = 0;
   int parts = 0;
   std::int64_t part_numbers = 0;
-  MarginTable margin;  ///< of a spline, or what dense columns are combinations of
+  MarginTable margin;  ///< of a spline, or by whose cells dense columns are cubics
   int columns = 0;     ///< dense ones
-  /// Of the margin's raw columns, each `columns` numbers. Of the functions of isotropic columns, four columns
-  /// after the other.
+  /// Dense columns of a margin: cells + 2, each 4 powers of t by `columns`. Isotropic ones: of the functions
+  /// that they are combinations of, four columns after the other.
   std::int64_t combinations = 0;
   RadialFunction function{};
   int points = 0;

@@ -416,6 +416,50 @@ TEST(Rows, SeveralPointsHaveTheValuesOfEachAlone) {
   }
 }
 
+TEST(Rows, PointsAmongManyUnevenCellsHaveTheValuesOfEachAlone) {
+  std::vector<double> breaks = {-3, 1e6};
+  for (int i = 0; i < 90; ++i) {
+    breaks.push_back(0.01 * i * i);
+    breaks.push_back(7 + 1e-13 * i);  // a crowd in one part of the range
+  }
+  std::ranges::sort(breaks);
+  breaks.erase(std::unique(breaks.begin(), breaks.end()), breaks.end());
+  std::vector<double> x = {std::numeric_limits<double>::quiet_NaN(), -1e300, 1e300, -0.0};
+  for (const double one : breaks) {
+    for (const double near : {-1e300, one, 1e300}) x.push_back(std::nextafter(one, near));
+  }
+  std::vector<std::size_t> index(x.size());
+  std::iota(index.begin(), index.end(), 0);
+  for (const std::size_t kept : {breaks.size(), std::size_t{70}}) {
+    Component component;
+    component.kind = Component::Kind::dense;
+    component.margin.stride = 2;
+    component.margin.breaks.assign(breaks.begin(), breaks.begin() + static_cast<std::ptrdiff_t>(kept));
+    for (std::size_t cell = 0; cell + 1 < kept; ++cell) {
+      auto& cubics = component.margin.cells.emplace_back();
+      for (std::size_t k = 0; k < 16; ++k) cubics.at(k) = std::sin(static_cast<double>(cell + 3 * k));
+    }
+    component.combinations = Matrix(component.margin.raw_size(), 8);
+    for (int i = 0; i < component.combinations.rows(); ++i)
+      for (int j = 0; j < 8; ++j) component.combinations(i, j) = std::cos(i + 2.5 * j);
+    ComponentTables tables;
+    tables.add(component);
+    tables.finish();
+    ASSERT_GT(tables.components[0].margin.parts, 0);
+    std::vector<double> expected(8 * x.size());
+    for (std::size_t i = 0; i < x.size(); ++i)
+      dense_values(tables.components[0], tables.numbers.data(), x[i], expected.data() + 8 * i);
+    const double* numbers = x.data();
+    at_each_width([&] {
+      PointEvaluator evaluator(tables, static_cast<int>(x.size()));
+      std::vector<double> values(expected.size());
+      evaluator.evaluate(0, 1, {&numbers, nullptr, index.data(), static_cast<int>(x.size())}, values.data(),
+                         [](int /*component*/, const int* /*first*/) {});
+      EXPECT_TRUE(same_bits(values, expected)) << kept;
+    });
+  }
+}
+
 TEST(Rows, BreaksBelongToACellOnEitherSideOfThem) {
   // On a continuous margin it does not matter which cell takes a break, so values there are exact.
   Margin margin;

@@ -248,31 +248,15 @@ Component isotropic_component(IsotropicColumns columns, const Matrix& map) {
 }
 
 void evaluate_dense(const Component& component, std::span<const double> x, std::span<double> row) {
-  std::vector<double> functions;
-  int first = 0;
-  if (component.isotropic) {
-    functions = functions_at(*component.isotropic, x);
-  } else {
-    const LocalValues local = evaluate(component.margin, x[0]);
-    functions.assign(local.values.begin(), local.values.end());
-    first = local.first;
-  }
-  for (std::size_t c = 0; c < row.size(); ++c) {
-    const double* weights = component.combinations.column(static_cast<int>(c)).data() + first;
-    row[c] = std::inner_product(functions.begin(), functions.end(), weights, 0.0);
-  }
-}
-
-double largest_dense_row_sum(const Component& component, const Matrix& values, int size) {
-  std::vector<double> row(at(size));
-  double most = 0;
-  for (int i = 0; i < values.rows(); ++i) {
-    evaluate_dense(component, row_of(values, i), row);
-    double sum = 0;
-    for (const double value : row) sum += std::abs(value);
-    most = std::max(most, sum);
-  }
-  return most;
+  const auto combine = [&](const auto& functions, int first) {
+    for (std::size_t c = 0; c < row.size(); ++c) {
+      const double* weights = component.combinations.column(static_cast<int>(c)).data() + first;
+      row[c] = std::inner_product(functions.begin(), functions.end(), weights, 0.0);
+    }
+  };
+  if (component.isotropic) return combine(functions_at(*component.isotropic, x), 0);
+  const LocalValues local = evaluate(component.margin, x[0]);
+  combine(local.values, local.first);
 }
 
 namespace {

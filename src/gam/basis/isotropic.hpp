@@ -83,7 +83,4 @@ struct Truncated {
 /// as are wanted.
 void evaluate_dense(const Component& component, std::span<const double> x, std::span<double> row);
 
-/// The largest sum of |X| over the rows of X, `size` columns of a dense component at the values.
-[[nodiscard]] double largest_dense_row_sum(const Component& component, const Matrix& values, int size);
-
 }  // namespace tessera::gam

@@ -74,14 +74,11 @@ Matrix at_points(const RadialColumns& radial) {
   return out;
 }
 
-/// Calls `use(row)` for each row of X over the values.
-template <class Use>
-void for_each_row(const Component& component, std::span<const double> values, int size, const Use& use) {
-  std::vector<double> row(at(size));
-  for (const double x : values) {
-    evaluate_dense(component, std::span(&x, 1), row);
-    use(row);
-  }
+/// The rows of X over the values, as columns.
+Matrix rows_at(const Component& component, std::span<const double> values, int size) {
+  Matrix rows(size, static_cast<int>(values.size()));
+  for (int i = 0; i < rows.cols(); ++i) evaluate_dense(component, values.subspan(at(i), 1), rows.column(i));
+  return rows;
 }
 
 }  // namespace
@@ -121,14 +118,14 @@ Basis thin_plate_basis(std::span<const double> values, std::span<const double> p
   for (int j = 0; j < penalised; ++j) std::ranges::copy(weights.column(j), radial.map.column(j).begin());
   for (int j = 0; j < free_columns; ++j) radial.map(count + j, penalised + j) = 1;
   std::vector<double> squares(at(size));
-  const Component unscaled = radial_component(radial);
-  for_each_row(unscaled, values, size, [&](std::span<const double> row) {
-    for (std::size_t c = 0; c < row.size(); ++c) squares[c] += row[c] * row[c];
-  });
+  const Matrix rows = rows_at(radial_component(radial), values, size);
+  for (int i = 0; i < rows.cols(); ++i) {
+    for (int j = 0; j < size; ++j) squares[at(j)] += rows(j, i) * rows(j, i);
+  }
   std::vector<double> scale;
   for (const double square : squares) scale.push_back(std::sqrt(square / static_cast<double>(values.size())));
+  scale[at(penalised)] = 1;  // the constant
   for (int j = 0; j < size; ++j) {
-    if (j == penalised) continue;  // the constant
     for (double& value : radial.map.column(j)) value /= scale[at(j)];
   }
 
@@ -145,9 +142,13 @@ Basis thin_plate_basis(std::span<const double> values, std::span<const double> p
   basis.constant[at(penalised)] = 1;
   basis.map = Matrix(basis.component.raw_size(), size);
   for (int j = 0; j < size; ++j) basis.map(j, j) = 1;
-  Matrix column(static_cast<int>(values.size()), 1);
-  std::ranges::copy(values, column.data());
-  basis.row_sum = largest_dense_row_sum(basis.component, column, size);
+  double most = 0;
+  for (int i = 0; i < rows.cols(); ++i) {
+    double sum = 0;
+    for (int j = 0; j < size; ++j) sum += std::abs(rows(j, i)) / scale[at(j)];
+    most = std::max(most, sum);
+  }
+  basis.row_sum = most;
   return basis;
 }
 

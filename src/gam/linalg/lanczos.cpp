@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/hash.hpp"
+#include "base/vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -21,6 +22,21 @@ using base::at;
 
 /// Steps from one look at the eigenvalues to the next, at least.
 constexpr int steps_a_look = 10;
+
+/// In several sums, which do not wait for one another.
+double dot_of_long(std::span<const double> x, std::span<const double> y) {
+  using Two = base::Vectors<2>;
+  constexpr std::size_t sums = 4;
+  constexpr std::size_t step = sums * Two::count;
+  Two::Doubles parts[sums] = {};
+  std::size_t i = 0;
+  for (; i + step <= x.size(); i += step) {
+    for (std::size_t k = 0; k < sums; ++k)
+      parts[k] += *Two::at(&x[i + Two::count * k]) * *Two::at(&y[i + Two::count * k]);
+  }
+  const Two::Doubles all = (parts[0] + parts[1]) + (parts[2] + parts[3]);
+  return all[0] + all[1] + dot(x.subspan(i), y.subspan(i));
+}
 
 /// Krylov subspaces of several starts at once (Ruhe, Math. Comp. 33, 1979): what is left of each product
 /// waits in a queue to become a vector of the basis.
@@ -54,14 +70,15 @@ class Lanczos {
   /// Twice is enough (Kahan and Parlett). Returns the length that is left.
   double orthogonalise(std::vector<double>& out) const {
     for (int round = 0; round < 2; ++round) {
-      for (const std::vector<double>& one : basis_) add_multiple(out, -dot(one, out), one);
+      for (const std::vector<double>& one : basis_) add_multiple(out, -dot_of_long(one, out), one);
     }
     return std::sqrt(dot(out, out));
   }
   /// Of an invariant subspace all is known, and nothing of what is beside it: an eigenvalue may be there
   /// again.
   [[nodiscard]] bool is_coupled(double left) const {
-    return left > std::numeric_limits<double>::epsilon() * scale_;
+    constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
+    return left > rounding * scale_;
   }
   void add_vector() {
     std::vector<double> next = std::move(waiting_.front());
@@ -76,7 +93,7 @@ class Lanczos {
     std::vector<double> product(at(size_));
     multiply_(basis_.back(), product);
     std::vector<double>& row = projected_.emplace_back();
-    for (const std::vector<double>& one : basis_) row.push_back(dot(one, product));
+    for (const std::vector<double>& one : basis_) row.push_back(dot_of_long(one, product));
     scale_ = std::max(scale_, largest(row));
     waiting_.push_back(std::move(product));
   }

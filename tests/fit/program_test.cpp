@@ -483,7 +483,7 @@ INSTANTIATE_TEST_SUITE_P(
         Stopped{"NegativeBinomial", "nb", many_zeros, no_device, "", true, 16},
         Stopped{"NegativeBinomialOnDevices", "nb", many_zeros, "*:H200", "", true, 16},
         Stopped{"NegativeBinomialThatFallsBack", "nb", many_zeros, "*:H200", "throw@rank1:pass6", true, 24},
-        Stopped{"Gaussian", "gaussian", "y ~ s(x, bs=\"ps\", k=12)", no_device, "", false}),
+        Stopped{"Gaussian", "gaussian", "y ~ s(x, bs=\"ps\", k=12)", no_device, "", false, 2}),
     [](const auto& tested) { return tested.param.name; });
 
 TEST_F(Program, AFitThatHasNotConvergedKeepsItsState) {

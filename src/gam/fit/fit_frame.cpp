@@ -61,9 +61,9 @@ class FitRun {
     require_hosts_for_series();
     require_memory(fit_, rows_);
     const RawMoments moments = prepare_design();
-    std::optional<RawSums> unweighted = apply_side_conditions(moments);
+    apply_side_conditions(moments);
     together(fit_.job.comm(), [&] { give_smoothing_parameters(); });
-    RawSums first = settle_design(std::move(unweighted), moments.mean_response());
+    RawSums first = settle_design(moments.mean_response());
     if (fit_.options.estimate_rho) first = estimate_rho(moments);
     PirlsLoop loop(fit_, *pass_, rows_, moments);
     loop.run(std::move(first));
@@ -121,23 +121,47 @@ class FitRun {
 
   /// The design with its constraints.
   RawMoments prepare_design() {
-    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots and constraints");
+    const DesignDraft draft = draft_of_design();
+    model_.design = draft.design;
+    require_constant_levels();
+    find_level_pairs();
+    pass_.emplace(fit_.job, fit_.plan, rows_);
+    RawMoments moments = moments_of(draft);
+    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the constraints");
+    together(fit_.job.comm(),
+             [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
+    return moments;
+  }
+  DesignDraft draft_of_design() {
+    PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for knots");
     fit_.observer.now("finding knots and constraints");
     standards_ = standards_of(fit_.job.comm(), fit_.formula, frame_, fit_.plan.block(), fit_.job.host_team());
     DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
                                      fit_.options.largest_tested_effect, rows_.prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
     together(fit_.job.comm(), [&] { add_far_fields(draft.design, frame_.complete_rows); });
-    model_.design = draft.design;
-    require_constant_levels();
-    find_level_pairs();
-    pass_.emplace(fit_.job, fit_.plan, rows_);
-    RawMoments moments = pass_->moments();
-    fit_.require_no_fallback();
-    together(fit_.job.comm(),
-             [&] { model_.design = finish_design(draft, moments.column_sums, frame_.complete_rows); });
-    clock.add_bytes(pass_->bytes_per_pass());
-    return moments;
+    return draft;
+  }
+  /// Where the first working model has no weights, R'1 is the intercept's row of R'R: its sums are then kept,
+  /// as no raw column changes.
+  RawMoments moments_of(const DesignDraft& draft) {
+    const auto intercept =
+        std::ranges::find(draft.blocks, "(Intercept)", [](const DraftBlock& one) { return one.block.label; });
+    if (intercept != draft.blocks.end() && is_unweighted(rows_)) {
+      RawMoments moments = response_moments(fit_, rows_);
+      const int raw = intercept->block.raw_begin;
+      std::vector<double> at_mean(static_cast<std::size_t>(draft.design.raw_size));
+      at_mean[static_cast<std::size_t>(raw)] = moments.mean_response();
+      unweighted_ = fit_.sums_of(*pass_, [&] { return pass_->step(at_mean); });
+      if (is_finite(*unweighted_)) {
+        moments.column_sums.clear();
+        for (int i = 0; i < draft.design.raw_size; ++i)
+          moments.column_sums.push_back(unweighted_->gram(raw, i));
+        return moments;
+      }
+      unweighted_.reset();
+    }
+    return fit_.sums_of(*pass_, [&] { return pass_->moments(); });
   }
 
   /// The pairs of levels of several sparse effects.
@@ -211,30 +235,28 @@ class FitRun {
                             given.size() == 1 ? "" : "s", labels.empty() ? "no smooth" : text_of(labels)));
   }
 
-  /// Leaves out the columns of nested smooths that others explain, which takes R'R. Where the first working
-  /// model has no weights, its sums contain R'R: they are returned, as no raw column changes.
-  std::optional<RawSums> apply_side_conditions(const RawMoments& moments) {
-    if (nested_smooths(model_.design).empty()) return {};
-    std::optional<RawSums> first;
-    if (rows_.family.linear() && rows_.prior_weight < 0 && !rows_.series.correlated())
-      first = first_sums(fit_, *pass_, rows_, moments.mean_response());
+  /// Leaves out the columns of nested smooths that others explain, which takes R'R.
+  void apply_side_conditions(const RawMoments& moments) {
+    if (nested_smooths(model_.design).empty()) return;
+    if (!unweighted_ && is_unweighted(rows_))
+      unweighted_ = first_sums(fit_, *pass_, rows_, moments.mean_response());
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the side conditions of nested smooths");
     PartedMatrix own;
-    if (!first) {
+    if (!unweighted_) {
       own = unweighted_gram(fit_.job, fit_.plan, rows_);
       fit_.require_no_fallback();
     }
-    model_.design =
-        with_side_conditions(fit_.job, rows_, std::move(model_.design), moments, first ? first->gram : own);
-    return first;
+    model_.design = with_side_conditions(fit_.job, rows_, std::move(model_.design), moments,
+                                         unweighted_ ? unweighted_->gram : own);
   }
 
   /// Leaves out the columns that others determine, as decided in the first working model, so that a resumed
-  /// fit decides alike; and centres by= variables. Returns the sums of that model, computed unless given.
-  RawSums settle_design(std::optional<RawSums> first, double mean) {
+  /// fit decides alike; and centres by= variables. Returns the sums of that model.
+  RawSums settle_design(double mean) {
     const CrowdedSmooths crowded = look_for_crowded();
     turn_smooths(crowded);
-    RawSums sums = first && !turned_ ? *std::move(first) : first_sums(fit_, *pass_, rows_, mean);
+    RawSums sums = unweighted_ && !turned_ ? *std::move(unweighted_) : first_sums(fit_, *pass_, rows_, mean);
+    unweighted_.reset();
     if (turned_) std::swap(model_.design, turned_->design);
     const bool changed = is_finite(sums) && leave_out_determined(sums.gram);
     if (centre_smooths()) {
@@ -318,7 +340,7 @@ class FitRun {
     model_.scale = end.solution.scale * deviance_unit(rows_);
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
-    outline(measure_deviance(fit_, *pass_, rows_, model_));
+    outline(measure_deviance(fit_, *pass_, rows_, end.deviances, model_));
     model_.verdict = to_string(fit_.job.last_verdict());
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
@@ -372,6 +394,7 @@ class FitRun {
   Rows rows_;
   std::optional<RowPass> pass_;
   Standards standards_;
+  std::optional<RawSums> unweighted_;  ///< of the first working model, until the design is settled
   // At most one of these is set; its `design` is that of the formula while the iteration uses the other.
   std::optional<CentredBy> centred_;
   std::optional<OrthogonalSmooths> turned_;

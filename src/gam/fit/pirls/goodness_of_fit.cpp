@@ -94,10 +94,20 @@ double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel&
 
 }  // namespace
 
-double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, FittedModel& model) {
-  const RawDeviance left =
-      fit.sums_of(pass, [&] { return pass.deviance(model.design.raw_coefficients(model.coef)); });
-  const NullFit whole = null_fit(fit, rows);
+RawMoments response_moments(const FitContext& fit, const Rows& of_model) {
+  const Design constant = constant_design();
+  const Rows rows = rows_by(constant, of_model);
+  RowPass pass(fit.job, fit.plan, rows);
+  return fit.sums_of(pass, [&] { return pass.moments(); });
+}
+
+double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, const KnownDeviances& known,
+                        FittedModel& model) {
+  const RawDeviance left = known.left ? *known.left : fit.sums_of(pass, [&] {
+    return pass.deviance(model.design.raw_coefficients(model.coef));
+  });
+  const NullFit whole =
+      known.null ? NullFit{*known.null, static_cast<double>(model.rows)} : null_fit(fit, rows);
   model.deviance = left.deviance * deviance_unit(rows);
   const NullMean mean = rows.family.null_mean();
   const bool with_offset =

@@ -17,7 +17,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <optional>
+#include <span>
 #include <utility>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
@@ -42,12 +45,35 @@ constexpr double same_deviance = 1e-6;
 /// Steps towards another solution after which there is none.
 constexpr int steps_to_another = 50;
 
+/// What a step in raw columns leaves of the response in a model without weights, from the sums at its
+/// beginning; nothing without an intercept, or where rounding of terms that cancel could be seen.
+std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& design,
+                                          std::span<const double> step) {
+  constexpr double most_cancelled = 1e5;
+  const auto intercept = std::ranges::find(design.blocks, "(Intercept)", &CoefBlock::label);
+  if (intercept == design.blocks.end()) return {};
+  const std::vector<double> across = multiply(sums.gram, step);
+  double deviance = sums.deviance;
+  double size = 0;
+  for (std::size_t i = 0; i < step.size(); ++i) {
+    deviance -= step[i] * (2 * sums.gradient[i] - across[i]);
+    size += std::abs(step[i]) * std::sqrt(sums.gram(static_cast<int>(i), static_cast<int>(i)));
+  }
+  if (!(sums.deviance + size * size < most_cancelled * deviance)) return {};
+  const auto one = static_cast<std::size_t>(intercept->raw_begin);
+  return RawDeviance{deviance, 0, sums.gradient[one] - across[one], deviance};
+}
+
 /// The scale of relative changes of the deviance.
 double size_of(double deviance) {
   return 0.1 + std::abs(deviance);
 }
 
 }  // namespace
+
+bool is_unweighted(const Rows& rows) {
+  return rows.family.linear() && rows.prior_weight < 0 && !rows.series.correlated();
+}
 
 bool is_finite(const RawSums& sums) {
   return sums.bad_rows == 0 && std::isfinite(sums.deviance);
@@ -99,17 +125,31 @@ int PirlsLoop::resume() {
 /// The working model does not depend on the coefficients, so that one step solves it. But the residual sum of
 /// squares is computed from that at the base, and loses digits if the base is far off.
 void PirlsLoop::solve_gaussian() {
-  solve(Search::global);
+  if (is_unweighted(rows_) && rows_.offsets.empty()) {
+    const std::vector<double> none(static_cast<std::size_t>(design_.raw_size));
+    end_.deviances.null = deviance_after(sums_, design_, none);
+  }
+  solve_from_end(Search::global);
   const auto residual_df = static_cast<double>(rows_.frame->complete_rows - design_.null_space());
   if (sums_.deviance > far_base * end_.solution.scale * residual_df) {
     const double level = sums_.deviance + weight_ * mean_ * mean_;
     sums_ = sums_at(end_.coef);
+    end_.deviances.left.reset();
     if (!is_finite(sums_)) throw diverged();
-    if (sums_.deviance > rounding_share * level) solve(Search::local);
+    if (sums_.deviance > rounding_share * level) solve_from_end(Search::local);
   }
   end_.converged = end_.solution.converged;
   end_.iterations = 1;
   if (!end_.converged) end_.why_not_converged = why_no_minimum();
+}
+
+/// The one step of a gaussian model, from where its sums are.
+void PirlsLoop::solve_from_end(Search search) {
+  const std::vector<double> begin = design_.raw_coefficients(end_.coef);
+  solve(search);
+  if (!is_unweighted(rows_)) return;
+  end_.deviances.left =
+      deviance_after(sums_, design_, difference(design_.raw_coefficients(end_.coef), begin));
 }
 
 /// One iteration; false if it was the last.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/fit/pirls/fit_state.hpp"
+#include "gam/fit/pirls/goodness_of_fit.hpp"
 #include "gam/fit/pirls/working_solver.hpp"
 #include "gam/fit/run/fit_context.hpp"
 #include "gam/rows/row_pass.hpp"
@@ -24,10 +25,14 @@ namespace tessera::gam {
 /// Whether the sums define a finite step.
 [[nodiscard]] bool is_finite(const RawSums& sums);
 
+/// Whether working models have no weights, so that R'WR is R'R.
+[[nodiscard]] bool is_unweighted(const Rows& rows);
+
 /// Where PIRLS ended, the same on every rank.
 struct PirlsEnd {
   std::vector<double> coef;
   WorkingSolution solution;  ///< of the last working model
+  KnownDeviances deviances;
   int iterations = 0;
   bool converged = false;
   bool parameters_determined = true;  ///< false: a parameter of the family has no finite estimate
@@ -62,6 +67,7 @@ class PirlsLoop {
  private:
   [[nodiscard]] int resume();
   void solve_gaussian();
+  void solve_from_end(Search search);
   [[nodiscard]] bool advance(int iteration);
   [[nodiscard]] bool goes_on_without(int iteration, const Error& why);
   void solve(Search search);

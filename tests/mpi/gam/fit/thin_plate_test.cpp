@@ -98,7 +98,9 @@ TEST(ThinPlate, AgreesWithBamAtItsSmoothingParameters) {
     std::string line = one.at("rows").dump() + "; " + formula_of_case(one);
     for (std::size_t i = 0; i < sp.size(); ++i) {
       line += "; " + json(std::exp(mine.model.log_sp[i])).dump();
-      EXPECT_NEAR(std::exp(mine.model.log_sp[i]) / sp[i], 1, 1e-8);
+      // Of a smooth that is a straight line, rounding tells where the way to infinity ends.
+      constexpr double at_infinity = 1e10;
+      EXPECT_NEAR(std::exp(mine.model.log_sp[i]) / sp[i], 1, sp[i] < at_infinity ? 1e-8 : 1e-5);
     }
     const double range = one.at("range")[0];
     const std::vector<double> fits = gathered_complete(comm, mine.predictions["fit"]);

@@ -8,10 +8,13 @@
 #include <cstring>
 #include <iterator>
 #include <limits>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <vector>
 
+#include "gam/basis/far_field.hpp"
+#include "gam/linalg/linalg.hpp"
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
@@ -100,6 +103,47 @@ TEST(Rows, CorrelatedRowsOfAnyTermsAreTransformed) {
   expect_transformed(make_model({.family = Gamma{}, .rows = 300, .dense = true}));
   expect_transformed(make_model({.family = Gamma{}, .rows = 300, .curves = true}));
   expect_transformed(make_model({.rows = 5000, .terms = 6}));
+}
+
+/// The row before may be among others that are evaluated together.
+TEST(Rows, CorrelatedRowsOfAFarFieldAreThoseOfAllPoints) {
+  Model direct = make_model({.family = Gaussian{}, .rows = 9000, .curves = true});
+  Model fast = direct;
+  int found = 0;
+  for (std::size_t t = 0; t < direct.design.terms.size(); ++t) {
+    for (std::size_t c = 0; c < direct.design.terms[t].components.size(); ++c) {
+      Component& component = direct.design.terms[t].components[c];
+      if (!component.isotropic || component.isotropic->shift.size() != 2) continue;
+      constexpr int points = 300;
+      IsotropicColumns& columns = *component.isotropic;
+      columns.function = {RadialKind::power_log, 2, 1};
+      columns.points = Matrix(points, 2);
+      for (int i = 0; i < points; ++i) {
+        columns.points(i, 0) = std::fmod(0.618034 * i, 1) - 0.5;
+        columns.points(i, 1) = std::fmod(0.754878 * i, 1) - 0.5;
+      }
+      component.combinations =
+          Matrix(points + static_cast<int>(columns.powers.size()), component.combinations.cols());
+      for (int j = 0; j < component.combinations.cols(); ++j) {
+        for (int i = 0; i < component.combinations.rows(); ++i)
+          component.combinations(i, j) = std::cos(0.9 * i + 1.7 * j * j) / 8;
+      }
+      ASSERT_TRUE(FarField::applies(columns));
+      Component& own = fast.design.terms[t].components[c];
+      own = component;
+      own.isotropic->far_field = std::make_shared<const FarField>(columns, component.combinations);
+      ++found;
+    }
+  }
+  ASSERT_GT(found, 0);
+  for (Model* model : {&direct, &fast}) rows_test::add_series(*model, 0.6, false);
+  const std::vector<double> expected = reduce(direct, PassKind::step);
+  for (const std::vector<std::size_t>& cuts : {std::vector<std::size_t>{}, {4097}}) {
+    const std::vector<double> sums = reduce(fast, PassKind::step, cuts);
+    ASSERT_EQ(sums.size(), expected.size());
+    const double size = largest(expected);
+    for (std::size_t i = 0; i < sums.size(); ++i) ASSERT_NEAR(sums[i], expected[i], 1e-12 * size) << i;
+  }
 }
 
 /// A covariate that changes little from row to row loses no digits to rho near 1.

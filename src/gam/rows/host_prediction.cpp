@@ -140,6 +140,8 @@ void HostDesignRows::evaluate(std::size_t begin, std::size_t end, std::span<doub
   const std::size_t columns = at(design_.coef_size);
   RowChunk chunk(layout_);
   for (std::size_t next = begin; next < end; next += chunk_rows) {
+    if ((next - begin) % prepared_rows == 0)
+      evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows));
     evaluator_.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
     for (int term = 0; term < view_.term_count; ++term) evaluator_.evaluate_term(term, chunk);
     for (int r = 0; r < chunk.count; ++r)

@@ -122,7 +122,8 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--block-rows", block_rows, "Rows per block of the reproducible sums")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
       ->capture_default_str();
-  command->add_flag("--no-residuals", no_residuals, "Do not store residuals of sampled rows in the model");
+  command->add_flag("--no-residuals", no_residuals,
+                    "Do not store residuals of sampled rows, typical values and occupancy in the model");
   command->add_option("--max-iterations", max_iterations, "Iteration limit")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();

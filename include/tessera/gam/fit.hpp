@@ -45,9 +45,11 @@ struct FitOptions {
   /// Of each penalty what is added to its smoothing parameter, at least 0, as `min.sp` of mgcv's gam: in the
   /// order of its `full.sp`; empty: nothing.
   std::vector<double> min_sp{};
-  bool select = false;    ///< smooths may leave the model: their null spaces have a penalty each, as in mgcv
-  double gamma = 1;       ///< above 1: smoother, as mgcv's; in REML a row counts as 1 / gamma rows
-  bool residuals = true;  ///< keep the residuals of a sample of the rows in the model, for a report
+  bool select = false;  ///< smooths may leave the model: their null spaces have a penalty each, as in mgcv
+  double gamma = 1;     ///< above 1: smoother, as mgcv's; in REML a row counts as 1 / gamma rows
+  /// Keep in the model what a report and predictions of some variables need of the data: the residuals of a
+  /// sample of the rows, typical values of each variable, and for smooths of two numbers where rows are.
+  bool residuals = true;
   double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|), and when
   /// the whole step left is below this part of the linear predictor and its standard error, in the norm of
   /// the working weights

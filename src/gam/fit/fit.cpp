@@ -6,6 +6,7 @@
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/run/device_choice.hpp"
+#include "gam/table/frame/variable_summary.hpp"
 #include "gam/table/reader/shared_input.hpp"
 #include "gam/table/table_source.hpp"
 
@@ -16,9 +17,13 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace tessera::gam {
 namespace {
@@ -42,6 +47,24 @@ FrameRequest request_for(const FormulaTerms& formula, const FitOptions& options,
   request.keeps_unused_levels = !options.drop_unused_levels;
   request.ordered.assign(options.ordered.begin(), options.ordered.end());
   return request;
+}
+
+/// The variables of the formula's right-hand side as it is written, and the columns that these read, each
+/// once.
+std::vector<Expression> predictors_of(const std::string& formula) {
+  const FormulaTerms terms = parse_terms(formula);
+  std::vector<Expression> all = terms.variables();
+  std::erase_if(all, [&](const Expression& one) { return one.text == terms.response.text; });
+  const std::size_t written = all.size();
+  for (std::size_t i = 0; i < written; ++i) {
+    if (all[i].is_column() && !all[i].computed()) continue;
+    for (const std::string& name : all[i].columns()) {
+      Expression column = column_expression(name);
+      if (std::ranges::find(all, column.text, &Expression::text) == all.end())
+        all.push_back(std::move(column));
+    }
+  }
+  return all;
 }
 
 /// Throws `Error(usage)` for a response by cbind() of a family without trials.
@@ -100,15 +123,17 @@ class TableFit {
       FormulaTerms terms;
       together(job_.comm(), [&] { terms = model_terms({job_.comm(), job_.host_team()}, formula_, frame); });
       try {
-        return fit_frame({.job = job_,
-                          .plan = plan_,
-                          .formula = terms,
-                          .options = options_,
-                          .observer = observer_,
-                          .phases = phases_,
-                          .checkpoint = &checkpoint,
-                          .may_move_to_hosts = may_stay_on_cpu()},
-                         std::move(frame));
+        FittedModel model = fit_frame({.job = job_,
+                                       .plan = plan_,
+                                       .formula = terms,
+                                       .options = options_,
+                                       .observer = observer_,
+                                       .phases = phases_,
+                                       .checkpoint = &checkpoint,
+                                       .may_move_to_hosts = may_stay_on_cpu()},
+                                      std::move(frame));
+        model.outline.summaries = std::move(summaries_);
+        return model;
       } catch (const NeedsHosts& needed) {
         observer_.note(needed.why);
         checkpoint.stay_on_cpu("computed on the CPU: " + needed.why);
@@ -137,15 +162,34 @@ class TableFit {
             : job_.on_host() || !checkpoint.why_on_cpu().empty() ? job_.plan_for_hosts(table->rows(), block)
                                                                  : job_.plan(table->rows(), block);
     observer_.now(fmt::format("reading {} rows of {}", table->rows(), source_.name));
-    Frame frame = read_variables(*table, workers, request_for(formula_, options_, source_.options),
-                                 job_.local_range(plan_));
+    FrameRequest request = request_for(formula_, options_, source_.options);
+    const std::vector<Expression> predictors =
+        options_.residuals ? predictors_of(formula_.text) : std::vector<Expression>();
+    for (const Expression& one : predictors) {
+      if (std::ranges::find(request.variables, one.text, &Expression::text) == request.variables.end())
+        request.columns.push_back(one);
+    }
+    Frame frame = read_variables(*table, workers, request, job_.local_range(plan_));
     for (const ColumnReading& column : frame.columns) observer_.note(to_string(column));
     if (frame.chosen_rows)
       observer_.note(fmt::format("subset: {} of {} rows", *frame.chosen_rows, frame.file_rows));
     spilled_ = frame.spilled;
     if (spilled_.bytes > 0) observer_.note(to_string(spilled_));
     clock.add_bytes(job_.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
+    summarise(workers, predictors, request.columns.size(), frame);
     return frame;
+  }
+
+  /// Keeps what the model has of the predictors, and removes the last `columns` of the frame, which the fit
+  /// does not read.
+  void summarise(const Workers& workers, std::span<const Expression> predictors, std::size_t columns,
+                 Frame& frame) {
+    std::vector<std::size_t> indices;
+    for (const Expression& one : predictors)
+      indices.push_back(static_cast<std::size_t>(frame.index_of(one.text)));
+    summaries_ = summaries_of(workers, frame, indices);
+    frame.variables.resize(frame.variables.size() - columns);
+    if (!frame.extents.empty()) frame.extents.resize(frame.variables.size());
   }
 
   /// Chooses the CPU if it is estimated to be faster. A resumed fit stays on the hardware it began on.
@@ -187,6 +231,7 @@ class TableFit {
   std::vector<PhaseTime> phases_;
   std::optional<CostEstimate> estimate_;
   SpilledColumns spilled_;
+  std::vector<VariableSummary> summaries_;
 };
 
 }  // namespace

@@ -91,6 +91,16 @@ Json outline_json(const DataOutline& outline) {
             {"deviance_residual", outline.deviance_residual}};
   if (!outline.standardised_residual.empty()) json["standardised_residual"] = outline.standardised_residual;
   if (!outline.autocorrelation.empty()) json["autocorrelation"] = outline.autocorrelation;
+  for (const VariableSummary& one : outline.summaries) {
+    Json summary{{"name", one.name}};
+    if (one.factor)
+      summary["level"] = one.level;
+    else
+      summary["values"] = {one.least, one.median, one.greatest};
+    json["var_summary"].push_back(std::move(summary));
+  }
+  for (const Occupancy& one : outline.occupancy)
+    json["occupancy"].push_back({{"x", one.x}, {"y", one.y}, {"cells", one.cells}});
   return json;
 }
 
@@ -195,6 +205,33 @@ using files::JsonField;
 
 constexpr const char* what_it_is = "a model that tessera-fit wrote";
 
+VariableSummary summary_from(const JsonField& field) {
+  VariableSummary summary{.name = field.at("name").text()};
+  if (const auto level = field.find("level")) {
+    summary.factor = true;
+    summary.level = level->text();
+    return summary;
+  }
+  const JsonField values = field.at("values");
+  const std::vector<double> numbers = values.numbers(3);
+  if (!std::ranges::is_sorted(numbers)) values.refuse("are not the least, the median and the greatest");
+  summary.least = numbers[0];
+  summary.median = numbers[1];
+  summary.greatest = numbers[2];
+  return summary;
+}
+
+Occupancy occupancy_from(const JsonField& field) {
+  Occupancy occupancy{.x = field.at("x").text(), .y = field.at("y").text(), .cells = {}};
+  for (const JsonField& line : field.at("cells").elements(Occupancy::parts)) {
+    occupancy.cells.push_back(line.text());
+    const std::string& cells = occupancy.cells.back();
+    if (cells.size() != Occupancy::parts || cells.find_first_not_of("01") != std::string::npos)
+      line.refuse(fmt::format("is not {} characters 0 and 1", Occupancy::parts));
+  }
+  return occupancy;
+}
+
 DataOutline outline_from(const JsonField& field) {
   DataOutline outline;
   for (const JsonField& one : field.at("variables").elements()) {
@@ -216,6 +253,12 @@ DataOutline outline_from(const JsonField& field) {
   }
   if (const auto autocorrelation = field.find("autocorrelation"))
     outline.autocorrelation = autocorrelation->numbers_or_nan();
+  if (const auto summaries = field.find("var_summary")) {
+    for (const JsonField& one : summaries->elements()) outline.summaries.push_back(summary_from(one));
+  }
+  if (const auto occupancy = field.find("occupancy")) {
+    for (const JsonField& one : occupancy->elements()) outline.occupancy.push_back(occupancy_from(one));
+  }
   if (outline.linear_predictor.size() != outline.deviance_residual.size())
     field.at("deviance_residual")
         .refuse(fmt::format("has {} elements, and linear_predictor {}", outline.deviance_residual.size(),

@@ -57,7 +57,12 @@ std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSour
 }
 
 Frame read_variables(TableReader& table, const Workers& workers, const FrameRequest& request, Range rows) {
-  if (!has_computed_variables(request)) return table.read(workers, request, rows);
+  if (!has_computed_variables(request)) {
+    // A row that lacks a number of an expression lacks that of the expression.
+    FrameRequest all = request;
+    all.variables.insert(all.variables.end(), request.columns.begin(), request.columns.end());
+    return table.read(workers, all, rows);
+  }
   return computed_frame(workers, table.read(workers, columns_of(request), rows), request);
 }
 

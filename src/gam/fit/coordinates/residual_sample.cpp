@@ -72,6 +72,26 @@ std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, co
   return outlines;
 }
 
+/// *Collective.* Of the smooths of two numbers, by variables in the order of the first.
+std::vector<Occupancy> occupancy_of_surfaces(const Workers& workers, const Rows& rows) {
+  std::vector<Occupancy> found;
+  const std::vector<Variable>& variables = rows.frame->variables;
+  for (const RawTerm& term : rows.design->terms) {
+    std::vector<int> numbers;
+    for (const Component& component : term.components) {
+      if (component.is_curve() || component.isotropic)
+        Component::for_each_variable(component, [&](int variable) { numbers.push_back(variable); });
+    }
+    if (numbers.size() != 2) continue;
+    const auto is_it = [&](const Occupancy& one) {
+      return one.x == variables[at(numbers[0])].name && one.y == variables[at(numbers[1])].name;
+    };
+    if (std::ranges::none_of(found, is_it))
+      found.push_back(occupancy_of(workers, *rows.frame, numbers[0], numbers[1]));
+  }
+  return found;
+}
+
 struct RowResidual {
   double linear_predictor;
   double deviance_residual;
@@ -144,10 +164,12 @@ std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& fram
 DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                        bool residuals) {
   const mpi::Communicator& comm = job.comm();
-  const std::vector<std::int64_t> sample = local_sample({comm, job.host_team()}, *rows.frame);
+  const Workers workers{comm, job.host_team()};
+  const std::vector<std::int64_t> sample = local_sample(workers, *rows.frame);
   DataOutline outline;
   outline.variables = variable_outlines(comm, rows, sample);
   if (!residuals) return outline;
+  outline.occupancy = occupancy_of_surfaces(workers, rows);
 
   std::deque<RowResiduals> readers;  // of each thread
   for (int thread = 0; thread < job.threads(); ++thread) readers.emplace_back(rows, raw_coef);

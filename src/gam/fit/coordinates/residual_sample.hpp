@@ -28,9 +28,9 @@ inline constexpr std::int64_t largest_sample = 4096;
 [[nodiscard]] std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame);
 
 /// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
-/// ranks get the variables alone. `residuals` false omits linear predictors and residuals. The rank that has
-/// a row computes it, on its host. Cost: a count of the complete rows, and the sample's rows on the job's
-/// host threads.
+/// ranks get the variables and the occupancy alone. `residuals` false leaves the variables alone. The rank
+/// that has a row computes it, on its host. Cost: a count of the complete rows, and the sample's rows on the
+/// job's host threads.
 [[nodiscard]] DataOutline outline_of(const tessera::Job& job, const Rows& rows,
                                      std::span<const double> raw_coef, bool residuals);
 

@@ -155,6 +155,8 @@ class FrameComputer {
     for (Variable& variable : out_.variables) {
       if (variable.factor) settle_levels(variable);
     }
+    for (const Expression& column : request_.columns)
+      out_.variables.push_back(std::move(in_.variables[at(in_.index_of(column.text))]));
     out_.file_rows = in_.file_rows;
     out_.rows = in_.rows;
     out_.complete = std::move(in_.complete);

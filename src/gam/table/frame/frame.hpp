@@ -136,6 +136,8 @@ struct FrameRequest {
   /// Columns that are ordered factors, with their levels; without levels: in the order of others.
   std::vector<std::pair<std::string, std::vector<std::string>>> ordered{};
   const Recipe* recipe = nullptr;  ///< predicting: of the fit
+  /// Columns that expressions read: variables too, behind the others, which make no row incomplete.
+  std::vector<Expression> columns{};
 };
 
 }  // namespace tessera::gam

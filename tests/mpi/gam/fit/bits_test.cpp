@@ -37,6 +37,13 @@ std::vector<std::uint64_t> bits_of(const FittedModel& model) {
     numbers.insert(numbers.end(), {variable.min, variable.max});
     numbers.insert(numbers.end(), variable.counts.begin(), variable.counts.end());
   }
+  for (const VariableSummary& one : model.outline.summaries) {
+    numbers.insert(numbers.end(), {one.least, one.median, one.greatest});
+    numbers.insert(numbers.end(), one.level.begin(), one.level.end());
+  }
+  for (const Occupancy& one : model.outline.occupancy) {
+    for (const std::string& cells : one.cells) numbers.insert(numbers.end(), cells.begin(), cells.end());
+  }
   std::vector<std::uint64_t> bits;
   bits.reserve(numbers.size());
   for (const double number : numbers) bits.push_back(std::bit_cast<std::uint64_t>(number));

@@ -144,6 +144,40 @@ TEST(Outline, HasNoResidualsWhereTheyAreNotWanted) {
   EXPECT_TRUE(model.outline.linear_predictor.empty());
   EXPECT_TRUE(model.outline.deviance_residual.empty());
   EXPECT_EQ(model.outline.variables.size(), 1U);
+  EXPECT_TRUE(model.outline.summaries.empty());
+  EXPECT_TRUE(model.outline.occupancy.empty());
+}
+
+TEST(Outline, HasTypicalValuesOfVariablesAndOfTheColumnsThatTheyRead) {
+  std::string table = "y,x,z,g,e\n";
+  for (int row = 0; row < 601; ++row) {
+    table += std::to_string(std::sin(row)) + "," + std::to_string(1 + row % 199) + "," +
+             (row % 50 == 3 ? "NA" : std::to_string(row % 60)) + "," + (row % 3 == 1 ? "b" : "a") + ",2\n";
+  }
+  const auto world = testing::world();
+  const testing::SharedFile file(world, "typical.csv", table);
+  // Expressions of numbers alone are evaluated as the file is read; a comparison with a level takes columns.
+  for (const std::string computed : {"", " + I(g == \"a\")"}) {
+    const FittedModel model =
+        testing::fitted(world, "y ~ s(log(x), k=5) + te(x, z, k=3) + g + offset(log(e))" + computed,
+                        testing::in_blocks(file.path(), 64), {}, 2);
+    const auto summary = [&](const std::string& name) {
+      const auto& all = model.outline.summaries;
+      const auto found = std::ranges::find(all, name, &VariableSummary::name);
+      EXPECT_NE(found, all.end()) << name;
+      return found == all.end() ? VariableSummary{} : *found;
+    };
+    EXPECT_EQ(summary("x").least, 1);
+    EXPECT_EQ(summary("x").greatest, 199);
+    EXPECT_EQ(summary("log(x)").greatest, std::log(199.0));
+    EXPECT_EQ(summary("z").greatest, 59);
+    EXPECT_EQ(summary("g").level, "a");
+    EXPECT_EQ(summary("e").median, 2);
+    EXPECT_EQ(std::ranges::count(model.outline.summaries, "y", &VariableSummary::name), 0);
+    ASSERT_EQ(model.outline.occupancy.size(), 1U);
+    EXPECT_EQ(model.outline.occupancy[0].x, "x");
+    EXPECT_EQ(model.outline.occupancy[0].cells.size(), 40U);
+  }
 }
 
 }  // namespace

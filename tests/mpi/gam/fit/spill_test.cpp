@@ -25,8 +25,8 @@ using testing::text_of;
 /// More than are read ahead at a time, on one rank.
 constexpr std::int64_t spilled_rows = 300'000;
 constexpr std::int64_t spilled_block = 1000;
-/// Of the columns y, x, log(z), f, and the marks.
-constexpr std::int64_t column_bytes = spilled_rows * (3 * sizeof(double) + sizeof(std::int32_t) + 1);
+/// Of the columns y, x, log(z), f, z, whose typical value the model has, and the marks.
+constexpr std::int64_t column_bytes = spilled_rows * (4 * sizeof(double) + sizeof(std::int32_t) + 1);
 constexpr const char* spilled_formula = R"(y ~ f + log(z) + s(x, bs="cr", k=6))";
 
 std::string spilled_csv() {

@@ -1,0 +1,252 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/frame/variable_summary.hpp"
+
+#include "base/at.hpp"
+#include "base/ordered_key.hpp"
+#include "gam/table/frame/extents.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+using base::ordered_key;
+using base::value_of_key;
+
+struct KeySpan {
+  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
+  std::uint64_t last = 0;
+
+  void add(std::uint64_t key) {
+    first = std::min(first, key);
+    last = std::max(last, key);
+  }
+};
+
+/// Values of a column in a range of keys, by equal parts of it, and how many are below it.
+struct KeyCounts {
+  static constexpr std::size_t parts = std::size_t{1} << 14;
+  std::int64_t below = 0;
+  std::vector<std::int64_t> counts = std::vector<std::int64_t>(parts);
+  std::vector<KeySpan> extents = std::vector<KeySpan>(parts);
+};
+
+KeySpan all_numbers() {
+  constexpr double infinity = std::numeric_limits<double>::infinity();
+  return {ordered_key(-infinity), ordered_key(infinity)};
+}
+
+/// *Collective.* A range of keys that is likely to hold the place-th of `count`, from a sample of the rows.
+KeySpan likely_range(const Workers& workers, const Frame& frame, std::span<const double> numbers,
+                     std::int64_t place, std::int64_t count) {
+  constexpr std::int64_t most_sampled = 1 << 15;
+  const std::int64_t rows = std::ssize(numbers);
+  const std::int64_t share = std::max<std::int64_t>(most_sampled / workers.comm.size(), 1);
+  std::vector<std::uint64_t> mine;
+  for (std::int64_t row = 0; row < rows; row += (rows - 1) / share + 1) {
+    const double value = numbers[at(row)];
+    if (frame.complete[at(row)] != 0 && !std::isnan(value)) mine.push_back(ordered_key(value));
+  }
+  std::vector<std::uint64_t> sample = workers.comm.allgatherv(std::span<const std::uint64_t>(mine));
+  KeySpan range = all_numbers();
+  if (sample.empty()) return range;
+  std::sort(sample.begin(), sample.end());
+  constexpr double reach = 0.014;  // five standard errors of the median of a sample
+  const double middle = static_cast<double>(place) / static_cast<double>(count);
+  const auto size = static_cast<double>(sample.size());
+  const double low = (middle - reach) * size - 1;
+  const double high = (middle + reach) * size + 1;
+  if (low >= 0) range.first = sample[static_cast<std::size_t>(low)];
+  if (high < size) range.last = sample[static_cast<std::size_t>(high)];
+  return range;
+}
+
+/// Adds at most `values_of_batch` values, without a branch that cannot be foreseen: a few of them, or none,
+/// are in the range.
+constexpr std::size_t values_of_batch = 64;
+void count_values(std::span<const double> values, KeySpan range, KeyCounts& counts) {
+  const double low = value_of_key(range.first);
+  const double high = value_of_key(range.last);
+  std::int64_t below = 0;
+  std::int64_t inside = 0;
+  for (const double value : values) {
+    below += value < low ? 1 : 0;
+    inside += static_cast<int>(value >= low) & static_cast<int>(value <= high);
+  }
+  counts.below += below;
+  if (inside == 0) return;
+  std::array<double, values_of_batch> found{};
+  std::size_t count = 0;
+  for (const double value : values) {
+    found[count] = value;
+    count += static_cast<std::size_t>(value >= low) & static_cast<std::size_t>(value <= high);
+  }
+  const std::uint64_t width = (range.last - range.first) / KeyCounts::parts + 1;
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint64_t key = ordered_key(found[i]);
+    const std::size_t part = (key - range.first) / width;
+    ++counts.counts[part];
+    counts.extents[part].add(key);
+  }
+}
+
+KeyCounts counts_in(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column,
+                    KeySpan range) {
+  const std::span<const double> numbers = column;
+  std::vector<KeyCounts> of_threads(at(workers.team.size()));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    column.prepare_to_read(begin, end);
+    KeyCounts& here = of_threads[at(thread)];
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; i += values_of_batch)
+        count_values(numbers.subspan(i, std::min(values_of_batch, last - i)), range, here);
+    });
+  });
+  KeyCounts all = std::move(of_threads.front());
+  for (std::size_t thread = 1; thread < of_threads.size(); ++thread) {
+    const KeyCounts& one = of_threads[thread];
+    all.below += one.below;
+    for (std::size_t part = 0; part < KeyCounts::parts; ++part) {
+      all.counts[part] += one.counts[part];
+      all.extents[part].first = std::min(all.extents[part].first, one.extents[part].first);
+      all.extents[part].last = std::max(all.extents[part].last, one.extents[part].last);
+    }
+  }
+  all.counts.push_back(all.below);
+  workers.comm.allreduce(std::span(all.counts), mpi::Reduction::sum);
+  all.below = all.counts.back();
+  all.counts.pop_back();
+  return all;
+}
+
+/// *Collective.* The value at a place of the sorted order of `count` values, with their repetitions.
+double value_at(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column,
+                std::int64_t place, std::int64_t count) {
+  KeySpan range = likely_range(workers, frame, column, place, count);
+  for (;;) {
+    const KeyCounts found = counts_in(workers, frame, column, range);
+    std::int64_t before = found.below;
+    std::size_t part = 0;
+    while (part < KeyCounts::parts && before + found.counts[part] <= place) before += found.counts[part++];
+    if (found.below > place || part == KeyCounts::parts) {
+      range = all_numbers();  // the sample has misled
+      continue;
+    }
+    std::array<std::uint64_t, 2> ends{~found.extents[part].first, found.extents[part].last};
+    workers.comm.allreduce(std::span<std::uint64_t>(ends), mpi::Reduction::max);
+    range = {~ends[0], ends[1]};
+    if (range.first == range.last) return value_of_key(range.first);
+  }
+}
+
+/// *Collective.* The complete rows with a value: all of them for a variable of the model, while a column that
+/// an expression reads may lack some, as in ifelse(is.na(x), 0, x).
+std::int64_t present(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column) {
+  if (!frame.extents.empty()) return frame.complete_rows;
+  std::vector<std::int64_t> counts(at(workers.team.size()));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    column.prepare_to_read(begin, end);
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) counts[at(thread)] += std::isnan(column[i]) ? 0 : 1;
+    });
+  });
+  std::int64_t mine = 0;
+  for (const std::int64_t one : counts) mine += one;
+  return workers.comm.allreduce(mine, mpi::Reduction::sum);
+}
+
+/// The place of R's type-3 quantile of probability 1/2 among sorted values, from 0 on.
+std::int64_t place_of_median(std::int64_t count) {
+  const std::int64_t half = count / 2;
+  if (count % 2 == 0) return half - 1;
+  return half % 2 == 0 ? std::max<std::int64_t>(half - 1, 0) : half;
+}
+
+/// *Collective.* The first of the most frequent levels; empty: there is none.
+std::string most_frequent(const Workers& workers, const Frame& frame, const Variable& variable) {
+  std::vector<std::vector<std::int64_t>> of_threads(at(workers.team.size()),
+                                                    std::vector<std::int64_t>(variable.levels.size()));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    variable.prepare_to_read(begin, end);
+    std::vector<std::int64_t>& counts = of_threads[at(thread)];
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i) {
+        if (variable.codes[i] >= 0) ++counts[at(variable.codes[i])];
+      }
+    });
+  });
+  std::vector<std::int64_t> counts = std::move(of_threads.front());
+  for (std::size_t thread = 1; thread < of_threads.size(); ++thread) {
+    for (std::size_t i = 0; i < counts.size(); ++i) counts[i] += of_threads[thread][i];
+  }
+  if (counts.empty()) return {};
+  workers.comm.allreduce(std::span(counts), mpi::Reduction::sum);
+  return variable.levels[at(std::ranges::max_element(counts) - counts.begin())];
+}
+
+}  // namespace
+
+std::vector<VariableSummary> summaries_of(const Workers& workers, const Frame& frame,
+                                          std::span<const std::size_t> variables) {
+  std::vector<VariableSummary> summaries;
+  for (const std::size_t index : variables) {
+    const Variable& variable = frame.variables[index];
+    VariableSummary summary{.name = variable.name, .factor = variable.factor};
+    if (variable.factor) {
+      summary.level = most_frequent(workers, frame, variable);
+      if (variable.levels.empty()) continue;
+    } else {
+      const std::int64_t count = present(workers, frame, variable.numbers);
+      const Extent extent = extent_of(workers, frame, static_cast<int>(index));
+      if (count == 0 || !std::isfinite(extent.max - extent.min)) continue;
+      summary.least = extent.min;
+      summary.median = value_at(workers, frame, variable.numbers, place_of_median(count), count);
+      summary.greatest = extent.max;
+    }
+    summaries.push_back(std::move(summary));
+  }
+  return summaries;
+}
+
+Occupancy occupancy_of(const Workers& workers, const Frame& frame, int x, int y) {
+  constexpr std::int64_t parts = Occupancy::parts;
+  const std::array<const Variable*, 2> variables{&frame.variables[at(x)], &frame.variables[at(y)]};
+  const std::array<Extent, 2> extents{extent_of(workers, frame, x), extent_of(workers, frame, y)};
+  std::array<double, 2> scales{};
+  for (std::size_t v = 0; v < scales.size(); ++v) {
+    const double size = extents[v].max - extents[v].min;
+    if (size > 0) scales[v] = parts / size;
+  }
+  const auto part_of = [&](std::size_t v, std::size_t row) {
+    return std::min(static_cast<std::int64_t>((variables[v]->numbers[row] - extents[v].min) * scales[v]),
+                    parts - 1);
+  };
+  std::vector<std::vector<std::int32_t>> of_threads(at(workers.team.size()),
+                                                    std::vector<std::int32_t>(at(parts * parts)));
+  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    for (const Variable* variable : variables) variable->prepare_to_read(begin, end);
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      for (std::size_t i = first; i < last; ++i)
+        of_threads[at(thread)][at(part_of(1, i) * parts + part_of(0, i))] = 1;
+    });
+  });
+  std::vector<std::int32_t> cells(at(parts * parts));
+  for (const auto& one : of_threads) {
+    for (std::size_t i = 0; i < cells.size(); ++i) cells[i] = std::max(cells[i], one[i]);
+  }
+  workers.comm.allreduce(std::span(cells), mpi::Reduction::max);
+  Occupancy out{.x = variables[0]->name, .y = variables[1]->name, .cells = {}};
+  for (std::int64_t j = 0; j < parts; ++j) {
+    std::string& line = out.cells.emplace_back();
+    for (std::int64_t i = 0; i < parts; ++i) line += cells[at(j * parts + i)] != 0 ? '1' : '0';
+  }
+  return out;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/frame/frame.hpp"
+#include "gam/table/frame/workers.hpp"
+
+#include <cstddef>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+
+/// What mgcv's `var.summary` has of a variable: typical values for predictions in which others vary.
+struct VariableSummary {
+  std::string name;  ///< the expression's text
+  bool factor = false;
+  double least = 0;   ///< of numbers
+  double median = 0;  ///< R's type-3 quantile: an observation
+  double greatest = 0;
+  std::string level{};  ///< of a factor: the most frequent, and of several the first
+};
+
+/// *Collective.* Over the complete rows, of these variables of the frame. Variables without a level or a
+/// finite number there are left out. The same bits for any number of ranks and threads. Cost: two or three
+/// scans of a column of numbers, one of a factor.
+[[nodiscard]] std::vector<VariableSummary> summaries_of(const Workers& workers, const Frame& frame,
+                                                        std::span<const std::size_t> variables);
+
+/// The cells of two variables that hold a complete row.
+struct Occupancy {
+  static constexpr int parts = 40;  ///< of each variable, from its least to its greatest value
+  std::string x;
+  std::string y;
+  /// One a part of y, with a character for each part of x: '1' where there is a row, else '0'.
+  std::vector<std::string> cells;
+};
+
+/// *Collective.* Of two numeric variables of the frame. Cost: a scan of both.
+[[nodiscard]] Occupancy occupancy_of(const Workers& workers, const Frame& frame, int x, int y);
+
+}  // namespace tessera::gam

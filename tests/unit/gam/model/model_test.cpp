@@ -15,6 +15,7 @@
 #include <fstream>
 #include <string>
 #include <tessera/error.hpp>
+#include <utility>
 #include <vector>
 
 #include "files/input_file.hpp"
@@ -94,6 +95,35 @@ TEST_F(ModelFile, HasTheLinkOfItsFamily) {
   EXPECT_NE(files::read_text(path_, 1 << 20).find("\"version\": 5"), std::string::npos);
   replace("\"sqrt\"", "\"logit\"");
   EXPECT_THROW(static_cast<void>(read_model(path_)), Error);
+}
+
+TEST_F(ModelFile, HasTypicalValuesAndWhereRowsAre) {
+  FittedModel model = mean_of(1, 2);
+  model.outline.summaries = {{"x", false, -1, 0.1, 2, {}}, {"g", true, 0, 0, 0, "b \"c\""}};
+  model.outline.occupancy = {{"x", "z", std::vector<std::string>(40, std::string(39, '0') + "1")}};
+  save_model(model, path_, inline_limit);
+  // A program that knows none passes over them.
+  EXPECT_NE(files::read_text(path_, 1 << 20).find("\"version\": 3"), std::string::npos);
+  const DataOutline read = read_model(path_).outline;
+  ASSERT_EQ(read.summaries.size(), 2U);
+  EXPECT_EQ(read.summaries[0].median, 0.1);
+  EXPECT_EQ(read.summaries[0].greatest, 2);
+  EXPECT_EQ(read.summaries[1].level, "b \"c\"");
+  EXPECT_TRUE(read.summaries[1].factor);
+  ASSERT_EQ(read.occupancy.size(), 1U);
+  EXPECT_EQ(read.occupancy[0].y, "z");
+  EXPECT_EQ(read.occupancy[0].cells, model.outline.occupancy[0].cells);
+}
+
+TEST_F(ModelFile, IsRefusedWithTypicalValuesThatAreNone) {
+  for (const auto& [from, to] : {std::pair<const char*, const char*>{"0.1,", "7,"}, {"00001", "0000x"}}) {
+    FittedModel model = mean_of(1, 2);
+    model.outline.summaries = {{"x", false, -1, 0.1, 2, {}}};
+    model.outline.occupancy = {{"x", "z", std::vector<std::string>(40, std::string(39, '0') + "1")}};
+    save_model(model, path_, inline_limit);
+    replace(from, to);
+    EXPECT_THROW(static_cast<void>(read_model(path_)), Error) << to;
+  }
 }
 
 TEST_F(ModelFile, IsReadUnderItsNewNameAndThroughALink) {

@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "prediction_arguments.hpp"
 #include "table_arguments.hpp"
 
+#include <tessera/function.hpp>
 #include <tessera/gam/fit.hpp>
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/posterior.hpp>
 #include <tessera/gam/predict.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
@@ -75,14 +79,7 @@ struct FitCommand {
 struct PredictCommand {
   std::string model;
   std::string data;
-  std::string type = "link";
-  std::vector<std::string> terms;
-  std::vector<std::string> exclude;
-  std::string new_levels = "mgcv";
-  bool standard_errors = false;
-  double interval = 0;
-  double prediction_interval = 0;
-  bool unconditional = false;
+  PredictionArguments prediction;
   std::vector<std::string> keep;
   bool row_numbers = false;
   TableArguments table;
@@ -100,7 +97,36 @@ struct PredictCommand {
  private:
   [[nodiscard]] PredictOptions predict_options() const;
   [[nodiscard]] bool keeps_all() const;
-  [[nodiscard]] bool is_hdf5() const;
+};
+
+/// The options that every command about a fitted model has whose answer is a table.
+struct PosteriorArguments {
+  std::string model;
+  std::vector<std::string> tables;  ///< that are read, at most two
+  int threads = 0;
+  std::string out = "-";
+  apps::CollectiveTimeout collective_timeout;
+
+  void add_to(CLI::App& command);
+  /// *Collective.* Writes the parts that `compute` hands on, and then the remarks that it returns to standard
+  /// error.
+  using Take = FunctionRef<void(const Predictions& part)>;
+  [[nodiscard]] int run_in_parts(
+      mpi::Session& session,
+      FunctionRef<std::vector<std::string>(Job& job, const Model& model, Take take)> compute) const;
+  /// The same of one part, with its own remarks.
+  [[nodiscard]] int run(mpi::Session& session,
+                        FunctionRef<Predictions(Job& job, const Model& model)> compute) const;
+};
+
+/// `tessera-fit slice`
+struct SliceCommand {
+  PosteriorArguments common;
+  std::vector<std::string> at;
+  PredictionArguments prediction;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
 };
 
 /// `tessera-fit convert`

@@ -90,12 +90,47 @@ std::string lines_of(const Predictions& predictions, bool row_numbers, Range min
   return text;
 }
 
+/// As a table has it in HDF5. A part may have missing levels where the first has none.
+Variable variable_of(const Table::Column& column) {
+  Variable variable;
+  variable.name = column.name;
+  if (const auto* numbers = std::get_if<std::vector<double>>(&column.values)) {
+    variable.numbers = ColumnStorage<double>::borrow(*numbers);
+    return variable;
+  }
+  const Factor& factor = std::get<Factor>(column.values);
+  variable.factor = true;
+  variable.levels = factor.levels;
+  variable.codes = ColumnStorage<std::int32_t>::borrow(factor.codes);
+  return variable;
+}
+
+ColumnEncoding encoding_of(const Table::Column& column) {
+  return encoding_of(variable_of(column), {.name = column.name, .missing = 1}, "--out");
+}
+
 std::string_view bytes_of(const std::vector<double>& values, Range rows) {
   return {reinterpret_cast<const char*>(values.data() + rows.begin),
           static_cast<std::size_t>(rows.size()) * sizeof(double)};
 }
 
 }  // namespace
+
+bool is_hdf5_name(const std::string& out) {
+  return out.ends_with(".h5") || out.ends_with(".hdf5");
+}
+
+PredictionsTarget::PredictionsTarget() = default;
+PredictionsTarget::~PredictionsTarget() = default;
+
+void PredictionsTarget::open(const std::string& out) {
+  if (!is_hdf5_name(out)) {
+    csv = std::make_unique<files::OutputStream>(out);
+    return;
+  }
+  hdf5 = std::make_unique<files::OutputFile>(out);
+  begin_hdf5(*hdf5);
+}
 
 void PredictionsFile::begin(const Predictions& predictions) {
   std::vector<std::string> names;
@@ -114,6 +149,8 @@ void PredictionsFile::begin(const Predictions& predictions) {
       throw Error(ErrorCode::usage, fmt::format("--out: the column '{}' {}: write CSV", name, problem));
     columns.push_back({name, {}});
   }
+  for (std::size_t i = 0; i < predictions.kept.size(); ++i)
+    columns[i + (row_numbers_ ? 1 : 0)].encoding = encoding_of(predictions.kept[i]);
   places_.resize(columns.size());
   if (to_.hdf5 != nullptr) places_ = add_hdf5_columns(*to_.hdf5, columns, predictions.table_rows);
 }
@@ -146,6 +183,11 @@ void PredictionsFile::add_to_hdf5(const Predictions& predictions) {
       std::iota(numbers.begin(), numbers.end(), static_cast<double>(first + rows.begin));
       return std::string(bytes_of(numbers, {0, rows.size()}));
     });
+  }
+  for (const Table::Column& column : predictions.kept) {
+    const ColumnEncoding encoding = encoding_of(column);
+    const Variable variable = variable_of(column);
+    write([&](Range rows) { return encoding.bytes_of(variable, rows); });
   }
   for (const Predictions::Column& column : predictions.columns)
     write([&](Range rows) { return std::string(bytes_of(column.values, rows)); });

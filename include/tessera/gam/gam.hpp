@@ -7,6 +7,7 @@
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/formula.hpp>
 #include <tessera/gam/model.hpp>
+#include <tessera/gam/posterior.hpp>
 #include <tessera/gam/predict.hpp>
 #include <tessera/gam/report.hpp>
 #include <tessera/gam/table.hpp>

@@ -1,0 +1,72 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.hpp"
+#include "gam/model/overwrite.hpp"
+#include "predictions_file.hpp"
+
+#include <tessera/job/together.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cstddef>
+#include <cstdlib>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "common/file_name.hpp"
+#include "files/output_file.hpp"
+#include "files/output_stream.hpp"
+#include "files/standard_error.hpp"
+
+namespace tessera::gam {
+
+void PosteriorArguments::add_to(CLI::App& command) {
+  command.add_option("MODEL", model, "model.json of a fit")->required();
+  command
+      .add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  collective_timeout.add_to(command);
+  command
+      .add_option("--out", out, "CSV file, or a pipe; HDF5, if it ends in .h5 or .hdf5; -: standard output")
+      ->check(apps::file_name())
+      ->capture_default_str();
+}
+
+int PosteriorArguments::run(mpi::Session& session,
+                            FunctionRef<Predictions(Job& job, const Model& model)> compute) const {
+  return run_in_parts(session, [&](Job& job, const Model& model, Take take) {
+    const Predictions answer = compute(job, model);
+    take(answer);
+    return answer.remarks;
+  });
+}
+
+int PosteriorArguments::run_in_parts(
+    mpi::Session& session,
+    FunctionRef<std::vector<std::string>(Job& job, const Model& model, Take take)> compute) const {
+  session.set_timeout(collective_timeout.value());
+  const bool root = session.is_root();
+  std::optional<Model> fitted;
+  PredictionsTarget target;
+  together(session.world(), [&] {
+    const auto table = [&](std::size_t i) { return i < tables.size() ? tables[i] : std::string(); };
+    if (root) refuse_to_overwrite({{"--out", out}}, {model, table(0), table(1)}, {.model = model});
+    fitted = load_model(model);
+    if (root) target.open(out);
+  });
+  JobOptions job_options;
+  job_options.policy = Policy::cpu;
+  job_options.threads = threads;
+  job_options.collective_timeout = collective_timeout.value();
+  Job job(session.world(), job_options);
+  PredictionsFile written(job.comm(), target, is_hdf5_name(out), false);
+  const std::vector<std::string> remarks =
+      compute(job, *fitted, [&](const Predictions& part) { written.add(part); });
+  for (const std::string& remark : remarks) {
+    if (root) files::say_line({"tessera-fit: ", remark});
+  }
+  written.commit();
+  return EXIT_SUCCESS;
+}
+
+}  // namespace tessera::gam

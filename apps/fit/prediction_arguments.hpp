@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/predict.hpp>
+
+#include <string>
+#include <vector>
+
+namespace CLI {
+class App;
+}
+
+namespace tessera::gam {
+
+/// The options of the command line that say what is predicted.
+struct PredictionArguments {
+  std::string type = "link";
+  std::vector<std::string> terms;
+  std::vector<std::string> exclude;
+  std::string new_levels = "mgcv";
+  bool standard_errors = false;
+  double interval = 0;
+  double prediction_interval = 0;
+  bool unconditional = false;
+
+  void add_to(CLI::App& command);
+  [[nodiscard]] PredictOptions options() const;
+  /// Whether the intercept is in no column.
+  [[nodiscard]] bool by_terms() const { return type == "terms" || type == "iterms"; }
+};
+
+/// Adds --new-levels.
+void add_new_levels(CLI::App& command, std::string& policy);
+[[nodiscard]] NewLevels new_levels_of(const std::string& policy);
+
+/// The parts of lists as "s(x),te(x,z)": a separator within parentheses and quotes is part of one.
+[[nodiscard]] std::vector<std::string> labels_in(const std::vector<std::string>& lists, char separator = ',');
+
+/// `text` without the quotes around it, if it is in quotes.
+[[nodiscard]] std::string without_quotes(const std::string& text);
+
+}  // namespace tessera::gam

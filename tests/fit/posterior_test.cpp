@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+// slice, smooths, derivatives, contrasts and simulate. Against mgcv they are compared by compare_smooths.R.
+#include "fit/csv.hpp"
+#include "fit/example.hpp"
+#include "info/run_program.hpp"
+#include "temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <filesystem>
+#include <fstream>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+namespace fs = std::filesystem;
+
+constexpr const char* by_formula = R"(y ~ f + s(x, bs="ps", k=10, by=f) + s(z, bs="cr", k=6))";
+
+class Posterior : public ::testing::Test {
+ protected:
+  void SetUp() override { write("data.csv", example_table()); }
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
+  void fit(const std::string& formula, const std::string& more = {}) const {
+    const auto fitted = run(TESSERA_FIT " fit " + path("data.csv") + " --formula '" + formula +
+                            "' --device cpu --threads 1 --out " + path("model.json") + " " + more);
+    ASSERT_EQ(fitted.status, 0) << fitted.err;
+  }
+  [[nodiscard]] ProgramResult tell(const std::string& command, const std::string& args,
+                                   const std::string& launcher = {}) const {
+    return run(launcher + " " TESSERA_FIT " " + command + " " + path("model.json") + " " + args);
+  }
+  [[nodiscard]] Csv told(const std::string& command, const std::string& args) const {
+    const auto result = tell(command, args);
+    EXPECT_EQ(result.status, 0) << command << " " << args << "\n" << result.err;
+    return Csv(result.out);
+  }
+  /// What a table has at these columns.
+  [[nodiscard]] static std::string text_of(const Csv& from, const std::vector<std::string>& columns,
+                                           const std::vector<std::size_t>& rows) {
+    std::string text;
+    for (const std::string& name : columns) text += (text.empty() ? "" : ",") + name;
+    for (const std::size_t row : rows) {
+      text += '\n';
+      for (const std::string& name : columns) {
+        const auto c = static_cast<std::size_t>(std::ranges::find(from.names, name) - from.names.begin());
+        text += from.columns.at(c).at(row) + (&name == &columns.back() ? "" : ",");
+      }
+    }
+    return text + '\n';
+  }
+
+  TemporaryFolder folder_;
+};
+
+std::vector<std::size_t> rows_with(const Csv& from, const std::string& column, const std::string& value) {
+  const auto c = static_cast<std::size_t>(std::ranges::find(from.names, column) - from.names.begin());
+  std::vector<std::size_t> rows;
+  for (std::size_t i = 0; i < from.columns.at(c).size(); ++i) {
+    if (from.columns[c][i] == value) rows.push_back(i);
+  }
+  return rows;
+}
+
+void expect_equal(const std::vector<double>& a, const std::vector<double>& b, double tolerance) {
+  ASSERT_EQ(a.size(), b.size());
+  for (std::size_t i = 0; i < a.size(); ++i) EXPECT_NEAR(a[i], b[i], tolerance) << i;
+}
+
+TEST_F(Posterior, ASliceHasTypicalValuesOfTheOtherVariables) {
+  fit(by_formula);
+  const auto result = tell("slice", "--at 'x=0.25,0.5;f=a,b' --se --interval 0.9");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const Csv slice(result.out);
+  EXPECT_EQ(slice.names, (std::vector<std::string>{"x", "f", "fit", "se", "lower", "upper"}));
+  EXPECT_EQ(slice.numbers("x"), (std::vector<double>{0.25, 0.25, 0.5, 0.5}));
+  // R's quantile(z, 0.5, type = 3) of 200 values is the 100th.
+  std::vector<double> z;
+  for (int i = 0; i < 200; ++i) z.push_back(std::fmod(i * 0.7548776662466927, 1.0));
+  std::sort(z.begin(), z.end());
+  EXPECT_NE(result.err.find("typical values: z = " + std::to_string(z[99]).substr(0, 7)), std::string::npos)
+      << result.err;
+  std::ostringstream table;
+  table.precision(17);
+  table << "x,f,z\n";
+  for (const char* row : {"0.25,a", "0.25,b", "0.5,a", "0.5,b"}) table << row << ',' << z[99] << '\n';
+  write("new.csv", table.str());
+  const Csv expected(tell("predict", path("new.csv") + " --se --interval 0.9").out);
+  for (const char* column : {"fit", "se", "lower", "upper"})
+    EXPECT_EQ(slice.numbers(column), expected.numbers(column)) << column;
+}
+
+TEST_F(Posterior, ASliceInHdf5IsATable) {
+  if (!TESSERA_HAVE_HDF5) GTEST_SKIP() << "a build without HDF5";
+  fit(by_formula);
+  const std::string at = "--at 'x=0.25,0.5;f=a,b;z=0.1'";
+  ASSERT_EQ(tell("slice", at + " --out " + path("slice.h5")).status, 0);
+  EXPECT_EQ(told("predict", path("slice.h5")).numbers("fit"), told("slice", at).numbers("fit"));
+}
+
+TEST_F(Posterior, AModelWithoutTypicalValuesIsSaidToBeOne) {
+  fit(by_formula, "--no-residuals");
+  const auto slice = tell("slice", "--at 'x=0.5' --out " + path("answer.csv"));
+  EXPECT_EQ(slice.status, 3);
+  const auto lines = complaints(slice.err);
+  ASSERT_EQ(lines.size(), 1U) << slice.err;
+  EXPECT_NE(lines[0].find("has no typical value of 'x'"), std::string::npos) << lines[0];
+  EXPECT_FALSE(fs::exists(path("answer.csv")));
+  // The extents of splines are there.
+  EXPECT_EQ(tell("smooths", "--points 3 --draws 0").status, 0);
+}
+
+
+}  // namespace
+}  // namespace tessera

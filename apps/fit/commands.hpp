@@ -129,6 +129,28 @@ struct SliceCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
+/// The options of the commands about smooths on grids.
+struct SmoothArguments {
+  std::vector<std::string> terms;
+  int points = SmoothOptions{}.points;
+  double interval = SmoothOptions{}.interval;
+  int draws = SmoothOptions{}.draws;
+  std::uint64_t seed = SmoothOptions{}.seed;
+  bool unconditional = SmoothOptions{}.unconditional;
+
+  void add_to(CLI::App& command);
+  [[nodiscard]] SmoothOptions options() const;
+};
+
+/// `tessera-fit smooths`
+struct SmoothsCommand {
+  PosteriorArguments common;
+  SmoothArguments smooths;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
+};
+
 /// `tessera-fit convert`
 struct ConvertCommand {
   std::string data;

@@ -69,4 +69,35 @@ int PosteriorArguments::run_in_parts(
   return EXIT_SUCCESS;
 }
 
+void SmoothArguments::add_to(CLI::App& command) {
+  command
+      .add_option("--terms", terms,
+                  "Only these smooths, comma-separated, as the summary names them; default: all")
+      ->allow_extra_args(false);
+  command
+      .add_option("--points", points,
+                  "Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more")
+      ->check(CLI::Range(0, 100'000))
+      ->capture_default_str();
+  command.add_option("--interval", interval, "Probability of the bands; 0: none")->capture_default_str();
+  command
+      .add_option("--draws", draws, "Draws from the posterior distribution for simultaneous bands; 0: none")
+      ->check(CLI::Range(0, 100'000'000))
+      ->capture_default_str();
+  command.add_option("--seed", seed, "Of these draws")->capture_default_str();
+  command.add_flag("--unconditional", unconditional,
+                   "Standard errors and bands with the uncertainty of the smoothing parameters");
+}
+
+SmoothOptions SmoothArguments::options() const {
+  SmoothOptions options;
+  if (!terms.empty()) options.terms = labels_in(terms);
+  options.points = points;
+  options.interval = interval;
+  options.draws = draws;
+  options.seed = seed;
+  options.unconditional = unconditional;
+  return options;
+}
+
 }  // namespace tessera::gam

@@ -27,12 +27,14 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   FitCommand fit;
   PredictCommand predict;
   SliceCommand slice;
+  SmoothsCommand smooths;
   ConvertCommand convert;
   SummaryCommand summary;
   ReportCommand report;
   const CLI::App* fit_app = fit.add_to(app);
   const CLI::App* predict_app = predict.add_to(app);
   const CLI::App* slice_app = slice.add_to(app);
+  const CLI::App* smooths_app = smooths.add_to(app);
   const CLI::App* convert_app = convert.add_to(app);
   summary.add_to(app);
   const CLI::App* report_app = report.add_to(app);
@@ -44,6 +46,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   if (fit_app->parsed()) return fit.run(*session);
   if (predict_app->parsed()) return predict.run(*session);
   if (slice_app->parsed()) return slice.run(*session);
+  if (smooths_app->parsed()) return smooths.run(*session);
   if (convert_app->parsed()) return convert.run(*session);
   if (report_app->parsed()) return report.run(*session);
   return summary.run(*session);

@@ -104,6 +104,35 @@ TEST_F(Posterior, ASliceInHdf5IsATable) {
   EXPECT_EQ(told("predict", path("slice.h5")).numbers("fit"), told("slice", at).numbers("fit"));
 }
 
+TEST_F(Posterior, SmoothsAreTheTermsOfPredictions) {
+  fit(by_formula);
+  const Csv smooths = told("smooths", "--points 9 --draws 500");
+  for (const std::string label : {"s(x):fa", "s(x):fb", "s(z)"}) {
+    const auto rows = rows_with(smooths, "smooth", label);
+    ASSERT_EQ(rows.size(), 9U) << label;
+    const bool by = label != "s(z)";
+    const std::string table =
+        text_of(smooths, by ? std::vector<std::string>{"x", "f"} : std::vector<std::string>{"z"}, rows);
+    write("grid.csv", table);
+    const Csv terms =
+        told("predict", path("grid.csv") + " --type terms --se --interval 0.95 --terms '" + label + "'");
+    for (const auto& [column, term] : {std::pair<std::string, std::string>{"fit", label},
+                                       {"se", label + ".se"},
+                                       {"lower", label + ".lower"},
+                                       {"upper", label + ".upper"}}) {
+      std::vector<double> found;
+      for (const std::size_t row : rows) found.push_back(smooths.numbers(column)[row]);
+      expect_equal(found, terms.numbers(term), 1e-12);
+    }
+    const auto low = smooths.numbers("lower.simultaneous");
+    for (const std::size_t row : rows) {
+      const double wide = (smooths.numbers("fit")[row] - low[row]) / smooths.numbers("se")[row];
+      EXPECT_GT(wide, 1.96) << label;
+      EXPECT_LT(wide, 4.5) << label;
+    }
+  }
+}
+
 TEST_F(Posterior, AModelWithoutTypicalValuesIsSaidToBeOne) {
   fit(by_formula, "--no-residuals");
   const auto slice = tell("slice", "--at 'x=0.5' --out " + path("answer.csv"));

@@ -35,4 +35,22 @@ struct DataSlice {
 /// `Error(input)` if the model has no typical values of a column.
 [[nodiscard]] DataSlice data_slice(const Job& job, const Model& model, std::span<const ChosenValues> chosen);
 
+struct SmoothOptions {
+  std::optional<std::vector<std::string>> terms{};  ///< labels of smooths; nothing: all
+  int points = 0;              ///< of each number; 0: 100, and of two numbers 40, of three 15, of more 6
+  double interval = 0.95;      ///< probability of the bands; 0: none
+  int draws = 10'000;          ///< for simultaneous bands; 0: no such bands
+  std::uint64_t seed = 1;      ///< of the draws
+  bool unconditional = false;  ///< with the uncertainty of the smoothing parameters
+};
+
+/// *Collective.* Each smooth on a grid over the data, or at the levels of a random effect; for each level of
+/// a factor that it is by, and at the value 1 of a number. `kept` has the smooth's label and the variables
+/// that the smooths have, missing where one has not; columns are fit, se, lower and upper, and
+/// lower.simultaneous and upper.simultaneous, which hold the whole smooth with this probability: from the
+/// quantile of the largest standardised deviation on the grid over draws from the posterior distribution
+/// (Ruppert, Wand and Carroll, Semiparametric Regression, 2003, sec. 6.5). Throws `Error(usage)` for a smooth
+/// that the model lacks.
+[[nodiscard]] Predictions smooth_estimates(Job& job, const Model& model, const SmoothOptions& options = {});
+
 }  // namespace tessera::gam

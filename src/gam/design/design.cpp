@@ -186,6 +186,12 @@ int Design::null_space() const {
   return size;
 }
 
+const RawTerm& Design::term_of(const CoefBlock& block) const {
+  return *std::ranges::find_if(terms, [&](const RawTerm& term) {
+    return block.raw_begin >= term.raw_begin && block.raw_begin < term.raw_begin + term.raw_size;
+  });
+}
+
 Part Design::parted_coefficients() const {
   Part part;
   for (const CoefBlock& block : blocks) {

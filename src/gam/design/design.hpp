@@ -186,6 +186,8 @@ struct Design {
   /// covariance are sparse (`PartedMatrix`); none: all are stored in full.
   Part parted_columns;
 
+  /// The term that a block is made from.
+  [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
   /// The coefficients of `parted_columns`, one for each column.
   [[nodiscard]] Part parted_coefficients() const;
   /// Whether a factor smooth is of the part, whose levels have several columns each.

@@ -102,10 +102,8 @@ class Planner {
 
  private:
   void check() const {
-    for (const double probability : {options_.interval, options_.prediction_interval}) {
-      if (!(probability >= 0 && probability < 1))
-        throw Error(ErrorCode::usage, "the probability of an interval is above 0 and below 1, as 0.95");
-    }
+    for (const double probability : {options_.interval, options_.prediction_interval})
+      require_probability(probability);
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
       throw Error(ErrorCode::usage, "prediction intervals are of the response: take the type response");
     if (options_.type == PredictionType::lpmatrix && needs_variances(options_))
@@ -132,8 +130,9 @@ class Planner {
     }
     plan_.design = std::move(from.design);
     plan_.posterior.coef = std::move(from.coef);
-    if (needs_variances(options_)) plan_.posterior.covariance = std::move(from.covariance);
-    if (options_.unconditional && needs_variances(options_)) add_smoothing_uncertainty();
+    if (needs_variances(options_))
+      plan_.posterior.covariance =
+          options_.unconditional ? covariance_of(model_, true) : std::move(from.covariance);
     keep_blocks(plan_.design, kept);
   }
 
@@ -151,31 +150,9 @@ class Planner {
     }
   }
 
-  void require_whole_covariance(const char* what) const {
-    if (!model_.covariance.is_parted()) return;
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("{} need the whole covariance, and the model has that of its large effects on the "
-                    "diagonal alone",
-                    what));
-  }
-
-  void add_smoothing_uncertainty() {
-    require_whole_covariance("unconditional standard errors");
-    Matrix& covariance = plan_.posterior.covariance.core;
-    const Matrix k = smoothing_uncertainty(model_.design, {.coef = model_.coef,
-                                                           .covariance = covariance,
-                                                           .log_sp = model_.log_sp,
-                                                           .scale = model_.scale,
-                                                           .scale_known = model_.family.scale().has_value(),
-                                                           .gamma = model_.gamma,
-                                                           .rows = model_.rows});
-    add_multiple(covariance.values(), 1, multiply_nt(k, k).values());
-  }
-
   /// The variance of a centred smooth's term in a row x: (x + m)'V(x + m), m the means of the other columns.
   void add_uncertainty_of_mean() {
-    require_whole_covariance("standard errors of iterms");
+    require_whole_covariance(model_, "standard errors of iterms");
     if (model_.column_means.empty())
       throw Error(
           ErrorCode::usage,
@@ -255,6 +232,35 @@ std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& fo
       known->blocks.push_back(index);
   }
   return terms;
+}
+
+void require_probability(double probability) {
+  if (!(probability >= 0 && probability < 1))
+    throw Error(ErrorCode::usage, "the probability of an interval is above 0 and below 1, as 0.95");
+}
+
+void require_whole_covariance(const FittedModel& model, const char* what) {
+  if (!model.covariance.is_parted()) return;
+  throw Error(ErrorCode::usage,
+              fmt::format("{} need the whole covariance, and the model has that of its large effects on the "
+                          "diagonal alone",
+                          what));
+}
+
+PartedMatrix covariance_of(const FittedModel& model, bool unconditional) {
+  if (!unconditional) return model.covariance;
+  require_whole_covariance(model, "unconditional standard errors");
+  PartedMatrix sum = model.covariance;
+  Matrix& covariance = sum.core;
+  const Matrix k = smoothing_uncertainty(model.design, {.coef = model.coef,
+                                                        .covariance = covariance,
+                                                        .log_sp = model.log_sp,
+                                                        .scale = model.scale,
+                                                        .scale_known = model.family.scale().has_value(),
+                                                        .gamma = model.gamma,
+                                                        .rows = model.rows});
+  add_multiple(covariance.values(), 1, multiply_nt(k, k).values());
+  return sum;
 }
 
 bool needs_variances(const PredictOptions& options) {

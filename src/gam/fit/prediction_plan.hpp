@@ -42,6 +42,16 @@ struct PredictionPlan {
   std::vector<std::string> unseen_is_complete;
 };
 
+/// Throws `Error(usage)` for what is no probability of an interval, nor 0, none.
+void require_probability(double probability);
+
+/// Throws `Error(usage)` for a model that has only a part of its covariance: "`what` need the whole …".
+void require_whole_covariance(const FittedModel& model, const char* what);
+
+/// The posterior covariance of the coefficients, also with the uncertainty of the smoothing parameters.
+/// Throws `Error(usage)` where that takes elements that the model lacks.
+[[nodiscard]] PartedMatrix covariance_of(const FittedModel& model, bool unconditional);
+
 /// Whether variances of what is predicted are needed.
 [[nodiscard]] bool needs_variances(const PredictOptions& options);
 

@@ -3,6 +3,7 @@
 
 #include "gam/linalg/matrix.hpp"
 #include "gam/model/model.hpp"
+#include "gam/model/smooth_axes.hpp"
 
 #include <string>
 #include <variant>
@@ -11,12 +12,6 @@
 /// The numbers of each term's plot: what its coefficients and their covariance alone make of it, as mgcv's
 /// `plot.gam` and `predict(type = "terms", se = TRUE)` have them.
 namespace tessera::gam {
-
-/// A value of a term on the scale of the linear predictor, and its posterior standard error.
-struct Estimate {
-  double fit = 0;
-  double se = 0;
-};
 
 /// A smooth of one number; for te() of a number and a factor (a random effect), and for factor smooths, one
 /// line a level, or a combination of levels.

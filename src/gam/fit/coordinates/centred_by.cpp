@@ -63,13 +63,6 @@ struct Function {
   std::vector<double> values;     ///< at the points
 };
 
-const RawTerm& term_of(const Design& design, const CoefBlock& block) {
-  const auto term = std::ranges::find_if(design.terms, [&](const RawTerm& one) {
-    return one.raw_begin <= block.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;
-  });
-  return *term;
-}
-
 bool is_spline(const Component& component) {
   return component.is_curve();
 }
@@ -154,7 +147,7 @@ std::vector<Function> free_functions(const CoefBlock& block, std::span<const Com
 std::vector<Function> functions_beside(const Design& design, const PointSet& points) {
   std::vector<Function> functions;
   for (const CoefBlock& block : design.blocks) {
-    const RawTerm& term = term_of(design, block);
+    const RawTerm& term = design.term_of(block);
     const auto all = [&](auto&& holds) { return std::ranges::all_of(term.components, holds); };
     if (block.penalty) {
       const bool splines = all([&](const Component& one) { return is_spline(one) && is_of(one, points); });
@@ -411,7 +404,7 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
   std::map<std::size_t, Exchange> exchanges;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
     const CoefBlock& block = design.blocks[b];
-    const RawTerm& term = term_of(design, block);
+    const RawTerm& term = design.term_of(block);
     if (!is_by_far_number(block, term, standards)) continue;
     if (auto exchange = exchange_of(design, block, term)) exchanges.emplace(b, std::move(*exchange));
   }
@@ -435,7 +428,7 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
   }
   for (const auto& [b, exchange] : exchanges) {
     const CoefBlock& block = design.blocks[b];
-    const Component& by = term_of(design, block).components.front();
+    const Component& by = design.term_of(block).components.front();
     const NumericPart& centred = standards[at(by.variable)].centred;
     Component component = by;
     component.parts = {centred};

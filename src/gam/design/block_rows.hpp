@@ -1,0 +1,39 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/terms/point_values.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// A linear combination of coefficients by its nonzeros, in increasing order of the coefficients: a row of
+/// the model matrix, or a difference of two.
+struct Weight {
+  int coefficient;
+  double value;
+};
+using Combination = std::vector<Weight>;
+
+/// The sum of one combination and `factor` times another.
+[[nodiscard]] Combination sum_of(const Combination& a, double factor, const Combination& b);
+
+/// The rows of the model matrix that a block has at any values of its components. Not thread-safe.
+class BlockRows {
+ public:
+  /// `components`: those of the block's term, or without the first, a variable that the term is by: then of
+  /// its value 1, or of the block's level. The block must outlive this.
+  BlockRows(const CoefBlock& block, std::span<const Component> components);
+
+  /// `values`: one a variable of the components, which is a level's place for a factor.
+  [[nodiscard]] Combination at(std::span<const double> values);
+
+ private:
+  const CoefBlock& block_;
+  std::vector<Component> components_;
+  TermEvaluator evaluator_;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/block_rows.hpp"
+#include "gam/model/model.hpp"
+
+#include <array>
+#include <span>
+#include <vector>
+
+/// What a plot, or a grid, of a term is over, and what the model says there.
+namespace tessera::gam {
+
+/// A value on the scale of the linear predictor, and its posterior standard error.
+struct Estimate {
+  double fit = 0;
+  double se = 0;
+};
+
+/// x'b and sqrt(x'Vx); the error is NaN where V lacks an element.
+[[nodiscard]] Estimate estimate_of(const Combination& x, std::span<const double> coef,
+                                   const PartedMatrix& covariance);
+
+/// One variable of a margin.
+struct SmoothAxis {
+  const Component* component;
+  int place;     ///< among the component's variables
+  int variable;  ///< index into `Design::variables`
+  [[nodiscard]] bool is_smooth() const { return component->is_curve() || component->isotropic.has_value(); }
+};
+
+/// The components of a smooth without the variable that it is by.
+[[nodiscard]] std::span<const Component> margins_of(const Design& design, const CoefBlock& block);
+/// The variables of margins, in the order in which `BlockRows` takes their values.
+[[nodiscard]] std::vector<SmoothAxis> axes_of(std::span<const Component> margins);
+/// The least and the greatest value of a smooth axis in the data; the ends of the basis where the model does
+/// not hold them.
+[[nodiscard]] std::array<double, 2> extent_of(const FittedModel& model, const SmoothAxis& axis);
+
+}  // namespace tessera::gam

@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/matrix.hpp"
+
+#include <cstdint>
+#include <span>
+
+namespace tessera::gam {
+
+/// A square root R of a covariance, R R' = V, from its lower triangle; V may be singular.
+[[nodiscard]] Matrix root_of(const Matrix& covariance);
+
+/// Sets `out` to draw `draw` of N(0, R R') of a stream of random numbers. Pure.
+void draw_normal(const Matrix& root, std::uint64_t seed, std::uint64_t stream, std::uint64_t draw,
+                 std::span<double> out);
+
+}  // namespace tessera::gam

@@ -1,0 +1,80 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/model/smooth_axes.hpp"
+
+#include <tessera/gam/posterior.hpp>
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Answers of a model in rows: estimates at the points of grids.
+namespace tessera::gam {
+
+/// A smooth and the points that it is shown at. Not thread-safe.
+class SmoothGrid {
+ public:
+  /// `points`: of each number; 0: as many as `SmoothOptions::points` says. All outlive it.
+  SmoothGrid(const FittedModel& model, const CoefBlock& block, int points);
+
+  [[nodiscard]] const CoefBlock& block() const noexcept { return block_; }
+  [[nodiscard]] std::span<const Component> margins() const noexcept { return margins_; }
+  [[nodiscard]] const std::vector<SmoothAxis>& axes() const noexcept { return axes_; }
+  /// Number of points: levels of factors change slowest, and the last number fastest.
+  [[nodiscard]] std::int64_t size() const noexcept { return size_; }
+  /// The values of the margins' variables at a point, as `BlockRows` takes them.
+  [[nodiscard]] std::vector<double> at(std::int64_t point) const;
+  /// The same by variables of the design, with the variable that the smooth is by.
+  [[nodiscard]] std::vector<std::pair<int, double>> described(std::int64_t point) const;
+
+ private:
+  const CoefBlock& block_;
+  std::span<const Component> margins_;
+  std::vector<SmoothAxis> axes_;
+  std::vector<std::vector<double>> values_;  ///< of each axis
+  std::vector<std::size_t> order_;           ///< of the axes, the slowest first
+  std::vector<std::pair<int, double>> by_;
+  std::int64_t size_ = 1;
+};
+
+/// Rows of an answer that belong together, as the points of a smooth.
+struct Piece {
+  std::vector<std::string> texts;  ///< one for each text column of the answer
+  std::int64_t points = 0;
+  /// Variables of the design, and their values at a point: a level's place for a factor.
+  std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;
+  std::function<Combination(std::int64_t)> combination;  ///< of coefficients, whose estimate is wanted
+};
+
+/// The points of a smooth. Throws as `SmoothGrid`.
+[[nodiscard]] Piece piece_of(const FittedModel& model, const CoefBlock& block, int points);
+
+/// This rank's rows of some pieces, one a point: the pieces' texts, and the variables that some piece has.
+struct PieceRows {
+  Predictions described;                  ///< without columns of numbers
+  std::vector<std::size_t> piece_of_row;  ///< of each local row
+  std::vector<Combination> combinations;  ///< of each local row
+};
+[[nodiscard]] PieceRows rows_of(const Job& job, const Design& design,
+                                const std::vector<std::string>& text_columns,
+                                const std::vector<Piece>& pieces);
+
+/// The smooths that are asked for, in the order of the model. Throws `Error(usage)` for a term that the model
+/// lacks or that is no smooth.
+[[nodiscard]] std::vector<const CoefBlock*> smooths_of(const FittedModel& model,
+                                                       const SmoothOptions& options);
+
+/// Adds the ends of the intervals of this probability to the columns fit and se; 0: none.
+void add_interval(Predictions& out, double probability);
+
+/// *Collective.* A row for each point of the pieces: their texts, the variables that some piece has, and the
+/// estimates with bands.
+[[nodiscard]] Predictions answer_of(Job& job, const FittedModel& model,
+                                    const std::vector<std::string>& text_columns,
+                                    const std::vector<Piece>& pieces, const SmoothOptions& options);
+
+}  // namespace tessera::gam

@@ -151,6 +151,17 @@ struct SmoothsCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
+/// `tessera-fit derivatives`
+struct DerivativesCommand {
+  PosteriorArguments common;
+  SmoothArguments smooths;
+  int order = DerivativeOptions{}.order;
+  std::vector<std::string> variables;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
+};
+
 /// `tessera-fit convert`
 struct ConvertCommand {
   std::string data;

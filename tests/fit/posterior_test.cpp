@@ -133,6 +133,28 @@ TEST_F(Posterior, SmoothsAreTheTermsOfPredictions) {
   }
 }
 
+TEST_F(Posterior, DerivativesAreTheSlopesOfSmooths) {
+  fit(by_formula);
+  const Csv slopes = told("derivatives", "--points 2001 --terms 's(z)' --draws 0");
+  const Csv curve = told("smooths", "--points 2001 --terms 's(z)' --draws 0");
+  const Csv second = told("derivatives", "--points 2001 --terms 's(z)' --draws 0 --order 2");
+  const auto z = curve.numbers("z");
+  const auto fit = curve.numbers("fit");
+  for (std::size_t i = 1; i + 1 < z.size(); i += 100) {
+    const double h = z[i + 1] - z[i];
+    EXPECT_NEAR(slopes.numbers("fit")[i], (fit[i + 1] - fit[i - 1]) / (2 * h), 1e-3);
+    EXPECT_NEAR(second.numbers("fit")[i], (fit[i + 1] + fit[i - 1] - 2 * fit[i]) / (h * h), 0.2);
+  }
+}
+
+TEST_F(Posterior, DerivativesThatAreDifferencesSaySo) {
+  fit(R"(y ~ s(x, z, k=20) + f)");
+  const auto result = tell("derivatives", "--points 3 --draws 0");
+  EXPECT_EQ(result.status, 0);
+  EXPECT_NE(result.err.find("derivatives of s(x,z) are central differences"), std::string::npos)
+      << result.err;
+}
+
 TEST_F(Posterior, AModelWithoutTypicalValuesIsSaidToBeOne) {
   fit(by_formula, "--no-residuals");
   const auto slice = tell("slice", "--at 'x=0.5' --out " + path("answer.csv"));

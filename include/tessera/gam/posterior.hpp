@@ -53,4 +53,14 @@ struct SmoothOptions {
 /// that the model lacks.
 [[nodiscard]] Predictions smooth_estimates(Job& job, const Model& model, const SmoothOptions& options = {});
 
+struct DerivativeOptions : SmoothOptions {
+  int order = 1;                         ///< 1 or 2
+  std::vector<std::string> variables{};  ///< by which smooths are differentiated; empty: each in turn
+};
+
+/// *Collective.* The same for the derivatives of smooths by their numbers, which `kept` names. Those of
+/// splines are exact; those of thin plate splines of several variables and the like are central differences,
+/// as a remark says.
+[[nodiscard]] Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& options = {});
+
 }  // namespace tessera::gam

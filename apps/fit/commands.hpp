@@ -162,6 +162,18 @@ struct DerivativesCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
+/// `tessera-fit contrasts`
+struct ContrastsCommand {
+  PosteriorArguments common;
+  SmoothArguments smooths;
+  std::vector<std::string> exclude;
+  std::vector<std::string> keep;
+  TableArguments table;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
+};
+
 /// `tessera-fit convert`
 struct ConvertCommand {
   std::string data;

@@ -155,6 +155,40 @@ TEST_F(Posterior, DerivativesThatAreDifferencesSaySo) {
       << result.err;
 }
 
+TEST_F(Posterior, ContrastsAreDifferencesOfSmooths) {
+  fit(by_formula);
+  const Csv contrasts = told("contrasts", "--points 7 --draws 0");
+  const Csv smooths = told("smooths", "--points 7 --draws 0");
+  ASSERT_EQ(contrasts.numbers("fit").size(), 3 * 7U);
+  const auto fit = smooths.numbers("fit");
+  const auto se = smooths.numbers("se");
+  const std::vector<std::pair<std::size_t, std::size_t>> pairs{{0, 1}, {0, 2}, {1, 2}};
+  for (std::size_t p = 0; p < pairs.size(); ++p) {
+    for (std::size_t i = 0; i < 7; ++i) {
+      const std::size_t a = 7 * pairs[p].first + i;
+      const std::size_t b = 7 * pairs[p].second + i;
+      EXPECT_NEAR(contrasts.numbers("fit")[7 * p + i], fit[a] - fit[b], 1e-12);
+      EXPECT_LT(contrasts.numbers("se")[7 * p + i], se[a] + se[b]);
+    }
+  }
+}
+
+TEST_F(Posterior, ContrastsOfTablesAreDifferencesOfPredictions) {
+  fit(by_formula);
+  write("one.csv", "x,z,f\n0.2,0.3,a\n0.4,0.3,b\n0.5,NA,b\n");
+  write("two.csv", "x,z,f\n0.2,0.3,b\n0.1,0.3,b\n0.5,0.3,b\n");
+  const Csv found = told("contrasts", path("one.csv") + " " + path("two.csv"));
+  const auto one = told("predict", path("one.csv")).numbers("fit");
+  const auto two = told("predict", path("two.csv")).numbers("fit");
+  for (std::size_t i = 0; i < 2; ++i) {
+    EXPECT_NEAR(found.numbers("fit")[i], one[i] - two[i], 1e-12);
+    EXPECT_GT(found.numbers("se")[i], 0);
+  }
+  EXPECT_TRUE(std::isnan(found.numbers("se")[2]));
+  const Csv same = told("contrasts", path("two.csv") + " " + path("two.csv"));
+  EXPECT_EQ(same.numbers("se"), (std::vector<double>{0, 0, 0}));
+}
+
 TEST_F(Posterior, AModelWithoutTypicalValuesIsSaidToBeOne) {
   fit(by_formula, "--no-residuals");
   const auto slice = tell("slice", "--at 'x=0.5' --out " + path("answer.csv"));

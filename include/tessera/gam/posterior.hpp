@@ -63,4 +63,15 @@ struct DerivativeOptions : SmoothOptions {
 /// as a remark says.
 [[nodiscard]] Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& options = {});
 
+/// *Collective.* The same for the differences of a smooth between each two levels of a factor, the first less
+/// the second: of a smooth by a factor, a factor smooth or a tensor product with a random effect. A level
+/// that has no smooth of its own, as the first of an ordered factor, has zero.
+[[nodiscard]] Predictions level_differences(Job& job, const Model& model, const SmoothOptions& options = {});
+
+/// *Collective.* Linear predictors of the rows of one table less those of another with as many rows. Of the
+/// options the terms, the columns that are kept, which are of the first table, new levels, the interval and
+/// `unconditional` are used. The job is one of `Policy::cpu`; both model matrices are in memory.
+[[nodiscard]] Predictions table_differences(Job& job, const Model& model, const TableFile& minuend,
+                                            const TableFile& subtrahend, const PredictOptions& options = {});
+
 }  // namespace tessera::gam

@@ -1,0 +1,217 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/at.hpp"
+#include "gam/fit/prediction_plan.hpp"
+#include "gam/posterior/pieces.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/posterior.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <map>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// Rows of an answer about pairs of levels.
+constexpr double most_differences = 2e6;
+
+/// A smooth at the levels of a factor: points are numbered alike for each, without the factor's values.
+struct SmoothOfLevels {
+  std::string label;  ///< without a level
+  int factor = 0;     ///< of the design's variables
+  std::int64_t points = 0;
+  std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;
+  std::function<Combination(int level, std::int64_t point)> row;
+};
+
+/// The smooths by the levels of a factor that are one smooth of the formula.
+SmoothOfLevels by_levels(const FittedModel& model, const std::vector<const CoefBlock*>& blocks, int points) {
+  const CoefBlock& first = *blocks.front();
+  const auto& variables = model.design.variables;
+  SmoothOfLevels out;
+  out.label = first.label.substr(0, first.label.size() - first.by_level.size());
+  const auto factor = std::ranges::find(variables, first.variables.back(), &DesignVariable::name);
+  out.factor = static_cast<int>(factor - variables.begin());
+  const auto grid = std::make_shared<const SmoothGrid>(model, first, points);
+  out.points = grid->size();
+  out.describe = [grid, by = out.factor](std::int64_t point) {
+    auto described = grid->described(point);
+    std::erase_if(described, [&](const auto& one) { return one.first == by; });
+    return described;
+  };
+  std::vector<std::shared_ptr<BlockRows>> of_levels(factor->levels.size());
+  for (const CoefBlock* block : blocks) {
+    const auto level = std::ranges::find(factor->levels, block->by_level) - factor->levels.begin();
+    of_levels[at(level)] = std::make_shared<BlockRows>(*block, margins_of(model.design, *block));
+  }
+  out.row = [grid, of_levels](int level, std::int64_t point) {
+    return of_levels[at(level)] ? of_levels[at(level)]->at(grid->at(point)) : Combination();
+  };
+  return out;
+}
+
+/// A smooth that has a factor among its margins, at each combination of the others' levels.
+SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::size_t axis, int points) {
+  SmoothOfLevels out;
+  out.label = block.label;
+  const auto grid = std::make_shared<const SmoothGrid>(model, block, points);
+  const SmoothAxis factor = grid->axes()[axis];
+  out.factor = factor.variable;
+  // The points of the factor's first level.
+  auto places = std::make_shared<std::vector<std::int64_t>>();
+  for (std::int64_t point = 0; point < grid->size(); ++point) {
+    if (grid->at(point)[axis] == 0) places->push_back(point);
+  }
+  out.points = std::ssize(*places);
+  out.describe = [grid, places, by = out.factor](std::int64_t point) {
+    auto described = grid->described((*places)[at(point)]);
+    std::erase_if(described, [&](const auto& one) { return one.first == by; });
+    return described;
+  };
+  const auto rows = std::make_shared<BlockRows>(block, grid->margins());
+  out.row = [grid, rows, places, axis](int level, std::int64_t point) {
+    std::vector<double> values = grid->at((*places)[at(point)]);
+    values[axis] = level;
+    return rows->at(values);
+  };
+  return out;
+}
+
+/// The smooths of the formula that differ by levels of a factor. A smooth by a factor can be named without
+/// its level.
+std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const SmoothOptions& options) {
+  std::vector<SmoothOfLevels> all;
+  std::vector<std::pair<std::string, std::vector<const CoefBlock*>>> by;
+  for (const CoefBlock& block : model.design.blocks) {
+    if (!block.penalty) continue;
+    if (!block.by_level.empty()) {
+      const std::string label = block.label.substr(0, block.label.size() - block.by_level.size());
+      const auto known = std::ranges::find_if(by, [&](const auto& one) { return one.first == label; });
+      if (known == by.end())
+        by.push_back({label, {&block}});
+      else
+        known->second.push_back(&block);
+      continue;
+    }
+    const auto axes = axes_of(margins_of(model.design, block));
+    if (std::ranges::none_of(axes, &SmoothAxis::is_smooth)) continue;
+    for (std::size_t axis = 0; axis < axes.size(); ++axis) {
+      if (axes[axis].component->kind == Component::Kind::factor)
+        all.push_back(within(model, block, axis, options.points));
+    }
+  }
+  for (const auto& [label, blocks] : by) all.push_back(by_levels(model, blocks, options.points));
+  std::string known;
+  for (const SmoothOfLevels& one : all) known += (known.empty() ? "" : ", ") + one.label;
+  if (!options.terms) {
+    if (all.empty())
+      throw Error(ErrorCode::usage, "the model has no smooth that differs by levels of a factor");
+    return all;
+  }
+  for (const std::string& name : *options.terms) {
+    if (std::ranges::find(all, name, &SmoothOfLevels::label) == all.end())
+      throw Error(ErrorCode::usage,
+                  fmt::format("the model has no smooth '{}' that differs by levels of a factor: it has {}",
+                              name, known.empty() ? "none" : known));
+  }
+  std::erase_if(all, [&](const SmoothOfLevels& one) {
+    return std::ranges::find(*options.terms, one.label) == options.terms->end();
+  });
+  return all;
+}
+
+/// Rows of a model matrix, of which a difference is taken.
+Predictions rows_of(Job& job, const Model& model, const TableFile& file, const PredictOptions& options,
+                    PredictionType type) {
+  PredictOptions own;
+  own.type = type;
+  own.terms = options.terms;
+  own.exclude = options.exclude;
+  own.new_levels = options.new_levels;
+  return predict(job, model, file, own);
+}
+
+}  // namespace
+
+Predictions level_differences(Job& job, const Model& model, const SmoothOptions& options) {
+  const FittedModel& fitted = model.fitted();
+  std::vector<Piece> pieces;
+  together(job.comm(), [&] {
+    for (const SmoothOfLevels& smooth : smooths_of_levels(fitted, options)) {
+      const std::vector<std::string>& levels = fitted.design.variables[at(smooth.factor)].levels;
+      const double pairs = 0.5 * static_cast<double>(levels.size()) * static_cast<double>(levels.size() - 1);
+      if (pairs * static_cast<double>(smooth.points) > most_differences)
+        throw Error(
+            ErrorCode::usage,
+            fmt::format("{} has {} levels, and so {:.0f} differences at {} points: take fewer points, "
+                        "or the difference of two tables",
+                        smooth.label, levels.size(), pairs, smooth.points));
+      for (int a = 0; a < std::ssize(levels); ++a) {
+        for (int b = a + 1; b < std::ssize(levels); ++b) {
+          pieces.push_back({.texts = {smooth.label, levels[at(a)], levels[at(b)]},
+                            .points = smooth.points,
+                            .describe = smooth.describe,
+                            .combination = [row = smooth.row, a, b](std::int64_t point) {
+                              return sum_of(row(a, point), -1, row(b, point));
+                            }});
+        }
+      }
+    }
+  });
+  return answer_of(job, fitted, {"smooth", "level", "less"}, pieces, options);
+}
+
+Predictions table_differences(Job& job, const Model& model, const TableFile& minuend,
+                              const TableFile& subtrahend, const PredictOptions& options) {
+  const FittedModel& fitted = model.fitted();
+  together(job.comm(), [&] {
+    // Link predictions of devices are on other ranks than the rows of the model matrix.
+    if (!job.on_host())
+      throw Error(ErrorCode::usage, "table_differences: the job has devices: make it with Policy::cpu");
+  });
+  PredictOptions link = options;
+  link.type = PredictionType::link;
+  link.standard_errors = false;
+  link.interval = 0;
+  link.unconditional = false;
+  Predictions out = predict(job, model, minuend, link);
+  link.keep.clear();
+  const Predictions less = predict(job, model, subtrahend, link);
+  const Predictions rows = rows_of(job, model, minuend, options, PredictionType::lpmatrix);
+  const Predictions less_rows = rows_of(job, model, subtrahend, options, PredictionType::lpmatrix);
+  together(job.comm(), [&] {
+    if (out.table_rows != less.table_rows)
+      throw Error(ErrorCode::input,
+                  fmt::format("{} has {} rows, and {} has {}: each row is compared with one", minuend.path,
+                              out.table_rows, subtrahend.path, less.table_rows));
+    require_probability(options.interval);
+    const PartedMatrix covariance = covariance_of(fitted, options.unconditional);
+    const std::size_t count = out.columns[0].values.size();
+    Predictions::Column se{"se", {}};
+    for (std::size_t i = 0; i < count; ++i) {
+      Combination x;
+      for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+        const double value = rows.columns[c].values[i] - less_rows.columns[c].values[i];
+        if (value != 0) x.push_back({static_cast<int>(c), value});
+      }
+      se.values.push_back(estimate_of(x, fitted.coef, covariance).se);
+      out.columns[0].values[i] -= less.columns[0].values[i];
+    }
+    out.columns.push_back(std::move(se));
+    add_interval(out, options.interval);
+  });
+  out.remarks.insert(out.remarks.end(), less.remarks.begin(), less.remarks.end());
+  return out;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,153 @@
+# SPDX-License-Identifier: Apache-2.0
+# Compares slice, smooths, derivatives and contrasts with what mgcv's PredictMat and predict.gam give, at equal coefficients:
+#   Rscript tests/fit/compare_smooths.R build/default/bin/tessera-fit [MODEL...]
+# For each model tessera-fit's coefficients and covariance are put into the object of gam(), as in compare_predictions.R.
+# Estimates and standard errors agree to 1e-8 of their range, derivatives to 1e-5 with central differences, and simultaneous
+# bands within the Monte Carlo error of 10,000 draws.
+if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly = TRUE))) {
+  cat("R has no mgcv or jsonlite: nothing is compared\n")
+  quit(status = 77)
+}
+suppressMessages({library(mgcv); library(jsonlite)})
+program <- normalizePath(commandArgs(TRUE)[1])
+only <- commandArgs(TRUE)[-1]
+folder <- tempfile(); dir.create(folder); setwd(folder)
+
+set.seed(31)
+n <- 601
+d <- data.frame(x = runif(n), z = rnorm(n), w = rexp(n) + .1, u = runif(n, 0, 10), e = runif(n, 1, 3))
+d$f <- factor(sample(c("a", "b", "c"), n, TRUE, c(.3, .3, .4))); d$g <- factor(sample(sprintf("g%02d", 1:8), n, TRUE))
+d$dose <- sample(c("d1", "d2", "d3"), n, TRUE); d$h <- factor(sample(c("lo", "hi"), n, TRUE))
+d$y <- sin(6 * d$x) + .3 * d$z + .2 * as.numeric(d$f) * d$x + rnorm(8)[d$g] * .3 + rnorm(n) * .4
+d$cnt <- rpois(n, exp(.5 + sin(6 * d$x) / 2))
+write.csv(d, "d.csv", row.names = FALSE)
+d <- read.csv("d.csv", stringsAsFactors = TRUE); d$o <- factor(d$dose, ordered = TRUE)
+
+models <- list(
+  tp = y ~ s(x) + s(z, bs = "ts") + f, cr = y ~ s(x, bs = "cr") + s(z, bs = "cs"), ps = y ~ s(x, bs = "ps", k = 12) + s(z, bs = "bs"),
+  cc = y ~ s(u, bs = "cc") + s(x, bs = "cp"), te = y ~ te(x, z, k = 5) + s(w), ti = y ~ ti(x) + ti(z) + ti(x, z, k = 5),
+  t2 = y ~ t2(x, z, k = 4) + f, tp2 = y ~ s(x, z, k = 20), gp = y ~ s(x, bs = "gp") + s(u, w, bs = "ds", m = c(1, .5), k = 15),
+  fs = y ~ s(z) + s(x, g, bs = "fs", k = 5), fsb = y ~ s(x, g, bs = "fs", k = 5, xt = "cr"), sz = y ~ s(x) + s(f, x, bs = "sz", k = 6),
+  re = y ~ s(x) + s(g, bs = "re") + s(g, z, bs = "re"), rei = y ~ s(g, f, bs = "re"), by = y ~ f + s(x, by = f), byn = y ~ s(x, by = z),
+  byo = y ~ o + s(x) + s(x, by = o), teby = y ~ f + te(x, z, by = f, k = 4), expr = y ~ s(log(w)) + f + offset(log(e)) + poly(z, 2),
+  tere = y ~ s(z) + te(x, g, bs = c("cr", "re"), k = c(5, 8)), te3 = y ~ te(x, z, u, d = c(2, 1), k = c(8, 3), bs = c("tp", "cr")))
+families <- list(pois = list(cnt ~ s(x) + f, poisson()))
+
+run <- function(...) { arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")
+  if (status != 0) stop(paste(c(arguments[1], readLines("err")), collapse = " ")) }
+answer <- function(...) { run(..., "--out", "a.csv"); read.csv("a.csv", check.names = FALSE, stringsAsFactors = TRUE) }
+distance <- function(ours, theirs, se = theirs) max(abs(ours - theirs)) / max(abs(theirs), abs(se), 1e-300)
+# The row's variables as the model has them.
+typed <- function(rows) {
+  for (v in intersect(names(rows), names(d))) if (is.factor(d[[v]])) rows[[v]] <- factor(as.character(rows[[v]]), levels = levels(d[[v]]), ordered = is.ordered(d[[v]]))
+  if ("ordered(dose)" %in% names(rows)) rows$o <- factor(as.character(rows[["ordered(dose)"]]), levels = levels(d$o), ordered = TRUE)
+  rows
+}
+own <- function(label) gsub(":o(d[0-9])", ":ordered(dose)\\1", label)
+# With equal coefficients: those of tessera-fit, in mgcv's coordinates.
+with_our_coefficients <- function(formula, family, spelled) {
+  text <- gsub("\\bo\\b", "ordered(dose)", paste(deparse(formula, width.cutoff = 500), collapse = ""))
+  run("fit", "d.csv", "--formula", text, "--family", spelled, "--out", "m.json", "--device", "cpu")
+  json <- fromJSON("m.json", simplifyVector = FALSE)
+  b <- sapply(json$coefficients, function(one) one$value); V <- matrix(unlist(json$covariance$columns), length(b))
+  m <- suppressWarnings(gam(formula, data = d, family = family, method = "REML"))
+  X <- predict(m, d, type = "lpmatrix")
+  run("predict", "m.json", "d.csv", "--type", "lpmatrix", "--out", "x.csv")
+  ours <- as.matrix(read.csv("x.csv", check.names = FALSE))
+  turn <- diag(ifelse(colSums(X * ours) < 0, -1, 1), ncol(X))
+  for (smooth in m$smooth) if (inherits(smooth, "fs.interaction")) {
+    at <- smooth$first.para:smooth$last.para; k <- length(at) / length(smooth$flev)
+    stack <- function(X) do.call(rbind, lapply(seq_len(length(at) / k), function(l) X[, at[(l - 1) * k + seq_len(k)], drop = FALSE]))
+    turn[at, at] <- kronecker(diag(length(at) / k), qr.solve(stack(ours), stack(X)))
+  }
+  back <- solve(turn)
+  m$coefficients[] <- back %*% b; m$Vp <- back %*% V %*% t(back)
+  m
+}
+columns_of <- function(m, smooth, rows) {
+  X <- matrix(0, nrow(rows), length(coef(m)))
+  X[, smooth$first.para:smooth$last.para] <- PredictMat(smooth, rows)
+  X
+}
+estimate <- function(m, X) list(fit = drop(X %*% coef(m)), se = sqrt(pmax(0, rowSums((X %*% m$Vp) * X))))
+smooth_named <- function(m, label) Find(function(s) own(s$label) == label, m$smooth)
+critical <- function(m, X, se) {
+  own <- which(colSums(abs(X)) > 0); eigen <- eigen(m$Vp[own, own, drop = FALSE]); z <- matrix(rnorm(1e4 * length(own)), length(own))
+  deviations <- X[se > 0, own, drop = FALSE] %*% (eigen$vectors %*% (sqrt(pmax(0, eigen$values)) * z)) / se[se > 0]
+  largest <- apply(abs(deviations), 2, max); found <- quantile(largest, .95, type = 8); density <- density(largest)
+  c(found, sqrt(2 * .95 * .05 / 1e4) / approx(density$x, density$y, found)$y)
+}
+compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
+  m <- with_our_coefficients(formula, family, spelled); out <- c(); mc <- 0
+  # smooths
+  a <- answer("smooths", "m.json", "--points", "12")
+  if (!setequal(unique(as.character(a$smooth)), own(sapply(m$smooth, `[[`, "label")))) stop("smooths: ", toString(unique(a$smooth)))
+  for (label in unique(as.character(a$smooth))) {
+    rows <- typed(a[a$smooth == label, ]); smooth <- smooth_named(m, label); X <- columns_of(m, smooth, rows); theirs <- estimate(m, X)
+    out["smooths"] <- max(out["smooths"], distance(rows$fit, theirs$fit, theirs$se), na.rm = TRUE)
+    out["se"] <- max(out["se"], distance(rows$se, theirs$se), distance((rows$upper - rows$lower) / 2, qnorm(.975) * theirs$se), na.rm = TRUE)
+    for (v in intersect(smooth$term, names(d))) if (is.numeric(d[[v]]) && !inherits(smooth, "random.effect") && !identical(range(rows[[v]]), range(d[[v]]))) stop("smooths: range of ", v)
+    here <- critical(m, X, theirs$se); ours <- max((rows[["upper.simultaneous"]] - rows$fit) / rows$se, na.rm = TRUE)
+    mc <- max(mc, abs(ours - here[1]) / here[2])
+  }
+  # derivatives
+  if (any(sapply(m$smooth, function(s) !inherits(s, "random.effect")))) for (order in 1:2) {
+    a <- answer("derivatives", "m.json", "--points", "7", "--draws", "0", "--order", order)
+    for (part in split(a, paste(a$smooth, a$derivative))) {
+      rows <- typed(part); v <- as.character(rows$derivative[1]); smooth <- smooth_named(m, as.character(rows$smooth[1]))
+      # Beyond the ends splines go on as lines.
+      inside <- rows[[v]] > min(rows[[v]]) & rows[[v]] < max(rows[[v]]); rows <- rows[inside, ]
+      h <- c(1e-5, 2e-4)[order] * diff(range(part[[v]]))
+      at <- function(by) { moved <- rows; moved[[v]] <- moved[[v]] + by; columns_of(m, smooth, moved) }
+      X <- if (order == 1) (at(h) - at(-h)) / (2 * h) else (at(h) + at(-h) - 2 * at(0)) / h^2
+      theirs <- estimate(m, X); what <- paste0("d", order)
+      out[what] <- max(out[what], distance(rows$fit, theirs$fit, theirs$se) / c(1e3, 1e6)[order], distance(rows$se, theirs$se) / c(1e3, 1e6)[order], na.rm = TRUE)
+    }
+  }
+  # contrasts of levels
+  of_levels <- function(s) any(s$by.level %in% c(levels(d$f), levels(d$o))) || inherits(s, c("fs.interaction", "sz.interaction")) ||
+    (inherits(s, "tensor.smooth") && "g" %in% s$term)
+  if (any(vapply(m$smooth, of_levels, NA))) {
+    a <- answer("contrasts", "m.json", "--points", "5", "--draws", "0")
+    for (part in split(a, paste(a$smooth, a$level, a$less))) {
+      rows <- typed(part); label <- as.character(rows$smooth[1]); levels <- c(as.character(rows$level[1]), as.character(rows$less[1]))
+      X <- lapply(levels, function(l) {
+        smooth <- smooth_named(m, label); at <- rows
+        if (is.null(smooth)) smooth <- smooth_named(m, paste0(label, l))
+        if (is.null(smooth)) return(0)
+        factor <- if (smooth$by != "NA") smooth$by else Find(function(v) is.factor(d[[v]]), smooth$term)
+        at[[factor]] <- factor(l, levels = levels(d[[factor]]), ordered = is.ordered(d[[factor]]))
+        columns_of(m, smooth, at)
+      })
+      theirs <- estimate(m, X[[1]] - X[[2]])
+      out["contrasts"] <- max(out["contrasts"], distance(rows$fit, theirs$fit, theirs$se), distance(rows$se, theirs$se), na.rm = TRUE)
+    }
+  }
+  # slice, and the difference of two tables
+  numbers <- Filter(function(v) is.numeric(d[[v]]), all.vars(formula)[-1])
+  varied <- if (length(numbers)) setNames(list(quantile(d[[numbers[1]]], c(.1, .5, .9), names = FALSE)), numbers[1]) else list(g = c("g01", "g03"))
+  at <- paste0(names(varied), "=", paste(format(varied[[1]], digits = 17, trim = TRUE), collapse = ","))
+  a <- answer("slice", "m.json", "--at", at, "--se")
+  rows <- as.data.frame(lapply(m$var.summary, function(v) rep(if (is.factor(v)) v else v[2], length(varied[[1]]))))
+  rows[[names(varied)]] <- if (is.factor(d[[names(varied)]])) factor(varied[[1]], levels = levels(d[[names(varied)]])) else varied[[1]]
+  theirs <- predict(m, rows, se.fit = TRUE)
+  out["slice"] <- max(distance(a$fit, theirs$fit), distance(a$se, theirs$se.fit))
+  one <- d[1:20, ]; two <- d[21:40, ]; write.csv(one, "one.csv", row.names = FALSE); write.csv(two, "two.csv", row.names = FALSE)
+  a <- answer("contrasts", "m.json", "one.csv", "two.csv")
+  X <- predict(m, one, type = "lpmatrix") - predict(m, two, type = "lpmatrix"); theirs <- estimate(m, X)
+  out["tables"] <- max(distance(a$fit, predict(m, one) - predict(m, two)), distance(a$se, theirs$se))
+  c(out, mc = mc)
+}
+worst <- 0
+report <- function(name, ...) {
+  if (length(only) && !name %in% only) return(invisible())
+  found <- try(compare(name, ...), silent = TRUE)
+  if (inherits(found, "try-error")) { cat(sprintf("%-5s %s", name, found)); worst <<- Inf; return(invisible()) }
+  # Monte Carlo errors are in standard errors.
+  worst <<- max(worst, found[names(found) != "mc"], if (found["mc"] > 5) Inf)
+  cat(sprintf("%-5s", name), sprintf("%s %.0e", names(found), found), "\n")
+}
+for (name in names(models)) report(name, models[[name]])
+for (name in names(families)) report(name, families[[name]][[1]], families[[name]][[2]], c(pois = "poisson")[[name]])
+cat(if (worst <= 1e-8) "all agree\n" else sprintf("worst: %.1e\n", worst))
+quit(status = if (worst <= 1e-8) 0 else 1)

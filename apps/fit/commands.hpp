@@ -102,7 +102,8 @@ struct PredictCommand {
 /// The options that every command about a fitted model has whose answer is a table.
 struct PosteriorArguments {
   std::string model;
-  std::vector<std::string> tables;  ///< that are read, at most two
+  std::string table;  ///< that is read; empty: none
+  std::string other;  ///< likewise
   int threads = 0;
   std::string out = "-";
   apps::CollectiveTimeout collective_timeout;
@@ -167,6 +168,24 @@ struct ContrastsCommand {
   PosteriorArguments common;
   SmoothArguments smooths;
   std::vector<std::string> exclude;
+  std::vector<std::string> keep;
+  TableArguments table;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
+};
+
+/// `tessera-fit simulate`
+struct SimulateCommand {
+  PosteriorArguments common;
+  std::string what;
+  int draws = SimulateOptions{}.draws;
+  std::uint64_t seed = SimulateOptions{}.seed;
+  bool unconditional = SimulateOptions{}.unconditional;
+  std::vector<std::string> terms;
+  int points = SmoothOptions{}.points;
+  std::string weights;
+  std::string new_levels = "mgcv";
   std::vector<std::string> keep;
   TableArguments table;
 

@@ -6,7 +6,6 @@
 #include <tessera/job/together.hpp>
 
 #include <CLI/CLI.hpp>
-#include <cstddef>
 #include <cstdlib>
 #include <optional>
 #include <string>
@@ -49,8 +48,7 @@ int PosteriorArguments::run_in_parts(
   std::optional<Model> fitted;
   PredictionsTarget target;
   together(session.world(), [&] {
-    const auto table = [&](std::size_t i) { return i < tables.size() ? tables[i] : std::string(); };
-    if (root) refuse_to_overwrite({{"--out", out}}, {model, table(0), table(1)}, {.model = model});
+    if (root) refuse_to_overwrite({{"--out", out}}, {model, table, other}, {.model = model});
     fitted = load_model(model);
     if (root) target.open(out);
   });

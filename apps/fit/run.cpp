@@ -30,6 +30,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   SmoothsCommand smooths;
   DerivativesCommand derivatives;
   ContrastsCommand contrasts;
+  SimulateCommand simulate;
   ConvertCommand convert;
   SummaryCommand summary;
   ReportCommand report;
@@ -39,6 +40,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   const CLI::App* smooths_app = smooths.add_to(app);
   const CLI::App* derivatives_app = derivatives.add_to(app);
   const CLI::App* contrasts_app = contrasts.add_to(app);
+  const CLI::App* simulate_app = simulate.add_to(app);
   const CLI::App* convert_app = convert.add_to(app);
   summary.add_to(app);
   const CLI::App* report_app = report.add_to(app);
@@ -53,6 +55,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   if (smooths_app->parsed()) return smooths.run(*session);
   if (derivatives_app->parsed()) return derivatives.run(*session);
   if (contrasts_app->parsed()) return contrasts.run(*session);
+  if (simulate_app->parsed()) return simulate.run(*session);
   if (convert_app->parsed()) return convert.run(*session);
   if (report_app->parsed()) return report.run(*session);
   return summary.run(*session);

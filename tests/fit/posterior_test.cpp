@@ -133,6 +133,15 @@ TEST_F(Posterior, SmoothsAreTheTermsOfPredictions) {
   }
 }
 
+TEST_F(Posterior, SmoothsOfRandomEffectsAreTheirLevels) {
+  fit(R"(y ~ s(x, bs="ps", k=10) + s(f, bs="re"))");
+  const Csv smooths = told("smooths", "--terms 's(f)'");
+  EXPECT_EQ(smooths.columns.at(1), (std::vector<std::string>{"a", "b", "c"}));
+  const Csv coefficients = told("simulate", "--what coefficients --draws 2");
+  EXPECT_EQ(smooths.numbers("fit").size(), 3U);
+  EXPECT_EQ(coefficients.names.size(), 1 + 9 + 3U);
+}
+
 TEST_F(Posterior, DerivativesAreTheSlopesOfSmooths) {
   fit(by_formula);
   const Csv slopes = told("derivatives", "--points 2001 --terms 's(z)' --draws 0");
@@ -189,6 +198,114 @@ TEST_F(Posterior, ContrastsOfTablesAreDifferencesOfPredictions) {
   EXPECT_EQ(same.numbers("se"), (std::vector<double>{0, 0, 0}));
 }
 
+TEST_F(Posterior, DrawsOfSmoothsAreThoseOfTheirCoefficients) {
+  fit(R"(y ~ s(f, bs="re") + x)");
+  const Csv coefficients = told("simulate", "--what coefficients --draws 3 --seed 5");
+  const Csv smooths = told("simulate", "--what smooths --draws 3 --seed 5");
+  for (std::size_t draw = 0; draw < 3; ++draw) {
+    const auto levels = smooths.numbers("draw." + std::to_string(draw + 1));
+    for (std::size_t level = 0; level < 3; ++level)
+      EXPECT_EQ(levels[level], coefficients.numbers("s(f)." + std::to_string(level + 1))[draw]);
+  }
+  EXPECT_NE(told("simulate", "--what coefficients --draws 3 --seed 6").numbers("x"),
+            coefficients.numbers("x"));
+}
+
+TEST_F(Posterior, ResponsesHaveTheirMeansAndWeights) {
+  fit(R"(y ~ x + few)");
+  write("many.csv", [] {
+    std::string text = "x,few,w\n";
+    for (int i = 0; i < 4000; ++i) text += "0.5,1,4\n";
+    return text;
+  }());
+  const double mean = told("predict", path("many.csv")).numbers("fit").front();
+  const auto spread = [&](const std::string& more) {
+    const auto draws =
+        told("simulate", path("many.csv") + " --what responses --seed 3" + more).numbers("draw.1");
+    const double centre = std::accumulate(draws.begin(), draws.end(), 0.0) / 4000;
+    double square = 0;
+    for (const double one : draws) square += (one - centre) * (one - centre);
+    EXPECT_NEAR(centre, mean, 4 * std::sqrt(square / 4000 / 4000));
+    return std::sqrt(square / 4000);
+  };
+  EXPECT_NEAR(spread("") / spread(" --weights w"), 2, 0.15);
+}
+
+TEST_F(Posterior, AnswersDoNotDependOnRanksAndThreads) {
+  fit(by_formula);
+  for (const std::string command :
+       {"slice MODEL --at 'x=0.1,0.2,0.3,0.4,0.5' --se", "smooths MODEL --points 5 --draws 400",
+        "derivatives MODEL --points 4 --draws 50", "contrasts MODEL --points 3 --draws 50",
+        "contrasts MODEL DATA DATA", "simulate MODEL --what coefficients --draws 7",
+        "simulate MODEL --what smooths --draws 3 --points 4",
+        "simulate MODEL DATA --what responses --draws 2 --keep few"}) {
+    std::string words = command;
+    for (const auto& [word, name] :
+         {std::pair<std::string, std::string>{"MODEL", "model.json"}, {"DATA", "data.csv"}}) {
+      for (std::size_t at = words.find(word); at != std::string::npos; at = words.find(word))
+        words.replace(at, word.size(), path(name));
+    }
+    const auto expected = run(TESSERA_FIT " " + words + " --threads 1");
+    EXPECT_EQ(expected.status, 0) << command << "\n" << expected.err;
+    EXPECT_EQ(run(TESSERA_FIT " " + words + " --threads 2").out, expected.out) << command;
+    EXPECT_EQ(run(std::string(TESSERA_MPIRUN) + " 3 " TESSERA_FIT " " + words + " --threads 1").out,
+              expected.out)
+        << command;
+  }
+}
+
+TEST_F(Posterior, RefusalsAreOneLineAndNoFile) {
+  fit(by_formula);
+  write("short.csv", "x,z,f\n0.1,0.2,a\n");
+  write("weights.csv", "x,z,f,w\n0.1,0.2,a,-1\n");
+  struct Refusal {
+    std::string command;
+    std::string args;
+    int status;
+    std::string words;
+  };
+  const std::vector<Refusal> refusals{
+      {"slice", "--at 'q=1'", 2, "the model reads no column 'q': it reads f, x, z"},
+      {"slice", "--at 'x=abc'", 2, "x: 'abc' is not a number"},
+      {"slice", "--at x", 2, "--at: 'x' is not as x=1,2,3"},
+      {"slice", "--at 'x=1;x=2'", 2, "values of x are chosen twice"},
+      {"slice", "--at 'f=z' --new-levels error", 3, "'f' that the fit had not"},
+      {"smooths", "--terms 's(q)'", 2, "the model has no smooth 's(q)': it has s(x):fa"},
+      {"smooths", "--interval 1", 2, "above 0 and below 1"},
+      {"derivatives", "--variables q", 2, "no smooth is of the variable 'q'"},
+      {"contrasts", "--terms 's(z)'", 2,
+       "no smooth 's(z)' that differs by levels of a factor: it has s(x):f"},
+      {"contrasts", path("data.csv"), 2, "one table is given"},
+      {"contrasts", path("data.csv") + " " + path("short.csv"), 3, "each row is compared with one"},
+      {"simulate", "--what responses", 2, "responses are of the rows of a table"},
+      {"simulate", path("weights.csv") + " --what responses --weights w", 3, "are not all numbers above 0"},
+      {"simulate", path("short.csv") + " --what responses --weights w", 3, "'w'"},
+      {"simulate", "--what coefficients --draws 0", 2, "--draws"},
+      {"smooths", "--out " + path("model.json"), 2, "model.json"}};
+  for (const Refusal& one : refusals) {
+    const bool overwrites = one.args.find("--out") != std::string::npos;
+    const auto result = tell(one.command, one.args + (overwrites ? "" : " --out " + path("answer.csv")));
+    EXPECT_EQ(result.status, one.status) << one.command << " " << one.args << "\n" << result.err;
+    const auto lines = complaints(result.err);
+    ASSERT_EQ(lines.size(), 1U) << result.err;
+    EXPECT_NE(lines[0].find(one.words), std::string::npos) << lines[0];
+    EXPECT_FALSE(fs::exists(path("answer.csv"))) << one.command << " " << one.args;
+  }
+}
+
+TEST_F(Posterior, AFullDiskIsAnError) {
+  fit(by_formula);
+  for (const std::string command :
+       {"slice", "smooths --points 3 --draws 10", "derivatives --points 3 --draws 10",
+        "contrasts --points 3 --draws 10", "simulate --what coefficients"}) {
+    const auto space = command.find(' ');
+    const auto result = tell(command.substr(0, space),
+                             (space == std::string::npos ? "" : command.substr(space)) + " --out /dev/full");
+    EXPECT_EQ(result.status, 3) << command;
+    EXPECT_NE(result.err.find("No space left on device"), std::string::npos) << result.err;
+  }
+}
+
 TEST_F(Posterior, AModelWithoutTypicalValuesIsSaidToBeOne) {
   fit(by_formula, "--no-residuals");
   const auto slice = tell("slice", "--at 'x=0.5' --out " + path("answer.csv"));
@@ -201,6 +318,12 @@ TEST_F(Posterior, AModelWithoutTypicalValuesIsSaidToBeOne) {
   EXPECT_EQ(tell("smooths", "--points 3 --draws 0").status, 0);
 }
 
+TEST_F(Posterior, ResponsesOfAVarianceAloneAreRefused) {
+  fit("few ~ x", "--family quasipoisson");
+  const auto result = tell("simulate", path("data.csv") + " --what responses");
+  EXPECT_EQ(result.status, 2);
+  EXPECT_NE(result.err.find("is known by its variance alone"), std::string::npos) << result.err;
+}
 
 }  // namespace
 }  // namespace tessera

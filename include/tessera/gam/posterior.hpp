@@ -74,4 +74,33 @@ struct DerivativeOptions : SmoothOptions {
 [[nodiscard]] Predictions table_differences(Job& job, const Model& model, const TableFile& minuend,
                                             const TableFile& subtrahend, const PredictOptions& options = {});
 
+struct SimulateOptions {
+  int draws = 1;
+  std::uint64_t seed = 1;
+  bool unconditional = false;  ///< coefficients: with the uncertainty of the smoothing parameters
+  std::string weights{};       ///< responses: the table's column of prior weights, or of trials; empty: 1
+  NewLevels new_levels = NewLevels::mgcv;  ///< responses
+  std::vector<std::string> keep{};         ///< responses: columns of the table that come along
+};
+
+/// *Collective.* Draws from the posterior distribution of the coefficients, a row each: N(b, V), by a
+/// generator whose numbers depend on the seed and the draw alone. Throws `Error(usage)` for a model that has
+/// its covariance in part.
+[[nodiscard]] Predictions simulate_coefficients(Job& job, const Model& model,
+                                                const SimulateOptions& options = {});
+
+/// *Collective.* Smooths at the same draws, on their grids: a column `draw.1`, … for each. Of the options of
+/// smooths the terms and the points are used.
+[[nodiscard]] Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions& options = {},
+                                           const SmoothOptions& smooths = {});
+
+/// *Collective.* New responses of the rows of a table at their estimated means, as R's `simulate`: a column
+/// `draw.1`, … for each draw, by a generator whose numbers depend on the seed, the row and the draw alone.
+/// `take` gets them in parts, as that of `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a
+/// family that is known by its variance alone; `Error(input)` for weights that are none.
+std::vector<std::string> simulate_responses(Job& job, const Model& model, const TableFile& file,
+                                            FunctionRef<void(const Predictions& part)> take,
+                                            const SimulateOptions& options = {},
+                                            FitObserver* observer = nullptr);
+
 }  // namespace tessera::gam

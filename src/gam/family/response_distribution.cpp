@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <limits>
 #include <numbers>
+#include <random>
 #include <string_view>
 #include <tuple>
 #include <utility>
@@ -133,10 +134,10 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
   } else if (name == "binomial") {
     kind_ = Kind::one_trial;
   } else {
-    throw Error(ErrorCode::usage,
-                fmt::format("prediction intervals need the distribution of the response, and {} is known by "
-                            "its variance alone",
-                            family_.name()));
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("the distribution of the response is needed, and {} is known by its variance alone",
+                    family_.name()));
   }
 }
 
@@ -161,6 +162,52 @@ double ResponseDistribution::cumulative(double y, double mean) const {
                  ? bm::gamma_q(std::floor(y) + 1, mean, MathPolicy())
                  : bm::ibeta(parameter_, std::floor(y) + 1, parameter_ / (parameter_ + mean), MathPolicy());
     case Kind::one_trial: return y < 0 ? 0 : y < 1 ? 1 - mean : 1;
+  }
+  return nan;
+}
+
+double ResponseDistribution::draw(double mean, double weight, base::RandomPlace& random) const {
+  if (std::isnan(mean) || std::isnan(weight)) return nan;
+  const auto gamma = [&](double shape, double unit) {
+    return std::gamma_distribution<double>(shape, unit)(random);
+  };
+  const auto poisson = [&](double rate) {
+    return rate > 0 ? static_cast<double>(std::poisson_distribution<std::int64_t>(rate)(random)) : 0.0;
+  };
+  const double scale = scale_ / weight;
+  switch (kind_) {
+    case Kind::gaussian: return mean + std::sqrt(scale) * std::normal_distribution<double>()(random);
+    case Kind::scaled_t: return mean + scale_ * std::student_t_distribution<double>(parameter_)(random);
+    case Kind::beta: {
+      if (mean <= 0 || mean >= 1) return mean <= 0 ? 0 : 1;
+      const double successes = gamma(mean * parameter_, 1);
+      const double failures = gamma((1 - mean) * parameter_, 1);
+      // Both underflow where all responses are at the limits.
+      if (successes + failures == 0) return random.uniform() < mean ? 1 : 0;
+      return successes / (successes + failures);
+    }
+    case Kind::positive: {
+      if (!inverse_gaussian_) return gamma(1 / scale, mean * scale);
+      // Michael, Schucany and Haas, The American Statistician 30 (1976), without cancellation.
+      const double z = std::normal_distribution<double>()(random);
+      const double w = mean * scale * z * z / 2;
+      const double smaller = mean / (1 + w + std::sqrt(w * (2 + w)));
+      return random.uniform() * (mean + smaller) <= mean ? smaller : mean * (mean / smaller);
+    }
+    case Kind::tweedie: {
+      const double number = poisson(std::pow(mean, 2 - parameter_) / (scale * (2 - parameter_)));
+      if (number == 0) return 0;
+      return gamma(number * (2 - parameter_) / (parameter_ - 1),
+                   scale * (parameter_ - 1) * std::pow(mean, parameter_ - 1));
+    }
+    case Kind::count:
+      return poisson(family_.parameters().empty() ? mean : gamma(parameter_, mean / parameter_));
+    case Kind::one_trial: {
+      const auto trials = static_cast<std::int64_t>(std::max(1.0, weight));
+      const double p = std::clamp(mean, 0.0, 1.0);
+      return static_cast<double>(std::binomial_distribution<std::int64_t>(trials, p)(random)) /
+             static_cast<double>(trials);
+    }
   }
   return nan;
 }

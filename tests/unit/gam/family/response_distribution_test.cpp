@@ -5,11 +5,14 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <ostream>
 #include <string>
 #include <tessera/error.hpp>
+#include <vector>
 
 namespace {
 
@@ -70,6 +73,64 @@ TEST(ResponseDistribution, IsNotThatOfAMissingRow) {
 TEST(ResponseDistribution, IsUnknownOfAQuasiFamily) {
   for (const std::string family : {"quasipoisson", "quasi(log, mu^2)"})
     EXPECT_THROW(ResponseDistribution(chosen_family(family), 1), tessera::Error) << family;
+}
+
+struct DrawnCase {
+  const char* family;
+  double scale;
+  double mean;
+  double weight;
+  friend std::ostream& operator<<(std::ostream& out, const DrawnCase& one) { return out << one.family; }
+};
+
+class ResponseDraws : public ::testing::TestWithParam<DrawnCase> {};
+
+// Shares of draws below some values against the distribution's own, within five standard errors.
+TEST_P(ResponseDraws, HaveTheDistributionOfTheFamily) {
+  const DrawnCase& one = GetParam();
+  const ResponseDistribution drawn(chosen_family(one.family), one.scale);
+  const ResponseDistribution of_weight(chosen_family(one.family), one.scale / one.weight);
+  constexpr int count = 40'000;
+  std::vector<double> draws;
+  for (int row = 0; row < count; ++row) {
+    tessera::base::RandomPlace random(11, static_cast<std::uint64_t>(row), 0);
+    draws.push_back(drawn.draw(one.mean, one.weight, random));
+  }
+  std::vector<double> sorted = draws;
+  std::sort(sorted.begin(), sorted.end());
+  for (int part = 1; part < 20; ++part) {
+    const double y = sorted[static_cast<std::size_t>(part * count / 20)];
+    const double p = of_weight.cumulative(y, one.mean);
+    const auto below = std::upper_bound(sorted.begin(), sorted.end(), y) - sorted.begin();
+    EXPECT_NEAR(static_cast<double>(below) / count, p, 5 * std::sqrt(p * (1 - p) / count) + 1e-9) << y;
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    Families, ResponseDraws,
+    ::testing::Values(DrawnCase{"gaussian", 0.3, 2, 1}, DrawnCase{"gaussian", 0.3, 2, 4},
+                      DrawnCase{"Gamma(log)", 0.5, 3, 1}, DrawnCase{"Gamma(log)", 0.5, 3, 2.5},
+                      DrawnCase{"inverse.gaussian(log)", 0.4, 1.6, 1},
+                      DrawnCase{"inverse.gaussian(log)", 0.4, 1.6, 3},
+                      DrawnCase{"scat(theta=c(4,0.7))", 1, 2, 1}, DrawnCase{"betar(theta=5)", 1, 0.7, 1},
+                      DrawnCase{"Tweedie(p=1.5)", 0.8, 1.8, 1}, DrawnCase{"Tweedie(p=1.5)", 0.8, 1.8, 2},
+                      DrawnCase{"poisson", 1, 0.4, 1}, DrawnCase{"poisson", 1, 60, 1},
+                      DrawnCase{"nb(theta=2)", 1, 5, 1}, DrawnCase{"binomial", 1, 0.3, 1}));
+
+TEST(ResponseDraws, OfTrialsAreProportions) {
+  const ResponseDistribution binomial(chosen_family("binomial"), 1);
+  double sum = 0;
+  double squares = 0;
+  constexpr int count = 20'000;
+  for (int row = 0; row < count; ++row) {
+    tessera::base::RandomPlace random(4, static_cast<std::uint64_t>(row), 0);
+    const double successes = 10 * binomial.draw(0.3, 10, random);
+    EXPECT_NEAR(successes, std::round(successes), 1e-12);
+    sum += successes;
+    squares += successes * successes;
+  }
+  EXPECT_NEAR(sum / count, 3, 5 * std::sqrt(2.1 / count));
+  EXPECT_NEAR(squares / count - 9, 2.1, 0.35);
 }
 
 }  // namespace

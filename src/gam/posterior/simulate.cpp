@@ -1,0 +1,164 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/at.hpp"
+#include "base/philox.hpp"
+#include "gam/family/response_distribution.hpp"
+#include "gam/fit/prediction_plan.hpp"
+#include "gam/posterior/normal_draws.hpp"
+#include "gam/posterior/pieces.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/posterior.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// The stream of random numbers that coefficients take: no draw of a response has it.
+constexpr std::uint64_t stream_of_coefficients = std::uint64_t{1} << 31;
+
+void check(const SimulateOptions& options) {
+  if (options.draws < 1) throw Error(ErrorCode::usage, "simulate: the number of draws is at least 1");
+}
+
+Matrix root_of_posterior(const FittedModel& model, const SimulateOptions& options) {
+  require_whole_covariance(model, "draws of the coefficients");
+  return root_of(covariance_of(model, options.unconditional).core);
+}
+
+std::vector<Predictions::Column> columns_of_draws(int draws, std::size_t rows) {
+  std::vector<Predictions::Column> columns;
+  for (int draw = 1; draw <= draws; ++draw)
+    columns.push_back({"draw." + std::to_string(draw), std::vector<double>(rows)});
+  return columns;
+}
+
+/// The prior weights of a part, and the part without them unless they are kept.
+std::vector<double> take_weights(Predictions& part, const SimulateOptions& options, bool trials) {
+  if (options.weights.empty()) return {};
+  const auto column = std::ranges::find(part.kept, options.weights, &Table::Column::name);
+  const auto* const numbers = std::get_if<std::vector<double>>(&column->values);
+  const auto is_weight = [&](double one) {
+    return std::isnan(one) || (trials ? one >= 1 && one == std::floor(one) : one > 0);
+  };
+  if (numbers == nullptr || !std::ranges::all_of(*numbers, is_weight))
+    throw Error(ErrorCode::input, fmt::format("the weights '{}' are not all {}", options.weights,
+                                              trials ? "numbers of trials" : "numbers above 0"));
+  std::vector<double> weights = *numbers;
+  if (std::ranges::find(options.keep, options.weights) == options.keep.end()) part.kept.erase(column);
+  return weights;
+}
+
+}  // namespace
+
+Predictions simulate_coefficients(Job& job, const Model& model, const SimulateOptions& options) {
+  const FittedModel& fitted = model.fitted();
+  Predictions out;
+  Matrix root;
+  together(job.comm(), [&] {
+    check(options);
+    root = root_of_posterior(fitted, options);
+    out.plan = job.plan_for_hosts(options.draws);
+    out.table_rows = options.draws;
+    for (std::string& name : fitted.design.coef_names())
+      out.columns.push_back({std::move(name), std::vector<double>(at(job.local_range(out.plan).size()))});
+  });
+  const Range mine = job.local_range(out.plan);
+  job.host_team().for_each_block(mine, 1, [&](int /*thread*/, Range draws) {
+    std::vector<double> deviation(fitted.coef.size());
+    for (std::int64_t draw = draws.begin; draw < draws.end; ++draw) {
+      draw_normal(root, options.seed, stream_of_coefficients, static_cast<std::uint64_t>(draw), deviation);
+      for (std::size_t j = 0; j < deviation.size(); ++j)
+        out.columns[j].values[at(draw - mine.begin)] = fitted.coef[j] + deviation[j];
+    }
+  });
+  return out;
+}
+
+Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions& options,
+                             const SmoothOptions& smooths) {
+  const FittedModel& fitted = model.fitted();
+  PieceRows rows;
+  Matrix root;
+  together(job.comm(), [&] {
+    check(options);
+    root = root_of_posterior(fitted, options);
+    std::vector<Piece> pieces;
+    for (const CoefBlock* block : smooths_of(fitted, smooths))
+      pieces.push_back(piece_of(fitted, *block, smooths.points));
+    rows = rows_of(job, fitted.design, {"smooth"}, pieces);
+    rows.described.columns = columns_of_draws(options.draws, rows.combinations.size());
+  });
+  job.host_team().for_each_block({0, options.draws}, 1, [&](int /*thread*/, Range draws) {
+    std::vector<double> coef(fitted.coef.size());
+    for (std::int64_t draw = draws.begin; draw < draws.end; ++draw) {
+      draw_normal(root, options.seed, stream_of_coefficients, static_cast<std::uint64_t>(draw), coef);
+      for (std::size_t j = 0; j < coef.size(); ++j) coef[j] += fitted.coef[j];
+      std::vector<double>& values = rows.described.columns[at(draw)].values;
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        for (const Weight& one : rows.combinations[i]) values[i] += one.value * coef[at(one.coefficient)];
+      }
+    }
+  });
+  return std::move(rows.described);
+}
+
+std::vector<std::string> simulate_responses(Job& job, const Model& model, const TableFile& file,
+                                            FunctionRef<void(const Predictions&)> take,
+                                            const SimulateOptions& options, FitObserver* observer) {
+  // Draws of a part take some tens of megabytes over all ranks, whatever their number.
+  constexpr std::int64_t numbers_of_part = 1 << 22;
+  constexpr std::int64_t rows_of_block = 1 << 10;
+  const FittedModel& fitted = model.fitted();
+  std::optional<ResponseDistribution> response;
+  PredictOptions of_means;
+  together(job.comm(), [&] {
+    check(options);
+    response.emplace(fitted.family, fitted.scale);
+    of_means.type = PredictionType::response;
+    of_means.new_levels = options.new_levels;
+    of_means.keep = options.keep;
+    const bool kept = std::ranges::find(options.keep, options.weights) != options.keep.end();
+    if (!options.weights.empty() && !kept) of_means.keep.push_back(options.weights);
+    of_means.rows_at_once = std::max<std::int64_t>(numbers_of_part / options.draws, 1 << 12);
+  });
+  return predict_in_parts(
+      job, model, file,
+      [&](const Predictions& means) {
+        Predictions part = means;
+        std::vector<double> weights;
+        together(job.comm(), [&] {
+          weights = take_weights(part, options, fitted.family.two_levels());
+          part.columns = columns_of_draws(options.draws, means["fit"].size());
+        });
+        const std::int64_t first = part.first_row + job.local_range(part.plan).begin;
+        const std::span<const double> mean = means["fit"];
+        job.host_team().for_each_block({0, std::ssize(mean)}, rows_of_block, [&](int /*thread*/, Range rows) {
+          for (int draw = 0; draw < options.draws; ++draw) {
+            for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+              base::RandomPlace random(options.seed, static_cast<std::uint64_t>(first + i),
+                                       static_cast<std::uint64_t>(draw));
+              part.columns[at(draw)].values[at(i)] =
+                  response->draw(mean[at(i)], weights.empty() ? 1 : weights[at(i)], random);
+            }
+          }
+        });
+        take(part);
+      },
+      of_means, observer);
+}
+
+}  // namespace tessera::gam

@@ -4,8 +4,8 @@
 # others to bam, which may stop early where its criterion is flat, or at another of several optima: where they
 # differ, the REML criterion at both smoothing parameters is the referee, and ours must not be worse. Of bs="cs" and
 # "fs" mgcv has our choice of the functions that it leaves to rounding. Families with parameters have no joint criterion
-# in bam: there one further iteration of it must not move our answer by more than its own, or our smoothing parameters be
-# the better ones of the working model, where bam's search ends early.
+# in bam: there one further iteration of it must not move our answer by more than its own, or the criterion by Laplace's
+# approximation be the lower, with the likelihood of the parameters.
 # For t2() gam has a constraint by the unpenalised columns alone, which changes what nested smooths lose: there bam is held to.
 # Usage: Rscript random_models.R TESSERA_FIT COUNT [FIRST]; exits with 77 where there is no mgcv, and with 1, naming
 # the seeds, if a model is worse. FIRST comes from the number of the week unless it is given.
@@ -61,9 +61,6 @@ working_model <- function(eta, theta, family, formula, table) {
 moved <- function(eta, working) {
   end <- bam(working$formula, data=working$table, weights=working_weight, scale=working$scale, control=control, chunk.size=1e6)
   max(abs(fitted(end) - eta))
-}
-criterion_of <- function(working, sp) {
-  gam(working$formula, data=working$table, weights=working_weight, scale=working$scale, control=control, method="REML", sp=sp)$gcv.ubre
 }
 smooth_of <- function(variable) {
   sprintf(pick("s(%s)", sprintf('s(%%s, bs="%s", k=%d)', pick("tp", "ts", "cr", "cs", "ps"), sample(6:14, 1)), 's(%s, bs="cr", k=3*3)',
@@ -165,11 +162,15 @@ fault_of <- function(seed) {
   saved <- fromJSON(file_of("model.json"), simplifyVector=FALSE)
   ours <- exp(unlist(lapply(saved$terms, function(term) term$log_sp)))
   if (inherits(family, "extended.family")) {
+    their_theta <- theirs$family$getTheta()  # a working model sets it
     at_ours <- working_model(here[[1]], theta_of(saved), family, formula, table)
-    at_theirs <- working_model(as.numeric(expected$fit), theirs$family$getTheta(), family, formula, table)
+    at_theirs <- working_model(as.numeric(expected$fit), their_theta, family, formula, table)
     moves <- c(moved(here[[1]], at_ours), moved(expected$fit, at_theirs))/range
     if (moves[1] < max(moves[2], 1e-6)) return(NULL)
-    excess <- criterion_of(at_ours, ours) - criterion_of(at_ours, theirs$sp)
+    setup <- by_bam(fit=FALSE)
+    at <- function(eta, sp, theta, scale) criterion_at(eta, sp, setup, theirs, model$gamma, theta, scale)
+    excess <- at(here[[1]], ours, theta_of(saved), at_ours$scale) -
+      at(expected$fit, theirs$sp, their_theta, at_theirs$scale)
     referee <- paste("one iteration of bam moves it by", signif(moves[1], 2), "and bam's answer by", signif(moves[2], 2))
   } else {
     own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp

@@ -67,7 +67,7 @@ struct Nb {
     const double spread = (y - mu) / (mu + theta);
     const double first = theta * (log_ratio + spread - part.slope.first);
     const double second = -mu / (mu + theta) - theta * spread / (mu + theta) - theta * part.slope.second;
-    terms[0] = (y + theta) * log_ratio - part.log_rising;
+    terms[0] = (y + theta) * log_ratio - x_log_p(y, mu) - part.log_rising;
     terms[1] = first;
     terms[2] = theta * second + first;
   }

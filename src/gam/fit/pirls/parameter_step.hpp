@@ -20,7 +20,7 @@ struct LikeliestParameters {
   /// False: the likelihood has no maximum that can be told from a limit, such as an infinite theta; beyond
   /// `values` it rises by a negligible amount.
   bool determined = true;
-  /// Negative log likelihood, up to a last step taken unchecked, without terms that no parameter changes.
+  /// Negative log likelihood, up to a last step taken unchecked, without terms of the response alone.
   double minus_log = 0;
 };
 

@@ -411,12 +411,16 @@ void PirlsLoop::try_another() {
 double PirlsLoop::criterion() const {
   const WorkingSolution& at = end_.solution;
   const double gamma = fit_.options.gamma;
-  const double scale = rows_.family.scale().value_or(1);
-  const double misfit = rows_.family.estimates_parameters() ? 2 * scale * minus_log_ : sums_.deviance;
-  const double more = misfit - sums_.residual;
-  if (rows_.family.scale()) return at.score + more / (2 * scale * gamma);
-  const double freedom = static_cast<double>(rows_.frame->complete_rows) / gamma - design_.null_space();
-  return at.score + freedom / 2 * std::log1p(more / at.penalised_deviance);
+  const double rows = static_cast<double>(rows_.frame->complete_rows) / gamma;
+  if (!rows_.family.scale()) {
+    const double freedom = rows - design_.null_space();
+    return at.score + freedom / 2 * std::log1p((sums_.deviance - sums_.residual) / at.penalised_deviance);
+  }
+  const double scale = *rows_.family.scale();
+  if (!rows_.family.estimates_parameters())
+    return at.score + (sums_.deviance - sums_.residual) / (2 * scale * gamma);
+  // The likelihood has the scale of each row, as the working model has it in its own.
+  return at.score - sums_.residual / (2 * scale * gamma) - rows / 2 * std::log(scale) + minus_log_ / gamma;
 }
 
 /// Sets why the iteration ended without convergence, unless that is known.

@@ -214,6 +214,16 @@ struct SummaryCommand {
   [[nodiscard]] int run(const mpi::Session& session) const;
 };
 
+/// `tessera-fit anova`
+struct AnovaCommand {
+  std::vector<std::string> models;
+  std::string test = "auto";
+  bool json = false;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(const mpi::Session& session) const;
+};
+
 /// `tessera-fit report`
 struct ReportCommand {
   std::string model;

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/gam/anova.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/model.hpp>
 #include <tessera/job/job.hpp>
 
+#include <span>
 #include <string>
 
 /// Reports on a model. These functions take a complete model, as rank 0 has it, and are not collective.
@@ -13,6 +15,12 @@ namespace tessera::gam {
 /// The summary that R users know from `summary.gam`: the parametric table, the smooth table with edf and
 /// p-values, adjusted R-squared, deviance explained, REML, scale and n. Pure.
 [[nodiscard]] std::string summary(const Model& model);
+
+/// The tests of one model's terms, or the analysis of deviance of several, and the table of their log
+/// likelihoods, AIC, deviances and REML scores: for people, and as JSON, where null stands for what is not
+/// known. Throw as `anova`.
+[[nodiscard]] std::string anova_text(std::span<const Model> models, DevianceTest test);
+[[nodiscard]] std::string anova_json(std::span<const Model> models, DevianceTest test);
 
 struct ReportOptions {
   bool same_y_scale = true;  ///< of the curves, as mgcv's plot.gam has them

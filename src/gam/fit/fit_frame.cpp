@@ -20,6 +20,7 @@
 #include "gam/fit/run/fit_memory.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/rows/response_fingerprint.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -32,6 +33,7 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <utility>
@@ -328,6 +330,7 @@ class FitRun {
     model_.recipe = frame_.recipe;
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
+    model_.response_fingerprint = response_fingerprint(workers(), rows_);
   }
 
   /// Copies what every rank has of the model, in the design of the iteration.
@@ -379,6 +382,8 @@ class FitRun {
   void conclude(const RemlFit& fit, const PartedMatrix& gram) {
     model_.reml = fit.score - rows_.series.log_determinant_in_reml(model_.rows);
     model_.edf = fit.edf;
+    model_.edf1_total = std::accumulate(fit.edf1.begin(), fit.edf1.end(), 0.0);
+    model_.covariance_scale = fit.covariance_scale * deviance_unit(rows_);
     model_.covariance = fit.inverse;
     model_.covariance.for_each_array([&](std::span<double> values) {
       for (double& value : values) value *= fit.covariance_scale;

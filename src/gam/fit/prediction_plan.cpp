@@ -2,7 +2,6 @@
 #include "gam/fit/prediction_plan.hpp"
 
 #include "base/at.hpp"
-#include "gam/inference/smoothing_uncertainty.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -252,13 +251,7 @@ PartedMatrix covariance_of(const FittedModel& model, bool unconditional) {
   require_whole_covariance(model, "unconditional standard errors");
   PartedMatrix sum = model.covariance;
   Matrix& covariance = sum.core;
-  const Matrix k = smoothing_uncertainty(model.design, {.coef = model.coef,
-                                                        .covariance = covariance,
-                                                        .log_sp = model.log_sp,
-                                                        .scale = model.scale,
-                                                        .scale_known = model.family.scale().has_value(),
-                                                        .gamma = model.gamma,
-                                                        .rows = model.rows});
+  const Matrix k = model.smoothing_uncertainty().root;
   add_multiple(covariance.values(), 1, multiply_nt(k, k).values());
   return sum;
 }

@@ -44,12 +44,12 @@ std::vector<OwnPenalty> own_penalties(const Design& design, const SmoothingFit& 
 
 }  // namespace
 
-Matrix smoothing_uncertainty(const Design& design, const SmoothingFit& fit) {
+SmoothingUncertainty smoothing_uncertainty(const Design& design, const SmoothingFit& fit) {
   const std::vector<PenaltyParameter> parameters = design.parameters();
   int count = 0;
   for (const PenaltyParameter& parameter : parameters) count = std::max(count, parameter.index + 1);
   const auto size = static_cast<int>(fit.coef.size());
-  if (count == 0) return {size, 0};
+  if (count == 0) return {Matrix(size, 0), 0};
 
   const HostAlgebra algebra;
   const std::vector<BlockBasis> bases = penalty_bases(design);
@@ -61,7 +61,7 @@ Matrix smoothing_uncertainty(const Design& design, const SmoothingFit& fit) {
   std::vector<std::vector<double>> slopes;  // A^-1 S_j b, A^-1 = V / phi
   for (const OwnPenalty& own : penalties) {
     slopes.push_back(multiply(fit.covariance, own.times_coef));
-    for (double& value : slopes.back()) value /= fit.scale;
+    for (double& value : slopes.back()) value /= fit.covariance_scale;
   }
   // S_j A^-1, the columns of penalty k.
   const auto product = [&](std::size_t j, std::size_t k) {
@@ -69,17 +69,19 @@ Matrix smoothing_uncertainty(const Design& design, const SmoothingFit& fit) {
     const OwnPenalty& other = penalties[k];
     Matrix out = multiply(own.matrix, submatrix(fit.covariance, own.begin, own.matrix.rows(), other.begin,
                                                 other.matrix.rows()));
-    for (double& value : out.values()) value /= fit.scale;
+    for (double& value : out.values()) value /= fit.covariance_scale;
     return out;
   };
   const double phi = fit.scale * fit.gamma;
   const double deviance = phi * (static_cast<double>(fit.rows) / fit.gamma - design.null_space());
   Matrix hessian(count, count);
   Matrix derivatives(size, count);
+  Matrix penalised(size, count);  // A J
   for (std::size_t j = 0; j < all; ++j) {
     const int row = parameters[j].index;
     if (row < 0) continue;
     add_multiple(derivatives.column(row), -1, slopes[j]);
+    add_multiple(penalised.column(row), -1, penalties[j].times_coef);
     const double slope = dot(fit.coef, penalties[j].times_coef);
     for (std::size_t k = 0; k < all; ++k) {
       const int column = parameters[k].index;
@@ -104,13 +106,24 @@ Matrix smoothing_uncertainty(const Design& design, const SmoothingFit& fit) {
   // Where REML is flat the coefficients do not change: rounding is left of both.
   constexpr double least = 1e-10;
   const double largest = *std::ranges::max_element(eigen.values);
-  Matrix out(size, count);
+  SmoothingUncertainty out{Matrix(size, count), 0};
   for (int i = 0; i < count; ++i) {
     const double value = eigen.values[at(i)];
     if (!(value > least * largest)) continue;
-    for (int j = 0; j < count; ++j)
-      add_multiple(out.column(i), eigen.vectors(j, i) / std::sqrt(value), derivatives.column(j));
+    const auto own = out.root.column(i);
+    std::vector<double> by_a(at(size));
+    for (int j = 0; j < count; ++j) {
+      add_multiple(own, eigen.vectors(j, i) / std::sqrt(value), derivatives.column(j));
+      add_multiple(by_a, eigen.vectors(j, i) / std::sqrt(value), penalised.column(j));
+    }
+    // X'WX = A - S
+    out.edf += dot(own, by_a);
+    for (const OwnPenalty& penalty : penalties) {
+      const auto part = own.subspan(at(penalty.begin), at(penalty.matrix.rows()));
+      out.edf -= dot(part, multiply(penalty.matrix, part));
+    }
   }
+  out.edf /= fit.covariance_scale;
   return out;
 }
 

@@ -15,18 +15,24 @@ struct SmoothingFit {
   const Matrix& covariance;        ///< of the coefficients, at these smoothing parameters
   std::span<const double> log_sp;  ///< of every penalty, in the order of the blocks
   double scale = 1;
+  double covariance_scale = 1;  ///< of the covariance
   bool scale_known = false;
   double gamma = 1;
   std::int64_t rows = 0;
 };
 
-/// K, a row for each coefficient, with K K' what the uncertainty of the smoothing parameters adds to the
-/// covariance: K K' = J V J', J the derivatives of the coefficients by the log smoothing parameters, V the
-/// inverse of the second derivatives of REML, on the directions in which they are above 0. No columns: none
-/// was estimated.
+/// What the uncertainty of the smoothing parameters adds.
+struct SmoothingUncertainty {
+  /// K, a row for each coefficient, with K K' the part of the covariance: K K' = J V J', J the derivatives of
+  /// the coefficients by the log smoothing parameters, V the inverse of the second derivatives of REML, on
+  /// the directions in which they are above 0. No columns: none was estimated.
+  Matrix root;
+  double edf = 0;  ///< tr(K'X'WXK) / phi, phi the scale of the covariance: edf2 less edf of mgcv
+};
+
 ///
 /// Source: Wood, Pya and Saefken, JASA 111 (2016), sec. 4, the first order term, as `bam(method = "fREML")`
 /// has it. Cost: O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.
-[[nodiscard]] Matrix smoothing_uncertainty(const Design& design, const SmoothingFit& fit);
+[[nodiscard]] SmoothingUncertainty smoothing_uncertainty(const Design& design, const SmoothingFit& fit);
 
 }  // namespace tessera::gam

@@ -169,6 +169,7 @@ Json to_json(const FittedModel& model) {
   if (model.rho != 0) json["rho"] = model.rho;
   if (!model.ar_start.empty()) json["ar_start"] = model.ar_start;
   if (model.gamma != 1) json["gamma"] = model.gamma;
+  if (!model.response_fingerprint.empty()) json["response_fingerprint"] = model.response_fingerprint;
   if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
   // In the order of the design: two may have one name, as factor q at level 1 and a column q1.
   Json coefficients = Json::array();
@@ -178,6 +179,8 @@ Json to_json(const FittedModel& model) {
   json["coefficients"] = std::move(coefficients);
   json["terms"] = terms_json(model);
   for (const auto& [name, number] : summary_numbers) json[name] = model.*number;
+  if (model.covariance_scale != model.scale) json["covariance_scale"] = model.covariance_scale;
+  if (!std::isnan(model.edf1_total)) json["edf1_total"] = model.edf1_total;
   json["iterations"] = model.iterations;
   json["converged"] = model.converged;
   if (!model.no_estimate.empty()) json["no_estimate"] = model.no_estimate;
@@ -534,6 +537,9 @@ void read_terms(const JsonField& field, FittedModel& model) {
 
 void read_summary(const JsonField& json, FittedModel& model) {
   for (const auto& [name, number] : summary_numbers) model.*number = json.at(name).number_or_nan();
+  const auto covariance_scale = json.find("covariance_scale");
+  model.covariance_scale = covariance_scale ? covariance_scale->number() : model.scale;
+  if (const auto edf1 = json.find("edf1_total")) model.edf1_total = edf1->number();
   model.iterations = json.at("iterations").whole();
   model.converged = json.at("converged").truth();
   if (const auto reason = json.find("no_estimate")) model.no_estimate = reason->text();
@@ -559,6 +565,7 @@ FittedModel from_json(const JsonField& json, const std::string& path) {
   }
   if (const auto start = json.find("ar_start")) model.ar_start = start->text();
   if (const auto gamma = json.find("gamma")) model.gamma = gamma->number();
+  if (const auto print = json.find("response_fingerprint")) model.response_fingerprint = print->text();
   model.rows = json.at("n").whole<std::int64_t>();
   model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
   if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)
@@ -600,6 +607,17 @@ PredictiveModel FittedModel::predictive() const {
       out.covariance.set(i, index, column[static_cast<std::size_t>(i)]);
   }
   return out;
+}
+
+SmoothingUncertainty FittedModel::smoothing_uncertainty() const {
+  return gam::smoothing_uncertainty(design, {.coef = coef,
+                                             .covariance = covariance.core,
+                                             .log_sp = log_sp,
+                                             .scale = scale,
+                                             .covariance_scale = covariance_scale,
+                                             .scale_known = family.scale().has_value(),
+                                             .gamma = gamma,
+                                             .rows = rows});
 }
 
 double FittedModel::block_edf(const CoefBlock& block) const {

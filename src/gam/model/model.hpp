@@ -3,12 +3,14 @@
 
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
+#include "gam/inference/smoothing_uncertainty.hpp"
 #include "gam/inference/summary_rows.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 #include "gam/model/data_outline.hpp"
 #include "gam/table/frame/frame.hpp"
 
 #include <cstdint>
+#include <limits>
 #include <nlohmann/json_fwd.hpp>
 #include <string>
 #include <string_view>
@@ -49,6 +51,9 @@ struct FittedModel {
   std::string ar_start;           ///< where a series of them begins, as it was given; empty: one series
   std::int64_t rows = 0;          ///< n: complete rows
   std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
+  /// Of the response in these rows (response_fingerprint.hpp), in hexadecimal digits; empty in a model of
+  /// before it was kept.
+  std::string response_fingerprint;
   Design design;
   Recipe recipe;  ///< of the variables that the design has
   std::vector<double> coef;
@@ -61,11 +66,14 @@ struct FittedModel {
   double gamma = 1;            ///< of the REML criterion
   std::vector<double> log_sp;  ///< of every penalty, in the order of the blocks
   double scale = 1;
+  double covariance_scale = 1;  ///< the scale of the covariance, by `RemlFit::covariance_scale`
   double deviance = 0;
   double null_deviance = 0;
   double r_squared_adjusted = 0;
   double reml = 0;
   double edf_total = 0;
+  /// tr(2F - FF), F the influence of the coefficients; NaN in a model of before it was kept.
+  double edf1_total = std::numeric_limits<double>::quiet_NaN();
   double aic = 0;  ///< NaN for a custom family
   int iterations = 0;
   bool converged = false;
@@ -80,6 +88,8 @@ struct FittedModel {
 
   /// The same model with centred columns.
   [[nodiscard]] PredictiveModel predictive() const;
+  /// The covariance must not be parted.
+  [[nodiscard]] SmoothingUncertainty smoothing_uncertainty() const;
   [[nodiscard]] double block_edf(const CoefBlock& block) const;
   [[nodiscard]] double residual_df() const { return static_cast<double>(rows) - edf_total; }
   [[nodiscard]] double deviance_explained() const { return 1 - deviance / null_deviance; }

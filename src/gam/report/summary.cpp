@@ -2,6 +2,7 @@
 #include "gam/report/summary.hpp"
 
 #include "base/number.hpp"
+#include "gam/report/text_table.hpp"
 
 #include <fmt/format.h>
 
@@ -10,31 +11,11 @@
 #include <iterator>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <tessera/printable.hpp>
 #include <vector>
 
 namespace tessera::gam {
 namespace {
-
-std::string_view stars(double p) {
-  if (!(p <= 1)) return "";
-  if (p < 0.001) return "***";
-  if (p < 0.01) return "**";
-  if (p < 0.05) return "*";
-  return p < 0.1 ? "." : "";
-}
-
-/// R's format.pval: below the machine epsilon only the bound is meaningful.
-std::string p_text(double p) {
-  if (std::isnan(p)) return "NA";
-  return p < 2.2e-16 ? "<2e-16" : fmt::format("{:.3g}", p);
-}
-
-/// NaN, for a term that was not tested, is printed as NA.
-std::string statistic_text(double value) {
-  return std::isnan(value) ? "NA" : fmt::format("{:.3f}", value);
-}
 
 /// Decimals shared by estimates and standard errors, as in R's printCoefmat: the least number has four
 /// significant digits, and no column ends in zeros. Nothing if they are too far apart for one layout.
@@ -65,24 +46,6 @@ std::optional<int> shared_decimals(const FittedModel& model) {
 /// NaN, the share for a constant response, is printed as NA.
 std::string share_text(double value, const char* unit) {
   return std::isfinite(value) ? fmt::format("{:.3g}{}", value, unit) : "NA";
-}
-
-/// A table whose first column is left-aligned and the others right-aligned. A name has one line.
-std::string aligned(TextTable rows) {
-  for (auto& row : rows) row[0] = printable(row[0]);
-  std::vector<std::size_t> widths(rows.front().size());
-  for (const auto& row : rows) {
-    for (std::size_t j = 0; j < row.size(); ++j) widths[j] = std::max(widths[j], row[j].size());
-  }
-  std::string out;
-  for (const auto& row : rows) {
-    std::string line = fmt::format("{:<{}}", row[0], widths[0]);
-    for (std::size_t j = 1; j + 1 < row.size(); ++j) line += fmt::format(" {:>{}}", row[j], widths[j]);
-    line += " " + row.back();
-    line.erase(line.find_last_not_of(' ') + 1);
-    out += line + "\n";
-  }
-  return out;
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "gam/model/model.hpp"
+#include "gam/report/text_table.hpp"
 
 #include <string>
-#include <vector>
 
 namespace tessera::gam {
 
@@ -12,9 +12,7 @@ namespace tessera::gam {
 /// p-values, adjusted R-squared, deviance explained, REML, scale and n.
 [[nodiscard]] std::string summary_text(const FittedModel& model);
 
-/// The two tables as the summary has them: a row of headings, then one a coefficient or smooth; the name
-/// first and the stars of its p-value last.
-using TextTable = std::vector<std::vector<std::string>>;
+/// The two tables as the summary has them.
 [[nodiscard]] TextTable coefficient_table(const FittedModel& model);
 [[nodiscard]] TextTable smooth_table(const FittedModel& model);
 

@@ -25,7 +25,7 @@ struct Case {
 /// What must not change, as bits.
 std::vector<std::uint64_t> bits_of(const FittedModel& model) {
   std::vector<double> numbers = model.coef;
-  numbers.insert(numbers.end(), {model.reml, model.edf_total, model.scale, model.deviance,
+  numbers.insert(numbers.end(), {model.reml, model.edf_total, model.edf1_total, model.scale, model.deviance,
                                  model.null_deviance, model.aic, model.r_squared_adjusted});
   numbers.insert(numbers.end(), model.log_sp.begin(), model.log_sp.end());
   numbers.insert(numbers.end(), model.family.parameters().begin(), model.family.parameters().end());

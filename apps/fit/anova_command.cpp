@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "commands.hpp"
+
+#include <tessera/gam/anova.hpp>
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/report.hpp>
+#include <tessera/job/together.hpp>
+
+#include <CLI/CLI.hpp>
+#include <cstdlib>
+#include <string>
+#include <vector>
+
+#include "files/standard_output.hpp"
+
+namespace tessera::gam {
+namespace {
+
+DevianceTest test_of(const std::string& name, const Model& model) {
+  if (name == "none") return DevianceTest::none;
+  if (name == "F") return DevianceTest::f;
+  if (name == "Chisq") return DevianceTest::chi_squared;
+  return model.scale() == 1 ? DevianceTest::chi_squared : DevianceTest::f;
+}
+
+}  // namespace
+
+CLI::App* AnovaCommand::add_to(CLI::App& program) {
+  CLI::App* command = program.add_subcommand(
+      "anova", "Test the terms of a model, or compare several models of the same rows, as R's anova.gam");
+  command->add_option("MODELS", models, "model.json of one fit, or of several")->required();
+  command
+      ->add_option("--test", test,
+                   "Of several models; auto: F where the first model's scale is estimated, else Chisq")
+      ->check(CLI::IsMember({"auto", "F", "Chisq", "none"}))
+      ->capture_default_str();
+  command->add_flag("--json", json, "Print JSON");
+  return command;
+}
+
+int AnovaCommand::run(const mpi::Session& session) const {
+  together(session.world(), [&] {
+    if (!session.is_root()) return;
+    std::vector<Model> loaded;
+    for (const std::string& path : models) loaded.push_back(load_model(path));
+    const DevianceTest wanted = test_of(test, loaded.front());
+    if (json) {
+      files::write_data(anova_json(loaded, wanted));
+    } else {
+      files::write_output(anova_text(loaded, wanted));
+    }
+    files::flush_output();
+  });
+  return EXIT_SUCCESS;
+}
+
+}  // namespace tessera::gam

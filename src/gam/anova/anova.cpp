@@ -1,0 +1,165 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/at.hpp"
+#include "gam/fit/prediction_plan.hpp"
+#include "gam/inference/distributions.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+#include "gam/model/model.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/anova.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+
+/// Of F on infinite degrees of freedom too, where the scale is known.
+double tail_of_ratio(double f, double df, double residual_df) {
+  return std::isinf(residual_df) ? chi_squared_tail(f * df, df) : f_tail(f, df, residual_df);
+}
+
+/// Wald's statistic of some coefficients by the pseudo-inverse of their covariance, and its rank, as
+/// summary.gam has them.
+std::pair<double, int> wald(const Matrix& covariance, std::span<const double> coef) {
+  const SymmetricEigen eigen = symmetric_eigen(covariance);
+  const double least = std::sqrt(std::numeric_limits<double>::epsilon()) * eigen.values.back();
+  double statistic = 0;
+  int rank = 0;
+  for (int i = 0; i < covariance.rows(); ++i) {
+    if (!(eigen.values[at(i)] > least)) continue;
+    const double part = dot(eigen.vectors.column(i), coef);
+    statistic += part * part / eigen.values[at(i)];
+    ++rank;
+  }
+  return {statistic, rank};
+}
+
+/// Estimated parameters of the likelihood that mgcv counts beside the scale (`n.theta`).
+int estimated_parameters(const Family& family) {
+  int count = 0;
+  for (std::size_t i = 0; i < family.parameter_count(); ++i) count += family.estimates(i) ? 1 : 0;
+  // One of them may be the scale, which is counted as such.
+  return count - (count > 0 && !family.scale_is_known() ? 1 : 0);
+}
+
+std::string name_of(const FittedModel& model, std::size_t index) {
+  return model.path.empty() ? fmt::format("model {}", index + 1) : model.path;
+}
+
+void require_same_rows(std::span<const Model> models) {
+  const FittedModel& first = models[0].fitted();
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const FittedModel& model = models[i].fitted();
+    if (model.response_fingerprint.empty() || std::isnan(model.edf1_total))
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: is of an earlier tessera-fit, and does not tell which rows it was fitted "
+                              "to: fit the model again",
+                              name_of(model, i)));
+    if (model.rows != first.rows)
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: has {} complete rows, and {} has {}: models of "
+                              "different rows cannot be compared",
+                              name_of(model, i), model.rows, name_of(first, 0), first.rows));
+    if (model.response_fingerprint != first.response_fingerprint)
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: has another response than {}, or the same in other rows of a table: "
+                              "models of different rows cannot be compared",
+                              name_of(model, i), name_of(first, 0)));
+  }
+}
+
+}  // namespace
+
+TermAnova anova(const Model& of) {
+  const FittedModel& model = of.fitted();
+  const bool estimated = !model.family.scale_is_known();
+  TermAnova out;
+  for (const ModelTerm& term : terms_of(model, parse_terms(model.formula))) {
+    if (term.smooth || model.design.blocks[at(term.blocks.front())].variables.empty()) continue;
+    std::vector<int> places;
+    std::vector<double> coef;
+    for (const int b : term.blocks) {
+      const CoefBlock& block = model.design.blocks[at(b)];
+      for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i) {
+        places.push_back(model.covariance.in_core(i));
+        coef.push_back(model.coef[at(i)]);
+      }
+    }
+    // Its columns were all left out.
+    if (places.empty()) continue;
+    const auto [statistic, rank] = wald(submatrix(model.covariance.core, places, places), coef);
+    out.parametric.push_back({term.label, static_cast<double>(rank), unknown,
+                              estimated ? statistic / rank : statistic,
+                              estimated ? f_tail(statistic / rank, rank, model.residual_df())
+                                        : chi_squared_tail(statistic, rank)});
+  }
+  for (const SmoothTest& test : model.smooth_tests)
+    out.smooths.push_back({test.label, test.reference_df, test.edf, test.statistic, test.p_value});
+  return out;
+}
+
+ModelFigures figures_of(const Model& of) {
+  const FittedModel& model = of.fitted();
+  ModelFigures out;
+  out.edf1 = model.edf1_total;
+  out.edf2 = model.covariance.is_parted() ? unknown : model.edf_total + model.smoothing_uncertainty().edf;
+  if (out.edf2 > out.edf1) out.edf2 = out.edf1;
+  const double edf = std::isnan(out.edf2) ? model.edf_total : out.edf2;
+  out.residual_df = static_cast<double>(model.rows) - out.edf1 - (edf - model.edf_total);
+  const int scale = model.family.scale_is_known() ? 0 : 1;
+  out.plain_aic = model.aic;
+  out.log_likelihood = model.edf_total + scale - model.aic / 2;
+  out.log_likelihood_df =
+      std::min(edf, static_cast<double>(model.coef.size())) + scale + estimated_parameters(model.family);
+  out.aic = 2 * (out.log_likelihood_df - out.log_likelihood);
+  return out;
+}
+
+DevianceTable anova(std::span<const Model> models, DevianceTest test) {
+  if (models.size() < 2) throw Error(ErrorCode::usage, "an analysis of deviance is of several models");
+  require_same_rows(models);
+  DevianceTable out{{}, test};
+  const bool by_likelihood = models[0].fitted().family.parameter_count() > 0;
+  if (by_likelihood && test != DevianceTest::none) out.test = DevianceTest::chi_squared;
+  std::size_t largest = 0;
+  for (const Model& model : models) {
+    const ModelFigures figures = figures_of(model);
+    const bool has_parameters = model.fitted().family.parameter_count() > 0;
+    double deviance = has_parameters ? -2 * figures.log_likelihood : model.deviance();
+    if (by_likelihood) deviance *= models[0].scale();
+    out.rows.push_back({figures.residual_df, deviance});
+    if (figures.residual_df < out.rows[largest].residual_df) largest = out.rows.size() - 1;
+  }
+  const bool scale_is_known = models[largest].scale() == 1;
+  for (std::size_t i = 1; i < out.rows.size(); ++i) {
+    DevianceRow& row = out.rows[i];
+    row.df = out.rows[i - 1].residual_df - row.residual_df;
+    row.deviance = out.rows[i - 1].residual_deviance - row.residual_deviance;
+    const double ratio = row.deviance / row.df / models[largest].scale();
+    if (out.test == DevianceTest::none || !(ratio >= 0)) continue;
+    const double df = std::abs(row.df);
+    if (out.test == DevianceTest::chi_squared) {
+      row.p_value = chi_squared_tail(ratio * df, df);
+      continue;
+    }
+    row.statistic = ratio;
+    row.p_value = tail_of_ratio(
+        ratio, df, scale_is_known ? std::numeric_limits<double>::infinity() : out.rows[largest].residual_df);
+  }
+  return out;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,160 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/model/model.hpp"
+#include "gam/report/text_table.hpp"
+
+#include <tessera/gam/anova.hpp>
+#include <tessera/gam/report.hpp>
+
+#include <fmt/format.h>
+
+#include <cmath>
+#include <cstddef>
+#include <iterator>
+#include <nlohmann/json.hpp>
+#include <string>
+#include <string_view>
+#include <tessera/printable.hpp>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+/// In so many significant digits; NA for what is not known.
+std::string number(double value, int digits = 6) {
+  return std::isnan(value) ? "NA" : fmt::format("{:.{}g}", value, digits);
+}
+std::string decimals(double value, int count) {
+  return std::isnan(value) ? "NA" : fmt::format("{:.{}f}", value, count);
+}
+
+std::string name_of(const FittedModel& model) {
+  return model.path.empty() ? std::string() : fmt::format(" ({})", model.path);
+}
+
+std::string terms_text(const Model& model) {
+  const FittedModel& fitted = model.fitted();
+  const char* const statistic = fitted.family.scale_is_known() ? "Chi.sq" : "F";
+  const TermAnova terms = anova(model);
+  std::string out =
+      fmt::format("\nFamily: {}\nLink function: {}\n\nFormula:\n{}\n", printable(fitted.family.title()),
+                  printable(fitted.family.link_name()), printable(fitted.formula));
+  TextTable parametric{{"", "df", statistic, "p-value", ""}};
+  for (const TermTest& test : terms.parametric)
+    parametric.push_back(
+        {test.label, number(test.df), statistic_text(test.statistic), p_text(test.p_value), ""});
+  if (parametric.size() > 1) out += "\nParametric Terms:\n" + aligned(std::move(parametric));
+  TextTable smooths{{"", "edf", "Ref.df", statistic, "p-value", ""}};
+  for (const TermTest& test : terms.smooths)
+    smooths.push_back({test.label, statistic_text(test.edf), statistic_text(test.df),
+                       statistic_text(test.statistic), p_text(test.p_value), ""});
+  if (smooths.size() > 1)
+    out += "\nApproximate significance of smooth terms:\n" + aligned(std::move(smooths));
+  return out;
+}
+
+std::string deviances_text(std::span<const Model> models, DevianceTest asked) {
+  const DevianceTable table = anova(models, asked);
+  std::string out = "\nAnalysis of Deviance Table\n\n";
+  for (std::size_t i = 0; i < models.size(); ++i)
+    out += printable(fmt::format("Model {}: {}{}", i + 1, models[i].formula(), name_of(models[i].fitted()))) +
+           "\n";
+  TextTable rows{{"", "Resid. Df", "Resid. Dev", "Df", "Deviance"}};
+  if (table.test == DevianceTest::f) rows[0].insert(rows[0].end(), {"F", "Pr(>F)"});
+  if (table.test == DevianceTest::chi_squared) rows[0].emplace_back("Pr(>Chi)");
+  rows[0].emplace_back();
+  for (const DevianceRow& row : table.rows) {
+    const bool first = rows.size() == 1;
+    const auto beside = [&](std::string text) { return first ? std::string() : text; };
+    rows.push_back({std::to_string(rows.size()), decimals(row.residual_df, 2), number(row.residual_deviance),
+                    beside(decimals(row.df, 3)), beside(number(row.deviance))});
+    if (table.test == DevianceTest::f) rows.back().push_back(beside(statistic_text(row.statistic)));
+    if (table.test != DevianceTest::none) rows.back().push_back(beside(p_text(row.p_value)));
+    rows.back().emplace_back(stars(row.p_value));
+  }
+  return out + aligned(std::move(rows));
+}
+
+std::string figures_text(std::span<const Model> models) {
+  TextTable rows{{"", "n", "edf", "df", "logLik", "AIC", "m$aic", "deviance", "REML", ""}};
+  bool unknown = false;
+  for (const Model& model : models) {
+    const ModelFigures figures = figures_of(model);
+    unknown = unknown || std::isnan(figures.edf2);
+    rows.push_back({std::to_string(rows.size()), std::to_string(model.rows()), decimals(model.edf(), 2),
+                    decimals(figures.log_likelihood_df, 2), decimals(figures.log_likelihood, 2),
+                    decimals(figures.aic, 2), decimals(figures.plain_aic, 2), number(model.deviance()),
+                    number(model.fitted().reml, 8), ""});
+  }
+  std::string out = "\n" + aligned(std::move(rows));
+  if (unknown)
+    out +=
+        "The uncertainty of smoothing parameters is not known beside large random effects: there df is of "
+        "edf alone\n";
+  return out;
+}
+
+Json tests_json(const std::vector<TermTest>& tests) {
+  Json out = Json::array();
+  for (const TermTest& test : tests) {
+    Json one{{"term", test.label}, {"df", test.df}};
+    if (!std::isnan(test.edf)) one["edf"] = test.edf;
+    one["statistic"] = test.statistic;
+    one["p_value"] = test.p_value;
+    out.push_back(std::move(one));
+  }
+  return out;
+}
+
+Json model_json(const Model& model) {
+  const FittedModel& fitted = model.fitted();
+  const ModelFigures figures = figures_of(model);
+  const TermAnova terms = anova(model);
+  return {{"model", fitted.path},
+          {"formula", fitted.formula},
+          {"family", fitted.family.title()},
+          {"link", fitted.family.link_name()},
+          {"n", fitted.rows},
+          {"edf", fitted.edf_total},
+          {"edf1", figures.edf1},
+          {"edf2", figures.edf2},
+          {"residual_df", figures.residual_df},
+          {"deviance", fitted.deviance},
+          {"scale", fitted.scale},
+          {"reml", fitted.reml},
+          {"log_likelihood", figures.log_likelihood},
+          {"log_likelihood_df", figures.log_likelihood_df},
+          {"AIC", figures.aic},
+          {"aic", figures.plain_aic},
+          {"statistic", fitted.family.scale_is_known() ? "Chi.sq" : "F"},
+          {"parametric", tests_json(terms.parametric)},
+          {"smooths", tests_json(terms.smooths)}};
+}
+
+}  // namespace
+
+std::string anova_text(std::span<const Model> models, DevianceTest test) {
+  return (models.size() == 1 ? terms_text(models[0]) : deviances_text(models, test)) + figures_text(models);
+}
+
+std::string anova_json(std::span<const Model> models, DevianceTest test) {
+  Json json{{"models", Json::array()}};
+  for (const Model& model : models) json["models"].push_back(model_json(model));
+  if (models.size() > 1) {
+    const DevianceTable table = anova(models, test);
+    constexpr std::string_view names[]{"none", "F", "Chisq"};
+    json["test"] = names[static_cast<std::size_t>(table.test)];
+    json["deviances"] = Json::array();
+    for (const DevianceRow& row : table.rows)
+      json["deviances"].push_back({{"residual_df", row.residual_df},
+                                   {"residual_deviance", row.residual_deviance},
+                                   {"df", row.df},
+                                   {"deviance", row.deviance},
+                                   {"F", row.statistic},
+                                   {"p_value", row.p_value}});
+  }
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+}  // namespace tessera::gam

@@ -44,11 +44,7 @@ int AnovaCommand::run(const mpi::Session& session) const {
     std::vector<Model> loaded;
     for (const std::string& path : models) loaded.push_back(load_model(path));
     const DevianceTest wanted = test_of(test, loaded.front());
-    if (json) {
-      files::write_data(anova_json(loaded, wanted));
-    } else {
-      files::write_output(anova_text(loaded, wanted));
-    }
+    files::write_output(json ? anova_json(loaded, wanted) : anova_text(loaded, wanted));
     files::flush_output();
   });
   return EXIT_SUCCESS;

@@ -5,6 +5,7 @@
 #include "table_arguments.hpp"
 
 #include <tessera/function.hpp>
+#include <tessera/gam/check.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/model.hpp>
 #include <tessera/gam/posterior.hpp>
@@ -222,6 +223,21 @@ struct AnovaCommand {
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(const mpi::Session& session) const;
+};
+
+/// `tessera-fit check`
+struct CheckCommand {
+  std::string model;
+  std::string data;
+  CheckOptions options;
+  TableArguments table;
+  int threads = 0;
+  apps::SizeArgument memory;
+  bool json = false;
+  apps::CollectiveTimeout collective_timeout;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
 };
 
 /// `tessera-fit report`

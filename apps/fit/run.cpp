@@ -34,6 +34,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   ConvertCommand convert;
   SummaryCommand summary;
   AnovaCommand anova;
+  CheckCommand check;
   ReportCommand report;
   const CLI::App* fit_app = fit.add_to(app);
   const CLI::App* predict_app = predict.add_to(app);
@@ -45,6 +46,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   const CLI::App* convert_app = convert.add_to(app);
   summary.add_to(app);
   const CLI::App* anova_app = anova.add_to(app);
+  const CLI::App* check_app = check.add_to(app);
   const CLI::App* report_app = report.add_to(app);
 
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
@@ -60,6 +62,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   if (simulate_app->parsed()) return simulate.run(*session);
   if (convert_app->parsed()) return convert.run(*session);
   if (anova_app->parsed()) return anova.run(*session);
+  if (check_app->parsed()) return check.run(*session);
   if (report_app->parsed()) return report.run(*session);
   return summary.run(*session);
 }

@@ -477,5 +477,15 @@ TEST_F(FailingCalls, InASummary) {
   fail_in_turn({TESSERA_FIT, "summary", "model.json"});
 }
 
+TEST_F(FailingCalls, InAnAnova) {
+  run_once(fit({}), 0);
+  fail_in_turn({TESSERA_FIT, "anova", "model.json", "model.json"});
+}
+
+TEST_F(FailingCalls, InACheck) {
+  run_once(fit({}), 0);
+  fail_in_turn({TESSERA_FIT, "check", "model.json", table(), "--threads", "1", "--permutations", "20"});
+}
+
 }  // namespace
 }  // namespace tessera

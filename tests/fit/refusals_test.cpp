@@ -434,6 +434,20 @@ TEST_F(Refusals, NameTheLineOfATextWhereTheModelHasANumber) {
   }
 }
 
+TEST_F(Refusals, OfOtherRowsThanThoseOfTheModel) {
+  ASSERT_EQ(fit("data.csv", "y ~ s(x)").status, 0);
+  std::string changed = example_table();
+  changed.insert(changed.find("\n") + 1, "9");
+  write("changed.csv", changed);
+  expect_line(run({"check", path("model.json"), path("changed.csv"), "--threads", "1"}), 3,
+              "has another response than that of the fit");
+  ASSERT_EQ(run({"fit", path("changed.csv"), "--formula", "y ~ s(z)", "--device", "cpu", "--threads", "1",
+                 "--out", path("other.json")})
+                .status,
+            0);
+  expect_line(run({"anova", path("model.json"), path("other.json")}), 3, "has another response than");
+}
+
 TEST_F(Refusals, OfAFileThatIsNoModel) {
   const auto expect_refused = [&](const char* text, const char* why) {
     write("other.json", text);

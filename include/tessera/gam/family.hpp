@@ -4,6 +4,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -23,7 +24,8 @@ class ResponseFamily {
 
   [[nodiscard]] std::string_view name() const;
 
-  /// The engine's representation; not a public type.
+  /// From and to the engine's representation; not a public type.
+  explicit ResponseFamily(std::shared_ptr<const Family> definition) : definition_(std::move(definition)) {}
   [[nodiscard]] const Family& definition() const noexcept { return *definition_; }
   /// The file that it was read from; empty for a built-in family.
   [[nodiscard]] const std::string& file() const noexcept { return file_; }

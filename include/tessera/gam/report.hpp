@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/gam/anova.hpp>
+#include <tessera/gam/check.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/model.hpp>
 #include <tessera/job/job.hpp>
@@ -17,10 +18,15 @@ namespace tessera::gam {
 [[nodiscard]] std::string summary(const Model& model);
 
 /// The tests of one model's terms, or the analysis of deviance of several, and the table of their log
-/// likelihoods, AIC, deviances and REML scores: for people, and as JSON, where null stands for what is not
-/// known. Throw as `anova`.
+/// likelihoods, AIC, deviances and REML scores: for people, and as JSON in ASCII, where null stands for what
+/// is not known. Throw as `anova`.
 [[nodiscard]] std::string anova_text(std::span<const Model> models, DevianceTest test);
 [[nodiscard]] std::string anova_json(std::span<const Model> models, DevianceTest test);
+
+/// What checks have found, made with these options: for people, and as JSON, where null stands for what is
+/// not known. Pure.
+[[nodiscard]] std::string check_text(const Check& check, const CheckOptions& options);
+[[nodiscard]] std::string check_json(const Check& check, const CheckOptions& options);
 
 struct ReportOptions {
   bool same_y_scale = true;  ///< of the curves, as mgcv's plot.gam has them

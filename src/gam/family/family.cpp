@@ -464,6 +464,16 @@ double Family::deviance(double y, double mu, double prior) const {
   });
 }
 
+double Family::variance(double mu) const {
+  return visit(*this, [&](const auto& family) {
+    if constexpr (requires { family.mean_step(mu, mu); }) {
+      return std::numeric_limits<double>::quiet_NaN();
+    } else {
+      return family.variance(mu);
+    }
+  });
+}
+
 bool Family::deviance_lacks_saturated() const {
   return visit(*this, [](const auto& family) {
     return requires {

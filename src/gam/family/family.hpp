@@ -80,6 +80,8 @@ class Family {
 
   [[nodiscard]] double mean(double eta) const;
   [[nodiscard]] double derivative(double eta) const;
+  /// V of a mean; NaN for a family whose steps have another one, as scat and betar.
+  [[nodiscard]] double variance(double mu) const;
   /// Of one row, with the saturated model's likelihood.
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
   /// Whether the passes' deviance lacks the saturated model's likelihood: that is minus `add_saturated`.

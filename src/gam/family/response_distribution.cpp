@@ -212,6 +212,12 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
   return nan;
 }
 
+double ResponseDistribution::probability_of_zero(double mean) const {
+  if (kind_ == Kind::count) return cumulative(0, mean);
+  if (kind_ != Kind::tweedie) return nan;
+  return std::exp(-std::pow(mean, 2 - parameter_) / (scale_ * (2 - parameter_)));
+}
+
 double ResponseDistribution::quantile(double p, double predictor, double error) const {
   if (!std::isfinite(predictor) || !std::isfinite(error)) return nan;
   if (kind_ == Kind::gaussian && family_.linear())

@@ -15,6 +15,9 @@ class ResponseDistribution {
 
   /// P(Y <= y) at a mean.
   [[nodiscard]] double cumulative(double y, double mean) const;
+  /// P(Y = 0) at a mean, of counts and of Tweedie responses; NaN for others, which have no zeros beside other
+  /// numbers, or no other numbers than 0 and 1.
+  [[nodiscard]] double probability_of_zero(double mean) const;
   /// The p-quantile of a response whose linear predictor is normal: of the mixture of the family's
   /// distributions over it, to 1e-6 of its spread. 0 < p < 1; NaN where the predictor or its error is no
   /// number. Cost: some hundred values of `cumulative`, but where the error is far greater than the spread of

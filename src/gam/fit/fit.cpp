@@ -3,6 +3,7 @@
 #include "gam/design/model_terms.hpp"
 #include "gam/family/family.hpp"
 #include "gam/fit/fit_frame.hpp"
+#include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/run/device_choice.hpp"
@@ -28,27 +29,6 @@
 namespace tessera::gam {
 namespace {
 
-/// The columns that a fit reads: the formula's variables, and the weights. Smooths other than re, offsets,
-/// weights and a response that is not binomial require numbers; any other text column is a factor.
-FrameRequest request_for(const FormulaTerms& formula, const FitOptions& options, const TableOptions& table) {
-  FrameRequest request;
-  request.options = table;
-  request.memory = options.memory;
-  request.variables = formula.variables();
-  request.numeric = formula.numeric_variables();
-  if (!options.family.definition().two_levels() || formula.trials)
-    request.numeric.push_back(formula.response.text);
-  if (const auto weights = prior_weights(formula, options)) {
-    request.variables.push_back(*weights);
-    request.numeric.push_back(weights->text);
-  }
-  if (!options.ar_start.empty()) request.variables.push_back(option_expression(options.ar_start));
-  if (!options.subset.empty()) request.subset = option_expression(options.subset);
-  request.keeps_unused_levels = !options.drop_unused_levels;
-  request.ordered.assign(options.ordered.begin(), options.ordered.end());
-  return request;
-}
-
 /// The variables of the formula's right-hand side as it is written, and the columns that these read, each
 /// once.
 std::vector<Expression> predictors_of(const std::string& formula) {
@@ -73,14 +53,6 @@ void check_trials(const FormulaTerms& formula, const Family& family) {
     throw Error(ErrorCode::usage,
                 fmt::format("the response {} is for the families binomial and quasibinomial, not for {}",
                             formula.response.text, family.name()));
-}
-
-/// The formula with what the options add to it, which a model's text of it does not have: the offset, which
-/// predictions have no part of, and select.
-FormulaTerms with_options(FormulaTerms formula, const FitOptions& options) {
-  if (!options.offset.empty()) formula.offsets.push_back(option_expression(options.offset));
-  for (SmoothSpec& smooth : formula.smooths) smooth.select = options.select;
-  return formula;
 }
 
 class TableFit {
@@ -162,7 +134,7 @@ class TableFit {
             : job_.on_host() || !checkpoint.why_on_cpu().empty() ? job_.plan_for_hosts(table->rows(), block)
                                                                  : job_.plan(table->rows(), block);
     observer_.now(fmt::format("reading {} rows of {}", table->rows(), source_.name));
-    FrameRequest request = request_for(formula_, options_, source_.options);
+    FrameRequest request = request_of_fit(formula_, options_, source_.options);
     const std::vector<Expression> predictors =
         options_.residuals ? predictors_of(formula_.text) : std::vector<Expression>();
     for (const Expression& one : predictors) {

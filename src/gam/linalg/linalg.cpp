@@ -375,6 +375,19 @@ Matrix unexplained(const Matrix& a, const Matrix& b) {
   return rest;
 }
 
+Matrix triangle_of(Matrix a) {
+  prepare_blas();
+  const int m = a.rows();
+  const int n = a.cols();
+  Matrix r(std::min(m, n), n);
+  if (r.empty()) return r;
+  std::vector<double> tau(static_cast<std::size_t>(r.rows()));
+  check("dgeqrf", LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, a.data(), m, tau.data()));
+  for (int j = 0; j < n; ++j)
+    std::copy_n(a.column(j).begin(), std::min(j + 1, r.rows()), r.column(j).begin());
+  return r;
+}
+
 PivotedQr pivoted_qr(const Matrix& a) {
   prepare_blas();
   const int m = a.rows();

@@ -88,6 +88,10 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
 /// m <= n.
 [[nodiscard]] Matrix unexplained(const Matrix& a, const Matrix& b);
 
+/// R of a = Q R, min(m, n) x n, with zeros below the diagonal (dgeqrf). The signs of its rows are those that
+/// LAPACK has.
+[[nodiscard]] Matrix triangle_of(Matrix a);
+
 struct PivotedQr {
   Matrix r;                 ///< min(m, n) x n, upper triangular
   std::vector<int> pivots;  ///< column i of `r` is column pivots[i] of the matrix

@@ -154,7 +154,7 @@ std::string anova_json(std::span<const Model> models, DevianceTest test) {
                                    {"F", row.statistic},
                                    {"p_value", row.p_value}});
   }
-  return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+  return json.dump(1, ' ', true, Json::error_handler_t::replace) + '\n';
 }
 
 }  // namespace tessera::gam

@@ -108,7 +108,7 @@ RowResidual residual_of(const Rows& rows, RowResiduals& residuals, std::size_t r
 
 }  // namespace
 
-std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most) {
+std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most, std::uint64_t seed) {
   const std::int64_t count = std::min(rows, most);
   std::vector<std::int64_t> sample;
   sample.reserve(at(count));
@@ -116,13 +116,14 @@ std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most) {
   const auto begin = [&](std::int64_t part) { return part * (rows / count) + part * (rows % count) / count; };
   for (std::int64_t part = 0; part < count; ++part) {
     const auto size = static_cast<std::uint64_t>(begin(part + 1) - begin(part));
-    sample.push_back(begin(part) +
-                     static_cast<std::int64_t>(base::split_mix(static_cast<std::uint64_t>(part)) % size));
+    sample.push_back(begin(part) + static_cast<std::int64_t>(
+                                       base::split_mix(static_cast<std::uint64_t>(part) ^ seed) % size));
   }
   return sample;
 }
 
-std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame) {
+std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame, std::int64_t most,
+                                       std::uint64_t seed) {
   constexpr std::int64_t stretch = 4096;
   const auto end = static_cast<std::int64_t>(frame.complete.size());
   std::vector<std::int64_t> complete_rows(at((end + stretch - 1) / stretch));  // of each stretch
@@ -139,7 +140,7 @@ std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& fram
   std::int64_t complete = 0;  // complete rows of the job before this one
   for (int rank = 0; rank < workers.comm.rank(); ++rank) complete += counts[at(rank)];
 
-  const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows);
+  const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows, most, seed);
   auto next = std::lower_bound(sample.begin(), sample.end(), complete);
   std::vector<std::int64_t> rows;
   for (std::int64_t begin = 0; begin < end && next != sample.end(); begin += stretch) {

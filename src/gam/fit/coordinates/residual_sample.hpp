@@ -20,12 +20,15 @@ namespace tessera::gam {
 inline constexpr std::int64_t largest_sample = 4096;
 
 /// The rows of a sample of `rows` rows, increasing: all of them, or `most`, one from each of as many equal
-/// parts, at a pseudo-random place that depends on the part's number alone: evenly spread, but aligned with
-/// no period of the table. Pure. `most` is at least 1.
-[[nodiscard]] std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most = largest_sample);
+/// parts, at a pseudo-random place that depends on the part's number and the seed alone: evenly spread, but
+/// aligned with no period of the table. Pure. `most` is at least 1.
+[[nodiscard]] std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most = largest_sample,
+                                                     std::uint64_t seed = 0);
 
 /// *Collective.* The rows of this rank that are in the sample of the job's complete rows, increasing.
-[[nodiscard]] std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame);
+[[nodiscard]] std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame,
+                                                     std::int64_t most = largest_sample,
+                                                     std::uint64_t seed = 0);
 
 /// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
 /// ranks get the variables and the occupancy alone. `residuals` false leaves the variables alone. The rank

@@ -7,6 +7,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <unordered_map>
 
 namespace tessera::gam {
 namespace {
@@ -15,11 +16,15 @@ using base::at;
 
 /// The sums of one block: of the squares and their number, then of the products at each lag and theirs.
 void add_block(const Rows& rows, RowResiduals& residuals, std::size_t begin, std::size_t end, int lags,
-               std::span<double> sums) {
-  std::deque<double> past;  // of the series, in the block, the last first
+               int group, std::span<double> sums) {
+  std::unordered_map<double, std::deque<double>> pasts;  // of each series, in the block, the last first
+  const Variable* const groups = group < 0 ? nullptr : &rows.frame->variables[at(group)];
   for (std::size_t row = begin; row < end; ++row) {
     if (rows.frame->complete[row] == 0) continue;
-    if (rows.series.begins_at(*rows.frame, row)) past.clear();
+    std::deque<double>& past = pasts[groups == nullptr ? 0
+                                     : groups->factor  ? groups->codes[row]
+                                                       : groups->numbers[row]];
+    if (groups == nullptr && rows.series.begins_at(*rows.frame, row)) past.clear();
     const double own = residuals.standardised(row);
     sums[0] += own * own;
     sums[1] += 1;
@@ -35,13 +40,13 @@ void add_block(const Rows& rows, RowResiduals& residuals, std::size_t begin, std
 }  // namespace
 
 SerialResiduals serial_residuals(const FitContext& fit, const Rows& rows, std::span<const double> raw_coef,
-                                 int lags) {
+                                 int lags, int group) {
   PhaseClock clock(fit.job.comm(), fit.phases, "outline", "the autocorrelation of residuals");
   const std::size_t width = 2 * at(lags) + 2;
   const std::vector<double> all = sums_over_blocks<RowResiduals>(
       fit, rows, width,
       [&](RowResiduals& residuals, std::size_t begin, std::size_t end, std::span<double> sums) {
-        add_block(rows, residuals, begin, end, lags, sums);
+        add_block(rows, residuals, begin, end, lags, group, sums);
       },
       rows, raw_coef);
   SerialResiduals out{all[0], {}};

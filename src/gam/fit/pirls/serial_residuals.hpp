@@ -17,10 +17,11 @@ struct SerialResiduals {
       autocorrelation;  ///< at lags from 1 on, within series; 0 where no rows are so far apart
 };
 
-/// *Collective.* At the coefficients `raw_coef` = M beta. Pairs of rows of different blocks of the plan are
-/// not counted, so that the bits do not depend on where the rows are. Cost: one look at the rows, on the
-/// host's threads.
+/// *Collective.* At the coefficients `raw_coef` = M beta. Rows of one series are those of one value of the
+/// variable `group`, neighbours or not; -1: those that `rows.series` tells. Pairs of rows of different blocks
+/// of the plan are not counted, so that the bits do not depend on where the rows are. Cost: one look at the
+/// rows, on the host's threads.
 [[nodiscard]] SerialResiduals serial_residuals(const FitContext& fit, const Rows& rows,
-                                               std::span<const double> raw_coef, int lags);
+                                               std::span<const double> raw_coef, int lags, int group = -1);
 
 }  // namespace tessera::gam

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/fit.hpp>
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/table.hpp>
+#include <tessera/job/job.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// Checks of a model against the rows that it was fitted to, as mgcv's `k.check` and `concurvity`.
+namespace tessera::gam {
+
+struct CheckOptions {
+  std::uint64_t seed = 1;              ///< of the sample and the permutations
+  std::int64_t largest_sample = 5000;  ///< rows of the check of bases; at least 4
+  int permutations = 400;              ///< for their p-values
+  int largest_concurvity = 1000;       ///< coefficients of a model whose concurvity is computed
+  int lags = 0;                        ///< of the autocorrelation of residuals; 0: none
+  /// Of the autocorrelation: a column with a value for each series; empty: rows are one series, or those of
+  /// the model's `ar_start`.
+  std::string series{};
+  MemoryOptions memory{};  ///< of the columns
+};
+
+/// Whether a smooth's basis has room enough: a row of `k.check`.
+struct BasisCheck {
+  std::string label;
+  int coefficients = 0;  ///< k'
+  double edf = 0;
+  double k_index = 0;  ///< NaN, as the p-value: of a smooth of factors
+  double p_value = 0;
+};
+
+/// Of deviance residuals, in the rows of a weight above 0.
+struct ResidualSummary {
+  double mean = 0;
+  double deviation = 0;  ///< the standard one
+  double skewness = 0;
+  double kurtosis = 0;  ///< 3 of a normal distribution
+  double least = 0;
+  double quartiles[3]{};  ///< of the sample
+  double largest = 0;
+};
+
+struct Concurvity {
+  /// How much of a component others explain, of its best function for that, of its estimate, and of all its
+  /// columns; from 0 to 1.
+  struct Values {
+    double worst = 0;
+    double observed = 0;
+    double estimate = 0;
+  };
+  std::vector<std::string> labels;  ///< "para", then the smooths; none: it was not computed
+  std::vector<Values> whole;        ///< by all others
+  std::vector<Values> pairwise;     ///< of component j by component i, at i labels + j; 1 of itself
+};
+
+struct Check {
+  std::int64_t rows = 0;
+  std::int64_t sample = 0;  ///< rows of the check of bases
+  std::vector<BasisCheck> bases;
+  ResidualSummary residuals;
+  /// Sums of squares of residuals over the residual degrees of freedom; NaN: not known.
+  double pearson_dispersion = 0;
+  double deviance_dispersion = 0;
+  /// Responses of 0, how many a model of counts or Tweedie responses expects, and their standard deviation.
+  struct Zeros {
+    double observed = 0;
+    double expected = 0;
+    double deviation = 0;
+  };
+  std::optional<Zeros> zeros{};  ///< none: another family, or prior weights
+  Concurvity concurvity{};
+  std::vector<double> autocorrelation{};  ///< at lags from 1 on; empty: not asked for
+};
+
+/// *Collective.* Checks a model against its table, which every rank can open: complete rows and their
+/// response must be those of the fit. The table is read once, into memory or scratch files; there are two
+/// looks at its rows, one for residuals and one for concurvity, and one more for autocorrelation, each on the
+/// job's host threads and named to the observer. The bits do not depend on ranks and threads. The result is
+/// complete on rank 0; other ranks get an empty one.
+///
+/// Throws the same `Error` on every rank: `usage` for options that are none, `input` for a missing column,
+/// or for other rows than those of the fit. It blocks. Cost: 3 p^2 operations a row for the concurvity of p
+/// coefficients.
+[[nodiscard]] Check check(Job& job, const Model& model, const TableFile& file,
+                          const CheckOptions& options = {}, FitObserver* observer = nullptr);
+
+}  // namespace tessera::gam

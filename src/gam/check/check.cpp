@@ -1,0 +1,353 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/at.hpp"
+#include "gam/check/basis_check.hpp"
+#include "gam/check/concurvity.hpp"
+#include "gam/check/row_triangle.hpp"
+#include "gam/family/response_distribution.hpp"
+#include "gam/fit/coordinates/residual_sample.hpp"
+#include "gam/fit/fit_request.hpp"
+#include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/pirls/serial_residuals.hpp"
+#include "gam/fit/run/block_sums.hpp"
+#include "gam/fit/run/fit_context.hpp"
+#include "gam/model/model.hpp"
+#include "gam/rows/response_fingerprint.hpp"
+#include "gam/rows/row_residuals.hpp"
+#include "gam/table/frame/extents.hpp"
+#include "gam/table/reader/shared_input.hpp"
+#include "gam/table/table_source.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/check.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/hash.hpp"
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// *Collective.* The model without its covariance, with the numbers that rank 0 alone may have after a fit.
+FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
+  model.covariance = PartedMatrix();
+  comm.broadcast(std::span<double>(model.coef), 0);
+  comm.broadcast(std::span<double>(model.centring.values), 0);
+  return model;
+}
+
+/// The options of the fit that its rows depend on.
+FitOptions options_of(const FittedModel& model) {
+  FitOptions options;
+  options.family = ResponseFamily(std::make_shared<const Family>(model.family));
+  options.weights = model.weights;
+  options.offset = model.offset;
+  options.subset = model.subset;
+  options.rho = model.rho;
+  options.ar_start = model.ar_start;
+  return options;
+}
+
+/// Checks the rows of a table that is in memory.
+class TableCheck {
+ public:
+  /// *Collective.*
+  TableCheck(Job& job, FittedModel model, const TableSource& source, const CheckOptions& options,
+             FitObserver& observer)
+      : job_(job),
+        model_(std::move(model)),
+        options_(options),
+        observer_(observer),
+        fit_options_(options_of(model_)),
+        formula_(with_options(parse_terms(model_.formula), fit_options_)),
+        predictive_(model_.predictive()) {
+    read(source);
+    prepare(source.name);
+  }
+
+  [[nodiscard]] Check run() {
+    Check out;
+    out.rows = frame_.complete_rows;
+    summarise(out);
+    check_sample(out);
+    measure_concurvity(out);
+    if (options_.lags > 0) {
+      say_pass("the autocorrelation of residuals");
+      out.autocorrelation =
+          serial_residuals(context(), rows_, raw_coef_, options_.lags, group_).autocorrelation;
+    }
+    return job_.comm().rank() == 0 ? out : Check();
+  }
+
+ private:
+  /// Sums over the rows: of powers of deviance residuals, and what comes with them.
+  enum Sum { count, first, second, third, fourth, pearson, zeros, expected_zeros, zero_variance, sum_count };
+
+  [[nodiscard]] Workers workers() const { return {job_.comm(), job_.host_team()}; }
+  [[nodiscard]] FitContext context() {
+    return {.job = job_,
+            .plan = plan_,
+            .formula = formula_,
+            .options = fit_options_,
+            .observer = observer_,
+            .phases = phases_};
+  }
+  void say_pass(std::string_view what) {
+    observer_.note(fmt::format("pass {} over the rows: {}", ++passes_, what));
+  }
+
+  void read(const TableSource& source) {
+    const mpi::Purpose purpose(job_.comm(), "the reading of the table");
+    observer_.now("counting the rows of " + source.name);
+    const auto table = open_source(workers(), source, job_.options().stop,
+                                   {.tell = [this](std::string_view line) { observer_.note(line); },
+                                    .node_bytes = options_.memory.node_bytes});
+    FrameRequest request = request_of_fit(formula_, fit_options_, source.options);
+    request.memory = options_.memory;
+    request.known_levels = model_.design.known_levels();
+    for (const std::string& number : model_.design.known_numbers()) request.numeric.push_back(number);
+    const auto& contrasts = model_.recipe.contrasts;
+    request.variables.insert(request.variables.end(), contrasts.begin(), contrasts.end());
+    if (!model_.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
+      request.recipe = &model_.recipe;
+    if (!options_.series.empty()) request.variables.push_back(column_expression(options_.series));
+    plan_ = job_.plan_for_hosts(table->rows(), source.options.block_rows);
+    observer_.note(fmt::format("reading {} rows of {}, once", table->rows(), source.name));
+    frame_ = read_variables(*table, workers(), request, job_.local_range(plan_));
+    if (frame_.spilled.bytes > 0) observer_.note(to_string(frame_.spilled));
+  }
+
+  void prepare(const std::string& table) {
+    const mpi::Communicator& comm = job_.comm();
+    const auto refuse_other = [&](const std::string& what) {
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: {}: the checks are of the rows of the fit", table, what));
+    };
+    together(comm, [&] {
+      if (frame_.complete_rows != model_.rows)
+        refuse_other(
+            fmt::format("has {} complete rows, and the fit had {}", frame_.complete_rows, model_.rows));
+    });
+    rows_ = prepare_rows(workers(), frame_, formula_, fit_options_);
+    const std::string fingerprint = response_fingerprint(workers(), rows_);
+    together(comm, [&] {
+      if (!model_.response_fingerprint.empty() && fingerprint != model_.response_fingerprint)
+        refuse_other("has another response than that of the fit, or in other rows");
+      design_ = reindexed(predictive_.design, frame_);
+      columns_ = reindexed(model_.design, frame_);
+      if (!options_.series.empty()) group_ = frame_.index_of(column_expression(options_.series).text);
+    });
+    rows_.family = model_.family;
+    rows_.design = &design_;
+    raw_coef_ = design_.raw_coefficients(predictive_.coef);
+    for (double& coef : raw_coef_) coef *= rows_.response_factor;
+    unit_ = 1 / std::sqrt(rows_.prior_factor) / rows_.response_factor;
+  }
+
+  [[nodiscard]] double number(int variable, std::size_t row) const {
+    return frame_.variables[at(variable)].numbers[row];
+  }
+
+  void summarise(Check& out) {
+    say_pass("residuals");
+    const auto distribution = distribution_of_zeros();
+    std::mutex mutex;
+    std::array<Extent, 1> extent;
+    const std::vector<double> sums = sums_over_blocks<RowResiduals>(
+        context(), rows_, sum_count,
+        [&](RowResiduals& residuals, std::size_t begin, std::size_t end, std::span<double> sums) {
+          Extent own;
+          for (std::size_t row = begin; row < end; ++row) {
+            if (frame_.complete[row] == 0) continue;
+            add_row(residuals.of(row), row, distribution ? &*distribution : nullptr, sums, own);
+          }
+          const std::lock_guard lock(mutex);
+          extent[0].add(own);
+        },
+        rows_, raw_coef_);
+    unite(job_.comm(), extent);
+    const double n = sums[count];
+    const double mean = sums[first] / n;
+    const double square = sums[second] / n - mean * mean;
+    ResidualSummary& summary = out.residuals;
+    summary.mean = mean;
+    summary.deviation = std::sqrt(square * n / (n - 1));
+    summary.skewness =
+        (sums[third] / n - 3 * mean * sums[second] / n + 2 * mean * mean * mean) / std::pow(square, 1.5);
+    summary.kurtosis = (sums[fourth] / n - 4 * mean * sums[third] / n + 6 * mean * mean * sums[second] / n -
+                        3 * mean * mean * mean * mean) /
+                       (square * square);
+    summary.least = extent[0].min;
+    summary.largest = extent[0].max;
+    const double df = model_.residual_df();
+    out.deviance_dispersion = sums[second] / df;
+    // NaN, for a family that is not known by its variance.
+    out.pearson_dispersion = sums[pearson] / df;
+    if (distribution) out.zeros = {sums[zeros], sums[expected_zeros], std::sqrt(sums[zero_variance])};
+  }
+
+  /// Adds a row in the user's units.
+  void add_row(const RowResiduals::Residual& residual, std::size_t row, const ResponseDistribution* zero,
+               std::span<double> sums, Extent& extent) const {
+    const double d = residual.deviance * unit_;
+    extent.add(d);
+    sums[count] += 1;
+    sums[first] += d;
+    sums[second] += d * d;
+    sums[third] += d * d * d;
+    sums[fourth] += d * d * d * d;
+    const double mean = model_.family.mean(residual.linear_predictor);
+    const double difference = rows_.response_factor * number(rows_.response, row) - mean;
+    const double prior = rows_.prior_weight < 0 ? 1 : rows_.prior_factor * number(rows_.prior_weight, row);
+    const double variance = model_.family.variance(mean);
+    // A mean that rounds to a limit has no variance, and responses there.
+    if (!(variance <= 0)) sums[pearson] += prior * difference * difference / variance * unit_ * unit_;
+    if (zero == nullptr) return;
+    const double probability = zero->probability_of_zero(mean);
+    sums[zeros] += number(rows_.response, row) == 0 ? 1 : 0;
+    sums[expected_zeros] += probability;
+    sums[zero_variance] += probability * (1 - probability);
+  }
+
+  /// Where the family has zeros among other numbers.
+  [[nodiscard]] std::optional<ResponseDistribution> distribution_of_zeros() const {
+    if (rows_.prior_weight >= 0) return std::nullopt;
+    try {
+      ResponseDistribution distribution(model_.family, model_.scale);
+      if (std::isnan(distribution.probability_of_zero(1))) return std::nullopt;
+      return distribution;
+    } catch (const Error&) {
+      return std::nullopt;  // a family that is known by its variance alone
+    }
+  }
+
+  /// Quartiles and bases, on rank 0 by the sample.
+  void check_sample(Check& out) {
+    observer_.now("checking the dimensions of bases");
+    const std::uint64_t seed = base::split_mix(options_.seed);
+    const std::vector<std::int64_t> sample = local_sample(workers(), frame_, options_.largest_sample, seed);
+    const std::size_t width = frame_.variables.size() + 1;
+    std::vector<double> mine;
+    std::vector<std::size_t> counts(at(job_.comm().size()), 0);
+    together(job_.comm(), [&] {
+      RowResiduals residuals(rows_, raw_coef_);
+      for (const std::int64_t row : sample) {
+        mine.push_back(residuals.of(at(row)).deviance * unit_);
+        for (const Variable& variable : frame_.variables)
+          mine.push_back(variable.factor ? variable.codes[at(row)] : variable.numbers[at(row)]);
+      }
+      counts[0] = mine.size();
+    });
+    const std::vector<double> all = job_.comm().alltoallv(std::span<const double>(mine), counts);
+    together(job_.comm(), [&] {
+      if (job_.comm().rank() != 0) return;
+      const std::size_t rows = all.size() / width;
+      out.sample = static_cast<std::int64_t>(rows);
+      std::vector<double> residuals(rows);
+      for (std::size_t row = 0; row < rows; ++row) residuals[row] = all[row * width];
+      out.bases = check_bases(model_, columns_, frame_of(all, rows), residuals, options_);
+      std::ranges::sort(residuals);
+      for (int q = 0; q < 3; ++q) out.residuals.quartiles[q] = quantile(residuals, (q + 1) / 4.0);
+    });
+  }
+
+  /// R's type 7, of sorted numbers.
+  [[nodiscard]] static double quantile(std::span<const double> sorted, double p) {
+    const double place = p * static_cast<double>(sorted.size() - 1);
+    const auto below = static_cast<std::size_t>(place);
+    const double above = sorted[std::min(below + 1, sorted.size() - 1)];
+    return sorted[below] + (place - static_cast<double>(below)) * (above - sorted[below]);
+  }
+
+  /// Rows of a residual and the frame's variables, as a frame.
+  [[nodiscard]] Frame frame_of(std::span<const double> numbers, std::size_t rows) const {
+    Frame out;
+    out.rows = {0, static_cast<std::int64_t>(rows)};
+    out.file_rows = out.complete_rows = out.rows.end;
+    out.complete = std::vector<std::uint8_t>(rows, 1);
+    const std::size_t width = frame_.variables.size() + 1;
+    for (std::size_t v = 0; v + 1 < width; ++v) {
+      const Variable& variable = frame_.variables[v];
+      Variable& copy = out.variables.emplace_back();
+      copy.name = variable.name;
+      copy.factor = variable.factor;
+      copy.levels = variable.levels;
+      for (std::size_t row = 0; row < rows; ++row) {
+        const double number = numbers[row * width + v + 1];
+        if (variable.factor)
+          copy.codes.own().push_back(static_cast<std::int32_t>(number));
+        else
+          copy.numbers.own().push_back(number);
+      }
+    }
+    return out;
+  }
+
+  void measure_concurvity(Check& out) {
+    const bool any_smooth = std::ranges::any_of(
+        model_.design.blocks, [](const CoefBlock& block) { return block.penalty.has_value(); });
+    if (!any_smooth) return;
+    if (model_.design.coef_size > options_.largest_concurvity) {
+      observer_.note(fmt::format("concurvity is not computed for {} coefficients, more than {}",
+                                 model_.design.coef_size, options_.largest_concurvity));
+      return;
+    }
+    say_pass("concurvity");
+    Rows rows = rows_;
+    rows.design = &columns_;
+    const Matrix triangle = row_triangle(job_, plan_, rows);
+    together(job_.comm(), [&] {
+      if (job_.comm().rank() == 0) out.concurvity = concurvity_of(model_.design, model_.coef, triangle);
+    });
+  }
+
+  Job& job_;
+  FittedModel model_;
+  const CheckOptions& options_;
+  FitObserver& observer_;
+  FitOptions fit_options_;
+  FormulaTerms formula_;
+  PredictiveModel predictive_;
+  std::vector<PhaseTime> phases_;
+  Plan plan_;
+  Frame frame_;
+  Rows rows_;
+  Design design_;   ///< of centred numbers
+  Design columns_;  ///< of the formula's columns
+  std::vector<double> raw_coef_;
+  double unit_ = 1;  ///< of a residual
+  int group_ = -1;   ///< the variable of the series
+  int passes_ = 0;
+};
+
+}  // namespace
+
+Check check(Job& job, const Model& model, const TableFile& file, const CheckOptions& options,
+            FitObserver* observer) {
+  if (options.largest_sample < 4 || options.permutations < 1 || options.lags < 0 ||
+      options.largest_concurvity < 0)
+    throw Error(ErrorCode::usage, "a check has a sample of 4 rows or more, and 1 permutation or more");
+  const FittedModel& fitted = model.fitted();
+  require_same_content(job.comm(), fitted.path, fitted.checksum);
+  FitObserver silent;
+  const TableSource source = source_of(file);
+  return TableCheck(job, shared_model(job.comm(), fitted), source, options,
+                    observer != nullptr ? *observer : silent)
+      .run();
+}
+
+}  // namespace tessera::gam

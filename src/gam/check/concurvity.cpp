@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/check/concurvity.hpp"
+
+#include "base/at.hpp"
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/submatrix.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <vector>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// Coefficients that are looked at together.
+struct Columns {
+  std::string label;
+  int begin = 0;
+  int size = 0;
+};
+
+std::vector<Columns> components_of(const Design& design) {
+  std::vector<Columns> out;
+  int parametric = 0;
+  for (const CoefBlock& block : design.blocks) {
+    if (!block.penalty) parametric += block.coef_size;
+  }
+  if (parametric > 0) out.push_back({"para", 0, parametric});
+  for (const CoefBlock& block : design.blocks) {
+    if (block.penalty) out.push_back({block.label, block.coef_begin, block.coef_size});
+  }
+  return out;
+}
+
+double square_sum(std::span<const double> values) {
+  return dot(values, values);
+}
+
+/// Those of some columns that the others of them do not determine: where one is among them, as the levels of
+/// a random effect beside the intercept have, the triangle of all has a direction that rounding chooses.
+std::vector<int> independent(const Matrix& triangle, const std::vector<int>& rows, std::vector<int> columns) {
+  constexpr double least = 1e-12;
+  Matrix scaled = submatrix(triangle, rows, columns);
+  for (int j = 0; j < scaled.cols(); ++j) {
+    const double norm = std::sqrt(square_sum(scaled.column(j)));
+    for (double& value : scaled.column(j)) value /= norm > 0 ? norm : 1;
+  }
+  const PivotedQr qr = pivoted_qr(scaled);
+  std::vector<int> kept;
+  for (int k = 0; k < qr.r.rows() && std::abs(qr.r(k, k)) > least; ++k)
+    kept.push_back(columns[at(qr.pivots[at(k)])]);
+  std::ranges::sort(kept);
+  return kept;
+}
+
+/// What of the columns `of` the others explain.
+Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& others, const Columns& of,
+                             std::span<const double> coef) {
+  constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+  if (others.empty()) return {unknown, unknown, unknown};
+  std::vector<int> rows(at(triangle.rows()));
+  std::iota(rows.begin(), rows.end(), 0);
+  const std::vector<int> by = independent(triangle, rows, others);
+  std::vector<int> columns = by;
+  for (int j = 0; j < of.size; ++j) columns.push_back(of.begin + j);
+  const Matrix both = triangle_of(submatrix(triangle, rows, columns));
+  const int first = static_cast<int>(by.size());
+  // In an orthogonal basis of both: the first rows are what the others explain.
+  const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
+  const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
+  const Matrix own = triangle_of(all);
+  const auto beta = coef.subspan(at(of.begin), at(of.size));
+  Concurvity::Values out{unknown, square_sum(multiply(top, beta)) / square_sum(multiply(own, beta)),
+                         square_sum(top.values()) / square_sum(all.values())};
+  for (int j = 0; j < of.size; ++j) {
+    if (j >= own.rows() || own(j, j) == 0) return out;
+  }
+  const Matrix ratio = triangular_solve(transpose(own), transpose(top), false);
+  if (!std::ranges::all_of(ratio.values(), [](double one) { return std::isfinite(one); })) return out;
+  const double largest = singular_values(ratio).front();
+  out.worst = largest * largest;
+  return out;
+}
+
+}  // namespace
+
+Concurvity concurvity_of(const Design& design, std::span<const double> coef, const Matrix& triangle) {
+  const std::vector<Columns> components = components_of(design);
+  Concurvity out;
+  for (const Columns& of : components) {
+    out.labels.push_back(of.label);
+    std::vector<int> others;
+    for (int j = 0; j < design.coef_size; ++j) {
+      if (j < of.begin || j >= of.begin + of.size) others.push_back(j);
+    }
+    out.whole.push_back(explained(triangle, others, of, coef));
+  }
+  for (const Columns& by : components) {
+    std::vector<int> columns(at(by.size));
+    std::iota(columns.begin(), columns.end(), by.begin);
+    for (const Columns& of : components)
+      out.pairwise.push_back(&by == &of ? Concurvity::Values{1, 1, 1}
+                                        : explained(triangle, columns, of, coef));
+  }
+  return out;
+}
+
+}  // namespace tessera::gam

@@ -1,0 +1,19 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/design/design.hpp"
+#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/check.hpp>
+
+#include <span>
+
+namespace tessera::gam {
+
+/// Concurvity of the smooths of a model, by the triangle of its model matrix: mgcv's `concurvity`, in the
+/// coordinates of `gam`. The parametric columns are the first component, if there are any. Cost: O(p^3) for
+/// each component of p coefficients in all.
+[[nodiscard]] Concurvity concurvity_of(const Design& design, std::span<const double> coef,
+                                       const Matrix& triangle);
+
+}  // namespace tessera::gam

@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/fit_request.hpp"
+
+#include "gam/fit/pirls/prepare_rows.hpp"
+
+namespace tessera::gam {
+
+FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
+                            const TableOptions& table) {
+  FrameRequest request;
+  request.options = table;
+  request.memory = options.memory;
+  request.variables = formula.variables();
+  request.numeric = formula.numeric_variables();
+  if (!options.family.definition().two_levels() || formula.trials)
+    request.numeric.push_back(formula.response.text);
+  if (const auto weights = prior_weights(formula, options)) {
+    request.variables.push_back(*weights);
+    request.numeric.push_back(weights->text);
+  }
+  if (!options.ar_start.empty()) request.variables.push_back(option_expression(options.ar_start));
+  if (!options.subset.empty()) request.subset = option_expression(options.subset);
+  request.keeps_unused_levels = !options.drop_unused_levels;
+  request.ordered.assign(options.ordered.begin(), options.ordered.end());
+  return request;
+}
+
+FormulaTerms with_options(FormulaTerms formula, const FitOptions& options) {
+  if (!options.offset.empty()) formula.offsets.push_back(option_expression(options.offset));
+  for (SmoothSpec& smooth : formula.smooths) smooth.select = options.select;
+  return formula;
+}
+
+}  // namespace tessera::gam

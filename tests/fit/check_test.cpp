@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// Checks of models against k.check, residuals and concurvity of mgcv: tests/data/check/make_checks.R.
+#include "info/run_program.hpp"
+#include "temporary_folder.hpp"
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <fstream>
+#include <nlohmann/json.hpp>
+#include <sstream>
+#include <string>
+#include <vector>
+
+namespace tessera {
+namespace {
+
+using CheckJson = nlohmann::json;
+
+CheckJson check_json_of(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  return CheckJson::parse(file);
+}
+
+constexpr const char* checked_table = TESSERA_TEST_DATA "/predictions/table.csv";
+
+class CheckOfATable : public ::testing::Test {
+ protected:
+  [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  void fit(const std::string& formula, const std::string& more = {}) const {
+    const auto fitted = run(std::string(TESSERA_FIT " fit ") + checked_table + " --formula '" + formula +
+                            "' --device cpu --threads 1 --out " + path("model.json") + " " + more);
+    ASSERT_EQ(fitted.status, 0) << fitted.err;
+  }
+  [[nodiscard]] ProgramResult check(const std::string& args, const std::string& table = checked_table,
+                                    const std::string& model = "model.json") const {
+    return run(TESSERA_FIT " check " + path(model) + " " + table + " --threads 1 " + args);
+  }
+  void expect_refusal(const ProgramResult& result, int status, const std::string& words) const {
+    EXPECT_EQ(result.status, status) << result.err;
+    std::size_t lines = 0;
+    std::istringstream all(result.err);
+    for (std::string line; std::getline(all, line);) {
+      if (!line.starts_with("tessera-fit: ")) continue;
+      ++lines;
+      EXPECT_NE(line.find(words), std::string::npos) << line;
+    }
+    EXPECT_EQ(lines, 1U) << result.err;
+    EXPECT_EQ(result.out, "");
+  }
+
+  TemporaryFolder folder_;
+};
+
+/// What is a null or a list is to be so in both.
+void expect_alike(const CheckJson& found, const CheckJson& expected, double tolerance,
+                  const std::string& what) {
+  if (expected.is_array()) {
+    ASSERT_EQ(found.size(), expected.size()) << what;
+    for (std::size_t i = 0; i < expected.size(); ++i) expect_alike(found[i], expected[i], tolerance, what);
+    return;
+  }
+  ASSERT_EQ(found.is_number(), expected.is_number()) << what << ": " << found << ", " << expected;
+  if (found.is_number()) {
+    EXPECT_NEAR(found.get<double>(), expected.get<double>(), tolerance) << what;
+  }
+}
+
+class CheckOfAModel : public CheckOfATable, public ::testing::WithParamInterface<int> {};
+
+TEST_P(CheckOfAModel, IsThatOfMgcv) {
+  const CheckJson expected = check_json_of(TESSERA_TEST_DATA "/check/cases.json").at(GetParam());
+  fit(expected.at("formula"), "--family " + expected.at("family").get<std::string>());
+  const auto result = check("--json --autocorrelation 3 --permutations 5000");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const CheckJson found = CheckJson::parse(result.out);
+  // As far as both optima agree.
+  constexpr double close = 2e-4;
+  const auto of_bases = [&](const char* field) {
+    CheckJson out = CheckJson::array();
+    for (const CheckJson& one : found.at("bases")) out.push_back(one.at(field));
+    return out;
+  };
+  EXPECT_EQ(of_bases("term"), expected.at("terms"));
+  expect_alike(of_bases("coefficients"), expected.at("coefficients"), 0, "k'");
+  expect_alike(of_bases("edf"), expected.at("edf"), 25 * close, "edf");
+  expect_alike(of_bases("k_index"), expected.at("k_index"), close, "k-index");
+  // Five standard deviations of a share of 5,000.
+  expect_alike(of_bases("p_value"), expected.at("p_value"), 0.05, "p-value");
+  const CheckJson& residuals = found.at("residuals");
+  const CheckJson& quartiles = residuals.at("quartiles");
+  expect_alike({residuals.at("min"), quartiles[0], quartiles[1], quartiles[2], residuals.at("max")},
+               expected.at("quantiles"), close, "quantiles");
+  expect_alike(residuals.at("mean"), expected.at("mean"), close, "mean");
+  expect_alike(residuals.at("standard_deviation"), expected.at("deviation"), close, "deviation");
+  expect_alike(found.at("dispersion").at("pearson"), expected.at("pearson"), close, "dispersion");
+  expect_alike(found.at("autocorrelation"), expected.at("lags"), close, "lags");
+  const CheckJson& concurvity = found.at("concurvity");
+  EXPECT_EQ(concurvity.at("terms"), expected.at("labels"));
+  for (const char* const measure : {"worst", "observed", "estimate"}) {
+    if (expected.contains(measure))
+      expect_alike(concurvity.at("whole").at(measure), expected.at(measure), close, measure);
+  }
+  // A matrix of R is column by column.
+  CheckJson pairs = CheckJson::array();
+  const CheckJson& worst = concurvity.at("pairwise").at("worst");
+  for (std::size_t j = 0; j < worst.size(); ++j) {
+    for (std::size_t i = 0; i < worst.size(); ++i) pairs.push_back(worst[i][j]);
+  }
+  expect_alike(pairs, expected.at("pairwise"), close, "pairwise");
+  EXPECT_EQ(found.contains("zeros"), expected.contains("zeros"));
+  if (expected.contains("zeros")) {
+    const CheckJson& zeros = found.at("zeros");
+    expect_alike({zeros.at("observed"), zeros.at("expected"), zeros.at("standard_deviation")},
+                 expected.at("zeros"), 10 * close, "zeros");
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Fit, CheckOfAModel, ::testing::Range(0, 4));
+
+TEST_F(CheckOfATable, PrintsTablesAndSaysItsPasses) {
+  fit("count ~ f + s(x)", "--family poisson");
+  const auto result = check("--sample 100 --autocorrelation 2 --series g");
+  ASSERT_EQ(result.status, 0) << result.err;
+  for (const char* const text : {"k-index", "a sample of 100 of 300 rows, 400 permutations, seed 1",
+                                 "Deviance residuals (quartiles of the sample)", "Dispersion: ", "Zeros: ",
+                                 "Concurvity of each term with all others", "Autocorrelation of residuals"})
+    EXPECT_NE(result.out.find(text), std::string::npos) << text << result.out;
+  for (const char* const text :
+       {", once", "pass 1 over the rows: residuals", "pass 2 over the rows: concurvity",
+        "pass 3 over the rows: the autocorrelation"})
+    EXPECT_NE(result.err.find(text), std::string::npos) << text << result.err;
+  const auto other = check("--sample 100 --seed 2 --json");
+  EXPECT_NE(CheckJson::parse(other.out).at("bases"),
+            CheckJson::parse(check("--sample 100 --json").out).at("bases"));
+  const auto without = check("--largest-concurvity 5");
+  EXPECT_EQ(without.out.find("Concurvity"), std::string::npos);
+  EXPECT_NE(without.err.find("concurvity is not computed for 12 coefficients, more than 5"),
+            std::string::npos)
+      << without.err;
+}
+
+TEST_F(CheckOfATable, ReadsWhatTheFitHasRead) {
+  fit("y ~ s(x)", "--weights 'e / 2' --subset 'w > 0.1 & f != \"c\"' --offset 'log(e)'");
+  const auto result = check("--json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const CheckJson model = check_json_of(path("model.json"));
+  const CheckJson found = CheckJson::parse(result.out);
+  EXPECT_EQ(found.at("n"), model.at("n"));
+  EXPECT_NEAR(found.at("dispersion").at("deviance").get<double>(), model.at("scale").get<double>(),
+              1e-8 * model.at("scale").get<double>());
+}
+
+TEST_F(CheckOfATable, RefusesAnotherTableOrModel) {
+  fit("y ~ f + s(x)");
+  const auto write = [&](const std::string& name, const auto& change) {
+    std::ifstream from(checked_table);
+    std::ofstream to(path(name));
+    std::size_t row = 0;
+    for (std::string line; std::getline(from, line); ++row) to << change(line, row);
+  };
+  write("fewer.csv", [](const std::string& line, std::size_t row) { return row == 7 ? "" : line + "\n"; });
+  expect_refusal(check("", path("fewer.csv")), 3, "has 299 complete rows, and the fit had 300");
+  write("changed.csv", [](std::string line, std::size_t row) {
+    if (row == 7) line.insert(line.rfind(','), "1");
+    return line + "\n";
+  });
+  expect_refusal(check("", path("changed.csv")), 3, "has another response than that of the fit");
+  write("without.csv", [](std::string line, std::size_t row) {
+    if (row == 0) line.replace(line.find("\"x\""), 3, "\"q\"");
+    return line + "\n";
+  });
+  expect_refusal(check("", path("without.csv")), 3, "'x'");
+  expect_refusal(check("", path("no.csv")), 3, "no.csv");
+  expect_refusal(check("--autocorrelation 2 --series nothing"), 3, "'nothing'");
+  CheckJson newer = check_json_of(path("model.json"));
+  newer["version"] = 99;
+  std::ofstream(path("newer.json")) << newer.dump();
+  expect_refusal(check("", checked_table, "newer.json"), 3, "newer tessera-fit");
+}
+
+}  // namespace
+}  // namespace tessera

@@ -11,6 +11,7 @@
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -102,12 +103,9 @@ TEST_P(CheckOfAModel, IsThatOfMgcv) {
     if (expected.contains(measure))
       expect_alike(concurvity.at("whole").at(measure), expected.at(measure), close, measure);
   }
-  // A matrix of R is column by column.
   CheckJson pairs = CheckJson::array();
-  const CheckJson& worst = concurvity.at("pairwise").at("worst");
-  for (std::size_t j = 0; j < worst.size(); ++j) {
-    for (std::size_t i = 0; i < worst.size(); ++i) pairs.push_back(worst[i][j]);
-  }
+  for (const CheckJson& row : concurvity.at("pairwise").at("worst"))
+    pairs.insert(pairs.end(), row.begin(), row.end());
   expect_alike(pairs, expected.at("pairwise"), close, "pairwise");
   EXPECT_EQ(found.contains("zeros"), expected.contains("zeros"));
   if (expected.contains("zeros")) {
@@ -139,6 +137,33 @@ TEST_F(CheckOfATable, PrintsTablesAndSaysItsPasses) {
   EXPECT_NE(without.err.find("concurvity is not computed for 12 coefficients, more than 5"),
             std::string::npos)
       << without.err;
+}
+
+TEST_F(CheckOfATable, HasQuantileResidualsWithinTheirBand) {
+  const auto of = [&](const std::string& args) {
+    const auto result = check("--json " + args);
+    EXPECT_EQ(result.status, 0) << result.err;
+    return CheckJson::parse(result.out);
+  };
+  fit("y ~ f + s(x)");
+  const double scale = check_json_of(path("model.json")).at("scale");
+  const CheckJson gaussian = of("");
+  const CheckJson& quantiles = gaussian.at("quantile_residuals");
+  ASSERT_EQ(quantiles.at("residuals").size(), 300U);
+  for (const auto& [place, name] : {std::pair{0, "min"}, std::pair{299, "max"}})
+    EXPECT_NEAR(quantiles.at("residuals")[place].get<double>(),
+                gaussian.at("residuals").at(name).get<double>() / std::sqrt(scale), 1e-9);
+  // qnorm(qbeta(c(.025, .975), 1, 300)), qnorm(.5 / 300)
+  EXPECT_NEAR(quantiles.at("lower")[0].get<double>(), -3.761676487, 1e-6);
+  EXPECT_NEAR(quantiles.at("upper")[0].get<double>(), -2.250110222, 1e-6);
+  EXPECT_NEAR(quantiles.at("normal")[0].get<double>(), -2.935199469, 1e-6);
+  fit("count ~ f + s(x) + s(g, bs=\"re\") + offset(log(e))", "--family poisson");
+  const CheckJson counts = of("");
+  EXPECT_LT(counts.at("quantile_residuals").at("share_outside").get<double>(), 0.3);
+  EXPECT_EQ(of(""), counts);
+  EXPECT_NE(of("--seed 2").at("quantile_residuals"), counts.at("quantile_residuals"));
+  fit("count ~ s(x)", "--family quasipoisson");
+  EXPECT_FALSE(of("").contains("quantile_residuals"));
 }
 
 TEST_F(CheckOfATable, ReadsWhatTheFitHasRead) {

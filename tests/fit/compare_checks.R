@@ -93,6 +93,19 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
       tw = { p <- json$family_parameters[[1]]$value; exp(-m$fitted.values^(2 - p) / json$scale / (2 - p)) })
     out["zeros"] <- max(distance(found$zeros$observed, sum(m$y == 0), "zeros"), distance(found$zeros$expected, sum(zero), "zeros"), distance(found$zeros$standard_deviation, sqrt(sum(zero * (1 - zero))), "zeros"))
   }
+  own <- found$quantile_residuals
+  if (!is.null(own)) {
+    # Those of a discrete family are drawn between two numbers.
+    mu <- m$fitted.values; w <- m$prior.weights; theta <- sapply(json$family_parameters, function(one) one$value); y <- m$y; s <- json$scale
+    P <- switch(sub("\\(.*", "", spelled), gaussian = function(y) pnorm(y, mu, sqrt(s / w)), Gamma = function(y) pgamma(y, w / s, scale = mu * s / w),
+      poisson = function(y) ppois(y, mu), nb = function(y) pnbinom(y, mu = mu, size = theta[1]), binomial = function(y) pbinom(y, 1, mu),
+      scat = function(y) pt((y - mu) / theta[2], theta[1]), betar = function(y) pbeta(y, mu * theta[1], (1 - mu) * theta[1]))
+    discrete <- spelled %in% c("poisson", "nb", "binomial"); count <- length(y)
+    if (!is.null(P)) out["quantiles"] <- if (discrete) max(0, sort(qnorm(P(y - 1))) - own$residuals, own$residuals - sort(qnorm(P(y)))) else
+      distance(own$residuals, sort(qnorm(P(y))), "quantile residuals", 1)
+    out["band"] <- max(distance(own$lower, qnorm(qbeta(.025, seq_len(count), count:1)), "band", 1), distance(own$upper, qnorm(qbeta(.975, seq_len(count), count:1)), "band", 1), distance(own$normal, qnorm(((1:count) - .5) / count), "band", 1))
+    if (ks.test(own$residuals, "pnorm")$p.value < 1e-4) stop("quantile residuals are not normal")
+  }
   lagged <- sapply(1:5, function(l) mean(r[-seq_len(l)] * head(r, -l)) / mean(r^2))
   out["lags"] <- distance(found$autocorrelation, lagged, "lags", 1)
   whole <- concurvity(m); pairwise <- concurvity(m, full = FALSE)

@@ -437,7 +437,7 @@ TEST_F(Refusals, NameTheLineOfATextWhereTheModelHasANumber) {
 TEST_F(Refusals, OfOtherRowsThanThoseOfTheModel) {
   ASSERT_EQ(fit("data.csv", "y ~ s(x)").status, 0);
   std::string changed = example_table();
-  changed.insert(changed.find("\n") + 1, "9");
+  changed.insert(changed.find('\n') + 1, "9");
   write("changed.csv", changed);
   expect_line(run({"check", path("model.json"), path("changed.csv"), "--threads", "1"}), 3,
               "has another response than that of the fit");

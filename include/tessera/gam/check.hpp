@@ -16,7 +16,7 @@
 namespace tessera::gam {
 
 struct CheckOptions {
-  std::uint64_t seed = 1;              ///< of the sample and the permutations
+  std::uint64_t seed = 1;              ///< of the sample, the permutations and quantile residuals
   std::int64_t largest_sample = 5000;  ///< rows of the check of bases; at least 4
   int permutations = 400;              ///< for their p-values
   int largest_concurvity = 1000;       ///< coefficients of a model whose concurvity is computed
@@ -47,6 +47,16 @@ struct ResidualSummary {
   double largest = 0;
 };
 
+/// Randomised quantile residuals of the sample, increasing, which are standard normal where the model is
+/// right: the normal quantile of P(Y < y) + u P(Y = y), u uniform (Dunn and Smyth, J. Comput. Graph. Stat. 5
+/// (1996)). Rows whose prior weight tells no distribution are not among them.
+struct QuantileResiduals {
+  std::vector<double> residuals;  ///< none: a family that is known by its variance alone
+  std::vector<double> normal;     ///< the quantiles of (i - 1/2) / n
+  std::vector<double> lower;      ///< ends of the band that has each of them with a probability of 0.95
+  std::vector<double> upper;
+};
+
 struct Concurvity {
   /// How much of a component others explain, of its best function for that, of its estimate, and of all its
   /// columns; from 0 to 1.
@@ -65,6 +75,7 @@ struct Check {
   std::int64_t sample = 0;  ///< rows of the check of bases
   std::vector<BasisCheck> bases;
   ResidualSummary residuals;
+  QuantileResiduals quantile_residuals{};
   /// Sums of squares of residuals over the residual degrees of freedom; NaN: not known.
   double pearson_dispersion = 0;
   double deviance_dispersion = 0;

@@ -83,47 +83,47 @@ void require_same_rows(std::span<const Model> models) {
 
 }  // namespace
 
-TermAnova anova(const Model& of) {
-  const FittedModel& model = of.fitted();
-  const bool estimated = !model.family.scale_is_known();
+TermAnova anova(const Model& model) {
+  const FittedModel& fitted = model.fitted();
+  const bool estimated = !fitted.family.scale_is_known();
   TermAnova out;
-  for (const ModelTerm& term : terms_of(model, parse_terms(model.formula))) {
-    if (term.smooth || model.design.blocks[at(term.blocks.front())].variables.empty()) continue;
+  for (const ModelTerm& term : terms_of(fitted, parse_terms(fitted.formula))) {
+    if (term.smooth || fitted.design.blocks[at(term.blocks.front())].variables.empty()) continue;
     std::vector<int> places;
     std::vector<double> coef;
     for (const int b : term.blocks) {
-      const CoefBlock& block = model.design.blocks[at(b)];
+      const CoefBlock& block = fitted.design.blocks[at(b)];
       for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i) {
-        places.push_back(model.covariance.in_core(i));
-        coef.push_back(model.coef[at(i)]);
+        places.push_back(fitted.covariance.in_core(i));
+        coef.push_back(fitted.coef[at(i)]);
       }
     }
     // Its columns were all left out.
     if (places.empty()) continue;
-    const auto [statistic, rank] = wald(submatrix(model.covariance.core, places, places), coef);
+    const auto [statistic, rank] = wald(submatrix(fitted.covariance.core, places, places), coef);
     out.parametric.push_back({term.label, static_cast<double>(rank), unknown,
                               estimated ? statistic / rank : statistic,
-                              estimated ? f_tail(statistic / rank, rank, model.residual_df())
+                              estimated ? f_tail(statistic / rank, rank, fitted.residual_df())
                                         : chi_squared_tail(statistic, rank)});
   }
-  for (const SmoothTest& test : model.smooth_tests)
+  for (const SmoothTest& test : fitted.smooth_tests)
     out.smooths.push_back({test.label, test.reference_df, test.edf, test.statistic, test.p_value});
   return out;
 }
 
-ModelFigures figures_of(const Model& of) {
-  const FittedModel& model = of.fitted();
+ModelFigures figures_of(const Model& model) {
+  const FittedModel& fitted = model.fitted();
   ModelFigures out;
-  out.edf1 = model.edf1_total;
-  out.edf2 = model.covariance.is_parted() ? unknown : model.edf_total + model.smoothing_uncertainty().edf;
+  out.edf1 = fitted.edf1_total;
+  out.edf2 = fitted.covariance.is_parted() ? unknown : fitted.edf_total + fitted.smoothing_uncertainty().edf;
   if (out.edf2 > out.edf1) out.edf2 = out.edf1;
-  const double edf = std::isnan(out.edf2) ? model.edf_total : out.edf2;
-  out.residual_df = static_cast<double>(model.rows) - out.edf1 - (edf - model.edf_total);
-  const int scale = model.family.scale_is_known() ? 0 : 1;
-  out.plain_aic = model.aic;
-  out.log_likelihood = model.edf_total + scale - model.aic / 2;
+  const double edf = std::isnan(out.edf2) ? fitted.edf_total : out.edf2;
+  out.residual_df = static_cast<double>(fitted.rows) - out.edf1 - (edf - fitted.edf_total);
+  const int scale = fitted.family.scale_is_known() ? 0 : 1;
+  out.plain_aic = fitted.aic;
+  out.log_likelihood = fitted.edf_total + scale - fitted.aic / 2;
   out.log_likelihood_df =
-      std::min(edf, static_cast<double>(model.coef.size())) + scale + estimated_parameters(model.family);
+      std::min(edf, static_cast<double>(fitted.coef.size())) + scale + estimated_parameters(fitted.family);
   out.aic = 2 * (out.log_likelihood_df - out.log_likelihood);
   return out;
 }

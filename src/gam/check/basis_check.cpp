@@ -81,7 +81,7 @@ std::vector<std::array<std::size_t, neighbour_count>> nearest(
     for (const std::vector<double>& column : columns) {
       for (std::size_t j = 0; j < n; ++j) squares[j] += (column[j] - column[i]) * (column[j] - column[i]);
     }
-    std::array<double, neighbour_count> least;
+    std::array<double, neighbour_count> least{};
     least.fill(std::numeric_limits<double>::infinity());
     for (std::size_t j = 0; j < n; ++j) {
       if (j == i || !(squares[j] < least.back())) continue;

@@ -10,6 +10,7 @@
 #include "gam/fit/pirls/serial_residuals.hpp"
 #include "gam/fit/run/block_sums.hpp"
 #include "gam/fit/run/fit_context.hpp"
+#include "gam/inference/distributions.hpp"
 #include "gam/model/model.hpp"
 #include "gam/rows/response_fingerprint.hpp"
 #include "gam/rows/row_residuals.hpp"
@@ -26,6 +27,8 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -70,6 +73,7 @@ class TableCheck {
              FitObserver& observer)
       : job_(job),
         model_(std::move(model)),
+        distribution_(distribution_of(model_)),
         options_(options),
         observer_(observer),
         fit_options_(options_of(model_)),
@@ -164,7 +168,10 @@ class TableCheck {
 
   void summarise(Check& out) {
     say_pass("residuals");
-    const auto distribution = distribution_of_zeros();
+    const std::optional<ResponseDistribution> distribution =
+        rows_.prior_weight < 0 && distribution_ && !std::isnan(distribution_->probability_of_zero(1))
+            ? distribution_
+            : std::nullopt;
     std::mutex mutex;
     std::array<Extent, 1> extent;
     const std::vector<double> sums = sums_over_blocks<RowResiduals>(
@@ -223,16 +230,43 @@ class TableCheck {
     sums[zero_variance] += probability * (1 - probability);
   }
 
-  /// Where the family has zeros among other numbers.
-  [[nodiscard]] std::optional<ResponseDistribution> distribution_of_zeros() const {
-    if (rows_.prior_weight >= 0) return std::nullopt;
+  /// Nothing for a family that is known by its variance alone.
+  [[nodiscard]] static std::optional<ResponseDistribution> distribution_of(const FittedModel& model) {
     try {
-      ResponseDistribution distribution(model_.family, model_.scale);
-      if (std::isnan(distribution.probability_of_zero(1))) return std::nullopt;
-      return distribution;
+      return ResponseDistribution(model.family, model.scale);
     } catch (const Error&) {
-      return std::nullopt;  // a family that is known by its variance alone
+      return std::nullopt;
     }
+  }
+
+  /// NaN where there is none.
+  [[nodiscard]] double quantile_residual(const RowResiduals::Residual& residual, std::size_t row,
+                                         std::uint64_t seed) const {
+    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
+    if (!distribution_) return unknown;
+    const double mean = model_.family.mean(residual.linear_predictor) / rows_.response_factor;
+    const auto [below, up_to] = distribution_->probabilities(
+        number(rows_.response, row), mean, rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, row));
+    if (std::isnan(below) || std::isnan(up_to)) return unknown;
+    const std::uint64_t drawn = base::split_mix(static_cast<std::uint64_t>(frame_.rows.begin) + row + seed);
+    const double u = std::ldexp(static_cast<double>(drawn >> 11) + 0.5, -53);
+    return normal_quantile(std::clamp(below + u * (up_to - below), 1e-300, 1 - 0x1p-53));
+  }
+
+  [[nodiscard]] static QuantileResiduals with_band(std::vector<double> residuals) {
+    QuantileResiduals out;
+    std::erase_if(residuals, [](double one) { return std::isnan(one); });
+    std::ranges::sort(residuals);
+    const auto n = static_cast<double>(residuals.size());
+    for (std::size_t place = 1; place <= residuals.size(); ++place) {
+      constexpr double outside = 0.05;
+      const auto i = static_cast<double>(place);
+      out.normal.push_back(normal_quantile((i - 0.5) / n));
+      out.lower.push_back(normal_quantile(beta_quantile(outside / 2, i, n + 1 - i)));
+      out.upper.push_back(normal_quantile(beta_quantile(1 - outside / 2, i, n + 1 - i)));
+    }
+    out.residuals = std::move(residuals);
+    return out;
   }
 
   /// Quartiles and bases, on rank 0 by the sample.
@@ -240,13 +274,15 @@ class TableCheck {
     observer_.now("checking the dimensions of bases");
     const std::uint64_t seed = base::split_mix(options_.seed);
     const std::vector<std::int64_t> sample = local_sample(workers(), frame_, options_.largest_sample, seed);
-    const std::size_t width = frame_.variables.size() + 1;
+    const std::size_t width = frame_.variables.size() + 2;
     std::vector<double> mine;
     std::vector<std::size_t> counts(at(job_.comm().size()), 0);
     together(job_.comm(), [&] {
       RowResiduals residuals(rows_, raw_coef_);
       for (const std::int64_t row : sample) {
-        mine.push_back(residuals.of(at(row)).deviance * unit_);
+        const RowResiduals::Residual one = residuals.of(at(row));
+        mine.push_back(one.deviance * unit_);
+        mine.push_back(quantile_residual(one, at(row), seed));
         for (const Variable& variable : frame_.variables)
           mine.push_back(variable.factor ? variable.codes[at(row)] : variable.numbers[at(row)]);
       }
@@ -258,7 +294,12 @@ class TableCheck {
       const std::size_t rows = all.size() / width;
       out.sample = static_cast<std::int64_t>(rows);
       std::vector<double> residuals(rows);
-      for (std::size_t row = 0; row < rows; ++row) residuals[row] = all[row * width];
+      std::vector<double> quantiles(rows);
+      for (std::size_t row = 0; row < rows; ++row) {
+        residuals[row] = all[row * width];
+        quantiles[row] = all[row * width + 1];
+      }
+      out.quantile_residuals = with_band(std::move(quantiles));
       out.bases = check_bases(model_, columns_, frame_of(all, rows), residuals, options_);
       std::ranges::sort(residuals);
       for (int q = 0; q < 3; ++q) out.residuals.quartiles[q] = quantile(residuals, (q + 1) / 4.0);
@@ -273,21 +314,21 @@ class TableCheck {
     return sorted[below] + (place - static_cast<double>(below)) * (above - sorted[below]);
   }
 
-  /// Rows of a residual and the frame's variables, as a frame.
+  /// Rows of two residuals and the frame's variables, as a frame.
   [[nodiscard]] Frame frame_of(std::span<const double> numbers, std::size_t rows) const {
     Frame out;
     out.rows = {0, static_cast<std::int64_t>(rows)};
     out.file_rows = out.complete_rows = out.rows.end;
     out.complete = std::vector<std::uint8_t>(rows, 1);
-    const std::size_t width = frame_.variables.size() + 1;
-    for (std::size_t v = 0; v + 1 < width; ++v) {
+    const std::size_t width = frame_.variables.size() + 2;
+    for (std::size_t v = 0; v + 2 < width; ++v) {
       const Variable& variable = frame_.variables[v];
       Variable& copy = out.variables.emplace_back();
       copy.name = variable.name;
       copy.factor = variable.factor;
       copy.levels = variable.levels;
       for (std::size_t row = 0; row < rows; ++row) {
-        const double number = numbers[row * width + v + 1];
+        const double number = numbers[row * width + v + 2];
         if (variable.factor)
           copy.codes.own().push_back(static_cast<std::int32_t>(number));
         else
@@ -317,6 +358,7 @@ class TableCheck {
 
   Job& job_;
   FittedModel model_;
+  std::optional<ResponseDistribution> distribution_;
   const CheckOptions& options_;
   FitObserver& observer_;
   FitOptions fit_options_;

@@ -468,8 +468,11 @@ double Family::variance(double mu) const {
   return visit(*this, [&](const auto& family) {
     if constexpr (requires { family.mean_step(mu, mu); }) {
       return std::numeric_limits<double>::quiet_NaN();
-    } else {
+    } else if constexpr (requires { family.variance(mu); }) {
       return family.variance(mu);
+    } else {
+      const double slope = family.derivative(family.link(mu));
+      return slope * slope / family.weight(1, mu, slope);
     }
   });
 }

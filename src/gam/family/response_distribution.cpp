@@ -142,10 +142,14 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
 }
 
 double ResponseDistribution::cumulative(double y, double mean) const {
+  return cumulative_at(y, mean, scale_);
+}
+
+double ResponseDistribution::cumulative_at(double y, double mean, double scale) const {
   switch (kind_) {
-    case Kind::gaussian: return normal_below((y - mean) / std::sqrt(scale_));
+    case Kind::gaussian: return normal_below((y - mean) / std::sqrt(scale));
     case Kind::scaled_t:
-      return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale_);
+      return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale);
     case Kind::beta:
       if (y <= 0 || y >= 1) return y >= 1 ? 1 : 0;
       // A mean that rounds to a limit has all responses there.
@@ -153,9 +157,9 @@ double ResponseDistribution::cumulative(double y, double mean) const {
       return bm::ibeta(mean * parameter_, (1 - mean) * parameter_, y, MathPolicy());
     case Kind::positive:
       if (y <= 0) return 0;
-      return inverse_gaussian_ ? inverse_gaussian_below(y, mean, scale_)
-                               : gamma_below(1 / scale_, y / (mean * scale_));
-    case Kind::tweedie: return tweedie_below(y, mean, parameter_, scale_);
+      return inverse_gaussian_ ? inverse_gaussian_below(y, mean, scale)
+                               : gamma_below(1 / scale, y / (mean * scale));
+    case Kind::tweedie: return tweedie_below(y, mean, parameter_, scale);
     case Kind::count:
       if (y < 0) return 0;
       return family_.parameters().empty()
@@ -210,6 +214,37 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
     }
   }
   return nan;
+}
+
+ResponseDistribution::Probabilities ResponseDistribution::probabilities(double y, double mean,
+                                                                        double weight) const {
+  switch (kind_) {
+    case Kind::gaussian:
+    case Kind::positive:
+    case Kind::tweedie: {
+      if (!(weight > 0)) return {nan, nan};
+      const double up_to = cumulative_at(y, mean, scale_ / weight);
+      return {kind_ == Kind::tweedie && y <= 0 ? 0 : up_to, up_to};
+    }
+    case Kind::scaled_t:
+    case Kind::beta: {
+      const double up_to = weight == 1 ? cumulative(y, mean) : nan;
+      return {up_to, up_to};
+    }
+    case Kind::count:
+      if (weight != 1) return {nan, nan};
+      return {cumulative(y - 1, mean), cumulative(y, mean)};
+    case Kind::one_trial: {
+      if (!(weight > 0) || weight != std::round(weight)) return {nan, nan};
+      const double successes = std::round(y * weight);
+      const auto up_to = [&](double count) {
+        if (count < 0 || count >= weight) return count < 0 ? 0.0 : 1.0;
+        return bm::ibeta(weight - count, count + 1, 1 - mean, MathPolicy());
+      };
+      return {up_to(successes - 1), up_to(successes)};
+    }
+  }
+  return {nan, nan};
 }
 
 double ResponseDistribution::probability_of_zero(double mean) const {

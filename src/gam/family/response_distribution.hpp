@@ -15,6 +15,13 @@ class ResponseDistribution {
 
   /// P(Y <= y) at a mean.
   [[nodiscard]] double cumulative(double y, double mean) const;
+  /// Of a response at a mean with a prior weight, which is the number of trials for a binomial family. NaN
+  /// for a weight that tells no distribution: 0, or other than 1 of a family that has no scale.
+  struct Probabilities {
+    double below = 0;  ///< P(Y < y)
+    double up_to = 0;  ///< P(Y <= y)
+  };
+  [[nodiscard]] Probabilities probabilities(double y, double mean, double weight) const;
   /// P(Y = 0) at a mean, of counts and of Tweedie responses; NaN for others, which have no zeros beside other
   /// numbers, or no other numbers than 0 and 1.
   [[nodiscard]] double probability_of_zero(double mean) const;
@@ -31,6 +38,7 @@ class ResponseDistribution {
  private:
   enum class Kind { gaussian, scaled_t, beta, positive, tweedie, count, one_trial };
   struct Mixture;
+  [[nodiscard]] double cumulative_at(double y, double mean, double scale) const;
   [[nodiscard]] double continuous(double p, Mixture& mixture) const;
   [[nodiscard]] double whole(double p, Mixture& mixture) const;
 

@@ -3,6 +3,7 @@
 
 #include "base/math_policy.hpp"
 
+#include <boost/math/distributions/beta.hpp>
 #include <boost/math/distributions/chi_squared.hpp>
 #include <boost/math/distributions/fisher_f.hpp>
 #include <boost/math/distributions/non_central_chi_squared.hpp>
@@ -30,6 +31,10 @@ double upper_tail(const Distribution& distribution, double x) {
 
 double normal_quantile(double p) {
   return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
+}
+
+double beta_quantile(double p, double a, double b) {
+  return bm::quantile(bm::beta_distribution<double, MathPolicy>(a, b), p);
 }
 
 double normal_two_sided(double z) {

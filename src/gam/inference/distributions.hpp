@@ -10,6 +10,8 @@ namespace tessera::gam {
 [[nodiscard]] double normal_two_sided(double z);
 /// The z with P(Z <= z) = p, standard normal, 0 < p < 1.
 [[nodiscard]] double normal_quantile(double p);
+/// The u with P(U <= u) = p, beta with a, b > 0: the i-th of n uniform numbers has a = i and b = n + 1 - i.
+[[nodiscard]] double beta_quantile(double p, double a, double b);
 /// P(|T| > |t|), Student's t with df > 0, not necessarily whole.
 [[nodiscard]] double student_two_sided(double t, double df);
 /// P(F > x) with df1, df2 > 0.

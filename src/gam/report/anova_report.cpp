@@ -66,7 +66,7 @@ std::string deviances_text(std::span<const Model> models, DevianceTest asked) {
   rows[0].emplace_back();
   for (const DevianceRow& row : table.rows) {
     const bool first = rows.size() == 1;
-    const auto beside = [&](std::string text) { return first ? std::string() : text; };
+    const auto beside = [&](const std::string& text) { return first ? std::string() : text; };
     rows.push_back({std::to_string(rows.size()), decimals(row.residual_df, 2), number(row.residual_deviance),
                     beside(decimals(row.df, 3)), beside(number(row.deviance))});
     if (table.test == DevianceTest::f) rows.back().push_back(beside(statistic_text(row.statistic)));

@@ -10,6 +10,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
@@ -40,6 +41,13 @@ std::string bases_text(const Check& check, const CheckOptions& options) {
       options.permutations, options.seed);
 }
 
+double share_outside(const QuantileResiduals& own) {
+  std::size_t outside = 0;
+  for (std::size_t i = 0; i < own.residuals.size(); ++i)
+    outside += own.residuals[i] < own.lower[i] || own.residuals[i] > own.upper[i] ? 1 : 0;
+  return static_cast<double>(outside) / static_cast<double>(own.residuals.size());
+}
+
 std::string residuals_text(const Check& check) {
   const ResidualSummary& one = check.residuals;
   TextTable rows{{"", "Min", "1Q", "Median", "3Q", "Max", "Mean", "SD", "Skewness", "Kurtosis", ""}, {""}};
@@ -50,6 +58,9 @@ std::string residuals_text(const Check& check) {
   std::string out =
       fmt::format("\nDeviance residuals{}:\n{}",
                   check.sample < check.rows ? " (quartiles of the sample)" : "", aligned(std::move(rows)));
+  if (const QuantileResiduals& own = check.quantile_residuals; !own.residuals.empty())
+    out += fmt::format("Quantile residuals: {:.2f} % of {} lie outside the band that has 95 % of each\n",
+                       100 * share_outside(own), count_text(std::ssize(own.residuals)));
   out += fmt::format("\nDispersion: {} by Pearson residuals, {} by deviance residuals\n",
                      significant(check.pearson_dispersion), significant(check.deviance_dispersion));
   if (check.zeros)
@@ -123,6 +134,12 @@ std::string check_json(const Check& check, const CheckOptions& options) {
                        {"skewness", residuals.skewness}, {"kurtosis", residuals.kurtosis},
                        {"min", residuals.least},         {"quartiles", residuals.quartiles},
                        {"max", residuals.largest}};
+  if (const QuantileResiduals& own = check.quantile_residuals; !own.residuals.empty())
+    json["quantile_residuals"] = {{"residuals", own.residuals},
+                                  {"normal", own.normal},
+                                  {"lower", own.lower},
+                                  {"upper", own.upper},
+                                  {"share_outside", share_outside(own)}};
   json["dispersion"] = {{"pearson", check.pearson_dispersion}, {"deviance", check.deviance_dispersion}};
   if (check.zeros)
     json["zeros"] = {{"observed", check.zeros->observed},

@@ -13,7 +13,7 @@ case <- function(m, spelled) {
   out <- list(formula = deparse(formula(m), width.cutoff = 500), family = spelled, terms = as.list(rownames(k)), coefficients = as.list(k[, 1]), edf = as.list(k[, 2]),
     k_index = as.list(k[, 3]), p_value = as.list(k[, 4]), quantiles = as.list(quantile(r)), mean = mean(r), deviation = sd(r),
     pearson = sum(residuals(m, "pearson")^2) / (length(r) - sum(m$edf)), labels = colnames(whole), worst = as.list(whole["worst", ]),
-    pairwise = as.list(pairwise$worst), lags = sapply(1:3, function(l) mean(r[-seq_len(l)] * head(r, -l)) / mean(r^2)))
+    pairwise = as.list(t(pairwise$worst)), lags = sapply(1:3, function(l) mean(r[-seq_len(l)] * head(r, -l)) / mean(r^2)))
   # Those of the columns are in the coordinates of gam().
   if (spelled == "gaussian") out <- c(out, list(observed = as.list(whole["observed", ]), estimate = as.list(whole["estimate", ])))
   if (spelled == "poisson") { p <- dpois(0, fitted(m)); out$zeros <- c(sum(m$y == 0), sum(p), sqrt(sum(p * (1 - p)))) }

@@ -23,8 +23,10 @@ Matrix rows_of(int count) {
   Matrix out(count, columns);
   for (int j = 0; j < columns; ++j) {
     for (int i = 0; i < count; ++i)
-      out(i, j) =
-          static_cast<double>(base::split_mix(static_cast<std::uint64_t>(i * columns + j)) >> 11) * 0x1p-53;
+      out(i, j) = static_cast<double>(base::split_mix(static_cast<std::uint64_t>(i) * columns +
+                                                      static_cast<std::uint64_t>(j)) >>
+                                      11) *
+                  0x1p-53;
   }
   for (int i = 0; i < count; ++i) out(i, 3) = 2 * out(i, 0) + 1e-11 * out(i, 3);
   return out;

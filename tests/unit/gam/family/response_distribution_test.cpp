@@ -12,6 +12,7 @@
 #include <ostream>
 #include <string>
 #include <tessera/error.hpp>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -63,6 +64,32 @@ TEST(ResponseDistribution, HasTheTailsOfALargeInverseGaussianShape) {
   const ResponseDistribution response(chosen_family("inverse.gaussian(log)"), 1e-5);
   EXPECT_NEAR(response.cumulative(1, 1), 0.5 + 0.5 * std::sqrt(1e-5 / (2 * M_PI)), 1e-8);
   EXPECT_EQ(response.cumulative(1e-3, 1), 0);
+}
+
+// pnorm(1.5, 1, sqrt(.3 / 2)), pgamma(1.2, 2 / .5, scale = 1.1 * .5 / 2), pbinom(2:3, 5, .4),
+// ppois(1:2, 2.5), pnbinom(1:2, size = 2, mu = 2.5)
+TEST(ResponseDistribution, HasTheProbabilitiesOfWeightedResponses) {
+  const auto expect = [](const char* family, double scale, double y, double mean, double weight, double below,
+                         double up_to) {
+    const auto found = ResponseDistribution(chosen_family(family), scale).probabilities(y, mean, weight);
+    EXPECT_NEAR(found.below, below, 1e-12) << family;
+    EXPECT_NEAR(found.up_to, up_to, 1e-12) << family;
+  };
+  expect("gaussian", 0.3, 1.5, 1, 2, 0.901647198770527, 0.901647198770527);
+  expect("Gamma(log)", 0.5, 1.2, 1.1, 2, 0.634177254959141, 0.634177254959141);
+  expect("binomial", 1, 0.6, 0.4, 5, 0.68256, 0.91296);
+  expect("binomial", 1, 1, 0.4, 5, 0.98976, 1);
+  expect("poisson", 1, 2, 2.5, 1, 0.287297495183646, 0.543813115883330);
+  expect("nb(theta=2)", 1, 2, 2.5, 1, 0.417009602194787, 0.599908550525834);
+  expect("Tweedie(p=1.5)", 0.8, 0, 1.2, 1, 0, std::exp(-std::sqrt(1.2) / 0.4));
+  for (const auto& [family, weight] :
+       {std::pair{"poisson", 2.0}, {"scat(theta=c(4,0.7))", 0.5}, {"binomial", 1.5}, {"gaussian", 0.0}})
+    EXPECT_TRUE(
+        std::isnan(ResponseDistribution(chosen_family(family), 1).probabilities(1, 0.5, weight).up_to))
+        << family;
+  EXPECT_DOUBLE_EQ(ResponseDistribution(chosen_family("poisson"), 1).probability_of_zero(2.5),
+                   std::exp(-2.5));
+  EXPECT_TRUE(std::isnan(ResponseDistribution(chosen_family("gaussian"), 1).probability_of_zero(2.5)));
 }
 
 TEST(ResponseDistribution, IsNotThatOfAMissingRow) {

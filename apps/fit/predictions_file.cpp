@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "predictions_file.hpp"
 
+#include "base/csv_text.hpp"
 #include "files/output_stream.hpp"
 #include "gam/table/hdf5/hdf5_writer.hpp"
 #include "gam/table/row_pieces.hpp"
@@ -31,28 +32,6 @@ constexpr std::int64_t numbers_per_piece = 1 << 18;
 /// For the watchdog's messages.
 constexpr const char* writing = "the writing of the predictions";
 
-void append_number(std::string& text, double value) {
-  if (std::isnan(value)) {
-    text += "NA";
-  } else {
-    fmt::format_to(std::back_inserter(text), "{:.17g}", value);
-  }
-}
-
-std::string in_quotes(std::string_view text) {
-  std::string out = "\"";
-  for (const char c : text) {
-    if (c == '"') out += c;
-    out += c;
-  }
-  return out + '"';
-}
-
-/// In quotes where it is not one word.
-std::string name_in_headline(const std::string& name) {
-  return name.find_first_of(",\"\n\r") == std::string::npos ? name : in_quotes(name);
-}
-
 /// As a table has it, which is read as the same column.
 void append_kept(std::string& text, const Table::Column& column, std::size_t row) {
   if (const auto* numbers = std::get_if<std::vector<double>>(&column.values)) {
@@ -64,7 +43,7 @@ void append_kept(std::string& text, const Table::Column& column, std::size_t row
   }
   const Factor& factor = std::get<Factor>(column.values);
   const std::int32_t code = factor.codes[row];
-  text += code < 0 ? "NA" : in_quotes(factor.levels[static_cast<std::size_t>(code)]);
+  text += code < 0 ? "NA" : base::in_quotes(factor.levels[static_cast<std::size_t>(code)]);
 }
 
 /// Local rows [begin, end), a line each.
@@ -79,7 +58,7 @@ std::string lines_of(const Predictions& predictions, bool row_numbers, Range min
       text += ',';
     }
     for (const Predictions::Column& column : predictions.columns) {
-      append_number(text, column.values[row]);
+      base::append_number(text, column.values[row]);
       text += ',';
     }
     if (text.empty() || text.back() != ',')
@@ -139,7 +118,7 @@ void PredictionsFile::begin(const Predictions& predictions) {
   for (const Predictions::Column& column : predictions.columns) names.push_back(column.name);
   if (to_.csv != nullptr) {
     std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ",") + name_in_headline(name);
+    for (const std::string& name : names) text += (text.empty() ? "" : ",") + base::csv_name(name);
     to_.csv->write(text + '\n');
   }
   if (!is_hdf5_) return;

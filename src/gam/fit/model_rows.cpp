@@ -1,0 +1,77 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/model_rows.hpp"
+
+#include "gam/fit/fit_request.hpp"
+#include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/table/reader/shared_input.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+/// The options of the fit that its rows depend on.
+FitOptions options_of(const FittedModel& model, const MemoryOptions& memory) {
+  FitOptions options;
+  options.family = ResponseFamily(std::make_shared<const Family>(model.family));
+  options.weights = model.weights;
+  options.offset = model.offset;
+  options.subset = model.subset;
+  options.rho = model.rho;
+  options.ar_start = model.ar_start;
+  options.memory = memory;
+  return options;
+}
+
+}  // namespace
+
+ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& source,
+                     const MemoryOptions& memory, FitObserver& observer)
+    : options_(options_of(model, memory)), formula_(with_options(parse_terms(model.formula), options_)) {
+  require_same_content(job.comm(), model.path, model.checksum);
+  read(job, model, source, observer);
+  rows_ = prepare_rows({job.comm(), job.host_team()}, frame_, formula_, options_);
+  rows_.family = model.family;
+  together(job.comm(), [&] {
+    PredictiveModel predictive = model.predictive();
+    design_ = reindexed(std::move(predictive.design), frame_);
+    raw_coef_ = design_.raw_coefficients(predictive.coef);
+  });
+  for (double& coef : raw_coef_) coef *= rows_.response_factor;
+  rows_.design = &design_;
+}
+
+void ModelRows::read(Job& job, const FittedModel& model, const TableSource& source, FitObserver& observer) {
+  const Workers workers{job.comm(), job.host_team()};
+  const mpi::Purpose purpose(job.comm(), "the reading of the table");
+  observer.now("counting the rows of " + source.name);
+  const auto table = open_source(workers, source, job.options().stop,
+                                 {.tell = [&](std::string_view line) { observer.note(line); },
+                                  .node_bytes = options_.memory.node_bytes});
+  FrameRequest request = request_of_fit(formula_, options_, source.options);
+  request.known_levels = model.design.known_levels();
+  for (const std::string& number : model.design.known_numbers()) request.numeric.push_back(number);
+  const auto& contrasts = model.recipe.contrasts;
+  request.variables.insert(request.variables.end(), contrasts.begin(), contrasts.end());
+  if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
+    request.recipe = &model.recipe;
+  plan_ = job.plan_for_hosts(table->rows(), source.options.block_rows);
+  observer.now(fmt::format("reading {} rows of {}", table->rows(), source.name));
+  frame_ = read_variables(*table, workers, request, job.local_range(plan_));
+  if (frame_.spilled.bytes > 0) observer.note(to_string(frame_.spilled));
+  together(job.comm(), [&] {
+    if (frame_.complete_rows == model.rows) return;
+    throw Error(ErrorCode::input, fmt::format("{}: has {} complete rows, and the fit had {}: give the table "
+                                              "that the model was fitted to",
+                                              source.name, frame_.complete_rows, model.rows));
+  });
+}
+
+}  // namespace tessera::gam

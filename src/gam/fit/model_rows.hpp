@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/formula/formula.hpp"
+#include "gam/model/model.hpp"
+#include "gam/rows/row_pass.hpp"
+#include "gam/table/frame/frame.hpp"
+#include "gam/table/table_source.hpp"
+
+#include <tessera/gam/fit.hpp>
+#include <tessera/job/job.hpp>
+#include <tessera/partition/plan.hpp>
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// The rows that a model was fitted to, read again from its table, and the model as passes over them have it.
+class ModelRows {
+ public:
+  /// *Collective.* `model` and `job` must outlive it. Throws the same `Error(input)` on every rank for a
+  /// table without a needed column, or of another number of complete rows than the fit's.
+  ModelRows(Job& job, const FittedModel& model, const TableSource& source, const MemoryOptions& memory,
+            FitObserver& observer);
+  ModelRows(const ModelRows&) = delete;
+  ModelRows& operator=(const ModelRows&) = delete;
+
+  [[nodiscard]] const Plan& plan() const { return plan_; }
+  [[nodiscard]] const Frame& frame() const { return frame_; }
+  [[nodiscard]] const FormulaTerms& formula() const { return formula_; }
+  /// With response, offsets, prior weights and a design that refers to the frame.
+  [[nodiscard]] const Rows& rows() const { return rows_; }
+  /// M beta of that design, in the units of the rows.
+  [[nodiscard]] std::span<const double> raw_coef() const { return raw_coef_; }
+
+ private:
+  void read(Job& job, const FittedModel& model, const TableSource& source, FitObserver& observer);
+
+  FitOptions options_;
+  FormulaTerms formula_;  ///< with the offset that was given to the fit
+  Plan plan_;
+  Frame frame_;
+  Design design_;
+  Rows rows_;
+  std::vector<double> raw_coef_;
+};
+
+}  // namespace tessera::gam

@@ -1,0 +1,145 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/fit/row_sample.hpp"
+
+#include "base/at.hpp"
+#include "gam/fit/coordinates/residual_sample.hpp"
+#include "gam/fit/model_rows.hpp"
+#include "gam/fit/prediction_plan.hpp"
+#include "gam/rows/prediction_pass.hpp"
+#include "gam/rows/row_residuals.hpp"
+
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <span>
+#include <utility>
+
+namespace tessera::gam {
+namespace {
+
+using base::at;
+
+/// Numbers of a row before its variables.
+enum RowNumber : std::size_t { row_predictor, row_response, row_weight, first_row_variable };
+
+/// The labels of the smooths that are sampled.
+std::vector<std::string> sampled_terms(const Design& design) {
+  std::vector<std::string> labels;
+  for (const CoefBlock& block : design.blocks) {
+    if (block.penalty && labels.size() < most_sampled_terms) labels.push_back(block.label);
+  }
+  return labels;
+}
+
+class Sampling {
+ public:
+  Sampling(Job& job, const FittedModel& model, const ModelRows& rows)
+      : job_(job),
+        model_(model),
+        rows_(rows),
+        sample_(local_sample({job.comm(), job.host_team()}, rows.frame())) {}
+
+  [[nodiscard]] RowSample run() {
+    const mpi::Communicator& comm = job_.comm();
+    PredictionPlan plan;
+    together(comm, [&] {
+      plan = plan_of(model_, rows_.formula(),
+                     {.type = PredictionType::terms, .terms = sampled_terms(model_.design)});
+      plan.design = reindexed(std::move(plan.design), rows_.frame());
+      first_term_ = first_row_variable + rows_.frame().variables.size();
+      width_ = first_term_ + plan.names.size();
+      numbers_.resize(sample_.size() * width_);
+      put_rows();
+    });
+    put_terms(plan);
+    std::vector<std::size_t> counts(at(comm.size()));
+    counts[0] = numbers_.size();
+    const std::vector<double> all = comm.alltoallv(std::span<const double>(numbers_), counts);
+    RowSample out;
+    together(comm, [&] {
+      if (comm.rank() == 0) out = columns_of(all, plan.names);
+    });
+    return out;
+  }
+
+ private:
+  [[nodiscard]] double& number(std::size_t row, std::size_t column) {
+    return numbers_[row * width_ + column];
+  }
+
+  void put_rows() {
+    const Rows& rows = rows_.rows();
+    const std::vector<Variable>& variables = rows_.frame().variables;
+    RowResiduals residuals(rows, rows_.raw_coef());
+    for (std::size_t i = 0; i < sample_.size(); ++i) {
+      const std::size_t row = at(sample_[i]);
+      number(i, row_predictor) = residuals.of(row).linear_predictor / rows.response_factor;
+      number(i, row_response) = variables[at(rows.response)].numbers[row];
+      number(i, row_weight) = rows.prior_weight < 0 ? 1 : variables[at(rows.prior_weight)].numbers[row];
+      for (std::size_t v = 0; v < variables.size(); ++v) {
+        const bool codes = variables[v].numbers.size() == 0;
+        number(i, first_row_variable + v) = codes ? variables[v].codes[row] : variables[v].numbers[row];
+      }
+    }
+  }
+
+  void put_terms(const PredictionPlan& plan) {
+    if (plan.names.empty()) return;
+    const Rows rows{.frame = &rows_.frame(), .design = &plan.design, .family = model_.family, .response = -1};
+    const std::size_t terms = plan.names.size();
+    predict_terms(job_, rows_.plan(), rows, plan.posterior,
+                  [&](std::size_t first, std::span<const Prediction> predictions) {
+                    const auto end = static_cast<std::int64_t>(first + predictions.size() / terms);
+                    auto next = std::ranges::lower_bound(sample_, static_cast<std::int64_t>(first));
+                    for (; next != sample_.end() && *next < end; ++next) {
+                      for (std::size_t t = 0; t < terms; ++t)
+                        number(at(next - sample_.begin()), first_term_ + t) =
+                            predictions[(at(*next) - first) * terms + t].fit;
+                    }
+                  });
+  }
+
+  [[nodiscard]] RowSample columns_of(std::span<const double> all,
+                                     const std::vector<std::string>& terms) const {
+    RowSample out;
+    out.rows = rows_.frame().complete_rows;
+    const auto column = [&](std::size_t place) {
+      std::vector<double> values;
+      for (std::size_t i = place; i < all.size(); i += width_) values.push_back(all[i]);
+      return values;
+    };
+    out.linear_predictor = column(row_predictor);
+    out.response = column(row_response);
+    out.weight = column(row_weight);
+    const std::vector<Variable>& variables = rows_.frame().variables;
+    for (std::size_t v = 0; v < variables.size(); ++v)
+      out.variables.push_back({variables[v].name, column(first_row_variable + v),
+                               variables[v].factor ? variables[v].levels : std::vector<std::string>()});
+    for (std::size_t t = 0; t < terms.size(); ++t) out.terms.push_back({terms[t], column(first_term_ + t)});
+    return out;
+  }
+
+  Job& job_;
+  const FittedModel& model_;
+  const ModelRows& rows_;
+  std::vector<std::int64_t> sample_;  ///< local rows
+  std::size_t first_term_ = 0;
+  std::size_t width_ = 0;  ///< numbers of a row
+  std::vector<double> numbers_;
+};
+
+}  // namespace
+
+const RowSample::Column* column_of(const std::vector<RowSample::Column>& columns, std::string_view name) {
+  const auto found = std::ranges::find(columns, name, &RowSample::Column::name);
+  return found == columns.end() ? nullptr : &*found;
+}
+
+RowSample sample_rows(Job& job, const FittedModel& model, const TableSource& source,
+                      const MemoryOptions& memory, FitObserver& observer) {
+  const ModelRows rows(job, model, source, memory, observer);
+  observer.now("sampling rows");
+  return Sampling(job, model, rows).run();
+}
+
+}  // namespace tessera::gam

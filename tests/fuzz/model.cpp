@@ -54,7 +54,7 @@ void check_texts(const gam::FittedModel& model) {
   static_cast<void>(gam::summary_text(model));
   static_cast<void>(model.predictive());
   std::string page;
-  if (refusal([&] { page = gam::report_page(model, {}); }, {ErrorCode::input})) return;
+  if (refusal([&] { page = gam::report_page(model, {}).html; }, {ErrorCode::input})) return;
   const std::string fault = gam::testing::xml_fault(page);
   require(fault.empty(), "a report is well-formed:", fault);
 }

@@ -5,13 +5,20 @@
 #include <tessera/gam/check.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/model.hpp>
+#include <tessera/gam/table.hpp>
 #include <tessera/job/job.hpp>
 
+#include <memory>
 #include <span>
 #include <string>
+#include <utility>
+#include <vector>
 
-/// Reports on a model. These functions take a complete model, as rank 0 has it, and are not collective.
+/// Reports on a model. Functions without a job take a complete model, as rank 0 has it, and are not
+/// collective.
 namespace tessera::gam {
+
+struct RowSample;
 
 /// The summary that R users know from `summary.gam`: the parametric table, the smooth table with edf and
 /// p-values, adjusted R-squared, deviance explained, REML, scale and n. Pure.
@@ -28,15 +35,55 @@ namespace tessera::gam {
 [[nodiscard]] std::string check_text(const Check& check, const CheckOptions& options);
 [[nodiscard]] std::string check_json(const Check& check, const CheckOptions& options);
 
+/// A sample of a model's rows, for the plots of a report: at most 4096, spread evenly over the table.
+class ReportRows {
+ public:
+  ReportRows() = default;  ///< none
+
+  /// From and to the engine's representation; not a public type.
+  explicit ReportRows(std::shared_ptr<const RowSample> sample) : sample_(std::move(sample)) {}
+  [[nodiscard]] const RowSample* sample() const noexcept { return sample_.get(); }
+
+ private:
+  std::shared_ptr<const RowSample> sample_;
+};
+
+/// *Collective.* Reads the table that a model, which every rank has read from its file, was fitted to. The
+/// sample is on rank 0, the same for any number of ranks and threads. Throws the same `Error` on every rank:
+/// `input` for a file that cannot be read, lacks a column or has other rows than those of the fit,
+/// `interrupted` when the job is asked to stop. It blocks. Cost: as reading the table for a fit, and one pass
+/// over its rows.
+[[nodiscard]] ReportRows report_rows(Job& job, const Model& model, const TableFile& file,
+                                     const MemoryOptions& memory = {}, FitObserver* observer = nullptr);
+
 struct ReportOptions {
-  bool same_y_scale = true;  ///< of the curves, as mgcv's plot.gam has them
+  /// Of the curves, as mgcv's plot.gam has them; one that would be flat has an axis of its own.
+  bool same_y_scale = true;
   std::string
-      run_report{};  ///< a file of `save_run_report`, of the same model, for plan and times; empty: none
+      run_report{};   ///< a file of `save_run_report`, of the same model, for plan and times; empty: none
+  ReportRows rows{};  ///< for partial residuals, rugs, and maps that end where there are no rows
+};
+
+/// A picture of a page, which can stand alone.
+struct ReportFigure {
+  std::string name;    ///< for files, of letters, digits, '.', '_' and '-': "s_x"; no other's of the page
+  std::string label;   ///< what it shows: "s(x)"
+  std::string svg;     ///< light, or dark where its reader has it so
+  std::string csv;     ///< its numbers, or of an estimate and its standard error together; empty: none
+  std::string points;  ///< its partial residuals as CSV; empty: none
+};
+
+struct Report {
+  std::string html;  ///< a page, with the figures
+  std::vector<ReportFigure> figures;
 };
 
 /// A self-contained HTML page with the summary, every term's plot and residual checks: no script, no other
-/// file, no network access. Deterministic. Throws `Error(input)` for a run report that cannot be
-/// read or is of another model.
+/// file, no network access; and its figures. Deterministic. Throws `Error(input)` for a run report that
+/// cannot be read or is of another model.
+[[nodiscard]] Report report(const Model& model, const ReportOptions& options = {});
+
+/// The page alone.
 [[nodiscard]] std::string report_html(const Model& model, const ReportOptions& options = {});
 
 /// Writes a record of the run as JSON: ranks, devices, plan, verdict, seconds and bytes of each phase.

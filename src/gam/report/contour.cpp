@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/contour.hpp"
 
+#include <algorithm>
 #include <array>
+#include <cmath>
 #include <cstddef>
 
 namespace tessera::gam {
@@ -49,7 +51,9 @@ Segments contour(std::span<const double> x, std::span<const double> y, const Mat
   };
   for (int j = 0; j + 1 < z.cols(); ++j) {
     for (int i = 0; i + 1 < z.rows(); ++i) {
-      add_cell({corner(i, j), corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1)}, level, out);
+      const std::array corners{corner(i, j), corner(i + 1, j), corner(i + 1, j + 1), corner(i, j + 1)};
+      if (std::ranges::none_of(corners, [](const Point& one) { return std::isnan(one.z); }))
+        add_cell(corners, level, out);
     }
   }
   return out;

@@ -137,6 +137,11 @@ Effect smooth_effect(const FittedModel& model, const CoefBlock& block, const Eff
   if (components.size() > margins.size() && components[0].kind == Component::Kind::numeric) {
     effect.by = variable_of(model.design, components[0]).name;
   }
+  effect.edf = model.block_edf(block);
+  if (!block.by_level.empty()) {
+    effect.by_factor = block.variables.back();
+    effect.by_level = block.by_level;
+  }
   const std::vector<SmoothAxis> axes = axes_of(margins);
   const auto splines = std::ranges::count_if(axes, &SmoothAxis::is_smooth);
   if (splines == 0) {

@@ -51,6 +51,9 @@ struct Effect {
   std::string title;  ///< mgcv's label of the axis: "s(x,4.23):facL1"; that of a factor is its label
   std::string by;     ///< a by variable that is a number, and multiplies the term; empty: none
   std::variant<Curve, Surface, Levels, NotDrawn> shape;
+  std::string by_factor = {};  ///< of a smooth for one level of a factor: that factor, and
+  std::string by_level = {};   ///< the level
+  double edf = 0;              ///< of a smooth
 };
 
 struct EffectOptions {

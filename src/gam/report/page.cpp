@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/page.hpp"
 
+#include "gam/report/discrete_plots.hpp"
 #include "gam/report/effects.hpp"
+#include "gam/report/figures.hpp"
 #include "gam/report/page_texts.hpp"
 #include "gam/report/residual_plots.hpp"
 #include "gam/report/summary.hpp"
@@ -13,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
+#include <span>
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>
 #include <utility>
@@ -30,9 +33,18 @@ constexpr std::size_t max_table_rows = 500;
 class Page {
  public:
   Page(const FittedModel& model, const PageOptions& options)
-      : model_(model), options_(options), effects_(effects_of(model)) {}
+      : model_(model), options_(options), effects_(effects_of(model)) {
+    for (std::size_t next = 0; next < effects_.size();) {
+      if (!std::holds_alternative<Curve>(effects_[next].shape)) {
+        ++next;
+        continue;
+      }
+      CurvePanel panel = panel_of(effects_, next, model, options.rows);
+      panels_.push_back({std::move(panel), next});
+    }
+  }
 
-  std::string html() {
+  Report report() {
     head();
     summary();
     smooths();
@@ -40,10 +52,16 @@ class Page {
     residuals();
     run();
     foot();
-    return std::move(out_);
+    return {std::move(out_), std::move(figures_)};
   }
 
  private:
+  /// Effects that are in one picture.
+  struct Panel {
+    CurvePanel curves;
+    std::size_t end;  ///< behind the last of its effects
+  };
+
   template <class... Parts>
   void add(fmt::format_string<Parts...> form, Parts&&... parts) {
     fmt::format_to(std::back_inserter(out_), form, std::forward<Parts>(parts)...);
@@ -124,20 +142,22 @@ class Page {
     add("<p class=\"note\">Signif. codes: 0 *** 0.001 ** 0.01 * 0.05 . 0.1 (blank) 1</p>\n</section>\n");
   }
 
-  void figure(const std::string& svg, const std::string& caption, std::string_view style = {}) {
-    add("<figure{}>\n{}\n", style.empty() ? "" : fmt::format(" class=\"{}\"", style), svg);
+  /// `label`: what it is a picture of, which names its files.
+  void figure(std::string label, Picture picture, const std::string& caption, std::string_view style = {},
+              std::string points = {}) {
+    add("<figure{}>\n{}\n", style.empty() ? "" : fmt::format(" class=\"{}\"", style), picture.svg);
     if (!caption.empty()) add("<figcaption>{}</figcaption>\n", caption);
     add("</figure>\n");
+    figures_.push_back({figure_name(label, taken_), std::move(label), standalone_svg(picture.svg),
+                        std::move(picture.csv), std::move(points)});
   }
 
   /// The common axis of all curves, if requested.
   [[nodiscard]] std::optional<Interval> common_axis() const {
     if (!options_.same_y_scale) return std::nullopt;
     Interval all = no_interval;
-    for (const Effect& effect : effects_) {
-      const auto* curve = std::get_if<Curve>(&effect.shape);
-      if (curve == nullptr) continue;
-      const Interval one = extent_of(*curve);
+    for (const Panel& panel : panels_) {
+      const Interval one = extent_of(panel.curves);
       all = {std::min(all.low, one.low), std::max(all.high, one.high)};
     }
     return axis_of(all);
@@ -148,14 +168,45 @@ class Page {
     return levels == nullptr || levels->random;
   }
 
-  [[nodiscard]] std::string_view where_rows_lie() const {
+  /// What curves and maps show of the rows.
+  [[nodiscard]] std::string where_rows_lie() const {
     const auto any = [&](auto is) { return std::any_of(effects_.begin(), effects_.end(), is); };
-    const bool curves = any([](const Effect& effect) { return std::holds_alternative<Curve>(effect.shape); });
-    const bool surfaces =
-        any([](const Effect& effect) { return std::holds_alternative<Surface>(effect.shape); });
-    if ((curves || surfaces) && model_.outline.variables.empty())
-      return " The model does not hold where the rows lie: curves and maps may reach beyond them.";
-    return curves ? " Bars at the foot of a curve show where the rows lie." : "";
+    const bool curves = !panels_.empty();
+    const bool maps = any([](const Effect& effect) { return std::holds_alternative<Surface>(effect.shape); });
+    std::string text;
+    if (options_.rows == nullptr) {
+      if ((curves || maps) && model_.outline.variables.empty() && model_.outline.linear_predictor.empty())
+        return " The model does not hold where the rows lie: curves and maps may reach beyond them.";
+      if (curves) text += " Bars at the foot of a curve show where the rows lie.";
+      if (maps && model_.outline.occupancy.empty())
+        text += " Maps may reach beyond the rows: with <code>--data</code> they end there.";
+      else if (maps)
+        text +=
+            " Maps end where there is no row within a tenth of their extent, by the cells of a grid of 40 by "
+            "40 that hold rows.";
+      return text;
+    }
+    const RowSample& rows = *options_.rows;
+    if (curves || maps)
+      text += fmt::format(" {}{}{} show {}.", curves ? "Lines or bars at the foot of a curve" : "",
+                          curves && maps ? " and dots on a map" : "", !curves && maps ? "Dots on a map" : "",
+                          rows_text(std::ssize(rows.response), rows.rows));
+    if (maps) text += " Maps end where the nearest row is farther than a tenth of their extent.";
+    if (std::ranges::any_of(panels_, [](const Panel& one) { return !one.curves.partial.empty(); })) {
+      text +=
+          is_binomial(model_.family)
+              ? " Dots are means of partial residuals in groups of rows: what the term adds, plus the "
+                "weighted working residual."
+              : " Dots about a curve are partial residuals: what the term adds, plus the weighted working "
+                "residual.";
+    }
+    return text;
+  }
+
+  static std::string rows_text(std::int64_t shown, std::int64_t rows) {
+    return shown == rows ? fmt::format("all {} rows", count_text(rows))
+                         : fmt::format("{} of the {} rows, spread evenly over the table", count_text(shown),
+                                       count_text(rows));
   }
 
   void smooths() {
@@ -169,14 +220,25 @@ class Page {
     std::size_t pictures = 0;
     std::size_t rest = 0;
     std::vector<std::string> not_drawn;
-    for (const Effect& effect : effects_) {
+    auto panel = panels_.begin();
+    for (std::size_t next = 0; next < effects_.size();) {
+      const Effect& effect = effects_[next];
+      if (std::holds_alternative<Curve>(effect.shape)) {
+        if (++pictures > max_pictures)
+          ++rest;
+        else
+          curves(panel->curves, axis);
+        next = panel++->end;
+        continue;
+      }
+      ++next;
       if (!is_smooth(effect)) continue;
       if (std::holds_alternative<NotDrawn>(effect.shape)) {
         not_drawn.push_back(effect.label);
       } else if (++pictures > max_pictures) {
         ++rest;
       } else {
-        smooth(effect, axis);
+        smooth(effect);
       }
     }
     add("</div>\n");
@@ -189,19 +251,43 @@ class Page {
     add("</section>\n");
   }
 
-  void smooth(const Effect& effect, std::optional<Interval> axis) {
+  void curves(const CurvePanel& panel, std::optional<Interval> axis) {
+    const std::size_t lines = panel.curve.lines.size();
+    std::string caption =
+        lines == 1 ? std::string()
+                   : fmt::format("<code>{}</code>: {} levels, one line each.", escaped(panel.title), lines);
+    const Interval extent = extent_of(panel);
+    constexpr double flat = 0.1;
+    if (axis && extent.high - extent.low < flat * (axis->high - axis->low)) {
+      axis.reset();
+      caption +=
+          fmt::format("{}An axis of its own: on the others' it would be flat.", caption.empty() ? "" : " ");
+    }
+    const bool partial = std::ranges::any_of(panel.partial, [](const auto& one) { return !one.x.empty(); });
+    figure(panel.label, {curve_svg(panel, model_.outline, axis), curve_csv(panel)}, caption, {},
+           partial ? partial_csv(panel) : std::string());
+  }
+
+  void smooth(const Effect& effect) {
     const std::string title = "<code>" + escaped(effect.title) + "</code>";
-    if (const auto* curve = std::get_if<Curve>(&effect.shape)) {
-      const std::size_t lines = curve->lines.size();
-      figure(curve_svg(effect, *curve, model_.outline, axis),
-             lines == 1 ? "" : fmt::format("{}: {} levels, one line each", title, lines));
-    } else if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
-      const SurfacePictures pair = surface_svg(effect, *surface);
-      figure(pair.estimate, title + ": estimate");
-      figure(pair.standard_error, title + ": standard error, large where there are few rows or none");
+    if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
+      const RowSample* rows = options_.rows;
+      const Places sampled = rows != nullptr ? places_of(effect, *surface, *rows) : Places();
+      // The cells of all rows say more than a sample, but of a level alone.
+      Places all = sampled;
+      if (rows == nullptr || (!rows->is_whole() && effect.by_factor.empty())) {
+        const Places cells = places_of(*surface, model_.outline);
+        all.x.insert(all.x.end(), cells.x.begin(), cells.x.end());
+        all.y.insert(all.y.end(), cells.y.begin(), cells.y.end());
+      }
+      const Surface drawn = all.x.empty() ? *surface : without_far(*surface, all);
+      SurfacePictures pair = surface_svg(effect, drawn, sampled.x.empty() ? nullptr : &sampled);
+      figure(effect.label, {std::move(pair.estimate), surface_csv(drawn)}, title + ": estimate");
+      figure(effect.label + " standard error", {std::move(pair.standard_error)},
+             title + ": standard error, large where there are few rows or none");
     } else if (const auto* levels = std::get_if<Levels>(&effect.shape)) {
       const std::size_t count = levels->names.size();
-      figure(levels_svg(effect, *levels),
+      figure(effect.label, {levels_svg(effect, *levels), levels_csv(*levels)},
              count > max_listed ? fmt::format("{}: {} levels against the normal distribution", title, count)
                                 : title + ": a random effect");
     }
@@ -226,7 +312,7 @@ class Page {
         not_drawn.push_back(effect->label);
         continue;
       }
-      figure(levels_svg(*effect, levels), {});
+      figure(effect->label, {levels_svg(*effect, levels), levels_csv(levels)}, {});
     }
     add("</div>\n");
     for (const std::string& label : not_drawn) {
@@ -235,51 +321,114 @@ class Page {
     add("</section>\n");
   }
 
+  /// What is plotted of each row's residual, and what is said of it.
+  struct Residuals {
+    const char* kind = "deviance";
+    double scale = 1;
+    std::vector<double> predictors{};
+    std::vector<double> values{};
+    std::string about{};
+  };
+
+  /// Deviance residuals, or standardised ones; of discrete responses, which are on few curves, quantile
+  /// residuals where they are known.
+  [[nodiscard]] Residuals residuals_of(const std::optional<ResponseSample>& discrete) const {
+    const DataOutline& outline = model_.outline;
+    Residuals out;
+    out.scale = model_.scale;
+    const auto add = [&](std::span<const double> predictors, std::span<const double> values) {
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (!std::isfinite(predictors[i]) || !std::isfinite(values[i])) continue;
+        out.predictors.push_back(predictors[i]);
+        out.values.push_back(values[i]);
+      }
+    };
+    if (!outline.standardised_residual.empty()) {
+      out.kind = "standardised";
+      out.about = fmt::format(
+          " Each is the deviance residual less rho = {:.5g} times that of the row before it in its series, "
+          "and "
+          "divided by the square root of 1 - rho².",
+          model_.rho);
+      add(outline.linear_predictor, outline.standardised_residual);
+      out.about += model_.family.residuals();
+      return out;
+    }
+    if (discrete) {
+      const std::vector<double> values = quantile_residuals(model_, *discrete);
+      if (!values.empty()) {
+        out.kind = "quantile";
+        out.scale = 1;
+        out.about =
+            " Each is the normal quantile of the probability of a smaller response, randomised within "
+            "that of the response itself: normal if the model is true.";
+        add(discrete->predictor, values);
+        return out;
+      }
+    }
+    out.about = model_.family.residuals();
+    if (!outline.linear_predictor.empty() || options_.rows == nullptr) {
+      add(outline.linear_predictor, outline.deviance_residual);
+      return out;
+    }
+    const RowSample& rows = *options_.rows;
+    std::vector<double> values;
+    for (std::size_t i = 0; i < rows.size(); ++i) {
+      const double mean = model_.family.mean(rows.linear_predictor[i]);
+      const double deviance = model_.family.deviance(rows.response[i], mean, rows.weight[i]);
+      values.push_back(std::copysign(std::sqrt(std::max(0.0, deviance)), rows.response[i] - mean));
+    }
+    add(rows.linear_predictor, values);
+    return out;
+  }
+
   void residuals() {
     add("<section aria-labelledby=\"residuals\">\n<h2 id=\"residuals\">Residuals</h2>\n");
-    std::vector<double> predictors;
-    std::vector<double> residuals;
-    const DataOutline& outline = model_.outline;
-    const bool standardised = !outline.standardised_residual.empty();
-    const auto& all = standardised ? outline.standardised_residual : outline.deviance_residual;
-    for (std::size_t i = 0; i < all.size(); ++i) {
-      if (!std::isfinite(outline.linear_predictor[i]) || !std::isfinite(all[i])) continue;
-      predictors.push_back(outline.linear_predictor[i]);
-      residuals.push_back(all[i]);
-    }
-    if (residuals.size() < 2) {
+    const std::optional<ResponseSample> discrete = discrete_responses(model_, options_.rows);
+    const Residuals shown = residuals_of(discrete);
+    if (shown.values.size() < 2) {
       add("<p class=\"note\">The model holds no residuals: it was fitted with <code>--no-residuals</code>, "
-          "or by a "
-          "version of tessera-fit that did not keep them.</p>\n</section>\n");
+          "or by a version of tessera-fit that did not keep them. With <code>--data</code> they come from "
+          "the "
+          "table.</p>\n</section>\n");
       return;
     }
-    const auto shown = static_cast<std::int64_t>(residuals.size());
-    const char* kind = standardised ? "standardised" : "deviance";
-    add("<p class=\"note\">{} residuals of {}.{}{}</p>\n<div class=\"plots\">\n",
-        standardised ? "Standardised" : "Deviance",
-        shown == model_.rows ? fmt::format("all {} rows", count_text(shown))
-                             : fmt::format("{} of the {} rows, spread evenly over the table",
-                                           count_text(shown), count_text(model_.rows)),
-        standardised ? fmt::format(" Each is the deviance residual less rho = {:.5g} times that of the row "
-                                   "before it in its series, and divided by the square root of 1 - rho².",
-                                   model_.rho)
-                     : std::string(),
-        model_.family.residuals());
-    figure(
-        residual_quantiles_svg(kind, residuals, model_.scale),
-        "Sorted residuals against normal quantiles. The line is that of a normal response with the model's "
-        "scale.");
-    figure(residual_scatter_svg(kind, predictors, residuals),
+    const auto count = static_cast<std::int64_t>(shown.values.size());
+    std::string kind = shown.kind;
+    kind[0] = static_cast<char>(kind[0] - 'a' + 'A');
+    add("<p class=\"note\">{} residuals of {}.{}</p>\n<div class=\"plots\">\n", kind,
+        rows_text(count, model_.rows), shown.about);
+    figure("residuals quantiles", residual_quantiles(shown.kind, shown.values, shown.scale),
+           "Sorted residuals against normal quantiles. The line is that of a normal response with the "
+           "model's scale; 95 % of its residuals are in the band.");
+    figure("residuals predictor", residual_scatter(shown.kind, shown.predictors, shown.values),
            "Residuals against the linear predictor: a trend or a changing spread speaks against the model.");
-    figure(residual_histogram_svg(kind, residuals), "Histogram.");
-    if (!outline.autocorrelation.empty() &&
-        std::ranges::all_of(outline.autocorrelation, [](double one) { return std::isfinite(one); })) {
-      figure(autocorrelation_svg(kind, outline.autocorrelation, model_.rows),
+    figure("residuals histogram", residual_histogram(shown.kind, shown.values), "Histogram.");
+    if (discrete) of_discrete(*discrete, shown.kind);
+    const std::vector<double>& autocorrelation = model_.outline.autocorrelation;
+    if (!autocorrelation.empty() &&
+        std::ranges::all_of(autocorrelation, [](double one) { return std::isfinite(one); })) {
+      figure("residuals autocorrelation", residual_autocorrelation(shown.kind, autocorrelation, model_.rows),
              "Autocorrelation within series, of all rows. 95 % of those of independent residuals are between "
-             "the "
-             "dashed lines.");
+             "the dashed lines.");
     }
     add("</div>\n</section>\n");
+  }
+
+  /// Pictures in which the responses of many rows are taken together.
+  void of_discrete(const ResponseSample& sample, std::string_view kind) {
+    figure("residuals binned", binned_residuals(model_, sample),
+           "Mean Pearson residuals in groups of rows of similar predictors. 95 % of them are in the band if "
+           "the model is true.");
+    if (is_binomial(model_.family)) {
+      figure("observed fitted", proportions(model_, sample),
+             "Observed against fitted proportions in groups of rows, with \u00b12 standard errors about the "
+             "latter.");
+    } else if (kind == "quantile") {
+      figure("rootogram", rootogram(model_, sample),
+             "Rootogram: numbers of rows by their count, on the scale of square roots, hang from those that "
+             "the model expects. Feet within the dashed lines are near enough.");
+    }
   }
 
   void run() {
@@ -306,12 +455,12 @@ class Page {
     fact("Threads of a rank", count_text(run.threads));
     fact("Rows of a block", count_text(run.block));
     add("</dl>\n<div class=\"plots\">\n");
-    figure(plan_svg(run),
+    figure("run rows", {plan_svg(run)},
            "The rows of the table, from the first to the last, by the rank that computed them.", "wide");
     add("</div>\n");
     parts(run);
     add("<div class=\"plots\">\n");
-    figure(timeline_svg(run),
+    figure("run times", {timeline_svg(run)},
            "The time of rank 0. What was done several times, as the passes over the rows, is drawn in one "
            "piece.",
            "wide");
@@ -375,13 +524,16 @@ class Page {
   const FittedModel& model_;
   const PageOptions& options_;
   std::vector<Effect> effects_;
+  std::vector<Panel> panels_;
   std::string out_;
+  std::vector<ReportFigure> figures_;
+  std::vector<std::string> taken_;  ///< names of figures
 };
 
 }  // namespace
 
-std::string report_page(const FittedModel& model, const PageOptions& options) {
-  return Page(model, options).html();
+Report report_page(const FittedModel& model, const PageOptions& options) {
+  return Page(model, options).report();
 }
 
 }  // namespace tessera::gam

@@ -28,7 +28,7 @@ std::string px(double value) {
 /// Room for the labels of the ticks of an axis of values.
 double label_room(Interval values) {
   std::size_t longest = 0;
-  for (const std::string& label : tick_labels(ticks(values.low, values.high)))
+  for (const std::string& label : tick_labels(ticks(values.low, values.high)).texts)
     longest = std::max(longest, length_of(label));
   return letter * static_cast<double>(longest);
 }
@@ -43,12 +43,52 @@ double label_room(const PlotAxis& axis) {
   return letter * static_cast<double>(longest);
 }
 
+/// Above the frame: a power of ten takes a line.
+double room_above(const PlotAxis& y) {
+  const bool power = y.categories.empty() && tick_labels(ticks(y.values.low, y.values.high)).power != 0;
+  return power ? 22 : 10;
+}
+
+/// Of a key to lines.
+constexpr double key_left = 50;
+constexpr double key_row = 17;
+constexpr double key_sample = 16;
+constexpr double key_letter = 6.3;
+constexpr std::size_t longest_key = 24;
+
+/// Calls `put(x, row, name)` for each name of a key, in rows from the top down.
+template <class Put>
+void for_each_in_key(std::span<const std::string> names, const Put& put) {
+  double x = key_left;
+  double row = 0;
+  for (const std::string& whole : names) {
+    const std::string name = shortened(whole, longest_key);
+    const double width = key_sample + 5 + key_letter * static_cast<double>(length_of(name)) + 8;
+    if (x > key_left && x + width > PlotSize().width) {
+      x = key_left;
+      ++row;
+    }
+    put(x, row, name);
+    x += width;
+  }
+}
+
 /// Of a scale of colours, from the frame.
 constexpr double legend_gap = 12;
 constexpr double legend_width = 10;
 constexpr double legend_tick = 3;
 
 }  // namespace
+
+double key_height(std::span<const std::string> names) {
+  double rows = 1;
+  for_each_in_key(names, [&](double /*x*/, double row, const std::string& /*name*/) { rows = row + 1; });
+  return key_row * rows;
+}
+
+std::string colour_style(std::size_t line) {
+  return fmt::format("k{}", line);
+}
 
 double legend_margin(Interval values) {
   return legend_gap + legend_width + legend_tick + 2 + label_room(values) + 2;
@@ -61,6 +101,7 @@ Plot::Plot(PlotText text, PlotAxis x, PlotAxis y, PlotSize size, double right_ma
       size_(size),
       left_(label_room(y_) + tick_length + 6 + (y_.title.empty() ? 4 : 20)),
       right_(size.width - right_margin),
+      top_(room_above(y_) + size.above),
       bottom_(size.height - 38) {
   if (!x_.categories.empty()) x_.values = {0, static_cast<double>(x_.categories.size())};
   if (!y_.categories.empty()) y_.values = {0, static_cast<double>(y_.categories.size())};
@@ -76,37 +117,61 @@ double Plot::down(double y) const {
   return y_.categories.empty() ? bottom_ - share * (bottom_ - top_) : top_ + share * (bottom_ - top_);
 }
 
+void Plot::x_ticks() {
+  const auto tick = [&](double position, const std::string& label) {
+    fmt::format_to(
+        std::back_inserter(axes_),
+        R"(<path class="axis" d="M{0} {1}v{2}"/><text class="tick" x="{0}" y="{3}" text-anchor="middle">{4}</text>)",
+        px(position), px(bottom_), px(tick_length), px(bottom_ + 17), escaped(label));
+  };
+  for (std::size_t i = 0; i < x_.categories.size(); ++i)
+    tick(across(static_cast<double>(i) + 0.5), shortened(x_.categories[i], longest_category));
+  if (!x_.categories.empty()) return;
+  // As many as their labels leave room for.
+  std::vector<double> positions;
+  TickLabels labels;
+  for (int count = 5; count >= 2; --count) {
+    positions = ticks(x_.values.low, x_.values.high, count);
+    labels = tick_labels(positions);
+    std::size_t longest = 0;
+    for (const std::string& label : labels.texts) longest = std::max(longest, length_of(label));
+    if ((letter * static_cast<double>(longest) + 10) * static_cast<double>(positions.size()) < right_ - left_)
+      break;
+  }
+  for (std::size_t i = 0; i < positions.size(); ++i) tick(across(positions[i]), labels.texts[i]);
+  if (labels.power != 0)
+    fmt::format_to(std::back_inserter(axes_),
+                   R"(<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>)", px(right_),
+                   px(size_.height - 4), power_text(labels.power));
+}
+
+void Plot::y_ticks() {
+  const auto tick = [&](double position, const std::string& label) {
+    fmt::format_to(
+        std::back_inserter(axes_),
+        R"(<path class="axis" d="M{} {}h{}"/><text class="tick" x="{}" y="{}" text-anchor="end">{}</text>)",
+        px(left_), px(position), px(-tick_length), px(left_ - tick_length - 3), px(position + 4),
+        escaped(label));
+  };
+  for (std::size_t i = 0; i < y_.categories.size(); ++i) {
+    if (y_.categories[i].empty()) continue;
+    tick(down(static_cast<double>(i) + 0.5), shortened(y_.categories[i], longest_category));
+  }
+  if (!y_.categories.empty()) return;
+  const auto positions = ticks(y_.values.low, y_.values.high);
+  const TickLabels labels = tick_labels(positions);
+  for (std::size_t i = 0; i < positions.size(); ++i) tick(down(positions[i]), labels.texts[i]);
+  if (labels.power != 0)
+    fmt::format_to(std::back_inserter(axes_), R"(<text class="tick" x="{}" y="{}">{}</text>)", px(left_ - 30),
+                   px(top_ - 7), power_text(labels.power));
+}
+
 void Plot::axes() {
   auto to = std::back_inserter(axes_);
   fmt::format_to(to, R"(<rect class="frame" x="{}" y="{}" width="{}" height="{}"/>)", px(left_), px(top_),
                  px(right_ - left_), px(bottom_ - top_));
-  const auto x_tick = [&](double position, const std::string& label) {
-    fmt::format_to(to, R"(<path class="axis" d="M{} {}v{}"/>)", px(position), px(bottom_), px(tick_length));
-    fmt::format_to(to, R"(<text class="tick" x="{}" y="{}" text-anchor="middle">{}</text>)", px(position),
-                   px(bottom_ + 17), escaped(label));
-  };
-  const auto y_tick = [&](double position, const std::string& label) {
-    fmt::format_to(to, R"(<path class="axis" d="M{} {}h{}"/>)", px(left_), px(position), px(-tick_length));
-    fmt::format_to(to, R"(<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>)",
-                   px(left_ - tick_length - 3), px(position + 4), escaped(label));
-  };
-  if (x_.categories.empty()) {
-    const auto positions = ticks(x_.values.low, x_.values.high);
-    const auto labels = tick_labels(positions);
-    for (std::size_t i = 0; i < positions.size(); ++i) x_tick(across(positions[i]), labels[i]);
-  }
-  for (std::size_t i = 0; i < x_.categories.size(); ++i) {
-    x_tick(across(static_cast<double>(i) + 0.5), shortened(x_.categories[i], longest_category));
-  }
-  if (y_.categories.empty()) {
-    const auto positions = ticks(y_.values.low, y_.values.high);
-    const auto labels = tick_labels(positions);
-    for (std::size_t i = 0; i < positions.size(); ++i) y_tick(down(positions[i]), labels[i]);
-  }
-  for (std::size_t i = 0; i < y_.categories.size(); ++i) {
-    if (y_.categories[i].empty()) continue;
-    y_tick(down(static_cast<double>(i) + 0.5), shortened(y_.categories[i], longest_category));
-  }
+  x_ticks();
+  y_ticks();
   fmt::format_to(to, R"(<text class="title" x="{}" y="{}" text-anchor="middle">{}</text>)",
                  px((left_ + right_) / 2), px(size_.height - 4), escaped(shortened(x_.title, 48)));
   if (!y_.title.empty()) {
@@ -119,7 +184,8 @@ void Plot::axes() {
   }
 }
 
-void Plot::band(std::span<const double> x, std::span<const double> low, std::span<const double> high) {
+void Plot::band(std::span<const double> x, std::span<const double> low, std::span<const double> high,
+                std::string_view style) {
   std::string path;
   for (std::size_t i = 0; i < x.size(); ++i) {
     path += fmt::format("{}{} {}", i == 0 ? 'M' : 'L', px(across(x[i])), px(down(high[i])));
@@ -127,7 +193,7 @@ void Plot::band(std::span<const double> x, std::span<const double> low, std::spa
   for (std::size_t i = x.size(); i-- > 0;) {
     path += fmt::format("L{} {}", px(across(x[i])), px(down(low[i])));
   }
-  marks_ += fmt::format(R"(<path class="band" d="{}Z"/>)", path);
+  marks_ += fmt::format(R"(<path class="{}" d="{}Z"/>)", style, path);
 }
 
 void Plot::line(std::span<const double> x, std::span<const double> y, std::string_view style) {
@@ -186,6 +252,24 @@ void Plot::strip(double low, double high, std::span<const long long> counts) {
   rectangles(bars, "strip");
 }
 
+void Plot::rug(std::span<const double> x) {
+  std::set<std::string> places;
+  for (const double one : x) places.insert(px(across(one)));
+  std::string path;
+  for (const std::string& place : places) path += fmt::format("M{} {}v-6", place, px(bottom_));
+  marks_ += fmt::format(R"(<path class="rug" d="{}"/>)", path);
+}
+
+void Plot::key(std::span<const std::string> names) {
+  std::size_t line = 0;
+  for_each_in_key(names, [&](double x, double row, const std::string& name) {
+    const double y = 10 + key_row * row;
+    marks_ += fmt::format(
+        R"(<path class="line {}" d="M{} {}h{}"/><text class="tick" x="{}" y="{}">{}</text>)",
+        colour_style(line++), px(x), px(y), px(key_sample), px(x + key_sample + 5), px(y + 4), escaped(name));
+  });
+}
+
 void Plot::label(double x, double y, std::string_view text, std::string_view style) {
   marks_ += fmt::format(R"(<text class="{}" x="{}" y="{}">{}</text>)", style, px(across(x)), px(down(y)),
                         escaped(text));
@@ -201,12 +285,15 @@ void Plot::legend(Interval values, std::span<const std::string> colours) {
                    px(part + 0.2));
   }
   const auto positions = ticks(values.low, values.high);
-  const auto labels = tick_labels(positions);
+  const TickLabels labels = tick_labels(positions);
+  if (labels.power != 0)
+    fmt::format_to(to, R"(<text class="tick" x="{}" y="{}" text-anchor="end">{}</text>)", px(size_.width - 2),
+                   px(bottom_ + 17), power_text(labels.power));
   for (std::size_t i = 0; i < positions.size(); ++i) {
     const double y = bottom_ - (positions[i] - values.low) / (values.high - values.low) * (bottom_ - top_);
     fmt::format_to(to, R"(<path class="axis" d="M{} {}h{}"/><text class="tick" x="{}" y="{}">{}</text>)",
                    px(left + legend_width), px(y), px(legend_tick), px(left + legend_width + legend_tick + 2),
-                   px(y + 4), labels[i]);
+                   px(y + 4), labels.texts[i]);
   }
 }
 

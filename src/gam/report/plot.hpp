@@ -35,6 +35,7 @@ struct PlotAxis {
 struct PlotSize {
   double width = 360;
   double height = 264;
+  double above = 0;  ///< of the frame, for a key; part of the height
 };
 
 /// One colour of a filled plot, and the rectangles that have it: x from, x to, y from, y to.
@@ -44,6 +45,12 @@ struct PlotRectangle {
 
 /// The right margin that a scale of colours from the least to the largest value takes.
 [[nodiscard]] double legend_margin(Interval values);
+/// The room above the frame that a key to lines with these names takes.
+[[nodiscard]] double key_height(std::span<const std::string> names);
+
+/// Lines that have a colour of their own: styles k0, k1, …
+inline constexpr std::size_t line_colours = 8;
+[[nodiscard]] std::string colour_style(std::size_t line);
 
 /// How much of a frame's height a strip takes.
 inline constexpr double strip_share = 0.1;
@@ -53,7 +60,8 @@ class Plot {
   Plot(PlotText text, PlotAxis x, PlotAxis y, PlotSize size = {}, double right_margin = 12);
 
   // Marks, in the order in which they are painted. Spans of one call have the same size.
-  void band(std::span<const double> x, std::span<const double> low, std::span<const double> high);
+  void band(std::span<const double> x, std::span<const double> low, std::span<const double> high,
+            std::string_view style = "band");
   void line(std::span<const double> x, std::span<const double> y, std::string_view style = "line");
   /// Each is painted once where several fall on the same place.
   void points(std::span<const double> x, std::span<const double> y, std::string_view style = "points");
@@ -66,10 +74,14 @@ class Plot {
   /// Where the data lie: bars that stand on the x axis, as high as the counts, the highest `strip_share` of
   /// the frame; one for each of as many equal parts of [low, high].
   void strip(double low, double high, std::span<const long long> counts);
+  /// Where single rows lie: a short line on the x axis at each place.
+  void rug(std::span<const double> x);
   /// A text that begins at a place.
   void label(double x, double y, std::string_view text, std::string_view style = "tick");
   /// A scale of colours in the right margin, a `legend_margin`, from the lowest up, with ticks.
   void legend(Interval values, std::span<const std::string> colours);
+  /// Names of lines above the frame, where `key_height` leaves room, the i-th in `colour_style(i)`.
+  void key(std::span<const std::string> names);
 
   [[nodiscard]] std::string svg() const;
 
@@ -77,6 +89,8 @@ class Plot {
   [[nodiscard]] double across(double x) const;
   [[nodiscard]] double down(double y) const;
   void axes();
+  void x_ticks();
+  void y_ticks();
 
   PlotText text_;
   PlotAxis x_;
@@ -84,7 +98,7 @@ class Plot {
   PlotSize size_;
   // The frame.
   double left_, right_;
-  double top_ = 10;
+  double top_;
   double bottom_;
   std::string axes_;
   std::string marks_;

@@ -1,13 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of what people read of a model.
+#include "gam/fit/row_sample.hpp"
 #include "gam/model/model.hpp"
 #include "gam/report/page.hpp"
 #include "gam/report/summary.hpp"
+#include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/report.hpp>
 
 #include <fmt/core.h>
+
+#include <memory>
 
 namespace tessera::gam {
 
@@ -15,8 +19,15 @@ std::string summary(const Model& model) {
   return summary_text(model.fitted());
 }
 
-std::string report_html(const Model& model, const ReportOptions& options) {
-  PageOptions page{.same_y_scale = options.same_y_scale, .run = {}};
+ReportRows report_rows(Job& job, const Model& model, const TableFile& file, const MemoryOptions& memory,
+                       FitObserver* observer) {
+  FitObserver silent;
+  return ReportRows(std::make_shared<const RowSample>(
+      sample_rows(job, model.fitted(), source_of(file), memory, observer != nullptr ? *observer : silent)));
+}
+
+Report report(const Model& model, const ReportOptions& options) {
+  PageOptions page{.same_y_scale = options.same_y_scale, .run = {}, .rows = options.rows.sample()};
   if (!options.run_report.empty()) {
     page.run = load_run_record(options.run_report);
     if (page.run->model != model.fitted().checksum)
@@ -27,6 +38,10 @@ std::string report_html(const Model& model, const ReportOptions& options) {
                       options.run_report, model.fitted().path));
   }
   return report_page(model.fitted(), page);
+}
+
+std::string report_html(const Model& model, const ReportOptions& options) {
+  return report(model, options).html;
 }
 
 }  // namespace tessera::gam

@@ -9,6 +9,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <numbers>
 #include <vector>
 
 namespace tessera::gam {
@@ -25,24 +26,39 @@ std::string axis_of(std::string_view kind) {
 
 }  // namespace
 
-std::string residual_quantiles_svg(std::string_view kind, std::span<const double> residuals, double scale) {
+Picture residual_quantiles(std::string_view kind, std::span<const double> residuals, double scale) {
   std::vector<double> sorted(residuals.begin(), residuals.end());
   std::sort(sorted.begin(), sorted.end());
   const std::vector<double> scores = normal_scores(sorted.size());
   const double slope = std::sqrt(scale);
-  const Interval y = widened(
-      {std::min(sorted.front(), slope * scores.front()), std::max(sorted.back(), slope * scores.back())});
+  std::vector<double> band;
+  std::vector<double> low;
+  std::vector<double> high;
+  const std::size_t thinned = std::max<std::size_t>(1, scores.size() / 200);
+  for (std::size_t i = 0; i < scores.size(); ++i) {
+    // Its ends are seen, and few of the points between.
+    if (i % thinned != 0 && i > thinned && i + thinned + 1 < scores.size()) continue;
+    band.push_back(scores[i]);
+    // The standard error of an order statistic of so many normal values, asymptotically.
+    const double p = (static_cast<double>(i) + 0.5) / static_cast<double>(scores.size());
+    const double density = std::exp(-scores[i] * scores[i] / 2) / std::sqrt(2 * std::numbers::pi);
+    const double error = slope * std::sqrt(p * (1 - p) / static_cast<double>(scores.size())) / density;
+    low.push_back(slope * scores[i] - 1.96 * error);
+    high.push_back(slope * scores[i] + 1.96 * error);
+  }
+  const Interval y = widened({std::min(sorted.front(), low.front()), std::max(sorted.back(), high.back())});
   Plot plot({"Quantiles of the residuals",
              fmt::format("{} {}, from {} to {}, against normal quantiles, with a line of slope {}.",
                          count_text(static_cast<long long>(sorted.size())), axis_of(kind),
                          number_text(sorted.front()), number_text(sorted.back()), number_text(slope))},
             {"normal quantiles", widened({scores.front(), scores.back()})}, {axis_of(kind), y});
+  plot.band(band, low, high);
   plot.segment(scores.front(), slope * scores.front(), scores.back(), slope * scores.back(), "reference");
   plot.points(scores, sorted);
-  return plot.svg();
+  return {plot.svg(), csv_text({{"normal_quantile", scores}, {"residual", sorted}})};
 }
 
-std::string residual_histogram_svg(std::string_view kind, std::span<const double> residuals) {
+Picture residual_histogram(std::string_view kind, std::span<const double> residuals) {
   const Interval range = range_of(residuals);
   const Interval whole = widened(range);
   // Bars between round numbers, about as many as Rice's rule, 2 n^(1/3), asks for.
@@ -70,11 +86,19 @@ std::string residual_histogram_svg(std::string_view kind, std::span<const double
             {axis_of(kind), widened({bars.front().left, bars.back().right})},
             {"rows", {0, 1.05 * highest->top}});
   plot.rectangles(bars, "bars");
-  return plot.svg();
+  std::vector<double> from;
+  std::vector<double> to;
+  std::vector<double> rows;
+  for (const PlotRectangle& bar : bars) {
+    from.push_back(bar.left);
+    to.push_back(bar.right);
+    rows.push_back(bar.top);
+  }
+  return {plot.svg(), csv_text({{"from", from}, {"to", to}, {"rows", rows}})};
 }
 
-std::string residual_scatter_svg(std::string_view kind, std::span<const double> linear_predictor,
-                                 std::span<const double> residuals) {
+Picture residual_scatter(std::string_view kind, std::span<const double> linear_predictor,
+                         std::span<const double> residuals) {
   const Interval x = widened(range_of(linear_predictor));
   const Interval y = range_of(residuals);
   Plot plot(
@@ -86,11 +110,14 @@ std::string residual_scatter_svg(std::string_view kind, std::span<const double> 
       {"linear predictor", x}, {axis_of(kind), widened({std::min(y.low, 0.0), std::max(y.high, 0.0)})});
   plot.segment(x.low, 0, x.high, 0, "zero");
   plot.points(linear_predictor, residuals);
-  return plot.svg();
+  return {
+      plot.svg(),
+      csv_text({{"linear_predictor", std::vector<double>(linear_predictor.begin(), linear_predictor.end())},
+                {"residual", std::vector<double>(residuals.begin(), residuals.end())}})};
 }
 
-std::string autocorrelation_svg(std::string_view kind, std::span<const double> autocorrelation,
-                                std::int64_t rows) {
+Picture residual_autocorrelation(std::string_view kind, std::span<const double> autocorrelation,
+                                 std::int64_t rows) {
   const double limit = 1.96 / std::sqrt(static_cast<double>(rows));
   const Interval range = range_of(autocorrelation);
   const Interval y = widened({std::min(range.low, -limit), std::max(range.high, limit)});
@@ -103,13 +130,18 @@ std::string autocorrelation_svg(std::string_view kind, std::span<const double> a
   plot.segment(0, 0, last, 0, "zero");
   for (const double one : {-limit, limit}) plot.segment(0, one, last, one, "reference");
   std::vector<PlotRectangle> bars;
+  std::vector<double> lags;
   for (std::size_t i = 0; i < autocorrelation.size(); ++i) {
     const auto lag = static_cast<double>(i + 1);
+    lags.push_back(lag);
     bars.push_back(
         {lag - 0.2, lag + 0.2, std::min(0.0, autocorrelation[i]), std::max(0.0, autocorrelation[i])});
   }
   plot.rectangles(bars, "bars");
-  return plot.svg();
+  return {
+      plot.svg(),
+      csv_text({{"lag", lags},
+                {"autocorrelation", std::vector<double>(autocorrelation.begin(), autocorrelation.end())}})};
 }
 
 }  // namespace tessera::gam

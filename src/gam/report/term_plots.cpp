@@ -3,6 +3,8 @@
 
 #include "base/at.hpp"
 #include "gam/report/contour.hpp"
+#include "gam/report/discrete_plots.hpp"
+#include "gam/report/figures.hpp"
 #include "gam/report/normal.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/text.hpp"
@@ -11,7 +13,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <numeric>
+#include <utility>
 
 namespace tessera::gam {
 namespace {
@@ -68,8 +72,18 @@ Interval ends_of(const std::vector<double>& values) {
   return {values.front(), values.back()};
 }
 
+/// Of the numbers that are none of NaN; [0, 0] where there is none.
+Interval range_of(const Matrix& values) {
+  Interval range = no_interval;
+  for (const double value : values.values()) {
+    if (!std::isnan(value)) range = {std::min(range.low, value), std::max(range.high, value)};
+  }
+  return range.low <= range.high ? range : Interval{0, 0};
+}
+
 std::string filled_svg(PlotText text, const Surface& surface, const Matrix& values, Interval range,
-                       const std::vector<std::string>& colours, int contours) {
+                       const std::vector<std::string>& colours, int contours,
+                       const Places* places = nullptr) {
   Plot plot(std::move(text), {surface.x_variable, ends_of(surface.x)},
             {surface.y_variable, ends_of(surface.y)}, {360, 284}, legend_margin(range));
   // The rectangle around each point, neighbours of one colour in one.
@@ -81,6 +95,7 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
     return (positions[at(i - 1)] + positions[at(i)]) / 2;
   };
   const auto colour_at = [&](int i, int j) {
+    if (std::isnan(values(i, j))) return colour_steps;  // none
     const double share = (values(i, j) - range.low) / (range.high - range.low) * colour_steps;
     return std::clamp(static_cast<int>(share), 0, colour_steps - 1);
   };
@@ -88,23 +103,109 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
     for (int i = 0; i < values.rows();) {
       int end = i + 1;
       while (end < values.rows() && colour_at(end, j) == colour_at(i, j)) ++end;
-      rectangles[at(colour_at(i, j))].push_back(
-          {edge(surface.x, i), edge(surface.x, end), edge(surface.y, j), edge(surface.y, j + 1)});
+      if (colour_at(i, j) < colour_steps)
+        rectangles[at(colour_at(i, j))].push_back(
+            {edge(surface.x, i), edge(surface.x, end), edge(surface.y, j), edge(surface.y, j + 1)});
       i = end;
     }
   }
   for (std::size_t c = 0; c < colours.size(); ++c) {
     if (!rectangles[c].empty()) plot.rectangles(rectangles[c], "cells", colours[c]);
   }
-  const auto [low, high] = std::minmax_element(values.values().begin(), values.values().end());
-  if (*low < *high) {
-    for (const double level : ticks(*low, *high, contours)) {
+  if (const auto [low, high] = range_of(values); low < high) {
+    for (const double level : ticks(low, high, contours)) {
       const Segments found = contour(surface.x, surface.y, values, level);
       if (!found.x.empty()) plot.segments(found.x, found.y, "contour");
     }
   }
+  if (places != nullptr) plot.points(places->x, places->y, "places");
   plot.legend(range, colours);
   return plot.svg();
+}
+
+/// Whether each line has a band, and where there are several a colour of its own.
+bool has_bands(const Curve& curve) {
+  return curve.lines.size() <= line_colours;
+}
+
+/// "s(x):" of "s(x):fa".
+std::string stem_of(const Effect& effect) {
+  const std::size_t end = effect.label.size() - effect.by_factor.size() - effect.by_level.size();
+  return effect.label.substr(0, end);
+}
+
+/// The rows that an effect is of: those of its level, if it is by a factor.
+std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
+  const auto* factor = effect.by_factor.empty() ? nullptr : column_of(rows.variables, effect.by_factor);
+  std::vector<std::size_t> found;
+  for (std::size_t row = 0; row < rows.size(); ++row) {
+    if (factor == nullptr || factor->levels.empty() ||
+        factor->levels[static_cast<std::size_t>(factor->values[row])] == effect.by_level)
+      found.push_back(row);
+  }
+  return found;
+}
+
+/// The working residual of a row, weighted: that of Pearson; of a family that is not known by its variance,
+/// without the weights.
+double partial_residual(const FittedModel& model, const RowSample& rows, std::size_t row) {
+  const double eta = rows.linear_predictor[row];
+  const double mean = model.family.mean(eta);
+  const double difference = rows.response[row] - mean;
+  const double variance = model.family.variance(mean);
+  return std::isnan(variance) ? difference / model.family.derivative(eta)
+                              : difference * std::sqrt(rows.weight[row] / variance);
+}
+
+/// Means in groups of as many points.
+CurvePanel::Points means_of(const CurvePanel::Points& points) {
+  CurvePanel::Points means;
+  if (points.x.empty()) return means;
+  for (const auto& group : groups_by(points.x)) {
+    const auto mean = [&](const std::vector<double>& values) {
+      double sum = 0;
+      for (const std::size_t i : group) sum += values[i];
+      return sum / static_cast<double>(group.size());
+    };
+    means.x.push_back(mean(points.x));
+    means.y.push_back(mean(points.y));
+  }
+  return means;
+}
+
+/// Rows of a rug in single lines; of more, counts are drawn.
+constexpr std::size_t longest_rug = 600;
+
+std::vector<long long> counts_of(std::span<const double> values, Interval range) {
+  constexpr int parts = 60;
+  std::vector<long long> counts(parts);
+  for (const double value : values) {
+    const double share = range.low < range.high ? (value - range.low) / (range.high - range.low) * parts : 0;
+    ++counts[at(std::clamp(static_cast<int>(share), 0, parts - 1))];
+  }
+  return counts;
+}
+
+/// The rug, and partial residuals where each line is of one effect and no number multiplies it.
+void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const FittedModel& model,
+              const RowSample& rows) {
+  const auto* x = column_of(rows.variables, panel.curve.variable);
+  if (x == nullptr) return;
+  for (const Effect* member : members) {
+    const auto* term = column_of(rows.terms, member->label);
+    CurvePanel::Points points;
+    for (const std::size_t row : rows_of(*member, rows)) {
+      panel.rug.push_back(x->values[row]);
+      if (term == nullptr) continue;
+      const double y = term->values[row] + partial_residual(model, rows, row);
+      if (!std::isfinite(y)) continue;
+      points.x.push_back(x->values[row]);
+      points.y.push_back(y);
+    }
+    if (members.size() != panel.curve.lines.size() || !panel.by.empty() || !has_bands(panel.curve)) continue;
+    if (is_binomial(model.family)) panel.means.push_back(means_of(points));
+    panel.partial.push_back(std::move(points));
+  }
 }
 
 /// The levels one below the other.
@@ -174,51 +275,198 @@ std::string quantiles_svg(const Effect& effect, const Levels& levels) {
 
 }  // namespace
 
-Interval extent_of(const Curve& curve) {
+CurvePanel panel_of(std::span<const Effect> effects, std::size_t& next, const FittedModel& model,
+                    const RowSample* rows) {
+  const Effect& first = effects[next];
+  CurvePanel panel{
+      .label = first.label, .title = first.title, .by = first.by, .curve = std::get<Curve>(first.shape)};
+  std::vector<const Effect*> members{&first};
+  ++next;
+  if (!first.by_factor.empty() && panel.curve.lines.size() == 1) {
+    const std::string stem = stem_of(first);
+    panel.label = stem + first.by_factor;
+    panel.title = panel.label;
+    panel.curve.lines[0].level = first.by_level;
+    for (; next < effects.size(); ++next) {
+      const Effect& other = effects[next];
+      const auto* curve = std::get_if<Curve>(&other.shape);
+      if (curve == nullptr || other.by_factor != first.by_factor || stem_of(other) != stem ||
+          curve->lines.size() != 1 || curve->x != panel.curve.x)
+        break;
+      panel.curve.lines.push_back({other.by_level, curve->lines[0].values});
+      members.push_back(&other);
+    }
+    if (members.size() == 1) panel.title = first.title;
+  }
+  const bool by_level = members.size() == panel.curve.lines.size() && members.size() > 1;
+  for (std::size_t i = 0; i < panel.curve.lines.size(); ++i) {
+    const std::string& level = panel.curve.lines[i].level;
+    panel.key.push_back(by_level ? fmt::format("{}, {:.2f}", level, members[i]->edf) : level);
+  }
+  if (rows != nullptr) add_rows(panel, members, model, *rows);
+  return panel;
+}
+
+Interval extent_of(const CurvePanel& panel) {
   Interval range = no_interval;
-  const double errors = curve.lines.size() == 1 ? 2 : 0;
-  for (const Curve::Line& line : curve.lines) {
-    for (const Estimate& one : line.values) {
+  const double errors = has_bands(panel.curve) ? 2 : 0;
+  for (const Curve::Line& line : panel.curve.lines) {
+    for (const Estimate& one : line.values)
       range = {std::min(range.low, one.fit - errors * one.se),
                std::max(range.high, one.fit + errors * one.se)};
-    }
+  }
+  for (const CurvePanel::Points& points : panel.means.empty() ? panel.partial : panel.means) {
+    for (const double y : points.y) range = {std::min(range.low, y), std::max(range.high, y)};
   }
   return range;
 }
 
-std::string curve_svg(const Effect& effect, const Curve& curve, const DataOutline& outline,
-                      std::optional<Interval> y) {
-  const Interval range = extent_of(curve);
+std::string curve_svg(const CurvePanel& panel, const DataOutline& outline, std::optional<Interval> y) {
+  const Curve& curve = panel.curve;
+  const Interval range = extent_of(panel);
+  const std::size_t lines = curve.lines.size();
   const auto& first = curve.lines.front().values;
   const std::string description =
-      curve.lines.size() == 1
+      lines == 1
           ? fmt::format(
-                "{} at {} = {}, {} at {} = {}; between {} and {} with two standard errors either way.",
+                "{} at {} = {}, {} at {} = {}; between {} and {} with two standard errors either way{}.",
                 number_text(first.front().fit), curve.variable, number_text(curve.x.front()),
                 number_text(first.back().fit), curve.variable, number_text(curve.x.back()),
-                number_text(range.low), number_text(range.high))
-          : fmt::format("{} curves, one a level, between {} and {}.", curve.lines.size(),
-                        number_text(range.low), number_text(range.high));
-  Plot plot({effect.title, description}, {curve.variable, widened(ends_of(curve.x))},
-            {standing_for(effect.title, effect.by), y ? *y : axis_of(range)});
+                number_text(range.low), number_text(range.high),
+                panel.partial.empty() ? "" : " and partial residuals")
+          : fmt::format("{} curves, one a level, between {} and {}.", lines, number_text(range.low),
+                        number_text(range.high));
+  // One colour a line where there are enough, with a key.
+  const bool coloured = lines > 1 && has_bands(curve);
+  const double above = coloured ? key_height(panel.key) : 0;
+  Plot plot({panel.title, description}, {curve.variable, widened(ends_of(curve.x))},
+            {standing_for(panel.title, panel.by), y ? *y : axis_of(range)},
+            {PlotSize().width, PlotSize().height + above, above});
   for (const VariableOutline& variable : outline.variables) {
-    if (variable.name != curve.variable || variable.counts.empty()) continue;
+    if (!panel.rug.empty() || variable.name != curve.variable || variable.counts.empty()) continue;
     const std::vector<long long> counts(variable.counts.begin(), variable.counts.end());
     plot.strip(variable.min, variable.max, counts);
   }
-  for (const Curve::Line& line : curve.lines) {
-    std::vector<double> fit;
+  if (panel.rug.size() > longest_rug)
+    plot.strip(curve.x.front(), curve.x.back(), counts_of(panel.rug, ends_of(curve.x)));
+  else if (!panel.rug.empty())
+    plot.rug(panel.rug);
+  const auto style = [&](const char* mark, std::size_t line) {
+    return coloured ? fmt::format("{} {}", mark, colour_style(line)) : std::string(mark);
+  };
+  const bool means = !panel.means.empty();
+  const std::vector<CurvePanel::Points>& drawn = means ? panel.means : panel.partial;
+  for (std::size_t i = 0; i < drawn.size(); ++i) {
+    if (!drawn[i].x.empty())
+      plot.points(drawn[i].x, drawn[i].y, style(means ? "points means" : "points partial", i));
+  }
+  for (std::size_t i = 0; i < lines; ++i) {
+    if (!has_bands(curve)) break;
     std::vector<double> low;
     std::vector<double> high;
-    for (const Estimate& one : line.values) {
-      fit.push_back(one.fit);
+    for (const Estimate& one : curve.lines[i].values) {
       low.push_back(one.fit - 2 * one.se);
       high.push_back(one.fit + 2 * one.se);
     }
-    if (curve.lines.size() == 1) plot.band(curve.x, low, high);
-    plot.line(curve.x, fit, curve.lines.size() == 1 ? "line" : "line many");
+    plot.band(curve.x, low, high, style("band", i));
   }
+  for (std::size_t i = 0; i < lines; ++i) {
+    std::vector<double> fit;
+    for (const Estimate& one : curve.lines[i].values) fit.push_back(one.fit);
+    plot.line(curve.x, fit, has_bands(curve) ? style("line", i) : "line many");
+  }
+  if (coloured) plot.key(panel.key);
   return plot.svg();
+}
+
+std::string curve_csv(const CurvePanel& panel) {
+  std::vector<std::string> level;
+  std::vector<double> x;
+  std::vector<double> fit;
+  std::vector<double> se;
+  for (const Curve::Line& line : panel.curve.lines) {
+    for (std::size_t i = 0; i < line.values.size(); ++i) {
+      level.push_back(line.level);
+      x.push_back(panel.curve.x[i]);
+      fit.push_back(line.values[i].fit);
+      se.push_back(line.values[i].se);
+    }
+  }
+  if (panel.curve.lines.front().level.empty())
+    return csv_text({{panel.curve.variable, x}, {"fit", fit}, {"se", se}});
+  return csv_text({{"level", level}, {panel.curve.variable, x}, {"fit", fit}, {"se", se}});
+}
+
+std::string partial_csv(const CurvePanel& panel) {
+  std::vector<std::string> level;
+  std::vector<double> x;
+  std::vector<double> y;
+  for (std::size_t i = 0; i < panel.partial.size(); ++i) {
+    const CurvePanel::Points& points = panel.partial[i];
+    level.insert(level.end(), points.x.size(), panel.curve.lines[i].level);
+    x.insert(x.end(), points.x.begin(), points.x.end());
+    y.insert(y.end(), points.y.begin(), points.y.end());
+  }
+  if (panel.curve.lines.front().level.empty())
+    return csv_text({{panel.curve.variable, x}, {"partial_residual", y}});
+  return csv_text({{"level", level}, {panel.curve.variable, x}, {"partial_residual", y}});
+}
+
+Places places_of(const Effect& effect, const Surface& surface, const RowSample& rows) {
+  const auto* x = column_of(rows.variables, surface.x_variable);
+  const auto* y = column_of(rows.variables, surface.y_variable);
+  Places places;
+  if (x == nullptr || y == nullptr) return places;
+  for (const std::size_t row : rows_of(effect, rows)) {
+    places.x.push_back(x->values[row]);
+    places.y.push_back(y->values[row]);
+  }
+  return places;
+}
+
+Places places_of(const Surface& surface, const DataOutline& outline) {
+  const auto cells = std::ranges::find_if(outline.occupancy, [&](const Occupancy& one) {
+    return one.x == surface.x_variable && one.y == surface.y_variable;
+  });
+  Places places;
+  if (cells == outline.occupancy.end()) return places;
+  const auto range = [&](const std::string& name, const std::vector<double>& grid) {
+    const auto found = std::ranges::find(outline.summaries, name, &VariableSummary::name);
+    return found == outline.summaries.end() ? ends_of(grid) : Interval{found->least, found->greatest};
+  };
+  const Interval x = range(surface.x_variable, surface.x);
+  const Interval y = range(surface.y_variable, surface.y);
+  const auto middle = [](Interval interval, std::size_t part) {
+    return interval.low +
+           (interval.high - interval.low) * (static_cast<double>(part) + 0.5) / Occupancy::parts;
+  };
+  for (std::size_t j = 0; j < cells->cells.size(); ++j) {
+    for (std::size_t i = 0; i < cells->cells[j].size(); ++i) {
+      if (cells->cells[j][i] != '1') continue;
+      places.x.push_back(middle(x, i));
+      places.y.push_back(middle(y, j));
+    }
+  }
+  return places;
+}
+
+Surface without_far(Surface surface, const Places& places) {
+  constexpr double too_far = 0.1;
+  constexpr double missing = std::numeric_limits<double>::quiet_NaN();
+  const double width = surface.x.back() - surface.x.front();
+  const double height = surface.y.back() - surface.y.front();
+  for (std::size_t j = 0; j < surface.y.size(); ++j) {
+    for (std::size_t i = 0; i < surface.x.size(); ++i) {
+      bool near = false;
+      for (std::size_t k = 0; k < places.x.size() && !near; ++k)
+        near = std::hypot((surface.x[i] - places.x[k]) / width, (surface.y[j] - places.y[k]) / height) <=
+               too_far;
+      if (near) continue;
+      surface.fit(static_cast<int>(i), static_cast<int>(j)) = missing;
+      surface.se(static_cast<int>(i), static_cast<int>(j)) = missing;
+    }
+  }
+  return surface;
 }
 
 Interval axis_of(Interval curves) {
@@ -226,18 +474,43 @@ Interval axis_of(Interval curves) {
   return {whole.low - strip_share * (whole.high - whole.low), whole.high};
 }
 
-SurfacePictures surface_svg(const Effect& effect, const Surface& surface) {
-  const auto fit = std::minmax_element(surface.fit.values().begin(), surface.fit.values().end());
-  const auto se = std::minmax_element(surface.se.values().begin(), surface.se.values().end());
-  const double largest = std::max({std::abs(*fit.first), std::abs(*fit.second), 1e-300});
+SurfacePictures surface_svg(const Effect& effect, const Surface& surface, const Places* places) {
+  const Interval fit = range_of(surface.fit);
+  const Interval se = range_of(surface.se);
+  const double largest = std::max({std::abs(fit.low), std::abs(fit.high), 1e-300});
   const std::string over = fmt::format("over {} and {}", surface.x_variable, surface.y_variable);
-  return {
-      filled_svg({effect.title,
-                  fmt::format("{}: from {} to {}.", over, number_text(*fit.first), number_text(*fit.second))},
-                 surface, surface.fit, {-largest, largest}, signed_colours(), 8),
-      filled_svg({effect.title + ", standard error",
-                  fmt::format("{}: from {} to {}.", over, number_text(*se.first), number_text(*se.second))},
-                 surface, surface.se, {0, std::max(*se.second, 1e-300)}, rising_colours(), 4)};
+  return {filled_svg({effect.title,
+                      fmt::format("{}: from {} to {}.", over, number_text(fit.low), number_text(fit.high))},
+                     surface, surface.fit, {-largest, largest}, signed_colours(), 8, places),
+          filled_svg({effect.title + ", standard error",
+                      fmt::format("{}: from {} to {}.", over, number_text(se.low), number_text(se.high))},
+                     surface, surface.se, {0, std::max(se.high, 1e-300)}, rising_colours(), 4)};
+}
+
+std::string surface_csv(const Surface& surface) {
+  std::vector<double> x;
+  std::vector<double> y;
+  for (const double one : surface.y) {
+    x.insert(x.end(), surface.x.begin(), surface.x.end());
+    y.insert(y.end(), surface.x.size(), one);
+  }
+  const auto numbers = [](const Matrix& matrix) {
+    return std::vector<double>(matrix.values().begin(), matrix.values().end());
+  };
+  return csv_text({{surface.x_variable, x},
+                   {surface.y_variable, y},
+                   {"fit", numbers(surface.fit)},
+                   {"se", numbers(surface.se)}});
+}
+
+std::string levels_csv(const Levels& levels) {
+  std::vector<double> fit;
+  std::vector<double> se;
+  for (const Estimate& one : levels.values) {
+    fit.push_back(one.fit);
+    se.push_back(one.se);
+  }
+  return csv_text({{"level", levels.names}, {"fit", fit}, {"se", se}});
 }
 
 std::string levels_svg(const Effect& effect, const Levels& levels) {

@@ -1,15 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/ticks.hpp"
 
+#include "base/at.hpp"
 #include "base/number.hpp"
 
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 namespace tessera::gam {
 namespace {
+
+using base::at;
 
 /// The distance between ticks: `digit` * 10^`power`.
 struct Step {
@@ -61,26 +65,37 @@ std::vector<double> ticks(double low, double high, int count) {
   return out;
 }
 
-std::vector<std::string> tick_labels(std::span<const double> ticks) {
+TickLabels tick_labels(std::span<const double> ticks) {
   double largest = 0;
   for (const double tick : ticks) largest = std::max(largest, std::abs(tick));
-  const bool plain = largest == 0 || (largest >= 1e-4 && largest < 1e6);
-  const double step = ticks.size() > 1 ? ticks[1] - ticks[0] : largest;
-  std::vector<std::string> labels;
+  TickLabels labels;
+  if (largest > 0 && (largest < 1e-3 || largest >= 1e6))
+    labels.power = static_cast<int>(std::floor(std::log10(largest)));
+  const double unit = std::pow(10.0, labels.power);
+  const double step = ticks.size() > 1 ? ticks[1] / unit - ticks[0] / unit : largest / unit;
   bool exact = false;
   for (int digits = 0; !exact && digits <= 17; ++digits) {
-    labels.clear();
+    labels.texts.clear();
     exact = true;
     for (const double tick : ticks) {
-      labels.push_back(plain ? fmt::format("{:.{}f}", tick, digits) : fmt::format("{:.{}e}", tick, digits));
-      const auto shown = base::parse_number<double>(labels.back());
-      exact = exact && shown && std::abs(*shown - tick) <= 1e-6 * step;
+      labels.texts.push_back(fmt::format("{:.{}f}", tick / unit, digits));
+      const auto shown = base::parse_number<double>(labels.texts.back());
+      exact = exact && shown && std::abs(*shown - tick / unit) <= 1e-6 * step;
     }
   }
-  for (std::string& label : labels) {
+  for (std::string& label : labels.texts) {
     if (label.starts_with('-')) label.replace(0, 1, "\u2212");
   }
   return labels;
+}
+
+std::string power_text(int power) {
+  if (power == 0) return {};
+  constexpr std::array raised{"\u2070", "\u00b9", "\u00b2", "\u00b3", "\u2074",
+                              "\u2075", "\u2076", "\u2077", "\u2078", "\u2079"};
+  std::string text = "\u00d710";
+  for (const char c : std::to_string(power)) text += c == '-' ? "\u207b" : raised[at(c - '0')];
+  return text;
 }
 
 Interval widened(Interval values) {

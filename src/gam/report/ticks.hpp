@@ -13,9 +13,15 @@ namespace tessera::gam {
 /// double nearest to its decimal number.
 [[nodiscard]] std::vector<double> ticks(double low, double high, int count = 5);
 
-/// The ticks as text, all with the same decimals and as many as tell them apart, with a true minus sign; with
-/// a power of ten where they are very large or small.
-[[nodiscard]] std::vector<std::string> tick_labels(std::span<const double> ticks);
+/// Ticks as text, all with the same decimals and as many as tell them apart, with a true minus sign.
+struct TickLabels {
+  std::vector<std::string> texts;
+  int power = 0;  ///< of ten, that all are multiplied by: not 0 where they are very large or small
+};
+[[nodiscard]] TickLabels tick_labels(std::span<const double> ticks);
+
+/// "×10⁻⁸"; empty for 0.
+[[nodiscard]] std::string power_text(int power);
 
 /// [low, high] with a margin of a twentieth at both sides; around a single value, one of some width.
 struct Interval {

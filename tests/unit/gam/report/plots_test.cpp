@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The pictures of a report: axes, texts, marks in their places.
 #include "gam/report/contour.hpp"
+#include "gam/report/figures.hpp"
 #include "gam/report/normal.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/residual_plots.hpp"
@@ -25,7 +26,7 @@ using testing::xml_fault;
 using Texts = std::vector<std::string>;
 
 Texts labels(double low, double high, int count = 5) {
-  return tick_labels(ticks(low, high, count));
+  return tick_labels(ticks(low, high, count)).texts;
 }
 
 TEST(Ticks, AreRoundNumbersInside) {
@@ -58,8 +59,6 @@ TEST(Ticks, AreAtLeastTwoAndNotManyWhateverTheInterval) {
 TEST(Ticks, HaveLabelsThatTellThemApart) {
   EXPECT_EQ(labels(0, 1), (Texts{"0.0", "0.2", "0.4", "0.6", "0.8", "1.0"}));
   EXPECT_EQ(labels(-1, 1), (Texts{"\u22121.0", "\u22120.5", "0.0", "0.5", "1.0"}));
-  EXPECT_EQ(labels(0, 2e-5), (Texts{"0.0e+00", "5.0e-06", "1.0e-05", "1.5e-05", "2.0e-05"}));
-  EXPECT_EQ(labels(0, 5e7, 2), (Texts{"0e+00", "2e+07", "4e+07"}));
   EXPECT_EQ(labels(100000, 100001, 2), (Texts{"100000.0", "100000.5", "100001.0"}));
   for (const double low : {0.0, 1234567.0, -5e-9}) {
     auto texts = labels(low, low + 3);
@@ -67,8 +66,19 @@ TEST(Ticks, HaveLabelsThatTellThemApart) {
   }
 }
 
-TEST(Ticks, HaveLabelsWhereOneOfFewerDigitsIsTooLarge) {
-  EXPECT_EQ(tick_labels(std::vector<double>{-1.7e308, 1.7e308}), (Texts{"\u22121.7e+308", "1.7e+308"}));
+TEST(Ticks, HaveAPowerOfTenWhereTheyAreVerySmallOrLarge) {
+  TickLabels found = tick_labels(ticks(0, 2e-8));
+  EXPECT_EQ(found.texts, (Texts{"0.0", "0.5", "1.0", "1.5", "2.0"}));
+  EXPECT_EQ(found.power, -8);
+  found = tick_labels(ticks(-1e9, 1.5e9));
+  EXPECT_EQ(found.texts, (Texts{"\u22121.0", "\u22120.5", "0.0", "0.5", "1.0", "1.5"}));
+  EXPECT_EQ(found.power, 9);
+  found = tick_labels(std::vector<double>{-1.7e308, 1.7e308});
+  EXPECT_EQ(found.texts, (Texts{"\u22121.7", "1.7"}));
+  EXPECT_EQ(found.power, 308);
+  EXPECT_EQ(tick_labels(ticks(0, 1000)).power, 0);
+  EXPECT_EQ(power_text(-18), "\u00d710\u207b\u00b9\u2078");
+  EXPECT_EQ(power_text(0), "");
 }
 
 TEST(Widened, IsAnAxisForASingleValueToo) {
@@ -174,16 +184,26 @@ TEST(Plot, PaintsAPlaceOnce) {
   EXPECT_EQ(places(plot.svg(), "points").size(), 1U);
 }
 
-TEST(CurvePlot, HasItsBandAndTheRowsInsideTheFrame) {
-  Curve curve{"x<1", {}, {{"", {}}}};
-  for (int i = 0; i < 50; ++i) {
-    curve.x.push_back(i / 10.0);
-    curve.lines[0].values.push_back({std::sin(i / 10.0), 0.1 + i / 500.0});
+/// A sine over [0, 4.9], some standard errors wide.
+CurvePanel panel_of_sines(std::size_t lines, double scale = 1) {
+  CurvePanel panel{.label = "s(x<1)", .title = "s(x<1,3.00)", .by = {}, .curve = {"x<1", {}, {}}};
+  for (int i = 0; i < 50; ++i) panel.curve.x.push_back(i / 10.0);
+  for (std::size_t l = 0; l < lines; ++l) {
+    Curve::Line& line = panel.curve.lines.emplace_back();
+    if (lines > 1) line.level = "<" + std::to_string(l) + ">";
+    panel.key.push_back(line.level);
+    for (int i = 0; i < 50; ++i)
+      line.values.push_back({scale * std::sin(i / 10.0 + static_cast<double>(l)), scale * (0.1 + i / 500.0)});
   }
+  return panel;
+}
+
+TEST(CurvePlot, HasItsBandAndTheRowsInsideTheFrame) {
   DataOutline outline;
   outline.variables.push_back({"x<1", 0, 4.9, {0, 5, 20, 1}});
-  const Effect effect{"s(x<1)", "s(x<1,3.00)", "z", curve};
-  const std::string svg = curve_svg(effect, curve, outline, {});
+  CurvePanel panel = panel_of_sines(1);
+  panel.by = "z";
+  const std::string svg = curve_svg(panel, outline, {});
   EXPECT_EQ(xml_fault(svg), "");
   EXPECT_NE(svg.find(">s(x&lt;1,3.00), at z = 1</text>"), std::string::npos) << svg;
   expect_inside(svg, "line", 50);
@@ -193,6 +213,83 @@ TEST(CurvePlot, HasItsBandAndTheRowsInsideTheFrame) {
   double lowest = 0;
   for (const Place& place : places(svg, "band")) lowest = std::max(lowest, place.y);
   for (const Place& place : places(svg, "strip")) EXPECT_GT(place.y, lowest);
+}
+
+TEST(CurvePlot, HasAColourAndAKeyForEachOfAFewLines) {
+  const std::string svg = curve_svg(panel_of_sines(3), {}, {});
+  EXPECT_EQ(xml_fault(svg), "");
+  const Box frame = frame_of(svg);
+  for (const char* line : {"line k0", "line k1", "line k2"}) {
+    // The curve, and its sample in the key above the frame.
+    const auto found = places(svg, line);
+    ASSERT_EQ(found.size(), 51U) << line;
+    EXPECT_LT(found.back().y, frame.top) << line;
+  }
+  for (const char* band : {"band k0", "band k1", "band k2"}) expect_inside(svg, band, 100);
+  EXPECT_NE(svg.find(">&lt;2&gt;</text>"), std::string::npos);
+  const std::string many = curve_svg(panel_of_sines(line_colours + 1), {}, {});
+  EXPECT_EQ(places(many, "line many").size(), 50U * (line_colours + 1));
+  EXPECT_EQ(many.find("class=\"band"), std::string::npos);
+}
+
+TEST(CurvePlot, IsReadableWhateverItsSize) {
+  for (const double scale : {1e-8, 1.0, 1e9, 1e300}) {
+    const std::string svg = curve_svg(panel_of_sines(1, scale), {}, {});
+    expect_inside(svg, "line", 50);
+    const Box frame = frame_of(svg);
+    EXPECT_GT(frame.right - frame.left, 250) << scale;
+    EXPECT_EQ(svg.find(scale == 1e-8  ? ">\u00d710\u207b\u2078</text>"
+                       : scale == 1e9 ? ">\u00d710\u2079</text>"
+                                      : "</svg>") == std::string::npos,
+              false)
+        << svg;
+  }
+  // Labels of an x axis that is far from zero do not meet.
+  CurvePanel far = panel_of_sines(1);
+  for (double& x : far.curve.x) x = 5e9 + x;
+  const std::string svg = curve_svg(far, {}, {});
+  double last = -1;
+  const std::string start = "<text class=\"tick\" x=\"";
+  for (std::size_t at = 0; (at = svg.find(start, at)) != std::string::npos; ++at) {
+    const double x = std::strtod(svg.c_str() + at + start.size(), nullptr);
+    if (svg.find("\"middle\"", at) > svg.find('>', at)) continue;
+    const std::size_t text = svg.find('>', at) + 1;
+    const double half = 3 * static_cast<double>(length_of(svg.substr(text, svg.find('<', text) - text)));
+    EXPECT_GT(x - half, last);
+    last = x + half;
+  }
+  EXPECT_GT(last, 0);
+}
+
+TEST(CurvePlot, ShowsPartialResidualsAndWhereTheirRowsLie) {
+  CurvePanel panel = panel_of_sines(2);
+  for (int l = 0; l < 2; ++l) {
+    panel.partial.push_back({{0.5, 2.5, 4.5}, {1.0 + l, -2, 0.5}});
+    panel.rug.insert(panel.rug.end(), {0.5, 2.5, 4.5});
+  }
+  std::string svg = curve_svg(panel, {}, {});
+  EXPECT_EQ(xml_fault(svg), "");
+  expect_inside(svg, "points partial k0", 3);
+  expect_inside(svg, "points partial k1", 3);
+  expect_inside(svg, "rug", 3);
+  EXPECT_EQ(partial_csv(panel),
+            "level,x<1,partial_residual\n\"<0>\",0.5,1\n\"<0>\",2.5,-2\n\"<0>\",4.5,0.5\n"
+            "\"<1>\",0.5,2\n\"<1>\",2.5,-2\n\"<1>\",4.5,0.5\n");
+  EXPECT_EQ(extent_of(panel).high, 2);
+  // Means stand for residuals that lie on curves, and counts for many rows.
+  panel.means = {{{2.5}, {0}}, {{2.5}, {0.1}}};
+  panel.rug.assign(601, 1.0);
+  svg = curve_svg(panel, {}, {});
+  EXPECT_EQ(places(svg, "points partial k0").size(), 0U);
+  expect_inside(svg, "points means k1", 1);
+  EXPECT_EQ(places(svg, "rug").size(), 0U);
+  expect_inside(svg, "strip", 1);
+}
+
+TEST(CurvePlot, HasItsNumbersAsCsv) {
+  const std::string csv = curve_csv(panel_of_sines(1));
+  EXPECT_TRUE(csv.starts_with("x<1,fit,se\n0,0,0.10000000000000001\n")) << csv;
+  EXPECT_EQ(std::ranges::count(csv, '\n'), 51);
 }
 
 TEST(LevelsPlot, ListsAFewAndShowsQuantilesOfMany) {
@@ -237,6 +334,45 @@ TEST(SurfacePlot, FillsItsFrame) {
       return std::abs(place.x - frame.left) < 0.11 && std::abs(place.y - frame.top) < 0.11;
     }));
   }
+}
+
+TEST(SurfacePlot, EndsWhereThereAreNoRows) {
+  Surface surface{"x", "z", {}, {}, Matrix(11, 11), Matrix(11, 11)};
+  for (int i = 0; i <= 10; ++i) {
+    surface.x.push_back(100 * i);
+    surface.y.push_back(0.1 * i);
+    for (int j = 0; j <= 10; ++j) surface.fit(i, j) = i + j;
+  }
+  // Within a tenth of the extent in either direction.
+  const Surface cut = without_far(surface, {{500}, {0.5}});
+  const auto is_there = [&](int i, int j) { return !std::isnan(cut.fit(i, j)) && !std::isnan(cut.se(i, j)); };
+  EXPECT_TRUE(is_there(5, 5) && is_there(4, 5) && is_there(6, 5));
+  EXPECT_FALSE(is_there(4, 4) || is_there(7, 5) || is_there(5, 7));
+  const Places places_in{{500}, {0.5}};
+  const std::string svg = surface_svg({"te(x,z)", "te(x,z,4.00)", {}, cut}, cut, &places_in).estimate;
+  EXPECT_EQ(xml_fault(svg), "");
+  EXPECT_EQ(svg.find("nan"), std::string::npos);
+  expect_inside(svg, "places", 1);
+  EXPECT_LE(places(svg, "cells").size(), 5U) << "a rectangle a run of equal colours";
+  EXPECT_NE(surface_csv(cut).find("\n0,0,NA,NA\n"), std::string::npos);
+  EXPECT_EQ(
+      surface_svg({"te(x,z)", "t", {}, surface}, without_far(surface, {{1e9}, {1}})).estimate.find("nan"),
+      std::string::npos);
+}
+
+TEST(SurfacePlot, HasThePlacesOfCellsThatHoldRows) {
+  const Surface surface{"x", "z", {0, 8}, {-1, 1}, Matrix(2, 2), Matrix(2, 2)};
+  DataOutline outline;
+  EXPECT_TRUE(places_of(surface, outline).x.empty());
+  Occupancy& cells = outline.occupancy.emplace_back();
+  cells.x = "x";
+  cells.y = "z";
+  cells.cells.assign(Occupancy::parts, std::string(Occupancy::parts, '0'));
+  cells.cells[0][1] = '1';
+  outline.summaries.push_back({.name = "x", .least = 0, .median = 1, .greatest = 40});
+  const Places found = places_of(surface, outline);
+  EXPECT_EQ(found.x, (std::vector<double>{1.5}));
+  EXPECT_EQ(found.y, (std::vector<double>{-1 + 0.5 * 2 / 40})) << "by the ends of the surface";
 }
 
 TEST(SurfacePlot, HasRoomForTheLabelsOfItsColours) {
@@ -311,9 +447,10 @@ TEST(ResidualPlots, HaveEveryRowInsideTheFrame) {
     eta.push_back(i % 17 / 3.0);
     residuals.push_back(2 * normal_quantile((i * 7 % 300 + 0.5) / 300));
   }
-  const std::string quantiles = residual_quantiles_svg("deviance", residuals, 4);
+  const std::string quantiles = residual_quantiles("deviance", residuals, 4).svg;
   EXPECT_EQ(xml_fault(quantiles), "");
   expect_inside(quantiles, "points", 250);
+  expect_inside(quantiles, "band", 100);
   // Residuals that are normal with the scale lie on the line.
   const auto line = places(quantiles, "reference");
   const auto points = places(quantiles, "points");
@@ -322,17 +459,17 @@ TEST(ResidualPlots, HaveEveryRowInsideTheFrame) {
     const double share = (point.x - line[0].x) / (line[1].x - line[0].x);
     EXPECT_NEAR(point.y, line[0].y + share * (line[1].y - line[0].y), 0.25);
   }
-  const std::string scatter = residual_scatter_svg("deviance", eta, residuals);
+  const std::string scatter = residual_scatter("deviance", eta, residuals).svg;
   EXPECT_EQ(xml_fault(scatter), "");
   expect_inside(scatter, "points", 280);
-  const std::string histogram = residual_histogram_svg("deviance", residuals);
+  const std::string histogram = residual_histogram("deviance", residuals).svg;
   EXPECT_EQ(xml_fault(histogram), "");
   expect_inside(histogram, "bars", 8);
 }
 
 TEST(ResidualPlots, HaveABarForEachLag) {
   const std::vector<double> autocorrelation{0.5, -0.3, 0.1, 0};
-  const std::string svg = autocorrelation_svg("standardised", autocorrelation, 400);
+  const std::string svg = residual_autocorrelation("standardised", autocorrelation, 400).svg;
   EXPECT_EQ(xml_fault(svg), "");
   expect_inside(svg, "bars", 4);
   EXPECT_EQ(places(svg, "reference").size(), 4U);
@@ -342,11 +479,40 @@ TEST(ResidualPlots, HaveABarForEachLag) {
 TEST(ResidualPlots, AreThereForTwoEqualResiduals) {
   const std::vector<double> zero(2);
   for (const std::string& svg :
-       {residual_quantiles_svg("deviance", zero, 0), residual_scatter_svg("deviance", zero, zero),
-        residual_histogram_svg("deviance", zero), autocorrelation_svg("standardised", zero, 2)}) {
+       {residual_quantiles("deviance", zero, 0).svg, residual_scatter("deviance", zero, zero).svg,
+        residual_histogram("deviance", zero).svg, residual_autocorrelation("standardised", zero, 2).svg}) {
     EXPECT_EQ(xml_fault(svg), "");
     EXPECT_EQ(svg.find("nan"), std::string::npos);
   }
+}
+
+TEST(FigureNames, AreOfPlainLettersAndNoTwoAlike) {
+  std::vector<std::string> taken;
+  EXPECT_EQ(figure_name("s(x):fa", taken), "s_x_fa");
+  EXPECT_EQ(figure_name("s(X):fA", taken), "s_X_fA-2");
+  EXPECT_EQ(figure_name("te(log(x), ../../z)", taken), "te_log_x_.._.._z") << "no path";
+  EXPECT_EQ(figure_name("../..", taken), "figure");
+  EXPECT_EQ(figure_name("K\u00e4se", taken), "K_se");
+  EXPECT_EQ(figure_name(std::string(300, 'a'), taken).size(), 80U);
+}
+
+TEST(StandaloneSvg, HasColoursAndASizeOfItsOwn) {
+  Plot plot({"t", "d"}, {"x", {0, 1}}, {"y", {0, 1}});
+  plot.segment(0, 0, 1, 1, "line");
+  const std::string svg = standalone_svg(plot.svg());
+  EXPECT_TRUE(svg.starts_with("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<svg xmlns="));
+  EXPECT_EQ(xml_fault(svg.substr(svg.find("<svg"))), "");
+  EXPECT_NE(svg.find("width=\"540\" height=\"396\""), std::string::npos);
+  EXPECT_EQ(svg.find("var("), std::string::npos);
+  EXPECT_EQ(svg.find("--"), std::string::npos);
+  EXPECT_NE(svg.find(".line { fill: none; stroke: #1f4f86;"), std::string::npos);
+  EXPECT_GT(svg.find(".line { fill: none; stroke: #8fbcf0;"), svg.find("prefers-color-scheme: dark"));
+}
+
+TEST(Csv, QuotesTextsAndNamesThatNeedIt) {
+  EXPECT_EQ(csv_text({{"a,\"b", std::vector<double>{0.1, std::nan("")}},
+                      {"c", std::vector<std::string>{"x\"y", ""}}}),
+            "\"a,\"\"b\",c\n0.10000000000000001,\"x\"\"y\"\nNA,\"\"\n");
 }
 
 TEST(XmlFault, FindsWhatItIsFor) {

@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <initializer_list>
+#include <span>
+#include <string>
+#include <string_view>
+#include <variant>
+#include <vector>
+
+/// Pictures of a page as files of their own.
+namespace tessera::gam {
+
+/// A picture, and the numbers that it shows as CSV.
+struct Picture {
+  std::string svg;
+  std::string csv = {};
+};
+
+/// A column of a picture's numbers, NaN being NA, or of its texts.
+struct CsvColumn {
+  std::string name;
+  std::variant<std::vector<double>, std::vector<std::string>> values;
+};
+/// Columns of one length.
+[[nodiscard]] std::string csv_text(std::span<const CsvColumn> columns);
+[[nodiscard]] inline std::string csv_text(std::initializer_list<CsvColumn> columns) {
+  return csv_text(std::span(columns.begin(), columns.size()));
+}
+
+/// A picture of `Plot::svg` with its own style sheet and a size: by light, or by night where the reader has
+/// it so. Colours are numbers, so that programs that know neither variables nor media read the former.
+[[nodiscard]] std::string standalone_svg(std::string_view svg);
+
+/// A file's name for a label as "s(x):fa": "s_x_fa", of letters, digits, '.', '_' and '-' alone, at most 80
+/// of them, which begins with a letter or digit; followed by "-2", "-3", … where `taken` has it already in
+/// upper or lower case. Adds it to `taken`.
+[[nodiscard]] std::string figure_name(std::string_view label, std::vector<std::string>& taken);
+
+}  // namespace tessera::gam

@@ -10,6 +10,7 @@
 #include <tessera/gam/model.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/gam/predict.hpp>
+#include <tessera/gam/report.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/mpi/session.hpp>
@@ -244,11 +245,21 @@ struct CheckCommand {
 struct ReportCommand {
   std::string model;
   std::string run_report;
+  std::string data;
+  TableArguments table;
   std::string y_scale = "same";
+  std::string figures;
+  int threads = 0;
+  apps::MemoryArguments memory;
   std::string out = "report.html";
+  apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
-  [[nodiscard]] int run(const mpi::Session& session) const;
+  [[nodiscard]] int run(mpi::Session& session) const;
+
+ private:
+  /// The rows of `data`, if it is given. *Collective.*
+  [[nodiscard]] ReportRows rows(const mpi::Session& session) const;
 };
 
 }  // namespace tessera::gam

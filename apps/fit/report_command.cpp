@@ -1,13 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
+#include "figure_files.hpp"
 #include "files/output_stream.hpp"
 #include "gam/model/overwrite.hpp"
+#include "progress.hpp"
 
 #include <tessera/gam/report.hpp>
 #include <tessera/job/together.hpp>
 
 #include <CLI/CLI.hpp>
+#include <cstdio>
 #include <cstdlib>
+#include <optional>
+#include <string>
+#include <tessera/tessera.hpp>
 
 #include "common/file_name.hpp"
 #include "files/standard_error.hpp"
@@ -21,21 +27,74 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
       ->add_option("--run-report", run_report,
                    "Report of the run that fitted the model, for its plan and times")
       ->check(apps::file_name());
-  command->add_option("--y-scale", y_scale, "Vertical axes of curves: one scale for all, or one each")
+  command
+      ->add_option("--data", data,
+                   "Table that the model was fitted to, for partial residuals, rugs, and maps that end where "
+                   "there are no rows")
+      ->check(apps::file_name());
+  table.add_to(*command, false);
+  command
+      ->add_option(
+          "--y-scale", y_scale,
+          "Vertical axes of curves: one scale for all, but those that would be flat on it, or one each")
       ->check(CLI::IsMember({"same", "own"}))
       ->capture_default_str();
+  command
+      ->add_option("--figures", figures,
+                   "Folder for each figure as SVG and its numbers as CSV; figures.csv lists them")
+      ->type_name("DIR")
+      ->check(apps::file_name());
+  command
+      ->add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
+      ->check(CLI::Range(0, 4096))
+      ->capture_default_str();
+  memory.node.add_to(*command, "--memory",
+                     "Memory limit per node for columns, such as 2G; the rest is kept in scratch files "
+                     "(default: 3/4 of free memory)");
+  command
+      ->add_option("--scratch", memory.scratch,
+                   "Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp)")
+      ->type_name("DIR");
+  collective_timeout.add_to(*command);
   command->add_option("--out", out, "File for the page; -: standard output")
       ->check(apps::file_name())
       ->capture_default_str();
   return command;
 }
 
-int ReportCommand::run(const mpi::Session& session) const {
+ReportRows ReportCommand::rows(const mpi::Session& session) const {
+  if (data.empty()) return {};
+  JobOptions options;
+  options.policy = Policy::cpu;
+  options.threads = threads;
+  options.collective_timeout = collective_timeout.value();
+  Job job(session.world(), options);
+  Progress progress(session.is_root(), stderr);
+  std::optional<Model> fitted;
+  together(job.comm(), [&] { fitted = load_model(model); });
+  return report_rows(job, *fitted, TableFile{data, table.options()}, memory.options(), &progress);
+}
+
+int ReportCommand::run(mpi::Session& session) const {
+  session.set_timeout(collective_timeout.value());
+  together(session.world(), [&] {
+    if (session.is_root()) refuse_to_overwrite({{"--out", out}}, {model, run_report, data}, {.model = model});
+  });
+  const ReportRows sample = rows(session);
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    refuse_to_overwrite({{"--out", out}}, {model, run_report}, {.model = model});
     files::OutputStream file(out);
-    file.write(report_html(load_model(model), {.same_y_scale = y_scale == "same", .run_report = run_report}));
+    const Report made = report(load_model(model),
+                               {.same_y_scale = y_scale == "same", .run_report = run_report, .rows = sample});
+    if (!figures.empty()) {
+      const FigureFiles of_figures(figures, made.figures);
+      for (const std::string& path : of_figures.paths())
+        refuse_to_overwrite({{"--out", out}, {"--figures", path}}, {model, run_report, data},
+                            {.model = model});
+      of_figures.write();
+      files::say_line({"Figures written to ", figures});
+    }
+    file.write(made.html);
     if (const std::string problem = file.commit(); !problem.empty())
       files::say_line({"tessera-fit: ", problem});
     files::say_line({"Report written to ", file.name()});

@@ -5,6 +5,7 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <filesystem>
 #include <fstream>
@@ -12,6 +13,7 @@
 #include <sstream>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -101,14 +103,16 @@ TEST_F(Report, HasEveryTermTheChecksAndTheRun) {
   const std::string summary = section(page, "summary");
   EXPECT_EQ(count(summary, "<caption>"), 2U) << "coefficients and smooths";
 
-  // One curve for s(v) and one a level for s(x), each with its band; the surface and its error as maps.
+  // One curve for s(v) and one a level for s(x), together, each with its band; the surface and its error as
+  // maps.
   const std::string smooths = section(page, "smooths");
-  for (const char* title : {"s(v,", "s(x,", ":fa", ":fb", ":fc", "te(w,z,"})
+  for (const char* title : {"s(v,", "s(x):f", ">a, ", ">b, ", ">c, ", "te(w,z,"})
     EXPECT_NE(smooths.find(title), std::string::npos) << title;
-  EXPECT_EQ(count(smooths, "class=\"line\""), 4U);
-  EXPECT_EQ(count(smooths, "class=\"band\""), 4U);
-  EXPECT_EQ(count(smooths, "class=\"strip\""), 4U);
-  EXPECT_EQ(count(smooths, "<svg"), 6U);
+  EXPECT_EQ(count(smooths, "class=\"line\""), 1U);
+  EXPECT_EQ(count(smooths, "class=\"line k"), 6U) << "with the key";
+  EXPECT_EQ(count(smooths, "class=\"band"), 4U);
+  EXPECT_EQ(count(smooths, "class=\"strip\""), 2U);
+  EXPECT_EQ(count(smooths, "<svg"), 4U);
   EXPECT_GE(count(smooths, "class=\"contour\""), 2U);
 
   const std::string factors = section(page, "factors");
@@ -166,11 +170,211 @@ TEST_F(Report, SaysWhatTheModelDoesNotHold) {
   ASSERT_EQ(model.erase("outline"), 1U);
   write("bare.json", model.dump());
   const std::string bare = page_of("bare.json");
-  EXPECT_EQ(count(section(bare, "smooths"), "class=\"line\""), 4U);
+  EXPECT_EQ(count(section(bare, "smooths"), "class=\"band"), 4U);
   EXPECT_EQ(count(section(bare, "smooths"), "class=\"strip\""), 0U);
   EXPECT_NE(section(bare, "smooths").find("does not hold where the rows lie"), std::string::npos);
   EXPECT_NE(section(bare, "residuals").find("holds no residuals"), std::string::npos);
   EXPECT_EQ(count(section(bare, "residuals"), "<svg"), 0U);
+}
+
+TEST_F(Report, ShowsTheRowsOfTheTable) {
+  const std::string page = page_of("model.json", "--data " + path("data.csv"));
+  const std::string smooths = section(page, "smooths");
+  EXPECT_EQ(count(smooths, "class=\"points partial"), 4U) << "one a curve";
+  EXPECT_EQ(count(smooths, "class=\"rug\""), 2U);
+  EXPECT_EQ(count(smooths, "class=\"places\""), 1U);
+  EXPECT_EQ(count(smooths, "class=\"strip\""), 0U);
+  EXPECT_NE(smooths.find("show all 400 rows"), std::string::npos);
+  for (const char* ranks : {"2", "3"}) {
+    const auto written =
+        run(std::string(TESSERA_MPIRUN) + " " + ranks + " " TESSERA_FIT " report " + path("model.json") +
+            " --threads 2 --data " + path("data.csv") + " --out " + path("page.html"));
+    EXPECT_EQ(written.status, 0) << written.err;
+    EXPECT_EQ(read("page.html"), page) << ranks;
+  }
+  fs::remove(path("page.html"));
+}
+
+TEST_F(Report, OfALargeTableShowsASampleOfItsRowsAndSaysSo) {
+  std::ostringstream table;
+  table << "y,v,w\n";
+  for (int i = 0; i < 5000; ++i)
+    table << std::sin(0.01 * i) + 0.1 * std::cos(97.0 * i) << ',' << 0.01 * i << ',' << 0.01 * i << '\n';
+  write("large.csv", table.str());
+  const auto fitted = run(TESSERA_FIT " fit " + path("large.csv") +
+                          " --formula 'y ~ s(v)' --device cpu --threads 1 --out " + path("large.json"));
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  const std::string page = page_of("large.json", "--data " + path("large.csv"));
+  EXPECT_NE(section(page, "smooths").find("show 4,096 of the 5,000 rows, spread evenly over the table"),
+            std::string::npos);
+  EXPECT_EQ(count(section(page, "smooths"), "class=\"strip\""), 1U) << "counts, as lines would meet";
+  for (const char* name : {"large.csv", "large.json"}) fs::remove(path(name));
+}
+
+TEST_F(Report, DrawsCountsAndProportionsAsTheyShouldBe) {
+  std::ostringstream table;
+  table << "c,b,k,v\n";
+  for (int i = 0; i < 400; ++i) {
+    const double v = std::fmod(i * 0.6180339887498949, 1.0);
+    const double u = std::fmod(i * 0.7548776662466927, 1.0);
+    table << static_cast<int>(std::exp(1 + std::sin(6 * v)) * 2 * u) << ',' << (u < 0.2 + 0.6 * v ? 1 : 0)
+          << ',' << 1 + i % 3 << ',' << v << '\n';
+  }
+  write("discrete.csv", table.str());
+  struct Case {
+    const char* arguments;
+    const char* kind;
+    const char* picture;
+    unsigned figures;
+    bool needs_table;
+  };
+  for (const Case& one : std::vector<Case>{
+           {"--formula 'c ~ s(v)' --family poisson", "Quantile", "<title>Rootogram</title>", 5, false},
+           {"--formula 'c ~ s(v)' --family nb", "Quantile", "<title>Rootogram</title>", 5, false},
+           {"--formula 'c ~ s(v)' --family quasipoisson", "Deviance", "<title>Binned residuals</title>", 4,
+            false},
+           {"--formula 'b ~ s(v)' --family binomial", "Quantile", "<title>Observed against fitted", 5, false},
+           {"--formula 'cbind(b, k) ~ s(v)' --family binomial", "Quantile", "<title>Observed against", 5,
+            true},
+       }) {
+    SCOPED_TRACE(one.arguments);
+    const auto fitted = run(TESSERA_FIT " fit " + path("discrete.csv") + " " + one.arguments +
+                            " --device cpu --threads 1 --out " + path("discrete.json"));
+    ASSERT_EQ(fitted.status, 0) << fitted.err;
+    const std::string with = section(page_of("discrete.json", "--data " + path("discrete.csv")), "residuals");
+    EXPECT_NE(with.find(one.kind + std::string(" residuals of all 400 rows")), std::string::npos);
+    EXPECT_NE(with.find(one.picture), std::string::npos);
+    EXPECT_EQ(count(with, "<svg"), one.figures);
+    const std::string without = section(page_of("discrete.json"), "residuals");
+    if (one.needs_table)
+      EXPECT_NE(without.find("Deviance residuals"), std::string::npos);
+    else
+      EXPECT_EQ(count(without, "<svg"), one.figures) << "residuals of the model tell the responses";
+  }
+  for (const char* name : {"discrete.csv", "discrete.json"}) fs::remove(path(name));
+}
+
+TEST_F(Report, GivesACurveThatWouldBeFlatAnAxisOfItsOwn) {
+  fit("I(1000 * v + y) ~ s(v, bs=\"ps\", k=10) + s(x, bs=\"cr\", k=6)", "steep.json", "");
+  EXPECT_EQ(count(page_of("steep.json"), "An axis of its own"), 1U);
+  EXPECT_EQ(count(page_of("steep.json", "--y-scale own"), "An axis of its own"), 0U);
+  EXPECT_EQ(count(page_of("model.json"), "An axis of its own"), 0U);
+  fs::remove(path("steep.json"));
+}
+
+/// The names of the files in a folder.
+std::vector<std::string> names_in(const std::string& folder) {
+  std::vector<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.push_back(entry.path().filename());
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+TEST_F(Report, WritesEachFigureAloneWithItsNumbers) {
+  const std::string folder = path("figures");
+  const std::string command = TESSERA_FIT " report " + path("model.json") + " --data " + path("data.csv") +
+                              " --run-report " + path("run.json") + " --out " + path("page.html") +
+                              " --figures " + folder;
+  const auto written = run(command);
+  ASSERT_EQ(written.status, 0) << written.err;
+  const std::vector<std::string> names = names_in(folder);
+  for (const char* name :
+       {"f.svg", "f.csv", "figures.csv", "s_v.svg", "s_v.csv", "s_v-points.csv", "s_x_f.svg", "s_x_f.csv",
+        "s_x_f-points.csv", "te_w_z.svg", "te_w_z.csv", "te_w_z_standard_error.svg",
+        "residuals_quantiles.svg", "residuals_quantiles.csv", "run_rows.svg", "run_times.svg"})
+    EXPECT_TRUE(std::binary_search(names.begin(), names.end(), name)) << name;
+  std::size_t pictures = 0;
+  for (const std::string& name : names) {
+    if (!name.ends_with(".svg")) continue;
+    ++pictures;
+    const std::string svg = read("figures/" + name);
+    EXPECT_EQ(gam::testing::xml_fault(svg.substr(svg.find("<svg"))), "") << name;
+  }
+  EXPECT_EQ(pictures, count(read("page.html"), "<svg"));
+  EXPECT_EQ(count(read("figures/s_v-points.csv"), "\n"), 401U);
+  EXPECT_EQ(count(read("figures/s_x_f.csv"), "\n"), 451U);
+  EXPECT_NE(read("figures/figures.csv").find(",\"s(x):f\"\n"), std::string::npos);
+
+  // Again, and with fewer of them: its own files are replaced.
+  EXPECT_EQ(run(command).status, 0);
+  EXPECT_EQ(run(TESSERA_FIT " report " + path("model.json") + " --out " + path("page.html") + " --figures " +
+                folder)
+                .status,
+            0);
+  EXPECT_EQ(names_in(folder), names);
+  fs::remove_all(folder);
+  fs::remove(path("page.html"));
+}
+
+TEST_F(Report, OverwritesNoFileThatIsNotAFigureOfItsOwn) {
+  const std::string folder = path("figures");
+  const std::string command =
+      TESSERA_FIT " report " + path("model.json") + " --out " + path("page.html") + " --figures " + folder;
+  ASSERT_EQ(run(command).status, 0);
+  const std::string page = read("page.html");
+  const std::vector<std::string> names = names_in(folder);
+  const auto expect_refused = [&](const std::string& why) {
+    const auto refused = run(command + " --y-scale own");
+    EXPECT_EQ(refused.status, 3) << why;
+    EXPECT_NE(refused.err.find("give another folder"), std::string::npos) << refused.err;
+    EXPECT_EQ(read("page.html"), page) << why;
+    EXPECT_EQ(names_in(folder), names) << why;
+  };
+  const std::string own = read("figures/s_v.svg");
+  write("figures/s_v.svg", own + "<!-- mine -->\n");
+  expect_refused("changed by hand");
+  EXPECT_EQ(read("figures/s_v.svg"), own + "<!-- mine -->\n");
+  write("figures/s_v.svg", own);
+  const std::string list = read("figures/figures.csv");
+  write("figures/figures.csv", "a list of mine\n");
+  expect_refused("the list is another's");
+  write("figures/figures.csv", list);
+  EXPECT_EQ(run(command + " --y-scale own").status, 0);
+  fs::remove_all(folder);
+  fs::remove(path("page.html"));
+}
+
+TEST_F(Report, LeavesNoFigureWhereTheyCannotAllBeWritten) {
+  write("page.html", "an older page");
+  // A folder in the way of a file.
+  fs::create_directories(path("figures/s_v.csv"));
+  const auto blocked = run(TESSERA_FIT " report " + path("model.json") + " --out " + path("page.html") +
+                           " --figures " + path("figures"));
+  EXPECT_EQ(blocked.status, 3);
+  EXPECT_NE(blocked.err.find("s_v.csv"), std::string::npos) << blocked.err;
+  EXPECT_EQ(names_in(path("figures")), std::vector<std::string>{"s_v.csv"});
+  fs::remove_all(path("figures"));
+  for (const std::string& folder : {path("no/figures"), path("data.csv")}) {
+    const auto refused = run(TESSERA_FIT " report " + path("model.json") + " --out " + path("page.html") +
+                             " --figures " + folder);
+    EXPECT_EQ(refused.status, 3) << folder;
+    EXPECT_EQ(count(refused.err, "\n"), 1U) << refused.err;
+    EXPECT_EQ(read("page.html"), "an older page");
+  }
+  // A file that is read, or the page itself, is no figure's.
+  const auto same = run(TESSERA_FIT " report " + path("model.json") + " --out " + path("figures.csv") +
+                        " --figures " + folder_.string());
+  EXPECT_EQ(same.status, 2) << same.err;
+  EXPECT_FALSE(fs::exists(path("figures.csv")));
+  fs::remove(path("page.html"));
+}
+
+TEST_F(Report, AFullDiskLeavesNoFigure) {
+  const std::string disk = path("disk");
+  fs::create_directory(disk);
+  if (run("mount -t tmpfs -o size=64k tmpfs " + disk).status != 0) {
+    fs::remove(disk);
+    GTEST_SKIP() << "a file system of 64 KiB cannot be mounted here: that needs root";
+  }
+  const auto full = run(TESSERA_FIT " report " + path("model.json") + " --out " + path("page.html") +
+                        " --figures " + disk + "/figures");
+  EXPECT_TRUE(fs::is_empty(disk));
+  EXPECT_EQ(run("umount " + disk).status, 0);
+  fs::remove(disk);
+  EXPECT_EQ(full.status, 3);
+  EXPECT_EQ(count(full.err, "\n"), 1U) << full.err;
+  EXPECT_NE(full.err.find("No space left on device"), std::string::npos) << full.err;
+  EXPECT_FALSE(fs::exists(path("page.html")));
 }
 
 TEST_F(Report, OfAFitThatKeptNoResidualsAndDidNotConvergeSaysSo) {
@@ -180,6 +384,8 @@ TEST_F(Report, OfAFitThatKeptNoResidualsAndDidNotConvergeSaysSo) {
   EXPECT_NE(section(page, "smooths").find("class=\"strip\""), std::string::npos);
   EXPECT_NE(section(page, "residuals").find("--no-residuals"), std::string::npos);
   EXPECT_EQ(section(page, "factors"), "");
+  const std::string with = section(page_of("other.json", "--data " + path("data.csv")), "residuals");
+  EXPECT_NE(with.find("Deviance residuals of all 400 rows"), std::string::npos);
   EXPECT_EQ(section(page_of("model.json"), "summary").find("not converged"), std::string::npos);
 }
 
@@ -207,6 +413,8 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
   auto other_model = nlohmann::json::parse(read("model.json"));
   other_model["iterations"] = 2;
   write("other_model.json", other_model.dump());
+  write("few.csv", "y,v,w,x,z,f\n1,0.5,0.5,0.5,0.5,a\n1,0.4,0.5,0.5,0.5,b\n");
+  write("other.csv", "y,v\n1,0.5\n");
   write("page.html", "an older page");
   const std::size_t files = count_files();
 
@@ -231,12 +439,24 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
            {model + " --out " + path("no/page.html"), 3, "no/page.html"},
            {model + " --out " + model, 2, "--out"},
            {model + " --run-report " + path("run.json") + " --out " + path("./run.json"), 2, "--out"},
+           {model + " --data " + path("data.csv") + " --out " + path("data.csv"), 2, "--out"},
            {"", 2, "MODEL"},
        }) {
     SCOPED_TRACE(refused.arguments);
     expect_refusal(run(TESSERA_FIT " report " + refused.arguments), refused.status, refused.words);
     EXPECT_EQ(read("page.html"), "an older page");
     EXPECT_EQ(read("run.json"), ran);
+    EXPECT_EQ(count_files(), files);
+  }
+  // Behind lines of progress.
+  for (const auto& [table, words] : std::vector<std::pair<const char*, const char*>>{
+           {"no.csv", "no.csv"},
+           {"few.csv", "has 2 complete rows, and the fit had 400"},
+           {"other.csv", "'f'"}}) {
+    const auto refused = run(TESSERA_FIT " report " + model + out + " --data " + path(table));
+    EXPECT_EQ(refused.status, 3) << refused.err;
+    EXPECT_NE(refused.err.find(words, refused.err.find("\ntessera-fit: ")), std::string::npos) << refused.err;
+    EXPECT_EQ(read("page.html"), "an older page");
     EXPECT_EQ(count_files(), files);
   }
   fs::remove(path("page.html"));

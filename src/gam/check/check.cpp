@@ -5,14 +5,12 @@
 #include "gam/check/row_triangle.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/coordinates/residual_sample.hpp"
-#include "gam/fit/fit_request.hpp"
-#include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/model_rows.hpp"
 #include "gam/fit/pirls/serial_residuals.hpp"
 #include "gam/fit/run/block_sums.hpp"
 #include "gam/fit/run/fit_context.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/model/model.hpp"
-#include "gam/rows/response_fingerprint.hpp"
 #include "gam/rows/row_residuals.hpp"
 #include "gam/table/frame/extents.hpp"
 #include "gam/table/reader/shared_input.hpp"
@@ -53,18 +51,6 @@ FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
   return model;
 }
 
-/// The options of the fit that its rows depend on.
-FitOptions options_of(const FittedModel& model) {
-  FitOptions options;
-  options.family = ResponseFamily(std::make_shared<const Family>(model.family));
-  options.weights = model.weights;
-  options.offset = model.offset;
-  options.subset = model.subset;
-  options.rho = model.rho;
-  options.ar_start = model.ar_start;
-  return options;
-}
-
 /// Checks the rows of a table that is in memory.
 class TableCheck {
  public:
@@ -76,11 +62,12 @@ class TableCheck {
         distribution_(distribution_of(model_)),
         options_(options),
         observer_(observer),
-        fit_options_(options_of(model_)),
-        formula_(with_options(parse_terms(model_.formula), fit_options_)),
-        predictive_(model_.predictive()) {
-    read(source);
-    prepare(source.name);
+        data_(job, model_, source, options.memory, observer, options.series) {
+    together(job.comm(), [&] {
+      columns_ = reindexed(model_.design, frame_);
+      if (!options_.series.empty()) group_ = frame_.index_of(column_expression(options_.series).text);
+    });
+    unit_ = 1 / std::sqrt(rows_.prior_factor) / rows_.response_factor;
   }
 
   [[nodiscard]] Check run() {
@@ -92,7 +79,7 @@ class TableCheck {
     if (options_.lags > 0) {
       say_pass("the autocorrelation of residuals");
       out.autocorrelation =
-          serial_residuals(context(), rows_, raw_coef_, options_.lags, group_).autocorrelation;
+          serial_residuals(context(), rows_, data_.raw_coef(), options_.lags, group_).autocorrelation;
     }
     return job_.comm().rank() == 0 ? out : Check();
   }
@@ -104,62 +91,14 @@ class TableCheck {
   [[nodiscard]] Workers workers() const { return {job_.comm(), job_.host_team()}; }
   [[nodiscard]] FitContext context() {
     return {.job = job_,
-            .plan = plan_,
-            .formula = formula_,
-            .options = fit_options_,
+            .plan = data_.plan(),
+            .formula = data_.formula(),
+            .options = data_.options(),
             .observer = observer_,
             .phases = phases_};
   }
   void say_pass(std::string_view what) {
     observer_.note(fmt::format("pass {} over the rows: {}", ++passes_, what));
-  }
-
-  void read(const TableSource& source) {
-    const mpi::Purpose purpose(job_.comm(), "the reading of the table");
-    observer_.now("counting the rows of " + source.name);
-    const auto table = open_source(workers(), source, job_.options().stop,
-                                   {.tell = [this](std::string_view line) { observer_.note(line); },
-                                    .node_bytes = options_.memory.node_bytes});
-    FrameRequest request = request_of_fit(formula_, fit_options_, source.options);
-    request.memory = options_.memory;
-    request.known_levels = model_.design.known_levels();
-    for (const std::string& number : model_.design.known_numbers()) request.numeric.push_back(number);
-    const auto& contrasts = model_.recipe.contrasts;
-    request.variables.insert(request.variables.end(), contrasts.begin(), contrasts.end());
-    if (!model_.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
-      request.recipe = &model_.recipe;
-    if (!options_.series.empty()) request.variables.push_back(column_expression(options_.series));
-    plan_ = job_.plan_for_hosts(table->rows(), source.options.block_rows);
-    observer_.note(fmt::format("reading {} rows of {}, once", table->rows(), source.name));
-    frame_ = read_variables(*table, workers(), request, job_.local_range(plan_));
-    if (frame_.spilled.bytes > 0) observer_.note(to_string(frame_.spilled));
-  }
-
-  void prepare(const std::string& table) {
-    const mpi::Communicator& comm = job_.comm();
-    const auto refuse_other = [&](const std::string& what) {
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: {}: the checks are of the rows of the fit", table, what));
-    };
-    together(comm, [&] {
-      if (frame_.complete_rows != model_.rows)
-        refuse_other(
-            fmt::format("has {} complete rows, and the fit had {}", frame_.complete_rows, model_.rows));
-    });
-    rows_ = prepare_rows(workers(), frame_, formula_, fit_options_);
-    const std::string fingerprint = response_fingerprint(workers(), rows_);
-    together(comm, [&] {
-      if (!model_.response_fingerprint.empty() && fingerprint != model_.response_fingerprint)
-        refuse_other("has another response than that of the fit, or in other rows");
-      design_ = reindexed(predictive_.design, frame_);
-      columns_ = reindexed(model_.design, frame_);
-      if (!options_.series.empty()) group_ = frame_.index_of(column_expression(options_.series).text);
-    });
-    rows_.family = model_.family;
-    rows_.design = &design_;
-    raw_coef_ = design_.raw_coefficients(predictive_.coef);
-    for (double& coef : raw_coef_) coef *= rows_.response_factor;
-    unit_ = 1 / std::sqrt(rows_.prior_factor) / rows_.response_factor;
   }
 
   [[nodiscard]] double number(int variable, std::size_t row) const {
@@ -185,7 +124,7 @@ class TableCheck {
           const std::lock_guard lock(mutex);
           extent[0].add(own);
         },
-        rows_, raw_coef_);
+        rows_, data_.raw_coef());
     unite(job_.comm(), extent);
     const double n = sums[count];
     const double mean = sums[first] / n;
@@ -242,15 +181,12 @@ class TableCheck {
   /// NaN where there is none.
   [[nodiscard]] double quantile_residual(const RowResiduals::Residual& residual, std::size_t row,
                                          std::uint64_t seed) const {
-    constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
-    if (!distribution_) return unknown;
+    if (!distribution_) return std::numeric_limits<double>::quiet_NaN();
     const double mean = model_.family.mean(residual.linear_predictor) / rows_.response_factor;
-    const auto [below, up_to] = distribution_->probabilities(
-        number(rows_.response, row), mean, rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, row));
-    if (std::isnan(below) || std::isnan(up_to)) return unknown;
     const std::uint64_t drawn = base::split_mix(static_cast<std::uint64_t>(frame_.rows.begin) + row + seed);
-    const double u = std::ldexp(static_cast<double>(drawn >> 11) + 0.5, -53);
-    return normal_quantile(std::clamp(below + u * (up_to - below), 1e-300, 1 - 0x1p-53));
+    return distribution_->quantile_residual(number(rows_.response, row), mean,
+                                            rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, row),
+                                            drawn);
   }
 
   [[nodiscard]] static QuantileResiduals with_band(std::vector<double> residuals) {
@@ -278,7 +214,7 @@ class TableCheck {
     std::vector<double> mine;
     std::vector<std::size_t> counts(at(job_.comm().size()), 0);
     together(job_.comm(), [&] {
-      RowResiduals residuals(rows_, raw_coef_);
+      RowResiduals residuals(rows_, data_.raw_coef());
       for (const std::int64_t row : sample) {
         const RowResiduals::Residual one = residuals.of(at(row));
         mine.push_back(one.deviance * unit_);
@@ -350,7 +286,7 @@ class TableCheck {
     say_pass("concurvity");
     Rows rows = rows_;
     rows.design = &columns_;
-    const Matrix triangle = row_triangle(job_, plan_, rows);
+    const Matrix triangle = row_triangle(job_, data_.plan(), rows);
     together(job_.comm(), [&] {
       if (job_.comm().rank() == 0) out.concurvity = concurvity_of(model_.design, model_.coef, triangle);
     });
@@ -361,16 +297,11 @@ class TableCheck {
   std::optional<ResponseDistribution> distribution_;
   const CheckOptions& options_;
   FitObserver& observer_;
-  FitOptions fit_options_;
-  FormulaTerms formula_;
-  PredictiveModel predictive_;
   std::vector<PhaseTime> phases_;
-  Plan plan_;
-  Frame frame_;
-  Rows rows_;
-  Design design_;   ///< of centred numbers
-  Design columns_;  ///< of the formula's columns
-  std::vector<double> raw_coef_;
+  ModelRows data_;
+  const Frame& frame_ = data_.frame();
+  const Rows& rows_ = data_.rows();
+  Design columns_;   ///< of the formula's columns
   double unit_ = 1;  ///< of a residual
   int group_ = -1;   ///< the variable of the series
   int passes_ = 0;

@@ -247,6 +247,15 @@ ResponseDistribution::Probabilities ResponseDistribution::probabilities(double y
   return {nan, nan};
 }
 
+double ResponseDistribution::quantile_residual(double y, double mean, double weight,
+                                               std::uint64_t drawn) const {
+  const auto [below, up_to] = probabilities(y, mean, weight);
+  if (std::isnan(below) || std::isnan(up_to)) return std::numeric_limits<double>::quiet_NaN();
+  const double u = std::ldexp(static_cast<double>(drawn >> 11) + 0.5, -53);
+  const double p = std::clamp(below + u * (up_to - below), 1e-300, 1 - 0x1p-53);
+  return bm::quantile(bm::normal_distribution<double, MathPolicy>(), p);
+}
+
 double ResponseDistribution::probability_of_zero(double mean) const {
   if (kind_ == Kind::count) return cumulative(0, mean);
   if (kind_ != Kind::tweedie) return nan;

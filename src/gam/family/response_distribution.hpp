@@ -22,6 +22,9 @@ class ResponseDistribution {
     double up_to = 0;  ///< P(Y <= y)
   };
   [[nodiscard]] Probabilities probabilities(double y, double mean, double weight) const;
+  /// The randomised quantile residual: the normal quantile of the probability from P(Y < y) to P(Y <= y) that
+  /// the random bits `drawn` choose. NaN where these are. Source: Dunn and Smyth, JCGS 5 (1996).
+  [[nodiscard]] double quantile_residual(double y, double mean, double weight, std::uint64_t drawn) const;
   /// P(Y = 0) at a mean, of counts and of Tweedie responses; NaN for others, which have no zeros beside other
   /// numbers, or no other numbers than 0 and 1.
   [[nodiscard]] double probability_of_zero(double mean) const;

@@ -3,6 +3,7 @@
 
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/rows/response_fingerprint.hpp"
 #include "gam/table/reader/shared_input.hpp"
 
 #include <tessera/error.hpp>
@@ -12,6 +13,7 @@
 
 #include <algorithm>
 #include <memory>
+#include <string>
 #include <utility>
 
 namespace tessera::gam {
@@ -30,16 +32,25 @@ FitOptions options_of(const FittedModel& model, const MemoryOptions& memory) {
   return options;
 }
 
+[[noreturn]] void refuse_other(const TableSource& source, const std::string& what) {
+  throw Error(ErrorCode::input,
+              fmt::format("{}: {}: give the table that the model was fitted to", source.name, what));
+}
+
 }  // namespace
 
 ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& source,
-                     const MemoryOptions& memory, FitObserver& observer)
+                     const MemoryOptions& memory, FitObserver& observer, const std::string& column)
     : options_(options_of(model, memory)), formula_(with_options(parse_terms(model.formula), options_)) {
   require_same_content(job.comm(), model.path, model.checksum);
-  read(job, model, source, observer);
-  rows_ = prepare_rows({job.comm(), job.host_team()}, frame_, formula_, options_);
+  const Workers workers{job.comm(), job.host_team()};
+  read(job, model, source, observer, column);
+  rows_ = prepare_rows(workers, frame_, formula_, options_);
   rows_.family = model.family;
+  const std::string fingerprint = response_fingerprint(workers, rows_);
   together(job.comm(), [&] {
+    if (!model.response_fingerprint.empty() && fingerprint != model.response_fingerprint)
+      refuse_other(source, "has another response than that of the fit, or in other rows");
     PredictiveModel predictive = model.predictive();
     design_ = reindexed(std::move(predictive.design), frame_);
     raw_coef_ = design_.raw_coefficients(predictive.coef);
@@ -48,7 +59,8 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
   rows_.design = &design_;
 }
 
-void ModelRows::read(Job& job, const FittedModel& model, const TableSource& source, FitObserver& observer) {
+void ModelRows::read(Job& job, const FittedModel& model, const TableSource& source, FitObserver& observer,
+                     const std::string& column) {
   const Workers workers{job.comm(), job.host_team()};
   const mpi::Purpose purpose(job.comm(), "the reading of the table");
   observer.now("counting the rows of " + source.name);
@@ -62,15 +74,15 @@ void ModelRows::read(Job& job, const FittedModel& model, const TableSource& sour
   request.variables.insert(request.variables.end(), contrasts.begin(), contrasts.end());
   if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
     request.recipe = &model.recipe;
+  if (!column.empty()) request.variables.push_back(column_expression(column));
   plan_ = job.plan_for_hosts(table->rows(), source.options.block_rows);
-  observer.now(fmt::format("reading {} rows of {}", table->rows(), source.name));
+  observer.note(fmt::format("reading {} rows of {}, once", table->rows(), source.name));
   frame_ = read_variables(*table, workers, request, job.local_range(plan_));
   if (frame_.spilled.bytes > 0) observer.note(to_string(frame_.spilled));
   together(job.comm(), [&] {
-    if (frame_.complete_rows == model.rows) return;
-    throw Error(ErrorCode::input, fmt::format("{}: has {} complete rows, and the fit had {}: give the table "
-                                              "that the model was fitted to",
-                                              source.name, frame_.complete_rows, model.rows));
+    if (frame_.complete_rows != model.rows)
+      refuse_other(source,
+                   fmt::format("has {} complete rows, and the fit had {}", frame_.complete_rows, model.rows));
   });
 }
 

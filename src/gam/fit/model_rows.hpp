@@ -12,6 +12,7 @@
 #include <tessera/partition/plan.hpp>
 
 #include <span>
+#include <string>
 #include <vector>
 
 namespace tessera::gam {
@@ -19,23 +20,27 @@ namespace tessera::gam {
 /// The rows that a model was fitted to, read again from its table, and the model as passes over them have it.
 class ModelRows {
  public:
-  /// *Collective.* `model` and `job` must outlive it. Throws the same `Error(input)` on every rank for a
-  /// table without a needed column, or of another number of complete rows than the fit's.
+  /// *Collective.* `model` and `job` must outlive it. `column`: one more column of the table that the frame
+  /// is to have; empty: none. Throws the same `Error(input)` on every rank for a table without a needed
+  /// column, or whose complete rows or their response are not those of the fit.
   ModelRows(Job& job, const FittedModel& model, const TableSource& source, const MemoryOptions& memory,
-            FitObserver& observer);
+            FitObserver& observer, const std::string& column = {});
   ModelRows(const ModelRows&) = delete;
   ModelRows& operator=(const ModelRows&) = delete;
 
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const Frame& frame() const { return frame_; }
   [[nodiscard]] const FormulaTerms& formula() const { return formula_; }
+  /// Of the fit, as far as the rows depend on them.
+  [[nodiscard]] const FitOptions& options() const { return options_; }
   /// With response, offsets, prior weights and a design that refers to the frame.
   [[nodiscard]] const Rows& rows() const { return rows_; }
   /// M beta of that design, in the units of the rows.
   [[nodiscard]] std::span<const double> raw_coef() const { return raw_coef_; }
 
  private:
-  void read(Job& job, const FittedModel& model, const TableSource& source, FitObserver& observer);
+  void read(Job& job, const FittedModel& model, const TableSource& source, FitObserver& observer,
+            const std::string& column);
 
   FitOptions options_;
   FormulaTerms formula_;  ///< with the offset that was given to the fit

@@ -2,14 +2,11 @@
 #include "gam/report/discrete_plots.hpp"
 
 #include "base/hash.hpp"
-#include "base/math_policy.hpp"
 #include "gam/family/response_distribution.hpp"
-#include "gam/inference/distributions.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/text.hpp"
 
 #include <fmt/core.h>
-#include <boost/math/special_functions/beta.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -114,23 +111,14 @@ std::vector<double> quantile_residuals(const FittedModel& model, const ResponseS
   const bool binomial = name == "binomial";
   if (!binomial && !has_unit_weights(sample)) return {};
   const ResponseDistribution distribution(model.family, model.scale);
-  // P(Y <= successes).
-  const auto below = [&](double successes, double trials, double mean) {
-    if (!binomial) return distribution.cumulative(successes, mean);
-    if (successes < 0 || successes >= trials) return successes < 0 ? 0.0 : 1.0;
-    return boost::math::ibetac(successes + 1, trials - successes, mean, base::MathPolicy());
-  };
   std::vector<double> residuals;
   for (std::size_t i = 0; i < sample.response.size(); ++i) {
     const double trials = sample.weight[i];
     const double y = binomial ? sample.response[i] * trials : sample.response[i];
     if (!is_whole(y) || (binomial && !is_whole(trials))) return {};
     const double mean = model.family.mean(sample.predictor[i]);
-    const double low = below(std::round(y) - 1, std::round(trials), mean);
-    const double high = below(std::round(y), std::round(trials), mean);
-    const double share = (static_cast<double>(base::split_mix(i) >> 11) + 0.5) * 0x1p-53;
-    constexpr double least = 1e-15;
-    residuals.push_back(normal_quantile(std::clamp(low + share * (high - low), least, 1 - least)));
+    residuals.push_back(distribution.quantile_residual(
+        sample.response[i], mean, binomial ? std::round(trials) : 1, base::split_mix(i)));
   }
   return residuals;
 }

@@ -35,10 +35,14 @@ struct RowSample;
 [[nodiscard]] std::string check_text(const Check& check, const CheckOptions& options);
 [[nodiscard]] std::string check_json(const Check& check, const CheckOptions& options);
 
-/// A sample of a model's rows, for the plots of a report: at most 4096, spread evenly over the table.
+/// A sample of a model's rows, for the plots of a report: at most 4096, spread evenly over the table. An
+/// immutable value, cheap to copy; a move is a copy. Any thread may read it.
 class ReportRows {
  public:
   ReportRows() = default;  ///< none
+  ReportRows(const ReportRows&) = default;
+  ReportRows& operator=(const ReportRows&) = default;
+  ~ReportRows() = default;
 
   /// From and to the engine's representation; not a public type.
   explicit ReportRows(std::shared_ptr<const RowSample> sample) : sample_(std::move(sample)) {}

@@ -267,6 +267,31 @@ TEST(Fit, RefusesAJobThatWasMovedFrom) {
        [&] { save_run_report(gone, result, "", "report.json"); }});
 }
 
+// A gaussian model without weights has its constraints and deviances from the sums of one pass, one with
+// weights has them from passes of their own; where terms cancel, both have.
+TEST(Fit, WithoutWeightsIsThatWithWeightsOfOne) {
+  Job job = testing::cpu_job(testing::world());
+  for (const double noise : {1.0, 1e-3, 1e-6}) {
+    Table table = in_memory(job);
+    auto& y = std::get<std::vector<double>>(table.columns[0].values);
+    const auto& x = std::get<std::vector<double>>(table.columns[1].values);
+    for (std::size_t i = 0; i < y.size(); ++i) y[i] = 1e3 + 10 * x[i] + noise * y[i];
+    table.columns.push_back({"one", std::vector<double>(y.size(), 1)});
+    const Formula formula = parse_formula(R"(y ~ s(x, bs="cr", k=6) + f)");
+    FitOptions options;
+    const FittedModel plain = fit(job, formula, table, options).model.fitted();
+    options.weights = "one";
+    const FittedModel weighted = fit(job, formula, table, options).model.fitted();
+    if (job.comm().rank() != 0) continue;
+    EXPECT_NEAR(plain.deviance, weighted.deviance, 1e-9 * weighted.deviance) << "noise " << noise;
+    EXPECT_NEAR(plain.null_deviance, weighted.null_deviance, 1e-11 * weighted.null_deviance);
+    EXPECT_NEAR(plain.r_squared_adjusted, weighted.r_squared_adjusted, 1e-11);
+    ASSERT_EQ(plain.coef.size(), weighted.coef.size());
+    for (std::size_t i = 0; i < plain.coef.size(); ++i)
+      EXPECT_NEAR(plain.coef[i], weighted.coef[i], 1e-9 * (1 + std::abs(weighted.coef[i])));
+  }
+}
+
 TEST(Fit, GoesOnWithTheSameValuesAlone) {
   const auto comm = testing::world();
   Job job = testing::cpu_job(comm);

@@ -2,6 +2,7 @@
 // The values of tessera::gam share what they are of, and a move is a copy: none is ever empty. (A FitObserver
 // has no data.) What a fit gives and takes is made of them.
 #include "gam/family/family.hpp"
+#include "gam/fit/row_sample.hpp"
 #include "gam/formula/formula.hpp"
 #include "support/mean_model.hpp"
 #include "support/moved_from.hpp"
@@ -76,6 +77,12 @@ TEST(MovedValues, Model) {
     EXPECT_EQ(model.deviance(), model.fitted().deviance);
     EXPECT_EQ(model.edf(), model.fitted().edf_total);
   });
+}
+
+TEST(MovedValues, ReportRows) {
+  const auto sample = std::make_shared<const RowSample>();
+  expect_unmoved(ReportRows(sample), ReportRows(),
+                 [&](const ReportRows& rows) { EXPECT_EQ(rows.sample(), sample.get()); });
 }
 
 TEST(MovedValues, OfAFit) {

@@ -3,14 +3,7 @@
 #   Rscript tests/fit/compare_anova.R build/default/bin/tessera-fit
 # Each pair is two models of one response. Degrees of freedom and AIC are held to those of bam(), whose smoothing parameters
 # stop a little beside the optimum; tests and tables to mgcv's functions of the same coefficients and degrees of freedom.
-if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly = TRUE))) {
-  cat("R has no mgcv or jsonlite: nothing is compared\n")
-  quit(status = 77)
-}
-suppressMessages({library(mgcv); library(jsonlite)})
-program <- normalizePath(commandArgs(TRUE)[1])
-only <- commandArgs(TRUE)[-1]
-folder <- tempfile(); dir.create(folder); setwd(folder)
+source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
 
 set.seed(44)
 n <- 700

@@ -3,14 +3,7 @@
 #   Rscript tests/fit/compare_checks.R build/default/bin/tessera-fit
 # For each model tessera-fit's coefficients are put into the object of gam(), whose model matrix must be the same but for the
 # signs, and of factor smooths the rotation, that mgcv leaves to a decomposition.
-if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly = TRUE))) {
-  cat("R has no mgcv or jsonlite: nothing is compared\n")
-  quit(status = 77)
-}
-suppressMessages({library(mgcv); library(jsonlite)})
-program <- normalizePath(commandArgs(TRUE)[1])
-only <- commandArgs(TRUE)[-1]
-folder <- tempfile(); dir.create(folder); setwd(folder)
+source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
 
 set.seed(45)
 n <- 500

@@ -4,14 +4,7 @@
 # For each model tessera-fit's coefficients and covariance are put into the object of gam(), whose lpmatrix must be
 # the same but for the signs that mgcv leaves to a decomposition; of factor smooths, for a rotation.
 # (t2 with a random margin is not among them: any eigenvectors of its penalty, the identity, may be its coordinates.)
-if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly = TRUE))) {
-  cat("R has no mgcv or jsonlite: nothing is compared\n")
-  quit(status = 77)
-}
-suppressMessages({library(mgcv); library(jsonlite)})
-program <- normalizePath(commandArgs(TRUE)[1])
-only <- commandArgs(TRUE)[-1]
-folder <- tempfile(); dir.create(folder); setwd(folder)
+source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
 
 set.seed(30)
 n <- 600

@@ -4,14 +4,7 @@
 # For each model tessera-fit's coefficients and covariance are put into the object of gam(), as in compare_predictions.R.
 # Estimates and standard errors agree to 1e-8 of their range, derivatives to 1e-5 with central differences, and simultaneous
 # bands within the Monte Carlo error of 10,000 draws.
-if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly = TRUE))) {
-  cat("R has no mgcv or jsonlite: nothing is compared\n")
-  quit(status = 77)
-}
-suppressMessages({library(mgcv); library(jsonlite)})
-program <- normalizePath(commandArgs(TRUE)[1])
-only <- commandArgs(TRUE)[-1]
-folder <- tempfile(); dir.create(folder); setwd(folder)
+source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
 
 set.seed(31)
 n <- 601

@@ -58,7 +58,7 @@ class FarField::Builder {
     tolerance_ /= std::abs(field.function_.scale);
   }
 
-  void run() {
+  void run(bool with_expansions) {
     double low[2];
     double high[2];
     for (int v = 0; v < 2; ++v) {
@@ -73,11 +73,12 @@ class FarField::Builder {
     std::iota(all.begin(), all.end(), 0);
     field_.leaves_.push_back({0, 0, 0, all, 0, false});
     field_.squares_.push_back({(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, half, {}, -1});
-    divide(0, all, Expansion(4 * (degree + 1) * columns_), 0);
+    divide(0, all, Expansion(with_expansions ? 4 * (degree + 1) * columns_ : 0), 0);
   }
 
  private:
-  /// F and H by powers: real and imaginary parts of F, then those of H, each for all columns.
+  /// F and H by powers: real and imaginary parts of F, then those of H, each for all columns. Empty: the tree
+  /// alone is made.
   using Expansion = std::vector<double>;
   static constexpr std::size_t f_re = 0;
   static constexpr std::size_t f_im = 1;
@@ -180,7 +181,7 @@ class FarField::Builder {
       const auto [x, y] = field_.places_[at(point)];
       if (std::hypot(square.x - x, square.y - y) < far)
         near.push_back(point);
-      else
+      else if (!expansion.empty())
         take_in(square, rho, point, expansion);
     }
     if (near.size() <= most_near || divisions == most_divisions)
@@ -192,13 +193,17 @@ class FarField::Builder {
       const int quarter = static_cast<int>(field_.squares_.size());
       field_.squares_.push_back({square.x + dx, square.y + dy, half, {}, -1});
       field_.squares_[at(index)].quarters.at(at(q)) = quarter;
-      divide(quarter, near, moved(expansion, Complex(dx, dy) / rho), divisions + 1);
+      divide(quarter, near, expansion.empty() ? Expansion() : moved(expansion, Complex(dx, dy) / rho),
+             divisions + 1);
     }
   }
 
   /// By the real functions that `evaluate` has, in its order.
   void make_leaf(int index, double rho, const std::vector<int>& near, Expansion& expansion) {
     const Square& square = field_.squares_[at(index)];
+    field_.squares_[at(index)].leaf = field_.leaves();
+    field_.leaves_.push_back({square.x, square.y, 1 / rho, near, field_.expansions_.size(), true});
+    if (expansion.empty()) return;
     // conj(t) F_0 is Re(t conj(F_0)).
     for (std::size_t c = 0; c < columns_; ++c) {
       row(expansion, 1, h_re)[c] += row(expansion, 0, f_re)[c];
@@ -213,8 +218,6 @@ class FarField::Builder {
       rows.emplace_back(row(expansion, k + 1, f_re), 1.0);
       rows.emplace_back(row(expansion, k + 1, f_im), -1.0);
     }
-    field_.squares_[at(index)].leaf = field_.leaves();
-    field_.leaves_.push_back({square.x, square.y, 1 / rho, near, field_.expansions_.size(), true});
     for (std::size_t panel = 0; panel < columns_; panel += 4) {
       for (const auto& [from, sign] : rows) {
         for (std::size_t c = panel; c < panel + 4; ++c) field_.expansions_.push_back(sign * from[c]);
@@ -228,7 +231,7 @@ class FarField::Builder {
   double tolerance_ = 1;         ///< of what is left out for a weight of 1
 };
 
-FarField::FarField(const IsotropicColumns& columns, const Matrix& combinations)
+FarField::FarField(const IsotropicColumns& columns, const Matrix& combinations, bool with_expansions)
     : function_(columns.function), columns_(combinations.cols()), points_(columns.points.rows()) {
   for (int j = 0; j < points_; ++j) places_.push_back({columns.points(j, 0), columns.points(j, 1)});
   for (const std::vector<int>& powers : columns.powers) powers_.push_back({powers[0], powers[1]});
@@ -237,7 +240,7 @@ FarField::FarField(const IsotropicColumns& columns, const Matrix& combinations)
       for (int c = panel; c < panel + 4; ++c) weights_.push_back(combinations(i, c));
     }
   }
-  Builder(*this, combinations).run();
+  Builder(*this, combinations).run(with_expansions);
   // The polynomials are functions like those of points that are near.
   std::size_t most = 0;
   for (Leaf& leaf : leaves_) {
@@ -245,6 +248,11 @@ FarField::FarField(const IsotropicColumns& columns, const Matrix& combinations)
     most = std::max(most, leaf.near.size());
   }
   scratch_ = (most + expanded) * together;
+}
+
+std::int64_t FarField::bytes(const IsotropicColumns& columns, const Matrix& combinations) {
+  const FarField tree(columns, combinations, false);
+  return static_cast<std::int64_t>(tree.leaves_.size() * expanded * at(tree.columns_) * sizeof(double));
 }
 
 int FarField::leaf_of(const std::array<double, 2>& u) const {

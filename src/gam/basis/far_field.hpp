@@ -6,6 +6,7 @@
 #include <array>
 #include <complex>
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 namespace tessera::gam {
@@ -35,15 +36,18 @@ namespace tessera::gam {
 /// are near. Source: Greengard and Rokhlin, J. Comput. Phys. 73 (1987), 325, and for the biharmonic functions
 /// Greengard, Kropinski and Mayo, J. Comput. Phys. 125 (1996), 403.
 ///
-/// Values at a place do not depend on other places. Immutable, hence thread-safe. Memory: 8 x 120 x columns
-/// bytes a leaf; for 2,000 points and 100 columns some 28 MB where points are spread evenly, and 150 MB in
+/// Values at a place do not depend on other places. Immutable, hence thread-safe. Memory: `bytes`, 8 x 120 x
+/// columns a leaf; for 2,000 points and 100 columns some 28 MB where points are spread evenly, and 150 MB in
 /// crowds. Made in 0.5 s.
 class FarField {
  public:
   /// Whether there is one for these columns: that takes 1e2 points to be worth it.
   [[nodiscard]] static bool applies(const IsotropicColumns& columns);
   /// `combinations` are the component's.
-  FarField(const IsotropicColumns& columns, const Matrix& combinations);
+  FarField(const IsotropicColumns& columns, const Matrix& combinations)
+      : FarField(columns, combinations, true) {}
+  /// What the expansions of such a field take, without making them: from the tree, in a few milliseconds.
+  [[nodiscard]] static std::int64_t bytes(const IsotropicColumns& columns, const Matrix& combinations);
 
   /// Numbers that `evaluate` needs for itself.
   [[nodiscard]] std::size_t scratch() const noexcept { return scratch_; }
@@ -95,6 +99,7 @@ class FarField {
   };
   class Builder;
 
+  FarField(const IsotropicColumns& columns, const Matrix& combinations, bool with_expansions);
   void functions_at(const Leaf& leaf, int count, const std::array<double, 2>* u, double* functions) const;
 
   RadialFunction function_;

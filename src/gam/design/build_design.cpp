@@ -3,7 +3,6 @@
 
 #include "base/at.hpp"
 #include "gam/basis/bases.hpp"
-#include "gam/basis/far_field.hpp"
 #include "gam/basis/isotropic.hpp"
 #include "gam/design/centred_columns.hpp"
 #include "gam/design/natural_basis.hpp"
@@ -738,18 +737,6 @@ DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula, co
                          const SuppliedKnots& supplied, const Standards& standards, int largest_whole_effect,
                          int prior_weight) {
   return Drafter(workers, formula, frame, supplied, standards, largest_whole_effect, prior_weight).run();
-}
-
-void add_far_fields(Design& design, std::int64_t rows) {
-  for (RawTerm& term : design.terms) {
-    for (Component& component : term.components) {
-      if (!component.isotropic || !FarField::applies(*component.isotropic)) continue;
-      constexpr int rows_of_point = 5;
-      if (rows >= rows_of_point * std::int64_t{component.isotropic->points.rows()})
-        component.isotropic->far_field =
-            std::make_shared<const FarField>(*component.isotropic, component.combinations);
-    }
-  }
 }
 
 Design finish_design(const DesignDraft& draft, std::span<const double> column_sums, std::int64_t rows) {

@@ -65,10 +65,6 @@ struct DesignDraft {
                                        int largest_whole_effect = std::numeric_limits<int>::max(),
                                        int prior_weight = -1);
 
-/// Gives the design's isotropic columns a `FarField` each where so many rows of the job make up for the time
-/// that it takes.
-void add_far_fields(Design& design, std::int64_t rows);
-
 /// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure.
 /// Throws `Error(input)` if there are more coefficients than rows.
 [[nodiscard]] Design finish_design(const DesignDraft& draft, std::span<const double> column_sums,

@@ -3,6 +3,7 @@
 
 #include "gam/design/build_design.hpp"
 #include "gam/design/coefficient_sums.hpp"
+#include "gam/design/far_fields.hpp"
 #include "gam/design/side_conditions.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/coordinates/block_sketch.hpp"
@@ -61,7 +62,7 @@ class FitRun {
     rows_.on_devices = make_device_table(
         fit_.job, fit_.options.memory.device_bytes.value_or(std::numeric_limits<std::int64_t>::max()));
     require_hosts_for_series();
-    require_memory(fit_, rows_);
+    needed_bytes_ = require_memory(fit_, rows_);
     const RawMoments moments = prepare_design();
     apply_side_conditions(moments);
     together(fit_.job.comm(), [&] { give_smoothing_parameters(); });
@@ -141,7 +142,7 @@ class FitRun {
     DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
                                      fit_.options.largest_tested_effect, rows_.prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
-    together(fit_.job.comm(), [&] { add_far_fields(draft.design, frame_.complete_rows); });
+    add_far_fields(fit_.job.comm(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
   }
   /// Where the first working model has no weights, R'1 is the intercept's row of R'R: its sums are then kept,
@@ -399,6 +400,7 @@ class FitRun {
   Rows rows_;
   std::optional<RowPass> pass_;
   Standards standards_;
+  std::int64_t needed_bytes_ = 0;      ///< of this rank, by `require_memory`
   std::optional<RawSums> unweighted_;  ///< of the first working model, until the design is settled
   // At most one of these is set; its `design` is that of the formula while the iteration uses the other.
   std::optional<CentredBy> centred_;

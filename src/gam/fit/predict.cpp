@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
-#include "gam/design/build_design.hpp"
+#include "gam/design/far_fields.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/prediction_plan.hpp"
 #include "gam/inference/distributions.hpp"
@@ -160,10 +160,8 @@ class TablePrediction {
     table_ = open_source(
         {comm, job.host_team()}, source, job.options().stop,
         {.tell = [this](std::string_view line) { progress_.note(line); }, .node_bytes = options.node_bytes});
-    together(comm, [&] {
-      choose_kept();
-      add_far_fields(plan_.design, rows());
-    });
+    together(comm, [&] { choose_kept(); });
+    add_far_fields(comm, plan_.design, rows());
   }
 
   /// Rows of the table.

@@ -263,7 +263,7 @@ std::string to_string(const FitMemory& memory, const ModelSize& size) {
       static_cast<double>(memory.most()) / (1 << 30), memory.largest(), size.coef, size.raw);
 }
 
-void require_memory(const FitContext& fit, const Rows& rows) {
+std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
   Job& job = fit.job;
   ModelSize size;
   Series series = rows.series;
@@ -281,7 +281,7 @@ void require_memory(const FitContext& fit, const Rows& rows) {
       memory_of_fit(size, std::max(sums, 1), job.threads(), rank == 0 || rank == solver, !on_devices);
   fit.observer.note(to_string(memory, size));
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
-  if (!shortage) return;
+  if (!shortage) return memory.most();
   throw Error(ErrorCode::input,
               fmt::format("{} coefficients in {} columns {}, less for the rows, or a model of smaller k, "
                           "fewer levels or fewer terms",

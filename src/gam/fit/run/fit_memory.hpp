@@ -77,8 +77,9 @@ struct FitMemory {
 [[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
 
 /// *Collective.* Throws the same `Error(input)` on every rank if a rank lacks the memory for the model of
-/// `rows`, before the system kills a rank that allocates it. Reports the need in any case.
-void require_memory(const FitContext& fit, const Rows& rows);
+/// `rows`, before the system kills a rank that allocates it. Reports the need in any case, and returns this
+/// rank's in bytes.
+std::int64_t require_memory(const FitContext& fit, const Rows& rows);
 
 /// The same for the search for the variances of several large random effects, whose need depends on the pairs
 /// of levels that occur.

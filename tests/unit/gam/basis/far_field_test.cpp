@@ -83,6 +83,9 @@ TEST(FarField, ColumnsAreThoseOfAllPoints) {
     ASSERT_TRUE(FarField::applies(*component.isotropic));
     const FarField field(*component.isotropic, component.combinations);
     EXPECT_GT(field.leaves(), 8);
+    const auto of_leaf =
+        std::int64_t{8} * static_cast<int>(field.none().expanded.size()) / field.leaves() * 60;
+    EXPECT_EQ(FarField::bytes(*component.isotropic, component.combinations), field.leaves() * of_leaf);
     std::vector<double> ranges(60);
     for (const Place& point : points) {
       std::vector<double> row(60);

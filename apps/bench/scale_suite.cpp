@@ -52,9 +52,9 @@ Times measure(const mpi::Communicator& comm, const SuiteOptions& options, const 
     const TimedFit fit = time_fit(job, model, table);
     if (run < 0) continue;
     out("fit", "s").values.push_back(fit.seconds);
-    for (const gam::PhaseTime& phase : fit.phases) {
-      if (phase.name == "rows") out("passes over the rows", "s").values.push_back(phase.seconds);
-    }
+    for (const gam::PhaseTime& phase : fit.phases)
+      out(phase.name == "rows" ? "passes over the rows" : "fit: " + phase.name, "s")
+          .values.push_back(phase.seconds);
   }
   const bool on_devices = plan.on_devices() && !job.on_host();
   const int hardware = on_devices ? static_cast<int>(job.inventory().devices().size()) : threads_of_all(job);

@@ -46,11 +46,14 @@ class RandomPlace {
     }
     return bits_[next_++];
   }
-  /// Uniform between 0 and 1, neither of which it is: a multiple of 2^-53 and a half of it.
+  /// Uniform between 0 and 1, neither of which it is.
   [[nodiscard]] double uniform() noexcept {
-    const std::uint64_t high = (*this)() >> 5;
-    const std::uint64_t low = (*this)() >> 6;
-    return (static_cast<double>((high << 26) | low) + 0.5) * 0x1p-53;
+    const std::uint64_t high = (*this)();
+    return uniform_of((high << 32) | (*this)());
+  }
+  /// Of 64 random bits: the middle of one of 2^52 equal parts, each of which is a double.
+  [[nodiscard]] static constexpr double uniform_of(std::uint64_t bits) noexcept {
+    return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
   }
 
  private:

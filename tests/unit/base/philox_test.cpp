@@ -34,6 +34,8 @@ TEST(Philox, PlacesHaveNumbersOfTheirOwn) {
 }
 
 TEST(Philox, UniformNumbersAreBetween0And1) {
+  EXPECT_GT(RandomPlace::uniform_of(0), 0);
+  EXPECT_LT(RandomPlace::uniform_of(~std::uint64_t{0}), 1);
   double sum = 0;
   double squares = 0;
   constexpr int count = 100'000;

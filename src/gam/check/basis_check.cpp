@@ -2,7 +2,7 @@
 #include "gam/check/basis_check.hpp"
 
 #include "base/at.hpp"
-#include "base/hash.hpp"
+#include "base/philox.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/row_reader.hpp"
 
@@ -48,27 +48,11 @@ std::optional<std::vector<int>> covariates_of(const Design& design, const CoefBl
   return out;
 }
 
-/// Orders of rows, each drawn from those before and the seed.
-class Orders {
- public:
-  Orders(std::size_t size, std::uint64_t seed) : order_(size), state_(base::split_mix(seed)) {
-    std::iota(order_.begin(), order_.end(), std::size_t{0});
-  }
-  [[nodiscard]] const std::vector<std::size_t>& next() {
-    for (std::size_t i = order_.size(); i > 1; --i) {
-      const std::uint64_t drawn = base::split_mix(state_++);
-      // floor(i u), u uniform in [0, 1).
-      const auto place = static_cast<std::size_t>(static_cast<double>(i) *
-                                                  std::ldexp(static_cast<double>(drawn >> 11), -53));
-      std::swap(order_[i - 1], order_[place]);
-    }
-    return order_;
-  }
-
- private:
-  std::vector<std::size_t> order_;
-  std::uint64_t state_;
-};
+/// Fisher and Yates.
+void shuffle(std::span<double> values, base::RandomPlace random) {
+  for (std::size_t i = values.size(); i > 1; --i)
+    std::swap(values[i - 1], values[static_cast<std::size_t>(static_cast<double>(i) * random.uniform())]);
+}
 
 /// The three rows next to each row, by the columns' values.
 std::vector<std::array<std::size_t, neighbour_count>> nearest(
@@ -103,7 +87,8 @@ class BasisChecks {
               const CheckOptions& options)
       : model_(model), design_(design), rows_(std::move(rows)), residuals_(residuals), options_(options) {}
 
-  [[nodiscard]] BasisCheck check(const CoefBlock& block, std::uint64_t seed) {
+  /// `smooth`: its number.
+  [[nodiscard]] BasisCheck check(const CoefBlock& block, std::size_t smooth) {
     BasisCheck out{block.label, block.coef_size, model_.block_edf(block), not_examined, not_examined};
     const auto covariates = covariates_of(design_, block);
     if (!covariates || covariates->empty() || residuals_.size() <= neighbour_count) return out;
@@ -111,11 +96,9 @@ class BasisChecks {
     const auto examine = [&](const auto& roughness) {
       std::vector<double> values(residuals_.begin(), residuals_.end());
       const double own = roughness(values);
-      Orders orders(values.size(), seed);
       int less = 0;
       for (int i = 0; i < options_.permutations; ++i) {
-        const std::vector<std::size_t>& order = orders.next();
-        for (std::size_t row = 0; row < order.size(); ++row) values[row] = residuals_[order[row]];
+        shuffle(values, base::RandomPlace(options_.seed, smooth, static_cast<std::uint64_t>(i)));
         less += roughness(values) < own ? 1 : 0;
       }
       out.k_index = own / square;
@@ -235,7 +218,7 @@ std::vector<BasisCheck> check_bases(const FittedModel& model, const Design& desi
   BasisChecks checks(model, design, std::move(rows), residuals, options);
   std::vector<BasisCheck> out;
   for (const CoefBlock& block : model.design.blocks) {
-    if (block.penalty) out.push_back(checks.check(block, base::split_mix(options.seed) + out.size()));
+    if (block.penalty) out.push_back(checks.check(block, out.size()));
   }
   return out;
 }

@@ -30,6 +30,7 @@ struct SmoothingUncertainty {
   double edf = 0;  ///< tr(K'X'WXK) / phi, phi the scale of the covariance: edf2 less edf of mgcv
 };
 
+/// Propagates the uncertainty of the log smoothing parameters to the coefficients.
 ///
 /// Source: Wood, Pya and Saefken, JASA 111 (2016), sec. 4, the first order term, as `bam(method = "fREML")`
 /// has it. Cost: O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.

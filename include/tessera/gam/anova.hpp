@@ -59,7 +59,8 @@ struct DevianceRow {
 };
 
 struct DevianceTable {
-  std::vector<DevianceRow> rows;  ///< one a model
+  std::vector<DevianceRow> rows;      ///< one a model
+  std::vector<ModelFigures> figures;  ///< of each
   DevianceTest test = DevianceTest::none;
 };
 

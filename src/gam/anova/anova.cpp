@@ -131,12 +131,12 @@ ModelFigures figures_of(const Model& model) {
 DevianceTable anova(std::span<const Model> models, DevianceTest test) {
   if (models.size() < 2) throw Error(ErrorCode::usage, "an analysis of deviance is of several models");
   require_same_rows(models);
-  DevianceTable out{{}, test};
+  DevianceTable out{{}, {}, test};
   const bool by_likelihood = models[0].fitted().family.parameter_count() > 0;
   if (by_likelihood && test != DevianceTest::none) out.test = DevianceTest::chi_squared;
   std::size_t largest = 0;
   for (const Model& model : models) {
-    const ModelFigures figures = figures_of(model);
+    const ModelFigures& figures = out.figures.emplace_back(figures_of(model));
     const bool has_parameters = model.fitted().family.parameter_count() > 0;
     double deviance = has_parameters ? -2 * figures.log_likelihood : model.deviance();
     if (by_likelihood) deviance *= models[0].scale();

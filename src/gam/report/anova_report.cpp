@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/model/model.hpp"
+#include "gam/report/report_json.hpp"
 #include "gam/report/text_table.hpp"
 
 #include <tessera/gam/anova.hpp>
@@ -7,19 +8,18 @@
 
 #include <fmt/format.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <string_view>
 #include <tessera/printable.hpp>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
 namespace {
-
-using Json = nlohmann::ordered_json;
 
 /// In so many significant digits; NA for what is not known.
 std::string number(double value, int digits = 6) {
@@ -54,8 +54,7 @@ std::string terms_text(const Model& model) {
   return out;
 }
 
-std::string deviances_text(std::span<const Model> models, DevianceTest asked) {
-  const DevianceTable table = anova(models, asked);
+std::string deviances_text(std::span<const Model> models, const DevianceTable& table) {
   std::string out = "\nAnalysis of Deviance Table\n\n";
   for (std::size_t i = 0; i < models.size(); ++i)
     out += printable(fmt::format("Model {}: {}{}", i + 1, models[i].formula(), name_of(models[i].fitted()))) +
@@ -76,16 +75,17 @@ std::string deviances_text(std::span<const Model> models, DevianceTest asked) {
   return out + aligned(std::move(rows));
 }
 
-std::string figures_text(std::span<const Model> models) {
+std::string figures_text(std::span<const Model> models, std::span<const ModelFigures> figures) {
   TextTable rows{{"", "n", "edf", "df", "logLik", "AIC", "m$aic", "deviance", "REML", ""}};
   bool unknown = false;
-  for (const Model& model : models) {
-    const ModelFigures figures = figures_of(model);
-    unknown = unknown || std::isnan(figures.edf2);
+  for (std::size_t i = 0; i < models.size(); ++i) {
+    const Model& model = models[i];
+    const ModelFigures& own = figures[i];
+    unknown = unknown || std::isnan(own.edf2);
     rows.push_back({std::to_string(rows.size()), std::to_string(model.rows()), decimals(model.edf(), 2),
-                    decimals(figures.log_likelihood_df, 2), decimals(figures.log_likelihood, 2),
-                    decimals(figures.aic, 2), decimals(figures.plain_aic, 2), number(model.deviance()),
-                    number(model.fitted().reml, 8), ""});
+                    decimals(own.log_likelihood_df, 2), decimals(own.log_likelihood, 2), decimals(own.aic, 2),
+                    decimals(own.plain_aic, 2), number(model.deviance()), number(model.fitted().reml, 8),
+                    ""});
   }
   std::string out = "\n" + aligned(std::move(rows));
   if (unknown)
@@ -95,66 +95,46 @@ std::string figures_text(std::span<const Model> models) {
   return out;
 }
 
-Json tests_json(const std::vector<TermTest>& tests) {
-  Json out = Json::array();
-  for (const TermTest& test : tests) {
-    Json one{{"term", test.label}, {"df", test.df}};
-    if (!std::isnan(test.edf)) one["edf"] = test.edf;
-    one["statistic"] = test.statistic;
-    one["p_value"] = test.p_value;
-    out.push_back(std::move(one));
-  }
-  return out;
-}
-
-Json model_json(const Model& model) {
-  const FittedModel& fitted = model.fitted();
-  const ModelFigures figures = figures_of(model);
+ReportJson model_json(const Model& model, const ModelFigures& figures) {
   const TermAnova terms = anova(model);
-  return {{"model", fitted.path},
-          {"formula", fitted.formula},
-          {"family", fitted.family.title()},
-          {"link", fitted.family.link_name()},
-          {"n", fitted.rows},
-          {"edf", fitted.edf_total},
-          {"edf1", figures.edf1},
-          {"edf2", figures.edf2},
-          {"residual_df", figures.residual_df},
-          {"deviance", fitted.deviance},
-          {"scale", fitted.scale},
-          {"reml", fitted.reml},
-          {"log_likelihood", figures.log_likelihood},
-          {"log_likelihood_df", figures.log_likelihood_df},
-          {"AIC", figures.aic},
-          {"aic", figures.plain_aic},
-          {"statistic", fitted.family.scale_is_known() ? "Chi.sq" : "F"},
-          {"parametric", tests_json(terms.parametric)},
-          {"smooths", tests_json(terms.smooths)}};
+  ReportJson json = facts_json(model, figures);
+  for (const auto& [name, tests] :
+       {std::pair{"parametric", &terms.parametric}, std::pair{"smooths", &terms.smooths}}) {
+    ReportJson& to = json[name] = ReportJson::array();
+    for (const TermTest& test : *tests) to.push_back(test_json(test));
+  }
+  return json;
 }
 
 }  // namespace
 
 std::string anova_text(std::span<const Model> models, DevianceTest test) {
-  return (models.size() == 1 ? terms_text(models[0]) : deviances_text(models, test)) + figures_text(models);
+  if (models.size() == 1)
+    return terms_text(models[0]) + figures_text(models, std::array{figures_of(models[0])});
+  const DevianceTable table = anova(models, test);
+  return deviances_text(models, table) + figures_text(models, table.figures);
 }
 
 std::string anova_json(std::span<const Model> models, DevianceTest test) {
-  Json json{{"models", Json::array()}};
-  for (const Model& model : models) json["models"].push_back(model_json(model));
-  if (models.size() > 1) {
-    const DevianceTable table = anova(models, test);
-    constexpr std::string_view names[]{"none", "F", "Chisq"};
-    json["test"] = names[static_cast<std::size_t>(table.test)];
-    json["deviances"] = Json::array();
-    for (const DevianceRow& row : table.rows)
-      json["deviances"].push_back({{"residual_df", row.residual_df},
-                                   {"residual_deviance", row.residual_deviance},
-                                   {"df", row.df},
-                                   {"deviance", row.deviance},
-                                   {"F", row.statistic},
-                                   {"p_value", row.p_value}});
+  ReportJson json{{"models", ReportJson::array()}};
+  if (models.size() == 1) {
+    json["models"].push_back(model_json(models[0], figures_of(models[0])));
+    return json_text(json);
   }
-  return json.dump(1, ' ', true, Json::error_handler_t::replace) + '\n';
+  const DevianceTable table = anova(models, test);
+  for (std::size_t i = 0; i < models.size(); ++i)
+    json["models"].push_back(model_json(models[i], table.figures[i]));
+  constexpr std::string_view names[]{"none", "F", "Chisq"};
+  json["test"] = names[static_cast<std::size_t>(table.test)];
+  json["deviances"] = ReportJson::array();
+  for (const DevianceRow& row : table.rows)
+    json["deviances"].push_back({{"residual_df", row.residual_df},
+                                 {"residual_deviance", row.residual_deviance},
+                                 {"df", row.df},
+                                 {"deviance", row.deviance},
+                                 {"F", row.statistic},
+                                 {"p_value", row.p_value}});
+  return json_text(json);
 }
 
 }  // namespace tessera::gam

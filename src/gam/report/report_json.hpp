@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/anova.hpp>
+#include <tessera/gam/model.hpp>
+
+#include <nlohmann/json.hpp>
+#include <string>
+
+/// Reports as JSON. NaN and infinities are null.
+namespace tessera::gam {
+
+using ReportJson = nlohmann::ordered_json;
+
+/// What a model is, and what it is compared by.
+[[nodiscard]] ReportJson facts_json(const Model& model, const ModelFigures& figures);
+[[nodiscard]] ReportJson test_json(const TermTest& test);
+
+/// In ASCII, with a line at its end; numbers read back to the same bits.
+[[nodiscard]] std::string json_text(const ReportJson& json);
+
+}  // namespace tessera::gam

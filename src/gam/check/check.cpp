@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
 #include "gam/check/basis_check.hpp"
+#include "gam/check/check_rows.hpp"
 #include "gam/check/concurvity.hpp"
 #include "gam/check/row_triangle.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/coordinates/residual_sample.hpp"
-#include "gam/fit/model_rows.hpp"
 #include "gam/fit/pirls/serial_residuals.hpp"
 #include "gam/fit/run/block_sums.hpp"
 #include "gam/fit/run/fit_context.hpp"
@@ -13,7 +13,6 @@
 #include "gam/model/model.hpp"
 #include "gam/rows/row_residuals.hpp"
 #include "gam/table/frame/extents.hpp"
-#include "gam/table/reader/shared_input.hpp"
 #include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
@@ -37,32 +36,19 @@
 #include <vector>
 
 #include "base/hash.hpp"
+#include "base/quantile.hpp"
 
 namespace tessera::gam {
 namespace {
 
 using base::at;
 
-/// *Collective.* The model without its covariance, with the numbers that rank 0 alone may have after a fit.
-FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
-  model.covariance = PartedMatrix();
-  comm.broadcast(std::span<double>(model.coef), 0);
-  comm.broadcast(std::span<double>(model.centring.values), 0);
-  return model;
-}
-
-/// Checks the rows of a table that is in memory.
+/// Checks rows that were read.
 class TableCheck {
  public:
   /// *Collective.*
-  TableCheck(Job& job, FittedModel model, const TableSource& source, const CheckOptions& options,
-             FitObserver& observer)
-      : job_(job),
-        model_(std::move(model)),
-        distribution_(distribution_of(model_)),
-        options_(options),
-        observer_(observer),
-        data_(job, model_, source, options.memory, observer, options.series) {
+  TableCheck(Job& job, const ModelRows& rows, const CheckOptions& options, FitObserver& observer)
+      : job_(job), data_(rows), options_(options), observer_(observer) {
     together(job.comm(), [&] {
       columns_ = reindexed(model_.design, frame_);
       if (!options_.series.empty()) group_ = frame_.index_of(column_expression(options_.series).text);
@@ -238,16 +224,8 @@ class TableCheck {
       out.quantile_residuals = with_band(std::move(quantiles));
       out.bases = check_bases(model_, columns_, frame_of(all, rows), residuals, options_);
       std::ranges::sort(residuals);
-      for (int q = 0; q < 3; ++q) out.residuals.quartiles[q] = quantile(residuals, (q + 1) / 4.0);
+      for (int q = 0; q < 3; ++q) out.residuals.quartiles[q] = base::quantile(residuals, (q + 1) / 4.0);
     });
-  }
-
-  /// R's type 7, of sorted numbers.
-  [[nodiscard]] static double quantile(std::span<const double> sorted, double p) {
-    const double place = p * static_cast<double>(sorted.size() - 1);
-    const auto below = static_cast<std::size_t>(place);
-    const double above = sorted[std::min(below + 1, sorted.size() - 1)];
-    return sorted[below] + (place - static_cast<double>(below)) * (above - sorted[below]);
   }
 
   /// Rows of two residuals and the frame's variables, as a frame.
@@ -293,14 +271,14 @@ class TableCheck {
   }
 
   Job& job_;
-  FittedModel model_;
-  std::optional<ResponseDistribution> distribution_;
+  const ModelRows& data_;
   const CheckOptions& options_;
   FitObserver& observer_;
   std::vector<PhaseTime> phases_;
-  ModelRows data_;
+  const FittedModel& model_ = data_.model();
   const Frame& frame_ = data_.frame();
   const Rows& rows_ = data_.rows();
+  std::optional<ResponseDistribution> distribution_ = distribution_of(model_);
   Design columns_;   ///< of the formula's columns
   double unit_ = 1;  ///< of a residual
   int group_ = -1;   ///< the variable of the series
@@ -309,18 +287,23 @@ class TableCheck {
 
 }  // namespace
 
-Check check(Job& job, const Model& model, const TableFile& file, const CheckOptions& options,
-            FitObserver* observer) {
+void require_valid(const CheckOptions& options) {
   if (options.largest_sample < 4 || options.permutations < 1 || options.lags < 0 ||
       options.largest_concurvity < 0)
     throw Error(ErrorCode::usage, "a check has a sample of 4 rows or more, and 1 permutation or more");
-  const FittedModel& fitted = model.fitted();
-  require_same_content(job.comm(), fitted.path, fitted.checksum);
+}
+
+Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options, FitObserver& observer) {
+  return TableCheck(job, rows, options, observer).run();
+}
+
+Check check(Job& job, const Model& model, const TableFile& file, const CheckOptions& options,
+            FitObserver* observer) {
+  require_valid(options);
   FitObserver silent;
-  const TableSource source = source_of(file);
-  return TableCheck(job, shared_model(job.comm(), fitted), source, options,
-                    observer != nullptr ? *observer : silent)
-      .run();
+  FitObserver& told = observer != nullptr ? *observer : silent;
+  const ModelRows rows(job, model.fitted(), source_of(file), options.memory, told, options.series);
+  return check_rows(job, rows, options, told);
 }
 
 }  // namespace tessera::gam

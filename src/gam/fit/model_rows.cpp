@@ -13,11 +13,21 @@
 
 #include <algorithm>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 
 namespace tessera::gam {
 namespace {
+
+/// *Collective.* The model without its covariance, with the numbers that rank 0 alone may have after a fit.
+FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
+  require_same_content(comm, model.path, model.checksum);
+  model.covariance = PartedMatrix();
+  comm.broadcast(std::span<double>(model.coef), 0);
+  comm.broadcast(std::span<double>(model.centring.values), 0);
+  return model;
+}
 
 /// The options of the fit that its rows depend on.
 FitOptions options_of(const FittedModel& model, const MemoryOptions& memory) {
@@ -41,17 +51,18 @@ FitOptions options_of(const FittedModel& model, const MemoryOptions& memory) {
 
 ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& source,
                      const MemoryOptions& memory, FitObserver& observer, const std::string& column)
-    : options_(options_of(model, memory)), formula_(with_options(parse_terms(model.formula), options_)) {
-  require_same_content(job.comm(), model.path, model.checksum);
+    : model_(shared_model(job.comm(), model)),
+      options_(options_of(model_, memory)),
+      formula_(with_options(parse_terms(model_.formula), options_)) {
   const Workers workers{job.comm(), job.host_team()};
-  read(job, model, source, observer, column);
+  read(job, source, observer, column);
   rows_ = prepare_rows(workers, frame_, formula_, options_);
-  rows_.family = model.family;
+  rows_.family = model_.family;
   const std::string fingerprint = response_fingerprint(workers, rows_);
   together(job.comm(), [&] {
-    if (!model.response_fingerprint.empty() && fingerprint != model.response_fingerprint)
+    if (!model_.response_fingerprint.empty() && fingerprint != model_.response_fingerprint)
       refuse_other(source, "has another response than that of the fit, or in other rows");
-    PredictiveModel predictive = model.predictive();
+    PredictiveModel predictive = model_.predictive();
     design_ = reindexed(std::move(predictive.design), frame_);
     raw_coef_ = design_.raw_coefficients(predictive.coef);
   });
@@ -59,8 +70,7 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
   rows_.design = &design_;
 }
 
-void ModelRows::read(Job& job, const FittedModel& model, const TableSource& source, FitObserver& observer,
-                     const std::string& column) {
+void ModelRows::read(Job& job, const TableSource& source, FitObserver& observer, const std::string& column) {
   const Workers workers{job.comm(), job.host_team()};
   const mpi::Purpose purpose(job.comm(), "the reading of the table");
   observer.now("counting the rows of " + source.name);
@@ -68,21 +78,21 @@ void ModelRows::read(Job& job, const FittedModel& model, const TableSource& sour
                                  {.tell = [&](std::string_view line) { observer.note(line); },
                                   .node_bytes = options_.memory.node_bytes});
   FrameRequest request = request_of_fit(formula_, options_, source.options);
-  request.known_levels = model.design.known_levels();
-  for (const std::string& number : model.design.known_numbers()) request.numeric.push_back(number);
-  const auto& contrasts = model.recipe.contrasts;
+  request.known_levels = model_.design.known_levels();
+  for (const std::string& number : model_.design.known_numbers()) request.numeric.push_back(number);
+  const auto& contrasts = model_.recipe.contrasts;
   request.variables.insert(request.variables.end(), contrasts.begin(), contrasts.end());
-  if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
-    request.recipe = &model.recipe;
+  if (!model_.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
+    request.recipe = &model_.recipe;
   if (!column.empty()) request.variables.push_back(column_expression(column));
   plan_ = job.plan_for_hosts(table->rows(), source.options.block_rows);
   observer.note(fmt::format("reading {} rows of {}, once", table->rows(), source.name));
   frame_ = read_variables(*table, workers, request, job.local_range(plan_));
   if (frame_.spilled.bytes > 0) observer.note(to_string(frame_.spilled));
   together(job.comm(), [&] {
-    if (frame_.complete_rows != model.rows)
-      refuse_other(source,
-                   fmt::format("has {} complete rows, and the fit had {}", frame_.complete_rows, model.rows));
+    if (frame_.complete_rows != model_.rows)
+      refuse_other(
+          source, fmt::format("has {} complete rows, and the fit had {}", frame_.complete_rows, model_.rows));
   });
 }
 

@@ -20,14 +20,16 @@ namespace tessera::gam {
 /// The rows that a model was fitted to, read again from its table, and the model as passes over them have it.
 class ModelRows {
  public:
-  /// *Collective.* `model` and `job` must outlive it. `column`: one more column of the table that the frame
-  /// is to have; empty: none. Throws the same `Error(input)` on every rank for a table without a needed
-  /// column, or whose complete rows or their response are not those of the fit.
+  /// *Collective.* `model` is whole on rank 0. `column`: one more column of the table that the frame is to
+  /// have; empty: none. Throws the same `Error(input)` on every rank for models of different files, for a
+  /// table without a needed column, or whose complete rows or their response are not those of the fit.
   ModelRows(Job& job, const FittedModel& model, const TableSource& source, const MemoryOptions& memory,
             FitObserver& observer, const std::string& column = {});
   ModelRows(const ModelRows&) = delete;
   ModelRows& operator=(const ModelRows&) = delete;
 
+  /// The model with its coefficients on every rank, and without its covariance.
+  [[nodiscard]] const FittedModel& model() const { return model_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const Frame& frame() const { return frame_; }
   [[nodiscard]] const FormulaTerms& formula() const { return formula_; }
@@ -39,9 +41,9 @@ class ModelRows {
   [[nodiscard]] std::span<const double> raw_coef() const { return raw_coef_; }
 
  private:
-  void read(Job& job, const FittedModel& model, const TableSource& source, FitObserver& observer,
-            const std::string& column);
+  void read(Job& job, const TableSource& source, FitObserver& observer, const std::string& column);
 
+  FittedModel model_;
   FitOptions options_;
   FormulaTerms formula_;  ///< with the offset that was given to the fit
   Plan plan_;

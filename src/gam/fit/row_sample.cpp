@@ -3,7 +3,6 @@
 
 #include "base/at.hpp"
 #include "gam/fit/coordinates/residual_sample.hpp"
-#include "gam/fit/model_rows.hpp"
 #include "gam/fit/prediction_plan.hpp"
 #include "gam/rows/prediction_pass.hpp"
 #include "gam/rows/row_residuals.hpp"
@@ -33,9 +32,9 @@ std::vector<std::string> sampled_terms(const Design& design) {
 
 class Sampling {
  public:
-  Sampling(Job& job, const FittedModel& model, const ModelRows& rows)
+  Sampling(Job& job, const ModelRows& rows)
       : job_(job),
-        model_(model),
+        model_(rows.model()),
         rows_(rows),
         sample_(local_sample({job.comm(), job.host_team()}, rows.frame())) {}
 
@@ -135,11 +134,9 @@ const RowSample::Column* column_of(const std::vector<RowSample::Column>& columns
   return found == columns.end() ? nullptr : &*found;
 }
 
-RowSample sample_rows(Job& job, const FittedModel& model, const TableSource& source,
-                      const MemoryOptions& memory, FitObserver& observer) {
-  const ModelRows rows(job, model, source, memory, observer);
+RowSample sample_rows(Job& job, const ModelRows& rows, FitObserver& observer) {
   observer.now("sampling rows");
-  return Sampling(job, model, rows).run();
+  return Sampling(job, rows).run();
 }
 
 }  // namespace tessera::gam

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/model/model.hpp"
-#include "gam/table/table_source.hpp"
+#include "gam/fit/model_rows.hpp"
 
 #include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>
@@ -43,8 +42,7 @@ inline constexpr std::size_t most_sampled_terms = 200;
 
 /// *Collective.* The rows in `local_sample`, in the order of the table, with the first `most_sampled_terms`
 /// smooths: complete on rank 0; other ranks get an empty sample. The same for any number of ranks and
-/// threads. Throws as `ModelRows`. Cost: reading the table, and one pass over its rows on the hosts.
-[[nodiscard]] RowSample sample_rows(Job& job, const FittedModel& model, const TableSource& source,
-                                    const MemoryOptions& memory, FitObserver& observer);
+/// threads. Cost: one pass over the rows on the hosts.
+[[nodiscard]] RowSample sample_rows(Job& job, const ModelRows& rows, FitObserver& observer);
 
 }  // namespace tessera::gam

@@ -22,8 +22,9 @@ std::string summary(const Model& model) {
 ReportRows report_rows(Job& job, const Model& model, const TableFile& file, const MemoryOptions& memory,
                        FitObserver* observer) {
   FitObserver silent;
-  return ReportRows(std::make_shared<const RowSample>(
-      sample_rows(job, model.fitted(), source_of(file), memory, observer != nullptr ? *observer : silent)));
+  FitObserver& told = observer != nullptr ? *observer : silent;
+  const ModelRows rows(job, model.fitted(), source_of(file), memory, told);
+  return ReportRows(std::make_shared<const RowSample>(sample_rows(job, rows, told)));
 }
 
 Report report(const Model& model, const ReportOptions& options) {

@@ -40,7 +40,7 @@ Sampled sampled(const std::string& name) {
   Sampled out{testing::fitted(world, reference.formula, file, testing::options_of(reference)), {}};
   Job job = testing::cpu_job(world);
   FitObserver silent;
-  out.rows = sample_rows(job, out.model, source_of(file), {}, silent);
+  out.rows = sample_rows(job, ModelRows(job, out.model, source_of(file), {}, silent), silent);
   return out;
 }
 

@@ -62,6 +62,7 @@ struct FitCommand {
   std::string checkpoint;
   apps::MemoryArguments memory;
   double time_limit = 0;
+  bool json = false;
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
@@ -211,6 +212,7 @@ struct ConvertCommand {
 /// `tessera-fit summary`
 struct SummaryCommand {
   std::string model;
+  bool json = false;
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(const mpi::Session& session) const;

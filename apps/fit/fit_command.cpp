@@ -147,6 +147,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--out", out, "File for the model")
       ->check(apps::name_of_whole_file())
       ->capture_default_str();
+  command->add_flag("--json", json, "Print the summary as JSON");
   command->add_option("--run-report", run_report, "File for a report of the run (JSON)")
       ->check(apps::name_of_whole_file());
   return command;
@@ -278,7 +279,8 @@ void FitCommand::show(const FitResult& result) const {
   const Model& model = result.model;
   // The model is written: a full disk for standard output does not fail the fit. Flushed at once, as mpirun
   // may drop the last output of a rank that ends with a status other than 0.
-  files::say(fmt::format("{}\nModel written to {}\n", summary(model), out), stdout);
+  files::say(json ? summary_json(model) : fmt::format("{}\nModel written to {}\n", summary(model), out),
+             stdout);
   if (!model.no_estimate().empty()) {
     files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last iterate is in {}",
                                  model.no_estimate(), out)});

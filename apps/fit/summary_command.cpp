@@ -15,13 +15,15 @@ namespace tessera::gam {
 CLI::App* SummaryCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("summary", "Print the summary of a model, as R's summary.gam");
   command->add_option("MODEL", model, "model.json of a fit")->required();
+  command->add_flag("--json", json, "Print JSON");
   return command;
 }
 
 int SummaryCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    files::write_output(gam::summary(load_model(model)));
+    const Model loaded = load_model(model);
+    files::write_output(json ? summary_json(loaded) : gam::summary(loaded));
     files::flush_output();
   });
   return EXIT_SUCCESS;

@@ -24,6 +24,10 @@ struct RowSample;
 /// p-values, adjusted R-squared, deviance explained, REML, scale and n. Pure.
 [[nodiscard]] std::string summary(const Model& model);
 
+/// The same, with what `figures_of` the model has, as JSON in ASCII: numbers in full, null for what is not
+/// known. docs/fit.md lists its keys. Pure. Cost: that of `figures_of`.
+[[nodiscard]] std::string summary_json(const Model& model);
+
 /// The tests of one model's terms, or the analysis of deviance of several, and the table of their log
 /// likelihoods, AIC, deviances and REML scores: for people, and as JSON in ASCII, where null stands for what
 /// is not known. Throw as `anova`.

@@ -2,7 +2,10 @@
 #include "gam/report/summary.hpp"
 
 #include "base/number.hpp"
+#include "gam/report/report_json.hpp"
 #include "gam/report/text_table.hpp"
+
+#include <tessera/gam/report.hpp>
 
 #include <fmt/format.h>
 
@@ -116,6 +119,38 @@ std::string summary_text(const FittedModel& model) {
   if (!std::isnan(model.aic)) fmt::format_to(to, "AIC = {:.8g}  ", model.aic);
   fmt::format_to(to, "iterations = {}\n", model.iterations);
   return out;
+}
+
+std::string summary_json(const Model& model) {
+  const FittedModel& fitted = model.fitted();
+  ReportJson json = facts_json(model, figures_of(model));
+  const auto names = fitted.family.parameter_names();
+  for (std::size_t i = 0; i < names.size(); ++i)
+    json["parameters"][std::string(names[i])] = fitted.family.parameters()[i];
+  json["coefficient_statistic"] = fitted.family.scale_is_known() ? "z" : "t";
+  json["coefficients"] = ReportJson::array();
+  for (const CoefficientTest& test : fitted.coefficient_tests)
+    json["coefficients"].push_back({{"name", test.name},
+                                    {"estimate", test.estimate},
+                                    {"standard_error", test.standard_error},
+                                    {"statistic", test.statistic},
+                                    {"p_value", test.p_value}});
+  json["smooths"] = ReportJson::array();
+  for (const SmoothTest& test : fitted.smooth_tests)
+    json["smooths"].push_back(
+        test_json({test.label, test.reference_df, test.edf, test.statistic, test.p_value}));
+  json["left_out"] = fitted.design.left_out;
+  json["r_squared_adjusted"] = fitted.r_squared_adjusted;
+  json["null_deviance"] = fitted.null_deviance;
+  json["deviance_explained"] = fitted.deviance_explained();
+  json["rows_dropped"] = fitted.rows_dropped;
+  json["rho"] = fitted.rho;
+  if (!fitted.ar_start.empty()) json["ar_start"] = fitted.ar_start;
+  json["iterations"] = fitted.iterations;
+  json["converged"] = fitted.converged;
+  if (!fitted.no_estimate.empty()) json["no_estimate"] = fitted.no_estimate;
+  if (!fitted.why_not_converged.empty()) json["not_converged"] = fitted.why_not_converged;
+  return json_text(json);
 }
 
 }  // namespace tessera::gam

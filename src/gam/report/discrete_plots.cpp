@@ -3,6 +3,7 @@
 
 #include "base/hash.hpp"
 #include "gam/family/response_distribution.hpp"
+#include "gam/report/groups.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/text.hpp"
 
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <string_view>
 
 namespace tessera::gam {
@@ -92,17 +92,6 @@ std::optional<ResponseSample> discrete_responses(const FittedModel& model, const
   }
   if (sample.response.size() < 2) return std::nullopt;
   return sample;
-}
-
-std::vector<std::vector<std::size_t>> groups_by(std::span<const double> keys) {
-  std::vector<std::size_t> order(keys.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::stable_sort(order, {}, [&](std::size_t row) { return keys[row]; });
-  const auto count =
-      static_cast<std::size_t>(std::clamp(std::sqrt(static_cast<double>(keys.size())), 1.0, 40.0));
-  std::vector<std::vector<std::size_t>> groups(count);
-  for (std::size_t i = 0; i < order.size(); ++i) groups[i * count / order.size()].push_back(order[i]);
-  return groups;
 }
 
 std::vector<double> quantile_residuals(const FittedModel& model, const ResponseSample& sample) {

@@ -7,7 +7,6 @@
 
 #include <cstddef>
 #include <optional>
-#include <span>
 #include <vector>
 
 /// Pictures of responses that are counts or proportions, of which single residuals lie on curves and tell
@@ -29,10 +28,6 @@ struct ResponseSample {
 /// responses where these are whole and prior weights 1. Nothing where they do not.
 [[nodiscard]] std::optional<ResponseSample> discrete_responses(const FittedModel& model,
                                                                const RowSample* rows);
-
-/// Groups of rows by increasing keys, as many rows in each: about the square root of their number, and no
-/// more than are told apart. At least one row.
-[[nodiscard]] std::vector<std::vector<std::size_t>> groups_by(std::span<const double> keys);
 
 /// Randomised quantile residuals, normal if the model is true: the normal quantile of a number between
 /// P(Y < y) and P(Y <= y), which is drawn by the row's place in the sample. Empty where the distribution is

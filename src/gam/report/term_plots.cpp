@@ -5,6 +5,7 @@
 #include "gam/report/contour.hpp"
 #include "gam/report/discrete_plots.hpp"
 #include "gam/report/figures.hpp"
+#include "gam/report/groups.hpp"
 #include "gam/report/normal.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/text.hpp"
@@ -157,22 +158,6 @@ double partial_residual(const FittedModel& model, const RowSample& rows, std::si
                               : difference * std::sqrt(rows.weight[row] / variance);
 }
 
-/// Means in groups of as many points.
-CurvePanel::Points means_of(const CurvePanel::Points& points) {
-  CurvePanel::Points means;
-  if (points.x.empty()) return means;
-  for (const auto& group : groups_by(points.x)) {
-    const auto mean = [&](const std::vector<double>& values) {
-      double sum = 0;
-      for (const std::size_t i : group) sum += values[i];
-      return sum / static_cast<double>(group.size());
-    };
-    means.x.push_back(mean(points.x));
-    means.y.push_back(mean(points.y));
-  }
-  return means;
-}
-
 /// Rows of a rug in single lines; of more, counts are drawn.
 constexpr std::size_t longest_rug = 600;
 
@@ -203,7 +188,10 @@ void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const F
       points.y.push_back(y);
     }
     if (members.size() != panel.curve.lines.size() || !panel.by.empty() || !has_bands(panel.curve)) continue;
-    if (is_binomial(model.family)) panel.means.push_back(means_of(points));
+    if (is_binomial(model.family)) {
+      GroupMeans means = group_means(points.x, points.y);
+      panel.means.push_back({std::move(means.x), std::move(means.y)});
+    }
     panel.partial.push_back(std::move(points));
   }
 }

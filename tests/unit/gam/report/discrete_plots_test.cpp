@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Pictures of counts and proportions, of responses whose distribution is known.
 #include "gam/report/discrete_plots.hpp"
+#include "gam/report/groups.hpp"
 #include "support/well_formed.hpp"
 
 #include <gtest/gtest.h>
@@ -132,6 +133,20 @@ TEST(Groups, HaveAsManyRowsEachInOrder) {
     }
   }
   EXPECT_EQ(rows, keys.size());
+}
+
+TEST(Groups, HaveRowsOfEqualKeysTogether) {
+  std::vector<double> keys(100, 1.0);
+  std::fill_n(keys.begin(), 7, 0.0);
+  keys.back() = 2;
+  const auto groups = groups_by(keys);
+  ASSERT_EQ(groups.size(), 3U);
+  EXPECT_EQ(groups[0].size(), 7U);
+  EXPECT_EQ(groups[1].size(), 92U);
+  EXPECT_EQ(groups[2], std::vector<std::size_t>{99});
+  const GroupMeans means = group_means(keys, keys);
+  EXPECT_EQ(means.y, (std::vector<double>{0, 1, 2}));
+  EXPECT_EQ(means.rows, (std::vector<double>{7, 92, 1}));
 }
 
 /// The numbers of a column of CSV.

@@ -15,6 +15,14 @@
 
 namespace tessera::gam {
 
+void add_largest_concurvity(CLI::App& command, CheckOptions& options) {
+  command
+      .add_option("--largest-concurvity", options.largest_concurvity,
+                  "Concurvity is computed for models of so many coefficients at most")
+      ->check(CLI::Range(0, 20000))
+      ->capture_default_str();
+}
+
 CLI::App* CheckCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "check", "Check a model against its table: bases (k.check), residuals, concurvity");
@@ -27,11 +35,7 @@ CLI::App* CheckCommand::add_to(CLI::App& program) {
   command->add_option("--permutations", options.permutations, "For the p-values of that check")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
-  command
-      ->add_option("--largest-concurvity", options.largest_concurvity,
-                   "Concurvity is computed for models of so many coefficients at most")
-      ->check(CLI::Range(0, 20000))
-      ->capture_default_str();
+  add_largest_concurvity(*command, options);
   command
       ->add_option("--autocorrelation", options.lags,
                    "Autocorrelation of residuals at so many lags, in the order of the rows")

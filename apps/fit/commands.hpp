@@ -228,6 +228,9 @@ struct AnovaCommand {
   [[nodiscard]] int run(const mpi::Session& session) const;
 };
 
+/// An option of the commands that check a model.
+void add_largest_concurvity(CLI::App& command, CheckOptions& options);
+
 /// `tessera-fit check`
 struct CheckCommand {
   std::string model;
@@ -249,6 +252,7 @@ struct ReportCommand {
   std::string run_report;
   std::string data;
   TableArguments table;
+  CheckOptions checks;
   std::string y_scale = "same";
   std::string figures;
   int threads = 0;

@@ -28,11 +28,13 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
                    "Report of the run that fitted the model, for its plan and times")
       ->check(apps::file_name());
   command
-      ->add_option("--data", data,
-                   "Table that the model was fitted to, for partial residuals, rugs, and maps that end where "
-                   "there are no rows")
+      ->add_option(
+          "--data", data,
+          "Table that the model was fitted to, for partial residuals, rugs, maps that end where there "
+          "are no rows, residuals by covariates, and the checks of tessera-fit check")
       ->check(apps::file_name());
   table.add_to(*command, false);
+  add_largest_concurvity(*command, checks);
   command
       ->add_option(
           "--y-scale", y_scale,
@@ -72,7 +74,9 @@ ReportRows ReportCommand::rows(const mpi::Session& session) const {
   Progress progress(session.is_root(), stderr);
   std::optional<Model> fitted;
   together(job.comm(), [&] { fitted = load_model(model); });
-  return report_rows(job, *fitted, TableFile{data, table.options()}, memory.options(), &progress);
+  CheckOptions wanted = checks;
+  wanted.memory = memory.options();
+  return report_rows(job, *fitted, TableFile{data, table.options()}, wanted, &progress);
 }
 
 int ReportCommand::run(mpi::Session& session) const {

@@ -6,7 +6,9 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <cstdio>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -195,6 +197,87 @@ TEST_F(Report, ShowsTheRowsOfTheTable) {
   fs::remove(path("page.html"));
 }
 
+TEST_F(Report, ShowsResidualsAgainstEachCovariate) {
+  const std::string folder = path("figures");
+  const std::string page = page_of("model.json", "--data " + path("data.csv"));
+  const std::string covariates = section(page, "covariates");
+  EXPECT_EQ(count(covariates, "<svg"), 5U);
+  for (const char* title : {"against v", "against w", "against x", "against z", "by f"})
+    EXPECT_NE(covariates.find("<title>Residuals " + std::string(title) + "</title>"), std::string::npos)
+        << title;
+  EXPECT_EQ(count(section(page, "residuals"), "<title>Observed against fitted</title>"), 1U);
+  const std::string without = page_of("model.json");
+  EXPECT_EQ(section(without, "covariates"), "");
+  EXPECT_NE(section(without, "checks").find("--data"), std::string::npos);
+
+  ASSERT_EQ(run(TESSERA_FIT " report " + path("model.json") + " --data " + path("data.csv") + " --out " +
+                path("page.html") + " --figures " + folder)
+                .status,
+            0);
+  EXPECT_TRUE(read("figures/residuals_v.csv").starts_with("v,mean_residual,rows,lower,upper\n"));
+  EXPECT_EQ(count(read("figures/residuals_v.csv"), "\n"), 21U) << "groups of 20 rows";
+  EXPECT_EQ(count(read("figures/residuals_v-points.csv"), "\n"), 401U);
+  EXPECT_EQ(count(read("figures/residuals_f.csv"), "\n"), 4U);
+  EXPECT_EQ(count(read("figures/residuals_f-points.csv"), "\n\"b\","), 133U);
+  EXPECT_EQ(count(read("figures/observed_fitted-points.csv"), "\n"), 401U);
+  for (const char* name : {"residuals_v", "residuals_f", "residuals_predictor", "observed_fitted"}) {
+    const std::string svg = read("figures/" + std::string(name) + ".svg");
+    EXPECT_EQ(gam::testing::xml_fault(svg.substr(svg.find("<svg"))), "") << name;
+  }
+  fs::remove_all(folder);
+  fs::remove(path("page.html"));
+}
+
+/// The texts of a row of a table of the page.
+std::vector<std::string> cells_of(const std::string& text, const std::string& row) {
+  std::vector<std::string> cells;
+  const std::size_t begin = text.find("<th scope=\"row\">" + row + "</th>");
+  const std::string line = text.substr(begin, text.find("</tr>", begin) - begin);
+  for (std::size_t at = 0; (at = line.find("<td", at)) != std::string::npos;) {
+    at = line.find('>', at) + 1;
+    cells.push_back(line.substr(at, line.find('<', at) - at));
+  }
+  return cells;
+}
+
+TEST_F(Report, HasTheChecksOfTheTable) {
+  const std::string data = " --data " + path("data.csv");
+  const std::string page = section(page_of("model.json", data), "checks");
+  const auto checked = run(TESSERA_FIT " check " + path("model.json") + " " + path("data.csv") + " --json");
+  ASSERT_EQ(checked.status, 0) << checked.err;
+  const auto check = nlohmann::json::parse(checked.out);
+  const auto text = [](const nlohmann::json& number, const char* form) {
+    std::array<char, 40> out{};
+    std::snprintf(out.data(), out.size(), form, number.get<double>());
+    return std::string(out.data());
+  };
+  const std::string bases = page.substr(0, page.find("<caption>Concurvity"));
+  ASSERT_EQ(check.at("bases").size(), 5U);
+  for (const auto& one : check.at("bases")) {
+    const auto cells = cells_of(bases, one.at("term"));
+    ASSERT_EQ(cells.size(), 5U) << one;
+    EXPECT_EQ(cells[0], text(one.at("coefficients"), "%.0f"));
+    EXPECT_EQ(cells[1], text(one.at("edf"), "%.2f"));
+    EXPECT_EQ(cells[2], text(one.at("k_index"), "%.2f"));
+    EXPECT_EQ(cells[3], one.at("p_value") == 0 ? "&lt;2e-16" : text(one.at("p_value"), "%.3g"));
+  }
+  EXPECT_NE(page.find("all 400 rows, 400 permutations, seed 1"), std::string::npos);
+  const std::string concurvity = page.substr(bases.size());
+  const auto& terms = check.at("concurvity").at("terms");
+  ASSERT_EQ(terms.size(), 6U);
+  for (std::size_t t = 0; t < terms.size(); ++t) {
+    const auto cells = cells_of(concurvity, terms[t]);
+    ASSERT_EQ(cells.size(), 3U) << terms[t];
+    const auto& whole = check.at("concurvity").at("whole");
+    EXPECT_EQ(cells[0], text(whole.at("worst")[t], "%.3g"));
+    EXPECT_EQ(cells[1], text(whole.at("observed")[t], "%.3g"));
+    EXPECT_EQ(cells[2], text(whole.at("estimate")[t], "%.3g"));
+  }
+  const std::string without = section(page_of("model.json", data + " --largest-concurvity 0"), "checks");
+  EXPECT_EQ(without.find("<caption>Concurvity"), std::string::npos);
+  EXPECT_NE(without.find("<caption>Dimensions of bases"), std::string::npos);
+}
+
 TEST_F(Report, OfALargeTableShowsASampleOfItsRowsAndSaysSo) {
   std::ostringstream table;
   table << "y,v,w\n";
@@ -244,7 +327,8 @@ TEST_F(Report, DrawsCountsAndProportionsAsTheyShouldBe) {
     const std::string with = section(page_of("discrete.json", "--data " + path("discrete.csv")), "residuals");
     EXPECT_NE(with.find(one.kind + std::string(" residuals of all 400 rows")), std::string::npos);
     EXPECT_NE(with.find(one.picture), std::string::npos);
-    EXPECT_EQ(count(with, "<svg"), one.figures);
+    const bool binomial = std::string_view(one.arguments).ends_with("binomial");
+    EXPECT_EQ(count(with, "<svg"), one.figures + (binomial ? 0 : 1)) << "observed against fitted";
     const std::string without = section(page_of("discrete.json"), "residuals");
     if (one.needs_table)
       EXPECT_NE(without.find("Deviance residuals"), std::string::npos);

@@ -18,7 +18,7 @@
 /// collective.
 namespace tessera::gam {
 
-struct RowSample;
+struct ReportedRows;
 
 /// The summary that R users know from `summary.gam`: the parametric table, the smooth table with edf and
 /// p-values, adjusted R-squared, deviance explained, REML, scale and n. Pure.
@@ -39,8 +39,9 @@ struct RowSample;
 [[nodiscard]] std::string check_text(const Check& check, const CheckOptions& options);
 [[nodiscard]] std::string check_json(const Check& check, const CheckOptions& options);
 
-/// A sample of a model's rows, for the plots of a report: at most 4096, spread evenly over the table. An
-/// immutable value, cheap to copy; a move is a copy. Any thread may read it.
+/// What a report has from a model's rows: a sample of them for its plots, at most 4096, spread evenly over
+/// the table, and what checks of all rows have found. An immutable value, cheap to copy; a move is a copy.
+/// Any thread may read it.
 class ReportRows {
  public:
   ReportRows() = default;  ///< none
@@ -49,27 +50,27 @@ class ReportRows {
   ~ReportRows() = default;
 
   /// From and to the engine's representation; not a public type.
-  explicit ReportRows(std::shared_ptr<const RowSample> sample) : sample_(std::move(sample)) {}
-  [[nodiscard]] const RowSample* sample() const noexcept { return sample_.get(); }
+  explicit ReportRows(std::shared_ptr<const ReportedRows> rows) : rows_(std::move(rows)) {}
+  [[nodiscard]] const ReportedRows* rows() const noexcept { return rows_.get(); }
 
  private:
-  std::shared_ptr<const RowSample> sample_;
+  std::shared_ptr<const ReportedRows> rows_;
 };
 
-/// *Collective.* Reads the table that a model, which every rank has read from its file, was fitted to. The
-/// sample is on rank 0, the same for any number of ranks and threads. Throws the same `Error` on every rank:
-/// `input` for a file that cannot be read, lacks a column or has other rows than those of the fit,
-/// `interrupted` when the job is asked to stop. It blocks. Cost: as reading the table for a fit, and one pass
-/// over its rows.
+/// *Collective.* Reads the table that a model was fitted to, once, and checks the model against it as `check`
+/// does with these options. The result is on rank 0, the same for any number of ranks and threads. Throws the
+/// same `Error` on every rank: as `check`, and `interrupted` when the job is asked to stop. It blocks. Cost:
+/// that of `check`, and one pass over the rows.
 [[nodiscard]] ReportRows report_rows(Job& job, const Model& model, const TableFile& file,
-                                     const MemoryOptions& memory = {}, FitObserver* observer = nullptr);
+                                     const CheckOptions& options = {}, FitObserver* observer = nullptr);
 
 struct ReportOptions {
   /// Of the curves, as mgcv's plot.gam has them; one that would be flat has an axis of its own.
   bool same_y_scale = true;
   std::string
-      run_report{};   ///< a file of `save_run_report`, of the same model, for plan and times; empty: none
-  ReportRows rows{};  ///< for partial residuals, rugs, and maps that end where there are no rows
+      run_report{};  ///< a file of `save_run_report`, of the same model, for plan and times; empty: none
+  /// For partial residuals, rugs, maps that end where there are no rows, residuals by covariates and checks.
+  ReportRows rows{};
 };
 
 /// A picture of a page, which can stand alone.
@@ -78,7 +79,7 @@ struct ReportFigure {
   std::string label;   ///< what it shows: "s(x)"
   std::string svg;     ///< light, or dark where its reader has it so
   std::string csv;     ///< its numbers, or of an estimate and its standard error together; empty: none
-  std::string points;  ///< its partial residuals as CSV; empty: none
+  std::string points;  ///< its single rows, such as partial residuals, as CSV; empty: none
 };
 
 struct Report {

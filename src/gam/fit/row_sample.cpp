@@ -21,6 +21,24 @@ using base::at;
 /// Numbers of a row before its variables.
 enum RowNumber : std::size_t { row_predictor, row_response, row_weight, first_row_variable };
 
+/// The variables of the terms: numbers, then factors, and these for their contrasts.
+std::vector<std::string> covariates_of(const FittedModel& model) {
+  std::vector<std::string> names = model.design.known_numbers();
+  std::vector<std::string> factors;
+  const auto& contrasts = model.recipe.contrasts;
+  std::erase_if(names, [&](const std::string& name) {
+    if (std::ranges::none_of(contrasts, [&](const Expression& one) { return one.text == name; }))
+      return false;
+    factors.push_back(name.substr(0, name.find_last_of(".^")));
+    return true;
+  });
+  for (const auto& [factor, levels] : model.design.known_levels()) factors.push_back(factor);
+  for (const std::string& factor : factors) {
+    if (std::ranges::find(names, factor) == names.end()) names.push_back(factor);
+  }
+  return names;
+}
+
 /// The labels of the smooths that are sampled.
 std::vector<std::string> sampled_terms(const Design& design) {
   std::vector<std::string> labels;
@@ -114,6 +132,7 @@ class Sampling {
     for (std::size_t v = 0; v < variables.size(); ++v)
       out.variables.push_back({variables[v].name, column(first_row_variable + v),
                                variables[v].factor ? variables[v].levels : std::vector<std::string>()});
+    out.covariates = covariates_of(model_);
     for (std::size_t t = 0; t < terms.size(); ++t) out.terms.push_back({terms[t], column(first_term_ + t)});
     return out;
   }

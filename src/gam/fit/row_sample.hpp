@@ -27,7 +27,8 @@ struct RowSample {
   std::vector<double> response;          ///< as numbers, a success being 1
   std::vector<double> weight;            ///< prior ones
   std::vector<Column> variables;
-  std::vector<Column> terms;  ///< what each smooth adds to the linear predictor, by its label
+  std::vector<std::string> covariates;  ///< the names of those that terms are of: numbers, then factors
+  std::vector<Column> terms;            ///< what each smooth adds to the linear predictor, by its label
 
   [[nodiscard]] std::size_t size() const { return response.size(); }
   [[nodiscard]] bool is_whole() const { return static_cast<std::int64_t>(size()) == rows; }

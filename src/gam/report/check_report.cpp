@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "gam/report/check_tables.hpp"
+#include "gam/report/report_json.hpp"
 #include "gam/report/text.hpp"
 #include "gam/report/text_table.hpp"
 
@@ -11,14 +13,11 @@
 #include <cmath>
 #include <cstddef>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <string>
 #include <utility>
 
 namespace tessera::gam {
 namespace {
-
-using CheckJson = nlohmann::ordered_json;
 
 std::string significant(double value, int digits = 4) {
   return std::isnan(value) ? "NA" : fmt::format("{:.{}g}", value, digits);
@@ -26,26 +25,10 @@ std::string significant(double value, int digits = 4) {
 
 std::string bases_text(const Check& check, const CheckOptions& options) {
   if (check.bases.empty()) return {};
-  TextTable rows{{"", "k'", "edf", "k-index", "p-value", ""}};
-  for (const BasisCheck& one : check.bases)
-    rows.push_back({one.label, std::to_string(one.coefficients), fmt::format("{:.2f}", one.edf),
-                    std::isnan(one.k_index) ? "NA" : fmt::format("{:.2f}", one.k_index), p_text(one.p_value),
-                    std::string(stars(one.p_value))});
   return fmt::format(
       "\nBasis dimension (k) checking results. A low p-value (k-index < 1) may mean that k is too low,\n"
-      "above all if edf is close to k'.\n{}({}, {} permutations, seed {})\n",
-      aligned(std::move(rows)),
-      check.sample < check.rows
-          ? fmt::format("a sample of {} of {} rows", count_text(check.sample), count_text(check.rows))
-          : fmt::format("all {} rows", count_text(check.rows)),
-      options.permutations, options.seed);
-}
-
-double share_outside(const QuantileResiduals& own) {
-  std::size_t outside = 0;
-  for (std::size_t i = 0; i < own.residuals.size(); ++i)
-    outside += own.residuals[i] < own.lower[i] || own.residuals[i] > own.upper[i] ? 1 : 0;
-  return static_cast<double>(outside) / static_cast<double>(own.residuals.size());
+      "above all if edf is close to k'.\n{}({})\n",
+      aligned(basis_table(check)), basis_sample_text(check, options));
 }
 
 std::string residuals_text(const Check& check) {
@@ -112,17 +95,53 @@ std::string autocorrelation_text(const Check& check) {
 
 }  // namespace
 
+TextTable basis_table(const Check& check) {
+  TextTable rows{{"", "k'", "edf", "k-index", "p-value", ""}};
+  for (const BasisCheck& one : check.bases)
+    rows.push_back({one.label, std::to_string(one.coefficients), fmt::format("{:.2f}", one.edf),
+                    std::isnan(one.k_index) ? "NA" : fmt::format("{:.2f}", one.k_index), p_text(one.p_value),
+                    std::string(stars(one.p_value))});
+  return rows;
+}
+
+std::string basis_sample_text(const Check& check, const CheckOptions& options) {
+  return fmt::format("{}, {} permutations, seed {}",
+                     check.sample < check.rows ? fmt::format("a sample of {} of {} rows",
+                                                             count_text(check.sample), count_text(check.rows))
+                                               : fmt::format("all {} rows", count_text(check.rows)),
+                     options.permutations, options.seed);
+}
+
+TextTable concurvity_table(const Concurvity& concurvity) {
+  TextTable rows{{""}};
+  for (const auto& [name, measure] : measures) rows[0].emplace_back(name);
+  rows[0].emplace_back();
+  for (std::size_t i = 0; i < concurvity.labels.size(); ++i) {
+    std::vector<std::string>& row = rows.emplace_back(1, concurvity.labels[i]);
+    for (const auto& [name, measure] : measures) row.push_back(significant(concurvity.whole[i].*measure, 3));
+    row.emplace_back();
+  }
+  return rows;
+}
+
+double share_outside(const QuantileResiduals& own) {
+  std::size_t outside = 0;
+  for (std::size_t i = 0; i < own.residuals.size(); ++i)
+    outside += own.residuals[i] < own.lower[i] || own.residuals[i] > own.upper[i] ? 1 : 0;
+  return static_cast<double>(outside) / static_cast<double>(own.residuals.size());
+}
+
 std::string check_text(const Check& check, const CheckOptions& options) {
   return bases_text(check, options) + residuals_text(check) + concurvity_text(check.concurvity) +
          autocorrelation_text(check);
 }
 
 std::string check_json(const Check& check, const CheckOptions& options) {
-  CheckJson json{{"n", check.rows},
-                 {"sample", check.sample},
-                 {"seed", options.seed},
-                 {"permutations", options.permutations},
-                 {"bases", CheckJson::array()}};
+  ReportJson json{{"n", check.rows},
+                  {"sample", check.sample},
+                  {"seed", options.seed},
+                  {"permutations", options.permutations},
+                  {"bases", ReportJson::array()}};
   for (const BasisCheck& one : check.bases)
     json["bases"].push_back({{"term", one.label},
                              {"coefficients", one.coefficients},
@@ -146,20 +165,20 @@ std::string check_json(const Check& check, const CheckOptions& options) {
                      {"expected", check.zeros->expected},
                      {"standard_deviation", check.zeros->deviation}};
   if (const Concurvity& concurvity = check.concurvity; !concurvity.labels.empty()) {
-    CheckJson& to = json["concurvity"];
+    ReportJson& to = json["concurvity"];
     to["terms"] = concurvity.labels;
     const std::size_t count = concurvity.labels.size();
     for (const auto& [name, measure] : measures) {
       for (const Concurvity::Values& one : concurvity.whole) to["whole"][name].push_back(one.*measure);
       for (std::size_t i = 0; i < count; ++i) {
-        CheckJson row = CheckJson::array();
+        ReportJson row = ReportJson::array();
         for (std::size_t j = 0; j < count; ++j) row.push_back(concurvity.pairwise[i * count + j].*measure);
         to["pairwise"][name].push_back(std::move(row));
       }
     }
   }
   if (!check.autocorrelation.empty()) json["autocorrelation"] = check.autocorrelation;
-  return json.dump(1, ' ', true, CheckJson::error_handler_t::replace) + '\n';
+  return json_text(json);
 }
 
 }  // namespace tessera::gam

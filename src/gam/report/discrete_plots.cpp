@@ -75,6 +75,7 @@ std::optional<ResponseSample> discrete_responses(const FittedModel& model, const
   if (rows != nullptr) {
     for (std::size_t i = 0; i < rows->size(); ++i) {
       if (!(rows->weight[i] > 0)) continue;
+      sample.row.push_back(i);
       sample.response.push_back(rows->response[i]);
       sample.predictor.push_back(rows->linear_predictor[i]);
       sample.weight.push_back(rows->weight[i]);

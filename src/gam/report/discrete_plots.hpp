@@ -22,6 +22,7 @@ struct ResponseSample {
   std::vector<double> response;
   std::vector<double> predictor;
   std::vector<double> weight;
+  std::vector<std::size_t> row{};  ///< its place among the sampled ones; empty: they are not known
 };
 
 /// Those of a discrete family: of the rows, or without them (null) of the outline, whose residuals tell the

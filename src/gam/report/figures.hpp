@@ -11,10 +11,11 @@
 /// Pictures of a page as files of their own.
 namespace tessera::gam {
 
-/// A picture, and the numbers that it shows as CSV.
+/// A picture, and as CSV the numbers that it shows and the single rows behind them.
 struct Picture {
   std::string svg;
   std::string csv = {};
+  std::string points = {};
 };
 
 /// A column of a picture's numbers, NaN being NA, or of its texts.

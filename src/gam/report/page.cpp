@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/page.hpp"
 
+#include "gam/report/check_tables.hpp"
 #include "gam/report/discrete_plots.hpp"
 #include "gam/report/effects.hpp"
 #include "gam/report/figures.hpp"
@@ -33,13 +34,16 @@ constexpr std::size_t max_table_rows = 500;
 class Page {
  public:
   Page(const FittedModel& model, const PageOptions& options)
-      : model_(model), options_(options), effects_(effects_of(model)) {
+      : model_(model),
+        options_(options),
+        rows_(options.rows != nullptr ? &options.rows->sample : nullptr),
+        effects_(effects_of(model)) {
     for (std::size_t next = 0; next < effects_.size();) {
       if (!std::holds_alternative<Curve>(effects_[next].shape)) {
         ++next;
         continue;
       }
-      CurvePanel panel = panel_of(effects_, next, model, options.rows);
+      CurvePanel panel = panel_of(effects_, next, model, rows_);
       panels_.push_back({std::move(panel), next});
     }
   }
@@ -50,6 +54,7 @@ class Page {
     smooths();
     factors();
     residuals();
+    checks();
     run();
     foot();
     return {std::move(out_), std::move(figures_)};
@@ -84,23 +89,24 @@ class Page {
     add("<div><dt>{}</dt><dd>{}</dd></div>\n", name, escaped(value));
   }
 
-  void table(std::string_view caption, const TextTable& rows) {
+  /// `stars`: what its last column is; else it has none.
+  void table(std::string_view caption, const TextTable& rows, bool stars, std::string_view command) {
     if (rows.size() < 2) return;
     add("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", caption);
-    for (std::size_t j = 0; j < rows[0].size(); ++j) {
-      const bool stars = j + 1 == rows[0].size();
-      add("<th scope=\"col\">{}</th>", j == 0 ? "Term" : stars ? "Signif." : escaped(rows[0][j]));
-    }
+    for (std::size_t j = 0; j + 1 < rows[0].size(); ++j)
+      add("<th scope=\"col\">{}</th>", j == 0 ? "Term" : escaped(rows[0][j]));
+    if (stars) add("<th scope=\"col\">Signif.</th>");
     add("</tr></thead>\n<tbody>\n");
     const std::size_t shown = std::min(rows.size(), max_table_rows + 1);
     for (std::size_t i = 1; i < shown; ++i) {
       add("<tr><th scope=\"row\">{}</th>", escaped(rows[i][0]));
       for (std::size_t j = 1; j + 1 < rows[i].size(); ++j)
         add("<td>{}</td>", escaped(signed_text(rows[i][j])));
-      add("<td class=\"stars\">{}</td></tr>\n", rows[i].back());
+      if (stars) add("<td class=\"stars\">{}</td>", rows[i].back());
+      add("</tr>\n");
     }
     add("</tbody>\n</table></div>\n");
-    left_out(rows.size() - shown, "row", "tessera-fit summary prints all");
+    left_out(rows.size() - shown, "row", fmt::format("tessera-fit {} prints all", command));
   }
 
   void left_out(std::size_t count, std::string_view what, std::string_view where) {
@@ -137,19 +143,18 @@ class Page {
     fact("Total edf", fmt::format("{:.2f}", model_.edf_total));
     fact("Iterations", fmt::format("{}", model_.iterations));
     add("</dl>\n");
-    table("Parametric coefficients", coefficient_table(model_));
-    table("Approximate significance of smooth terms", smooth_table(model_));
+    table("Parametric coefficients", coefficient_table(model_), true, "summary");
+    table("Approximate significance of smooth terms", smooth_table(model_), true, "summary");
     add("<p class=\"note\">Signif. codes: 0 *** 0.001 ** 0.01 * 0.05 . 0.1 (blank) 1</p>\n</section>\n");
   }
 
   /// `label`: what it is a picture of, which names its files.
-  void figure(std::string label, Picture picture, const std::string& caption, std::string_view style = {},
-              std::string points = {}) {
+  void figure(std::string label, Picture picture, const std::string& caption, std::string_view style = {}) {
     add("<figure{}>\n{}\n", style.empty() ? "" : fmt::format(" class=\"{}\"", style), picture.svg);
     if (!caption.empty()) add("<figcaption>{}</figcaption>\n", caption);
     add("</figure>\n");
     figures_.push_back({figure_name(label, taken_), std::move(label), standalone_svg(picture.svg),
-                        std::move(picture.csv), std::move(points)});
+                        std::move(picture.csv), std::move(picture.points)});
   }
 
   /// The common axis of all curves, if requested.
@@ -174,7 +179,7 @@ class Page {
     const bool curves = !panels_.empty();
     const bool maps = any([](const Effect& effect) { return std::holds_alternative<Surface>(effect.shape); });
     std::string text;
-    if (options_.rows == nullptr) {
+    if (rows_ == nullptr) {
       if ((curves || maps) && model_.outline.variables.empty() && model_.outline.linear_predictor.empty())
         return " The model does not hold where the rows lie: curves and maps may reach beyond them.";
       if (curves) text += " Bars at the foot of a curve show where the rows lie.";
@@ -186,7 +191,7 @@ class Page {
             "40 that hold rows.";
       return text;
     }
-    const RowSample& rows = *options_.rows;
+    const RowSample& rows = *rows_;
     if (curves || maps)
       text += fmt::format(" {}{}{} show {}.", curves ? "Lines or bars at the foot of a curve" : "",
                           curves && maps ? " and dots on a map" : "", !curves && maps ? "Dots on a map" : "",
@@ -264,18 +269,19 @@ class Page {
           fmt::format("{}An axis of its own: on the others' it would be flat.", caption.empty() ? "" : " ");
     }
     const bool partial = std::ranges::any_of(panel.partial, [](const auto& one) { return !one.x.empty(); });
-    figure(panel.label, {curve_svg(panel, model_.outline, axis), curve_csv(panel)}, caption, {},
-           partial ? partial_csv(panel) : std::string());
+    figure(panel.label,
+           {curve_svg(panel, model_.outline, axis), curve_csv(panel),
+            partial ? partial_csv(panel) : std::string()},
+           caption);
   }
 
   void smooth(const Effect& effect) {
     const std::string title = "<code>" + escaped(effect.title) + "</code>";
     if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
-      const RowSample* rows = options_.rows;
-      const Places sampled = rows != nullptr ? places_of(effect, *surface, *rows) : Places();
+      const Places sampled = rows_ != nullptr ? places_of(effect, *surface, *rows_) : Places();
       // The cells of all rows say more than a sample, but of a level alone.
       Places all = sampled;
-      if (rows == nullptr || (!rows->is_whole() && effect.by_factor.empty())) {
+      if (rows_ == nullptr || (!rows_->is_whole() && effect.by_factor.empty())) {
         const Places cells = places_of(*surface, model_.outline);
         all.x.insert(all.x.end(), cells.x.begin(), cells.x.end());
         all.y.insert(all.y.end(), cells.y.begin(), cells.y.end());
@@ -325,9 +331,21 @@ class Page {
   struct Residuals {
     const char* kind = "deviance";
     double scale = 1;
+    std::vector<std::size_t> rows{};  ///< their places in the sample
     std::vector<double> predictors{};
     std::vector<double> values{};
     std::string about{};
+
+    void add(std::size_t row, double predictor, double value) {
+      if (!std::isfinite(predictor) || !std::isfinite(value)) return;
+      rows.push_back(row);
+      predictors.push_back(predictor);
+      values.push_back(value);
+    }
+    void add(std::span<const double> all_predictors, std::span<const double> all_values) {
+      for (std::size_t row = 0; row < all_values.size(); ++row)
+        add(row, all_predictors[row], all_values[row]);
+    }
   };
 
   /// Deviance residuals, or standardised ones; of discrete responses, which are on few curves, quantile
@@ -336,13 +354,6 @@ class Page {
     const DataOutline& outline = model_.outline;
     Residuals out;
     out.scale = model_.scale;
-    const auto add = [&](std::span<const double> predictors, std::span<const double> values) {
-      for (std::size_t i = 0; i < values.size(); ++i) {
-        if (!std::isfinite(predictors[i]) || !std::isfinite(values[i])) continue;
-        out.predictors.push_back(predictors[i]);
-        out.values.push_back(values[i]);
-      }
-    };
     if (!outline.standardised_residual.empty()) {
       out.kind = "standardised";
       out.about = fmt::format(
@@ -350,7 +361,7 @@ class Page {
           "and "
           "divided by the square root of 1 - rho².",
           model_.rho);
-      add(outline.linear_predictor, outline.standardised_residual);
+      out.add(outline.linear_predictor, outline.standardised_residual);
       out.about += model_.family.residuals();
       return out;
     }
@@ -362,29 +373,29 @@ class Page {
         out.about =
             " Each is the normal quantile of the probability of a smaller response, randomised within "
             "that of the response itself: normal if the model is true.";
-        add(discrete->predictor, values);
+        for (std::size_t i = 0; i < values.size(); ++i)
+          out.add(discrete->row.empty() ? i : discrete->row[i], discrete->predictor[i], values[i]);
         return out;
       }
     }
     out.about = model_.family.residuals();
-    if (!outline.linear_predictor.empty() || options_.rows == nullptr) {
-      add(outline.linear_predictor, outline.deviance_residual);
+    if (rows_ == nullptr) {
+      out.add(outline.linear_predictor, outline.deviance_residual);
       return out;
     }
-    const RowSample& rows = *options_.rows;
-    std::vector<double> values;
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      const double mean = model_.family.mean(rows.linear_predictor[i]);
-      const double deviance = model_.family.deviance(rows.response[i], mean, rows.weight[i]);
-      values.push_back(std::copysign(std::sqrt(std::max(0.0, deviance)), rows.response[i] - mean));
+    for (std::size_t row = 0; row < rows_->size(); ++row) {
+      if (!(rows_->weight[row] > 0)) continue;
+      const double eta = rows_->linear_predictor[row];
+      const double mean = model_.family.mean(eta);
+      const double deviance = model_.family.deviance(rows_->response[row], mean, rows_->weight[row]);
+      out.add(row, eta, std::copysign(std::sqrt(std::max(0.0, deviance)), rows_->response[row] - mean));
     }
-    add(rows.linear_predictor, values);
     return out;
   }
 
   void residuals() {
     add("<section aria-labelledby=\"residuals\">\n<h2 id=\"residuals\">Residuals</h2>\n");
-    const std::optional<ResponseSample> discrete = discrete_responses(model_, options_.rows);
+    const std::optional<ResponseSample> discrete = discrete_responses(model_, rows_);
     const Residuals shown = residuals_of(discrete);
     if (shown.values.size() < 2) {
       add("<p class=\"note\">The model holds no residuals: it was fitted with <code>--no-residuals</code>, "
@@ -396,15 +407,20 @@ class Page {
     const auto count = static_cast<std::int64_t>(shown.values.size());
     std::string kind = shown.kind;
     kind[0] = static_cast<char>(kind[0] - 'a' + 'A');
-    add("<p class=\"note\">{} residuals of {}.{}</p>\n<div class=\"plots\">\n", kind,
-        rows_text(count, model_.rows), shown.about);
+    add("<p class=\"note\">{} residuals of {}.{} Lines through residuals are means in groups of rows; "
+        "95 % of them are in the band where residuals do not depend on what they are plotted against.</p>\n"
+        "<div class=\"plots\">\n",
+        kind, rows_text(count, model_.rows), shown.about);
     figure("residuals quantiles", residual_quantiles(shown.kind, shown.values, shown.scale),
            "Sorted residuals against normal quantiles. The line is that of a normal response with the "
            "model's scale; 95 % of its residuals are in the band.");
-    figure("residuals predictor", residual_scatter(shown.kind, shown.predictors, shown.values),
-           "Residuals against the linear predictor: a trend or a changing spread speaks against the model.");
+    figure(
+        "residuals predictor",
+        residual_scatter(shown.kind, "linear predictor", "linear_predictor", shown.predictors, shown.values),
+        "Residuals against the linear predictor: a trend or a changing spread speaks against the model.");
     figure("residuals histogram", residual_histogram(shown.kind, shown.values), "Histogram.");
     if (discrete) of_discrete(*discrete, shown.kind);
+    if (rows_ != nullptr && !is_binomial(model_.family)) observed(*rows_);
     const std::vector<double>& autocorrelation = model_.outline.autocorrelation;
     if (!autocorrelation.empty() &&
         std::ranges::all_of(autocorrelation, [](double one) { return std::isfinite(one); })) {
@@ -413,6 +429,95 @@ class Page {
              "the dashed lines.");
     }
     add("</div>\n</section>\n");
+    if (rows_ != nullptr && shown.rows.back() < rows_->size()) covariates(shown, *rows_);
+  }
+
+  void observed(const RowSample& rows) {
+    std::vector<double> fitted;
+    std::vector<double> responses;
+    for (std::size_t row = 0; row < rows.size(); ++row) {
+      const double mean = model_.family.mean(rows.linear_predictor[row]);
+      if (!(rows.weight[row] > 0) || !std::isfinite(mean)) continue;
+      fitted.push_back(mean);
+      responses.push_back(rows.response[row]);
+    }
+    if (fitted.size() < 2) return;
+    figure("observed fitted", observed_scatter(fitted, responses),
+           "Observed responses against fitted means, with the line on which they are equal; large dots are "
+           "means in groups of rows.");
+  }
+
+  /// Residuals against each variable of the terms.
+  void covariates(const Residuals& shown, const RowSample& rows) {
+    const std::vector<std::string>& names = rows.covariates;
+    if (names.empty()) return;
+    add("<section aria-labelledby=\"covariates\">\n<h2 id=\"covariates\">Residuals by covariates</h2>\n"
+        "<p class=\"note\">Means outside the band: the response depends on the variable otherwise than "
+        "in the model. Boxes have the middle half of the residuals of a level, whiskers the last residual "
+        "within one and a half times the box; large dots are means.</p>\n<div class=\"plots\">\n");
+    const std::size_t drawn = std::min(names.size(), max_pictures);
+    for (std::size_t i = 0; i < drawn; ++i) {
+      const RowSample::Column* column = column_of(rows.variables, names[i]);
+      if (column == nullptr) continue;
+      std::vector<double> values;
+      for (const std::size_t row : shown.rows) values.push_back(column->values[row]);
+      if (column->levels.empty()) {
+        figure("residuals " + names[i],
+               residual_scatter(shown.kind, names[i], names[i], values, shown.values), {});
+        continue;
+      }
+      figure(
+          "residuals " + names[i], residual_boxes(shown.kind, names[i], column->levels, values, shown.values),
+          column->levels.size() > max_boxes
+              ? fmt::format("<code>{}</code>: the {} of {} levels whose means are the farthest from that of "
+                            "all, in standard errors.",
+                            escaped(names[i]), max_boxes, count_text(std::ssize(column->levels)))
+              : fmt::format("<code>{}</code>", escaped(names[i])));
+    }
+    add("</div>\n");
+    left_out(names.size() - drawn, "variable", "tessera-fit predict gives the fitted values of a table");
+    add("</section>\n");
+  }
+
+  /// What `tessera-fit check` prints.
+  void checks() {
+    add("<section aria-labelledby=\"checks\">\n<h2 id=\"checks\">Checks</h2>\n");
+    if (options_.rows == nullptr) {
+      add("<p class=\"note\">With <code>--data</code>, the table of the fit, the page has the dimensions of "
+          "bases, concurvity, and residuals by covariates.</p>\n</section>\n");
+      return;
+    }
+    const Check& check = options_.rows->check;
+    add("<p class=\"note\">As <code>tessera-fit check</code> has them, of all rows where nothing else is "
+        "said.</p>\n<dl>\n");
+    const auto number = [](double value, int digits = 4) {
+      return std::isnan(value) ? std::string("NA") : number_text(value, digits);
+    };
+    fact("Dispersion, Pearson", number(check.pearson_dispersion));
+    fact("Dispersion, deviance", number(check.deviance_dispersion));
+    fact("Skewness of residuals", number(check.residuals.skewness));
+    fact("Kurtosis of residuals", number(check.residuals.kurtosis));
+    if (const QuantileResiduals& own = check.quantile_residuals; !own.residuals.empty())
+      fact("Quantile residuals outside their 95 % band", fmt::format("{:.2f}%", 100 * share_outside(own)));
+    if (check.zeros) {
+      fact("Zeros", number(check.zeros->observed, 9));
+      fact("Zeros expected",
+           fmt::format("{} \u00b1 {}", number(check.zeros->expected, 6), number(check.zeros->deviation)));
+    }
+    add("</dl>\n");
+    if (!check.bases.empty()) {
+      table("Dimensions of bases", basis_table(check), true, "check");
+      add("<p class=\"note\">Of {}. A low p-value with a k-index below 1 may mean that k is too low, "
+          "above all if edf is close to k\u2032.</p>\n",
+          basis_sample_text(check, options_.rows->options));
+    }
+    if (!check.concurvity.labels.empty()) {
+      table("Concurvity", concurvity_table(check.concurvity), false, "check");
+      add("<p class=\"note\">How much of a term all others explain, from 0 to 1: of its worst function, "
+          "of its estimate, and of all its columns. <code>tessera-fit check</code> has that of pairs "
+          "too.</p>\n");
+    }
+    add("</section>\n");
   }
 
   /// Pictures in which the responses of many rows are taken together.
@@ -523,6 +628,7 @@ class Page {
 
   const FittedModel& model_;
   const PageOptions& options_;
+  const RowSample* rows_;  ///< a sample of the model's rows; null: there is none
   std::vector<Effect> effects_;
   std::vector<Panel> panels_;
   std::string out_;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/fit/row_sample.hpp"
 #include "gam/model/model.hpp"
+#include "gam/report/reported_rows.hpp"
 #include "gam/report/run_record.hpp"
 
 #include <tessera/gam/report.hpp>
@@ -14,7 +14,7 @@ namespace tessera::gam {
 struct PageOptions {
   bool same_y_scale = true;  ///< of the curves, as mgcv's plot.gam has them
   std::optional<RunRecord> run;
-  const RowSample* rows = nullptr;  ///< a sample of the model's rows; null: there is none
+  const ReportedRows* rows = nullptr;  ///< null: there are none
 };
 
 /// A page of HTML with the summary, every term's plot, residual checks, and how the run was shared out. It

@@ -1,8 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public face of what people read of a model.
+#include "gam/check/check_rows.hpp"
 #include "gam/fit/row_sample.hpp"
 #include "gam/model/model.hpp"
 #include "gam/report/page.hpp"
+#include "gam/report/reported_rows.hpp"
 #include "gam/report/summary.hpp"
 #include "gam/table/table_source.hpp"
 
@@ -12,6 +14,7 @@
 #include <fmt/core.h>
 
 #include <memory>
+#include <utility>
 
 namespace tessera::gam {
 
@@ -19,16 +22,20 @@ std::string summary(const Model& model) {
   return summary_text(model.fitted());
 }
 
-ReportRows report_rows(Job& job, const Model& model, const TableFile& file, const MemoryOptions& memory,
+ReportRows report_rows(Job& job, const Model& model, const TableFile& file, const CheckOptions& options,
                        FitObserver* observer) {
+  require_valid(options);
   FitObserver silent;
   FitObserver& told = observer != nullptr ? *observer : silent;
-  const ModelRows rows(job, model.fitted(), source_of(file), memory, told);
-  return ReportRows(std::make_shared<const RowSample>(sample_rows(job, rows, told)));
+  const ModelRows rows(job, model.fitted(), source_of(file), options.memory, told, options.series);
+  RowSample sample = sample_rows(job, rows, told);
+  Check check = check_rows(job, rows, options, told);
+  return ReportRows(
+      std::make_shared<const ReportedRows>(ReportedRows{std::move(sample), options, std::move(check)}));
 }
 
 Report report(const Model& model, const ReportOptions& options) {
-  PageOptions page{.same_y_scale = options.same_y_scale, .run = {}, .rows = options.rows.sample()};
+  PageOptions page{.same_y_scale = options.same_y_scale, .run = {}, .rows = options.rows.rows()};
   if (!options.run_report.empty()) {
     page.run = load_run_record(options.run_report);
     if (page.run->model != model.fitted().checksum)

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/residual_plots.hpp"
 
+#include "base/quantile.hpp"
+#include "gam/report/groups.hpp"
 #include "gam/report/normal.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/text.hpp"
@@ -8,8 +10,14 @@
 #include <fmt/core.h>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <functional>
+#include <iterator>
 #include <numbers>
+#include <numeric>
+#include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace tessera::gam {
@@ -22,6 +30,70 @@ Interval range_of(std::span<const double> values) {
 
 std::string axis_of(std::string_view kind) {
   return fmt::format("{} residuals", kind);
+}
+
+std::vector<double> listed(std::span<const double> values) {
+  return {values.begin(), values.end()};
+}
+
+struct Moments {
+  double mean;
+  double deviation;  ///< the standard one
+};
+Moments moments_of(std::span<const double> values) {
+  const auto n = static_cast<double>(values.size());
+  const double mean = std::accumulate(values.begin(), values.end(), 0.0) / n;
+  double squares = 0;
+  for (const double value : values) squares += (value - mean) * (value - mean);
+  return {mean, std::sqrt(squares / n)};
+}
+
+/// The residuals of a level.
+struct Box {
+  std::string level;
+  double rows;
+  double mean;
+  double error;  ///< of the mean, where residuals do not depend on the level
+  double first, median, third;
+  double lower, upper;  ///< ends of the whiskers
+  std::vector<double> outliers{};
+};
+
+Box box_of(const std::string& level, std::vector<double> residuals, double deviation) {
+  std::ranges::sort(residuals);
+  const auto rows = static_cast<double>(residuals.size());
+  Box box{.level = level,
+          .rows = rows,
+          .mean = moments_of(residuals).mean,
+          .error = deviation / std::sqrt(rows),
+          .first = base::quantile(residuals, 0.25),
+          .median = base::quantile(residuals, 0.5),
+          .third = base::quantile(residuals, 0.75),
+          .lower = 0,
+          .upper = 0};
+  const double reach = 1.5 * (box.third - box.first);
+  const auto begin = std::ranges::lower_bound(residuals, box.first - reach);
+  const auto end = std::ranges::upper_bound(residuals, box.third + reach);
+  box.lower = std::min(*begin, box.first);
+  box.upper = std::max(*(end - 1), box.third);
+  box.outliers.assign(residuals.begin(), begin);
+  box.outliers.insert(box.outliers.end(), end, residuals.end());
+  return box;
+}
+
+/// Keeps `max_boxes`, in their order: those whose means are the farthest in standard errors.
+void keep_farthest(std::vector<Box>& boxes, double mean) {
+  if (boxes.size() <= max_boxes) return;
+  std::vector<std::size_t> order(boxes.size());
+  std::iota(order.begin(), order.end(), std::size_t{0});
+  std::ranges::stable_sort(order, std::greater(), [&](std::size_t i) {
+    return std::abs(boxes[i].mean - mean) * std::sqrt(boxes[i].rows);
+  });
+  order.resize(max_boxes);
+  std::ranges::sort(order);
+  std::vector<Box> kept;
+  for (const std::size_t i : order) kept.push_back(std::move(boxes[i]));
+  boxes = std::move(kept);
 }
 
 }  // namespace
@@ -97,23 +169,117 @@ Picture residual_histogram(std::string_view kind, std::span<const double> residu
   return {plot.svg(), csv_text({{"from", from}, {"to", to}, {"rows", rows}})};
 }
 
-Picture residual_scatter(std::string_view kind, std::span<const double> linear_predictor,
-                         std::span<const double> residuals) {
-  const Interval x = widened(range_of(linear_predictor));
+Picture residual_scatter(std::string_view kind, const std::string& what, const std::string& column,
+                         std::span<const double> values, std::span<const double> residuals) {
+  const Interval x = range_of(values);
   const Interval y = range_of(residuals);
+  Interval drawn{std::min(y.low, 0.0), std::max(y.high, 0.0)};
+  const Moments all = moments_of(residuals);
+  const GroupMeans means = group_means(values, residuals);
+  std::vector<double> low;
+  std::vector<double> high;
+  int outside = 0;
+  for (std::size_t i = 0; i < means.y.size(); ++i) {
+    const double limit = 2 * all.deviation / std::sqrt(means.rows[i]);
+    low.push_back(all.mean - limit);
+    high.push_back(all.mean + limit);
+    outside += std::abs(means.y[i] - all.mean) > limit ? 1 : 0;
+    drawn = {std::min(drawn.low, low.back()), std::max(drawn.high, high.back())};
+  }
+  Plot plot({fmt::format("Residuals against {}", what),
+             fmt::format("{} rows; {} from {} to {}, {} from {} to {}. Of {} means of groups of rows {} are "
+                         "farther than two standard errors from that of all.",
+                         count_text(std::ssize(residuals)), what, number_text(x.low), number_text(x.high),
+                         axis_of(kind), number_text(y.low), number_text(y.high), means.y.size(), outside)},
+            {what, widened(x)}, {axis_of(kind), widened(drawn)});
+  plot.segment(widened(x).low, 0, widened(x).high, 0, "zero");
+  plot.points(values, residuals, "points single");
+  if (means.x.size() > 1) {
+    plot.band(means.x, low, high, "band expected");
+    plot.line(means.x, means.y, "line expected");
+  }
+  return {plot.svg(),
+          csv_text({{column, means.x},
+                    {"mean_residual", means.y},
+                    {"rows", means.rows},
+                    {"lower", low},
+                    {"upper", high}}),
+          csv_text({{column, listed(values)}, {"residual", listed(residuals)}})};
+}
+
+Picture residual_boxes(std::string_view kind, const std::string& factor, std::span<const std::string> levels,
+                       std::span<const double> codes, std::span<const double> residuals) {
+  std::vector<std::vector<double>> of_level(levels.size());
+  std::vector<std::string> level_of_row;
+  for (std::size_t i = 0; i < codes.size(); ++i) {
+    const auto level = static_cast<std::size_t>(codes[i]);
+    of_level[level].push_back(residuals[i]);
+    level_of_row.push_back(levels[level]);
+  }
+  const Moments all = moments_of(residuals);
+  std::vector<Box> boxes;
+  for (std::size_t level = 0; level < levels.size(); ++level) {
+    if (!of_level[level].empty())
+      boxes.push_back(box_of(levels[level], std::move(of_level[level]), all.deviation));
+  }
+  const std::size_t count = boxes.size();
+  keep_farthest(boxes, all.mean);
+
+  const Interval range = range_of(residuals);
+  PlotAxis y{{}, {}, {}};
+  for (const Box& box : boxes) y.categories.push_back(box.level);
+  Plot plot({fmt::format("Residuals by {}", factor),
+             fmt::format("Boxes of {} {}, {} rows, from {} to {}.",
+                         boxes.size() < count ? fmt::format("{} of {} levels:", boxes.size(), count)
+                                              : fmt::format("{} levels:", count),
+                         axis_of(kind), count_text(std::ssize(residuals)), number_text(range.low),
+                         number_text(range.high))},
+            {axis_of(kind), widened({std::min(range.low, 0.0), std::max(range.high, 0.0)})}, std::move(y),
+            {360, 62 + 18 * static_cast<double>(boxes.size())});
+  plot.segment(0, 0, 0, static_cast<double>(boxes.size()), "zero");
+  for (std::size_t i = 0; i < boxes.size(); ++i) {
+    const Box& box = boxes[i];
+    const double row = static_cast<double>(i) + 0.5;
+    const double half = 0.3;
+    plot.points(box.outliers, std::vector<double>(box.outliers.size(), row), "points single");
+    plot.rectangles(std::array{PlotRectangle{box.first, box.third, row - half, row + half}}, "bars");
+    plot.segment(box.lower, row, box.first, row, "interval");
+    plot.segment(box.third, row, box.upper, row, "interval");
+    plot.segment(box.median, row - half, box.median, row + half, "interval");
+    plot.points(std::array{box.mean}, std::array{row}, "estimates expected");
+  }
+  const auto column = [&](auto Box::*member) {
+    std::vector<std::decay_t<decltype(boxes.front().*member)>> out;
+    for (const Box& box : boxes) out.push_back(box.*member);
+    return out;
+  };
+  return {plot.svg(),
+          csv_text({{factor, column(&Box::level)},
+                    {"rows", column(&Box::rows)},
+                    {"mean_residual", column(&Box::mean)},
+                    {"se", column(&Box::error)},
+                    {"lower_whisker", column(&Box::lower)},
+                    {"first_quartile", column(&Box::first)},
+                    {"median", column(&Box::median)},
+                    {"third_quartile", column(&Box::third)},
+                    {"upper_whisker", column(&Box::upper)}}),
+          csv_text({{factor, level_of_row}, {"residual", listed(residuals)}})};
+}
+
+Picture observed_scatter(std::span<const double> fitted, std::span<const double> observed) {
+  const Interval x = range_of(fitted);
+  const Interval y = range_of(observed);
+  const GroupMeans means = group_means(fitted, observed);
   Plot plot(
-      {"Residuals against the linear predictor",
-       fmt::format("{} rows; linear predictors from {} to {}, {} from {} to {}.",
-                   count_text(static_cast<long long>(residuals.size())),
-                   number_text(range_of(linear_predictor).low), number_text(range_of(linear_predictor).high),
-                   axis_of(kind), number_text(y.low), number_text(y.high))},
-      {"linear predictor", x}, {axis_of(kind), widened({std::min(y.low, 0.0), std::max(y.high, 0.0)})});
-  plot.segment(x.low, 0, x.high, 0, "zero");
-  plot.points(linear_predictor, residuals);
-  return {
-      plot.svg(),
-      csv_text({{"linear_predictor", std::vector<double>(linear_predictor.begin(), linear_predictor.end())},
-                {"residual", std::vector<double>(residuals.begin(), residuals.end())}})};
+      {"Observed against fitted", fmt::format("{} rows; fitted means from {} to {}, responses from {} to {}.",
+                                              count_text(std::ssize(fitted)), number_text(x.low),
+                                              number_text(x.high), number_text(y.low), number_text(y.high))},
+      {"fitted", widened(x)}, {"observed", widened({std::min(x.low, y.low), std::max(x.high, y.high)})});
+  plot.points(fitted, observed, "points single");
+  plot.segment(x.low, x.low, x.high, x.high, "reference");
+  if (means.x.size() > 1) plot.points(means.x, means.y, "estimates expected");
+  return {plot.svg(), csv_text({{"fitted", means.x}, {"mean_observed", means.y}, {"rows", means.rows}}),
+          csv_text({{"fitted", listed(fitted)}, {"observed", listed(observed)}})};
 }
 
 Picture residual_autocorrelation(std::string_view kind, std::span<const double> autocorrelation,
@@ -138,10 +304,7 @@ Picture residual_autocorrelation(std::string_view kind, std::span<const double> 
         {lag - 0.2, lag + 0.2, std::min(0.0, autocorrelation[i]), std::max(0.0, autocorrelation[i])});
   }
   plot.rectangles(bars, "bars");
-  return {
-      plot.svg(),
-      csv_text({{"lag", lags},
-                {"autocorrelation", std::vector<double>(autocorrelation.begin(), autocorrelation.end())}})};
+  return {plot.svg(), csv_text({{"lag", lags}, {"autocorrelation", listed(autocorrelation)}})};
 }
 
 }  // namespace tessera::gam

@@ -3,8 +3,10 @@
 
 #include "gam/report/figures.hpp"
 
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 
 /// Pictures of the residuals of a sample, as SVG: what mgcv's `gam.check` shows. `kind` is "deviance",
@@ -17,9 +19,21 @@ namespace tessera::gam {
                                          double scale);
 /// Their histogram.
 [[nodiscard]] Picture residual_histogram(std::string_view kind, std::span<const double> residuals);
-/// Each against its row's linear predictor.
-[[nodiscard]] Picture residual_scatter(std::string_view kind, std::span<const double> linear_predictor,
+/// Each against a number of its row, `what` on the axis and `column` in CSV, with the means of groups of rows
+/// and the band that 95 % of these are in where residuals do not depend on it: two standard errors either way
+/// of the mean of all.
+[[nodiscard]] Picture residual_scatter(std::string_view kind, const std::string& what,
+                                       const std::string& column, std::span<const double> values,
                                        std::span<const double> residuals);
+/// By the levels of a factor, `levels[codes[i]]` that of a row: boxes of their quartiles, whiskers to the
+/// last residuals within one and a half times the box, and their means. Of more than `max_boxes` levels those
+/// whose means are the farthest from that of all, in standard errors.
+inline constexpr std::size_t max_boxes = 40;
+[[nodiscard]] Picture residual_boxes(std::string_view kind, const std::string& factor,
+                                     std::span<const std::string> levels, std::span<const double> codes,
+                                     std::span<const double> residuals);
+/// Responses against fitted means, with the line of equality and the means of groups of rows.
+[[nodiscard]] Picture observed_scatter(std::span<const double> fitted, std::span<const double> observed);
 /// Autocorrelation of the residuals at lags from 1 on, of `rows` rows, with the limits that 95 % of those of
 /// independent residuals are within.
 [[nodiscard]] Picture residual_autocorrelation(std::string_view kind, std::span<const double> autocorrelation,

@@ -2,8 +2,8 @@
 // The values of tessera::gam share what they are of, and a move is a copy: none is ever empty. (A FitObserver
 // has no data.) What a fit gives and takes is made of them.
 #include "gam/family/family.hpp"
-#include "gam/fit/row_sample.hpp"
 #include "gam/formula/formula.hpp"
+#include "gam/report/reported_rows.hpp"
 #include "support/mean_model.hpp"
 #include "support/moved_from.hpp"
 
@@ -80,9 +80,9 @@ TEST(MovedValues, Model) {
 }
 
 TEST(MovedValues, ReportRows) {
-  const auto sample = std::make_shared<const RowSample>();
-  expect_unmoved(ReportRows(sample), ReportRows(),
-                 [&](const ReportRows& rows) { EXPECT_EQ(rows.sample(), sample.get()); });
+  const auto reported = std::make_shared<const ReportedRows>();
+  expect_unmoved(ReportRows(reported), ReportRows(),
+                 [&](const ReportRows& rows) { EXPECT_EQ(rows.rows(), reported.get()); });
 }
 
 TEST(MovedValues, OfAFit) {

@@ -459,12 +459,80 @@ TEST(ResidualPlots, HaveEveryRowInsideTheFrame) {
     const double share = (point.x - line[0].x) / (line[1].x - line[0].x);
     EXPECT_NEAR(point.y, line[0].y + share * (line[1].y - line[0].y), 0.25);
   }
-  const std::string scatter = residual_scatter("deviance", eta, residuals).svg;
+  const std::string scatter = residual_scatter("deviance", "eta", "eta", eta, residuals).svg;
   EXPECT_EQ(xml_fault(scatter), "");
-  expect_inside(scatter, "points", 280);
+  expect_inside(scatter, "points single", 280);
+  expect_inside(scatter, "line expected", 17);
+  expect_inside(scatter, "band expected", 34);
+  const std::string observed = observed_scatter(eta, residuals).svg;
+  EXPECT_EQ(xml_fault(observed), "");
+  expect_inside(observed, "points single", 280);
+  expect_inside(observed, "reference", 2);
+  expect_inside(observed, "estimates expected", 17);
   const std::string histogram = residual_histogram("deviance", residuals).svg;
   EXPECT_EQ(xml_fault(histogram), "");
   expect_inside(histogram, "bars", 8);
+}
+
+/// "Of 31 means of groups of rows 7 are farther …"
+int means_outside(const std::string& svg) {
+  const std::string before = " means of groups of rows ";
+  return std::atoi(svg.c_str() + svg.find(before) + before.size());
+}
+
+TEST(ResidualPlots, ShowAPatternInANumberByMeansOutsideTheirBand) {
+  std::vector<double> x;
+  std::vector<double> noise;
+  std::vector<double> pattern;
+  for (int i = 0; i < 1000; ++i) {
+    x.push_back(std::fmod(i * 0.6180339887498949, 1.0));
+    noise.push_back(normal_quantile(std::fmod((i + 0.5) * 0.7548776662466927, 1.0)));
+    pattern.push_back(noise.back() + std::sin(9 * x.back()));
+  }
+  const Picture none = residual_scatter("deviance", "x", "x", x, noise);
+  EXPECT_NE(none.svg.find("Of 31 means"), std::string::npos) << none.svg.substr(0, 600);
+  EXPECT_LE(means_outside(none.svg), 4);
+  EXPECT_GE(means_outside(residual_scatter("deviance", "x", "x", x, pattern).svg), 15);
+  EXPECT_TRUE(none.csv.starts_with("x,mean_residual,rows,lower,upper\n"));
+  EXPECT_EQ(std::ranges::count(none.csv, '\n'), 32);
+  EXPECT_EQ(std::ranges::count(none.points, '\n'), 1001);
+}
+
+TEST(ResidualPlots, HaveABoxForEachLevel) {
+  // R: boxplot.stats(c(1, 2, 3, 4, 20)) has the whiskers 1 and 4; quantile() 2, 3 and 4.
+  const std::vector<double> residuals{1, 2, 3, 4, 20, -1, -2};
+  const std::vector<double> codes{0, 0, 0, 0, 0, 2, 2};
+  const std::vector<std::string> levels{"<a>", "b", "c"};
+  const Picture boxes = residual_boxes("quantile", "f", levels, codes, residuals);
+  EXPECT_EQ(xml_fault(boxes.svg), "");
+  expect_inside(boxes.svg, "bars", 2);
+  expect_inside(boxes.svg, "points single", 1);
+  expect_inside(boxes.svg, "estimates expected", 2);
+  EXPECT_EQ(boxes.svg.find(">b</text>"), std::string::npos) << "no row has it";
+  EXPECT_NE(boxes.csv.find("\"<a>\",5,6,"), std::string::npos) << boxes.csv;
+  EXPECT_NE(boxes.csv.find(",1,2,3,4,4\n"), std::string::npos) << boxes.csv;
+  EXPECT_NE(boxes.csv.find(",-2,-1.75,-1.5,-1.25,-1\n"), std::string::npos) << boxes.csv;
+  EXPECT_TRUE(boxes.points.ends_with("\n\"c\",-1\n\"c\",-2\n")) << boxes.points;
+}
+
+TEST(ResidualPlots, HaveBoxesOfTheFarthestOfManyLevels) {
+  std::vector<std::string> levels;
+  std::vector<double> codes;
+  std::vector<double> residuals;
+  for (int level = 0; level < 100; ++level) {
+    levels.push_back("l" + std::to_string(level));
+    for (int i = 0; i < 3; ++i) {
+      codes.push_back(level);
+      residuals.push_back((level % 7 == 0 ? 5 : 0.01 * level) * (level % 2 == 0 ? 1 : -1) + i - 1);
+    }
+  }
+  const Picture boxes = residual_boxes("deviance", "g", levels, codes, residuals);
+  EXPECT_EQ(xml_fault(boxes.svg), "");
+  EXPECT_EQ(std::ranges::count(boxes.csv, '\n'), 41);
+  for (const char* level : {"l0", "l7", "l98", "l99"})
+    EXPECT_NE(boxes.csv.find("\n\"" + std::string(level) + "\","), std::string::npos) << level;
+  EXPECT_EQ(boxes.csv.find("\"l1\","), std::string::npos);
+  EXPECT_LT(boxes.csv.find("\"l7\""), boxes.csv.find("\"l98\"")) << "in their order";
 }
 
 TEST(ResidualPlots, HaveABarForEachLag) {
@@ -479,8 +547,10 @@ TEST(ResidualPlots, HaveABarForEachLag) {
 TEST(ResidualPlots, AreThereForTwoEqualResiduals) {
   const std::vector<double> zero(2);
   for (const std::string& svg :
-       {residual_quantiles("deviance", zero, 0).svg, residual_scatter("deviance", zero, zero).svg,
-        residual_histogram("deviance", zero).svg, residual_autocorrelation("standardised", zero, 2).svg}) {
+       {residual_quantiles("deviance", zero, 0).svg, residual_scatter("deviance", "x", "x", zero, zero).svg,
+        residual_boxes("deviance", "f", std::vector<std::string>{"a"}, zero, zero).svg,
+        observed_scatter(zero, zero).svg, residual_histogram("deviance", zero).svg,
+        residual_autocorrelation("standardised", zero, 2).svg}) {
     EXPECT_EQ(xml_fault(svg), "");
     EXPECT_EQ(svg.find("nan"), std::string::npos);
   }

@@ -1,0 +1,22 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/report/text_table.hpp"
+
+#include <tessera/gam/check.hpp>
+
+#include <string>
+
+/// What checks have found, as the page and the text of a check have it.
+namespace tessera::gam {
+
+/// A row a smooth: k', edf, k-index and its p-value.
+[[nodiscard]] TextTable basis_table(const Check& check);
+/// "all 400 rows, 400 permutations, seed 1": what that is of.
+[[nodiscard]] std::string basis_sample_text(const Check& check, const CheckOptions& options);
+/// A row a term: worst, observed, estimate, by all others.
+[[nodiscard]] TextTable concurvity_table(const Concurvity& concurvity);
+/// The share of quantile residuals outside the band that has each with a probability of 0.95.
+[[nodiscard]] double share_outside(const QuantileResiduals& own);
+
+}  // namespace tessera::gam

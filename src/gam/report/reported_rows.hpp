@@ -1,0 +1,17 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/fit/row_sample.hpp"
+
+#include <tessera/gam/check.hpp>
+
+namespace tessera::gam {
+
+/// What a page has from the rows of the fit.
+struct ReportedRows {
+  RowSample sample;
+  CheckOptions options{};  ///< of the checks
+  Check check{};
+};
+
+}  // namespace tessera::gam

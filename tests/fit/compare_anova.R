@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compares tessera-fit anova with anova.gam, logLik.gam and AIC of mgcv's bam:
+# Compares tessera-fit anova and summary --json with anova.gam, logLik.gam, AIC and summary.gam of mgcv's bam:
 #   Rscript tests/fit/compare_anova.R build/default/bin/tessera-fit
 # Each pair is two models of one response. Degrees of freedom and AIC are held to those of bam(), whose smoothing parameters
 # stop a little beside the optimum; tests and tables to mgcv's functions of the same coefficients and degrees of freedom.
@@ -63,7 +63,18 @@ compare <- function(name, formulas, family, spelled) {
     m$sig2 <- fit$scale; m$deviance <- fit$deviance; m$aic <- if (is.null(fit$aic)) NA else fit$aic
     theirs[[i]] <- m
     same["logLik"] <- max(same["logLik"], distance(ours[c("log_likelihood", "log_likelihood_df")], c(logLik(m), attr(logLik(m), "df"))), na.rm = TRUE)
-    p <- summary(m)$pTerms.table
+    right <- summary(m); run("summary", paste0(i, ".json"), "--json"); own <- fromJSON("log", simplifyVector = FALSE)
+    rows <- function(list, ...) t(vapply(list, function(one) vapply(one[c(...)], function(x) if (is.null(x)) NA_real_ else as.numeric(x), 0), numeric(length(c(...)))))
+    table <- rows(own$coefficients, "estimate", "standard_error", "statistic", "p_value")
+    if (!identical(rownames(right$p.table), vapply(own$coefficients, function(one) one$name, "")) || !identical(rownames(right$s.table), vapply(own$smooths, function(one) one$term, "")))
+      stop("other rows of the summary")
+    same["p.table"] <- max(same["p.table"], distance(table[, 1:3], right$p.table[, 1:3]), distance(table[, 4], right$p.table[, 4], 1), distance(own["scale"], right$scale), na.rm = TRUE)
+    table <- rows(own$smooths, "edf", "df", "statistic", "p_value")
+    # The statistic of a rank that is no whole number depends on the signs of eigenvectors; the p-value does not.
+    fits["s.table"] <- max(fits["s.table"], distance(table[, 1:2], right$s.table[, 1:2], sum(m$edf)), distance(table[, 4], right$s.table[, 4], 1), na.rm = TRUE)
+    fits["r.sq"] <- max(fits["r.sq"], distance(own[c("r_squared_adjusted", "deviance_explained")], c(right$r.sq, right$dev.expl), 1), na.rm = TRUE)
+    if (own$n != right$n || own$coefficient_statistic != substr(colnames(right$p.table)[3], 1, 1) || own$statistic != colnames(right$s.table)[3]) stop("other n or tests")
+    p <- right$pTerms.table
     if (is.null(p) != (length(ours$parametric) == 0)) stop("other terms")
     if (is.null(p)) next
     if (!identical(rownames(p), vapply(ours$parametric, function(one) one$term, ""))) stop("terms: ", toString(rownames(p)))

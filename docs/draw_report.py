@@ -17,9 +17,8 @@ page, out = sys.argv[1:]
 with open(page, encoding="utf-8") as file:
     html = file.read()
 style = re.search(r"<style>(.*?)</style>", html, re.S).group(1)
-# Of the page's style what pictures need: colours, light and dark, and marks.
-root = style[style.index(":root") : style.index("* { box-sizing")]
-marks = style[style.index("svg text") : style.index("footer")]
+# Of the page's style what pictures need.
+style = style[style.index("/* Of a picture") :]
 pictures = re.findall(r"<svg .*?</svg>", html, re.S)
 
 parts = []
@@ -36,7 +35,7 @@ with open(out, "w", encoding="utf-8") as file:
     file.write(
         f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="-8 0 {width + 16} {height + 8}">\n'
         "<!-- SPDX-License-Identifier: Apache-2.0; made by docs/draw_report.py -->\n"
-        f"<style>\n{root}{marks}</style>\n"
+        f"<style>\n:root {{ color-scheme: light dark; }}\n{style}</style>\n"
         f'<rect x="-8" width="{width + 16}" height="{height + 8}" fill="var(--paper)"/>\n'
         + "\n".join(parts)
         + "\n</svg>\n"

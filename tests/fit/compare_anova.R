@@ -31,8 +31,6 @@ families <- list(poisson = list(cnt ~ s(x) + offset(log(e)), cnt ~ s(x) + f + s(
 family_of <- list(poisson = poisson(), binomial = binomial(), Gamma = Gamma(log), quasipoisson = quasipoisson(), nb = nb(), tw = tw(), scat = scat(), betar = betar())
 arguments <- list(weights = c("--weights", "pw"), select = "--select", gamma = c("--gamma", "1.4"))
 
-run <- function(...) { arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")
-  if (status != 0) stop(paste(c(arguments[1], readLines("err")), collapse = " ")) }
 # The largest difference of fits, and that of functions of the same numbers.
 apart <- 0; worst <- 0
 compare <- function(name, formulas, family, spelled) {

@@ -28,48 +28,20 @@ models <- list(tp = y ~ s(x) + s(w), cr = y ~ f + s(x, bs = "cr") + s(z, bs = "c
 families <- list(poisson = list(cnt ~ s(x) + f + offset(log(e)), poisson()), binomial = list(bin ~ s(x) + w, binomial()), Gamma = list(pos ~ s(x) + f, Gamma(log)),
   nb = list(nb ~ s(x) + f, nb()), tw = list(tw ~ s(x) + f, tw()), scat = list(t5 ~ s(x) + f, scat()), betar = list(prop ~ s(x) + f, betar()), quasipoisson = list(cnt ~ s(x) + f, quasipoisson()))
 arguments <- list(weights = c("--weights", "pw"), subset = c("--subset", "x > 0.1"))
-# The parameters that the families of mgcv have, of those that tessera-fit reports.
-theta_of <- list(nb = function(p) log(p[1]), tw = function(p) log((p[1] - 1.01) / (1.99 - p[1])), scat = function(p) c(log(p[1] - 3), log(p[2])), betar = function(p) log(p[1]))
-
-# mgcv's component "para" is the first column alone, by `1:0` in the place of all parametric ones.
-text <- deparse(mgcv:::concurvity)
-stopifnot(sum(grepl("stop <- c(min(start) - 1, stop)", text, fixed = TRUE)) == 1)
-concurvity <- eval(parse(text = gsub("stop <- c(min(start) - 1, stop)", "stop <- c(min(start[-1]) - 1, stop)", text, fixed = TRUE)))
-# Where the explaining columns are dependent, mgcv's decomposition has a direction that rounding chooses: then by projection.
-projected <- function(X, j, i, coef) {
-  q <- qr(scale(X[, i, drop = FALSE], FALSE, sqrt(colSums(X[, i, drop = FALSE]^2))), tol = 1e-10); R <- qr.R(qr(X[, j, drop = FALSE], tol = 0))
-  if (q$rank == length(i)) return(NULL)
-  top <- crossprod(qr.Q(q)[, seq_len(q$rank), drop = FALSE], X[, j, drop = FALSE])
-  c(svd(forwardsolve(t(R), t(top)))$d[1]^2, sum((top %*% coef[j])^2) / sum((R %*% coef[j])^2), sum(top^2) / sum(R^2))
-}
-run <- function(...) { arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")
-  if (status != 0) stop(paste(c(arguments[1], readLines("err")), collapse = " ")) }
-predicted <- function(...) { run("predict", "m.json", "d.csv", "--out", "p.csv", ...); as.matrix(read.csv("p.csv", check.names = FALSE)) }
-distance <- function(ours, theirs, what, size = abs(theirs)) {
-  if (length(ours) != length(theirs)) stop(what, ": ", length(ours), " in place of ", length(theirs))
-  ours <- as.numeric(ours); theirs <- as.numeric(theirs)
-  if (!identical(is.na(ours), is.na(theirs))) stop(what, ": NA elsewhere")
-  max(abs(ours - theirs) / pmax(size, 1e-300), 0, na.rm = TRUE)
-}
+predicted <- function(...) as.matrix(answer("predict", "m.json", "d.csv", ...))
 compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   more <- arguments[[name]]; rows <- if (name == "subset") d$x > .1 else rep(TRUE, n)
   run("fit", "d.csv", "--formula", paste(deparse(formula, width.cutoff = 500), collapse = ""), "--family", spelled, "--out", "m.json", "--device", "cpu", more)
   json <- fromJSON("m.json", simplifyVector = FALSE)
-  b <- sapply(json$coefficients, function(one) one$value)
   own <- d[rows, ]
   m <- suppressWarnings(if (name == "weights") gam(formula, data = own, family = family, method = "REML", weights = pw)
     else gam(formula, data = own, family = family, method = "REML"))
   used <- rows & complete.cases(d[intersect(all.vars(formula), names(d))])
   X <- predict(m, type = "lpmatrix"); ours <- predicted("--type", "lpmatrix")[used, , drop = FALSE]
-  turn <- diag(sapply(seq_len(ncol(X)), function(j) if (sum(X[, j] * ours[, j]) < 0) -1 else 1), ncol(X))
-  for (smooth in m$smooth) if (inherits(smooth, "fs.interaction")) {
-    all <- smooth$first.para:smooth$last.para; k <- length(all) / length(smooth$flev)
-    stack <- function(X) do.call(rbind, lapply(seq_len(length(all) / k), function(l) X[, all[(l - 1) * k + seq_len(k)], drop = FALSE]))
-    turn[all, all] <- kronecker(diag(length(all) / k), qr.solve(stack(ours), stack(X)))
-  }
+  turn <- turn_of(m, ours, X)
   out <- c(matrix = distance(ours %*% turn, X, "lpmatrix", max(abs(X))))
-  m$coefficients[] <- solve(turn) %*% b
-  if (!is.null(theta_of[[spelled]])) m$family$putTheta(theta_of[[spelled]](sapply(json$family_parameters, function(one) one$value)))
+  m <- with_our_coefficients(m, json, turn)
+  if (!is.null(theta_of(json))) m$family$putTheta(theta_of(json))
   m$linear.predictors <- predicted("--type", "link")[used, 1]; m$fitted.values <- predicted("--type", "response")[used, 1]
   run("check", "m.json", "d.csv", "--json", "--autocorrelation", "5", "--permutations", "2000"); found <- fromJSON("log")
   r <- residuals(m); k <- k.check(m, n.rep = 2000)
@@ -101,20 +73,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   }
   lagged <- sapply(1:5, function(l) mean(r[-seq_len(l)] * head(r, -l)) / mean(r^2))
   out["lags"] <- distance(found$autocorrelation, lagged, "lags", 1)
-  whole <- concurvity(m); pairwise <- concurvity(m, full = FALSE)
-  if (!identical(colnames(whole), found$concurvity$terms)) stop("concurvity: ", toString(found$concurvity$terms))
-  parts <- lapply(m$smooth, function(s) s$first.para:s$last.para)
-  if ("para" %in% colnames(whole)) parts <- c(list(seq_len(m$nsdf)), parts)
-  for (j in seq_along(parts)) {
-    own <- projected(X, parts[[j]], setdiff(seq_len(ncol(X)), parts[[j]]), coef(m))
-    if (!is.null(own)) whole[, j] <- own
-    for (i in seq_along(parts)) if (i != j) {
-      own <- projected(X, parts[[j]], parts[[i]], coef(m))
-      if (!is.null(own)) for (k in 1:3) pairwise[[k]][i, j] <- own[k]
-    }
-  }
-  for (measure in rownames(whole)) out["concurvity"] <- max(out["concurvity"], distance(found$concurvity$whole[[measure]], whole[measure, ], "concurvity", 1),
-    distance(found$concurvity$pairwise[[measure]], pairwise[[measure]], "pairwise", 1), na.rm = TRUE)
+  out["concurvity"] <- concurvity_apart(m, X, found$concurvity)
   out
 }
 worst <- 0

@@ -41,57 +41,25 @@ spelled <- c(poisson = "poisson", binomial = "binomial", probit = "binomial(prob
   ig = "inverse.gaussian(log)", nb = "nb", tw = "tw", scat = "scat", betar = "betar", qp = "quasipoisson")
 
 write.csv(d[setdiff(names(d), "o")], "d.csv", row.names = FALSE)
-run <- function(...) { arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")
-  if (status != 0) stop(paste(c(arguments[1], readLines("err")), collapse = " ")) }
-predicted <- function(...) { run("predict", "m.json", "new.csv", "--out", "p.csv", ...); read.csv("p.csv", check.names = FALSE) }
-ours_of <- function(table) { run("predict", "m.json", table, "--out", "p.csv", "--type", "lpmatrix"); as.matrix(read.csv("p.csv", check.names = FALSE)) }
-distance <- function(ours, theirs, what) {
-  ours <- as.matrix(ours); theirs <- as.matrix(theirs)
-  if (!identical(dim(ours), dim(theirs))) stop(what, ": ", ncol(ours), " columns in place of ", ncol(theirs))
-  if (!identical(is.na(unname(ours)), is.na(unname(theirs)))) stop(what, ": NA elsewhere")
-  worst <- 0
-  for (j in seq_len(ncol(ours))) {
-    range <- max(abs(theirs[, j]), 1e-300, na.rm = TRUE)
-    worst <- max(worst, abs(ours[, j] - theirs[, j]) / range, na.rm = TRUE)
-  }
-  worst
-}
+predicted <- function(...) answer("predict", "m.json", "new.csv", ...)
 compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   text <- gsub("\\bo\\b", "ordered(dose)", paste(deparse(formula, width.cutoff = 500), collapse = ""))
   labels <- function(x) gsub(":o(d[0-9])", ":ordered(dose)\\1", gsub("\\bo\\b", "ordered(dose)", x))
   write.csv(new[setdiff(names(new), c("o", all.vars(formula)[1]))], "new.csv", row.names = FALSE)
   run("fit", "d.csv", "--formula", text, "--family", spelled, "--out", "m.json", "--device", "cpu")
   json <- fromJSON("m.json", simplifyVector = FALSE)
-  b <- sapply(json$coefficients, function(one) one$value)
-  V <- matrix(unlist(json$covariance$columns), length(b))
   m <- suppressWarnings(gam(formula, data = d, family = family, method = "REML"))
-  X <- predict(m, new, type = "lpmatrix"); ours <- as.matrix(predicted("--type", "lpmatrix"))
-  turn <- diag(sapply(seq_len(ncol(X)), function(j) if (sum(X[, j] * ours[, j], na.rm = TRUE) < 0) -1 else 1), ncol(X))
-  for (smooth in m$smooth) if (inherits(smooth, "fs.interaction")) {
-    # One rotation for all levels, from rows of the fit.
-    all <- ours_of("d.csv"); own <- smooth$first.para:smooth$last.para; k <- length(own) / length(smooth$flev); theirs <- predict(m, d, type = "lpmatrix")
-    stack <- function(X) do.call(rbind, lapply(seq_len(length(own) / k), function(l) X[, own[(l - 1) * k + seq_len(k)], drop = FALSE]))
-    turn[own, own] <- kronecker(diag(length(own) / k), qr.solve(stack(all), stack(theirs)))
-  }
-  out <- c(lpmatrix = distance(ours %*% turn, X, "lpmatrix"))
-  back <- solve(turn)
-  m$coefficients[] <- back %*% b; m$Vp <- back %*% V %*% t(back)
-  for (type in c("link", "response", "terms", "iterms")) {
-    theirs <- predict(m, new, type = type, se.fit = TRUE); found <- predicted("--type", type, "--se")
-    odd <- seq(1, by = 2, length.out = ncol(found) / 2)
-    if (type %in% c("terms", "iterms")) {
-      if (!identical(names(found)[odd], labels(colnames(theirs$fit)))) stop(type, ": ", toString(names(found)[odd]), " in place of ", toString(labels(colnames(theirs$fit))))
-    }
-    out[type] <- distance(found[odd], theirs$fit, type); out[paste0(type, ".se")] <- distance(found[odd + 1], theirs$se.fit, paste(type, "se"))
-  }
+  turn <- turn_of(m, as.matrix(answer("predict", "m.json", "d.csv", "--type", "lpmatrix")), predict(m, d, type = "lpmatrix"))
+  m <- with_our_coefficients(m, json, turn)
+  out <- predictions_apart(m, new, turn, labels)
   # A row without a value of a variable that only terms have that are left out is NA in mgcv alone.
   summed <- function(...) { theirs <- predict(m, new, se.fit = TRUE, ...); cbind(theirs$fit, theirs$se.fit) }
   known <- complete.cases(new[intersect(all.vars(formula), names(new))])
   labels_of <- colnames(predict(m, new[1:2, ], type = "terms"))
   for (l in c(labels_of[1], tail(labels_of, 1))) {
-    out["exclude"] <- max(out["exclude"], distance(predicted("--exclude", labels(l), "--se")[known, ], summed(exclude = l)[known, ], "exclude"), na.rm = TRUE)
+    out["exclude"] <- max(out["exclude"], by_column(predicted("--exclude", labels(l), "--se")[known, ], summed(exclude = l)[known, ], "exclude"), na.rm = TRUE)
     some <- c(l, if (attr(m$terms, "intercept") == 1) "(Intercept)")
-    out["terms="] <- max(out["terms="], distance(predicted("--terms", paste(labels(some), collapse = ","), "--se")[known, ], summed(terms = some)[known, ], "terms="), na.rm = TRUE)
+    out["terms="] <- max(out["terms="], by_column(predicted("--terms", paste(labels(some), collapse = ","), "--se")[known, ], summed(terms = some)[known, ], "terms="), na.rm = TRUE)
   }
   out
 }

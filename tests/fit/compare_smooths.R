@@ -26,44 +26,20 @@ models <- list(
   tere = y ~ s(z) + te(x, g, bs = c("cr", "re"), k = c(5, 8)), te3 = y ~ te(x, z, u, d = c(2, 1), k = c(8, 3), bs = c("tp", "cr")))
 families <- list(pois = list(cnt ~ s(x) + f, poisson()))
 
-run <- function(...) { arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")
-  if (status != 0) stop(paste(c(arguments[1], readLines("err")), collapse = " ")) }
-answer <- function(...) { run(..., "--out", "a.csv"); read.csv("a.csv", check.names = FALSE, stringsAsFactors = TRUE) }
-distance <- function(ours, theirs, se = theirs) max(abs(ours - theirs)) / max(abs(theirs), abs(se), 1e-300)
 # The row's variables as the model has them.
-typed <- function(rows) {
-  for (v in intersect(names(rows), names(d))) if (is.factor(d[[v]])) rows[[v]] <- factor(as.character(rows[[v]]), levels = levels(d[[v]]), ordered = is.ordered(d[[v]]))
+as_fitted <- function(rows) {
+  rows <- typed(rows, d)
   if ("ordered(dose)" %in% names(rows)) rows$o <- factor(as.character(rows[["ordered(dose)"]]), levels = levels(d$o), ordered = TRUE)
   rows
 }
 own <- function(label) gsub(":o(d[0-9])", ":ordered(dose)\\1", label)
-# With equal coefficients: those of tessera-fit, in mgcv's coordinates.
-with_our_coefficients <- function(formula, family, spelled) {
+fitted_at_ours <- function(formula, family, spelled) {
   text <- gsub("\\bo\\b", "ordered(dose)", paste(deparse(formula, width.cutoff = 500), collapse = ""))
   run("fit", "d.csv", "--formula", text, "--family", spelled, "--out", "m.json", "--device", "cpu")
-  json <- fromJSON("m.json", simplifyVector = FALSE)
-  b <- sapply(json$coefficients, function(one) one$value); V <- matrix(unlist(json$covariance$columns), length(b))
   m <- suppressWarnings(gam(formula, data = d, family = family, method = "REML"))
-  X <- predict(m, d, type = "lpmatrix")
-  run("predict", "m.json", "d.csv", "--type", "lpmatrix", "--out", "x.csv")
-  ours <- as.matrix(read.csv("x.csv", check.names = FALSE))
-  turn <- diag(ifelse(colSums(X * ours) < 0, -1, 1), ncol(X))
-  for (smooth in m$smooth) if (inherits(smooth, "fs.interaction")) {
-    at <- smooth$first.para:smooth$last.para; k <- length(at) / length(smooth$flev)
-    stack <- function(X) do.call(rbind, lapply(seq_len(length(at) / k), function(l) X[, at[(l - 1) * k + seq_len(k)], drop = FALSE]))
-    turn[at, at] <- kronecker(diag(length(at) / k), qr.solve(stack(ours), stack(X)))
-  }
-  back <- solve(turn)
-  m$coefficients[] <- back %*% b; m$Vp <- back %*% V %*% t(back)
-  m
+  turn <- turn_of(m, as.matrix(answer("predict", "m.json", "d.csv", "--type", "lpmatrix")), predict(m, d, type = "lpmatrix"))
+  with_our_coefficients(m, fromJSON("m.json", simplifyVector = FALSE), turn)
 }
-columns_of <- function(m, smooth, rows) {
-  X <- matrix(0, nrow(rows), length(coef(m)))
-  X[, smooth$first.para:smooth$last.para] <- PredictMat(smooth, rows)
-  X
-}
-estimate <- function(m, X) list(fit = drop(X %*% coef(m)), se = sqrt(pmax(0, rowSums((X %*% m$Vp) * X))))
-smooth_named <- function(m, label) Find(function(s) own(s$label) == label, m$smooth)
 critical <- function(m, X, se) {
   own <- which(colSums(abs(X)) > 0); eigen <- eigen(m$Vp[own, own, drop = FALSE]); z <- matrix(rnorm(1e4 * length(own)), length(own))
   deviations <- X[se > 0, own, drop = FALSE] %*% (eigen$vectors %*% (sqrt(pmax(0, eigen$values)) * z)) / se[se > 0]
@@ -71,30 +47,25 @@ critical <- function(m, X, se) {
   c(found, sqrt(2 * .95 * .05 / 1e4) / approx(density$x, density$y, found)$y)
 }
 compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
-  m <- with_our_coefficients(formula, family, spelled); out <- c(); mc <- 0
-  # smooths
-  a <- answer("smooths", "m.json", "--points", "12")
-  if (!setequal(unique(as.character(a$smooth)), own(sapply(m$smooth, `[[`, "label")))) stop("smooths: ", toString(unique(a$smooth)))
-  for (label in unique(as.character(a$smooth))) {
-    rows <- typed(a[a$smooth == label, ]); smooth <- smooth_named(m, label); X <- columns_of(m, smooth, rows); theirs <- estimate(m, X)
-    out["smooths"] <- max(out["smooths"], distance(rows$fit, theirs$fit, theirs$se), na.rm = TRUE)
-    out["se"] <- max(out["se"], distance(rows$se, theirs$se), distance((rows$upper - rows$lower) / 2, qnorm(.975) * theirs$se), na.rm = TRUE)
+  m <- fitted_at_ours(formula, family, spelled); mc <- 0
+  out <- smooths_apart(m, answer("smooths", "m.json", "--points", "12"), as_fitted, own, function(label, rows, X, theirs) {
+    smooth <- smooth_named(m, label, own)
     for (v in intersect(smooth$term, names(d))) if (is.numeric(d[[v]]) && !inherits(smooth, "random.effect") && !identical(range(rows[[v]]), range(d[[v]]))) stop("smooths: range of ", v)
     here <- critical(m, X, theirs$se); ours <- max((rows[["upper.simultaneous"]] - rows$fit) / rows$se, na.rm = TRUE)
-    mc <- max(mc, abs(ours - here[1]) / here[2])
-  }
+    mc <<- max(mc, abs(ours - here[1]) / here[2])
+  })
   # derivatives
   if (any(sapply(m$smooth, function(s) !inherits(s, "random.effect")))) for (order in 1:2) {
     a <- answer("derivatives", "m.json", "--points", "7", "--draws", "0", "--order", order)
     for (part in split(a, paste(a$smooth, a$derivative))) {
-      rows <- typed(part); v <- as.character(rows$derivative[1]); smooth <- smooth_named(m, as.character(rows$smooth[1]))
+      rows <- as_fitted(part); v <- as.character(rows$derivative[1]); smooth <- smooth_named(m, as.character(rows$smooth[1]), own)
       # Beyond the ends splines go on as lines.
       inside <- rows[[v]] > min(rows[[v]]) & rows[[v]] < max(rows[[v]]); rows <- rows[inside, ]
       h <- c(1e-5, 2e-4)[order] * diff(range(part[[v]]))
       at <- function(by) { moved <- rows; moved[[v]] <- moved[[v]] + by; columns_of(m, smooth, moved) }
       X <- if (order == 1) (at(h) - at(-h)) / (2 * h) else (at(h) + at(-h) - 2 * at(0)) / h^2
       theirs <- estimate(m, X); what <- paste0("d", order)
-      out[what] <- max(out[what], distance(rows$fit, theirs$fit, theirs$se) / c(1e3, 1e6)[order], distance(rows$se, theirs$se) / c(1e3, 1e6)[order], na.rm = TRUE)
+      out[what] <- max(out[what], of_estimate(rows$fit, theirs$fit, theirs$se) / c(1e3, 1e6)[order], of_estimate(rows$se, theirs$se) / c(1e3, 1e6)[order], na.rm = TRUE)
     }
   }
   # contrasts of levels
@@ -103,17 +74,17 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   if (any(vapply(m$smooth, of_levels, NA))) {
     a <- answer("contrasts", "m.json", "--points", "5", "--draws", "0")
     for (part in split(a, paste(a$smooth, a$level, a$less))) {
-      rows <- typed(part); label <- as.character(rows$smooth[1]); levels <- c(as.character(rows$level[1]), as.character(rows$less[1]))
+      rows <- as_fitted(part); label <- as.character(rows$smooth[1]); levels <- c(as.character(rows$level[1]), as.character(rows$less[1]))
       X <- lapply(levels, function(l) {
-        smooth <- smooth_named(m, label); at <- rows
-        if (is.null(smooth)) smooth <- smooth_named(m, paste0(label, l))
+        smooth <- smooth_named(m, label, own); at <- rows
+        if (is.null(smooth)) smooth <- smooth_named(m, paste0(label, l), own)
         if (is.null(smooth)) return(0)
         factor <- if (smooth$by != "NA") smooth$by else Find(function(v) is.factor(d[[v]]), smooth$term)
         at[[factor]] <- factor(l, levels = levels(d[[factor]]), ordered = is.ordered(d[[factor]]))
         columns_of(m, smooth, at)
       })
       theirs <- estimate(m, X[[1]] - X[[2]])
-      out["contrasts"] <- max(out["contrasts"], distance(rows$fit, theirs$fit, theirs$se), distance(rows$se, theirs$se), na.rm = TRUE)
+      out["contrasts"] <- max(out["contrasts"], of_estimate(rows$fit, theirs$fit, theirs$se), of_estimate(rows$se, theirs$se), na.rm = TRUE)
     }
   }
   # slice, and the difference of two tables
@@ -124,11 +95,11 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   rows <- as.data.frame(lapply(m$var.summary, function(v) rep(if (is.factor(v)) v else v[2], length(varied[[1]]))))
   rows[[names(varied)]] <- if (is.factor(d[[names(varied)]])) factor(varied[[1]], levels = levels(d[[names(varied)]])) else varied[[1]]
   theirs <- predict(m, rows, se.fit = TRUE)
-  out["slice"] <- max(distance(a$fit, theirs$fit), distance(a$se, theirs$se.fit))
+  out["slice"] <- max(of_estimate(a$fit, theirs$fit), of_estimate(a$se, theirs$se.fit))
   one <- d[1:20, ]; two <- d[21:40, ]; write.csv(one, "one.csv", row.names = FALSE); write.csv(two, "two.csv", row.names = FALSE)
   a <- answer("contrasts", "m.json", "one.csv", "two.csv")
   X <- predict(m, one, type = "lpmatrix") - predict(m, two, type = "lpmatrix"); theirs <- estimate(m, X)
-  out["tables"] <- max(distance(a$fit, predict(m, one) - predict(m, two)), distance(a$se, theirs$se))
+  out["tables"] <- max(of_estimate(a$fit, predict(m, one) - predict(m, two)), of_estimate(a$se, theirs$se))
   c(out, mc = mc)
 }
 worst <- 0

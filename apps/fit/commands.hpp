@@ -185,6 +185,7 @@ struct SimulateCommand {
   int draws = SimulateOptions{}.draws;
   std::uint64_t seed = SimulateOptions{}.seed;
   bool unconditional = SimulateOptions{}.unconditional;
+  bool posterior_predictive = SimulateOptions{}.posterior_predictive;
   std::vector<std::string> terms;
   int points = SmoothOptions{}.points;
   std::string weights;

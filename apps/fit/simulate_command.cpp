@@ -26,7 +26,9 @@ CLI::App* SimulateCommand::add_to(CLI::App& program) {
       ->capture_default_str();
   command->add_option("--seed", seed, "Of the random numbers")->capture_default_str();
   command->add_flag("--unconditional", unconditional,
-                    "Coefficients and smooths with the uncertainty of the smoothing parameters");
+                    "Draws of the coefficients with the uncertainty of the smoothing parameters");
+  command->add_flag("--posterior-predictive", posterior_predictive,
+                    "Of responses: each draw at a draw of the coefficients in place of the estimate");
   command->add_option("--terms", terms, "Only these smooths, comma-separated; default: all")
       ->allow_extra_args(false);
   command->add_option("--points", points, "Points of each number of a smooth, as those of smooths")
@@ -45,10 +47,13 @@ int SimulateCommand::run(mpi::Session& session) const {
   if ((what == "responses") == common.table.empty())
     throw Error(ErrorCode::usage, what == "responses" ? "simulate: responses are of the rows of a table"
                                                       : "simulate: only responses take a table");
+  if (posterior_predictive && what != "responses")
+    throw Error(ErrorCode::usage, "simulate: --posterior-predictive is of responses");
   SimulateOptions options;
   options.draws = draws;
   options.seed = seed;
   options.unconditional = unconditional;
+  options.posterior_predictive = posterior_predictive;
   options.weights = weights;
   options.new_levels = new_levels_of(new_levels);
   options.keep = labels_in(keep);

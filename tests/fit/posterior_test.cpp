@@ -238,7 +238,8 @@ TEST_F(Posterior, AnswersDoNotDependOnRanksAndThreads) {
         "derivatives MODEL --points 4 --draws 50", "contrasts MODEL --points 3 --draws 50",
         "contrasts MODEL DATA DATA", "simulate MODEL --what coefficients --draws 7",
         "simulate MODEL --what smooths --draws 3 --points 4",
-        "simulate MODEL DATA --what responses --draws 2 --keep few"}) {
+        "simulate MODEL DATA --what responses --draws 2 --keep few",
+        "simulate MODEL DATA --what responses --draws 3 --posterior-predictive --unconditional"}) {
     std::string words = command;
     for (const auto& [word, name] :
          {std::pair<std::string, std::string>{"MODEL", "model.json"}, {"DATA", "data.csv"}}) {
@@ -281,6 +282,7 @@ TEST_F(Posterior, RefusalsAreOneLineAndNoFile) {
       {"simulate", path("weights.csv") + " --what responses --weights w", 3, "are not all numbers above 0"},
       {"simulate", path("short.csv") + " --what responses --weights w", 3, "'w'"},
       {"simulate", "--what coefficients --draws 0", 2, "--draws"},
+      {"simulate", "--what smooths --posterior-predictive", 2, "--posterior-predictive is of responses"},
       {"smooths", "--out " + path("model.json"), 2, "model.json"}};
   for (const Refusal& one : refusals) {
     const bool overwrites = one.args.find("--out") != std::string::npos;

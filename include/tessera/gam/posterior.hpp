@@ -77,8 +77,9 @@ struct DerivativeOptions : SmoothOptions {
 struct SimulateOptions {
   int draws = 1;
   std::uint64_t seed = 1;
-  bool unconditional = false;  ///< coefficients: with the uncertainty of the smoothing parameters
-  std::string weights{};       ///< responses: the table's column of prior weights, or of trials; empty: 1
+  bool unconditional = false;         ///< coefficients: with the uncertainty of the smoothing parameters
+  bool posterior_predictive = false;  ///< responses: each draw at a draw of the coefficients
+  std::string weights{};  ///< responses: the table's column of prior weights, or of trials; empty: 1
   NewLevels new_levels = NewLevels::mgcv;  ///< responses
   std::vector<std::string> keep{};         ///< responses: columns of the table that come along
 };
@@ -94,10 +95,12 @@ struct SimulateOptions {
 [[nodiscard]] Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions& options = {},
                                            const SmoothOptions& smooths = {});
 
-/// *Collective.* New responses of the rows of a table at their estimated means, as R's `simulate`: a column
-/// `draw.1`, … for each draw, by a generator whose numbers depend on the seed, the row and the draw alone.
-/// `take` gets them in parts, as that of `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a
-/// family that is known by its variance alone; `Error(input)` for weights that are none.
+/// *Collective.* New responses of the rows of a table at their estimated means, as R's `simulate`, or at
+/// those of the coefficients that `simulate_coefficients` has in this draw: a column `draw.1`, … for each
+/// draw, by a generator whose numbers depend on the seed, the row and the draw alone. (Where numbers are
+/// centred, as years, the draws of the coefficients are others than there.) `take` gets them in parts, as
+/// that of `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family that is known by its
+/// variance alone; `Error(input)` for weights that are none.
 std::vector<std::string> simulate_responses(Job& job, const Model& model, const TableFile& file,
                                             FunctionRef<void(const Predictions& part)> take,
                                             const SimulateOptions& options = {},

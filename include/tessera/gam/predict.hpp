@@ -53,8 +53,13 @@ struct PredictOptions {
   /// With type response: ends of the interval in which a new response lies with this probability, quantiles
   /// of the family's distribution mixed over the normal approximation of the linear predictor; 0: none.
   double prediction_interval = 0;
-  /// Standard errors and intervals have the uncertainty of the smoothing parameters, too.
+  /// Standard errors, intervals and draws have the uncertainty of the smoothing parameters, too.
   bool unconditional = false;
+  /// With type link or response, without standard errors and intervals: predictions at so many draws of the
+  /// coefficients from their posterior distribution, columns "draw.1", …, in the place of "fit"; 0: at the
+  /// estimate. Seed and draw determine a draw, which is in memory: a number for each coefficient.
+  int draws = 0;
+  std::uint64_t seed = 1;
   /// For `predict_in_parts`: maximum number of rows of the table in one part; 0: as many as fit into memory.
   std::int64_t rows_at_once = 0;
   /// Likewise: per-node limit for a part, in bytes, over all ranks of the node; default: 75 % of free memory.

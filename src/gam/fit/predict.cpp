@@ -4,6 +4,8 @@
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/prediction_plan.hpp"
 #include "gam/inference/distributions.hpp"
+#include "gam/inference/normal_draws.hpp"
+#include "gam/linalg/linalg.hpp"
 #include "gam/model/model.hpp"
 #include "gam/rows/prediction_pass.hpp"
 #include "gam/table/reader/shared_input.hpp"
@@ -149,11 +151,12 @@ class TablePrediction {
         formula_(parse_terms(model.formula)) {
     const mpi::Communicator& comm = job.comm();
     require_same_content(comm, model.path, model.checksum);
-    const FittedModel whole = known_everywhere(comm, model, needs_variances(options));
+    const FittedModel whole = known_everywhere(comm, model, needs_covariance(options));
     together(comm, [&] { plan_ = plan_of(whole, formula_, options); });
     if (options.prediction_interval > 0)
       together(comm, [&] { response_.emplace(model.family, model.scale); });
     if (options.interval > 0) quantile_ = normal_quantile((1 + options.interval) / 2);
+    if (options.draws > 0) together(comm, [&] { draw_coefficients(); });
     request_ = request_for(formula_, model, plan_, source.options);
     progress_.now("reading " + source.name);
     const mpi::Purpose purpose(comm, "the reading of the table");
@@ -278,15 +281,31 @@ class TablePrediction {
     }
   }
 
+  void draw_coefficients() {
+    const Posterior& posterior = plan_.posterior;
+    const Matrix root = root_of(posterior.covariance.core);
+    draws_ = Matrix(root.rows(), options_.draws);
+    for (int draw = 0; draw < options_.draws; ++draw) {
+      const auto coef = draws_.column(draw);
+      draw_normal(root, options_.seed, stream_of_coefficients, static_cast<std::uint64_t>(draw), coef);
+      add_multiple(coef, 1, posterior.coef);
+    }
+  }
+
   void evaluate(const Rows& rows, Predictions& out) {
-    if (plan_.design_rows) {
+    if (plan_.design_rows || options_.draws > 0) {
       const std::size_t columns = out.columns.size();
-      return gam::design_rows(job_, out.plan, rows, [&](std::size_t first, std::span<const double> elements) {
+      const bool to_mean = options_.type == PredictionType::response;
+      const auto put_rows = [&](std::size_t first, std::span<const double> elements) {
         for (std::size_t i = 0; i * columns < elements.size(); ++i) {
-          for (std::size_t c = 0; c < columns; ++c)
-            out.columns[c].values[first + i] = elements[i * columns + c];
+          for (std::size_t c = 0; c < columns; ++c) {
+            const double element = elements[i * columns + c];
+            out.columns[c].values[first + i] = to_mean ? model_.family.mean(element) : element;
+          }
         }
-      });
+      };
+      if (plan_.design_rows) return gam::design_rows(job_, out.plan, rows, put_rows);
+      return predictors_at(job_, out.plan, rows, draws_, put_rows);
     }
     if (plan_.terms) {
       if (plan_.names.empty()) return;
@@ -348,6 +367,8 @@ class TablePrediction {
   [[nodiscard]] std::vector<std::string> names() const {
     if (plan_.design_rows) return plan_.names;
     std::vector<std::string> names;
+    for (int draw = 1; draw <= options_.draws; ++draw) names.push_back(fmt::format("draw.{}", draw));
+    if (options_.draws > 0) return names;
     const auto add = [&](const std::string& fit, const std::string& prefix) {
       names.push_back(fit);
       if (options_.standard_errors) names.push_back(prefix + "se");
@@ -364,7 +385,9 @@ class TablePrediction {
     return names;
   }
 
-  [[nodiscard]] bool on_hosts_alone() const { return plan_.terms || plan_.design_rows || crossed(); }
+  [[nodiscard]] bool on_hosts_alone() const {
+    return plan_.terms || plan_.design_rows || options_.draws > 0 || crossed();
+  }
   /// Whether variances need pairs of levels, which only hosts can look up.
   [[nodiscard]] bool crossed() const {
     return !plan_.terms && !plan_.posterior.covariance.empty() &&
@@ -428,6 +451,7 @@ class TablePrediction {
   std::unique_ptr<TableReader> table_;
   std::vector<ColumnReading> unseen_;
   std::optional<ResponseDistribution> response_;  ///< where prediction intervals are asked for
+  Matrix draws_;                                  ///< of the coefficients, each a column
   double quantile_ = 0;  ///< standard errors from the predictor to the ends of its interval
 };
 

@@ -82,19 +82,19 @@ class Planner {
       : model_(model), options_(options), terms_(terms_of(model, formula)) {}
 
   PredictionPlan run() {
-    check();
-    if (options_.terms) refuse_unknown(*options_.terms, terms_);
-    refuse_unknown(options_.exclude, terms_);
     plan_.terms = options_.type == PredictionType::terms || options_.type == PredictionType::iterms;
     plan_.design_rows = options_.type == PredictionType::lpmatrix;
     plan_.offsets = !plan_.terms && !plan_.design_rows;
+    check();
+    if (options_.terms) refuse_unknown(*options_.terms, terms_);
+    refuse_unknown(options_.exclude, terms_);
     choose_terms();
     find_unseen();
     if (plan_.terms) divide();
-    if (options_.type == PredictionType::iterms && needs_variances(options_)) add_uncertainty_of_mean();
+    if (options_.type == PredictionType::iterms && needs_covariance(options_)) add_uncertainty_of_mean();
     // Ends of intervals are taken on the scale of the predictor.
     plan_.posterior.response = options_.type == PredictionType::response && options_.interval == 0 &&
-                               options_.prediction_interval == 0;
+                               options_.prediction_interval == 0 && options_.draws == 0;
     if (plan_.design_rows) plan_.names = model_.design.coef_names();
     return std::move(plan_);
   }
@@ -105,7 +105,14 @@ class Planner {
       require_probability(probability);
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
       throw Error(ErrorCode::usage, "prediction intervals are of the response: take the type response");
-    if (options_.type == PredictionType::lpmatrix && needs_variances(options_))
+    if (options_.draws > 0) {
+      if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
+          options_.prediction_interval > 0)
+        throw Error(ErrorCode::usage,
+                    "draws are of the link and the response, without standard errors and intervals");
+      require_whole_covariance(model_, "draws of the coefficients");
+    }
+    if (options_.type == PredictionType::lpmatrix && needs_covariance(options_))
       throw Error(ErrorCode::usage, "the model matrix has no standard errors and intervals");
   }
 
@@ -129,7 +136,7 @@ class Planner {
     }
     plan_.design = std::move(from.design);
     plan_.posterior.coef = std::move(from.coef);
-    if (needs_variances(options_))
+    if (needs_covariance(options_))
       plan_.posterior.covariance =
           options_.unconditional ? covariance_of(model_, true) : std::move(from.covariance);
     keep_blocks(plan_.design, kept);
@@ -256,8 +263,9 @@ PartedMatrix covariance_of(const FittedModel& model, bool unconditional) {
   return sum;
 }
 
-bool needs_variances(const PredictOptions& options) {
-  return options.standard_errors || options.interval > 0 || options.prediction_interval > 0;
+bool needs_covariance(const PredictOptions& options) {
+  return options.standard_errors || options.interval > 0 || options.prediction_interval > 0 ||
+         options.draws > 0;
 }
 
 PredictionPlan plan_of(const FittedModel& model, const FormulaTerms& formula, const PredictOptions& options) {

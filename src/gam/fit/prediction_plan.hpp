@@ -52,8 +52,8 @@ void require_whole_covariance(const FittedModel& model, const char* what);
 /// Throws `Error(usage)` where that takes elements that the model lacks.
 [[nodiscard]] PartedMatrix covariance_of(const FittedModel& model, bool unconditional);
 
-/// Whether variances of what is predicted are needed.
-[[nodiscard]] bool needs_variances(const PredictOptions& options);
+/// Whether the covariance of the coefficients is needed.
+[[nodiscard]] bool needs_covariance(const PredictOptions& options);
 
 /// Throws `Error(usage)` for a term that the model lacks, and for what its covariance does not tell. The
 /// model has what rank 0 has after a fit.

@@ -3,7 +3,7 @@
 #include "base/philox.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/prediction_plan.hpp"
-#include "gam/posterior/normal_draws.hpp"
+#include "gam/inference/normal_draws.hpp"
 #include "gam/posterior/pieces.hpp"
 
 #include <tessera/error.hpp>
@@ -27,9 +27,6 @@ namespace {
 
 using base::at;
 
-/// The stream of random numbers that coefficients take: no draw of a response has it.
-constexpr std::uint64_t stream_of_coefficients = std::uint64_t{1} << 31;
-
 void check(const SimulateOptions& options) {
   if (options.draws < 1) throw Error(ErrorCode::usage, "simulate: the number of draws is at least 1");
 }
@@ -39,10 +36,9 @@ Matrix root_of_posterior(const FittedModel& model, const SimulateOptions& option
   return root_of(covariance_of(model, options.unconditional).core);
 }
 
-std::vector<Predictions::Column> columns_of_draws(int draws, std::size_t rows) {
+std::vector<Predictions::Column> columns_of_draws(int draws, const std::vector<double>& values) {
   std::vector<Predictions::Column> columns;
-  for (int draw = 1; draw <= draws; ++draw)
-    columns.push_back({"draw." + std::to_string(draw), std::vector<double>(rows)});
+  for (int draw = 1; draw <= draws; ++draw) columns.push_back({"draw." + std::to_string(draw), values});
   return columns;
 }
 
@@ -100,7 +96,7 @@ Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions
     for (const CoefBlock* block : smooths_of(fitted, smooths))
       pieces.push_back(piece_of(fitted, *block, smooths.points));
     rows = rows_of(job, fitted.design, {"smooth"}, pieces);
-    rows.described.columns = columns_of_draws(options.draws, rows.combinations.size());
+    rows.described.columns = columns_of_draws(options.draws, std::vector<double>(rows.combinations.size()));
   });
   job.host_team().for_each_block({0, options.draws}, 1, [&](int /*thread*/, Range draws) {
     std::vector<double> coef(fitted.coef.size());
@@ -130,6 +126,11 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
     response.emplace(fitted.family, fitted.scale);
     of_means.type = PredictionType::response;
     of_means.new_levels = options.new_levels;
+    if (options.posterior_predictive) {
+      of_means.draws = options.draws;
+      of_means.seed = options.seed;
+      of_means.unconditional = options.unconditional;
+    }
     of_means.keep = options.keep;
     const bool kept = std::ranges::find(options.keep, options.weights) != options.keep.end();
     if (!options.weights.empty() && !kept) of_means.keep.push_back(options.weights);
@@ -142,17 +143,19 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
         std::vector<double> weights;
         together(job.comm(), [&] {
           weights = take_weights(part, options, fitted.family.two_levels());
-          part.columns = columns_of_draws(options.draws, means["fit"].size());
+          if (!options.posterior_predictive)
+            part.columns = columns_of_draws(options.draws, part.columns.front().values);
         });
-        const std::int64_t first = part.first_row + job.local_range(part.plan).begin;
-        const std::span<const double> mean = means["fit"];
-        job.host_team().for_each_block({0, std::ssize(mean)}, rows_of_block, [&](int /*thread*/, Range rows) {
+        const Range mine = job.local_range(part.plan);
+        const std::int64_t first = part.first_row + mine.begin;
+        // Means become responses.
+        job.host_team().for_each_block({0, mine.size()}, rows_of_block, [&](int /*thread*/, Range rows) {
           for (int draw = 0; draw < options.draws; ++draw) {
             for (std::int64_t i = rows.begin; i < rows.end; ++i) {
               base::RandomPlace random(options.seed, static_cast<std::uint64_t>(first + i),
                                        static_cast<std::uint64_t>(draw));
-              part.columns[at(draw)].values[at(i)] =
-                  response->draw(mean[at(i)], weights.empty() ? 1 : weights[at(i)], random);
+              double& value = part.columns[at(draw)].values[at(i)];
+              value = response->draw(value, weights.empty() ? 1 : weights[at(i)], random);
             }
           }
         });

@@ -2,7 +2,7 @@
 #include "gam/posterior/simultaneous.hpp"
 
 #include "base/at.hpp"
-#include "gam/posterior/normal_draws.hpp"
+#include "gam/inference/normal_draws.hpp"
 #include "gam/posterior/pieces.hpp"
 
 #include <tessera/job/together.hpp>

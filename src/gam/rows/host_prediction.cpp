@@ -14,6 +14,22 @@ namespace tessera::gam {
 
 using base::at;
 
+namespace {
+
+/// Calls `use()` with the complete rows of each run of local rows [begin, end) in the chunk.
+template <class Use>
+void for_each_chunk(const RowEvaluator& evaluator, RowChunk& chunk, std::size_t begin, std::size_t end,
+                    const Use& use) {
+  for (std::size_t next = begin; next < end; next += chunk_rows) {
+    if ((next - begin) % prepared_rows == 0)
+      evaluator.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows));
+    evaluator.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
+    use();
+  }
+}
+
+}  // namespace
+
 HostPrediction::HostPrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
                                std::span<const double> form, const Posterior& posterior)
     : rows_(rows),
@@ -41,10 +57,7 @@ void HostPrediction::predict(std::size_t begin, std::size_t end, std::span<Predi
   RowChunk chunk(layout_);
   std::vector<double> fits(columns * chunk_rows);
   std::vector<double> variances(form_.empty() ? 0 : columns * chunk_rows);
-  for (std::size_t next = begin; next < end; next += chunk_rows) {
-    if ((next - begin) % prepared_rows == 0)
-      evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows));
-    evaluator_.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
+  for_each_chunk(evaluator_, chunk, begin, end, [&] {
     if (terms.count == 0)
       fits = chunk.offset;
     else
@@ -73,7 +86,7 @@ void HostPrediction::predict(std::size_t begin, std::size_t end, std::span<Predi
         of_row->fit = rows_.family.mean(of_row->fit);
       }
     }
-  }
+  });
 }
 
 void HostPrediction::add_term(int term, std::span<const double> raw, RowChunk& chunk, Columns to) const {
@@ -126,6 +139,29 @@ void HostPrediction::apply(const Product& product, const RowChunk& chunk, std::s
   apply_form(view_, product, chunk.count, row, column, form, variances.data());
 }
 
+HostPredictors::HostPredictors(const Rows& rows, const RowLayout& layout, const Matrix& coefs)
+    : layout_(layout), evaluator_(rows, layout), raw_coefs_(rows.design->raw_size, coefs.cols()) {
+  for (int j = 0; j < coefs.cols(); ++j)
+    std::ranges::copy(rows.design->raw_coefficients(coefs.column(j)), raw_coefs_.column(j).begin());
+}
+
+void HostPredictors::evaluate(std::size_t begin, std::size_t end, std::span<double> out) const {
+  const std::size_t columns = at(raw_coefs_.cols());
+  RowChunk chunk(layout_);
+  std::vector<double> predictors;
+  for_each_chunk(evaluator_, chunk, begin, end, [&] {
+    const int terms = layout_.view().term_count;
+    for (int term = 0; term < terms; ++term) evaluator_.evaluate_term(term, chunk);
+    for (std::size_t c = 0; c < columns; ++c) {
+      predictors = chunk.offset;
+      for (int term = 0; term < terms; ++term)
+        evaluator_.add_predictor(term, raw_coefs_.column(static_cast<int>(c)), chunk, predictors);
+      for (int r = 0; r < chunk.count; ++r)
+        out[(chunk.index[at(r)] - begin) * columns + c] = predictors[at(r)];
+    }
+  });
+}
+
 HostDesignRows::HostDesignRows(const Rows& rows, const RowLayout& layout)
     : design_(*rows.design), layout_(layout), view_(layout.view()), evaluator_(rows, layout) {
   for (const CoefBlock& block : design_.blocks) {
@@ -139,10 +175,7 @@ HostDesignRows::HostDesignRows(const Rows& rows, const RowLayout& layout)
 void HostDesignRows::evaluate(std::size_t begin, std::size_t end, std::span<double> out) const {
   const std::size_t columns = at(design_.coef_size);
   RowChunk chunk(layout_);
-  for (std::size_t next = begin; next < end; next += chunk_rows) {
-    if ((next - begin) % prepared_rows == 0)
-      evaluator_.prepare(chunk, next, std::min<std::size_t>(end, next + prepared_rows));
-    evaluator_.gather(chunk, next, std::min<std::size_t>(end, next + chunk_rows));
+  for_each_chunk(evaluator_, chunk, begin, end, [&] {
     for (int term = 0; term < view_.term_count; ++term) evaluator_.evaluate_term(term, chunk);
     for (int r = 0; r < chunk.count; ++r)
       std::fill_n(out.data() + (chunk.index[at(r)] - begin) * columns, columns, 0.0);
@@ -166,7 +199,7 @@ void HostDesignRows::evaluate(std::size_t begin, std::size_t end, std::span<doub
         }
       }
     }
-  }
+  });
 }
 
 }  // namespace tessera::gam

@@ -44,6 +44,22 @@ class HostPrediction {
   std::vector<int> column_of_term_;
 };
 
+/// Linear predictors at several coefficients, on the host.
+class HostPredictors {
+ public:
+  /// `coefs`: each a column. Rows and layout outlive it.
+  HostPredictors(const Rows& rows, const RowLayout& layout, const Matrix& coefs);
+
+  /// Local rows [begin, end), of which `out` has an element for each column of `coefs`, row by row. Those of
+  /// incomplete rows are left as they are. Thread-safe.
+  void evaluate(std::size_t begin, std::size_t end, std::span<double> out) const;
+
+ private:
+  const RowLayout& layout_;
+  RowEvaluator evaluator_;
+  Matrix raw_coefs_;
+};
+
 /// Rows of the model matrix, X = R M, on the host.
 class HostDesignRows {
  public:

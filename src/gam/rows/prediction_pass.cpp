@@ -110,6 +110,20 @@ void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior
       take);
 }
 
+void predictors_at(Job& job, const Plan& plan, const Rows& rows, const Matrix& coefs,
+                   FunctionRef<void(std::size_t, std::span<const double>)> take) {
+  std::optional<RowLayout> layout;
+  std::optional<HostPredictors> host;
+  together(job.comm(), [&] {
+    layout.emplace(*rows.design);
+    host.emplace(rows, *layout, coefs);
+  });
+  for_each_piece<double>(
+      job, plan, rows, at(coefs.cols()),
+      [&](std::size_t begin, std::size_t end, std::span<double> out) { host->evaluate(begin, end, out); },
+      take);
+}
+
 void design_rows(Job& job, const Plan& plan, const Rows& rows,
                  FunctionRef<void(std::size_t, std::span<const double>)> take) {
   std::optional<RowLayout> layout;

@@ -27,6 +27,12 @@ namespace tessera::gam {
 void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior& posterior,
                    FunctionRef<void(std::size_t first, std::span<const Prediction> predictions)> take);
 
+/// *Collective.* Linear predictors at several coefficients, each a column of `coefs`, on the hosts: `take`
+/// gets them in the same way, of each row a number for each column. Those of incomplete rows are NaN. Cost:
+/// that of the means of as many predictions, the rows' terms being evaluated once.
+void predictors_at(Job& job, const Plan& plan, const Rows& rows, const Matrix& coefs,
+                   FunctionRef<void(std::size_t first, std::span<const double> predictors)> take);
+
 /// *Collective.* Rows of the model matrix, on the hosts, which `take` gets in the same way. Those of
 /// incomplete rows are NaN.
 void design_rows(Job& job, const Plan& plan, const Rows& rows,

@@ -10,9 +10,12 @@
 
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <memory>
+#include <span>
+#include <string>
 #include <vector>
 
 namespace tessera::gam {
@@ -73,6 +76,86 @@ TEST_P(Draws, OfCoefficientsHaveTheirCovariance) {
   expect_chi_squared(squares, static_cast<double>(draws) * p);
   expect_chi_squared(pairs, p * (p - 1) / 2.0);
   expect_chi_squared(of_means, p);
+}
+
+/// The sum over the ranks of their rows of some columns: complete columns everywhere.
+std::vector<std::vector<double>> columns_of(const mpi::Communicator& comm, const Job& job,
+                                            const Predictions& part) {
+  const auto first = static_cast<std::size_t>(job.local_range(part.plan).begin);
+  std::vector<std::vector<double>> columns;
+  for (const Predictions::Column& column : part.columns) {
+    std::vector<double>& whole = columns.emplace_back(static_cast<std::size_t>(part.table_rows));
+    std::ranges::copy(column.values, whole.begin() + static_cast<std::ptrdiff_t>(first));
+    comm.allreduce(std::span(whole), mpi::Reduction::sum);
+  }
+  return columns;
+}
+
+TEST_P(Draws, OfPredictorsAreThoseOfCoefficients) {
+  const auto comm = testing::world();
+  const Model model = complete_model(comm, GetParam());
+  const TableFile table = testing::in_blocks(testing::load_reference_case(GetParam()).data_path, 64);
+  Job job = testing::cpu_job(comm, 2);
+  const auto predicted = [&](const PredictOptions& options) {
+    return columns_of(comm, job, predict(job, model, table, options));
+  };
+  constexpr int draws = 5;
+  const auto drawn = predicted({.draws = draws, .seed = 12});
+  const auto estimated = predicted({});
+  const auto rows = predicted({.type = PredictionType::lpmatrix});
+  const auto coefs = columns_of(comm, job, simulate_coefficients(job, model, {.draws = draws, .seed = 12}));
+  ASSERT_EQ(drawn.size(), static_cast<std::size_t>(draws));
+  for (std::size_t draw = 0; draw < drawn.size(); ++draw) {
+    for (std::size_t i = 0; i < estimated[0].size(); ++i) {
+      double expected = estimated[0][i];  // with the offset
+      for (std::size_t j = 0; j < coefs.size(); ++j)
+        expected += rows[j][i] * (coefs[j][draw] - model.fitted().coef[j]);
+      EXPECT_NEAR(drawn[draw][i], expected, 1e-10 * (1 + std::abs(expected)));
+    }
+  }
+  EXPECT_NE(predicted({.draws = 1, .seed = 13})[0], drawn[0]);
+}
+
+// The law of total variance, of the sum of many responses to the same row, in which the variance of the mean
+// is most of it: E v(mu) + n Var(mu) for each.
+TEST_P(Draws, OfResponsesHaveTheVarianceOfTheirMeansToo) {
+  const auto comm = testing::world();
+  const Model model = complete_model(comm, GetParam());
+  const bool poisson = model.fitted().family.name() == "poisson";
+  constexpr int copies = 400;
+  std::string text = poisson ? "f,e,x,u\n" : "times\n";
+  for (int i = 0; i < copies; ++i) text += poisson ? "\"c\",1.5,0.4,3\n" : "20\n";
+  const testing::SharedFile file(comm, "rows.csv", text);
+  const TableFile table = testing::in_blocks(file.path(), 64);
+  Job job = testing::cpu_job(comm, 2);
+  const auto link = columns_of(comm, job, predict(job, model, table, {.standard_errors = true}));
+  const double predictor = link[0][0];
+  const double square = link[1][0] * link[1][0];
+  const double mean = poisson ? std::exp(predictor + square / 2) : predictor;
+  const double of_mean = poisson ? std::expm1(square) * mean * mean : square;
+  const double within = poisson ? mean : model.fitted().scale;
+  constexpr int draws = 4000;
+  for (const bool predictive : {true, false}) {
+    std::vector<double> sums(draws);
+    (void)simulate_responses(job, model, table,
+                             [&](const Predictions& part) {
+                               const auto columns = columns_of(comm, job, part);
+                               for (std::size_t draw = 0; draw < sums.size(); ++draw) {
+                                 for (const double one : columns[draw]) sums[draw] += one;
+                               }
+                             },
+                             {.draws = draws, .seed = 7, .posterior_predictive = predictive});
+    double centre = 0;
+    for (const double sum : sums) centre += sum / draws;
+    double variance = 0;
+    for (const double sum : sums) variance += (sum - centre) * (sum - centre) / draws;
+    const double expected = copies * (within + (predictive ? copies * of_mean : 0));
+    if (predictive) {
+      ASSERT_GT(copies * of_mean, within);
+      EXPECT_NEAR(centre, copies * mean, 4 * std::sqrt(expected / draws));
+    }
+    EXPECT_NEAR(variance, expected, 5 * std::sqrt(2.0 / draws) * expected) << predictive;
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Cases, Draws, ::testing::Values("c01_mcycle_gauss", "m03_poisson_offset_cp"),

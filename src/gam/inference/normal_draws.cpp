@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/posterior/normal_draws.hpp"
+#include "gam/inference/normal_draws.hpp"
 
 #include "base/at.hpp"
 #include "base/philox.hpp"

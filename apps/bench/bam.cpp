@@ -23,6 +23,8 @@ data <- as.data.frame(lapply(0:variables, function(i) readBin(columns, "double",
 close(columns)
 names(data) <- c("y", paste0("x", seq_len(variables)))
 formula <- as.formula(arguments[8])
+fitted_rows <- as.numeric(arguments[11])
+training <- if (fitted_rows < rows) data[seq_len(fitted_rows), ] else data
 threads <- as.integer(arguments[5])
 discrete <- as.logical(arguments[9])
 # Without discretisation the model matrix is made by the processes of a cluster.
@@ -30,7 +32,7 @@ new_cluster <- function() if (threads > 1) parallel::makeForkCluster(threads)
 cluster <- if (!discrete) new_cluster()
 for (run in seq_len(as.integer(arguments[6]))) {
   family <- eval(parse(text = arguments[4]))  # which keeps its estimates
-  time <- system.time(fitted <- bam(formula, data = data, family = family, discrete = discrete,
+  time <- system.time(fitted <- bam(formula, data = training, family = family, discrete = discrete,
                                     nthreads = threads, cluster = cluster))
   cat("seconds", time[["elapsed"]], "\n")
   # Not that of a cluster's processes.
@@ -73,12 +75,13 @@ std::optional<BamRuns> run_bam(const SimulatedModel& model, const BamWork& work)
   if (!version) return std::nullopt;
   const TemporaryFolder folder;
   write_columns(model, work.rows, folder.file("columns"));
-  RFigures figures = run_r_script(
-      folder, bam_script,
-      fmt::format("'{}' {} {} '{}' {} {} {} '{}' {} {}", folder.file("columns").string(), work.rows,
-                  model.variables, model.family, work.threads, work.fits, work.predictions, model.formula(),
-                  model.discrete ? "TRUE" : "FALSE", work.type),
-      "bam()", "seconds");
+  RFigures figures =
+      run_r_script(folder, bam_script,
+                   fmt::format("'{}' {} {} '{}' {} {} {} '{}' {} {} {}", folder.file("columns").string(),
+                               work.rows, model.variables, model.family, work.threads, work.fits,
+                               work.predictions, model.formula(), model.discrete ? "TRUE" : "FALSE",
+                               work.type, work.fitted_rows > 0 ? work.fitted_rows : work.rows),
+                   "bam()", "seconds");
   return BamRuns{*version,
                  figures["seconds"],
                  figures["processor"],

@@ -13,6 +13,7 @@ namespace tessera::bench {
 /// What R's mgcv is to do.
 struct BamWork {
   std::int64_t rows = 0;
+  std::int64_t fitted_rows = 0;  ///< the first of them, to which bam() fits; 0: all
   int threads = 1;
   int fits = 1;                   ///< bam(nthreads = threads)
   int predictions = 0;            ///< of all rows, with standard errors, by the last fit

@@ -43,9 +43,12 @@ void add_ratio(Case& out, const std::string& ours, const std::string& theirs) {
 }
 
 void add_peer(const SimulatedModel& model, const PredictSuite& suite, int threads, Case& out) {
-  const auto bam = run_bam(
-      model,
-      {.rows = suite.rows, .threads = threads, .fits = 1, .predictions = suite.repeats, .type = suite.type});
+  const auto bam = run_bam(model, {.rows = suite.rows,
+                                   .fitted_rows = std::min(suite.rows, suite.training_rows),
+                                   .threads = threads,
+                                   .fits = 1,
+                                   .predictions = suite.repeats,
+                                   .type = suite.type});
   if (!bam) {
     files::say_line({"tessera-bench: R with mgcv is not installed: no predict.bam() beside the predictions"});
     return;

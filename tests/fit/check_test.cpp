@@ -139,6 +139,21 @@ TEST_F(CheckOfATable, PrintsTablesAndSaysItsPasses) {
       << without.err;
 }
 
+TEST_F(CheckOfATable, TakesTwoPassesOverTheRowsUnlessMoreIsAskedFor) {
+  fit("count ~ f + s(x)", "--family poisson");
+  const auto lines_with = [](const std::string& text, const std::string& words) {
+    std::istringstream lines(text);
+    int count = 0;
+    for (std::string line; std::getline(lines, line);) count += line.find(words) != std::string::npos ? 1 : 0;
+    return count;
+  };
+  const auto result = check("");
+  ASSERT_EQ(result.status, 0) << result.err;
+  EXPECT_EQ(lines_with(result.err, ", once"), 1) << result.err;
+  EXPECT_EQ(lines_with(result.err, " over the rows: "), 2) << result.err;
+  EXPECT_EQ(lines_with(check("--largest-concurvity 0").err, " over the rows: "), 1);
+}
+
 TEST_F(CheckOfATable, HasQuantileResidualsWithinTheirBand) {
   const auto of = [&](const std::string& args) {
     const auto result = check("--json " + args);

@@ -4,6 +4,7 @@
 #include "gam/inference/distributions.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/linalg/whole_inverse.hpp"
 #include "gam/model/model.hpp"
 
 #include <tessera/error.hpp>
@@ -115,7 +116,9 @@ ModelFigures figures_of(const Model& model) {
   const FittedModel& fitted = model.fitted();
   ModelFigures out;
   out.edf1 = fitted.edf1_total;
-  out.edf2 = fitted.covariance.is_parted() ? unknown : fitted.edf_total + fitted.smoothing_uncertainty().edf;
+  out.edf2 = WholeInverse::follows_from(fitted.covariance)
+                 ? fitted.edf_total + fitted.smoothing_uncertainty().edf
+                 : unknown;
   if (out.edf2 > out.edf1) out.edf2 = out.edf1;
   const double edf = std::isnan(out.edf2) ? fitted.edf_total : out.edf2;
   out.residual_df = static_cast<double>(fitted.rows) - out.edf1 - (edf - fitted.edf_total);

@@ -226,24 +226,24 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
 }
 
 /// 0 = sum_k weights[k] (unpenalised column k), with weight 1 for the column itself.
-struct Combination {
+struct Dependence {
   int index = 0;
   bool doubtful = false;
   std::vector<double> weights;
 };
 
 /// Computes each determined column's weights of the columns that were kept.
-void solve_weights(std::vector<Combination>& found, const Correlations& columns,
+void solve_weights(std::vector<Dependence>& found, const Correlations& columns,
                    const std::vector<int>& taken) {
   const int count = columns.matrix.rows();
   const int size = static_cast<int>(taken.size());
   std::vector<int> determined;
   determined.reserve(found.size());
-  for (const Combination& one : found) determined.push_back(one.index);
+  for (const Dependence& one : found) determined.push_back(one.index);
   const auto weights =
       solve(submatrix(columns.matrix, taken, taken), submatrix(columns.matrix, taken, determined));
   for (std::size_t j = 0; j < found.size(); ++j) {
-    Combination& one = found[j];
+    Dependence& one = found[j];
     one.weights.assign(at(count), 0.0);
     one.weights[at(one.index)] = 1;
     const double norm = columns.norms[at(one.index)];
@@ -256,13 +256,13 @@ void solve_weights(std::vector<Combination>& found, const Correlations& columns,
 
 /// The unpenalised columns that the others determine. Among columns of the lowest rank, the next kept is the
 /// one with the largest residual in `order`.
-std::vector<Combination> combinations(const Correlations& columns, Matrix order,
-                                      const std::vector<int>& ranks) {
+std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
+                                     const std::vector<int>& ranks) {
   const int count = columns.matrix.rows();
   Matrix rest = columns.matrix;
   std::vector<int> waiting(at(count));
   std::iota(waiting.begin(), waiting.end(), 0);
-  std::vector<Combination> found;
+  std::vector<Dependence> found;
   std::vector<int> taken;
   while (!waiting.empty()) {
     std::erase_if(waiting, [&](int one) {
@@ -437,7 +437,7 @@ std::vector<DeterminedColumn> determined_columns(const PartedMatrix& raw_gram, c
     ranks.insert(ranks.end(), at(block.coef_size), block.label == "(Intercept)" ? 0 : parametric ? 1 : 2);
   }
   std::vector<DeterminedColumn> found;
-  for (const Combination& one : combinations(columns, beside_penalties(raw_gram, design, algebra), ranks)) {
+  for (const Dependence& one : combinations(columns, beside_penalties(raw_gram, design, algebra), ranks)) {
     DeterminedColumn column;
     const std::size_t block = block_at(unpenalised, one.index);
     column.block = static_cast<int>(block);

@@ -3,7 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/linalg/submatrix.hpp"
+#include "gam/linalg/whole_inverse.hpp"
 
 #include <tessera/error.hpp>
 
@@ -158,13 +158,17 @@ class Planner {
 
   /// The variance of a centred smooth's term in a row x: (x + m)'V(x + m), m the means of the other columns.
   void add_uncertainty_of_mean() {
-    require_whole_covariance(model_, "standard errors of iterms");
+    require_following_covariance(model_, "standard errors of iterms");
     if (model_.column_means.empty())
       throw Error(
           ErrorCode::usage,
           "the model has no column means, as it is of an earlier version: fit it again, or take terms");
-    const Matrix& covariance = plan_.posterior.covariance.core;
-    const std::vector<double> of_means = multiply(covariance, model_.column_means);
+    const PartedMatrix& covariance = plan_.posterior.covariance;
+    std::vector<double> of_means = WholeInverse(model_.covariance).times(model_.column_means);
+    if (options_.unconditional) {
+      const Matrix k = model_.smoothing_uncertainty().root;
+      add_multiple(of_means, 1, multiply(k, multiply_t(k, model_.column_means)));
+    }
     const double whole = dot(model_.column_means, of_means);
     TermColumns& columns = plan_.posterior.terms;
     columns.slopes.assign(at(plan_.design.raw_size), 0);
@@ -174,8 +178,7 @@ class Planner {
       if (!block.centred) continue;
       const auto own = std::span(model_.column_means).subspan(at(block.coef_begin), at(block.coef_size));
       const auto with_all = std::span(of_means).subspan(at(block.coef_begin), at(block.coef_size));
-      std::vector<double> with_others = multiply(
-          submatrix(covariance, block.coef_begin, block.coef_size, block.coef_begin, block.coef_size), own);
+      std::vector<double> with_others = multiply(covariance.block(block.coef_begin, block.coef_size), own);
       columns.constants[at(c)] = whole - 2 * dot(own, with_all) + dot(own, with_others);
       for (std::size_t i = 0; i < own.size(); ++i) with_others[i] = 2 * (with_all[i] - with_others[i]);
       std::ranges::copy(block.to_raw(with_others), columns.slopes.begin() + block.raw_begin);
@@ -253,13 +256,30 @@ void require_whole_covariance(const FittedModel& model, const char* what) {
                           what));
 }
 
+void require_following_covariance(const FittedModel& model, const char* what) {
+  if (WholeInverse::follows_from(model.covariance)) return;
+  throw Error(ErrorCode::usage,
+              fmt::format("{} need the whole covariance, and the model has that of its large effects where "
+                          "their levels meet: from this it follows for a single effect without curves alone",
+                          what));
+}
+
 PartedMatrix covariance_of(const FittedModel& model, bool unconditional) {
   if (!unconditional) return model.covariance;
-  require_whole_covariance(model, "unconditional standard errors");
+  require_following_covariance(model, "unconditional standard errors");
   PartedMatrix sum = model.covariance;
-  Matrix& covariance = sum.core;
   const Matrix k = model.smoothing_uncertainty().root;
-  add_multiple(covariance.values(), 1, multiply_nt(k, k).values());
+  const Part& part = sum.part();
+  Matrix of_core(sum.core.rows(), k.cols());
+  Matrix of_part(part.size(), k.cols());
+  for (int j = 0; j < k.cols(); ++j) {
+    std::ranges::copy(core_of(k.column(j), part), of_core.column(j).begin());
+    const std::vector<double> own = part_of(k.column(j), part);
+    std::ranges::copy(own, of_part.column(j).begin());
+    for (std::size_t i = 0; i < own.size(); ++i) sum.diagonal[i] += own[i] * own[i];
+  }
+  add_multiple(sum.core.values(), 1, multiply_nt(of_core, of_core).values());
+  if (sum.is_parted()) add_multiple(sum.border.values(), 1, multiply_nt(of_part, of_core).values());
   return sum;
 }
 

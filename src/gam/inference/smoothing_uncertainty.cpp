@@ -5,6 +5,7 @@
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
+#include "gam/linalg/whole_inverse.hpp"
 #include "gam/reml/penalty_basis.hpp"
 
 #include <tessera/error.hpp>
@@ -23,24 +24,82 @@ using base::at;
 /// A penalty times its lambda, on the coefficients of its block.
 struct OwnPenalty {
   int begin = 0;
-  Matrix matrix;
+  int size = 0;
+  Matrix matrix;                   ///< of a block of the core
+  double ridge = 0;                ///< of the part: that multiple of the identity
   std::vector<double> times_coef;  ///< of all coefficients
+
+  [[nodiscard]] std::vector<double> times(std::span<const double> x) const {
+    if (!matrix.empty()) return multiply(matrix, x);
+    std::vector<double> out(x.begin(), x.end());
+    for (double& value : out) value *= ridge;
+    return out;
+  }
 };
 
 std::vector<OwnPenalty> own_penalties(const Design& design, const SmoothingFit& fit) {
   std::vector<OwnPenalty> penalties;
   for (const CoefBlock& block : design.blocks) {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j) {
-      OwnPenalty own{block.coef_begin, block.penalty->matrix(j), std::vector<double>(fit.coef.size())};
+      OwnPenalty own{.begin = block.coef_begin,
+                     .size = block.coef_size,
+                     .matrix = {},
+                     .times_coef = std::vector<double>(fit.coef.size())};
       const double lambda = std::exp(fit.log_sp[penalties.size()]);
-      for (double& value : own.matrix.values()) value *= lambda;
+      if (fit.covariance.part().has(block.coef_begin)) {
+        own.ridge = lambda * block.penalty->ridge;
+      } else {
+        own.matrix = block.penalty->matrix(j);
+        for (double& value : own.matrix.values()) value *= lambda;
+      }
       const auto coef = fit.coef.subspan(at(block.coef_begin), at(block.coef_size));
-      std::ranges::copy(multiply(own.matrix, coef), own.times_coef.begin() + block.coef_begin);
+      std::ranges::copy(own.times(coef), own.times_coef.begin() + block.coef_begin);
       penalties.push_back(std::move(own));
     }
   }
   return penalties;
 }
+
+double elementwise_sum(const Matrix& a, const Matrix& b) {
+  return dot(a.values(), b.values());
+}
+
+/// Traces of products of penalties S with the covariance V.
+class CovarianceTraces {
+ public:
+  CovarianceTraces(const PartedMatrix& covariance, const WholeInverse& whole)
+      : covariance_(covariance), whole_(whole) {}
+
+  /// tr(S V)
+  [[nodiscard]] double of(const OwnPenalty& one) const {
+    if (is_of_part(one)) {
+      double sum = 0;
+      for (const double value : covariance_.diagonal) sum += value;
+      return one.ridge * sum;
+    }
+    return elementwise_sum(one.matrix, core_block(covariance_.core, one, one));
+  }
+  /// tr(S V S' V)
+  [[nodiscard]] double of(const OwnPenalty& one, const OwnPenalty& other) const {
+    if (is_of_part(one) && is_of_part(other)) return one.ridge * other.ridge * whole_.square_of_part();
+    if (is_of_part(one)) return of(other, one);
+    if (is_of_part(other))
+      return other.ridge * elementwise_sum(one.matrix, core_block(whole_.border_square(), one, one));
+    const Matrix between = core_block(covariance_.core, one, other);
+    return elementwise_sum(multiply(one.matrix, between), multiply(between, other.matrix));
+  }
+
+ private:
+  [[nodiscard]] bool is_of_part(const OwnPenalty& one) const { return one.matrix.empty(); }
+  [[nodiscard]] Matrix core_block(const Matrix& of_core, const OwnPenalty& rows,
+                                  const OwnPenalty& columns) const {
+    return submatrix(of_core, covariance_.in_core(rows.begin), rows.size, covariance_.in_core(columns.begin),
+                     columns.size);
+  }
+
+  const PartedMatrix& covariance_;
+  const WholeInverse& whole_;
+};
 
 }  // namespace
 
@@ -57,23 +116,17 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
   if (!determinant)
     throw Error(ErrorCode::input, "the penalties of the model have not their rank in double precision");
   const std::vector<OwnPenalty> penalties = own_penalties(design, fit);
+  const WholeInverse whole(fit.covariance);
+  const CovarianceTraces traces(fit.covariance, whole);
   const std::size_t all = penalties.size();
   std::vector<std::vector<double>> slopes;  // A^-1 S_j b, A^-1 = V / phi
   for (const OwnPenalty& own : penalties) {
-    slopes.push_back(multiply(fit.covariance, own.times_coef));
+    slopes.push_back(whole.times(own.times_coef));
     for (double& value : slopes.back()) value /= fit.covariance_scale;
   }
-  // S_j A^-1, the columns of penalty k.
-  const auto product = [&](std::size_t j, std::size_t k) {
-    const OwnPenalty& own = penalties[j];
-    const OwnPenalty& other = penalties[k];
-    Matrix out = multiply(own.matrix, submatrix(fit.covariance, own.begin, own.matrix.rows(), other.begin,
-                                                other.matrix.rows()));
-    for (double& value : out.values()) value /= fit.covariance_scale;
-    return out;
-  };
   const double phi = fit.scale * fit.gamma;
   const double deviance = phi * (static_cast<double>(fit.rows) / fit.gamma - design.null_space());
+  const double square_of_scale = fit.covariance_scale * fit.covariance_scale;
   Matrix hessian(count, count);
   Matrix derivatives(size, count);
   Matrix penalised(size, count);  // A J
@@ -86,18 +139,10 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
     for (std::size_t k = 0; k < all; ++k) {
       const int column = parameters[k].index;
       if (column < 0) continue;
-      const Matrix one = product(j, k);
-      const Matrix other = product(k, j);
-      double trace = 0;
-      for (int b = 0; b < one.cols(); ++b) {
-        for (int a = 0; a < one.rows(); ++a) trace += one(a, b) * other(b, a);
-      }
-      double curvature = -2 * dot(penalties[j].times_coef, slopes[k]) / phi - trace -
+      double curvature = -2 * dot(penalties[j].times_coef, slopes[k]) / phi -
+                         traces.of(penalties[j], penalties[k]) / square_of_scale -
                          determinant->hessian(static_cast<int>(j), static_cast<int>(k));
-      if (j == k) {
-        curvature += slope / phi;
-        for (int i = 0; i < one.rows(); ++i) curvature += one(i, i);
-      }
+      if (j == k) curvature += slope / phi + traces.of(penalties[j]) / fit.covariance_scale;
       if (!fit.scale_known) curvature -= slope / deviance * (dot(fit.coef, penalties[k].times_coef) / phi);
       hessian(row, column) += curvature / 2;
     }
@@ -119,8 +164,8 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
     // X'WX = A - S
     out.edf += dot(own, by_a);
     for (const OwnPenalty& penalty : penalties) {
-      const auto part = own.subspan(at(penalty.begin), at(penalty.matrix.rows()));
-      out.edf -= dot(part, multiply(penalty.matrix, part));
+      const auto part = own.subspan(at(penalty.begin), at(penalty.size));
+      out.edf -= dot(part, penalty.times(part));
     }
   }
   out.edf /= fit.covariance_scale;

@@ -3,6 +3,7 @@
 
 #include "gam/design/design.hpp"
 #include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
 
 #include <cstdint>
 #include <span>
@@ -12,7 +13,7 @@ namespace tessera::gam {
 /// What a fit tells of its smoothing parameters.
 struct SmoothingFit {
   std::span<const double> coef;
-  const Matrix& covariance;        ///< of the coefficients, at these smoothing parameters
+  const PartedMatrix& covariance;  ///< of the coefficients, at these smoothing parameters; without a pattern
   std::span<const double> log_sp;  ///< of every penalty, in the order of the blocks
   double scale = 1;
   double covariance_scale = 1;  ///< of the covariance
@@ -30,7 +31,8 @@ struct SmoothingUncertainty {
   double edf = 0;  ///< tr(K'X'WXK) / phi, phi the scale of the covariance: edf2 less edf of mgcv
 };
 
-/// Propagates the uncertainty of the log smoothing parameters to the coefficients.
+/// Propagates the uncertainty of the log smoothing parameters to the coefficients. The part of the
+/// covariance, if it has one, is a random effect.
 ///
 /// Source: Wood, Pya and Saefken, JASA 111 (2016), sec. 4, the first order term, as `bam(method = "fREML")`
 /// has it. Cost: O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.

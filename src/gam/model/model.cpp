@@ -611,7 +611,7 @@ PredictiveModel FittedModel::predictive() const {
 
 SmoothingUncertainty FittedModel::smoothing_uncertainty() const {
   return gam::smoothing_uncertainty(design, {.coef = coef,
-                                             .covariance = covariance.core,
+                                             .covariance = covariance,
                                              .log_sp = log_sp,
                                              .scale = scale,
                                              .covariance_scale = covariance_scale,

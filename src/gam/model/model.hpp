@@ -88,7 +88,7 @@ struct FittedModel {
 
   /// The same model with centred columns.
   [[nodiscard]] PredictiveModel predictive() const;
-  /// The covariance must not be parted.
+  /// The covariance must have no pattern.
   [[nodiscard]] SmoothingUncertainty smoothing_uncertainty() const;
   [[nodiscard]] double block_edf(const CoefBlock& block) const;
   [[nodiscard]] double residual_df() const { return static_cast<double>(rows) - edf_total; }

@@ -13,6 +13,7 @@
 #include <random>
 #include <span>
 #include <string>
+#include <tessera/gam/anova.hpp>
 #include <tessera/tessera.hpp>
 #include <vector>
 
@@ -145,6 +146,41 @@ TEST_P(Parted, IsTheSameModel) {
   const auto untested =
       std::ranges::count_if(a.smooth_tests, [](const SmoothTest& test) { return std::isnan(test.p_value); });
   EXPECT_EQ(untested, std::ssize(part.runs()));
+}
+
+// What needs the covariance between all levels of an effect follows for one, and is refused for several.
+TEST_P(Parted, TellsWhatNeedsTheWholeCovariance) {
+  const auto [name, formula, family, largest_tested, in_part] = GetParam();
+  const mpi::Communicator alone = testing::shared_world().split(testing::shared_world().rank());
+  if (testing::shared_world().rank() != 0) return;
+  const bool follows = in_part == level_count;
+  const Model parted = parted_fit(formula, family, largest_tested, alone).model;
+  const Model whole = follows ? parted_fit(formula, family, 1000, alone).model : parted;
+  Job job = testing::cpu_job(alone, 2);
+  const Plan plan = job.plan(table_rows, 64);
+  const Table data = grouped_table(plan, job.local_range(plan));
+  // Second derivatives of REML lose digits of the covariance of coefficients that are far from zero.
+  const double of_derivatives = name == std::string("far") ? 1e-4 : 1e-6;
+  for (const bool unconditional : {false, true}) {
+    for (const PredictionType type : {PredictionType::iterms, PredictionType::link}) {
+      if (type == PredictionType::link && !unconditional) continue;
+      const PredictOptions options{.type = type, .standard_errors = true, .unconditional = unconditional};
+      if (!follows) {
+        EXPECT_THROW((void)predict(job, parted, data, options), Error);
+        continue;
+      }
+      const Predictions expected = predict(job, whole, data, options);
+      const Predictions found = predict(job, parted, data, options);
+      for (const Predictions::Column& column : expected.columns)
+        expect_all_near(found[column.name], column.values, unconditional ? of_derivatives : 1e-6,
+                        column.name.c_str());
+    }
+  }
+  const double edf2 = figures_of(parted).edf2;
+  EXPECT_EQ(std::isnan(edf2), !follows);
+  if (follows) {
+    EXPECT_NEAR(edf2, figures_of(whole).edf2, 10 * of_derivatives);
+  }
 }
 
 TEST_P(Parted, IsReadAsItWasWritten) {

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/linalg/matrix.hpp"
+#include "gam/linalg/parted_matrix.hpp"
+
+#include <span>
+#include <vector>
+
+namespace tessera::gam {
+
+/// All elements of the inverse V of a symmetric matrix A whose part is diagonal, D. V is stored without those
+/// between different rows of the part, but they follow from the others:
+///
+///     V_pp = D^-1 + V_pc V_cc^-1 V_cp
+///
+/// where V_cc^-1 is a pseudo-inverse if A has rows of zeros. Without a part it is V itself. Cost: O(q^2 r) of
+/// r rows of the part and q others.
+class WholeInverse {
+ public:
+  /// Whether the elements follow: V has no pattern.
+  [[nodiscard]] static bool follows_from(const PartedMatrix& inverse) noexcept {
+    return inverse.pattern() == nullptr;
+  }
+  /// `inverse` outlives it, and must be one that it follows from.
+  explicit WholeInverse(const PartedMatrix& inverse);
+
+  /// V x.
+  [[nodiscard]] std::vector<double> times(std::span<const double> x) const;
+  /// V_cp V_pc.
+  [[nodiscard]] const Matrix& border_square() const noexcept { return border_square_; }
+  /// tr(V_pp V_pp).
+  [[nodiscard]] double square_of_part() const;
+
+ private:
+  const PartedMatrix& inverse_;
+  Matrix core_inverse_;  ///< V_cc^-1
+  Matrix border_square_;
+  std::vector<double> diagonal_inverse_;  ///< D^-1
+};
+
+}  // namespace tessera::gam

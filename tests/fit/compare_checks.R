@@ -38,9 +38,9 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
     else gam(formula, data = own, family = family, method = "REML"))
   used <- rows & complete.cases(d[intersect(all.vars(formula), names(d))])
   X <- predict(m, type = "lpmatrix"); ours <- predicted("--type", "lpmatrix")[used, , drop = FALSE]
-  turn <- turn_of(m, ours, X)
-  out <- c(matrix = distance(ours %*% turn, X, "lpmatrix", max(abs(X))))
-  m <- with_our_coefficients(m, json, turn)
+  back <- back_of(m, ours, X)
+  out <- c(matrix = distance(X %*% back, ours, "lpmatrix", max(abs(X))))
+  m <- with_our_coefficients(m, json, back)
   if (!is.null(theta_of(json))) m$family$putTheta(theta_of(json))
   m$linear.predictors <- predicted("--type", "link")[used, 1]; m$fitted.values <- predicted("--type", "response")[used, 1]
   run("check", "m.json", "d.csv", "--json", "--autocorrelation", "5", "--permutations", "2000"); found <- fromJSON("log")

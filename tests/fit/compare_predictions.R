@@ -49,9 +49,9 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   run("fit", "d.csv", "--formula", text, "--family", spelled, "--out", "m.json", "--device", "cpu")
   json <- fromJSON("m.json", simplifyVector = FALSE)
   m <- suppressWarnings(gam(formula, data = d, family = family, method = "REML"))
-  turn <- turn_of(m, as.matrix(answer("predict", "m.json", "d.csv", "--type", "lpmatrix")), predict(m, d, type = "lpmatrix"))
-  m <- with_our_coefficients(m, json, turn)
-  out <- predictions_apart(m, new, turn, labels)
+  back <- back_of(m, as.matrix(answer("predict", "m.json", "d.csv", "--type", "lpmatrix")), predict(m, d, type = "lpmatrix"))
+  m <- with_our_coefficients(m, json, back)
+  out <- predictions_apart(m, new, back, labels)
   # A row without a value of a variable that only terms have that are left out is NA in mgcv alone.
   summed <- function(...) { theirs <- predict(m, new, se.fit = TRUE, ...); cbind(theirs$fit, theirs$se.fit) }
   known <- complete.cases(new[intersect(all.vars(formula), names(new))])

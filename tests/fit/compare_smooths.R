@@ -37,8 +37,8 @@ fitted_at_ours <- function(formula, family, spelled) {
   text <- gsub("\\bo\\b", "ordered(dose)", paste(deparse(formula, width.cutoff = 500), collapse = ""))
   run("fit", "d.csv", "--formula", text, "--family", spelled, "--out", "m.json", "--device", "cpu")
   m <- suppressWarnings(gam(formula, data = d, family = family, method = "REML"))
-  turn <- turn_of(m, as.matrix(answer("predict", "m.json", "d.csv", "--type", "lpmatrix")), predict(m, d, type = "lpmatrix"))
-  with_our_coefficients(m, fromJSON("m.json", simplifyVector = FALSE), turn)
+  back <- back_of(m, as.matrix(answer("predict", "m.json", "d.csv", "--type", "lpmatrix")), predict(m, d, type = "lpmatrix"))
+  with_our_coefficients(m, fromJSON("m.json", simplifyVector = FALSE), back)
 }
 critical <- function(m, X, se) {
   own <- which(colSums(abs(X)) > 0); eigen <- eigen(m$Vp[own, own, drop = FALSE]); z <- matrix(rnorm(1e4 * length(own)), length(own))

@@ -13,7 +13,7 @@ folder <- tempfile(); dir.create(folder); setwd(folder)
 # Runs the program; stops with what it says if it fails.
 run <- function(...) {
   arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")
-  if (status != 0) stop(paste(c(arguments[1], readLines("err")), collapse = " "))
+  if (status != 0) stop(paste(c(arguments[1], grep("^tessera-fit: ", readLines("err"), value = TRUE)), collapse = " "))
 }
 # The table that a command writes.
 answer <- function(...) { run(..., "--out", "a.csv"); read.csv("a.csv", check.names = FALSE, stringsAsFactors = TRUE) }
@@ -37,20 +37,26 @@ distance <- function(ours, theirs, what, size = abs(theirs)) {
   max(abs(ours - theirs) / pmax(size, 1e-300), 0, na.rm = TRUE)
 }
 
-# The matrix T with ours T = theirs, model matrices of the rows of the fit: the signs, and of factor smooths the rotation,
-# that mgcv leaves to a decomposition.
-turn_of <- function(m, ours, theirs) {
-  turn <- diag(ifelse(colSums(ours * theirs) < 0, -1, 1), ncol(theirs))
-  for (smooth in m$smooth) if (inherits(smooth, "fs.interaction")) {
-    at <- smooth$first.para:smooth$last.para; k <- length(at) / length(smooth$flev)
-    stack <- function(X) do.call(rbind, lapply(seq_len(length(at) / k), function(l) X[, at[(l - 1) * k + seq_len(k)], drop = FALSE]))
-    turn[at, at] <- kronecker(diag(length(at) / k), qr.solve(stack(ours), stack(theirs)))
+# The matrix B with theirs B = ours, model matrices of the rows of the fit: the signs, and of factor smooths the rotation, that
+# mgcv leaves to a decomposition; and what a smooth has here of columns that mgcv keeps though they are dependent.
+back_of <- function(m, ours, theirs) {
+  back <- matrix(0, ncol(theirs), ncol(ours)); all <- ncol(ours) == ncol(theirs)
+  place <- function(smooth) if (all) smooth$first.para:smooth$last.para else which(sub("[.][0-9]+$", "", colnames(ours)) == smooth$label)
+  places <- lapply(m$smooth, place); own <- setdiff(seq_len(ncol(ours)), unlist(places))
+  back[cbind(if (all) own else match(colnames(ours)[own], names(coef(m))), own)] <- 1
+  for (i in seq_along(places)) {
+    smooth <- m$smooth[[i]]; at <- smooth$first.para:smooth$last.para; own <- places[[i]]
+    stack <- function(X, at) { k <- length(at) / length(smooth$flev)
+      do.call(rbind, lapply(seq_along(smooth$flev), function(l) X[, at[(l - 1) * k + seq_len(k)], drop = FALSE])) }
+    back[at, own] <- if (inherits(smooth, "fs.interaction")) kronecker(diag(length(smooth$flev)), qr.solve(stack(theirs, at), stack(ours, own)))
+      else if (length(own) < length(at)) qr.solve(theirs[, at], ours[, own])
+      else diag(ifelse(colSums(ours[, own, drop = FALSE] * theirs[, at, drop = FALSE]) < 0, -1, 1), length(at))
   }
-  turn
+  back
 }
 # mgcv's object with the coefficients, and their covariance, of tessera-fit's model.
-with_our_coefficients <- function(m, json, turn) {
-  b <- sapply(json$coefficients, function(one) one$value); V <- matrix(unlist(json$covariance$columns), length(b)); back <- solve(turn)
+with_our_coefficients <- function(m, json, back) {
+  b <- sapply(json$coefficients, function(one) one$value); V <- matrix(unlist(json$covariance$columns), length(b))
   m$coefficients[] <- back %*% b; m$Vp <- back %*% V %*% t(back)
   m
 }
@@ -62,13 +68,16 @@ theta_of <- function(json) {
 }
 
 # Predictions of every kind for the rows `new` of new.csv. `labels`: tessera-fit's of mgcv's terms.
-predictions_apart <- function(m, new, turn, labels = identity) {
+predictions_apart <- function(m, new, back, labels = identity) {
   predicted <- function(...) answer("predict", "m.json", "new.csv", ...)
-  out <- c(lpmatrix = by_column(as.matrix(predicted("--type", "lpmatrix")) %*% turn, predict(m, new, type = "lpmatrix"), "lpmatrix"))
+  out <- c(lpmatrix = by_column(predicted("--type", "lpmatrix"), predict(m, new, type = "lpmatrix") %*% back, "lpmatrix"))
   for (type in c("link", "response", "terms", "iterms")) {
     theirs <- predict(m, new, type = type, se.fit = TRUE); found <- predicted("--type", type, "--se")
     odd <- seq(1, by = 2, length.out = ncol(found) / 2)
     if (type %in% c("terms", "iterms")) {
+      # A term whose columns all depend on others is none here, and zero there.
+      zero <- colSums(abs(theirs$fit) + theirs$se.fit, na.rm = TRUE) == 0 & !labels(colnames(theirs$fit)) %in% names(found)
+      theirs <- lapply(theirs[c("fit", "se.fit")], function(one) one[, !zero, drop = FALSE])
       if (!identical(names(found)[odd], labels(colnames(theirs$fit)))) stop(type, ": ", toString(names(found)[odd]), " in place of ", toString(labels(colnames(theirs$fit))))
     }
     out[type] <- by_column(found[odd], theirs$fit, type); out[paste0(type, ".se")] <- by_column(found[odd + 1], theirs$se.fit, paste(type, "se"))

@@ -139,6 +139,23 @@ TEST_F(CheckOfATable, PrintsTablesAndSaysItsPasses) {
       << without.err;
 }
 
+TEST_F(CheckOfATable, HasConcurvityOfDependentColumns) {
+  // A level with fewer rows than columns.
+  fit("y ~ f + s(z) + s(x, g, bs=\"fs\", k=9)", "--subset 'g != \"s\" | x < 0.08'");
+  const auto result = check("--json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  const CheckJson concurvity = CheckJson::parse(result.out).at("concurvity");
+  for (const CheckJson& one : concurvity.at("whole").at("worst")) EXPECT_LE(one.get<double>(), 1 + 1e-9);
+  // The largest canonical correlation is one of both.
+  const CheckJson& worst = concurvity.at("pairwise").at("worst");
+  for (std::size_t i = 0; i < worst.size(); ++i) {
+    for (std::size_t j = 0; j < i; ++j) {
+      EXPECT_LE(worst[i][j].get<double>(), 1 + 1e-9);
+      EXPECT_NEAR(worst[i][j].get<double>(), worst[j][i].get<double>(), 1e-9);
+    }
+  }
+}
+
 TEST_F(CheckOfATable, TakesTwoPassesOverTheRowsUnlessMoreIsAskedFor) {
   fit("count ~ f + s(x)", "--family poisson");
   const auto lines_with = [](const std::string& text, const std::string& words) {

@@ -116,12 +116,13 @@ smooths_apart <- function(m, a, typed, labels = identity, each = function(...) N
 text <- deparse(mgcv:::concurvity)
 stopifnot(sum(grepl("stop <- c(min(start) - 1, stop)", text, fixed = TRUE)) == 1)
 concurvity <- eval(parse(text = gsub("stop <- c(min(start) - 1, stop)", "stop <- c(min(start[-1]) - 1, stop)", text, fixed = TRUE)))
-# Where the explaining columns are dependent, mgcv's decomposition has a direction that rounding chooses: then by projection.
+# Where columns are dependent, mgcv's decomposition has a direction that rounding chooses: then by bases of their spans.
 projected <- function(X, j, i, coef) {
-  q <- qr(scale(X[, i, drop = FALSE], FALSE, sqrt(colSums(X[, i, drop = FALSE]^2))), tol = 1e-10); R <- qr.R(qr(X[, j, drop = FALSE], tol = 0))
-  if (q$rank == length(i)) return(NULL)
-  top <- crossprod(qr.Q(q)[, seq_len(q$rank), drop = FALSE], X[, j, drop = FALSE])
-  c(svd(forwardsolve(t(R), t(top)))$d[1]^2, sum((top %*% coef[j])^2) / sum((R %*% coef[j])^2), sum(top^2) / sum(R^2))
+  basis <- function(at) { q <- qr(scale(X[, at, drop = FALSE], FALSE, sqrt(colSums(X[, at, drop = FALSE]^2))), tol = 1e-10); qr.Q(q)[, seq_len(q$rank), drop = FALSE] }
+  by <- basis(i); own <- basis(j)
+  if (ncol(by) == length(i) && ncol(own) == length(j)) return(NULL)
+  all <- X[, j, drop = FALSE]; top <- crossprod(by, all)
+  c(svd(crossprod(by, own))$d[1]^2, sum((top %*% coef[j])^2) / sum((all %*% coef[j])^2), sum(top^2) / sum(all^2))
 }
 # The concurvity that a check has found, of the model matrix X.
 concurvity_apart <- function(m, X, found) {

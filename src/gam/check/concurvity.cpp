@@ -73,14 +73,23 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   // In an orthogonal basis of both: the first rows are what the others explain.
   const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
   const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
-  const Matrix own = triangle_of(all);
   const auto beta = coef.subspan(at(of.begin), at(of.size));
-  Concurvity::Values out{unknown, square_sum(multiply(top, beta)) / square_sum(multiply(own, beta)),
+  Concurvity::Values out{unknown, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
                          square_sum(top.values()) / square_sum(all.values())};
-  for (int j = 0; j < of.size; ++j) {
-    if (j >= own.rows() || own(j, j) == 0) return out;
-  }
-  const Matrix ratio = triangular_solve(transpose(own), transpose(top), false);
+  // The largest canonical correlation: of the columns' span, as of curves of levels with fewer rows than
+  // columns.
+  std::vector<int> own_columns(at(of.size));
+  std::iota(own_columns.begin(), own_columns.end(), of.begin);
+  std::vector<int> spanning = independent(triangle, rows, std::move(own_columns));
+  if (spanning.empty()) return out;
+  for (int& column : spanning) column -= of.begin;
+  const auto spanning_of = [&](const Matrix& a) {
+    std::vector<int> all_rows(at(a.rows()));
+    std::iota(all_rows.begin(), all_rows.end(), 0);
+    return submatrix(a, all_rows, spanning);
+  };
+  const Matrix own = triangle_of(spanning_of(all));
+  const Matrix ratio = triangular_solve(transpose(own), transpose(spanning_of(top)), false);
   if (!std::ranges::all_of(ratio.values(), [](double one) { return std::isfinite(one); })) return out;
   const double largest = singular_values(ratio).front();
   out.worst = largest * largest;

@@ -132,7 +132,7 @@ TEST_F(Predict, KindsAgreeWithEachOther) {
     EXPECT_NEAR(sum, fit[row], 1e-12) << row;
     double product = std::log(e[row]);
     for (std::size_t c = 0; c < coefficients.size(); ++c) {
-      EXPECT_EQ(matrix.names[c], coefficients[c].at("name"));
+      EXPECT_EQ(matrix.names[c], coefficients[c].at("name").get<std::string>());
       product += coefficients[c].at("value").get<double>() * matrix.numbers(matrix.names[c])[row];
     }
     EXPECT_NEAR(product, fit[row], 1e-12) << row;

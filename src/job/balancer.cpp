@@ -119,7 +119,8 @@ std::optional<Plan> Balancer::rebalance() {
   BalancedPlan better = its.work.balance(its.plan, speeds, seconds);
   if (its.schedule.leaves(better) && better.plan.fingerprint() != its.plan.fingerprint())
     return its.leave_for(std::move(better.plan));
-  if (its.schedule.measured() == 0 && !its.said && its.job.comm.rank() == 0) {
+  if (its.schedule.measured() == 0 && !its.said && its.job.comm.rank() == 0 &&
+      mpi::detail::CommunicatorAccess::owns_process(its.job.comm)) {
     const auto coarse =
         WorkEstimate::coarse_part(its.plan, speeds, seconds, its.options.gain * its.options.gain);
     if (coarse) say_coarse(*coarse, speeds, its.plan.block());

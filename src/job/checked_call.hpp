@@ -8,6 +8,23 @@
 
 namespace TESSERA_NAMESPACE {
 
+/// Marks the calling thread as inside a function of the application.
+class ApplicationScope {
+ public:
+  ApplicationScope() noexcept { ++entered(); }
+  ~ApplicationScope() { --entered(); }
+  ApplicationScope(const ApplicationScope&) = delete;
+  ApplicationScope& operator=(const ApplicationScope&) = delete;
+
+  [[nodiscard]] static bool is_entered() noexcept { return entered() > 0; }
+
+ private:
+  [[nodiscard]] static int& entered() noexcept {
+    thread_local int count = 0;
+    return count;
+  }
+};
+
 /// Calls a function of the application. If it made a collective call, which is refused there, the call ends
 /// with that error even if the function ignored it, as C programs may ignore a status.
 template <class Function>
@@ -16,6 +33,7 @@ void checked_call(Function&& function) {
   const auto throw_if_wrong = [&] {
     if (mpi::detail::wrong_calls() != before) throw mpi::detail::WrongThread();
   };
+  const ApplicationScope scope;
   try {
     std::forward<Function>(function)();
   } catch (...) {

@@ -3,32 +3,20 @@
 
 #include "job/state.hpp"
 #include "mpi/fork.hpp"
-#include "mpi/lifetime.hpp"
 
 #include <tessera/error.hpp>
 
+#include <atomic>
 #include <utility>
 
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A job has threads of its own: MPI must be initialised with a thread level.
-void require_threads_of_mpi() {
-  if (!mpi::detail::is_initialised() || mpi::detail::is_finalised()) return;  // refused by the communicator
-  int level = MPI_THREAD_SINGLE;
-  MPI_Query_thread(&level);
-  if (level < MPI_THREAD_FUNNELED)
-    throw Error(
-        ErrorCode::usage,
-        "MPI is initialised without threads, which a job has: make a Session, or call MPI_Init_thread "
-        "with MPI_THREAD_FUNNELED or more");
-}
-
 /// The number of a job: the same on all of its ranks, and higher than those of earlier jobs.
 int next_number(const mpi::Communicator& comm) {
-  static int jobs = 0;
-  jobs = comm.allreduce(jobs + 1, mpi::Reduction::max);
-  return jobs;
+  static std::atomic<int> jobs = 0;
+  if (comm.is_serial()) return ++jobs;
+  return jobs = comm.allreduce(jobs + 1, mpi::Reduction::max);
 }
 
 }  // namespace
@@ -52,7 +40,7 @@ std::string_view to_string(OnDeviceFailure action) {
 }
 
 Job::Job(const mpi::Communicator& comm, JobOptions options) {
-  require_threads_of_mpi();
+  mpi::detail::CommunicatorAccess::require_threads(comm);  // a job has threads of its own
   const mpi::Purpose purpose(comm, "the making of the job");
   state_ = std::make_unique<State>(comm, std::move(options));
   state_->set_up();
@@ -63,7 +51,7 @@ Job::State& Job::state() const {
 }
 Job::~Job() {
   // In a forked child the job's threads do not exist, and closing its resources would affect the parent.
-  if (mpi::detail::is_forked_child()) (void)state_.take().release();
+  if (state_ && state_->forks != mpi::detail::forks()) (void)state_.take().release();
 }
 Job::Job(Job&&) noexcept = default;
 Job& Job::operator=(Job&& other) noexcept {

@@ -75,7 +75,10 @@ Job::Call Job::call_of(const char* verb, std::initializer_list<const std::type_i
 }
 
 void Job::State::require_thread() const {
-  (void)mpi::detail::CommunicatorAccess::usable(comm);
+  mpi::detail::CommunicatorAccess::require_usable(comm);
+  // Over MPI such a call is on another thread than the main one.
+  if (comm.is_serial() && ApplicationScope::is_entered())
+    throw Misuse("a verb of a job, called by a function of a pass: call it between passes");
 }
 
 HostTeam& Job::State::team() {

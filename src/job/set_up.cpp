@@ -73,13 +73,6 @@ Absence record_failure(Attempt& attempt, const char* stage, int device, std::str
   return absence;
 }
 
-/// The number by which TESSERA_SIMULATE identifies a process: its devices are the same in every communicator.
-int rank_in_world() {
-  int rank = 0;
-  MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  return rank;
-}
-
 /// Probes the hardware as the options demand.
 Probe probe_rank(const mpi::Communicator& comm, const JobOptions& options, const fault::Faults& faults,
                  Attempt& attempt) {
@@ -93,7 +86,8 @@ Probe probe_rank(const mpi::Communicator& comm, const JobOptions& options, const
       here.absence = {Absence::Reason::excluded, "the policy is cpu"};
       return here;
     }
-    here = probe(rank_in_world());
+    // TESSERA_SIMULATE gives a process the same devices in every communicator.
+    here = probe(mpi::detail::CommunicatorAccess::rank_in_world(comm));
     for (ProbedDevice& seen : here.devices) seen.info.memory_fraction = options.memory_fraction;
     do faults.throw_if_hit(fault::Stage::probe, device, 0);
     while (++device < static_cast<int>(here.devices.size()));

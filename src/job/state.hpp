@@ -10,6 +10,7 @@
 #include "job/threads/worker_threads.hpp"
 #include "job/tile_cut.hpp"
 #include "mpi/communicator_access.hpp"
+#include "mpi/fork.hpp"
 #include "partition/replan.hpp"
 #include "topology/driver/cuda_visibility.hpp"
 
@@ -125,6 +126,7 @@ struct Job::State {
   std::optional<HostTeam> tile_team;  ///< of the host's tile, for the thread of that device
   std::vector<int> threads_of_ranks;
   bool plans_for_hosts = false;                    ///< the job never had a device
+  int forks = mpi::detail::forks();                ///< above the process that has its threads
   int number = 1;                                  ///< distinguishes jobs of one program in messages
   int pass = 0;                                    ///< from 1; 0 during the set-up
   std::string absence;                             ///< why the job uses no device; empty if it does

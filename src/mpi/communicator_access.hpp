@@ -3,15 +3,41 @@
 
 #include <tessera/mpi/communicator.hpp>
 
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+
 namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// Access to a communicator for the library alone.
 struct CommunicatorAccess {
-  [[nodiscard]] static MPI_Comm usable(const Communicator& comm) { return comm.usable(); }
+  /// Throws `Error(usage)` unless the calling thread may make collective calls of `comm`.
+  static void require_usable(const Communicator& comm) { comm.require_usable(); }
+  /// Throws `Error(usage)` if MPI was initialised without threads.
+  static void require_threads(const Communicator& comm);
+  [[nodiscard]] static bool is_empty(const Communicator& comm) noexcept {
+    return !comm.is_serial() && comm.self_.group == nullptr;
+  }
+
+  /// The serial communicator of a `Session`.
+  [[nodiscard]] static Communicator serial_of_program();
+  /// Whether this process is not another program's: handlers may be installed, and it may be ended.
+  [[nodiscard]] static bool owns_process(const Communicator& comm) noexcept {
+    return !comm.is_serial() || comm.self_.owns_process;
+  }
 
   /// "rank 3 (node7)": the calling rank, numbered as in the group of `comm`.
   [[nodiscard]] static std::string name_of_rank(const Communicator& comm);
+  /// The rank in MPI_COMM_WORLD.
+  [[nodiscard]] static int rank_in_world(const Communicator& comm);
+  /// Whether both have the same ranks, in any order.
+  [[nodiscard]] static bool have_same_ranks(const Communicator& one, const Communicator& other);
 
+  /// Sends an empty message to rank `to`, without waiting for it to be received.
+  static void send_empty(const Communicator& comm, int to, int tag);
+  /// Receives an empty message, if one has arrived: its sender.
+  [[nodiscard]] static std::optional<int> sender_of_empty(const Communicator& comm, int tag);
   /// Receives an empty message that rank `from` has sent, watched as a collective is.
   static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 

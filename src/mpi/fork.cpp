@@ -10,18 +10,39 @@
 namespace TESSERA_NAMESPACE::mpi::detail {
 namespace {
 
+std::atomic<bool> is_rank = false;
 std::atomic<bool> forked = false;
+std::atomic<int> counted = 0;
+
+void in_child() noexcept {
+  ++counted;
+  if (is_rank) forked = true;
+}
+
+/// Cheaper than a comparison of getpid(), which is a system call.
+bool count_forks() noexcept {
+  static const bool counts = pthread_atfork(nullptr, nullptr, &in_child) == 0;
+  return counts;
+}
 
 }  // namespace
 
 void watch_for_forks() {
-  // Cheaper than a comparison of getpid(), which is a system call.
-  static const bool watched = pthread_atfork(nullptr, nullptr, [] { forked = true; }) == 0;
-  if (!watched) say("pthread_atfork failed: a forked child is taken for its rank");
+  is_rank = true;
+  static const bool watched = [] {
+    if (!count_forks()) say("pthread_atfork failed: a forked child is taken for its rank");
+    return true;
+  }();
+  static_cast<void>(watched);
 }
 
 bool is_forked_child() noexcept {
   return forked.load(std::memory_order_relaxed);
+}
+
+int forks() noexcept {
+  static_cast<void>(count_forks());
+  return counted.load(std::memory_order_relaxed);
 }
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/abort.hpp"
 #include "mpi/check.hpp"
+#include "mpi/communicator_access.hpp"
 #include "mpi/exit_barrier.hpp"
 #include "mpi/exit_guard.hpp"
 #include "mpi/finalize.hpp"
@@ -55,21 +56,35 @@ bool initialise(int& argc, char**& argv) {
 
 }  // namespace
 
-Session::Session(int& argc, char**& argv) : Session(argc, argv, detail::start_timeout()) {}
+struct Session::Mpi {
+  bool is_owned = false;
+  int exceptions = 0;  ///< uncaught at the construction
+  bool passed_exit_barrier = false;
+  std::unique_ptr<detail::AtFinalize> at_finalize;
+};
 
-Session::Session(int& argc, char**& argv, const detail::StartTimeout& timeout)
-    : start_limit_(detail::limit_of_start(timeout)),
-      owns_mpi_(initialise(argc, argv)),
-      exceptions_(std::uncaught_exceptions()),
-      world_(Communicator::duplicate_of(MPI_COMM_WORLD)),
-      at_finalize_(
-          std::make_unique<detail::AtFinalize>([this](detail::ExitPath path) { pass_exit_barrier(path); })) {
+Session::Session(int& argc, char**& argv, Runtime runtime) {
+  if (runtime == Runtime::serial)
+    world_ = detail::CommunicatorAccess::serial_of_program();
+  else
+    start(argc, argv);
+}
+
+void Session::start(int& argc, char**& argv) {
+  const detail::StartTimeout timeout = detail::start_timeout();
+  const auto limit = detail::limit_of_start(timeout);
+  mpi_ = std::make_unique<Mpi>();
+  mpi_->is_owned = initialise(argc, argv);
+  mpi_->exceptions = std::uncaught_exceptions();
+  world_ = Communicator::duplicate_of(MPI_COMM_WORLD);
+  mpi_->at_finalize =
+      std::make_unique<detail::AtFinalize>([this](detail::ExitPath path) { pass_exit_barrier(path); });
   refuse_together(timeout.problem);
-  start_limit_.reset();
 }
 
 Session::~Session() {
-  end(std::uncaught_exceptions() > exceptions_ ? detail::ExitPath::exception : detail::ExitPath::normal);
+  if (!mpi_) return;
+  end(std::uncaught_exceptions() > mpi_->exceptions ? detail::ExitPath::exception : detail::ExitPath::normal);
 }
 
 /// Refuses the start on all ranks if one has a problem; the lowest rank's is reported.
@@ -81,14 +96,14 @@ void Session::refuse_together(const std::string& problem) {
   if (first != 0) message = world_.self_.group->name_of(first) + ": " + message;
   const int rank = world_.rank();
   std::shared_ptr<void> finalise;
-  if (std::exchange(owns_mpi_, false)) finalise = {nullptr, [](void*) { MPI_Finalize(); }};
+  if (std::exchange(mpi_->is_owned, false)) finalise = {nullptr, [](void*) { MPI_Finalize(); }};
   end(detail::ExitPath::normal);
   throw StartRefused(message, rank, std::move(finalise));
 }
 
 /// MPI_Finalize would wait for missing ranks for ever, without naming them.
 void Session::pass_exit_barrier(detail::ExitPath path) noexcept {
-  if (std::exchange(passed_exit_barrier_, true)) return;
+  if (std::exchange(mpi_->passed_exit_barrier, true)) return;
   try {
     detail::RankGroup& group = *world_.self_.group;
     group.depart(path);
@@ -103,9 +118,9 @@ void Session::end(detail::ExitPath path) noexcept {
   if (detail::is_forked_child()) return;  // the members' destructors handle this
   const bool finalised = detail::is_finalised();
   if (!finalised) pass_exit_barrier(path);
-  at_finalize_.reset();
+  mpi_->at_finalize.reset();
   world_ = Communicator();  // before MPI_Finalize
-  if (owns_mpi_ && !finalised) MPI_Finalize();
+  if (mpi_->is_owned && !finalised) MPI_Finalize();
 }
 
 }  // namespace TESSERA_NAMESPACE::mpi

@@ -4,15 +4,12 @@
 #include "base/number.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/communicator_access.hpp"
-#include "mpi/rank_group.hpp"
+#include "mpi/launcher.hpp"
 
 #include <tessera/error.hpp>
 
 #include <pthread.h>
-#include <unistd.h>
-
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <csignal>
 #include <cstdlib>
@@ -53,24 +50,12 @@ std::string line_of(const Communicator& comm, const std::string& what, std::chro
 }
 
 std::chrono::milliseconds local_time(const Communicator& comm) {
-  return comm.timeout().count() == 0 ? 0ms : comm.timeout() + of_a_loaded_machine;
-}
-
-/// This process's rank according to its launcher's environment; -1 if that does not tell.
-int launched_rank() {
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    const char* const text = std::getenv(name);
-    if (text == nullptr) continue;
-    const auto rank = base::parse_number<int>(text);
-    if (rank && *rank >= 0) return *rank;
-  }
-  return -1;
+  if (comm.timeout().count() == 0 || !CommunicatorAccess::owns_process(comm)) return 0ms;
+  return comm.timeout() + of_a_loaded_machine;
 }
 
 std::string late_start(int rank, std::chrono::milliseconds time) {
-  std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) != 0) host = {"?"};
-  return (rank >= 0 ? "rank " + std::to_string(rank) : std::string("a rank")) + " (" + host.data() +
+  return (rank >= 0 ? "rank " + std::to_string(rank) : std::string("a rank")) + " (" + host_name() +
          ") has waited " + seconds(time) +
          " for all ranks to start MPI: one may be stopped, or its node slow or out of reach; give a large "
          "job "

@@ -25,7 +25,7 @@ class TimeLimit {
   /// 0: no limit. There is none either if no thread can be started.
   TimeLimit(std::chrono::milliseconds time, std::string line);
   /// For a call of this rank alone, `what`: "the discovery of the hardware". The limit is the timeout of the
-  /// collectives of `comm`, plus some seconds for a loaded machine.
+  /// collectives of `comm`, plus some seconds for a loaded machine; none in the process of another program.
   TimeLimit(const Communicator& comm, const std::string& what);
   ~TimeLimit();
   TimeLimit(const TimeLimit&) = delete;
@@ -57,6 +57,9 @@ struct StartTimeout {
 
 /// The limit for the start of MPI. Its line names the rank if the launcher's environment does.
 [[nodiscard]] std::unique_ptr<TimeLimit> limit_of_start(const StartTimeout& timeout);
+
+/// Time that a watchdog allows for replies: that of a message in a very busy job.
+inline constexpr std::chrono::seconds grace_of_watchdogs{2};
 
 /// A delay that grows with the rank, so that not all ranks report at once.
 [[nodiscard]] std::chrono::milliseconds stagger_of(int rank);

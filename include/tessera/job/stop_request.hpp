@@ -14,7 +14,9 @@ namespace TESSERA_NAMESPACE {
 
 /// What triggers a stop. The same on every rank.
 struct StopOptions {
-  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: none is caught.
+  /// Signals that request a stop during the lifetime of the `StopRequest`. Empty: none is caught. Over a
+  /// serial communicator that is not of a `Session`, the process is another program's, and none is caught
+  /// either.
   std::vector<int> signals = {SIGUSR1, SIGTERM};
   /// Time from construction after which a stop is requested; 0: no limit.
   std::chrono::milliseconds time_limit{0};

@@ -35,6 +35,8 @@ class Communicator;
 namespace detail {
 class RankGroup;
 struct CommunicatorAccess;
+/// What `Communicator::allreduce` combines.
+enum class Number { float64, int32, int64, uint32, uint64 };
 }  // namespace detail
 
 /// Typed wrappers of the MPI collectives that the library needs, over a communicator that it owns.
@@ -62,6 +64,11 @@ struct CommunicatorAccess;
 /// the job, with its name, once another waits for it. Messages number ranks as in the communicator from which
 /// the others were derived. A waiting rank yields its core. Cost of a collective of 8 bytes between 2 ranks
 /// of one node: 1.6 us, where MPI's own blocking call takes 0.9 us.
+///
+/// A *serial* communicator has one rank, this process, and calls no MPI: for a library in the process of
+/// another program. Everything that takes a communicator takes a serial one. Its collectives do not wait, so
+/// that it has no timeout; any thread may make and use it, one at a time, and several threads several; no
+/// handler of signals or of the program's end is installed, and the process is never ended.
 class TESSERA_EXPORT Communicator {
  public:
   Communicator() = default;
@@ -76,6 +83,9 @@ class TESSERA_EXPORT Communicator {
   /// <tessera/mpi/exit_guard.hpp>. For that MPI keeps a small communicator for each set of ranks that has
   /// been duplicated.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
+  /// A serial communicator. Not collective. In a forked child, those made before the fork throw
+  /// `Error(usage)` where a job uses them: make a new one, and with it a new job.
+  [[nodiscard]] static Communicator serial();
   /// A duplicate of this one, with a timeout of its own, within which it must be made. *Collective.*
   [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;
   [[nodiscard]] Communicator duplicate() const { return duplicate(timeout()); }
@@ -88,6 +98,8 @@ class TESSERA_EXPORT Communicator {
 
   [[nodiscard]] int rank() const noexcept { return self_.rank; }
   [[nodiscard]] int size() const noexcept { return self_.size; }
+  [[nodiscard]] bool is_serial() const noexcept { return self_.serial; }
+  /// MPI_COMM_NULL if it is serial, or empty.
   [[nodiscard]] MPI_Comm native() const noexcept { return self_.comm; }
 
   /// How long a collective may wait from when this rank calls it; inherited by duplicates and parts that are
@@ -111,12 +123,12 @@ class TESSERA_EXPORT Communicator {
   /// `double` depend on the number of ranks: use `ReproducibleSum` where bits matter.
   template <class T>
   void allreduce(std::span<T> values, Reduction how) const {
-    allreduce_elements(values.data(), values.size(), datatype<T>(), how);
+    if (!is_serial()) allreduce_elements(values.data(), values.size(), number<T>(), how);
   }
   template <class T>
   requires std::is_arithmetic_v<T>
   [[nodiscard]] T allreduce(T value, Reduction how) const {
-    allreduce_elements(&value, 1, datatype<T>(), how);
+    allreduce(std::span(&value, 1), how);
     return value;
   }
 
@@ -133,6 +145,10 @@ class TESSERA_EXPORT Communicator {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> allgatherv(std::span<const T> mine,
                                           std::vector<std::size_t>* offsets = nullptr) const {
+    if (is_serial()) {
+      if (offsets != nullptr) *offsets = {0, mine.size()};
+      return {mine.begin(), mine.end()};
+    }
     auto byte_offsets = gathered_offsets(mine.size_bytes());
     std::vector<T> all(byte_offsets.back() / sizeof(T));
     allgatherv_bytes(std::as_bytes(mine), byte_offsets, std::as_writable_bytes(std::span(all)).data());
@@ -152,6 +168,10 @@ class TESSERA_EXPORT Communicator {
   requires std::is_trivially_copyable_v<T>
   [[nodiscard]] std::vector<T> alltoallv(std::span<const T> outgoing,
                                          std::span<const std::size_t> counts) const {
+    if (is_serial()) {
+      check_counts(counts, outgoing.size());
+      return {outgoing.begin(), outgoing.end()};
+    }
     const auto incoming = incoming_counts(counts, outgoing.size());
     std::size_t total = 0;
     for (const std::size_t count : incoming) total += count;
@@ -170,7 +190,7 @@ class TESSERA_EXPORT Communicator {
   template <class T>
   requires std::is_trivially_copyable_v<T>
   void broadcast(std::span<T> values, int root) const {
-    broadcast_bytes(values.data(), values.size_bytes(), root);
+    if (!is_serial()) broadcast_bytes(values.data(), values.size_bytes(), root);
   }
 
   /// *Collective.* The text of rank `root` on every rank.
@@ -200,10 +220,25 @@ class TESSERA_EXPORT Communicator {
   /// MPI counts are `int`: larger transfers are split into pieces of this many elements.
   static constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
 
+  /// Throws `Error(usage)` unless the calling thread may use it, in this process.
+  void require_usable() const;
+  /// Throws `Error(usage)` unless `counts` has one element per rank and adds up to `total`.
+  void check_counts(std::span<const std::size_t> counts, std::size_t total) const;
+  /// Throws `Error(usage)` if the least color of a split is negative.
+  static void check_color(int least);
+
+  // What is below is not for serial communicators.
+
   /// The native handle. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
   /// thread is not the one that made it.
   [[nodiscard]] MPI_Comm usable() const;
-  void allreduce_elements(void* data, std::size_t count, MPI_Datatype type, Reduction how,
+  [[nodiscard]] Communicator mpi_duplicate(std::chrono::milliseconds timeout) const;
+  [[nodiscard]] Communicator mpi_split(int color) const;
+  void mpi_barrier() const;
+  void mpi_alive() const;
+  [[nodiscard]] std::string mpi_name() const;
+  void mpi_free() noexcept;
+  void allreduce_elements(void* data, std::size_t count, detail::Number number, Reduction how,
                           std::size_t piece = largest_piece) const;
   void broadcast_bytes(void* data, std::size_t bytes, int root, std::size_t piece = largest_piece) const;
   /// Offsets of each rank's bytes in the gathered result: one more than there are ranks.
@@ -211,8 +246,8 @@ class TESSERA_EXPORT Communicator {
   /// `out` holds `offsets.back()` bytes.
   void allgatherv_bytes(std::span<const std::byte> mine, std::span<const std::size_t> offsets, std::byte* out,
                         std::size_t piece = largest_piece) const;
-  /// The number of elements that each rank sends to this one, given those that this one sends. Throws
-  /// `Error(usage)` unless `counts` has one element per rank and adds up to `total`.
+  /// The number of elements that each rank sends to this one, given those that this one sends. Throws as
+  /// `check_counts`.
   [[nodiscard]] std::vector<std::size_t> incoming_counts(std::span<const std::size_t> counts,
                                                          std::size_t total) const;
   /// `out` holds the sum of `incoming` bytes.
@@ -221,18 +256,18 @@ class TESSERA_EXPORT Communicator {
                        std::size_t piece = largest_piece) const;
 
   template <class T>
-  [[nodiscard]] static MPI_Datatype datatype() {
+  [[nodiscard]] static constexpr detail::Number number() {
     if constexpr (std::is_same_v<T, double>)
-      return MPI_DOUBLE;
+      return detail::Number::float64;
     else if constexpr (std::is_same_v<T, std::int32_t>)
-      return MPI_INT32_T;
+      return detail::Number::int32;
     else if constexpr (std::is_same_v<T, std::int64_t>)
-      return MPI_INT64_T;
+      return detail::Number::int64;
     else if constexpr (std::is_same_v<T, std::uint32_t>)
-      return MPI_UINT32_T;
+      return detail::Number::uint32;
     else {
-      static_assert(std::is_same_v<T, std::uint64_t>, "no MPI reduction for this type");
-      return MPI_UINT64_T;
+      static_assert(std::is_same_v<T, std::uint64_t>, "no reduction for this type");
+      return detail::Number::uint64;
     }
   }
 
@@ -245,6 +280,9 @@ class TESSERA_EXPORT Communicator {
     std::chrono::milliseconds timeout{};
     SharedFunction<void()> progress{};
     std::int64_t* waits = nullptr;  // counts the collective calls
+    bool serial = false;
+    bool owns_process = false;  // serial: of a `Session`
+    int forks = 0;              // serial: those above this process when it was made
   };
   Self self_;
 };

@@ -12,9 +12,6 @@
 
 namespace TESSERA_NAMESPACE::mpi {
 namespace detail {
-class AtFinalize;
-struct StartTimeout;
-class TimeLimit;
 enum class ExitPath;
 }  // namespace detail
 
@@ -33,6 +30,16 @@ class TESSERA_EXPORT StartRefused : public Error {
   int rank_;
   std::shared_ptr<void> finalise_;
 };
+
+/// What the ranks of a program are.
+enum class Runtime {
+  mpi,     ///< processes that MPI connects
+  serial,  ///< this process alone: MPI is not called
+};
+
+/// `mpi` where the environment says that a launcher has started this process as a rank: mpirun, or srun with
+/// a PMI, or with several tasks. Any thread.
+[[nodiscard]] TESSERA_EXPORT Runtime launched_runtime() noexcept;
 
 /// Owns MPI_Init_thread (MPI_THREAD_FUNNELED) and MPI_Finalize for a program.
 ///
@@ -69,9 +76,13 @@ class TESSERA_EXPORT StartRefused : public Error {
 ///
 /// A forked child is not part of the job: its end does not affect the ranks, even if it destroys its copy of
 /// the session or of a job, and collective calls in it throw `Error(usage)`.
+///
+/// A serial session (`Runtime::serial`) starts nothing and waits for nothing: `world()` is a serial
+/// communicator. The process is the program's: over it a `StopRequest` catches signals, and a job whose
+/// search for hardware hangs for longer than its timeout ends the process.
 class TESSERA_EXPORT Session {
  public:
-  Session(int& argc, char**& argv);
+  Session(int& argc, char**& argv, Runtime runtime = Runtime::mpi);
   ~Session();
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
@@ -84,17 +95,14 @@ class TESSERA_EXPORT Session {
   [[nodiscard]] bool is_root() const noexcept { return world_.rank() == 0; }
 
  private:
-  Session(int& argc, char**& argv, const detail::StartTimeout& timeout);
+  struct Mpi;
+  void start(int& argc, char**& argv);
   void refuse_together(const std::string& problem);
   void end(detail::ExitPath path) noexcept;
   void pass_exit_barrier(detail::ExitPath path) noexcept;
 
-  std::unique_ptr<detail::TimeLimit> start_limit_;
-  bool owns_mpi_ = false;
-  int exceptions_ = 0;  // uncaught at its construction
-  bool passed_exit_barrier_ = false;
+  std::unique_ptr<Mpi> mpi_;  // null: serial
   Communicator world_;
-  std::unique_ptr<detail::AtFinalize> at_finalize_;
 };
 
 }  // namespace TESSERA_NAMESPACE::mpi

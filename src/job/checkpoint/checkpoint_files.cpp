@@ -143,12 +143,17 @@ std::optional<std::string> read_if_there(const std::string& path) {
 CheckpointFiles::CheckpointFiles(std::string path)
     : path_(std::move(path)),
       folder_(std::filesystem::path(path_).parent_path().string()),
-      token_(base::new_own_digits()) {
+      token_(base::new_own_digits()),
+      forks_(mpi::detail::forks()) {
   if (folder_.empty()) folder_ = ".";
 }
 
+bool CheckpointFiles::is_of_parent() const noexcept {
+  return forks_ != mpi::detail::forks();
+}
+
 CheckpointFiles::~CheckpointFiles() {
-  if (generation_ == 0 || mpi::detail::is_forked_child()) return;
+  if (generation_ == 0 || is_of_parent()) return;
   unlink(temporary_);
   // After `remove`, a later start may have taken the same number: its file has another token.
   try {
@@ -386,7 +391,7 @@ std::string CheckpointFiles::write(std::string_view bytes, bool keep_previous, i
 }
 
 void CheckpointFiles::remove() noexcept {
-  if (mpi::detail::is_forked_child()) return;
+  if (is_of_parent()) return;
   try {
     if (!overrun().empty()) return;
     if (may_replace_previous()) unlink(previous_path());

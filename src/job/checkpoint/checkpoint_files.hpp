@@ -96,10 +96,13 @@ class CheckpointFiles {
   /// Precedes every call that changes a file: a fault point may kill the process here.
   void step() const noexcept;
   void unlink(const std::string& path) const noexcept;
+  /// Whether this is a copy in a forked child, which leaves the files to its parent.
+  [[nodiscard]] bool is_of_parent() const noexcept;
 
   std::string path_;
   std::string folder_;
   std::string token_;
+  int forks_;
   std::int64_t generation_ = 0;  // 0: none
   // Stored, so that the files can be removed without an allocation.
   std::string own_file_;   // of the generation

@@ -86,7 +86,7 @@ void DeviceCollectives::State::check(std::span<T* const> arrays, std::size_t cou
 
 void DeviceCollectives::State::begin(const char* what, std::int64_t signature,
                                      const std::function<void()>& prepare) {
-  (void)mpi::detail::CommunicatorAccess::usable(*parts.comm);
+  mpi::detail::CommunicatorAccess::require_usable(*parts.comm);
   if (!ballots) ballots.emplace(*parts.comm);
   Attempt attempt;
   attempt.run(prepare);

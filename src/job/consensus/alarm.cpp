@@ -8,6 +8,8 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
+using Access = mpi::detail::CommunicatorAccess;
+
 constexpr int tag = 0;
 
 }  // namespace
@@ -15,22 +17,14 @@ constexpr int tag = 0;
 void Alarm::raise() {
   if (raised_) return;
   raised_ = true;
-  // The sends are not waited for: MPI frees each request on completion.
   for (int rank = 0; rank < comm_.size(); ++rank) {
-    if (rank == comm_.rank()) continue;
-    MPI_Request request = MPI_REQUEST_NULL;
-    if (MPI_Isend(nullptr, 0, MPI_BYTE, rank, tag, comm_.native(), &request) == MPI_SUCCESS)
-      MPI_Request_free(&request);
+    if (rank != comm_.rank()) Access::send_empty(comm_, rank, tag);
   }
 }
 
 bool Alarm::rang() {
-  int waiting = 0;
-  MPI_Status status{};
-  MPI_Iprobe(MPI_ANY_SOURCE, tag, comm_.native(), &waiting, &status);
-  if (waiting != 0) {
-    MPI_Recv(nullptr, 0, MPI_BYTE, status.MPI_SOURCE, tag, comm_.native(), MPI_STATUS_IGNORE);
-    heard_.push_back(status.MPI_SOURCE);
+  if (comm_.size() > 1) {
+    if (const auto rank = Access::sender_of_empty(comm_, tag)) heard_.push_back(*rank);
   }
   return !heard_.empty();
 }
@@ -40,7 +34,7 @@ void Alarm::reset() {
   for (int rank = 0; rank < comm_.size(); ++rank) {
     if (rank == comm_.rank() || raised[static_cast<std::size_t>(rank)] == 0) continue;
     if (std::ranges::find(heard_, rank) == heard_.end())
-      mpi::detail::CommunicatorAccess::receive_empty(comm_, rank, tag, "the end of an alarm");
+      Access::receive_empty(comm_, rank, tag, "the end of an alarm");
   }
   raised_ = false;
   heard_.clear();

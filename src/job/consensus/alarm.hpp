@@ -16,7 +16,8 @@ class Alarm {
 
   /// Does not block.
   void raise();
-  /// True if another rank has raised the alarm. Does not block. Cost: an MPI_Iprobe, below a microsecond.
+  /// True if another rank has raised the alarm. Does not block. Cost: a probe for a message, below a
+  /// microsecond.
   [[nodiscard]] bool rang();
   /// *Collective.* Receives all pending messages; the alarm can then be raised again.
   void reset();

@@ -3,7 +3,6 @@
 
 #include "job/consensus/alarm.hpp"
 #include "job/consensus/signal_handlers.hpp"
-#include "mpi/check.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/within_clocks.hpp"
 
@@ -19,6 +18,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
+using Access = mpi::detail::CommunicatorAccess;
 using Clock = std::chrono::steady_clock;
 
 /// Interval between checks that the signal handlers are still installed, so that their system calls are
@@ -49,6 +49,7 @@ struct StopRequest::State {
     const mpi::Purpose purpose(comm, "the making of the stop request");
     together(comm, [&] {
       options = checked(chosen);
+      if (!Access::owns_process(comm)) options.signals.clear();
       handlers.emplace(options.signals);
     });
   }
@@ -110,7 +111,7 @@ bool StopRequest::requested() const noexcept {
 
 void StopRequest::poll() {
   State& state = *state_;
-  (void)mpi::detail::CommunicatorAccess::usable(state.comm);
+  Access::require_usable(state.comm);
   state.check_handlers();
   if (state.spread || state.agreed) return;
   // A rank that was notified need not notify others: the notifying rank sends to all.
@@ -126,7 +127,7 @@ void StopRequest::poll() {
 bool StopRequest::agree() {
   State& state = *state_;
   if (state.agreed) return true;
-  (void)mpi::detail::CommunicatorAccess::usable(state.comm);
+  Access::require_usable(state.comm);
   state.handlers->reinstall(state.comm.rank());
   const auto& comm = state.comm;
   const mpi::Purpose purpose(comm, "the agreement to stop");
@@ -148,11 +149,7 @@ const std::string& StopRequest::cause() const noexcept {
   return state_->cause;
 }
 bool StopRequest::has_ranks_of(const mpi::Communicator& comm) const {
-  int how_alike = MPI_UNEQUAL;
-  mpi::detail::check(MPI_Comm_compare(mpi::detail::CommunicatorAccess::usable(state_->comm),
-                                      mpi::detail::CommunicatorAccess::usable(comm), &how_alike),
-                     "MPI_Comm_compare");
-  return how_alike != MPI_UNEQUAL;
+  return Access::have_same_ranks(state_->comm, comm);
 }
 
 }  // namespace TESSERA_NAMESPACE

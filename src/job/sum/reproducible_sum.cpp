@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "mpi/communicator_access.hpp"
+
 #include <tessera/error.hpp>
 #include <tessera/job/reproducible_sum.hpp>
 
@@ -101,7 +103,7 @@ void ReproducibleSum::prepare_allreduce() {
 }
 
 void ReproducibleSum::allreduce(const mpi::Communicator& comm) {
-  if (comm.size() == 1 && comm.native() != MPI_COMM_NULL) return;
+  if (comm.size() == 1 && !mpi::detail::CommunicatorAccess::is_empty(comm)) return;
   prepare_allreduce();
   const std::int64_t others = comm.allreduce(count_, mpi::Reduction::sum) - count_;
   count_in(others);

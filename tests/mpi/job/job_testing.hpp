@@ -20,9 +20,11 @@
 /// can compute by itself.
 namespace tessera::testing {
 
+#if TESSERA_HAVE_MPI
 inline mpi::Communicator world() {
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
 }
+#endif
 
 inline JobOptions with_threads(int threads) {
   JobOptions options;

@@ -85,7 +85,7 @@ TEST_F(CommunicatorTest, AllreduceInPieces) {
   for (const std::size_t piece : {1, 3, 7, 10, 11}) {
     std::vector<std::int64_t> values(10);
     for (std::size_t i = 0; i < values.size(); ++i) values[i] = word(rank, i);
-    Access::allreduce(comm, values.data(), values.size(), MPI_INT64_T, Reduction::max, piece);
+    Access::allreduce(comm, values.data(), values.size(), detail::Number::int64, Reduction::max, piece);
     for (std::size_t i = 0; i < values.size(); ++i) EXPECT_EQ(values[i], word(size - 1, i)) << piece;
   }
 }

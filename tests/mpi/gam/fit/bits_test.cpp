@@ -56,6 +56,13 @@ class Bits : public ::testing::TestWithParam<Case> {
     if (GetParam().simulate != nullptr) ::setenv("TESSERA_SIMULATE", GetParam().simulate, 1);
   }
   void TearDown() override { ::unsetenv("TESSERA_SIMULATE"); }
+
+  [[nodiscard]] static JobOptions options_of_job(int threads) {
+    JobOptions options;
+    options.policy = GetParam().simulate != nullptr ? Policy::gpu : Policy::cpu;
+    options.threads = threads;
+    return options;
+  }
 };
 
 TEST_P(Bits, DoNotDependOnRanksOrThreads) {
@@ -69,10 +76,7 @@ TEST_P(Bits, DoNotDependOnRanksOrThreads) {
         testing::shared_world().split(testing::shared_world().rank() < ranks ? 0 : 1);
     for (const int threads : {1, 2}) {
       if (testing::shared_world().rank() < ranks) {
-        JobOptions job_options;
-        job_options.policy = GetParam().simulate != nullptr ? Policy::gpu : Policy::cpu;
-        job_options.threads = threads;
-        Job job(some, job_options);
+        Job job(some, options_of_job(threads));
         const FitResult result = fit(job, parse_formula(reference.formula), file, options);
         if (testing::shared_world().rank() == 0) {
           const auto bits = bits_of(result.model.fitted());
@@ -83,6 +87,10 @@ TEST_P(Bits, DoNotDependOnRanksOrThreads) {
       testing::shared_world().barrier();
     }
   }
+  if (testing::shared_world().rank() != 0) return;
+  Job without_mpi(mpi::Communicator::serial(), options_of_job(2));
+  const FitResult result = fit(without_mpi, parse_formula(reference.formula), file, options);
+  EXPECT_EQ(bits_of(result.model.fitted()), *expected) << "without MPI";
 }
 
 INSTANTIATE_TEST_SUITE_P(

@@ -1,0 +1,53 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "mpi/launcher.hpp"
+
+#include "base/number.hpp"
+
+#include <tessera/mpi/session.hpp>
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <optional>
+
+namespace TESSERA_NAMESPACE::mpi {
+namespace {
+
+std::optional<int> number_in(const char* variable) {
+  const char* const text = std::getenv(variable);
+  return text != nullptr ? base::parse_number<int>(text) : std::nullopt;
+}
+
+}  // namespace
+
+namespace detail {
+
+int launched_rank() {
+  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
+    const auto rank = number_in(name);
+    if (rank && *rank >= 0) return *rank;
+  }
+  return -1;
+}
+
+std::string host_name() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) return "?";
+  return host.data();
+}
+
+}  // namespace detail
+
+Runtime launched_runtime() noexcept {
+  // mpirun of Open MPI, any launcher with PMIx, one with PMI-1 or PMI-2 as that of MPICH, and that of Cray.
+  constexpr std::array ranks = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID"};
+  if (std::ranges::any_of(ranks, [](const char* name) { return std::getenv(name) != nullptr; }))
+    return Runtime::mpi;
+  // Tasks of srun without a PMI would each do the work of all: MPI refuses to start there. A batch script has
+  // the number of a task, too, but not that of its step's tasks.
+  return number_in("SLURM_STEP_NUM_TASKS").value_or(1) > 1 ? Runtime::mpi : Runtime::serial;
+}
+
+}  // namespace TESSERA_NAMESPACE::mpi

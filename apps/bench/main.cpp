@@ -13,6 +13,7 @@
 #include "common/job_arguments.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
+#include "common/program_start.hpp"
 #include "common/usage_complaint.hpp"
 
 namespace tessera::bench {
@@ -51,6 +52,7 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   app.set_version_flag("--version", std::string("tessera-bench ") + tessera::version());
   app.footer(apps::footer(
       "0 measured; 2 usage; 3 input; 4 not converged; 5 device required but absent; 6 job fault"));
+  apps::add_mpi_flag(app);
   app.require_subcommand(1, 0);
   app.fallthrough();
 
@@ -78,7 +80,7 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
 
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  session.emplace(argc, argv);
+  apps::start(session, argc, argv);
   if (!apps::parse(app, argc, argv, session->is_root())) return EXIT_SUCCESS;
   options.peer = !no_peer;
   options.collective_timeout = collective_timeout.value();

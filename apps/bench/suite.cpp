@@ -20,6 +20,7 @@ namespace {
 
 /// A barrier that leaves the cores of waiting ranks to those that work.
 void wait_idly(const mpi::Communicator& comm) {
+  if (comm.is_serial()) return;
   MPI_Request request = MPI_REQUEST_NULL;
   MPI_Ibarrier(comm.native(), &request);
   for (int done = 0; done == 0;) {

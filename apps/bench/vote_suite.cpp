@@ -34,7 +34,7 @@ std::vector<Measurement> run_vote_suite(const mpi::Communicator& comm, const Sui
   all.push_back(
       in_microseconds({"vote", name + ", " + counted(job.threads(), "thread"), "pass of empty functions", "s",
                        seconds_of(comm, repeats, calls, [&] { empty_pass(job, filled, units); })}));
-  if (!options.peer) return all;
+  if (!options.peer || comm.is_serial()) return all;
   all.push_back(
       in_microseconds({"vote", name, "MPI_Allreduce of an int", "s", seconds_of(comm, repeats, calls, [&] {
                          int one = 1;

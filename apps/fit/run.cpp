@@ -9,6 +9,7 @@
 #include <tessera/version.hpp>
 
 #include "common/pages.hpp"
+#include "common/program_start.hpp"
 #include "common/usage_complaint.hpp"
 
 namespace tessera::gam {
@@ -22,6 +23,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
                    "but absent; 6 job fault; "
                    "75 interrupted, the same command resumes"));
   app.set_version_flag("--version", std::string("tessera-fit ") + tessera::version());
+  apps::add_mpi_flag(app);
   app.require_subcommand(1);
 
   FitCommand fit;
@@ -51,7 +53,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
 
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  session.emplace(argc, argv);
+  apps::start(session, argc, argv);
   if (!apps::parse(app, argc, argv, session->is_root())) return EXIT_SUCCESS;
   if (fit_app->parsed()) return fit.run(*session);
   if (predict_app->parsed()) return predict.run(*session);

@@ -15,6 +15,7 @@
 #include "common/job_arguments.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
+#include "common/program_start.hpp"
 #include "common/usage_complaint.hpp"
 #include "exercise_report.hpp"
 #include "files/standard_output.hpp"
@@ -143,13 +144,14 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   app.footer(
       apps::footer("0 answer; 2 usage; 3 input; 5 device required but absent; 6 job fault, or --exercise "
                    "found a failure"));
+  apps::add_mpi_flag(app);
   app.require_subcommand(0, 1);
   Options options;
   declare_report(app, options);
   const CLI::App* plan = declare_plan(app, options);
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  if (!asks_for_plan(argc, argv)) session.emplace(argc, argv);
+  if (!asks_for_plan(argc, argv)) apps::start(session, argc, argv);
   const bool is_root = !session || session->is_root();
   if (!apps::parse(app, argc, argv, is_root)) return EXIT_SUCCESS;
 

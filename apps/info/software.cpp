@@ -23,12 +23,13 @@ std::string or_none(std::string version) {
 
 Versions versions_here(const DriverState& driver, bool has_gpu) {
   const mpi::LibraryInfo mpi = mpi::library_info();
-  Versions versions{{"MPI", mpi.version},
-                    {"MPI threads", std::string(mpi.thread_level)},
-                    {"MPI of GPU memory", !mpi.gpu_aware   ? "not known"
-                                          : *mpi.gpu_aware ? "yes"
-                                                           : "no"},
-                    {"CUDA of the build", or_none(cuda_version_of_build())}};
+  Versions versions{
+      {"MPI", mpi.version},
+      {"MPI threads", mpi.thread_level.empty() ? "MPI is not started" : std::string(mpi.thread_level)},
+      {"MPI of GPU memory", !mpi.gpu_aware   ? "not known"
+                            : *mpi.gpu_aware ? "yes"
+                                             : "no"},
+      {"CUDA of the build", or_none(cuda_version_of_build())}};
   if (!driver.version.empty())
     versions.emplace_back("NVIDIA driver", fmt::format("{} (CUDA {})", driver.version, or_none(driver.cuda)));
   if (has_gpu) {

@@ -160,6 +160,8 @@ class Program {
     ::setenv("TESSERA_START_TIMEOUT", "0", 1);  // a child has no thread that could be waited for
     std::vector<char*> arguments;
     for (const std::string& word : words) arguments.push_back(const_cast<char*>(word.c_str()));
+    std::string with_mpi = "--mpi";  // in whose start the program takes orders
+    arguments.insert(arguments.begin() + 1, with_mpi.data());
     arguments.push_back(nullptr);
     if (::chdir(folder.c_str()) == 0) ::execv(arguments[0], arguments.data());
     std::_Exit(127);

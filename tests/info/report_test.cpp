@@ -167,6 +167,15 @@ TEST(InfoReport, TellsWhatItRunsWith) {
   EXPECT_NE(info(mixed, 2, "").out.find("MPI_THREAD_FUNNELED"), std::string::npos);
 }
 
+TEST(InfoReport, StartsMpiForALauncherOrWhereItIsAskedFor) {
+  const ProgramResult alone = run(TESSERA_INFO);
+  EXPECT_EQ(alone.status, 0) << alone.err;
+  EXPECT_NE(alone.out.find("MPI is not started"), std::string::npos) << alone.out;
+  const ProgramResult asked = run(TESSERA_INFO " --mpi");
+  EXPECT_EQ(asked.status, 0) << asked.err;
+  EXPECT_NE(asked.out.find("MPI_THREAD_FUNNELED"), std::string::npos) << asked.out;
+}
+
 TEST(InfoReport, SaysThatDevicesAreSimulated) {
   EXPECT_NE(info(mixed, 3, "").out.find(", 3 SIMULATED devices;"), std::string::npos);
 }

@@ -6,13 +6,20 @@
 #include <lapacke.h>
 
 #include <algorithm>
+#include <atomic>
 #include <cmath>
 #include <cstddef>
+#include <mutex>
 #include <new>
 #include <stdexcept>
 
-// Of OpenBLAS alone: no other cblas.h declares it. NOLINTNEXTLINE(readability-redundant-declaration)
-extern "C" void openblas_set_num_threads(int) __attribute__((weak));
+// Of OpenBLAS alone: no other cblas.h declares them.
+extern "C" {
+// NOLINTNEXTLINE(readability-redundant-declaration)
+void openblas_set_num_threads(int) __attribute__((weak));
+// NOLINTNEXTLINE(readability-redundant-declaration)
+int openblas_get_num_threads() __attribute__((weak));
+}
 
 namespace tessera::gam {
 namespace {
@@ -21,19 +28,78 @@ namespace {
 /// it allocates beside. Where `ulimit -v` does not leave its 128 MiB, it retries for ever.
 constexpr std::size_t openblas_bytes = std::size_t{192} << 20;
 
-/// A blocked algorithm's bits depend on how many threads share it, so there is always one. Throws
-/// std::bad_alloc where OpenBLAS would wait for memory. What is no number is found by those who use a result:
-/// LAPACKE would call it an argument out of range.
-void prepare_blas() {
+/// Throws std::bad_alloc where OpenBLAS would wait for memory.
+void require_room_for_blas() {
   static const bool once = [] {
-    LAPACKE_set_nancheck(0);
-    if (openblas_set_num_threads == nullptr) return true;
-    openblas_set_num_threads(1);
-    ::operator delete(::operator new(openblas_bytes));
+    if (openblas_set_num_threads != nullptr) ::operator delete(::operator new(openblas_bytes));
     return true;
   }();
   static_cast<void>(once);
 }
+
+/// Lets BLAS and LAPACK use one thread while any thread of this process computes by them here: a blocked
+/// algorithm's bits depend on how many share it. What is no number is found by those who use a result:
+/// LAPACKE would call it an argument out of range. Both are settings of the whole process, which may be
+/// another program's, and so are restored when the last call ends. Cost: below a microsecond.
+class BlasCall {
+ public:
+  BlasCall() {
+    require_room_for_blas();
+    if (is_joined()) return;
+    const std::lock_guard lock(changing());
+    if (calls().fetch_add(1) > 0) return;
+    nancheck() = LAPACKE_get_nancheck();
+    LAPACKE_set_nancheck(0);
+    if (openblas_set_num_threads == nullptr) return;
+    threads() = openblas_get_num_threads();
+    if (threads() != 1) openblas_set_num_threads(1);
+  }
+  ~BlasCall() {
+    if (is_left_to_others()) return;
+    const std::lock_guard lock(changing());
+    if (calls().fetch_sub(1) > 1) return;
+    LAPACKE_set_nancheck(nancheck());
+    if (openblas_set_num_threads != nullptr && threads() != 1) openblas_set_num_threads(threads());
+  }
+  BlasCall(const BlasCall&) = delete;
+  BlasCall& operator=(const BlasCall&) = delete;
+
+ private:
+  /// Adds this call to others, which have made the settings.
+  static bool is_joined() noexcept {
+    int others = calls();
+    while (others > 0) {
+      if (calls().compare_exchange_weak(others, others + 1)) return true;
+    }
+    return false;
+  }
+  /// Ends this call if others keep the settings.
+  static bool is_left_to_others() noexcept {
+    int all = calls();
+    while (all > 1) {
+      if (calls().compare_exchange_weak(all, all - 1)) return true;
+    }
+    return false;
+  }
+
+  static std::atomic<int>& calls() noexcept {
+    static std::atomic<int> count = 0;
+    return count;
+  }
+  static std::mutex& changing() noexcept {
+    static std::mutex mutex;
+    return mutex;
+  }
+  // As they were found; guarded by `changing`.
+  static int& threads() noexcept {
+    static int count = 1;
+    return count;
+  }
+  static int& nancheck() noexcept {
+    static int flag = 1;
+    return flag;
+  }
+};
 
 int leading(const Matrix& a) {
   return std::max(1, a.rows());
@@ -49,7 +115,7 @@ void check_shapes(bool agree, const char* what) {
 }
 
 Matrix gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, const Matrix& a, const Matrix& b) {
-  prepare_blas();
+  const BlasCall call;
   const int m = ta == CblasNoTrans ? a.rows() : a.cols();
   const int k = ta == CblasNoTrans ? a.cols() : a.rows();
   const int n = tb == CblasNoTrans ? b.cols() : b.rows();
@@ -61,7 +127,7 @@ Matrix gemm(CBLAS_TRANSPOSE ta, CBLAS_TRANSPOSE tb, const Matrix& a, const Matri
 }
 
 std::vector<double> gemv(CBLAS_TRANSPOSE trans, const Matrix& a, std::span<const double> x) {
-  prepare_blas();
+  const BlasCall call;
   const int m = a.rows();
   const int n = a.cols();
   check_shapes(static_cast<int>(x.size()) == (trans == CblasNoTrans ? n : m),
@@ -98,7 +164,7 @@ Matrix multiply_nt(const Matrix& a, const Matrix& b) {
   return gemm(CblasNoTrans, CblasTrans, a, b);
 }
 void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product) {
-  prepare_blas();
+  const BlasCall call;
   check_shapes(a.cols() == b.rows() && product.rows() == a.rows() && product.cols() == b.cols(),
                "columns of a product");
   const int m = a.rows();
@@ -188,7 +254,7 @@ Matrix kronecker(const Matrix& a, const Matrix& b) {
 }
 
 SymmetricEigen symmetric_eigen(const Matrix& a) {
-  prepare_blas();
+  const BlasCall call;
   check_shapes(a.rows() == a.cols(), "symmetric_eigen");
   const int n = a.rows();
   SymmetricEigen out{std::vector<double>(static_cast<std::size_t>(n)), a};
@@ -198,7 +264,7 @@ SymmetricEigen symmetric_eigen(const Matrix& a) {
 }
 
 std::vector<double> singular_values(Matrix a) {
-  prepare_blas();
+  const BlasCall call;
   const int m = a.rows();
   const int n = a.cols();
   std::vector<double> values(static_cast<std::size_t>(std::min(m, n)));
@@ -210,7 +276,7 @@ std::vector<double> singular_values(Matrix a) {
 }
 
 RightSingular right_singular(Matrix a) {
-  prepare_blas();
+  const BlasCall call;
   const int m = a.rows();
   const int n = a.cols();
   RightSingular out{std::vector<double>(static_cast<std::size_t>(std::min(m, n))), identity(n)};
@@ -224,7 +290,7 @@ RightSingular right_singular(Matrix a) {
 }
 
 double log_abs_determinant(Matrix a) {
-  prepare_blas();
+  const BlasCall call;
   check_shapes(a.rows() == a.cols(), "log_abs_determinant");
   const int n = a.rows();
   if (n == 0) return 0;
@@ -237,7 +303,7 @@ double log_abs_determinant(Matrix a) {
 }
 
 std::optional<Matrix> cholesky(const Matrix& a) {
-  prepare_blas();
+  const BlasCall call;
   check_shapes(a.rows() == a.cols(), "cholesky");
   Matrix lower = a;
   const int n = a.rows();
@@ -250,7 +316,7 @@ std::optional<Matrix> cholesky(const Matrix& a) {
 }
 
 bool factor_block(Matrix& a, int begin, int end) {
-  prepare_blas();
+  const BlasCall call;
   const lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', end - begin, &a(begin, begin), a.rows());
   if (info > 0) return false;
   check("dpotrf", info);
@@ -258,11 +324,13 @@ bool factor_block(Matrix& a, int begin, int end) {
 }
 
 void factor_rows_below(Matrix& a, int begin, int end, int first, int last) {
+  const BlasCall call;
   cblas_dtrsm(CblasColMajor, CblasRight, CblasLower, CblasTrans, CblasNonUnit, last - first, end - begin, 1,
               &a(begin, begin), a.rows(), &a(first, begin), a.rows());
 }
 
 void update_columns_after(Matrix& a, int begin, int end, int first, int last) {
+  const BlasCall call;
   const int n = a.rows();
   cblas_dsyrk(CblasColMajor, CblasLower, CblasNoTrans, last - first, end - begin, -1, &a(first, begin), n, 1,
               &a(first, first), n);
@@ -272,7 +340,7 @@ void update_columns_after(Matrix& a, int begin, int end, int first, int last) {
 }
 
 Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed) {
-  prepare_blas();
+  const BlasCall call;
   check_shapes(lower.rows() == lower.cols() && lower.rows() == b.rows(), "triangular_solve");
   Matrix x = b;
   const int m = b.rows();
@@ -295,7 +363,7 @@ std::vector<double> cholesky_solve(const Matrix& lower, std::span<const double> 
 }
 
 Matrix cholesky_inverse(const Matrix& lower) {
-  prepare_blas();
+  const BlasCall call;
   check_shapes(lower.rows() == lower.cols(), "cholesky_inverse");
   Matrix inverse = lower;
   const int n = lower.rows();
@@ -308,7 +376,7 @@ Matrix cholesky_inverse(const Matrix& lower) {
 }
 
 void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& inverse) {
-  prepare_blas();
+  const BlasCall call;
   const int n = lower.rows();
   check_shapes(inverse.rows() == n && inverse.cols() == n, "cholesky_inverse_columns");
   for (int j = begin; j < end; ++j) {
@@ -324,7 +392,7 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
 }
 
 std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {
-  prepare_blas();
+  const BlasCall call;
   check_shapes(a.rows() == a.cols() && a.rows() == b.rows(), "solve");
   Matrix factors = a;
   Matrix x = b;
@@ -340,7 +408,7 @@ std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {
 }
 
 Matrix full_q(const Matrix& a) {
-  prepare_blas();
+  const BlasCall call;
   const int m = a.rows();
   const int n = a.cols();
   const int reflectors = std::min(m, n);
@@ -354,7 +422,7 @@ Matrix full_q(const Matrix& a) {
 }
 
 Matrix unexplained(const Matrix& a, const Matrix& b) {
-  prepare_blas();
+  const BlasCall call;
   check_shapes(a.rows() == b.rows(), "unexplained");
   const int m = a.rows();
   const int n = a.cols();
@@ -376,7 +444,7 @@ Matrix unexplained(const Matrix& a, const Matrix& b) {
 }
 
 Matrix triangle_of(Matrix a) {
-  prepare_blas();
+  const BlasCall call;
   const int m = a.rows();
   const int n = a.cols();
   Matrix r(std::min(m, n), n);
@@ -389,7 +457,7 @@ Matrix triangle_of(Matrix a) {
 }
 
 PivotedQr pivoted_qr(const Matrix& a) {
-  prepare_blas();
+  const BlasCall call;
   const int m = a.rows();
   const int n = a.cols();
   PivotedQr out{Matrix(std::min(m, n), n), std::vector<int>(static_cast<std::size_t>(n))};

@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// Fits in the process of another program: several at once, each with its own end.
+#include "support/fit_support.hpp"
+#include "support/reference_case.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/gam.hpp>
+
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <map>
+#include <new>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace {
+
+/// Allocations of this thread until one fails; 0: none does.
+thread_local int allocations_left = 0;
+
+void* allocated(std::size_t bytes) {
+  if (allocations_left > 0 && --allocations_left == 0) throw std::bad_alloc();
+  if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
+  throw std::bad_alloc();
+}
+
+}  // namespace
+
+void* operator new(std::size_t bytes) {
+  return allocated(bytes);
+}
+void* operator new[](std::size_t bytes) {
+  return allocated(bytes);
+}
+void operator delete(void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory) noexcept {
+  std::free(memory);
+}
+void operator delete(void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+void operator delete[](void* memory, std::size_t) noexcept {
+  std::free(memory);
+}
+
+namespace tessera::gam {
+namespace {
+
+/// The text of the model that a fit by two threads in this process gives.
+std::string fitted_text(const std::string& name) {
+  const auto comm = mpi::Communicator::serial();
+  const testing::ReferenceCase reference = testing::load_reference_case(name);
+  Job job = testing::cpu_job(comm, 2);
+  const FitResult result = fit(job, parse_formula(reference.formula),
+                               testing::in_blocks(reference.data_path, 64), testing::options_of(reference));
+  return testing::text_of(comm, result.model);
+}
+
+/// A fit that is cancelled after its second iteration.
+void cancelled(const std::string& name) {
+  const testing::ReferenceCase reference = testing::load_reference_case(name);
+  testing::interrupted_after(mpi::Communicator::serial(), 2, [&](Job& job, FitObserver* observer) {
+    (void)fit(job, parse_formula(reference.formula), testing::in_blocks(reference.data_path, 64),
+              testing::options_of(reference), observer);
+  });
+}
+
+/// A fit whose thread lacks memory at one of its allocations. True if it has ended by an exception.
+bool fails_at(const std::string& name, int allocation) {
+  const testing::ReferenceCase reference = testing::load_reference_case(name);
+  Job job = testing::cpu_job(mpi::Communicator::serial(), 2);
+  const Formula formula = parse_formula(reference.formula);
+  const FitOptions options = testing::options_of(reference);
+  const TableFile file = testing::in_blocks(reference.data_path, 64);
+  bool failed = false;
+  allocations_left = allocation;
+  try {
+    (void)fit(job, formula, file, options);
+  } catch (const std::bad_alloc&) {
+    failed = true;
+  } catch (const Error& error) {
+    failed = std::string(error.what()).find("out of memory") != std::string::npos ||
+             std::string(error.what()).find("bad_alloc") != std::string::npos;
+  }
+  allocations_left = 0;
+  return failed;
+}
+
+TEST(SerialFits, InFourThreadsEndEachByItself) {
+  const std::vector<std::string> names{"c06_gs4_by_factor", "c03_gs1_poisson"};
+  std::map<std::string, std::string> alone;
+  for (const std::string& name : names) alone[name] = fitted_text(name);
+  std::vector<std::thread> threads;
+  for (const std::string& name : names) {
+    threads.emplace_back([&alone, name] {
+      for (int repeat = 0; repeat < 4; ++repeat) EXPECT_EQ(fitted_text(name), alone.at(name)) << name;
+    });
+  }
+  threads.emplace_back([] {
+    for (int repeat = 0; repeat < 4; ++repeat) cancelled("c03_gs1_poisson");
+  });
+  threads.emplace_back([] {
+    for (const int allocation : {1, 10, 100, 1000, 3000}) {
+      EXPECT_TRUE(fails_at("c03_gs1_poisson", allocation)) << "allocation " << allocation;
+    }
+  });
+  for (std::thread& thread : threads) thread.join();
+  for (const std::string& name : names) EXPECT_EQ(fitted_text(name), alone.at(name)) << name;
+}
+
+TEST(SerialFits, PredictWithoutMpi) {
+  const auto comm = mpi::Communicator::serial();
+  const testing::ReferenceCase reference = testing::load_reference_case("c03_gs1_poisson");
+  const FittedModel model = testing::fitted(comm, reference.formula, TableFile{reference.data_path},
+                                            testing::options_of(reference), 2);
+  Job job = testing::cpu_job(comm, 2);
+  const testing::AllPredictions all = testing::predicted_from_file(job, model, reference.data_path);
+  EXPECT_LT(testing::relative_to_range(all.fit, reference.linear_predictor), 1e-6);
+}
+
+}  // namespace
+}  // namespace tessera::gam

@@ -4,13 +4,17 @@
 #
 # Registers one GoogleTest program, or, with PROGRAM, one that several tests share, each with the sources that it
 # runs, which takes less time to compile. The tests that share one all have RANKS, or none has, and it has the
-# libraries of all of them. Without RANKS it runs alone, as test "name". With RANKS it runs once
+# libraries of all of them. Without RANKS it runs alone, as test "name". With RANKS, which a build without
+# MPI leaves out, it runs once
 # for each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function
 # that owns the MPI session and fails on every rank if a test failed on one. With GPUS the test asks
 # CTest for that many and must GTEST_SKIP with a reason where there are fewer. With SHARDS its tests are
 # dealt to so many runs, "name.1" to "name.<n>", which may go at once.
 function(tessera_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;PROGRAM;GPUS;TIMEOUT;SHARDS" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
+  if(arg_RANKS AND NOT TESSERA_ENABLE_MPI)
+    return()
+  endif()
   if(NOT arg_TIMEOUT)
     set(arg_TIMEOUT 120)
   endif()
@@ -41,7 +45,7 @@ function(tessera_add_test)
     if("tessera_gam" IN_LIST arg_LIBRARIES OR "tessera_test_support" IN_LIST arg_LIBRARIES)
       target_precompile_headers(${program} REUSE_FROM tessera_test_support)
     else()
-      target_precompile_headers(${program} REUSE_FROM tessera_test_main)
+      target_precompile_headers(${program} REUSE_FROM tessera_unit_main)
     endif()
   endif()
   target_sources(${program} PRIVATE ${arg_SOURCES})

@@ -6,7 +6,7 @@
 #include "job/state.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator_access.hpp"
-#include "mpi/watchdog.hpp"
+#include "mpi/time_limit.hpp"
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
@@ -30,7 +30,7 @@ namespace {
 /// timeout.
 void delay_vote(std::chrono::milliseconds timeout) {
   const std::chrono::milliseconds lateness =
-      timeout.count() > 0 ? timeout + 6 * mpi::detail::Watchdog::grace : std::chrono::milliseconds(50);
+      timeout.count() > 0 ? timeout + 6 * mpi::detail::grace_of_watchdogs : std::chrono::milliseconds(50);
   std::this_thread::sleep_for(lateness);
 }
 

@@ -3,7 +3,6 @@
 
 #include "base/unread_pipe.hpp"
 #include "mpi/fork.hpp"
-#include "mpi/lifetime.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 #include <tessera/printable.hpp>
@@ -35,7 +34,7 @@ void say(std::string_view line, std::string_view rest) noexcept {
 void abort_ranks(int status) noexcept {
   if (is_forked_child()) std::_Exit(status);
   base::wait_until_read(STDERR_FILENO, longest_wait_for_launcher);
-  if (is_initialised() && !is_finalised()) MPI_Abort(MPI_COMM_WORLD, status);
+  abort_mpi(status);
   std::_Exit(status);
 }
 

@@ -16,6 +16,9 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 /// Escapes terminal control characters.
 void say(std::string_view line, std::string_view rest = {}) noexcept;
 
+/// MPI_Abort, if MPI is running.
+void abort_mpi(int status) noexcept;
+
 /// Ends the whole job at once; in a forked child of a rank, only the child.
 [[noreturn]] void abort_ranks(int status) noexcept;
 

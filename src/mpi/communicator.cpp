@@ -54,7 +54,7 @@ Communicator Communicator::serial() {
 
 void Communicator::require_usable() const {
   if (!is_serial()) {
-    (void)usable();
+    mpi_require_usable();
   } else if (self_.forks != detail::forks()) {
     throw Error(ErrorCode::usage,
                 "a job that was made before this process was forked has its threads in the parent: make "

@@ -140,6 +140,10 @@ void check(int code, const char* call) {
   throw Failure(std::string(call) + " failed: " + text);
 }
 
+void abort_mpi(int status) noexcept {
+  if (is_initialised() && !is_finalised()) MPI_Abort(MPI_COMM_WORLD, status);
+}
+
 void CommunicatorAccess::receive_empty(const Communicator& comm, int from, int tag,
                                        std::string_view purpose) {
   const Purpose what(comm, std::string(purpose));
@@ -197,6 +201,10 @@ MPI_Comm Communicator::usable() const {
   if (self_.group->thread() != std::this_thread::get_id()) throw detail::WrongThread();
   if (detail::is_finalised()) throw Error(ErrorCode::usage, detail::mpi_is_over);
   return native();
+}
+
+void Communicator::mpi_require_usable() const {
+  (void)usable();
 }
 
 void Communicator::allreduce_elements(void* data, std::size_t count, detail::Number number, Reduction how,

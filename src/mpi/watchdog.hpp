@@ -4,6 +4,7 @@
 #include <tessera/version.hpp>
 
 #include "mpi/rank_group.hpp"
+#include "mpi/time_limit.hpp"
 
 #include <chrono>
 #include <cstddef>
@@ -40,8 +41,7 @@ class Watchdog {
  public:
   using Clock = std::chrono::steady_clock;
 
-  /// Time allowed for replies: that of a message in a very busy job.
-  static constexpr std::chrono::seconds grace{2};
+  static constexpr std::chrono::seconds grace = grace_of_watchdogs;
 
   /// `start`: when this rank entered `here`.
   Watchdog(RankGroup& group, MPI_Comm comm, const CollectiveCall& here, const WatchdogTimeouts& timeouts,

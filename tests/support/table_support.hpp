@@ -25,7 +25,11 @@ namespace tessera::gam::testing {
 
 /// The world, for one test.
 inline mpi::Communicator world() {
+#if TESSERA_HAVE_MPI
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+#else
+  return mpi::Communicator::serial();
+#endif
 }
 
 /// The ranks, with three threads on this one.

@@ -73,6 +73,7 @@ class TESSERA_EXPORT Communicator {
  public:
   Communicator() = default;
 
+#if TESSERA_HAVE_MPI
   /// A private duplicate of `other`, so that the library's messages never match the caller's. It has no
   /// timeout. *Collective*, and itself without a timeout; a rank that has reached the end of the program is
   /// noticed as in any collective. Calls on `other` itself are not watched. Throws `Error(usage)` for
@@ -83,12 +84,15 @@ class TESSERA_EXPORT Communicator {
   /// <tessera/mpi/exit_guard.hpp>. For that MPI keeps a small communicator for each set of ranks that has
   /// been duplicated.
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
+#endif
   /// A serial communicator. Not collective. In a forked child, those made before the fork throw
   /// `Error(usage)` where a job uses them: make a new one, and with it a new job.
   [[nodiscard]] static Communicator serial();
   /// A duplicate of this one, with a timeout of its own, within which it must be made. *Collective.*
   [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;
-  [[nodiscard]] Communicator duplicate() const { return duplicate(timeout()); }
+  [[nodiscard]] Communicator duplicate() const {
+    return duplicate(timeout());
+  }
 
   Communicator(Communicator&& other) noexcept;
   Communicator& operator=(Communicator&& other) noexcept;
@@ -96,16 +100,28 @@ class TESSERA_EXPORT Communicator {
   Communicator& operator=(const Communicator&) = delete;
   ~Communicator();
 
-  [[nodiscard]] int rank() const noexcept { return self_.rank; }
-  [[nodiscard]] int size() const noexcept { return self_.size; }
-  [[nodiscard]] bool is_serial() const noexcept { return self_.serial; }
+  [[nodiscard]] int rank() const noexcept {
+    return self_.rank;
+  }
+  [[nodiscard]] int size() const noexcept {
+    return self_.size;
+  }
+  [[nodiscard]] bool is_serial() const noexcept {
+    return self_.serial;
+  }
+#if TESSERA_HAVE_MPI
   /// MPI_COMM_NULL if it is serial, or empty.
-  [[nodiscard]] MPI_Comm native() const noexcept { return self_.comm; }
+  [[nodiscard]] MPI_Comm native() const noexcept {
+    return self_.comm;
+  }
+#endif
 
   /// How long a collective may wait from when this rank calls it; inherited by duplicates and parts that are
   /// made from now on. 0, the default: for ever; at most a hundred years. Set it on every rank.
   void set_timeout(std::chrono::milliseconds timeout) noexcept;
-  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept { return self_.timeout; }
+  [[nodiscard]] std::chrono::milliseconds timeout() const noexcept {
+    return self_.timeout;
+  }
 
   /// Replies to the watchdogs of other ranks. For long computations between collectives, on the thread that
   /// constructed the communicator: ranks that wait for this one go on waiting as long as it is called once a
@@ -196,18 +212,21 @@ class TESSERA_EXPORT Communicator {
   /// *Collective.* The text of rank `root` on every rank.
   [[nodiscard]] std::string broadcast_text(std::string_view text, int root) const;
 
+#if TESSERA_HAVE_MPI
   /// *Collective.* Waits for a non-blocking collective of the caller's own over `native()`, to which
   /// `timeout()` then applies too. `kind` names it in messages ("a scan"); `bytes`, the size of the transfer,
   /// decides for how long it is polled without sleeping.
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes = 0) const {
     wait(request, kind, bytes, timeout());
   }
+#endif
 
  private:
   friend class Purpose;
   friend class Session;
   friend struct detail::CommunicatorAccess;
 
+#if TESSERA_HAVE_MPI
   Communicator(MPI_Comm owned, std::shared_ptr<detail::RankGroup> group, std::uint64_t id,
                std::chrono::milliseconds timeout);
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
@@ -216,6 +235,10 @@ class TESSERA_EXPORT Communicator {
   void wait_at(std::int64_t number, MPI_Request& request, std::string_view kind, std::size_t bytes,
                std::chrono::milliseconds timeout) const;
   [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;
+  /// The native handle. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
+  /// thread is not the one that made it.
+  [[nodiscard]] MPI_Comm usable() const;
+#endif
 
   /// MPI counts are `int`: larger transfers are split into pieces of this many elements.
   static constexpr std::size_t largest_piece = std::numeric_limits<int>::max();
@@ -229,9 +252,8 @@ class TESSERA_EXPORT Communicator {
 
   // What is below is not for serial communicators.
 
-  /// The native handle. Throws `Error(usage)` if it is empty, MPI has been finalised, or the calling
-  /// thread is not the one that made it.
-  [[nodiscard]] MPI_Comm usable() const;
+  /// Throws as `usable`.
+  void mpi_require_usable() const;
   [[nodiscard]] Communicator mpi_duplicate(std::chrono::milliseconds timeout) const;
   [[nodiscard]] Communicator mpi_split(int color) const;
   void mpi_barrier() const;
@@ -272,7 +294,9 @@ class TESSERA_EXPORT Communicator {
   }
 
   struct Self {
+#if TESSERA_HAVE_MPI
     MPI_Comm comm = MPI_COMM_NULL;
+#endif
     int rank = 0;
     int size = 1;
     std::shared_ptr<detail::RankGroup> group;  // of all that descend from the same

@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+// A build without MPI: a session is serial.
+#include "mpi/communicator_access.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/mpi/exit_guard.hpp>
+#include <tessera/mpi/library.hpp>
+#include <tessera/mpi/session.hpp>
+
+namespace TESSERA_NAMESPACE::mpi {
+
+struct Session::Mpi {};
+
+Session::Session(int& /*argc*/, char**& /*argv*/, Runtime runtime)
+    : world_(detail::CommunicatorAccess::serial_of_program()) {
+  if (runtime == Runtime::mpi)
+    throw Error(
+        ErrorCode::usage,
+        "this build has no MPI, and so no ranks: start the program without mpirun or srun, or configure with "
+        "-DTESSERA_ENABLE_MPI=ON");
+}
+Session::~Session() = default;
+
+LibraryInfo library_info() {
+  return {"none", {}, false};
+}
+
+void watch_exits(bool /*watched*/) noexcept {}
+
+}  // namespace TESSERA_NAMESPACE::mpi

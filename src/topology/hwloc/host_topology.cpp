@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <mutex>
 #include <new>
 #include <string_view>
 #include <utility>
@@ -44,6 +45,14 @@ std::string cpu_model(hwloc_topology_t topology) {
   return model == nullptr ? "" : model;
 }
 
+/// Topologies are loaded one by one: hwloc calls libudev, which is not thread-safe.
+void load_topology(hwloc_topology_t topology) {
+  static std::mutex loading;
+  const std::lock_guard lock(loading);
+  if (hwloc_topology_load(topology) != 0)
+    throw Error(ErrorCode::job_fault, "hwloc cannot load this machine's topology: check HWLOC_XMLFILE");
+}
+
 /// GPU memory that the host can address appears as a NUMA node without cores.
 bool is_host_memory(hwloc_obj_t node) {
   return node->subtype == nullptr || std::string_view(node->subtype) != "GPUMemory";
@@ -70,8 +79,7 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
   // hwloc's GPU plugins, where installed, would initialise CUDA and other runtimes with every GPU visible.
   for (const char* plugin : {"cuda", "nvml", "opencl", "rsmi", "levelzero", "gl"})
     hwloc_topology_set_components(topology, HWLOC_TOPOLOGY_COMPONENTS_FLAG_BLACKLIST, plugin);
-  if (hwloc_topology_load(topology) != 0)
-    throw Error(ErrorCode::job_fault, "hwloc cannot load this machine's topology: check HWLOC_XMLFILE");
+  load_topology(topology);
 
   allowed_.reset(checked(hwloc_bitmap_dup(hwloc_topology_get_allowed_cpuset(topology))));
   if (hwloc_topology_is_thissystem(topology) == 0) return;

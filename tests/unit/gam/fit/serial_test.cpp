@@ -34,6 +34,13 @@ void* operator new(std::size_t bytes) {
 void* operator new[](std::size_t bytes) {
   return allocated(bytes);
 }
+// Else a sanitizer's own would be freed here.
+void* operator new(std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
+  return std::malloc(bytes > 0 ? bytes : 1);
+}
+void* operator new[](std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
+  return std::malloc(bytes > 0 ? bytes : 1);
+}
 void operator delete(void* memory) noexcept {
   std::free(memory);
 }

@@ -66,7 +66,7 @@ TEST_F(Summary, HasWhatItPrintsInFull) {
 }
 
 TEST_F(Summary, HasNullForWhatIsNotKnown) {
-  ASSERT_EQ(fit("y ~ s(x) + s(g, bs=\"re\")", "--largest-tested-effect 1").status, 0);
+  ASSERT_EQ(fit("y ~ s(x) + s(g, bs=\"re\") + s(f, bs=\"re\")", "--largest-tested-effect 1").status, 0);
   const SummaryJson found = json_of("summary");
   const SummaryJson& effect = found.at("smooths").at(1);
   EXPECT_TRUE(effect.at("statistic").is_null());

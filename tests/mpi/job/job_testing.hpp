@@ -3,6 +3,7 @@
 
 #include "mpi/job/scoped_variable.hpp"
 
+#include <tessera/error.hpp>
 #include <tessera/job/job.hpp>
 
 #include <gtest/gtest.h>
@@ -10,6 +11,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <exception>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -30,6 +33,20 @@ inline JobOptions with_threads(int threads) {
   JobOptions options;
   options.threads = threads;
   return options;
+}
+
+/// The message of the Error(usage) that `call` throws.
+inline std::string misuse_of(const std::function<void()>& call) {
+  try {
+    call();
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
+    return error.what();
+  } catch (const std::exception& error) {
+    ADD_FAILURE() << "not an Error: " << error.what();
+  }
+  ADD_FAILURE() << "nothing was thrown";
+  return {};
 }
 
 /// Fails unless `text` is the same on every rank. *Collective.*

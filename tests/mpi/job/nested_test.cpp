@@ -17,20 +17,6 @@
 namespace tessera::testing {
 namespace {
 
-/// The message of the Error(usage) that `call` throws.
-std::string misuse_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "not an Error: " << error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
-
 constexpr const char* on_another_thread = "a collective call, such as a verb of a job, on another thread";
 
 /// On hosts and on simulated devices. The job has no timeout: what hangs is not ended by it.

@@ -15,9 +15,6 @@
 #include <array>
 #include <chrono>
 #include <csignal>
-#include <exception>
-#include <functional>
-#include <stdexcept>
 #include <thread>
 
 namespace tessera::testing {
@@ -25,18 +22,6 @@ namespace {
 
 constexpr std::int64_t units = 1000;
 constexpr std::int64_t block = 7;
-
-/// The message of the Error(usage) that `call` throws.
-std::string misuse_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
-}
 
 /// Whether passes of a job give what they must.
 void expect_right(Job& job) {

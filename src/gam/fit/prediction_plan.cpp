@@ -76,6 +76,28 @@ Unseen unseen_in(const CoefBlock& block, const std::string& factor, NewLevels po
   return block.is_factor_smooth() && policy != NewLevels::population ? Unseen::is_missing : Unseen::is_zero;
 }
 
+/// The K of `SmoothingUncertainty`, of a model whose whole covariance follows.
+Matrix uncertainty_root(const FittedModel& model) {
+  require_following_covariance(model, "unconditional standard errors");
+  return model.smoothing_uncertainty().root;
+}
+
+/// V + K K', where V is stored.
+PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k) {
+  const Part& part = sum.part();
+  Matrix of_core(sum.core.rows(), k.cols());
+  Matrix of_part(part.size(), k.cols());
+  for (int j = 0; j < k.cols(); ++j) {
+    std::ranges::copy(core_of(k.column(j), part), of_core.column(j).begin());
+    const std::vector<double> own = part_of(k.column(j), part);
+    std::ranges::copy(own, of_part.column(j).begin());
+    for (std::size_t i = 0; i < own.size(); ++i) sum.diagonal[i] += own[i] * own[i];
+  }
+  add_multiple(sum.core.values(), 1, multiply_nt(of_core, of_core).values());
+  if (sum.is_parted()) add_multiple(sum.border.values(), 1, multiply_nt(of_part, of_core).values());
+  return sum;
+}
+
 class Planner {
  public:
   Planner(const FittedModel& model, const FormulaTerms& formula, const PredictOptions& options)
@@ -136,9 +158,14 @@ class Planner {
     }
     plan_.design = std::move(from.design);
     plan_.posterior.coef = std::move(from.coef);
-    if (needs_covariance(options_))
-      plan_.posterior.covariance =
-          options_.unconditional ? covariance_of(model_, true) : std::move(from.covariance);
+    if (needs_covariance(options_)) {
+      plan_.posterior.covariance = std::move(from.covariance);
+      if (options_.unconditional) {
+        uncertainty_root_ = uncertainty_root(model_);
+        plan_.posterior.covariance =
+            with_uncertainty(std::move(plan_.posterior.covariance), uncertainty_root_);
+      }
+    }
     keep_blocks(plan_.design, kept);
   }
 
@@ -165,10 +192,9 @@ class Planner {
           "the model has no column means, as it is of an earlier version: fit it again, or take terms");
     const PartedMatrix& covariance = plan_.posterior.covariance;
     std::vector<double> of_means = WholeInverse(model_.covariance).times(model_.column_means);
-    if (options_.unconditional) {
-      const Matrix k = model_.smoothing_uncertainty().root;
-      add_multiple(of_means, 1, multiply(k, multiply_t(k, model_.column_means)));
-    }
+    if (options_.unconditional)
+      add_multiple(of_means, 1,
+                   multiply(uncertainty_root_, multiply_t(uncertainty_root_, model_.column_means)));
     const double whole = dot(model_.column_means, of_means);
     TermColumns& columns = plan_.posterior.terms;
     columns.slopes.assign(at(plan_.design.raw_size), 0);
@@ -216,6 +242,7 @@ class Planner {
   std::vector<ModelTerm> terms_;
   std::vector<const ModelTerm*> asked_for_;
   PredictionPlan plan_;
+  Matrix uncertainty_root_;  ///< where standard errors are unconditional
 };
 
 }  // namespace
@@ -266,21 +293,7 @@ void require_following_covariance(const FittedModel& model, const char* what) {
 
 PartedMatrix covariance_of(const FittedModel& model, bool unconditional) {
   if (!unconditional) return model.covariance;
-  require_following_covariance(model, "unconditional standard errors");
-  PartedMatrix sum = model.covariance;
-  const Matrix k = model.smoothing_uncertainty().root;
-  const Part& part = sum.part();
-  Matrix of_core(sum.core.rows(), k.cols());
-  Matrix of_part(part.size(), k.cols());
-  for (int j = 0; j < k.cols(); ++j) {
-    std::ranges::copy(core_of(k.column(j), part), of_core.column(j).begin());
-    const std::vector<double> own = part_of(k.column(j), part);
-    std::ranges::copy(own, of_part.column(j).begin());
-    for (std::size_t i = 0; i < own.size(); ++i) sum.diagonal[i] += own[i] * own[i];
-  }
-  add_multiple(sum.core.values(), 1, multiply_nt(of_core, of_core).values());
-  if (sum.is_parted()) add_multiple(sum.border.values(), 1, multiply_nt(of_part, of_core).values());
-  return sum;
+  return with_uncertainty(model.covariance, uncertainty_root(model));
 }
 
 bool needs_covariance(const PredictOptions& options) {

@@ -113,6 +113,8 @@ run_once() {
     wait "$pid" && status=0 || status=$?
     [[ -n $caught ]] || break
   done
+  # bash 5.2 loses the status of a process that ends while a trap runs, and says -1: a launcher that stopped when asked.
+  ((status >= 0)) || status=75
   pid=''
   wait "$tee" || true
   return "$status"

@@ -11,8 +11,8 @@
 #include <memory>
 
 /// The CUDA functions that the device room uses, without a CUDA type. `cuda_calls.cpp` implements them;
-/// `no_cuda_calls.cpp` is the stub of builds without CUDA. All throw `Error(job_fault)` with the name of the
-/// call and the runtime's reason. Thread-safe.
+/// `no_cuda_calls.cpp` takes its place in builds without CUDA. All throw `Error(job_fault)` with the name of
+/// the call and the runtime's reason. Thread-safe.
 namespace tessera::cuda {
 
 /// The device's CUDA index in this process. Initialises CUDA, but creates no context. A MIG instance whose

@@ -6,7 +6,7 @@
 
 #include <memory>
 
-/// Implemented by `cuda_upstream.cpp`; `no_cuda_upstream.cpp` is the stub of builds without CUDA.
+/// Implemented by `cuda_upstream.cpp`; `no_cuda_upstream.cpp` takes its place in builds without CUDA.
 namespace tessera::cuda {
 
 /// Memory of the device with this index, whose primary context must exist. `streams` are kept alive as long

@@ -9,8 +9,8 @@
 #include <string>
 
 /// The NCCL functions that the job room uses, without a type of NCCL. `nccl_library.cpp` opens the library at
-/// run time; `no_nccl_library.cpp` is the stub of builds without it. An interface, so that tests can inject
-/// failures.
+/// run time; `no_nccl_library.cpp` takes its place in builds without it. An interface, so that tests can
+/// inject failures.
 namespace tessera::nccl {
 
 /// The identity of a communicator (ncclUniqueId).

@@ -47,24 +47,30 @@ class BlasCall {
     require_room_for_blas();
     if (is_joined()) return;
     const std::lock_guard lock(changing());
-    if (calls().fetch_add(1) > 0) return;
+    if (calls() == 0) make_settings();
+    ++calls();  // not before the settings are made: others join from here on
+  }
+  ~BlasCall() {
+    if (is_left_to_others()) return;
+    const std::lock_guard lock(changing());
+    if (calls().fetch_sub(1) == 1) restore_settings();
+  }
+  BlasCall(const BlasCall&) = delete;
+  BlasCall& operator=(const BlasCall&) = delete;
+
+ private:
+  static void make_settings() noexcept {
     nancheck() = LAPACKE_get_nancheck();
     LAPACKE_set_nancheck(0);
     if (openblas_set_num_threads == nullptr) return;
     threads() = openblas_get_num_threads();
     if (threads() != 1) openblas_set_num_threads(1);
   }
-  ~BlasCall() {
-    if (is_left_to_others()) return;
-    const std::lock_guard lock(changing());
-    if (calls().fetch_sub(1) > 1) return;
+  static void restore_settings() noexcept {
     LAPACKE_set_nancheck(nancheck());
     if (openblas_set_num_threads != nullptr && threads() != 1) openblas_set_num_threads(threads());
   }
-  BlasCall(const BlasCall&) = delete;
-  BlasCall& operator=(const BlasCall&) = delete;
 
- private:
   /// Adds this call to others, which have made the settings.
   static bool is_joined() noexcept {
     int others = calls();
@@ -90,7 +96,7 @@ class BlasCall {
     static std::mutex mutex;
     return mutex;
   }
-  // As they were found; guarded by `changing`.
+  // As they were found; guarded by `changing`, as are the steps of `calls` from 0 and to 0.
   static int& threads() noexcept {
     static int count = 1;
     return count;

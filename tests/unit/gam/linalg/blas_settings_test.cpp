@@ -4,16 +4,43 @@
 
 #include <gtest/gtest.h>
 
+#include <dlfcn.h>
 #include <lapacke.h>
 
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <functional>
 #include <thread>
 #include <vector>
 
+namespace {
+
+/// What a test does before the number of threads is set.
+std::function<void()> before_setting;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+
+template <typename Function>
+Function* of_openblas(const char* name) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+
+bool is_openblas() {
+  return of_openblas<void(int)>("openblas_set_num_threads") != nullptr;
+}
+
+}  // namespace
+
+// In place of OpenBLAS's own, which they call; another BLAS has none, and one thread.
 extern "C" {
-// NOLINTNEXTLINE(readability-redundant-declaration)
-void openblas_set_num_threads(int) __attribute__((weak));
-// NOLINTNEXTLINE(readability-redundant-declaration)
-int openblas_get_num_threads() __attribute__((weak));
+void openblas_set_num_threads(int count) {
+  if (before_setting) before_setting();
+  if (auto* const set = of_openblas<void(int)>("openblas_set_num_threads")) set(count);
+}
+int openblas_get_num_threads() {
+  auto* const get = of_openblas<int()>("openblas_get_num_threads");
+  return get != nullptr ? get() : 1;
+}
 }
 
 namespace tessera::gam {
@@ -32,14 +59,12 @@ Matrix some_matrix() {
 class BlasSettings : public ::testing::Test {
  protected:
   void SetUp() override {
-    if (openblas_set_num_threads == nullptr) GTEST_SKIP() << "this BLAS is not OpenBLAS";
+    if (!is_openblas()) GTEST_SKIP() << "this BLAS is not OpenBLAS";
     before_ = openblas_get_num_threads();
     openblas_set_num_threads(3);
     LAPACKE_set_nancheck(1);
   }
-  void TearDown() override {
-    if (openblas_set_num_threads != nullptr) openblas_set_num_threads(before_);
-  }
+  void TearDown() override { openblas_set_num_threads(before_); }
   static void expect_untouched() {
     EXPECT_EQ(openblas_get_num_threads(), 3);
     EXPECT_EQ(LAPACKE_get_nancheck(), 1);
@@ -78,6 +103,31 @@ TEST_F(BlasSettings, DoNotChangeBits) {
   for (int j = 0; j < a.cols(); ++j) {
     for (int i = 0; i < a.rows(); ++i) ASSERT_EQ(with_three(i, j), with_one(i, j)) << i << ", " << j;
   }
+}
+
+/// Calls of other threads that begin while the first makes the settings wait for them: their bits are those
+/// of one thread too.
+TEST_F(BlasSettings, DoNotChangeBitsOfCallsThatBeginTogether) {
+  constexpr int yields = 10000;
+  const Matrix a = some_matrix();
+  const Matrix alone = *cholesky(a);
+  std::array<bool, 2> is_same{};
+  std::atomic<bool> is_setting = false;
+  std::atomic<bool> is_done = false;
+  std::thread second([&] {
+    is_setting.wait(false);
+    is_same[1] = std::ranges::equal(cholesky(a)->values(), alone.values());
+    is_done = true;
+  });
+  before_setting = [&] {
+    if (is_setting.exchange(true)) return;
+    is_setting.notify_one();
+    for (int yield = 0; yield < yields && !is_done; ++yield) std::this_thread::yield();
+  };
+  is_same[0] = std::ranges::equal(cholesky(a)->values(), alone.values());
+  second.join();
+  before_setting = {};
+  EXPECT_EQ(is_same, (std::array{true, true}));
 }
 
 }  // namespace

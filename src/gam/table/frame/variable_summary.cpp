@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/ordered_key.hpp"
+#include "base/vectors.hpp"
 #include "gam/table/frame/extents.hpp"
 
 #include <algorithm>
@@ -18,6 +19,15 @@ namespace {
 using base::at;
 using base::ordered_key;
 using base::value_of_key;
+
+/// Numbers of values below a range and in it.
+struct Bounded {
+  std::int64_t below;
+  std::int64_t inside;
+};
+
+#define TESSERA_TEXT "gam/table/frame/bounds_text.hpp"
+#include "base/each_width.hpp"
 
 struct KeySpan {
   std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
@@ -42,12 +52,14 @@ KeySpan all_numbers() {
   return {ordered_key(-infinity), ordered_key(infinity)};
 }
 
-/// *Collective.* A range of keys that is likely to hold the place-th of `count`, from a sample of the rows.
+/// *Collective.* A range of keys that is likely to hold the place-th of `count`, from a sample of the rows:
+/// the more of them, the narrower, as fewer values in the range save more than the sample costs.
 KeySpan likely_range(const Workers& workers, const Frame& frame, std::span<const double> numbers,
                      std::int64_t place, std::int64_t count) {
-  constexpr std::int64_t most_sampled = 1 << 15;
+  constexpr std::int64_t rows_per_sampled = 256;
+  const std::int64_t sampled = std::clamp<std::int64_t>(count / rows_per_sampled, 1 << 12, 1 << 17);
   const std::int64_t rows = std::ssize(numbers);
-  const std::int64_t share = std::max<std::int64_t>(most_sampled / workers.comm.size(), 1);
+  const std::int64_t share = std::max<std::int64_t>(sampled / workers.comm.size(), 1);
   std::vector<std::uint64_t> mine;
   for (std::int64_t row = 0; row < rows; row += (rows - 1) / share + 1) {
     const double value = numbers[at(row)];
@@ -56,31 +68,30 @@ KeySpan likely_range(const Workers& workers, const Frame& frame, std::span<const
   std::vector<std::uint64_t> sample = workers.comm.allgatherv(std::span<const std::uint64_t>(mine));
   KeySpan range = all_numbers();
   if (sample.empty()) return range;
-  std::sort(sample.begin(), sample.end());
-  constexpr double reach = 0.014;  // five standard errors of the median of a sample
+  const auto nth = [&](double index) {
+    const auto element = sample.begin() + static_cast<std::ptrdiff_t>(index);
+    std::nth_element(sample.begin(), element, sample.end());
+    return *element;
+  };
   const double middle = static_cast<double>(place) / static_cast<double>(count);
   const auto size = static_cast<double>(sample.size());
-  const double low = (middle - reach) * size - 1;
-  const double high = (middle + reach) * size + 1;
-  if (low >= 0) range.first = sample[static_cast<std::size_t>(low)];
-  if (high < size) range.last = sample[static_cast<std::size_t>(high)];
+  const double reach = 2 * std::sqrt(size);  // four standard errors of the median's place
+  const double low = middle * size - reach;
+  const double high = middle * size + reach;
+  if (low >= 0) range.first = nth(low);
+  if (high < size) range.last = nth(high);
   return range;
 }
 
-/// Adds at most `values_of_batch` values, without a branch that cannot be foreseen: a few of them, or none,
-/// are in the range.
-constexpr std::size_t values_of_batch = 64;
+/// Adds at most `values_of_batch` values. A branch for each would often be mispredicted, where one for all of
+/// them is not: few batches have a value in the range.
+constexpr std::size_t values_of_batch = 32;
 void count_values(std::span<const double> values, KeySpan range, KeyCounts& counts) {
   const double low = value_of_key(range.first);
   const double high = value_of_key(range.last);
-  std::int64_t below = 0;
-  std::int64_t inside = 0;
-  for (const double value : values) {
-    below += value < low ? 1 : 0;
-    inside += static_cast<int>(value >= low) & static_cast<int>(value <= high);
-  }
-  counts.below += below;
-  if (inside == 0) return;
+  const Bounded bounded = TESSERA_AT_WIDTH(count_bounded(values.data(), values.size(), low, high));
+  counts.below += bounded.below;
+  if (bounded.inside == 0) return;
   std::array<double, values_of_batch> found{};
   std::size_t count = 0;
   for (const double value : values) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/frame/variable_summary.hpp"
+#include "support/each_width.hpp"
 #include "support/table_support.hpp"
 
 #include <algorithm>
@@ -67,11 +68,13 @@ TEST(VariableSummary, HasTheMedianOfASortOfTheColumn) {
     const Frame frame = part_of(comm, {values}, complete, static_cast<std::uint64_t>(trial));
     HostTeam team(trial % 4 + 1);
     const std::array<std::size_t, 1> all{0};
-    const auto summaries = summaries_of({comm, team}, frame, all);
-    ASSERT_EQ(summaries.size(), 1U);
-    EXPECT_EQ(summaries[0].median, median_of(kept)) << "trial " << trial;
-    EXPECT_EQ(summaries[0].least, *std::ranges::min_element(kept));
-    EXPECT_EQ(summaries[0].greatest, *std::ranges::max_element(kept));
+    rows_test::at_each_width([&] {
+      const auto summaries = summaries_of({comm, team}, frame, all);
+      ASSERT_EQ(summaries.size(), 1U);
+      EXPECT_EQ(summaries[0].median, median_of(kept)) << "trial " << trial;
+      EXPECT_EQ(summaries[0].least, *std::ranges::min_element(kept));
+      EXPECT_EQ(summaries[0].greatest, *std::ranges::max_element(kept));
+    });
   }
 }
 

@@ -8,14 +8,13 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <deque>
 #include <span>
 #include <vector>
 
 namespace tessera::gam {
 
 /// Reads single rows of a design on the host, by local index. Its arguments must outlive it. Not thread-safe:
-/// each thread has its own, which takes the memory of the tables of the design's splines.
+/// each thread has a copy, which shares the tables of the design's terms.
 class RowReader {
  public:
   RowReader(const Frame& frame, const Design& design);
@@ -41,7 +40,7 @@ class RowReader {
   double response_factor_ = 1;
   std::vector<const double*> numbers_;
   std::vector<const std::int32_t*> codes_;
-  std::deque<TermEvaluator> terms_;
+  std::vector<TermEvaluator> terms_;
   std::vector<Nonzero> nonzeros_;
   std::vector<double> dense_;        ///< columns of one term
   std::vector<std::size_t> begins_;  ///< of each term among the nonzeros

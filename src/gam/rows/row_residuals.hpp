@@ -12,8 +12,8 @@
 namespace tessera::gam {
 
 /// Residuals of single complete rows, in the units of the fit, on the host. Its arguments must outlive it.
-/// Not thread-safe. Each residual is that of the row in any order of reading; the last one is remembered, as
-/// the next row needs it.
+/// Not thread-safe, but for copies. Each residual is that of the row in any order of reading; the last one is
+/// remembered, as the next row needs it.
 class RowResiduals {
  public:
   RowResiduals(const Rows& rows, std::span<const double> raw_coef);

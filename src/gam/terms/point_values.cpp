@@ -297,16 +297,16 @@ void PointEvaluator::add_combination(int component, const FarField::Functions& c
 }
 
 TermEvaluator::TermEvaluator(std::span<const Component> components, int points)
-    : tables_(tables_of(components)),
+    : tables_(std::make_shared<const ComponentTables>(tables_of(components))),
       strides_(strides_of(components)),
       offsets_(nonzero_offsets(components, strides_)),
-      evaluator_(tables_, points),
+      evaluator_(*tables_, points),
       starts_(at(points)),
       values_(at(points) * offsets_.size()) {}
 
 void TermEvaluator::evaluate(const Points& points) {
   std::fill_n(starts_.begin(), points.count, 0);
-  evaluator_.evaluate(0, static_cast<int>(tables_.components.size()), points, values_.data(),
+  evaluator_.evaluate(0, static_cast<int>(tables_->components.size()), points, values_.data(),
                       [&](int component, const int* first) {
                         for (int p = 0; p < points.count; ++p)
                           starts_[at(p)] += strides_[at(component)] * first[p];

@@ -109,12 +109,10 @@ class PointEvaluator {
   std::vector<std::vector<double>> prepared_values_, prepared_combinations_;
 };
 
-/// One term by itself, with tables of its own. Not thread-safe.
+/// One term by itself. Not thread-safe. A copy, for another thread, shares the tables, which may be large.
 class TermEvaluator {
  public:
   explicit TermEvaluator(std::span<const Component> components, int points = 1);
-  TermEvaluator(TermEvaluator&&) = delete;
-  TermEvaluator& operator=(TermEvaluator&&) = delete;
 
   [[nodiscard]] int nonzeros() const noexcept { return static_cast<int>(offsets_.size()); }
   /// Calls `use(point, column, value)` for each nonzero, by points and then in increasing order of the term's
@@ -132,7 +130,7 @@ class TermEvaluator {
  private:
   void evaluate(const Points& points);
 
-  ComponentTables tables_;
+  std::shared_ptr<const ComponentTables> tables_;
   std::vector<int> strides_, offsets_;
   PointEvaluator evaluator_;
   std::vector<int> starts_;

@@ -10,7 +10,6 @@
 #include <array>
 #include <charconv>
 #include <cmath>
-#include <deque>
 #include <iterator>
 #include <numeric>
 
@@ -172,8 +171,7 @@ DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<cons
   if (!residuals) return outline;
   outline.occupancy = occupancy_of_surfaces(workers, rows);
 
-  std::deque<RowResiduals> readers;  // of each thread
-  for (int thread = 0; thread < job.threads(); ++thread) readers.emplace_back(rows, raw_coef);
+  std::vector<RowResiduals> readers(at(job.threads()), RowResiduals(rows, raw_coef));  // of each thread
   std::vector<RowResidual> mine(sample.size());
   job.host_team().for_each_block({0, std::ssize(sample)}, rows_per_look, [&](int thread, Range block) {
     for (std::int64_t i = block.begin; i < block.end; ++i)

@@ -7,14 +7,13 @@
 #include <tessera/job/reproducible_sum.hpp>
 
 #include <cstddef>
-#include <deque>
 #include <span>
 #include <vector>
 
 namespace tessera::gam {
 
 /// *Collective.* Sums of `width` numbers over the rows, on the job's host threads: `add(reader, begin, end,
-/// sums)` adds those of a block of local rows. Each thread has a `Reader` of its own, made of `arguments`.
+/// sums)` adds those of a block of local rows. Each thread has a copy of a `Reader` made of `arguments`.
 /// The bits are the same for any number of ranks and threads.
 template <class Reader, class Add, class... Arguments>
 [[nodiscard]] std::vector<double> sums_over_blocks(const FitContext& fit, const Rows& rows, std::size_t width,
@@ -22,8 +21,7 @@ template <class Reader, class Add, class... Arguments>
   const Frame& frame = *rows.frame;
   const std::vector<int> read = variables_read(rows);
   const auto threads = static_cast<std::size_t>(fit.job.threads());
-  std::deque<Reader> readers;
-  while (readers.size() < threads) readers.emplace_back(arguments...);
+  std::vector<Reader> readers(threads, Reader(arguments...));
   std::vector<ReproducibleSum> sums(threads, ReproducibleSum(width));
   fit.job.host_team().for_each_block(frame.rows, fit.plan.block(), [&](int thread, Range block) {
     const auto begin = static_cast<std::size_t>(block.begin - frame.rows.begin);

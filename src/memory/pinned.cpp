@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/memory/pinned.hpp>
 
+#include "base/huge_pages.hpp"
 #include "device/cuda_calls.hpp"
 
 #include <tessera/device/context.hpp>
@@ -64,6 +65,7 @@ PinnedMemory::PinnedMemory(std::size_t bytes, const DeviceContext& context) {
   data_ = memory;
   size_bytes_ = bytes;
   if (device.numa_node >= 0) prefer_node(memory, bytes, device.numa_node);
+  base::prefer_huge_pages(memory, bytes);
   std::memset(memory, 0, bytes);  // allocates the pages on the preferred node
   near_device_ = device.numa_node >= 0 && is_on_node(memory, bytes, device.numa_node);
   if (device.has_host_memory()) return;

@@ -22,7 +22,7 @@ namespace TESSERA_NAMESPACE {
 /// when this is destroyed. On a simulated device, whose memory is the host's, it copies at once.
 class TESSERA_EXPORT DeviceStaging {
  public:
-  /// Pins some pieces and starts `threads` host threads when it is first used.
+  /// Starts `threads` host threads when it is first used, each of which pins some pieces.
   DeviceStaging(const DeviceContext& context, int threads) : context_(&context), threads_(threads) {}
 
   /// In stream order. The host's memory may change once it returns, even if the last copies are not complete.

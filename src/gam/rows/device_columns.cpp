@@ -139,7 +139,7 @@ std::int64_t DeviceTable::budget_bytes(const Tile& tile) const {
 }
 
 std::shared_ptr<DeviceTable> make_device_table(const Job& job, std::int64_t device_bytes) {
-  // More do not raise the bandwidth of the bus.
+  // Where 8 copy 51 of the bus' 55 GB/s to each of two H200, 16 copy less: their pieces leave the cache.
   constexpr std::int64_t most_threads = 8;
   const std::int64_t devices = std::ssize(job.inventory().devices_of(job.comm().rank()));
   const std::int64_t threads =

@@ -13,7 +13,7 @@
 
 #include "files/standard_output.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 DevianceTest test_of(const std::string& name, const Model& model) {
@@ -50,4 +50,4 @@ int AnovaCommand::run(const mpi::Session& session) const {
   return EXIT_SUCCESS;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 
 #include "files/standard_output.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 void add_largest_concurvity(CLI::App& command, CheckOptions& options) {
   command
@@ -80,4 +80,4 @@ int CheckCommand::run(mpi::Session& session) const {
   return EXIT_SUCCESS;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -29,7 +29,7 @@ class App;
 // The subcommands of tessera-fit. Each adds itself to the program's command line, which fills its members,
 // and is run afterwards, *collectively*, to the program's exit status. Input that is refused throws the same
 // `tessera::Error` on every rank.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// `tessera-fit fit`
 struct FitCommand {
@@ -269,4 +269,4 @@ struct ReportCommand {
   [[nodiscard]] ReportRows rows(const mpi::Session& session) const;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

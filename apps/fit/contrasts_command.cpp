@@ -5,7 +5,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 CLI::App* ContrastsCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
@@ -40,4 +40,4 @@ int ContrastsCommand::run(mpi::Session& session) const {
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

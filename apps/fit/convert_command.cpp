@@ -15,7 +15,7 @@
 
 #include "common/file_name.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 CLI::App* ConvertCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("convert", "Write a table as HDF5, which is read faster");
@@ -59,4 +59,4 @@ int ConvertCommand::run(mpi::Session& session) const {
   return EXIT_SUCCESS;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

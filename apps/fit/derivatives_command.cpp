@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 CLI::App* DerivativesCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("derivatives", "Derivatives of smooths on a grid, with bands");
@@ -26,4 +26,4 @@ int DerivativesCommand::run(mpi::Session& session) const {
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

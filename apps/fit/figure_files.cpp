@@ -20,7 +20,7 @@
 #include "files/output_file.hpp"
 #include "files/standard_error.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace fs = std::filesystem;
@@ -122,4 +122,4 @@ void FigureFiles::write() const {
   if (!warning.empty()) files::say_line({"tessera-fit: ", warning});
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The files of a report's figures: NAME.svg, NAME.csv, NAME-points.csv, and figures.csv, which lists them.
 class FigureFiles {
@@ -34,4 +34,4 @@ class FigureFiles {
   std::vector<File> files_;  ///< the list last
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -27,7 +27,7 @@
 #include "common/program_end.hpp"
 #include "files/standard_error.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::counted;
@@ -294,4 +294,4 @@ void FitCommand::show(const FitResult& result) const {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

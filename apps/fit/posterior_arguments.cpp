@@ -16,7 +16,7 @@
 #include "files/output_stream.hpp"
 #include "files/standard_error.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 void PosteriorArguments::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "model.json of a fit")->required();
@@ -98,4 +98,4 @@ SmoothOptions SmoothArguments::options() const {
   return options;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -21,7 +21,7 @@
 #include "files/output_file.hpp"
 #include "files/standard_error.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 CLI::App* PredictCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("predict", "Predict the rows of a table from a model");
   command->add_option("MODEL", model, "model.json of a fit")->required();
@@ -107,4 +107,4 @@ int PredictCommand::run(mpi::Session& session) const {
   return EXIT_SUCCESS;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 template <class Value>
@@ -118,4 +118,4 @@ std::string without_quotes(const std::string& text) {
   return text.substr(1, text.size() - 2);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The options of the command line that say what is predicted.
 struct PredictionArguments {
@@ -39,4 +39,4 @@ void add_new_levels(CLI::App& command, std::string& policy);
 /// `text` without the quotes around it, if it is in quotes.
 [[nodiscard]] std::string without_quotes(const std::string& text);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -24,7 +24,7 @@
 #include "files/output_file.hpp"
 #include "files/standard_error.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Numbers whose text travels to rank 0 at once: some megabytes.
@@ -181,4 +181,4 @@ void PredictionsFile::commit() {
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@ class OutputFile;
 class OutputStream;
 }  // namespace tessera::files
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Whether predictions with this --out are HDF5.
 [[nodiscard]] bool is_hdf5_name(const std::string& out);
@@ -55,4 +55,4 @@ class PredictionsFile {
   std::vector<std::int64_t> places_;  ///< where in the HDF5 file the next number of each column goes
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

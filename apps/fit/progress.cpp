@@ -11,7 +11,7 @@
 
 #include "files/standard_error.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 Progress::Progress(bool loud, std::FILE* stream)
     : loud_(loud),
@@ -53,4 +53,4 @@ void Progress::note(std::string_view text) {
   write(fmt::format("{:%Y-%m-%d %H:%M:%S}  {}\n", local, printable(text)));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

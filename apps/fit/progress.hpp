@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Tells a person what a long job is doing: one line that is rewritten on a terminal, plain dated lines
 /// in a batch log. Only the rank that it was made `loud` on writes.
@@ -39,4 +39,4 @@ class Progress final : public FitObserver {
   std::chrono::steady_clock::time_point start_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

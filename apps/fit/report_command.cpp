@@ -18,7 +18,7 @@
 #include "common/file_name.hpp"
 #include "files/standard_error.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 CLI::App* ReportCommand::add_to(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("report", "Write a page with the plots and checks of a model (HTML)");
@@ -106,4 +106,4 @@ int ReportCommand::run(mpi::Session& session) const {
   return EXIT_SUCCESS;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

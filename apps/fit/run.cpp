@@ -12,7 +12,7 @@
 #include "common/program_start.hpp"
 #include "common/usage_complaint.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   CLI::App app{"Fits generalized additive models to large tables over every rank and GPU of an MPI job.",
@@ -69,4 +69,4 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   return summary.run(*session);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 CLI::App* SimulateCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
@@ -74,4 +74,4 @@ int SimulateCommand::run(mpi::Session& session) const {
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

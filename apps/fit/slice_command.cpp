@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// What 'x=1,2,3;g=a' chooses.
@@ -63,4 +63,4 @@ int SliceCommand::run(mpi::Session& session) const {
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

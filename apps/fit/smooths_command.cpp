@@ -3,7 +3,7 @@
 
 #include <CLI/CLI.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 CLI::App* SmoothsCommand::add_to(CLI::App& program) {
   CLI::App* command =
@@ -18,4 +18,4 @@ int SmoothsCommand::run(mpi::Session& session) const {
       session, [&](Job& job, const Model& model) { return smooth_estimates(job, model, smooths.options()); });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 
 #include "files/standard_output.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 CLI::App* SummaryCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("summary", "Print the summary of a model, as R's summary.gam");
@@ -29,4 +29,4 @@ int SummaryCommand::run(const mpi::Session& session) const {
   return EXIT_SUCCESS;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

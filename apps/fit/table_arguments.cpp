@@ -6,7 +6,7 @@
 
 #include "base/text.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 void TableArguments::add_to(CLI::App& command, bool with_types) {
   command
@@ -26,4 +26,4 @@ TableOptions TableArguments::options() const {
   return {.missing = {texts.begin(), texts.end()}, .factors = factors, .numbers = numbers};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@ namespace CLI {
 class App;
 }
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The options of the command line that say how the fields of a table are read.
 struct TableArguments {
@@ -23,4 +23,4 @@ struct TableArguments {
   [[nodiscard]] TableOptions options() const;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <map>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using fuzz::refusal;
@@ -155,7 +155,7 @@ void check_family(std::string_view toml) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   tessera::gam::check_family(tessera::fuzz::text_of(data, size));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <zlib.h>
 
 #include <array>
@@ -8,7 +10,7 @@
 #include <string>
 #include <string_view>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// A gzip member, which may have a header of its own.
 inline std::string gzip_member(std::string_view text, gz_header* header = nullptr) {
@@ -46,4 +48,4 @@ inline std::string bgzip(std::string_view text, std::size_t block_bytes) {
   return blocks + bgzip_block({});
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 DenseFit performance_iteration(const DenseModel& model, const std::vector<double>& y, const Family& family) {
   const std::size_t n = y.size();
@@ -40,4 +40,4 @@ DenseFit performance_iteration(const DenseModel& model, const std::vector<double
   return out;
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -8,7 +8,7 @@
 
 #include <vector>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 struct DenseFit {
   RemlFit fit;
@@ -24,4 +24,4 @@ struct DenseFit {
 [[nodiscard]] DenseFit performance_iteration(const DenseModel& model, const std::vector<double>& y,
                                              const Family& family);
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 Matrix joined(const Matrix& a, const Matrix& b) {
@@ -294,4 +294,4 @@ WorkingModel DenseModel::working(const std::vector<double>& z, const std::vector
   return out;
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

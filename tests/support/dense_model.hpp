@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// A model matrix as a dense matrix, made straight from the definitions in the documentation and sharing no
 /// code with the bases of the program: what the tests of the criterion are checked against.
@@ -51,4 +51,4 @@ class DenseModel {
 /// Treatment contrasts of a factor: an indicator for each level but the first, in byte order.
 [[nodiscard]] Matrix treatment_contrasts(const std::vector<std::string>& factor);
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

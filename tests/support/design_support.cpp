@@ -11,7 +11,7 @@
 #include <limits>
 #include <set>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 nlohmann::json test_data(const std::string& name) {
   std::ifstream file(std::string(TESSERA_TEST_DATA) + "/" + name);
@@ -140,4 +140,4 @@ std::vector<std::vector<double>> block_rows(const Design& design, const CoefBloc
   return rows;
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

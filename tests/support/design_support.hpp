@@ -14,7 +14,7 @@
 #include <vector>
 
 /// What the tests of the model matrix share: frames from fixtures, and a row of X written out plainly.
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// A file of tests/data/basis.
 nlohmann::json fixture(const std::string& name);
@@ -39,4 +39,4 @@ Design design_of(const tessera::mpi::Communicator& comm, const std::string& form
 /// Rows of X of a block, for every complete row of this rank.
 std::vector<std::vector<double>> block_rows(const Design& design, const CoefBlock& block, const Frame& frame);
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -15,7 +15,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 /// Stops a fit after an iteration.
@@ -101,4 +101,4 @@ AllPredictions predicted_from_file(Job& job, const FittedModel& model, const std
   return {comm.allgatherv(mine["fit"]), comm.allgatherv(mine["se"])};
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// What tests of whole fits share.
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// *Collective.* A job on the CPU.
 [[nodiscard]] Job cpu_job(const mpi::Communicator& comm, int threads = 1);
@@ -45,4 +45,4 @@ struct AllPredictions {
 [[nodiscard]] AllPredictions predicted_from_file(Job& job, const FittedModel& model, const std::string& data,
                                                  int inline_limit = 512);
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -5,7 +5,7 @@
 
 #include <utility>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// The mean of some numbers: one coefficient.
 inline FittedModel mean_of(double mean, double variance) {
@@ -29,4 +29,4 @@ inline FittedModel mean_of(double mean, double variance) {
   return model;
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -9,7 +9,7 @@
 #include <random>
 #include <stdexcept>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 /// Numbers that do not depend on the standard library. Nor do they on the compiler where no expression draws
@@ -261,4 +261,4 @@ RandomModel random_model(std::uint64_t seed) {
   return builder.finish(static_cast<int>(seed / designs.size() % 4));
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// A working model of a random design, small, whose REML criterion is not easy to minimise: crossed and
 /// nested groupings, empty and weak effects, many smooths of related variables, tensor products, by, and few
@@ -25,4 +25,4 @@ struct RandomModel {
 /// The same for the same seed, on every machine.
 [[nodiscard]] RandomModel random_model(std::uint64_t seed);
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

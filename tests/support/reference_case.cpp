@@ -10,7 +10,7 @@
 #include <sstream>
 #include <stdexcept>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 std::string read_gzip(const std::string& path) {
@@ -92,4 +92,4 @@ double relative_to_range(const std::vector<double>& a, const std::vector<double>
   return worst / (*high - *low);
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

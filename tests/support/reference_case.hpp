@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <map>
 #include <nlohmann/json.hpp>
 #include <string>
 #include <vector>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// One folder of tests/data/reference: the data, and what mgcv's bam made of it.
 struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann::json do not throw
@@ -35,4 +37,4 @@ struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann:
 /// max|a - b| / range(b); infinite if a number of `a` is none.
 [[nodiscard]] double relative_to_range(const std::vector<double>& a, const std::vector<double>& b);
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 DenseModel smooths_of(const ReferenceCase& data, const std::vector<std::string>& variables, int k) {
   DenseModel model(static_cast<int>(data.fitted.size()));
@@ -24,4 +24,4 @@ DenseModel factor_by_model(const ReferenceCase& data) {
   return model;
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// An intercept, and s(x, bs = "ps", k = k) of each variable.
 [[nodiscard]] DenseModel smooths_of(const ReferenceCase& data, const std::vector<std::string>& variables,
@@ -16,4 +16,4 @@ namespace tessera::gam::testing {
 /// fac + x1 + s(x2, by = fac) + s(x0), as in c06_gs4_by_factor.
 [[nodiscard]] DenseModel factor_by_model(const ReferenceCase& data);
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -3,7 +3,7 @@
 
 #include <tessera/mpi/communicator.hpp>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// The world, one communicator for all tests of a program.
 [[nodiscard]] inline const mpi::Communicator& shared_world() {
@@ -12,4 +12,4 @@ namespace tessera::gam::testing {
   return *comm;
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -21,7 +21,7 @@
 #include <vector>
 
 /// What the tests of tables share: files that rank 0 writes, and frames put together from all ranks.
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// The world, for one test.
 inline mpi::Communicator world() {
@@ -129,4 +129,4 @@ inline std::string common_fault(const mpi::Communicator& comm, const std::functi
   return message;
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

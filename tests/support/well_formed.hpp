@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cctype>
 #include <string>
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam::testing {
+namespace TESSERA_NAMESPACE::gam::testing {
 
 /// What is wrong with a text as XML, or nothing: elements that are not closed in order, attributes without
 /// quotes or twice in one element, markup signs that are not written as references.
@@ -82,4 +84,4 @@ inline std::string xml_fault(std::string_view text) {
   return open.empty() ? "" : "<" + open.back() + "> is not closed";
 }
 
-}  // namespace tessera::gam::testing
+}  // namespace TESSERA_NAMESPACE::gam::testing

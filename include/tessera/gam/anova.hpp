@@ -10,7 +10,7 @@
 
 /// Tests of a model's terms, and comparisons of models, as mgcv's `anova.gam`, `logLik.gam` and `AIC`. These
 /// functions take complete models, as rank 0 has them after a fit, are pure and not collective.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A term of a model against zero.
 struct TermTest {
@@ -29,7 +29,7 @@ struct TermAnova {
 
 /// The tests of the terms of a model: all coefficients of a parametric term together by Wald's statistic, a
 /// smooth by that of the summary.
-[[nodiscard]] TermAnova anova(const Model& model);
+[[nodiscard]] TESSERA_EXPORT TermAnova anova(const Model& model);
 
 /// What a model is compared by. NaN: it is not known.
 struct ModelFigures {
@@ -44,7 +44,7 @@ struct ModelFigures {
   double plain_aic = 0;          ///< with edf in the place of edf2, `m$aic`
 };
 
-[[nodiscard]] ModelFigures figures_of(const Model& model);
+[[nodiscard]] TESSERA_EXPORT ModelFigures figures_of(const Model& model);
 
 enum class DevianceTest { none, f, chi_squared };
 
@@ -68,6 +68,6 @@ struct DevianceTable {
 /// of freedom. As in `anova.gam` families with parameters have a chi-squared test whatever is asked for.
 /// Throws `Error(input)` for models of different complete rows, by their number and the response in them, and
 /// for a model of an earlier version, which does not tell them; `Error(usage)` for fewer than two models.
-[[nodiscard]] DevianceTable anova(std::span<const Model> models, DevianceTest test);
+[[nodiscard]] TESSERA_EXPORT DevianceTable anova(std::span<const Model> models, DevianceTest test);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

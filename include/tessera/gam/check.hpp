@@ -13,7 +13,7 @@
 #include <vector>
 
 /// Checks of a model against the rows that it was fitted to, as mgcv's `k.check` and `concurvity`.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct CheckOptions {
   std::uint64_t seed = 1;              ///< of the sample, the permutations and quantile residuals
@@ -99,7 +99,7 @@ struct Check {
 /// Throws the same `Error` on every rank: `usage` for options that are none, `input` for a missing column,
 /// or for other rows than those of the fit. It blocks. Cost: 3 p^2 operations a row for the concurvity of p
 /// coefficients.
-[[nodiscard]] Check check(Job& job, const Model& model, const TableFile& file,
-                          const CheckOptions& options = {}, FitObserver* observer = nullptr);
+[[nodiscard]] TESSERA_EXPORT Check check(Job& job, const Model& model, const TableFile& file,
+                                         const CheckOptions& options = {}, FitObserver* observer = nullptr);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,19 +1,21 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <memory>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 class Family;
 
 /// The distribution and link of a response: gaussian with the identity link by default. An immutable value,
 /// cheap to copy; a move is a copy. Any thread may read it.
-class ResponseFamily {
+class TESSERA_EXPORT ResponseFamily {
  public:
   /// gaussian
   ResponseFamily();
@@ -39,7 +41,7 @@ class ResponseFamily {
 
 /// The built-in families: "gaussian", "binomial", "poisson", "gamma", "nb", "inverse.gaussian",
 /// "quasipoisson", "quasibinomial", "quasi", "tweedie", "tw", "scat", "betar".
-[[nodiscard]] std::vector<std::string> family_names();
+[[nodiscard]] TESSERA_EXPORT std::vector<std::string> family_names();
 
 /// A built-in family with mgcv's default link (log for gamma) or another, as R's users write it, in letters
 /// of any case: `poisson`, `binomial(probit)`, `Gamma(link = "inverse")`, `nb(theta = 3)`; or `@FILE`: a
@@ -47,6 +49,6 @@ class ResponseFamily {
 /// `scat` and `betar` unless they are given.
 /// Throws `Error(usage)` for another name, link or parameter, and `Error(input)`, with the line, for a file
 /// that cannot be read or is no family. Not collective: a fit checks that all ranks have read the same file.
-[[nodiscard]] ResponseFamily family(const std::string& text);
+[[nodiscard]] TESSERA_EXPORT ResponseFamily family(const std::string& text);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

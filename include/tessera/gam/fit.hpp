@@ -17,7 +17,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// How a model is fitted: the same on every rank.
 struct FitOptions {
@@ -66,7 +66,7 @@ struct FitOptions {
 
 /// Progress callbacks of a fit, called on every rank alike, on the thread that called `fit`. The defaults do
 /// nothing; overrides must not throw.
-class FitObserver {
+class TESSERA_EXPORT FitObserver {
  public:
   virtual ~FitObserver() = default;
   /// Current activity, replacing the previous one: "iteration 3: deviance 12.5, ...".
@@ -121,12 +121,12 @@ struct FitResult {
 /// `FitOptions::memory` (numeric columns of a `Table` are read in place and must not change during the call),
 /// and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is one pass over the rows and
 /// some p^3 operations on one rank.
-[[nodiscard]] FitResult fit(Job& job, const Formula& formula, const Table& table,
-                            const FitOptions& options = {}, FitObserver* observer = nullptr);
+[[nodiscard]] TESSERA_EXPORT FitResult fit(Job& job, const Formula& formula, const Table& table,
+                                           const FitOptions& options = {}, FitObserver* observer = nullptr);
 
 /// The same for a table in a file. It is read by the plan of the fit, and again for the CPU if a device
 /// fails.
-[[nodiscard]] FitResult fit(Job& job, const Formula& formula, const TableFile& file,
-                            const FitOptions& options = {}, FitObserver* observer = nullptr);
+[[nodiscard]] TESSERA_EXPORT FitResult fit(Job& job, const Formula& formula, const TableFile& file,
+                                           const FitOptions& options = {}, FitObserver* observer = nullptr);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

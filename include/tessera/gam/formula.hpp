@@ -10,13 +10,13 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct FormulaTerms;
 
 /// A formula that is refused, with all places at which it is. `what()` has them in one line. A move is a
 /// copy.
-class FormulaError : public Error {
+class TESSERA_EXPORT FormulaError : public Error {
  public:
   struct Refusal {
     std::size_t position;  ///< in bytes
@@ -36,7 +36,7 @@ class FormulaError : public Error {
 };
 
 /// A parsed model formula. An immutable value, cheap to copy; a move is a copy. Any thread may read it.
-class Formula {
+class TESSERA_EXPORT Formula {
  public:
   Formula(const Formula&) = default;
   Formula& operator=(const Formula&) = default;
@@ -61,6 +61,6 @@ class Formula {
 /// terms. Throws `FormulaError`, an `Error(usage)`, with the position and what was expected there, for
 /// anything else, including terms that only mgcv supports: of all terms at once, if the text is a formula.
 /// Pure. Cost: linear in the length of the text.
-[[nodiscard]] Formula parse_formula(std::string_view text);
+[[nodiscard]] TESSERA_EXPORT Formula parse_formula(std::string_view text);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -8,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct FittedModel;
 
@@ -17,7 +19,7 @@ struct FittedModel;
 ///
 /// After a fit rank 0 has the complete model. On other ranks the members marked *every rank* have the same
 /// bits as on rank 0, and the remaining fields are empty. A model read from a file is complete.
-class Model {
+class TESSERA_EXPORT Model {
  public:
   Model(const Model&) = default;
   Model& operator=(const Model&) = default;
@@ -62,10 +64,10 @@ class Model {
 /// which identifies it in a run report. Not collective: rank 0 calls it, within `together`. Throws
 /// `Error(input)` if a file cannot be written: an existing file is left unchanged, unless the message says
 /// that the model is written but may not survive a power failure.
-std::string save_model(const Model& model, const std::string& path);
+TESSERA_EXPORT std::string save_model(const Model& model, const std::string& path);
 
 /// Reads and validates a model, which anyone may have written. Not collective. Throws `Error(input)`, with
 /// the field, for a file that cannot be read, is damaged, or is no model of a supported version.
-[[nodiscard]] Model load_model(const std::string& path);
+[[nodiscard]] TESSERA_EXPORT Model load_model(const std::string& path);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

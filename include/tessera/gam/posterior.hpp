@@ -16,7 +16,7 @@
 /// What a fitted model says beside predictions of a table. Every function takes a complete model, the same on
 /// every rank, as `load_model` returns it, is *collective*, and computes on the hosts of the job; results do
 /// not depend on ranks and threads.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Values of a column at which predictions are wanted.
 struct ChosenValues {
@@ -33,7 +33,8 @@ struct DataSlice {
 /// that the formula reads have the observation nearest to the median, or the most frequent level. For
 /// `predict`. Throws `Error(usage)` for a column that the formula does not read, or a text that is no number;
 /// `Error(input)` if the model has no typical values of a column.
-[[nodiscard]] DataSlice data_slice(const Job& job, const Model& model, std::span<const ChosenValues> chosen);
+[[nodiscard]] TESSERA_EXPORT DataSlice data_slice(const Job& job, const Model& model,
+                                                  std::span<const ChosenValues> chosen);
 
 struct SmoothOptions {
   std::optional<std::vector<std::string>> terms{};  ///< labels of smooths; nothing: all
@@ -51,7 +52,8 @@ struct SmoothOptions {
 /// quantile of the largest standardised deviation on the grid over draws from the posterior distribution
 /// (Ruppert, Wand and Carroll, Semiparametric Regression, 2003, sec. 6.5). Throws `Error(usage)` for a smooth
 /// that the model lacks.
-[[nodiscard]] Predictions smooth_estimates(Job& job, const Model& model, const SmoothOptions& options = {});
+[[nodiscard]] TESSERA_EXPORT Predictions smooth_estimates(Job& job, const Model& model,
+                                                          const SmoothOptions& options = {});
 
 struct DerivativeOptions : SmoothOptions {
   int order = 1;                         ///< 1 or 2
@@ -61,18 +63,22 @@ struct DerivativeOptions : SmoothOptions {
 /// *Collective.* The same for the derivatives of smooths by their numbers, which `kept` names. Those of
 /// splines are exact; those of thin plate splines of several variables and the like are central differences,
 /// as a remark says.
-[[nodiscard]] Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& options = {});
+[[nodiscard]] TESSERA_EXPORT Predictions derivatives(Job& job, const Model& model,
+                                                     const DerivativeOptions& options = {});
 
 /// *Collective.* The same for the differences of a smooth between each two levels of a factor, the first less
 /// the second: of a smooth by a factor, a factor smooth or a tensor product with a random effect. A level
 /// that has no smooth of its own, as the first of an ordered factor, has zero.
-[[nodiscard]] Predictions level_differences(Job& job, const Model& model, const SmoothOptions& options = {});
+[[nodiscard]] TESSERA_EXPORT Predictions level_differences(Job& job, const Model& model,
+                                                           const SmoothOptions& options = {});
 
 /// *Collective.* Linear predictors of the rows of one table less those of another with as many rows. Of the
 /// options the terms, the columns that are kept, which are of the first table, new levels, the interval and
 /// `unconditional` are used. The job is one of `Policy::cpu`; both model matrices are in memory.
-[[nodiscard]] Predictions table_differences(Job& job, const Model& model, const TableFile& minuend,
-                                            const TableFile& subtrahend, const PredictOptions& options = {});
+[[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model,
+                                                           const TableFile& minuend,
+                                                           const TableFile& subtrahend,
+                                                           const PredictOptions& options = {});
 
 struct SimulateOptions {
   int draws = 1;
@@ -87,13 +93,14 @@ struct SimulateOptions {
 /// *Collective.* Draws from the posterior distribution of the coefficients, a row each: N(b, V), by a
 /// generator whose numbers depend on the seed and the draw alone. Throws `Error(usage)` for a model that has
 /// its covariance in part.
-[[nodiscard]] Predictions simulate_coefficients(Job& job, const Model& model,
-                                                const SimulateOptions& options = {});
+[[nodiscard]] TESSERA_EXPORT Predictions simulate_coefficients(Job& job, const Model& model,
+                                                               const SimulateOptions& options = {});
 
 /// *Collective.* Smooths at the same draws, on their grids: a column `draw.1`, … for each. Of the options of
 /// smooths the terms and the points are used.
-[[nodiscard]] Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions& options = {},
-                                           const SmoothOptions& smooths = {});
+[[nodiscard]] TESSERA_EXPORT Predictions simulate_smooths(Job& job, const Model& model,
+                                                          const SimulateOptions& options = {},
+                                                          const SmoothOptions& smooths = {});
 
 /// *Collective.* New responses of the rows of a table at their estimated means, as R's `simulate`, or at
 /// those of the coefficients that `simulate_coefficients` has in this draw: a column `draw.1`, … for each
@@ -101,9 +108,10 @@ struct SimulateOptions {
 /// centred, as years, the draws of the coefficients are others than there.) `take` gets them in parts, as
 /// that of `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family that is known by its
 /// variance alone; `Error(input)` for weights that are none.
-std::vector<std::string> simulate_responses(Job& job, const Model& model, const TableFile& file,
-                                            FunctionRef<void(const Predictions& part)> take,
-                                            const SimulateOptions& options = {},
-                                            FitObserver* observer = nullptr);
+TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model,
+                                                           const TableFile& file,
+                                                           FunctionRef<void(const Predictions& part)> take,
+                                                           const SimulateOptions& options = {},
+                                                           FitObserver* observer = nullptr);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What is predicted, named as in `predict.gam` of mgcv.
 enum class PredictionType {
@@ -96,20 +96,22 @@ struct Predictions {
 /// job is asked to stop; `job_fault` when a device fails under `Policy::gpu`. Call it on the thread that
 /// calls MPI; it blocks. Cost a row: O(J) for J terms, and O(J^2) with standard errors of their sum, whatever
 /// the bases' sizes; that of the model matrix is its number of columns.
-[[nodiscard]] Predictions predict(Job& job, const Model& model, const Table& table,
-                                  const PredictOptions& options = {}, FitObserver* observer = nullptr);
+[[nodiscard]] TESSERA_EXPORT Predictions predict(Job& job, const Model& model, const Table& table,
+                                                 const PredictOptions& options = {},
+                                                 FitObserver* observer = nullptr);
 
 /// The same for a table in a file.
-[[nodiscard]] Predictions predict(Job& job, const Model& model, const TableFile& file,
-                                  const PredictOptions& options = {}, FitObserver* observer = nullptr);
+[[nodiscard]] TESSERA_EXPORT Predictions predict(Job& job, const Model& model, const TableFile& file,
+                                                 const PredictOptions& options = {},
+                                                 FitObserver* observer = nullptr);
 
 /// The same for a table that need not fit into memory: it is predicted in parts, in order, and `take` gets
 /// the predictions of each part, on every rank. `take` may make collective calls, and must make its errors
 /// collective (`together`). Returns the remarks. A packed table whose text is not in memory is unpacked again
 /// for each part.
-std::vector<std::string> predict_in_parts(Job& job, const Model& model, const TableFile& file,
-                                          FunctionRef<void(const Predictions& part)> take,
-                                          const PredictOptions& options = {},
-                                          FitObserver* observer = nullptr);
+TESSERA_EXPORT std::vector<std::string> predict_in_parts(Job& job, const Model& model, const TableFile& file,
+                                                         FunctionRef<void(const Predictions& part)> take,
+                                                         const PredictOptions& options = {},
+                                                         FitObserver* observer = nullptr);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

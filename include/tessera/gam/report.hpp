@@ -16,33 +16,33 @@
 
 /// Reports on a model. Functions without a job take a complete model, as rank 0 has it, and are not
 /// collective.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct ReportedRows;
 
 /// The summary that R users know from `summary.gam`: the parametric table, the smooth table with edf and
 /// p-values, adjusted R-squared, deviance explained, REML, scale and n. Pure.
-[[nodiscard]] std::string summary(const Model& model);
+[[nodiscard]] TESSERA_EXPORT std::string summary(const Model& model);
 
 /// The same, with what `figures_of` the model has, as JSON in ASCII: numbers in full, null for what is not
 /// known. docs/fit.md lists its keys. Pure. Cost: that of `figures_of`.
-[[nodiscard]] std::string summary_json(const Model& model);
+[[nodiscard]] TESSERA_EXPORT std::string summary_json(const Model& model);
 
 /// The tests of one model's terms, or the analysis of deviance of several, and the table of their log
 /// likelihoods, AIC, deviances and REML scores: for people, and as JSON in ASCII, where null stands for what
 /// is not known. Throw as `anova`.
-[[nodiscard]] std::string anova_text(std::span<const Model> models, DevianceTest test);
-[[nodiscard]] std::string anova_json(std::span<const Model> models, DevianceTest test);
+[[nodiscard]] TESSERA_EXPORT std::string anova_text(std::span<const Model> models, DevianceTest test);
+[[nodiscard]] TESSERA_EXPORT std::string anova_json(std::span<const Model> models, DevianceTest test);
 
 /// What checks have found, made with these options: for people, and as JSON, where null stands for what is
 /// not known. Pure.
-[[nodiscard]] std::string check_text(const Check& check, const CheckOptions& options);
-[[nodiscard]] std::string check_json(const Check& check, const CheckOptions& options);
+[[nodiscard]] TESSERA_EXPORT std::string check_text(const Check& check, const CheckOptions& options);
+[[nodiscard]] TESSERA_EXPORT std::string check_json(const Check& check, const CheckOptions& options);
 
 /// What a report has from a model's rows: a sample of them for its plots, at most 4096, spread evenly over
 /// the table, and what checks of all rows have found. An immutable value, cheap to copy; a move is a copy.
 /// Any thread may read it.
-class ReportRows {
+class TESSERA_EXPORT ReportRows {
  public:
   ReportRows() = default;  ///< none
   ReportRows(const ReportRows&) = default;
@@ -61,8 +61,9 @@ class ReportRows {
 /// does with these options. The result is on rank 0, the same for any number of ranks and threads. Throws the
 /// same `Error` on every rank: as `check`, and `interrupted` when the job is asked to stop. It blocks. Cost:
 /// that of `check`, and one pass over the rows.
-[[nodiscard]] ReportRows report_rows(Job& job, const Model& model, const TableFile& file,
-                                     const CheckOptions& options = {}, FitObserver* observer = nullptr);
+[[nodiscard]] TESSERA_EXPORT ReportRows report_rows(Job& job, const Model& model, const TableFile& file,
+                                                    const CheckOptions& options = {},
+                                                    FitObserver* observer = nullptr);
 
 struct ReportOptions {
   /// Of the curves, as mgcv's plot.gam has them; one that would be flat has an axis of its own.
@@ -90,17 +91,18 @@ struct Report {
 /// A self-contained HTML page with the summary, every term's plot and residual checks: no script, no other
 /// file, no network access; and its figures. Deterministic. Throws `Error(input)` for a run report that
 /// cannot be read or is of another model.
-[[nodiscard]] Report report(const Model& model, const ReportOptions& options = {});
+[[nodiscard]] TESSERA_EXPORT Report report(const Model& model, const ReportOptions& options = {});
 
 /// The page alone.
-[[nodiscard]] std::string report_html(const Model& model, const ReportOptions& options = {});
+[[nodiscard]] TESSERA_EXPORT std::string report_html(const Model& model, const ReportOptions& options = {});
 
 /// Writes a record of the run as JSON: ranks, devices, plan, verdict, seconds and bytes of each phase.
 /// `checksum`: that of the model's file, returned by `save_model`. `log_problem`: why lines of the program's
 /// own log could not be written; empty: they were. Throws `Error(input)` if the file cannot be written, and
 /// leaves an existing file unchanged. Returns an empty string, or one line if the file is in place but may
 /// not survive a power failure, because its folder could not be flushed to disk.
-std::string save_run_report(const Job& job, const FitResult& result, const std::string& checksum,
-                            const std::string& path, const std::string& log_problem = {});
+TESSERA_EXPORT std::string save_run_report(const Job& job, const FitResult& result,
+                                           const std::string& checksum, const std::string& path,
+                                           const std::string& log_problem = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

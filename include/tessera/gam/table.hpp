@@ -12,7 +12,7 @@
 #include <vector>
 
 /// Where the rows of a model come from: a file that all ranks can open, or columns in memory.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A column of levels: `codes[i]` is the place in `levels` of the level of row i, or negative where it is
 /// missing.
@@ -56,6 +56,6 @@ struct TableFile {
 /// such table, a column that is not there, a text among numbers, or rows for which a node has not the memory;
 /// `Error(interrupted)` when the job is asked to stop. Call it on the thread that calls MPI. Cost: the file
 /// is scanned once by all ranks together to count its rows, and then each reads its own.
-[[nodiscard]] Table read_table(Job& job, const TableFile& file, const Formula& formula);
+[[nodiscard]] TESSERA_EXPORT Table read_table(Job& job, const TableFile& file, const Formula& formula);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// How the fields of a file are parsed.
 struct TableOptions {
@@ -29,4 +31,4 @@ struct MemoryOptions {
   std::optional<std::int64_t> device_bytes{};
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <array>
 #include <stdexcept>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 template <class... B>
@@ -47,4 +47,4 @@ bool is_random_effect(std::string_view name) {
   return found != nullptr && found->random_effect;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A kind of basis by its name; parts.hpp says what each part is.
 struct BasisKind {
@@ -31,4 +31,4 @@ struct BasisKind {
 /// False for what names no basis, too, such as the kind of a block of te().
 [[nodiscard]] bool is_random_effect(std::string_view name);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 
 #include <limits>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Between the smallest and the largest singular value of values at points.
@@ -68,4 +68,4 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   return true;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 ///
 /// Everything here is pure and the same on every rank. Each kind of basis has a file of its own; parts.hpp
 /// says what is in it.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A basis parametrised by its values at K points, as mgcv's te() has it, where that map is ill-conditioned:
 /// point-value quantities are expressed in the basis' own coefficients.
@@ -100,4 +100,4 @@ struct LocalValues {
   return local;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The knots of K B-splines of a degree: equally spaced over [low, high] widened by a thousandth of it each
 /// side.
@@ -115,4 +115,4 @@ struct Bs {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Cell = std::array<double, 16>;
@@ -122,4 +122,4 @@ Matrix difference_penalty(int size, int order, bool cyclic) {
   return penalty;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <span>
 
 /// B-splines, and penalties on their derivatives or on the differences of their coefficients.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// B-splines of a degree from one to three over every interval of `all` but as many at each end. Of a lower
 /// degree than three the last raw columns are zero.
@@ -19,4 +19,4 @@ namespace tessera::gam {
 /// D'D of the differences over neighbouring coefficients; cyclic ones go round.
 [[nodiscard]] Matrix difference_penalty(int size, int order, bool cyclic);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

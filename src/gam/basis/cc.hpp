@@ -9,7 +9,7 @@
 #include <optional>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Cyclic cubic regression spline on K increasing knots, K - 1 coefficients.
 /// Source: Wood (2017), sec. 5.3.2.
@@ -65,4 +65,4 @@ struct Cc {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

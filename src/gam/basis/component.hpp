@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 class FarField;
 
@@ -105,4 +105,4 @@ struct Component {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

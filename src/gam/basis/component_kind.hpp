@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-namespace tessera::gam {
+#include <tessera/version.hpp>
+
+namespace TESSERA_NAMESPACE::gam {
 
 /// What a component of a raw term is of its variable; kernels know it, too.
 enum class ComponentKind {
@@ -11,4 +13,4 @@ enum class ComponentKind {
   dense,    ///< combinations of the columns of a margin, none of them zero
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

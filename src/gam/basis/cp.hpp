@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Cyclic B-splines of a degree on K + 1 increasing knots, the last being the first one period on, with
 /// cyclic differences as penalty.
@@ -61,4 +61,4 @@ struct Cp {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <optional>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Cubic regression spline: coefficients are the values at K increasing knots, the penalty is the
 /// integral of the squared second derivative. Source: Wood, Generalized Additive Models (2017), sec. 5.3.1.
@@ -59,4 +59,4 @@ struct Cr {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

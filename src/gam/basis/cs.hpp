@@ -9,7 +9,7 @@
 
 #include <array>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// bs="cs": a cubic regression spline with shrinkage, of the constant by the square of it. mgcv gives the two
 /// parts to two functions of the null space that rounding chooses.
@@ -36,4 +36,4 @@ struct Cs : Cr {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

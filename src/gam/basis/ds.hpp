@@ -10,7 +10,7 @@
 #include <cmath>
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// bs="ds": a Duchon spline, m[0] being the order of the derivatives, and m[1] the power of the frequency
 /// that their spectrum is multiplied by.
@@ -48,4 +48,4 @@ struct Ds {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <numeric>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -398,4 +398,4 @@ void FarField::evaluate(int leaf_index, int count, const std::array<double, 2>* 
   TESSERA_AT_WIDTH(sum_functions(sums, columns_, count, scratch, wanted.columns));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Thin plate columns of two variables, sums of r^2 log r over many points, at many places: with the points
 /// far from a place summed by one expansion, so that a place costs some 200 functions in place of the 2,000
@@ -114,4 +114,4 @@ class FarField {
   std::size_t scratch_ = 0;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// bs="gp": a Gaussian process smooth: m[0] is the kind of its correlation function, negative without a
 /// linear trend, m[1] its range, and m[2] the power in that of kind 2.
@@ -51,4 +51,4 @@ struct Gp {
   static bool is_stationary(const BasisOptions& options) { return options.m[0] < 0; }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

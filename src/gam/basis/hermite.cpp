@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 namespace {
 
@@ -59,4 +59,4 @@ Basis hermite_basis(std::span<const double> knots, double unit, const Matrix& se
   return basis;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <span>
 
 /// Cubics from values and second derivatives at knots, of which cubic regression splines are made.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A power of two about as large as what the knots span.
 [[nodiscard]] double unit_of(std::span<const double> knots);
@@ -24,4 +24,4 @@ namespace tessera::gam {
 [[nodiscard]] Basis hermite_basis(std::span<const double> knots, double unit, const Matrix& second,
                                   const Matrix& penalty, int rank);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -17,7 +17,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -391,4 +391,4 @@ Basis without_null_space(Basis basis, const Matrix& values) {
   return basis;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 
 /// Smooths of several variables from functions of the distance to points. A matrix of values has a row for
 /// each point and a column for each variable.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// R's as.character() of a number, before R 4.3: fifteen significant digits at most.
 [[nodiscard]] std::string text_in_r(double value);
@@ -83,4 +83,4 @@ struct Truncated {
 /// as are wanted.
 void evaluate_dense(const Component& component, std::span<const double> x, std::span<double> row);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

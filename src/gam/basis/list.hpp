@@ -14,9 +14,9 @@
 #include "gam/basis/tp.hpp"
 #include "gam/basis/ts.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The bases, in the order in which messages name them.
 using Bases = BasisList<Ps, Cp, Bs, Cr, Cs, Cc, Tp, Ts, Ds, Gp, Re>;
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 std::pair<double, double> MarginData::limits() const {
   if (!has_limits()) return {min, max};
@@ -44,4 +44,4 @@ void MarginData::require_covered(double low, double high) const {
                   label, variable, min, max, low, high));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

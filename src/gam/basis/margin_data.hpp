@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What a basis is made from: the margin of the formula, and what is known of its variable. Members that
 /// check throw the same `Error` on every rank, with the smooth's label and what to do.
@@ -48,4 +48,4 @@ struct MarginData : BasisOptions {
   void require_covered(double low, double high) const;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

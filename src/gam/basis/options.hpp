@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <fmt/format.h>
 
 #include <algorithm>
@@ -12,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What a formula says of a basis.
 struct BasisOptions {
@@ -78,4 +80,4 @@ struct OptionFault {
   return static_cast<int>(options.m[0]) + 1;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

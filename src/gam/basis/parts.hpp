@@ -10,7 +10,7 @@
 
 /// What a kind of basis is made of. A basis is one type in a file of its own, such as cr.hpp; one that lacks
 /// a part does not compile (`BasisType`).
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// How large a basis of k is, before it is made: what `Basis` then has. `cells` is 0 where the raw columns
 /// are the levels of a factor, or a number.
@@ -40,4 +40,4 @@ concept BasisType = requires(const MarginData& data, BasisOptions& options) {
 template <BasisType... B>
 struct BasisList {};
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// What bases of functions of the distance to points have in common.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The k that mgcv has: 10, 30 or 100 more than there are polynomials, by the number of variables.
 [[nodiscard]] inline std::optional<OptionFault> settle_points(BasisOptions& options, int free, int of_one,
@@ -50,4 +50,4 @@ struct BasisPoints {
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The knots of K B-splines of a degree: equally spaced over [low, high] widened by a thousandth of it each
 /// side.
@@ -71,4 +71,4 @@ struct Ps {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

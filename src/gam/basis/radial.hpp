@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cmath>
 
 /// Functions of the distance of two points, by the same source on the host and in a kernel.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 enum class RadialKind {
   power,        ///< scale r^p
@@ -42,4 +44,4 @@ inline double radial_value(const RadialFunction& function, double square) {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

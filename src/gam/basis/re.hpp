@@ -5,7 +5,7 @@
 
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A random effect: one coefficient a level (or one slope, for a number), all penalised alike. Neither of its
 /// identities is stored, of as many levels as there may be.
@@ -33,4 +33,4 @@ struct Re {
   static Basis make(const MarginData& data) { return re_basis(data.factor, data.levels); }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What mgcv's shrinkage takes of the least eigenvalue of a penalty that is not zero.
 inline constexpr double shrinkage = 0.1;
@@ -26,4 +26,4 @@ inline void shrink(Basis& basis, const Matrix& null_space, std::span<const doubl
   basis.rank = size;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cmath>
 
 /// How a margin is evaluated (see `Margin`), by the same source on the host and in a kernel. `evaluate` has
 /// it for a margin itself, and terms/evaluation.hpp for one among the tables of a pass, where widths are
 /// inverted and the continuations are cells of their own.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// x brought into a period from `first` to `last`.
 inline double within_period(double x, double first, double last) {
@@ -28,4 +30,4 @@ inline double cubic(double a, double b, double c, double d, double t) {
   return ((d * t + c) * t + b) * t + a;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

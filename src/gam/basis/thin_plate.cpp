@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -152,4 +152,4 @@ Basis thin_plate_basis(std::span<const double> values, std::span<const double> p
   return basis;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

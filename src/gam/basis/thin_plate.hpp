@@ -9,7 +9,7 @@
 
 /// Thin plate regression splines of one variable with mgcv's construction.
 /// Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2; Generalized Additive Models (2017), sec. 5.5.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The spline of `size` coefficients, at most as many as points, with second derivatives as penalty. Columns
 /// have a mean square of one over `values`. First the radial ones, from the eigenvectors with the eigenvalues
@@ -30,4 +30,4 @@ namespace tessera::gam {
   return count <= 8 ? 8 : (count + 3) / 4 * 4;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// bs="tp": a thin plate regression spline, of any number of variables. Of one, with second derivatives as
 /// penalty, it is a piecewise cubic.
@@ -76,4 +76,4 @@ struct Tp {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

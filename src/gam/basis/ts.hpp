@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// bs="ts": a thin plate regression spline with shrinkage. What has no penalty are the last columns.
 struct Ts : Tp {
@@ -31,4 +31,4 @@ struct Ts : Tp {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -223,4 +223,4 @@ std::vector<BasisCheck> check_bases(const FittedModel& model, const Design& desi
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Whether neighbours in the variables of a smooth have alike residuals: the k-index of each smooth, half the
 /// mean square of differences of neighbours over that of residuals, and the share of random orders of the
@@ -22,4 +22,4 @@ namespace tessera::gam {
                                                   std::span<const double> residuals,
                                                   const CheckOptions& options);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -38,7 +38,7 @@
 #include "base/hash.hpp"
 #include "base/quantile.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -306,4 +306,4 @@ Check check(Job& job, const Model& model, const TableFile& file, const CheckOpti
   return check_rows(job, rows, options, told);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <tessera/gam/check.hpp>
 #include <tessera/job/job.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Throws `Error(usage)` for options that are none.
 void require_valid(const CheckOptions& options);
@@ -15,4 +15,4 @@ void require_valid(const CheckOptions& options);
 [[nodiscard]] Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options,
                                FitObserver& observer);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Concurvity of the smooths of a model, by the triangle of its model matrix: mgcv's `concurvity`, in the
 /// coordinates of `gam`. The parametric columns are the first component, if there are any. Cost: O(p^3) for
@@ -16,4 +16,4 @@ namespace tessera::gam {
 [[nodiscard]] Concurvity concurvity_of(const Design& design, std::span<const double> coef,
                                        const Matrix& triangle);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 #include <optional>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -140,4 +140,4 @@ Matrix row_triangle(Job& job, const Plan& plan, const Rows& rows) {
   return whole;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 
 /// The triangle of the model matrix: R of its QR decomposition, which has all digits of its columns, where a
 /// crossproduct has half of them.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Triangles of blocks of rows, reduced pairwise: that of block 2k with that of block 2k + 1, and so on
 /// (Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34 (2012): TSQR). Who has which pair joins is a
@@ -44,4 +44,4 @@ class TriangleTree {
 /// columns; memory: some 5 p^2 numbers for each thread, and two triangles for each doubling of the blocks.
 [[nodiscard]] Matrix row_triangle(Job& job, const Plan& plan, const Rows& rows);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Components that read their values by their index among these.
@@ -67,4 +67,4 @@ Combination BlockRows::at(std::span<const double> values) {
   return row;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

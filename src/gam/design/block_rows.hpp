@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A linear combination of coefficients by its nonzeros, in increasing order of the coefficients: a row of
 /// the model matrix, or a difference of two.
@@ -36,4 +36,4 @@ class BlockRows {
   TermEvaluator evaluator_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

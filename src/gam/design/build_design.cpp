@@ -23,7 +23,7 @@
 #include <map>
 #include <memory>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -792,4 +792,4 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   return design;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

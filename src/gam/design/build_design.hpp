@@ -23,7 +23,7 @@
 ///     DesignDraft draft = draft_design({comm, team}, formula, frame, knots);  // collective
 ///     RawMoments moments = pass_over(draft.design).moments();            // R'1
 ///     Design design = finish_design(draft, moments.column_sums, frame.complete_rows);
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A block without its constraint and its position among the coefficients.
 struct DraftBlock {
@@ -70,4 +70,4 @@ struct DesignDraft {
 [[nodiscard]] Design finish_design(const DesignDraft& draft, std::span<const double> column_sums,
                                    std::int64_t rows);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

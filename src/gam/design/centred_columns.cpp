@@ -8,7 +8,7 @@
 #include <map>
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Variables in increasing order.
@@ -230,4 +230,4 @@ std::vector<ColumnCombination> standardise_columns(std::vector<ParametricColumns
   return all;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Standardises the numeric components of parametric terms, each as far as the columns go on spanning what
 /// they span: x is centred beside an intercept or all levels of a factor, x:z if x and z have columns too,
@@ -17,4 +17,4 @@ namespace tessera::gam {
 [[nodiscard]] std::vector<ColumnCombination> standardise_columns(std::vector<ParametricColumns>& terms,
                                                                  const Standards& standards);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

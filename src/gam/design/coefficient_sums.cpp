@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 namespace {
 
@@ -192,4 +192,4 @@ std::vector<double> to_coefficients(std::span<const double> raw, const Design& d
   return coef;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

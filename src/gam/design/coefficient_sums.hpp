@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 // Sums over raw columns, turned into sums over coefficients. `M` maps coefficients to raw columns; it is
 // block diagonal, so each block is turned by itself.
@@ -20,4 +20,4 @@ namespace tessera::gam {
 /// M' v.
 [[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw, const Design& design);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 #include <limits>
 #include <map>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -422,4 +422,4 @@ std::vector<std::string> Design::known_numbers() const {
   return numbers;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -21,7 +21,7 @@
 /// is a small dense map that does not depend on the rows: it holds what makes a cr or cc basis out of
 /// values and second derivatives, what folds a cyclic basis, te's reparameterisation, and the
 /// constraint. So X'WX = M' (R'WR) M, and a pass over the rows never forms a dense row.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct Frame;
 
@@ -241,4 +241,4 @@ void name_smooth(CoefBlock& block);
 /// another type or with other levels.
 [[nodiscard]] Design reindexed(Design design, const Frame& frame);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <nlohmann/json.hpp>
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Json = nlohmann::json;
@@ -546,4 +546,4 @@ Json to_json(const Design& design) {
   return json;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 #include "files/json_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A design as part of a model file. Components name their variable, and only the variables that some
 /// component reads are kept. Every number survives the round trip to the bit.
@@ -18,4 +18,4 @@ namespace tessera::gam {
 /// design: whatever it says, its places and sizes are right, and memory is taken for what is there.
 [[nodiscard]] Design design_from_json(const files::JsonField& field, int coefficients);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

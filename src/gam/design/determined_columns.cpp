@@ -17,7 +17,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Relative to the square of a column: less is rounding of X'WX, or may be.
@@ -505,4 +505,4 @@ Design without_determined(Design design, std::span<const DeterminedColumn> colum
   return design;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

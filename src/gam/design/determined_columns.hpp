@@ -11,7 +11,7 @@
 
 /// Columns that no penalty touches and that others determine: of a cell that has no rows, of a factor within
 /// another, of s(x, by = f) beside s(x). Their coefficients cannot be told apart, and one has to go.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// An unpenalised column that the others determine.
 struct DeterminedColumn {
@@ -40,4 +40,4 @@ struct DeterminedColumn {
 /// are held orthogonal to their part of the combination. Fills in `Design::left_out`. Pure.
 [[nodiscard]] Design without_determined(Design design, std::span<const DeterminedColumn> columns);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

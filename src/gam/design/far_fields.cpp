@@ -12,7 +12,7 @@
 #include <memory>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 void add_far_fields(const mpi::Communicator& comm, Design& design, std::int64_t rows,
                     std::int64_t beside_bytes) {
@@ -42,4 +42,4 @@ void add_far_fields(const mpi::Communicator& comm, Design& design, std::int64_t 
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

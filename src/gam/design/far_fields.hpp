@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Gives the design's isotropic columns a `FarField` each where so many rows of the job make up for the time
 /// that it takes. *Collective*, with the same design on every rank. Throws the same `Error(input)` on every
@@ -15,4 +15,4 @@ namespace tessera::gam {
 void add_far_fields(const mpi::Communicator& comm, Design& design, std::int64_t rows,
                     std::int64_t beside_bytes = 0);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -18,7 +18,7 @@
 #include <set>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 [[noreturn]] void refuse(ErrorCode code, const std::string& message) {
@@ -154,4 +154,4 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   return basis;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

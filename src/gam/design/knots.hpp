@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Limits (two values) or all the knots that a user supplies, by variable.
 using SuppliedKnots = std::map<std::string, std::vector<double>>;
@@ -34,4 +34,4 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
                                const std::function<std::vector<double>(int variable)>& setup_values,
                                const std::string& label);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

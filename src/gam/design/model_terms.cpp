@@ -15,7 +15,7 @@
 #include <limits>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -172,4 +172,4 @@ FormulaTerms model_terms(const Workers& workers, const FormulaTerms& formula, Fr
   return TermMaker(workers, formula, frame).run();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

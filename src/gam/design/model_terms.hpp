@@ -5,7 +5,7 @@
 #include "gam/table/frame/frame.hpp"
 #include "gam/table/frame/workers.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The formula in terms of numbers and of factors with treatment contrasts, once the types of its variables
 /// are known: an ordered factor in a term with contrasts is its orthogonal polynomials, dose.L, dose.Q, … The
@@ -13,4 +13,4 @@ namespace tessera::gam {
 /// ordered factor of more levels than polynomials can tell (95, as in R).
 [[nodiscard]] FormulaTerms model_terms(const Workers& workers, const FormulaTerms& formula, Frame& frame);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -199,4 +199,4 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
   return basis;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

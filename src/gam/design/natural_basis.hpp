@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A basis in mgcv's natural coordinates (nat.param of type 1), in which a factor smooth has its curves: the
 /// penalty is a multiple of the identity on the first `rank` coefficients, and columns behind them, which no
@@ -37,4 +37,4 @@ namespace tessera::gam {
 [[nodiscard]] Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,
                                    const std::string& label);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <cstdint>
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 bool contains(const ParametricTerm& term, const Expression& variable) {
@@ -119,4 +119,4 @@ std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, c
   return terms;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The columns of one parametric term: X = R map, with R the full indicators of `components`.
 struct ParametricColumns {
@@ -33,4 +33,4 @@ struct ParametricColumns {
 [[nodiscard]] std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula,
                                                                 const Frame& frame);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -188,4 +188,4 @@ std::vector<std::int64_t> SetupRows::rows_to_keep(std::vector<std::int32_t> orde
   return kept;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The rows from which mgcv's bam sets up its bases: all complete rows up to 10,000; of more, that many drawn
 /// with its seed, including those with each column's extremes and one of every level (its `mini.mf`). From
@@ -46,4 +46,4 @@ class SetupRows {
   std::vector<std::int64_t> local_;  ///< the local row of each of these; -1: another rank has it
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

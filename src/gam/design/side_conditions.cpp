@@ -17,7 +17,7 @@
 #include <string>
 #include <tuple>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -400,4 +400,4 @@ Design without_columns(Design design, const std::vector<std::vector<int>>& dropp
   return design;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

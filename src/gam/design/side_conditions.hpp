@@ -18,7 +18,7 @@
 ///
 /// Source: the conditions are those that mgcv documents in ?gam.side: Wood, Generalized Additive Models (2nd
 /// ed., 2017), sec. 5.6.3.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth, and those whose functions it may hold.
 struct NestedSmooth {
@@ -61,4 +61,4 @@ struct ColumnSums {
 /// named anew. A penalty of which nothing is left is left out. Pure.
 [[nodiscard]] Design without_columns(Design design, const std::vector<std::vector<int>>& dropped);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

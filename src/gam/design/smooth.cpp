@@ -13,7 +13,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -583,4 +583,4 @@ Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const doub
   return multiply_tn(z, moved);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth before its constraint: the row-wise Kronecker product of its margins.
 struct SmoothBasis {
@@ -102,4 +102,4 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients);
 [[nodiscard]] Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
                                               const Matrix& null_space, const Matrix& z);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 #include <cmath>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using tessera::mpi::Communicator;
@@ -242,4 +242,4 @@ Standards standards_of(const Communicator& comm, const FormulaTerms& formula, co
   return Measurer(comm, frame, std::move(chosen.variables), block, team).run(chosen.alone);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

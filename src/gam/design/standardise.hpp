@@ -15,7 +15,7 @@
 /// years beside their squares, loses the digits that tell them from the intercept and from one another; so
 /// each column is centred, made nearly orthogonal to the earlier ones and scaled, row by row, before any
 /// product.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The power of two that brings a number to [1, 2); 1 if there is none.
 [[nodiscard]] double power_of_two_for(double size);
@@ -40,4 +40,4 @@ using Standards = std::vector<Standard>;
 [[nodiscard]] Standards standards_of(const tessera::mpi::Communicator& comm, const FormulaTerms& formula,
                                      const Frame& frame, std::int64_t block, HostTeam& team);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 #include "gam/family/parts.hpp"
 #include "gam/family/polygamma.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Proportions that are no counts of trials: beta with shapes mu phi and (1 - mu) phi, so that their variance
 /// is mu (1 - mu)/(1 + phi). phi is stepped as log(phi). Responses are at least eps from 0 and 1.
@@ -114,4 +114,4 @@ struct Betar {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,7 +3,7 @@
 
 #include "gam/family/parts.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Proportions of successes, the prior weight being the number of trials: V(mu) = mu (1 - mu), with the logit
 /// link.
@@ -44,4 +44,4 @@ struct Binomial {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Op = Expression::Op;
@@ -289,4 +289,4 @@ inline double custom_greatest(double a, double b) {
                      family.variance.device_expression(), family.unit_deviance.device_expression());
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A function of up to two numbers, as a user wrote it: an expression over arguments that have names.
 class FamilyFunction {
@@ -100,4 +100,4 @@ static_assert(RowFamily<CustomFamily>);
 /// the functions that it calls.
 [[nodiscard]] std::string family_device_source(const CustomFamily& family);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -20,7 +20,7 @@
 #include "base/listed.hpp"
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// A file of a few expressions is much smaller.
@@ -650,4 +650,4 @@ Family chosen_family(const std::string& text) {
   return family;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

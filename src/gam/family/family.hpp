@@ -13,7 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The family of a fit, with the values of its parameters: one of the list with one of its links, the first
 /// of which is mgcv's default (log for the Gamma), or a custom one. parts.hpp describes the parts; visit.hpp
@@ -140,4 +140,4 @@ class Family {
 /// link or parameter, `Error(input)` if `parse_custom_family` rejects the file or it cannot be read.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,7 +3,7 @@
 
 #include "gam/family/parts.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Positive responses whose spread grows with their mean: V(mu) = mu^2, with the log link.
 struct Gamma {
@@ -38,4 +38,4 @@ struct Gamma {
   static bool likelihood_rounds(double, double) { return false; }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,7 +3,7 @@
 
 #include "gam/family/parts.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Normal responses: V(mu) = 1, with the identity link.
 struct Gaussian {
@@ -32,4 +32,4 @@ struct Gaussian {
   static bool likelihood_rounds(double, double) { return false; }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

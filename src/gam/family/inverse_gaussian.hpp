@@ -3,7 +3,7 @@
 
 #include "gam/family/parts.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Positive responses of a heavier tail than Gamma ones: V(mu) = mu^3, with the link 1/mu^2.
 struct InverseGaussian {
@@ -38,4 +38,4 @@ struct InverseGaussian {
   static bool likelihood_rounds(double, double) { return false; }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cmath>
 #include <limits>
 
 /// The links that families may have, with R's functions and R's bounds: the same source on the host and in
 /// kernels, where the link is a constant.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit, inverse_square };
 
@@ -99,4 +101,4 @@ inline double derivative_of(Link link, double eta) {
   return slope < epsilon ? epsilon : slope;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,10 +13,10 @@
 #include "gam/family/scat.hpp"
 #include "gam/family/tweedie.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The built-in families; the first is the default.
 using BuiltInFamilies = FamilyList<Gaussian, Binomial, Poisson, Gamma, Nb, InverseGaussian, QuasiPoisson,
                                    QuasiBinomial, Quasi, Tweedie, Tw, Scat, Betar>;
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

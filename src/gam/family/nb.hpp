@@ -4,7 +4,7 @@
 #include "gam/family/parts.hpp"
 #include "gam/family/rising_factorial.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Negative binomial counts, more spread than Poisson ones: V(mu) = mu + mu^2 / theta, with the log link.
 /// theta is stepped as log(theta).
@@ -75,4 +75,4 @@ struct Nb {
   double theta;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 /// standard library, and the functions here. A family that lacks a part does not compile (`BuiltInFamily`). A
 /// family with parameters, such as nb.hpp, holds them as members, and is constructed from an array where it
 /// is used: in a kernel, from an argument.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The means at which a fit's first step starts.
 enum class Start {
@@ -234,4 +234,4 @@ inline double exp_at_least(double eta, double least) {
   return mu > least ? mu : least;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,7 +3,7 @@
 
 #include "gam/family/parts.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Counts: V(mu) = mu, with the log link.
 struct Poisson {
@@ -36,4 +36,4 @@ struct Poisson {
   static bool likelihood_rounds(double, double) { return false; }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

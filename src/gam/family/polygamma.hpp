@@ -4,7 +4,7 @@
 #include "gam/family/rising_factorial.hpp"
 
 /// The logarithm of the gamma function and its derivatives for any x > 0, on the host and in kernels.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct Polygamma {
   double log_gamma;
@@ -49,4 +49,4 @@ inline StirlingRest stirling_rest(double x) {
           at.trigamma - inverse - 0.5 * inverse * inverse};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 /// Families of which only mean and variance are known, the latter up to a scale that is estimated: fitted by
 /// the quasi-likelihood of the family whose variance it is. There is no likelihood, and so no AIC.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
 struct WithoutLikelihood : F {
@@ -124,4 +124,4 @@ struct Linked<Quasi> : Quasi {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

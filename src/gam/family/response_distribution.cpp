@@ -22,7 +22,7 @@
 #include <tuple>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace bm = boost::math;
@@ -329,4 +329,4 @@ double ResponseDistribution::whole(double p, Mixture& mixture) const {
   return high;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 #include "base/philox.hpp"
 #include "gam/family/family.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The distribution of a new response; of prior weight 1, and of one trial for a binomial family, but where a
 /// weight is given.
@@ -52,4 +52,4 @@ class ResponseDistribution {
   bool inverse_gaussian_ = false;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

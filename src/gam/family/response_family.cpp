@@ -4,7 +4,7 @@
 
 #include <tessera/gam/family.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 ResponseFamily::ResponseFamily() : definition_(std::make_shared<const Family>()) {}
 
@@ -19,4 +19,4 @@ ResponseFamily family(const std::string& text) {
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 /// What of a row's likelihood depends on its response and the family's parameters alone, for the rows of a
 /// pass, in which the parameters stay: kept from row to row on a host. What is found for a response does not
 /// depend on the rows before it. Not thread-safe.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Counts come again and again: the same numbers as without this.
 class NbMemo {
@@ -132,4 +132,4 @@ struct ResponseMemos {
   [[nodiscard]] TwMemo& of(const Tw&) { return tw; }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

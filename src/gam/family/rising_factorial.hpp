@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cmath>
 
 /// Gamma(theta + y) / Gamma(theta) for y >= 0: the rising factorial theta (theta + 1) … (theta + y - 1) of a
@@ -9,7 +11,7 @@
 /// is used from `stirling_from` on, and the recurrence below.
 ///
 /// Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.15, 6.1.41, 6.3.18 and 6.4.11.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr double stirling_from = 10;
 
@@ -73,4 +75,4 @@ inline RisingFactorialSlope rising_factorial_slope(double theta, double y) {
   return slope;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 #include "gam/family/parts.hpp"
 
 /// What a family gives to one row of a pass, on the host and in a kernel.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What one row gives to a step of performance iteration.
 struct RowStep {
@@ -40,4 +40,4 @@ inline double first_predictor(const F& family, double y, double prior) {
   return std::numeric_limits<double>::quiet_NaN();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

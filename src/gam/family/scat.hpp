@@ -4,7 +4,7 @@
 #include "gam/family/parts.hpp"
 #include "gam/family/rising_factorial.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Responses of heavier tails than normal ones: (y - mu)/sigma has the t distribution of nu degrees of
 /// freedom. nu is stepped as log(nu - min.df), and sigma as log(sigma).
@@ -97,4 +97,4 @@ struct Scat {
   double least;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

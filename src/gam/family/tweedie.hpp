@@ -7,7 +7,7 @@
 
 /// Responses of zero or more, such as the rain or the claims of a day: V(mu) = mu^p with 1 < p < 2, the sum
 /// of a Poisson number of gamma variates.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What the two families have in common. `p` is a member of theirs.
 template <class Self>
@@ -147,4 +147,4 @@ struct Tw : TweedieParts<Tw> {
   double high;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

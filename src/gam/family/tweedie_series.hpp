@@ -22,7 +22,7 @@
 ///
 /// Source: Dunn and Smyth, Statistics and Computing 15 (2005); Wood, Pya and Saefken, JASA 111 (2016),
 /// appendix J, as mgcv's ldTweedie.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// F and its derivatives by c and s.
 struct TweedieSeries {
@@ -221,4 +221,4 @@ inline double tweedie_saturated(double y, double p, double phi) {
   return tweedie_series((2 - p) / (p - 1), (2 - p) * log(y) - log(phi * (2 - p))).value - log(y);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

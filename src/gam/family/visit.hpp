@@ -6,7 +6,7 @@
 
 #include <iterator>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 template <class Use, class First, class... Rest>
 decltype(auto) visit_index(int index, int link, FamilyList<First, Rest...> /*list*/, const double* parameters,
@@ -28,4 +28,4 @@ decltype(auto) visit(const Family& family, Use&& use) {
   return visit_index(family.index(), family.link(), BuiltInFamilies{}, family.parameters().data(), use);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -26,7 +26,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The variables of the formula's right-hand side as it is written, and the columns that these read, each
@@ -230,4 +230,4 @@ FitResult fit(Job& job, const Formula& formula, const TableFile& file, const Fit
   return TableFit(job, formula, source, options, observer).run(print);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

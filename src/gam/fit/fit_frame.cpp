@@ -39,7 +39,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Names as a list of limited length.
@@ -414,4 +414,4 @@ FittedModel fit_frame(const FitContext& fit, Frame frame) {
   return FitRun(fit, std::move(frame)).run();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -5,7 +5,7 @@
 #include "gam/model/model.hpp"
 #include "gam/table/frame/frame.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Fits the model to rows that are in memory: this rank's part of the plan, whose block is the unit of
 /// reproducibility. *Collective.* The model is complete on rank 0; the other ranks get its coefficients and
@@ -17,4 +17,4 @@ namespace tessera::gam {
 /// Applied Statistics 64 (2015); Wood et al., JASA 112 (2017).
 [[nodiscard]] FittedModel fit_frame(const FitContext& fit, Frame frame);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,7 +3,7 @@
 
 #include "gam/fit/pirls/prepare_rows.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
                             const TableOptions& table) {
@@ -31,4 +31,4 @@ FormulaTerms with_options(FormulaTerms formula, const FitOptions& options) {
   return formula;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 
 #include <tessera/gam/fit.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The columns that a fit reads: the formula's variables, and the weights. Smooths other than re, offsets,
 /// weights and a response that is not binomial require numbers; any other text column is a factor.
@@ -17,4 +17,4 @@ namespace tessera::gam {
 /// predictions have no part of, and select.
 [[nodiscard]] FormulaTerms with_options(FormulaTerms formula, const FitOptions& options);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -17,7 +17,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// *Collective.* The model without its covariance, with the numbers that rank 0 alone may have after a fit.
@@ -96,4 +96,4 @@ void ModelRows::read(Job& job, const TableSource& source, FitObserver& observer,
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

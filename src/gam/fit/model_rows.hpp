@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The rows that a model was fitted to, read again from its table, and the model as passes over them have it.
 class ModelRows {
@@ -53,4 +53,4 @@ class ModelRows {
   std::vector<double> raw_coef_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -35,7 +35,7 @@
 #include "base/counted.hpp"
 #include "base/huge_pages.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -495,4 +495,4 @@ std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Ta
   return table.remarks();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

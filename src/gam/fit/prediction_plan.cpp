@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -305,4 +305,4 @@ PredictionPlan plan_of(const FittedModel& model, const FormulaTerms& formula, co
   return Planner(model, formula, options).run();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

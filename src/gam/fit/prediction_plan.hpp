@@ -13,7 +13,7 @@
 #include <vector>
 
 /// What is asked of each row of a table.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A term as `predict.gam` has it: what a parametric term of the formula or a smooth is made of. A smooth by
 /// a factor is one for each level.
@@ -64,4 +64,4 @@ void require_following_covariance(const FittedModel& model, const char* what);
 [[nodiscard]] PredictionPlan plan_of(const FittedModel& model, const FormulaTerms& formula,
                                      const PredictOptions& options);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -158,4 +158,4 @@ RowSample sample_rows(Job& job, const ModelRows& rows, FitObserver& observer) {
   return Sampling(job, rows).run();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What a report draws of single rows: a sample of those of the fit.
 struct RowSample {
@@ -46,4 +46,4 @@ inline constexpr std::size_t most_sampled_terms = 200;
 /// threads. Cost: one pass over the rows on the hosts.
 [[nodiscard]] RowSample sample_rows(Job& job, const ModelRows& rows, FitObserver& observer);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 
 #include "base/listed.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 std::string level_of(double number) {
   return fmt::format("{}", number + 0.0);
@@ -97,4 +97,4 @@ std::size_t CallArguments::place_of(const std::string& name, const Syntax& value
   return static_cast<std::size_t>(std::ranges::find_if(formals_, begins) - formals_.begin());
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

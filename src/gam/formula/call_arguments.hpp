@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Arguments of a call by R's rules: by name, which may be cut short, and then by place. Members throw
 /// `Error(usage)`, with the place in the formula, for a value that is not of the kind asked for. The call
@@ -42,4 +42,4 @@ class CallArguments {
 /// The text of the level that a number is.
 [[nodiscard]] std::string level_of(double number);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include "base/listed.hpp"
 #include "base/number.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Op = Expression::Op;
@@ -846,4 +846,4 @@ Expression expression_from(const Syntax& syntax) {
   return as_number(std::move(all.front()));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 ///
 /// The language is R's: numbers, columns, + - * / ^ %% %/%, comparisons, ! & |, %in%, and the functions that
 /// compile.cpp lists. A factor is the code of its level, from 0 on, and a logical value 0 or 1.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What the value of an expression is.
 struct ValueType {
@@ -64,4 +64,4 @@ struct CompiledExpression {
 /// Of one column, which is a number where it is logical.
 [[nodiscard]] Expression expression_from(const Syntax& syntax);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <numbers>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Kind = Syntax::Kind;
@@ -239,4 +239,4 @@ Syntax with_constants(Syntax call) {
   return call;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

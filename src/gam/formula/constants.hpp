@@ -8,7 +8,7 @@
 #include <vector>
 
 /// Arguments that R computes before a function sees them: 7*4, c(rep(5, 2), 10), rep("cr", 2).
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The numbers of an expression without variables; nothing for any other. TRUE and T are 1, NA is NaN.
 [[nodiscard]] std::optional<std::vector<double>> constant_numbers(const Syntax& syntax);
@@ -20,4 +20,4 @@ namespace tessera::gam {
 /// A call with what is constant of its named arguments computed, but for `by`: a value, or c() of values.
 [[nodiscard]] Syntax with_constants(Syntax call);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <limits>
 #include <numbers>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Op = Expression::Op;
@@ -271,4 +271,4 @@ void evaluate_steps(std::span<const Step> steps, std::span<const double* const> 
         values.data() + begin);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 Expression parse_expression(std::string_view text) {
   return expression_from(parse_syntax(text));
@@ -51,4 +51,4 @@ std::vector<std::string> Expression::columns() const {
   return names;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -9,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A function of columns, as R writes it: compile.hpp has the language. One whose value is a number for
 /// numeric columns has steps in postfix order, ready to evaluate. Any other, as f == "a" or poly(x, 2), is
@@ -120,4 +122,4 @@ void evaluate_steps(std::span<const Expression::Step> steps, std::span<const dou
 /// are factors then.
 [[nodiscard]] Expression as_number(Expression expression);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -17,7 +17,7 @@
 #include <set>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Kind = Syntax::Kind;
@@ -477,4 +477,4 @@ Formula parse_formula(std::string_view text) {
   return Formula(std::make_shared<const FormulaTerms>(parse_terms(text)));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// One margin of a smooth.
 struct MarginSpec : BasisOptions {
@@ -100,4 +100,4 @@ struct FormulaTerms {
 /// The text of a formula with '.' replaced by the sum of those columns that the response does not read.
 [[nodiscard]] std::string with_columns(std::string_view text, std::span<const std::string> columns);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string located(const FormulaError::Refusal& refusal) {
@@ -52,4 +52,4 @@ std::string FormulaError::in_lines(std::string_view formula) const {
   return lines + text + '\n' + carets;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

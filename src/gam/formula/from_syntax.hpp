@@ -8,10 +8,10 @@
 #include <string_view>
 
 /// The parts of a formula: what its trees mean.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// s(…) or te(…), with mgcv's defaults and its rules for k and m. Throws `Error(usage)` at an argument
 /// that is unknown, not supported, or out of range.
 [[nodiscard]] SmoothSpec smooth_from(const Syntax& call);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// As R's poly() and predict.poly have it, before it is divided by its length:
 /// z[j + 1] = (x - alpha[j]) z[j] - square[j] / square[j - 1] z[j - 1].
@@ -19,4 +21,4 @@ namespace tessera::gam {
   return z;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,7 +3,7 @@
 
 #include <cmath>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 std::vector<double> polynomial_contrast(std::size_t levels, std::size_t degree) {
   // Gram's polynomials at points about 0, by their recurrence: their leading coefficients are positive.
@@ -31,4 +31,4 @@ std::string polynomial_suffix(std::size_t degree) {
   return degree <= 3 ? names[degree - 1] : "^" + std::to_string(degree);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

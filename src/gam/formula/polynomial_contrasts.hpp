@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// As in R, beyond which polynomials at equally spaced points are not told apart.
 inline constexpr std::size_t most_polynomial_levels = 95;
@@ -16,4 +18,4 @@ inline constexpr std::size_t most_polynomial_levels = 95;
 /// What R adds to the name of the factor: .L, .Q, .C, ^4, …
 [[nodiscard]] std::string polynomial_suffix(std::size_t degree);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

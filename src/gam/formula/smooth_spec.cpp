@@ -19,7 +19,7 @@
 
 #include "base/listed.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Kind = Syntax::Kind;
@@ -490,4 +490,4 @@ SmoothSpec smooth_from(const Syntax& given) {
   return smooth;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

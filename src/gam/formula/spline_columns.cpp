@@ -8,7 +8,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Second derivatives at an end of the first, or the last, cubic B-splines.
@@ -86,4 +86,4 @@ std::vector<double> SplineColumns::table(int part) const {
   return table;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The columns of ns() and bs() of R's splines, each a combination of B-splines.
 struct SplineColumns {
@@ -20,4 +22,4 @@ struct SplineColumns {
   [[nodiscard]] std::vector<double> table(int part) const;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

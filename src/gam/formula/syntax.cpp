@@ -13,7 +13,7 @@
 #include <limits>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 // Nesting and length are bounded so that no input can overflow the stack: a chain of operators is a tree
@@ -382,4 +382,4 @@ std::string deparse(const Syntax& syntax) {
   return result + ")";
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

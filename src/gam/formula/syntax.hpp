@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// The text of a formula as a tree, by the grammar of R's language: what is said, before what it means.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A node of the tree.
 ///
@@ -46,4 +48,4 @@ struct Syntax {
 /// Throws `Error(usage)`: the message, and the place in the formula that it is about.
 [[noreturn]] void formula_error(std::size_t position, const std::string& message);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using std::numbers::pi;
@@ -291,4 +291,4 @@ double weighted_chi_squared_tail(double x, std::span<const ChiSquaredTerm> terms
   return std::clamp(1 - *probability, 0.0, 1.0);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 
 #include <cmath>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace bm = boost::math;
@@ -54,4 +54,4 @@ double chi_squared_tail(double x, double df, double noncentrality) {
   return upper_tail(bm::non_central_chi_squared_distribution<double, MathPolicy>(df, noncentrality), x);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <span>
 
 /// Tail probabilities of the distributions that the summary's tests need. All are pure and thread-safe.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// P(|Z| > |z|), standard normal.
 [[nodiscard]] double normal_two_sided(double z);
@@ -33,4 +35,4 @@ struct ChiSquaredTerm {
 /// Anal. 53 (2009), 853-856. At least one weight must not be zero (`std::logic_error`).
 [[nodiscard]] double weighted_chi_squared_tail(double x, std::span<const ChiSquaredTerm> terms);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

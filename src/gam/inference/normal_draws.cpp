@@ -9,7 +9,7 @@
 #include <cmath>
 #include <numbers>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 Matrix root_of(const Matrix& covariance) {
   if (auto lower = cholesky(covariance)) return std::move(*lower);
@@ -39,4 +39,4 @@ void draw_normal(const Matrix& root, std::uint64_t seed, std::uint64_t stream, s
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A square root R of a covariance, R R' = V, from its lower triangle; V may be singular.
 [[nodiscard]] Matrix root_of(const Matrix& covariance);
@@ -18,4 +18,4 @@ inline constexpr std::uint64_t stream_of_coefficients = std::uint64_t{1} << 31;
 void draw_normal(const Matrix& root, std::uint64_t seed, std::uint64_t stream, std::uint64_t draw,
                  std::span<double> out);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

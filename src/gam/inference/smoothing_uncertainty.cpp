@@ -16,7 +16,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -172,4 +172,4 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <cstdint>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What a fit tells of its smoothing parameters.
 struct SmoothingFit {
@@ -38,4 +38,4 @@ struct SmoothingUncertainty {
 /// has it. Cost: O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.
 [[nodiscard]] SmoothingUncertainty smoothing_uncertainty(const Design& design, const SmoothingFit& fit);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <string>
 
 /// What the tables of a summary say of a term (term_tests.hpp computes it).
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A row of the summary's parametric table.
 struct CoefficientTest {
@@ -24,4 +26,4 @@ struct SmoothTest {
   double p_value = 0;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <stdexcept>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -509,4 +509,4 @@ TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatri
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

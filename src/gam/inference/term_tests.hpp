@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct TermTests {
   std::vector<CoefficientTest> coefficients;  ///< of the parametric blocks, in order
@@ -46,4 +46,4 @@ struct TermTests {
 /// with which its covariance is not known.
 [[nodiscard]] bool is_left_untested(const Design& design, const CoefBlock& block, int largest_tested);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

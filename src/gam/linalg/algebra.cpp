@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Columns of a product per call: enough for BLAS to run at its full rate, few enough to occupy all threads.
@@ -98,4 +98,4 @@ void HostAlgebra::for_each(int count, const std::function<void(int i, const Alge
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <tessera/job/host_team.hpp>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Computes the products of large matrices in the search for smoothing parameters. Bits depend on the
 /// operands and on the kind of the algebra, not on the number of threads.
@@ -57,4 +57,4 @@ void fill_upper(Matrix& a, const Algebra& algebra);
 [[nodiscard]] double trace_of_product(const Matrix& a, int a_row, const Matrix& b, int b_row,
                                       const Algebra& algebra);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <cstddef>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
@@ -309,4 +309,4 @@ std::vector<double> Border::forms(const Matrix& v, const Algebra& algebra) const
   return forms;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A tall matrix C (rows x columns) whose rows are short: some columns are dense, and in the others a row has
 /// a few values. It is the block beside a diagonal block D of a symmetric matrix [D C; C' B], with all
@@ -92,4 +92,4 @@ class Border {
   std::vector<double> values_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

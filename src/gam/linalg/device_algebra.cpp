@@ -13,7 +13,7 @@
 #include <span>
 #include <type_traits>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Multiplications below which the host is done before the operands have reached the device.
@@ -178,4 +178,4 @@ Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {
   return product;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 #include <memory>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// cuBLASLt, opened for one device.
 class BlasLt;
@@ -28,4 +28,4 @@ class DeviceAlgebra final : public Algebra {
   std::shared_ptr<const BlasLt> blas_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -844,4 +844,4 @@ PartedMatrix parted_inverse(const PartedMatrix& like, const OrderedMatrix& a, co
   return inverse;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -25,7 +25,7 @@
 ///     const SelectedInverse z = selected_inverse(a, *block, inverse_of_s, algebra);
 ///
 /// The order of all operations depends on the pattern alone: bits are the same for any number of threads.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The elimination order, and its fill-in. A part without a pattern is eliminated whole, in its own order,
 /// without fill-in.
@@ -141,4 +141,4 @@ struct BlockInverse {
                                           const EliminatedBlock& block, const Matrix& outer_inverse,
                                           const Algebra& algebra);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -159,4 +159,4 @@ SymmetricEigen extreme_eigen(int size, int count, const SymmetricProduct& multip
   return Lanczos(size, count, starts, multiply).run();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <functional>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The `count` eigenvalues of a symmetric matrix that are largest in absolute value, in descending order of
 /// the values, with their vectors: to rounding of the largest. `multiply(x, y)` sets y = A x; `size` >=
@@ -19,4 +19,4 @@ using SymmetricProduct = std::function<void(std::span<const double> x, std::span
 [[nodiscard]] SymmetricEigen extreme_eigen(int size, int count, const SymmetricProduct& multiply,
                                            int starts = 1);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -21,7 +21,7 @@ void openblas_set_num_threads(int) __attribute__((weak));
 int openblas_get_num_threads() __attribute__((weak));
 }
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// What OpenBLAS takes of the address space at its first call, most of it never touched, with room for what
@@ -481,4 +481,4 @@ PivotedQr pivoted_qr(const Matrix& a) {
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

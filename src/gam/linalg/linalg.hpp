@@ -9,7 +9,7 @@
 
 /// The host's dense algebra: thin, checked calls of BLAS and LAPACK. Every function runs on one thread,
 /// so that its bits do not depend on the number of threads given to the job.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 [[nodiscard]] Matrix identity(int n);
 [[nodiscard]] Matrix transpose(const Matrix& a);
@@ -99,4 +99,4 @@ struct PivotedQr {
 /// QR with the column next that is least explained by those before it (dgeqp3).
 [[nodiscard]] PivotedQr pivoted_qr(const Matrix& a);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

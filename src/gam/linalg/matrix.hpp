@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A dense matrix of doubles, column-major as LAPACK has it.
 class Matrix {
@@ -42,4 +44,4 @@ class Matrix {
   std::vector<double> values_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 
 #include <tessera/error.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 class BlasLt {};
 
@@ -16,4 +16,4 @@ Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {
   return host_.multiply(a, b);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

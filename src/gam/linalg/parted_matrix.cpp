@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
@@ -201,4 +201,4 @@ std::vector<double> with_part(std::span<const double> core, std::span<const doub
   return x;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The part: rows and columns of some runs, in increasing order. All others are the core.
 class Part {
@@ -154,4 +154,4 @@ void turn(Matrix& a, int begin, const Matrix& u, const Algebra& algebra);
 [[nodiscard]] std::vector<double> with_part(std::span<const double> core, std::span<const double> own,
                                             const Part& part);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A copy of `rows` x `cols` values from (row, col) on.
 [[nodiscard]] inline Matrix submatrix(const Matrix& a, int row, int rows, int col, int cols) {
@@ -38,4 +38,4 @@ inline void assign(Matrix& a, int row, int col, const Matrix& part) {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -70,4 +70,4 @@ double WholeInverse::square_of_part() const {
   return sum;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

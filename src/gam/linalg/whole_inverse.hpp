@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// All elements of the inverse V of a symmetric matrix A whose part is diagonal, D. V is stored without those
 /// between different rows of the part, but they follow from the others:
@@ -39,4 +39,4 @@ class WholeInverse {
   std::vector<double> diagonal_inverse_;  ///< D^-1
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Where the complete rows lie in a variable of a smooth.
 struct VariableOutline {
@@ -36,4 +36,4 @@ struct DataOutline {
   std::vector<Occupancy> occupancy{};  ///< of the variables of each smooth of two numbers
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

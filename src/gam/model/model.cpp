@@ -24,7 +24,7 @@
 #include "files/input_file.hpp"
 #include "files/json_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -735,4 +735,4 @@ FittedModel read_model(const std::string& path) {
   return model;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

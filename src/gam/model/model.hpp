@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Centred numeric columns of a model, in which predictions keep the digits that a large constant would take:
 /// the model's own coefficients and covariance with some numbers replaced. Empty: nothing is centred.
@@ -128,4 +128,4 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
 /// covariance file that is missing, of the wrong size or of another fit.
 [[nodiscard]] FittedModel read_model(const std::string& path);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace fs = std::filesystem;
@@ -113,4 +113,4 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

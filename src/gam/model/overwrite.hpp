@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <initializer_list>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A file that an option of the command line makes.
 struct WrittenFile {
@@ -24,4 +26,4 @@ struct FilesBeside {
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read,
                          const FilesBeside& beside = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

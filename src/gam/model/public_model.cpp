@@ -9,7 +9,7 @@
 
 #include <limits>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 const std::string& Model::formula() const noexcept {
   return fitted_->formula;
@@ -70,4 +70,4 @@ Model load_model(const std::string& path) {
   return Model(std::make_shared<const FittedModel>(read_model(path)));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <array>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -80,4 +80,4 @@ Recipe recipe_from_json(const JsonField& field) {
   return recipe;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

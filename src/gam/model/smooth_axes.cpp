@@ -8,7 +8,7 @@
 #include <limits>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
@@ -60,4 +60,4 @@ std::array<double, 2> extent_of(const FittedModel& model, const SmoothAxis& axis
   return {axis.component->margin.breaks.front(), axis.component->margin.breaks.back()};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <vector>
 
 /// What a plot, or a grid, of a term is over, and what the model says there.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A value on the scale of the linear predictor, and its posterior standard error.
 struct Estimate {
@@ -37,4 +37,4 @@ struct SmoothAxis {
 /// not hold them.
 [[nodiscard]] std::array<double, 2> extent_of(const FittedModel& model, const SmoothAxis& axis);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

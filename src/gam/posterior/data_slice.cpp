@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -183,4 +183,4 @@ DataSlice data_slice(const Job& job, const Model& model, std::span<const ChosenV
   return slice;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

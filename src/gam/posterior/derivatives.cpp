@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -118,4 +118,4 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

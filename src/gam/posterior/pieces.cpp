@@ -19,7 +19,7 @@
 #include <limits>
 #include <set>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -234,4 +234,4 @@ Predictions answer_of(Job& job, const FittedModel& model, const std::vector<std:
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

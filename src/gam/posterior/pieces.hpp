@@ -13,7 +13,7 @@
 #include <vector>
 
 /// Answers of a model in rows: estimates at the points of grids.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth and the points that it is shown at. Not thread-safe.
 class SmoothGrid {
@@ -77,4 +77,4 @@ void add_interval(Predictions& out, double probability);
                                     const std::vector<std::string>& text_columns,
                                     const std::vector<Piece>& pieces, const SmoothOptions& options);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

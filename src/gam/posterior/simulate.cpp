@@ -22,7 +22,7 @@
 #include <variant>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -164,4 +164,4 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
       of_means, observer);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

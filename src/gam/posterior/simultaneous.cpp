@@ -13,7 +13,7 @@
 #include <limits>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -103,4 +103,4 @@ double critical_value(Job& job, const PartedMatrix& covariance, const Piece& pie
   return quantile_of(largest, band.probability);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct Piece;
 
@@ -24,4 +24,4 @@ struct SimultaneousBand {
 [[nodiscard]] double critical_value(Job& job, const PartedMatrix& covariance, const Piece& piece,
                                     const SimultaneousBand& band);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 Predictions smooth_estimates(Job& job, const Model& model, const SmoothOptions& options) {
   std::vector<Piece> pieces;
@@ -17,4 +17,4 @@ Predictions smooth_estimates(Job& job, const Model& model, const SmoothOptions& 
   return answer_of(job, model.fitted(), {"smooth"}, pieces, options);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Smaller diagonal blocks are not worth eliminating.
@@ -692,4 +692,4 @@ bool RemlCriterion::has_profile(int coordinate) const {
   return !is_of_part(basis) && basis.rank <= largest_profile;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The REML criterion V of a working model as a function of the log smoothing parameters, with exact first
 /// and second derivatives, phi profiled out where it is not known.
@@ -143,4 +143,4 @@ class RemlCriterion {
   std::vector<double> default_start_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

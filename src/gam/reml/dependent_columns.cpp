@@ -12,7 +12,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -124,4 +124,4 @@ void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Throws `tessera::Error(input)` if the columns that no penalty touches are linearly dependent, naming the
 /// term and those that make it: no data could tell their coefficients apart.
@@ -18,4 +18,4 @@ namespace tessera::gam {
 void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
                               const std::vector<BlockBasis>& bases);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

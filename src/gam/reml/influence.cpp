@@ -11,7 +11,7 @@
 #include <limits>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -122,4 +122,4 @@ std::vector<double> Influence::edf1(const Part& place) const {
   return with_part(std::move(of_core), of_part, place);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

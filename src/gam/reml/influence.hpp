@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// F = A^-1 X'WX, A = X'WX + S; degrees of freedom are the diagonals of F and FF. Beside the core of F only
 /// its diagonal in the part is formed; if the part has a pattern, the diagonal of FF there is unknown: NaN.
@@ -28,4 +28,4 @@ struct Influence {
 [[nodiscard]] Influence influence(const PartedMatrix& inverse, const PartedMatrix& gram,
                                   std::span<const double> ridges, const Algebra& algebra);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 #include <limits>
 #include <stdexcept>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr double epsilon = std::numeric_limits<double>::epsilon();
@@ -341,4 +341,4 @@ std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBas
   return total;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 ///
 /// With lambda up to e^40 a sum of penalties in the coordinates of the basis functions drowns everything
 /// that it does not penalise in rounding. In these bases what a penalty does not touch is exactly zero.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The penalties of one coefficient block in coordinates U^-1 b: the first `rank` are penalised, the others
 /// are the null space, where every penalty is exactly zero. U is orthogonal, but where several penalties are
@@ -80,4 +80,4 @@ struct PenaltyDeterminant {
                                                                     std::span<const double> log_sp,
                                                                     const Algebra& algebra);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <numbers>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 double RemlProfile::value(double at) const {
   const double growth = std::expm1(at - log_sp);
@@ -26,4 +26,4 @@ double RemlProfile::value(double at) const {
          2;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,10 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <optional>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The REML criterion V along the log smoothing parameter of one penalty S_j, the others held: exact, and a
 /// point costs no factorisation.
@@ -32,4 +34,4 @@ struct RemlProfile {
   [[nodiscard]] double value(double at) const;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 #include <optional>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Start values further above the default may lie where V is flat, and Newton's method would stay there.
@@ -94,4 +94,4 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_kno
   return fit_reml(model, design, penalty_bases(design), scale_known, start, HostAlgebra(), Search::global);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Which minimum of V to find.
 enum class Search {
@@ -37,4 +37,4 @@ enum class Search {
 [[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,
                                std::span<const double> start = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

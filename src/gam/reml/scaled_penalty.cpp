@@ -9,7 +9,7 @@
 #include <cmath>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 void ScaledPenalty::take_places(std::span<const int> order, int first) {
   begin = -1;
@@ -195,4 +195,4 @@ double PenaltyTraces::with_eliminated(std::size_t k) const {
   return trace_of_product(products_[k], 0, through_core_, penalties_[k].in_outer, algebra_);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

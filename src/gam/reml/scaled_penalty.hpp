@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// lambda_j S_j in the coordinates of one evaluation of the criterion: on the `rank` coordinates from `begin`
 /// on, or on some coordinates of the part.
@@ -74,4 +74,4 @@ class PenaltyTraces {
   double own_square_ = 0;  ///< tr(A S_e A S_e)
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <limits>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr int iteration_limit = 200;
@@ -181,4 +181,4 @@ std::optional<RemlOptimum> descend(const RemlCriterion& criterion, std::span<con
   return best;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

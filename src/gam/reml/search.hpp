@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A local minimum of V.
 struct RemlOptimum {
@@ -57,4 +57,4 @@ struct RemlOptima {
 /// for each parameter, and none where second derivatives are approximate.
 [[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

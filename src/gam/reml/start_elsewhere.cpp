@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// A profile is evaluated this far on either side of the default, in steps of `spacing`.
@@ -313,4 +313,4 @@ double affordable_evaluations(const RemlCriterion& criterion) {
   return std::max(many, some);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The working linear model of one step, in coefficients: residuals r = z - X base with weights W. Centred at
 /// `base` so that the residual sum of squares is not the difference of two large numbers.
@@ -45,4 +45,4 @@ struct RemlFit {
   bool hidden_by_rounding = false;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

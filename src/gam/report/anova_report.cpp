@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// In so many significant digits; NA for what is not known.
@@ -138,4 +138,4 @@ std::string anova_json(std::span<const Model> models, DevianceTest test) {
   return json_text(json);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <string>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string significant(double value, int digits = 4) {
@@ -181,4 +181,4 @@ std::string check_json(const Check& check, const CheckOptions& options) {
   return json_text(json);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <string>
 
 /// What checks have found, as the page and the text of a check have it.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A row a smooth: k', edf, k-index and its p-value.
 [[nodiscard]] TextTable basis_table(const Check& check);
@@ -19,4 +19,4 @@ namespace tessera::gam {
 /// The share of quantile residuals outside the band that has each with a probability of 0.95.
 [[nodiscard]] double share_outside(const QuantileResiduals& own);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <cmath>
 #include <cstddef>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 struct Point {
@@ -59,4 +59,4 @@ Segments contour(std::span<const double> x, std::span<const double> y, const Mat
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

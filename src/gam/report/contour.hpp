@@ -6,7 +6,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Ends of straight pieces, two by two.
 struct Segments {
@@ -21,4 +21,4 @@ struct Segments {
 [[nodiscard]] Segments contour(std::span<const double> x, std::span<const double> y, const Matrix& z,
                                double level);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

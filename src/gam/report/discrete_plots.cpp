@@ -15,7 +15,7 @@
 #include <cstdint>
 #include <string_view>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string_view name_of(const Family& family) {
@@ -241,4 +241,4 @@ Picture rootogram(const FittedModel& model, const ResponseSample& sample) {
   return {plot.svg(), csv_text({{"from", from}, {"observed", observed}, {"expected", expected}})};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

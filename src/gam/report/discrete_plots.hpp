@@ -11,7 +11,7 @@
 
 /// Pictures of responses that are counts or proportions, of which single residuals lie on curves and tell
 /// little.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Whether a family's responses are counts, or successes among trials.
 [[nodiscard]] bool is_binomial(const Family& family);
@@ -49,4 +49,4 @@ struct ResponseSample {
 /// weights of 1. Source: Kleiber and Zeileis, The American Statistician 70 (2016), 296-303.
 [[nodiscard]] Picture rootogram(const FittedModel& model, const ResponseSample& sample);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -172,4 +172,4 @@ std::vector<Effect> effects_of(const FittedModel& model, const EffectOptions& op
   return effects;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 
 /// The numbers of each term's plot: what its coefficients and their covariance alone make of it, as mgcv's
 /// `plot.gam` and `predict(type = "terms", se = TRUE)` have them.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth of one number; for te() of a number and a factor (a random effect), and for factor smooths, one
 /// line a level, or a combination of levels.
@@ -66,4 +66,4 @@ struct EffectOptions {
 /// basis where the model does not hold the extent of the data. Pure. Cost: O(K^2) a point of K coefficients.
 [[nodiscard]] std::vector<Effect> effects_of(const FittedModel& model, const EffectOptions& options = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 #include <map>
 #include <variant>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The style sheet of pictures.
@@ -127,4 +127,4 @@ std::string figure_name(std::string_view label, std::vector<std::string>& taken)
   return own;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <initializer_list>
 #include <span>
 #include <string>
@@ -9,7 +11,7 @@
 #include <vector>
 
 /// Pictures of a page as files of their own.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A picture, and as CSV the numbers that it shows and the single rows behind them.
 struct Picture {
@@ -38,4 +40,4 @@ struct CsvColumn {
 /// upper or lower case. Adds it to `taken`.
 [[nodiscard]] std::string figure_name(std::string_view label, std::vector<std::string>& taken);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -5,7 +5,7 @@
 #include <cmath>
 #include <numeric>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 std::vector<std::vector<std::size_t>> groups_by(std::span<const double> keys) {
   std::vector<std::size_t> order(keys.size());
@@ -46,4 +46,4 @@ GroupMeans group_means(std::span<const double> x, std::span<const double> y) {
   return means;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <span>
 #include <vector>
 
 /// Sampled rows in groups, of which single ones tell little.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Groups of rows by increasing keys, about as many rows in each, and rows of equal keys in one; one a key
 /// where there are few. About the square root of their number, and no more than are told apart. At least one
@@ -21,4 +23,4 @@ struct GroupMeans {
 };
 [[nodiscard]] GroupMeans group_means(std::span<const double> x, std::span<const double> y);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The quantiles at (i - 1/2) / n that n sorted values are held against.
 [[nodiscard]] inline std::vector<double> normal_scores(std::size_t n) {
@@ -18,4 +18,4 @@ namespace tessera::gam {
   return scores;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -23,7 +23,7 @@
 #include <variant>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Maximum number of pictures of terms on a page, and rows of a table: browsers struggle with more.
@@ -642,4 +642,4 @@ Report report_page(const FittedModel& model, const PageOptions& options) {
   return Page(model, options).report();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

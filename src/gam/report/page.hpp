@@ -9,7 +9,7 @@
 
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct PageOptions {
   bool same_y_scale = true;  ///< of the curves, as mgcv's plot.gam has them
@@ -23,4 +23,4 @@ struct PageOptions {
 /// `Error(input)` if the run is one over another number of rows than the model's. Pure.
 [[nodiscard]] Report report_page(const FittedModel& model, const PageOptions& options);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -5,9 +5,9 @@
 
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The files that a page is made with: "page.css".
 [[nodiscard]] std::vector<tessera::NamedHeader> page_texts();
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <set>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr double letter = 6.9;  ///< width of an average letter of a tick's label
@@ -303,4 +303,4 @@ std::string Plot::svg() const {
       px(size_.width), px(size_.height), escaped(text_.title), escaped(text_.description), axes_, marks_);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 ///     plot.band(x, low, high);
 ///     plot.line(x, fit);
 ///     page += plot.svg();
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What stands for a plot where it is not seen.
 struct PlotText {
@@ -104,4 +104,4 @@ class Plot {
   std::string marks_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <memory>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 std::string summary(const Model& model) {
   return summary_text(model.fitted());
@@ -52,4 +52,4 @@ std::string report_html(const Model& model, const ReportOptions& options) {
   return report(model, options).html;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

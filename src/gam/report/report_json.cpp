@@ -5,7 +5,7 @@
 
 #include <cmath>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 ReportJson facts_json(const Model& model, const ModelFigures& figures) {
   const FittedModel& fitted = model.fitted();
@@ -40,4 +40,4 @@ std::string json_text(const ReportJson& json) {
   return json.dump(1, ' ', true, ReportJson::error_handler_t::replace) + '\n';
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

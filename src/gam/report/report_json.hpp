@@ -8,7 +8,7 @@
 #include <string>
 
 /// Reports as JSON. NaN and infinities are null.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using ReportJson = nlohmann::ordered_json;
 
@@ -19,4 +19,4 @@ using ReportJson = nlohmann::ordered_json;
 /// In ASCII, with a line at its end; numbers read back to the same bits.
 [[nodiscard]] std::string json_text(const ReportJson& json);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

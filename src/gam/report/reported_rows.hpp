@@ -5,7 +5,7 @@
 
 #include <tessera/gam/check.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What a page has from the rows of the fit.
 struct ReportedRows {
@@ -14,4 +14,4 @@ struct ReportedRows {
   Check check{};
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 Interval range_of(std::span<const double> values) {
@@ -307,4 +307,4 @@ Picture residual_autocorrelation(std::string_view kind, std::span<const double> 
   return {plot.svg(), csv_text({{"lag", lags}, {"autocorrelation", listed(autocorrelation)}})};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

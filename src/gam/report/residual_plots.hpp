@@ -11,7 +11,7 @@
 
 /// Pictures of the residuals of a sample, as SVG: what mgcv's `gam.check` shows. `kind` is "deviance",
 /// "standardised" or "quantile", `scale` the model's. At least two residuals, all finite.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Sorted residuals against normal quantiles, with the line that residuals of a normal response would follow,
 /// and the band that each is in with a probability of 95 %.
@@ -39,4 +39,4 @@ inline constexpr std::size_t max_boxes = 40;
 [[nodiscard]] Picture residual_autocorrelation(std::string_view kind, std::span<const double> autocorrelation,
                                                std::int64_t rows);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include "files/input_file.hpp"
 #include "files/json_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using files::JsonField;
@@ -169,4 +169,4 @@ std::string timeline_svg(const RunRecord& run) {
   return plot.svg();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The record of a run that a report shows, read from the file that `--run-report` wrote.
 struct RunRecord {
@@ -44,4 +46,4 @@ struct RunRecord {
 /// Phases in sequence on one time axis. A phase of several passes is drawn once, with their total length.
 [[nodiscard]] std::string timeline_svg(const RunRecord& run);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

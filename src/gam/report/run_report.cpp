@@ -5,7 +5,7 @@
 #include <tessera/gam/report.hpp>
 #include <tessera/version.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Json = nlohmann::ordered_json;
@@ -99,4 +99,4 @@ std::string save_run_report(const Job& job, const FitResult& result, const std::
   return file.commit();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

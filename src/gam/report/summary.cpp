@@ -17,7 +17,7 @@
 #include <tessera/printable.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Decimals shared by estimates and standard errors, as in R's printCoefmat: the least number has four
@@ -153,4 +153,4 @@ std::string summary_json(const Model& model) {
   return json_text(json);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

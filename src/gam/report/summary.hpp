@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The summary that R users know from `summary.gam`: the parametric table, the smooth table with edf and
 /// p-values, adjusted R-squared, deviance explained, REML, scale and n.
@@ -16,4 +16,4 @@ namespace tessera::gam {
 [[nodiscard]] TextTable coefficient_table(const FittedModel& model);
 [[nodiscard]] TextTable smooth_table(const FittedModel& model);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

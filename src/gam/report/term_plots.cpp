@@ -18,7 +18,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -506,4 +506,4 @@ std::string levels_svg(const Effect& effect, const Levels& levels) {
                                                            : listed_svg(effect, levels);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// Pictures of a model's terms, as SVG.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The curves of one picture: of a smooth, or of all levels of the factor that it is by.
 struct CurvePanel {
@@ -85,4 +85,4 @@ inline constexpr std::size_t max_listed = 40;
 [[nodiscard]] std::string levels_svg(const Effect& effect, const Levels& levels);
 [[nodiscard]] std::string levels_csv(const Levels& levels);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <tessera/printable.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::string_view replacement = "\xEF\xBF\xBD";
@@ -80,4 +80,4 @@ std::string count_text(long long count) {
   return text;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

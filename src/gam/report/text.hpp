@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <string>
 #include <string_view>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Text of the user's as it may stand in an element or a quoted attribute of HTML and SVG: the five signs of
 /// markup are written as references; what is no UTF-8, or a control character, as U+FFFD.
@@ -22,4 +24,4 @@ namespace tessera::gam {
 /// 53933 as "53,933".
 [[nodiscard]] std::string count_text(long long count);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <tessera/printable.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 std::string_view stars(double p) {
   if (!(p <= 1)) return "";
@@ -44,4 +44,4 @@ std::string aligned(TextTable rows) {
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// Tables as R prints them.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A row of headings, then the others; the name first and the stars of its p-value, or nothing, last.
 using TextTable = std::vector<std::vector<std::string>>;
@@ -20,4 +22,4 @@ using TextTable = std::vector<std::vector<std::string>>;
 /// NaN, for a term that was not tested, is printed as NA.
 [[nodiscard]] std::string statistic_text(double value);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <array>
 #include <cmath>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -107,4 +107,4 @@ Interval widened(Interval values) {
   return {values.low - margin, values.low + margin};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

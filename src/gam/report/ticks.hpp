@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <limits>
 #include <span>
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Round numbers, multiples of 1, 2 or 5 times a power of ten, inside [low, high] (to a billionth of their
 /// distance): about `count` of them, and at least two. Both ends are finite and `low` < `high`. Each is the
@@ -33,4 +35,4 @@ inline constexpr Interval no_interval{std::numeric_limits<double>::infinity(),
                                       -std::numeric_limits<double>::infinity()};
 [[nodiscard]] Interval widened(Interval values);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

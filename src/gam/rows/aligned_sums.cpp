@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <new>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -76,4 +76,4 @@ void AlignedSums::fold(std::span<const Product> products, double* sums) const {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

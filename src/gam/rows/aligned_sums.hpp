@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Sums of products whose row term gives one or four nonzeros, and whose column term gives four neighbours,
 /// in an order of their own: a run of four sums lies where a register of four does.
@@ -56,4 +56,4 @@ class AlignedSums {
   std::unique_ptr<double[], Free> sums_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 using Two = base::Vectors<2>;
@@ -134,4 +134,4 @@ void RowEvaluator::add_predictor(int term, const CurvePredictor& predictor, bool
   chunk.evaluator.add_curve(component, cells, points_of(chunk), evaluated, chunk.eta.data());
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

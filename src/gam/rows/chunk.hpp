@@ -16,7 +16,7 @@
 
 /// Evaluation of rows on the host, a few hundred at a time, in buffers that stay in the core's cache: the
 /// first step of every pass of the host.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Rows evaluated together: the values of one term stay in the first-level cache, those of all terms in the
 /// second. Bits do not depend on their number.
@@ -89,4 +89,4 @@ class RowEvaluator {
           chunk.starts.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,7 +3,7 @@
 
 #include <set>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::int64_t bytes_of_mark = sizeof(std::uint8_t);
@@ -39,4 +39,4 @@ std::int64_t column_bytes_per_row(const Rows& rows) {
   return bytes;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The variables that a pass reads, as indices into the frame, each once and in increasing order.
 [[nodiscard]] std::vector<int> variables_read(const Rows& rows);
@@ -17,4 +17,4 @@ namespace tessera::gam {
 /// What a pass reads of one row, in bytes: those variables, and whether the row is complete.
 [[nodiscard]] std::int64_t column_bytes_per_row(const Rows& rows);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

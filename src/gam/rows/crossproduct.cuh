@@ -20,7 +20,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 constexpr unsigned whole_warp = 0xffffffff;
 constexpr int warp_threads = 32;
@@ -507,4 +507,4 @@ extern "C" __global__ void __launch_bounds__(cross_threads)
   block.write(task, tiles);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

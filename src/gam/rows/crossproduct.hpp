@@ -7,7 +7,7 @@
 
 /// What the host hands to the kernel that forms products of splines on matrix units: plain structures, the
 /// same on both sides. crossproduct.cuh has the algorithm.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Columns of a spline come in quads. A row's four nonzeros lie in one quad or in two neighbours: a window.
 inline constexpr int quad_columns = 4;
@@ -100,4 +100,4 @@ struct CrossView {
   return 2 * slots + (margin.uniform ? 0 : slots) + 16 * cross_cubic_slots(margin);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -357,4 +357,4 @@ std::size_t cross_shared_bytes(const CrossShape& shape) {
       tiles, values + staged + at(shape.tables) * sizeof(double) + margins + orders + starts + alignment);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

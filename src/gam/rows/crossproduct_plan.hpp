@@ -12,7 +12,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What the matrix units do in a pass of one kind.
 struct CrossShare {
@@ -56,4 +56,4 @@ class CrossPlan {
 /// Bytes of the kernel's shared memory.
 [[nodiscard]] std::size_t cross_shared_bytes(const CrossShape& shape);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "gam/terms/point_values.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
@@ -50,4 +50,4 @@ CurvePredictor::CurvePredictor(const RowLayout& layout, std::span<const double> 
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The component of a term that is one curve; null if it is none.
 [[nodiscard]] const ComponentTable* lone_curve(const LayoutView& view, int term);
@@ -44,4 +44,4 @@ class CurvePredictor {
   std::vector<bool> needs_values_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

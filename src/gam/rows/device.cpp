@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Maximum number of rows of a slice. The same for all devices, as the bits of sums depend on it.
@@ -318,4 +318,4 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   sum.merge(tops.span().first(width), bins.span().first(width * sum_bin_count), all_slices);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

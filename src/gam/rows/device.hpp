@@ -15,7 +15,7 @@
 #include <mutex>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The pass over rows on GPUs. A device gets the columns of its tile at its first pass and keeps them; of
 /// those that its memory does not hold it is given the rest again, part by part, in every pass.
@@ -52,4 +52,4 @@ class DeviceRows {
   std::map<int, std::unique_ptr<OnDevice>> devices_;  ///< by `Tile::device_index`
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

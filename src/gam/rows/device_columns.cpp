@@ -8,7 +8,7 @@
 #include <exception>
 #include <iterator>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Copies local rows [begin, begin + count) of a column.
@@ -147,4 +147,4 @@ std::shared_ptr<DeviceTable> make_device_table(const Job& job, std::int64_t devi
   return std::make_shared<DeviceTable>(static_cast<int>(threads), device_bytes);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

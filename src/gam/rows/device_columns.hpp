@@ -23,7 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The tables of a layout on one device, where they stay.
 class DeviceLayout {
@@ -137,4 +137,4 @@ class DeviceTable {
   std::map<std::pair<int, int>, std::unique_ptr<TileColumns>> lanes_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 #include <algorithm>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Of a part at most: what it costs to begin one is little beside the copy of as much.
@@ -33,4 +33,4 @@ DeviceDivision divide_rows(std::int64_t rows, std::int64_t block_rows, std::int6
   return {whole_blocks(fitting - parts_at_once * part), part};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Part of a device's memory budget for scratch; columns may take the rest.
 inline constexpr std::int64_t scratch_share = 5;
@@ -27,4 +29,4 @@ struct DeviceDivision {
 [[nodiscard]] DeviceDivision divide_rows(std::int64_t rows, std::int64_t block_rows,
                                          std::int64_t bytes_per_row, std::int64_t budget_bytes);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

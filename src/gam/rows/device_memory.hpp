@@ -16,7 +16,7 @@
 #include <vector>
 
 /// Copies to the device of a tile, and its memory, for the passes over rows.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 inline void check(cudaError_t status, const std::string& what) {
   if (status == cudaSuccess) return;
@@ -62,4 +62,4 @@ inline unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>((threads + threads_per_block - 1) / threads_per_block);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 static_assert(sizeof(Prediction) == 2 * sizeof(double));
@@ -91,4 +91,4 @@ void DevicePrediction::predict(const Tile& tile, std::span<Prediction> out) cons
   on.staging.download(out.data(), predictions, out.size_bytes(), tile.stream());
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 #include <memory>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Predictions of rows on GPUs: a thread a row. The columns of a tile go to its device, part by part, and the
 /// predictions come back.
@@ -44,4 +44,4 @@ class DevicePrediction {
   std::shared_ptr<DeviceTable> table_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <limits>
 #include <memory>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Columns of a frame on the devices of this rank, where all passes over its rows find them: each column
 /// crosses the bus once, as far as the devices' memory holds the rows. The frame must not change meanwhile.
@@ -18,4 +18,4 @@ class DeviceTable;
 [[nodiscard]] std::shared_ptr<DeviceTable> make_device_table(
     const Job& job, std::int64_t device_bytes = std::numeric_limits<std::int64_t>::max());
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

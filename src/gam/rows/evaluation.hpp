@@ -8,7 +8,7 @@
 #include <cmath>
 
 /// The computations of one row, from the same source on the host and in kernels.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A variance; negative rounding becomes 0, and NaN stays NaN.
 inline double not_negative(double variance) {
@@ -84,4 +84,4 @@ inline void likelihood_outcome(const F& family, double y, double eta, double pri
   settle_likelihood<F>(eta, prior, scalars);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <optional>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -327,4 +327,4 @@ void HostRows::add_sides(const Product& product, const ProductSide& row, const P
     add_to_matrix(view_, product, chunk.count, row, column, out);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

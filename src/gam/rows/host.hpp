@@ -14,7 +14,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The pass over rows on the host: a few hundred rows at a time, in row order, in buffers that stay in the
 /// core's cache. Sums use separate multiplications and additions in a fixed order, vectorised over
@@ -72,4 +72,4 @@ class HostRows {
   std::shared_ptr<const CurvePredictor> predictor_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <functional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
@@ -202,4 +202,4 @@ void HostDesignRows::evaluate(std::size_t begin, std::size_t end, std::span<doub
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

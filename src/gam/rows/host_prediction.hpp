@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Predictions of rows on the host: a few hundred rows at a time, each row's arithmetic in an order of its
 /// own, so that its bits do not depend on the rows beside it.
@@ -83,4 +83,4 @@ class HostDesignRows {
   std::vector<Block> blocks_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -17,7 +17,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string text_of(const MarginTable& margin) {
@@ -86,7 +86,7 @@ std::string constants(const Rows& rows, const RowLayout& layout, std::span<const
   text += R"(
 #include "gam/family/list.hpp"
 #include "gam/rows/evaluation.hpp"
-namespace tessera::gam::fixed {
+namespace TESSERA_NAMESPACE::gam::fixed {
 template <int n>
 struct Number {
   static constexpr int value = n;
@@ -181,4 +181,4 @@ ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool s
   return source_of("gam/rows/prediction_kernels.cuh", "predict rows", std::move(text));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The kernels of the device pass (sum_kernels.cuh) for one model, with its family, the kinds, sizes and
 /// positions of its terms and the variables they read as constants. What depends on the data, as knots,
@@ -25,4 +25,4 @@ namespace tessera::gam {
 /// The files that the kernels consist of, by the names they are included by. Embedded at build time.
 [[nodiscard]] std::vector<NamedHeader> rows_kernel_files();
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <span>
 #include <tessera/error.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -460,4 +460,4 @@ void RowLayout::for_each_of_band(const Product& product, const Use& use) const {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

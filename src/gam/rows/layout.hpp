@@ -31,7 +31,7 @@
 ///
 /// The two sides of a product of correlated rows may be of two rows (whitened_rows.hpp): it has all pairs of
 /// columns, but for those of different levels of a factor that is constant in each series.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), followed by
 /// the gradient and the products of every pair of terms: each kind of pass reduces a prefix. A pass for the
@@ -129,4 +129,4 @@ class RowLayout {
   std::int64_t width_ = scalar_count;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

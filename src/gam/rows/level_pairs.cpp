@@ -14,7 +14,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -173,4 +173,4 @@ std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Fram
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The pairs of levels that occur together in rows, for every two terms of a design's part. Their number is
 /// at most that of the rows, while the product of the terms' levels has no bound.
@@ -72,4 +72,4 @@ struct LevelPairs {
                                                             const Design& design, int largest_whole,
                                                             bool all_ranks);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

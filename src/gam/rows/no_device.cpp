@@ -8,7 +8,7 @@
 
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 [[noreturn]] void fail() {
@@ -56,4 +56,4 @@ std::int64_t DevicePrediction::bytes_per_row() const {
   return column_bytes_per_row(rows_);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <limits>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Of one row; NaN where a value is missing.
 struct Prediction {
@@ -35,4 +35,4 @@ struct Posterior {
   TermColumns terms{};
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

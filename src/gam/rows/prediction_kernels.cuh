@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The sum over a row's products of the nonzeros of two terms, each times the element of the form at its
 /// place among the sums.
@@ -79,4 +79,4 @@ extern "C" __global__ void __launch_bounds__(threads_per_block) predict(Predicti
   view.out[2 * at + 1] = se;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

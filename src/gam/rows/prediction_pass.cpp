@@ -17,7 +17,7 @@
 #include <optional>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -138,4 +138,4 @@ void design_rows(Job& job, const Plan& plan, const Rows& rows,
       take);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

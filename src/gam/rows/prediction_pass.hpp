@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Predicts this rank's rows of `plan`, in one `Job::map`: on the job's devices or its hosts,
 /// with the same bits for any number of ranks, threads and devices of one kind. `rows` needs no response. A
@@ -38,4 +38,4 @@ void predictors_at(Job& job, const Plan& plan, const Rows& rows, const Matrix& c
 void design_rows(Job& job, const Plan& plan, const Rows& rows,
                  FunctionRef<void(std::size_t first, std::span<const double> elements)> take);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Rows `0 … count - 1` of those at hand, and their scratch, which has `count` rows of everything.
 struct PredictionView : RowsView {
@@ -19,4 +19,4 @@ struct PredictionView : RowsView {
   double* out;     ///< a row's prediction, then its standard error
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

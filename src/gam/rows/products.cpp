@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Where the nonzeros of a product's terms meet, relative to the terms' starts.
@@ -111,4 +111,4 @@ void add_to_aligned(const AlignedTarget& to, int row_nonzeros, int count, const 
     TESSERA_AT_WIDTH(add_aligned<1>(to, count, row, column));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

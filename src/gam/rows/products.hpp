@@ -6,7 +6,7 @@
 #include <cstddef>
 
 /// Products of two terms over the rows of a chunk, on the host. Every sum adds the rows in order.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// One term of a product over the rows of a chunk.
 struct ProductSide {
@@ -36,4 +36,4 @@ struct AlignedTarget {
 void add_to_aligned(const AlignedTarget& to, int row_nonzeros, int count, const ProductSide& row,
                     const ProductSide& column);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 
 #include <algorithm>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Whether a pass over `plan` begins on devices that kernels must be compiled for.
 [[nodiscard]] inline bool begins_on_real_devices(const Job& job, const Plan& plan) {
@@ -15,4 +15,4 @@ namespace tessera::gam {
                              [](const InventoryDevice& device) { return !device.has_host_memory(); });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

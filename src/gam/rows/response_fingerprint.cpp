@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 std::string response_fingerprint(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
@@ -34,4 +34,4 @@ std::string response_fingerprint(const Workers& workers, const Rows& rows) {
   return base::hex(workers.comm.allreduce(own, mpi::Reduction::sum));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

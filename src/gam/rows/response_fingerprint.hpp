@@ -6,7 +6,7 @@
 
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Identifies the response of the job's complete rows, values and rows of the table alike:
 /// sixteen hexadecimal digits, the same on every rank and for any number of ranks and threads. It finds
@@ -16,4 +16,4 @@ namespace tessera::gam {
 /// number in the table with the bits of its response.
 [[nodiscard]] std::string response_fingerprint(const Workers& workers, const Rows& rows);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

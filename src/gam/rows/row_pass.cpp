@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -89,4 +89,4 @@ std::int64_t RowPass::bytes_per_pass() const {
   return column_bytes_per_row(state_->rows) * state_->rows.frame->file_rows;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

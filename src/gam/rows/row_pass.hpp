@@ -16,7 +16,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The rows that a pass covers: this rank's part of the table, with the model's view of it.
 struct Rows {
@@ -72,4 +72,4 @@ class RowPass {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

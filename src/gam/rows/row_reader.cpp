@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
@@ -69,4 +69,4 @@ void RowReader::coefficient_row(std::size_t row, std::span<double> x) {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

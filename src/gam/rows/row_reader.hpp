@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Reads single rows of a design on the host, by local index. Its arguments must outlive it. Not thread-safe:
 /// each thread has a copy, which shares the tables of the design's terms.
@@ -46,4 +46,4 @@ class RowReader {
   std::vector<std::size_t> begins_;  ///< of each term among the nonzeros
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

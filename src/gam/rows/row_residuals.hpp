@@ -9,7 +9,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Residuals of single complete rows, in the units of the fit, on the host. Its arguments must outlive it.
 /// Not thread-safe, but for copies. Each residual is that of the row in any order of reading; the last one is
@@ -38,4 +38,4 @@ class RowResiduals {
   std::optional<std::pair<std::size_t, double>> last_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -18,7 +18,7 @@
 #include <optional>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -211,4 +211,4 @@ Matrix row_sketch(Job& job, const Frame& frame, const Design& design, std::span<
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

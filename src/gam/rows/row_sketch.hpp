@@ -9,7 +9,7 @@
 
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Number of rows of a sketch of so many columns, enough for norms that are accurate to a few per cent: four
 /// times the columns from 256 columns on.
@@ -31,4 +31,4 @@ namespace tessera::gam {
 [[nodiscard]] Matrix row_sketch(Job& job, const Frame& frame, const Design& design,
                                 std::span<const double> norms, int sketch);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

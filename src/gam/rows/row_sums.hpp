@@ -5,7 +5,7 @@
 
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Sums of one pass over all rows of the job, in raw columns.
 struct RawSums {
@@ -40,4 +40,4 @@ struct RawMoments {
   [[nodiscard]] double mean_response() const noexcept { return sum_weighted_response / sum_weight; }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

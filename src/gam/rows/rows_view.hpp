@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr int threads_per_block = 128;
 
@@ -26,4 +26,4 @@ struct RowsView {
   const double* parameters;  ///< of the family
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

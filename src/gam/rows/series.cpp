@@ -15,7 +15,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -184,4 +184,4 @@ Series find_series(const Workers& workers, const Frame& frame, int start) {
   return series;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

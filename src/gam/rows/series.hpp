@@ -16,7 +16,7 @@
 /// With r the working residuals, W their weights, and s = 1 / sqrt(1 - rho^2), a row is transformed with that
 /// before it to s (sqrt(w_i) x_i - rho sqrt(w_{i-1}) x_{i-1}), unless a series begins there. The transformed
 /// rows are independent, and stand for sqrt(w_i) x_i in X'WX and X'Wr.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The part of the row before in a transformed row, and that of the row itself.
 struct NeighbourWeights {
@@ -56,4 +56,4 @@ struct Series {
 /// The last complete local row before `row`; nothing if there is none on this rank.
 [[nodiscard]] std::optional<std::size_t> complete_before(const Frame& frame, std::size_t row);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <cstdint>
 #include <tessera/job/reproducible_sum_core.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct Slice {
   std::int64_t begin;  ///< its first row among those at hand
@@ -273,7 +273,7 @@ extern "C" __global__ void accumulate(const double* partials, std::int64_t width
   for (int i = 0; i < sum_bin_count; ++i) bins[i * width + e] = sum.bins[i];
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam
 
 #ifdef TESSERA_ROWS_CROSSPRODUCT
 #include "gam/rows/crossproduct.cuh"

@@ -6,7 +6,7 @@
 #include <cstdint>
 
 /// The tables of a `RowLayout`, which a host thread and a kernel read alike.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A raw term. The last one of a layout stands for the working residual: a term without components.
 struct TermTable {
@@ -70,4 +70,4 @@ enum class PassKind { moments, start, step, deviance, parameters };
 /// Scalars that a pass sums, except one for a family's parameters: see `RowOutcome`.
 inline constexpr int row_scalar_count = 4;
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 constexpr int placements_of(const TermTable& term) {
   return term.placement_end - term.placement_begin;
@@ -125,4 +125,4 @@ inline double offset_of(const RowsView& rows, std::int64_t row) {
   return offset;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

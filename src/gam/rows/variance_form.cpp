@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -123,4 +123,4 @@ std::vector<double> variance_form(const Design& design, const RowLayout& layout,
   return layout.packed(raw_covariance(design, covariance, layout.pattern()));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The variance of a row's predictor is r' C r, r its raw columns and C = M V M' the covariance of the raw
 /// coefficients: C as `RowLayout::packed` has it. A row multiplies only what it has of r, 4 J (4 J + 1) / 2
@@ -15,4 +15,4 @@ namespace tessera::gam {
 [[nodiscard]] std::vector<double> variance_form(const Design& design, const RowLayout& layout,
                                                 const PartedMatrix& covariance);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

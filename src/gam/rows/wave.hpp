@@ -6,7 +6,7 @@
 #include <cstdint>
 
 /// Arguments of the kernels of the device pass: plain structures, the same on both sides.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Sums of one task in shared memory, over all workers: 48 KiB, which every device has.
 inline constexpr int shared_elements = 6144;
@@ -53,4 +53,4 @@ struct WaveView : RowsView {
   double* partials;  ///< by slice, then by element
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
@@ -90,4 +90,4 @@ ProductSide WhitenedRows::side(bool before, int term, int placement) const {
           half.starts.data() + static_cast<std::ptrdiff_t>(placement) * chunk_rows};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 /// nonzeros in different columns of a term: the transformed row then has two halves, each with its own start.
 /// Where both are in the same columns, as in a covariate that changes little from row to row, they are
 /// subtracted before anything is multiplied, and no digit is lost to X'WX.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 class WhitenedRows {
  public:
@@ -64,4 +64,4 @@ class WhitenedRows {
   Half last_;  ///< of the row before the chunk, not transformed
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

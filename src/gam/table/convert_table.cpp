@@ -19,7 +19,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 // Bytes of a message to rank 0.
@@ -163,4 +163,4 @@ void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* 
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 
 #include "files/output_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct Conversion {
   std::string from;                    ///< a table in any format
@@ -34,4 +34,4 @@ void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* 
 /// *Collective.* The same, but into a file that `begin_hdf5` has made, and that is not committed.
 void add_columns_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

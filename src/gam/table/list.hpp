@@ -6,9 +6,9 @@
 #include "gam/table/hdf5/hdf5_format.hpp"
 #include "gam/table/reader/table_format.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The formats of tables. The first that recognises a file opens it; CSV, the last, accepts any.
 using TableFormats = TableFormatList<GzipFormat, Hdf5Format, CsvFormat>;
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

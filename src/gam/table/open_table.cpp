@@ -17,7 +17,7 @@
 #include <span>
 #include <system_error>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 struct FormatEntry {
@@ -66,4 +66,4 @@ std::unique_ptr<TableReader> open_table(const Workers& workers, const std::strin
   return formats[format].open(workers, path, options);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The columns of a formula as they stand, and those that the options name.
@@ -59,4 +59,4 @@ Table read_table(Job& job, const TableFile& file, const Formula& formula) {
   return table;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Calls `write(bytes)` on rank 0 for what `make(rows)` returns, in the order of the rows of
 /// the job: each rank makes the bytes of its own rows, counted from its first, some at a time. What either
@@ -38,4 +38,4 @@ void write_in_row_order(const mpi::Communicator& comm, const Plan& plan, std::in
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 
 #include <fmt/format.h>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Throws if this rank was asked to stop, or has learned that another was. On the thread that calls MPI.
@@ -66,4 +66,4 @@ Frame read_variables(TableReader& table, const Workers& workers, const FrameRequ
   return computed_frame(workers, table.read(workers, columns_of(request), rows), request);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

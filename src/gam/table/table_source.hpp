@@ -14,7 +14,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The source of the rows of a fit or a prediction: a file, or columns in memory. Refers to its arguments,
 /// which must outlive it.
@@ -41,4 +41,4 @@ struct TableSource {
 [[nodiscard]] Frame read_variables(TableReader& table, const Workers& workers, const FrameRequest& request,
                                    Range rows);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

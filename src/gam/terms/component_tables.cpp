@@ -13,7 +13,7 @@
 #include <limits>
 #include <numeric>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -202,4 +202,4 @@ std::vector<int> nonzero_offsets(std::span<const Component> components, std::spa
   return nonzero;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

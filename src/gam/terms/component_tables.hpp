@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Components as tables, and the numbers and variables that these refer to.
 struct ComponentTables {
@@ -31,4 +31,4 @@ struct ComponentTables {
 [[nodiscard]] std::vector<int> nonzero_offsets(std::span<const Component> components,
                                                std::span<const int> strides);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

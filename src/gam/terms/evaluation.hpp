@@ -7,7 +7,7 @@
 #include <cstdint>
 
 /// The values of a component in one row, by the same source on the host and in a kernel.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What a variable's value gives to a numeric component: `standard` has the part's centre and factor.
 inline double numeric_part(const double* standard, double x) {
@@ -122,4 +122,4 @@ inline void expand(double* values, int count, const double* others, int more) {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

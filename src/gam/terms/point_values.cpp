@@ -12,7 +12,7 @@
 #include <type_traits>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -313,4 +313,4 @@ void TermEvaluator::evaluate(const Points& points) {
                       });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <vector>
 
 /// The values of terms on the host, for several points at a time: rows of a table, or any others.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Points by the columns of their variables, as components count these.
 struct Points {
@@ -137,4 +137,4 @@ class TermEvaluator {
   std::vector<double> values_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A run of raw columns: the Kronecker product of its components, the last one fastest. No components:
 /// the intercept, one raw column of ones. Or dense columns, each a combination of the columns of a term
@@ -35,4 +35,4 @@ struct RawTerm {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

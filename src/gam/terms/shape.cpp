@@ -11,7 +11,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -174,4 +174,4 @@ void check_coefficients(std::int64_t count, const std::string& label, std::int64
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A term as far as the formula and the levels of the factors tell: its design, the memory and the time that
 /// it takes are made of this.
@@ -53,4 +53,4 @@ struct EffectSize {
 /// Throws `Error(input)` if a term has more coefficients than that.
 void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most = largest_dense_term);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

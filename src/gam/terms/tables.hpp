@@ -7,7 +7,7 @@
 #include <cstdint>
 
 /// Components as plain numbers, which a host thread and a kernel read alike (see `ComponentTables`).
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// One margin, its two straight continuations being cells like the others. Members are offsets into the
 /// tables' numbers.
@@ -52,4 +52,4 @@ struct ComponentTable {
   std::int64_t powers = 0;       ///< of the polynomials, a number for each variable
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 // What lacks a part is refused as it is compiled.
@@ -130,4 +130,4 @@ TEST_F(Additions, ABasisIsFitted) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include "files/input_file.hpp"
 #include "temporary_folder.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace fs = std::filesystem;
@@ -199,4 +199,4 @@ TEST_F(Output, RemovesTheTemporaryFilesOfDeadProgramsAlone) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -70,4 +70,4 @@ BlockSketch sketch_of_blocks(Job& job, const Frame& frame, const Design& design,
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* R'R, by a pass over the rows; computed on the CPU after a fallback.
 [[nodiscard]] PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows);
@@ -28,4 +28,4 @@ struct BlockSketch {
 [[nodiscard]] BlockSketch sketch_of_blocks(Job& job, const Frame& frame, const Design& design,
                                            std::span<const int> blocks, const PartedMatrix& raw_gram);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -17,7 +17,7 @@
 #include <tuple>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// A crossproduct with a variable whose |mean| is at most this many standard deviations loses two digits.
@@ -454,4 +454,4 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 /// nearly collinear with 1 and x, and their crossproduct loses the digits that tell them apart. Where the
 /// other terms contain the unpenalised function q of x, z q is replaced by u q, with u the centred z: the
 /// model space and the penalties are unchanged.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A centred design, and the transformation back to the original one.
 struct CentredBy {
@@ -38,4 +38,4 @@ struct CentredBy {
 /// `design` has all its constraints. Pure.
 [[nodiscard]] std::optional<CentredBy> centre_by(const Design& design, const Standards& standards);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -114,4 +114,4 @@ std::string crowding(const Job& job, const Rows& rows, const CoefBlock& block) {
   return {};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Reports the first of a term's variables that has nearly all rows in a thousandth of its
 /// range, as where one value is 1e9 among values of 0 to 1: one line, the same on every rank; empty if there
@@ -22,4 +22,4 @@ namespace tessera::gam {
 /// any number of ranks.
 [[nodiscard]] std::vector<int> crowded_blocks(const tessera::Job& job, const Rows& rows);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -25,7 +25,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -187,4 +187,4 @@ Design without_determined_columns(Job& job, const Rows& rows, Design design, con
   return without_determined(std::move(design), columns);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

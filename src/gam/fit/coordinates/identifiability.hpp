@@ -12,7 +12,7 @@
 
 /// Removes coefficients that the rows cannot identify. Rank 0 decides both steps and broadcasts, so that all
 /// ranks have one design.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Applies the side conditions of nested smooths (side_conditions.hpp) to a design that has
 /// such smooths. `design` is that of `rows`, with its constraints; `moments` are those of its raw columns,
@@ -34,4 +34,4 @@ namespace tessera::gam {
                                                 const PartedMatrix& raw_gram,
                                                 const OrthogonalSmooths* turned = nullptr);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

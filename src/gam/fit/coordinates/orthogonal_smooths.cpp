@@ -20,7 +20,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -271,4 +271,4 @@ std::optional<OrthogonalSmooths> CrowdedSmooths::turned(const Design& design) co
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

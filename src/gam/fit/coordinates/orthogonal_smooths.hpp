@@ -19,7 +19,7 @@
 /// In the coordinates of such a QR, turned so that a single penalty is diagonal too (Demmler and Reinsch,
 /// "Oscillation matrices with spline smoothing", Numer. Math. 24, 1975), columns are orthogonal, and their
 /// crossproduct has all digits. They are dense combinations of the sparse columns, evaluated on the hosts.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A design in which some smooths have such coordinates, and the transformation back to the original one.
 struct OrthogonalSmooths {
@@ -56,4 +56,4 @@ class CrowdedSmooths {
   std::vector<Columns> smooths_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

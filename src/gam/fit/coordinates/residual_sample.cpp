@@ -13,7 +13,7 @@
 #include <iterator>
 #include <numeric>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Bins of a variable's range in which rows are counted.
@@ -187,4 +187,4 @@ DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<cons
   return outline;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 
 /// What a fit keeps of its data for the plots of a report, from a sample of the rows that is the same for any
 /// number of ranks and devices.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Rows of a sample: enough for a plot, little for a file.
 inline constexpr std::int64_t largest_sample = 4096;
@@ -37,4 +37,4 @@ inline constexpr std::int64_t largest_sample = 4096;
 [[nodiscard]] DataOutline outline_of(const tessera::Job& job, const Rows& rows,
                                      std::span<const double> raw_coef, bool residuals);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -224,4 +224,4 @@ void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estim
   test_coefficients(model, scale_estimated);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 #include "gam/model/model.hpp"
 #include "gam/rows/row_pass.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Turns a model from the coordinates of its fit, where numbers are standardised and the response and the
 /// weights have units of their own, to those of the formula: coefficients, covariance, smoothing parameters,
@@ -15,4 +15,4 @@ namespace tessera::gam {
 /// covariance skips what needs it.
 void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estimated);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

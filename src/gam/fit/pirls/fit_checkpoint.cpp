@@ -10,7 +10,7 @@
 
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 FitCheckpoint::FitCheckpoint(Job& job, const std::string& path, const Fingerprint& fingerprint,
                              bool may_stay_on_cpu, FitObserver& observer)
     : job_(job), observer_(observer), began_on_host_(job.on_host()), hardware_(hardware_of(job)) {
@@ -88,4 +88,4 @@ void FitCheckpoint::stop(const std::string& cause) {
       fmt::format(" after iteration {}: the same command resumes from {}", *kept_, checkpoint_->path()));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

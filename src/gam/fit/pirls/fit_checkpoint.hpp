@@ -11,7 +11,7 @@
 #include <optional>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Writes a fit's state after each iteration, and decides and reports from which state a run resumes.
 ///
@@ -67,4 +67,4 @@ class FitCheckpoint {
   std::string problem_;  // why `last_` is not in the file, or not durable there
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

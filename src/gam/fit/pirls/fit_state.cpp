@@ -19,7 +19,7 @@
 
 #include "files/json_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Bytes of each piece of a large file that is hashed, and number of pieces, from its beginning to its end.
@@ -186,4 +186,4 @@ Fingerprint fingerprint_of(const Workers& workers, const Table& data, const Form
   return print;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

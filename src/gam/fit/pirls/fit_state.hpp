@@ -19,7 +19,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What performance iteration is at.
 enum class Phase {
@@ -86,4 +86,4 @@ inline constexpr char hardware_of_host[] = "the CPU";
 [[nodiscard]] Fingerprint fingerprint_of(const Workers& workers, const Table& data,
                                          const FormulaTerms& formula, const FitOptions& options);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

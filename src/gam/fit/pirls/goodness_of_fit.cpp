@@ -15,7 +15,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The design of an intercept alone.
@@ -136,4 +136,4 @@ double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model,
          2 * (model.edf_total + estimated) - 2 * rows.series.log_determinant_in_aic(model.rows);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

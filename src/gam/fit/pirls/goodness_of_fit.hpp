@@ -7,7 +7,7 @@
 
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* The moments of the response alone, in the units of the fit. Throws `FellBack`.
 [[nodiscard]] RawMoments response_moments(const FitContext& fit, const Rows& rows);
@@ -34,4 +34,4 @@ double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, 
 [[nodiscard]] double akaike(const FitContext& fit, const Rows& rows, const FittedModel& model, double weights,
                             double misfit);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

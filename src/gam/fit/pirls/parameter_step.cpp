@@ -9,7 +9,7 @@
 #include <tessera/mpi/communicator.hpp>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr int max_steps = 100;
@@ -133,4 +133,4 @@ LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass, c
   return end(true);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

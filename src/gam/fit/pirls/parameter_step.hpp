@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A predicted gain below this part of the log likelihood ends a search for its maximum.
 constexpr double small_gain = 1e-13;
@@ -34,4 +34,4 @@ struct LikeliestParameters {
                                                        const Family& begin, std::span<const double> raw_coef,
                                                        double gain_to_end = small_gain);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

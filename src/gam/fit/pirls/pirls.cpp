@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Maximum number of halvings of a step whose sums are not finite.
@@ -517,4 +517,4 @@ RawSums PirlsLoop::sums_at(std::span<const double> coef) {
   return fit_.sums_of(pass_, [&] { return pass_.step(design_.raw_coefficients(coef)); });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

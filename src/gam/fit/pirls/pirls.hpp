@@ -16,7 +16,7 @@
 
 /// Penalised iteratively reweighted least squares as performance iteration has it: a working linear model at
 /// each step, its smoothing parameters by REML.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* The sums of the first working model, at `first_coefficients` or at the family's own start;
 /// `mean` is that of the response. Throws `FellBack`.
@@ -110,4 +110,4 @@ class PirlsLoop {
   PirlsEnd end_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 Variable& variable_of(Frame& frame, int index) {
@@ -190,4 +190,4 @@ double deviance_unit(const Rows& rows) {
   return 1 / rows.response_factor / rows.response_factor / rows.prior_factor;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

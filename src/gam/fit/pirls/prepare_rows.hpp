@@ -10,7 +10,7 @@
 
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Whether the fit has, or estimates, a correlation of neighbouring residuals.
 [[nodiscard]] bool has_correlated_residuals(const FitOptions& options);
@@ -33,4 +33,4 @@ void check_correlation(const FitOptions& options);
 /// A deviance or scale of 1 in the units of the fit, in the user's units.
 [[nodiscard]] double deviance_unit(const Rows& rows);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

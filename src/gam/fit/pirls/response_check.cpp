@@ -12,7 +12,7 @@
 #include <cstddef>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// *Collective.* The ranges of the response, of the offset, and of their difference, on the scale of the
@@ -73,4 +73,4 @@ void require_variation(const Workers& workers, const Rows& rows, const FormulaTe
         fmt::format("the response '{}' is that of the offset {}: there is nothing to fit", name, where));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

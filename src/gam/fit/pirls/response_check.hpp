@@ -7,11 +7,11 @@
 
 #include <tessera/mpi/communicator.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Throws the same `Error(input)` on every rank if the response leaves nothing to fit: no
 /// complete row has a weight above 0, or the response is constant in all that have one, or constant up to the
 /// offset. A constant response is allowed where the model has no constant and the family permits it.
 void require_variation(const Workers& workers, const Rows& rows, const FormulaTerms& formula);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr double largest_correlation = 0.9999;
@@ -94,4 +94,4 @@ double rho_of_least_score(const FitContext& fit, const Rows& rows, const RawMome
   return rho;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

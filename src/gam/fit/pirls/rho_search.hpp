@@ -6,7 +6,7 @@
 
 #include <functional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Where `score` is least within (-1, 1), to 1e-5: an interval about `start` is widened until its ends are
 /// higher than a point within, or the limits are reached, and narrowed by golden section. For a score with
@@ -20,4 +20,4 @@ namespace tessera::gam {
 /// correlations.
 [[nodiscard]] double rho_of_least_score(const FitContext& fit, const Rows& rows, const RawMoments& moments);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

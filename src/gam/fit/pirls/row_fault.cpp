@@ -14,7 +14,7 @@
 #include <limits>
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -88,4 +88,4 @@ std::string first_row_fault(const Job& job, const Rows& rows, std::span<const do
   return comm.broadcast_text(text, static_cast<int>(owner));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* The first row whose working weight is invalid, and the invalid value of the family there: a
 /// variance that is not above 0, a derivative of 0, a mean or a deviance that is not finite. One line, the
@@ -16,4 +16,4 @@ namespace tessera::gam {
 [[nodiscard]] std::string first_row_fault(const tessera::Job& job, const Rows& rows,
                                           std::span<const double> raw_coef);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -247,4 +247,4 @@ std::optional<std::string> find_separation(const tessera::Job& job, const Rows& 
                      movement.running, limits.has_upper() ? "0 or 1" : "0");
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <span>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Detects separation: whether the last step is along a direction in which the likelihood rises
 /// without bound. The responses of some rows are at a limit of the mean (`Limits`: 0, or for the binomial 1),
@@ -27,4 +27,4 @@ namespace tessera::gam {
                                                          std::span<const double> raw_coef,
                                                          std::span<const double> raw_step, double still);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <deque>
 #include <unordered_map>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -57,4 +57,4 @@ SerialResiduals serial_residuals(const FitContext& fit, const Rows& rows, std::s
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Of the standardised residuals of a series: deviance residuals, each less rho times that of the row before
 /// it and divided by sqrt(1 - rho^2), as `std.rsd` of mgcv's bam; without correlation the deviance residuals.
@@ -24,4 +24,4 @@ struct SerialResiduals {
 [[nodiscard]] SerialResiduals serial_residuals(const FitContext& fit, const Rows& rows,
                                                std::span<const double> raw_coef, int lags, int group = -1);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

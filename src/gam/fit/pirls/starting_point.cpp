@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cstddef>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 bool has_own_start(const Family& family) {
   return !family.linear() && family.start() != Start::mean;
@@ -41,4 +41,4 @@ std::vector<double> first_coefficients(const Design& design, const Family& famil
   return std::vector<double>(static_cast<std::size_t>(design.coef_size));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

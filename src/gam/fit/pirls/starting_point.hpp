@@ -8,7 +8,7 @@
 #include <vector>
 
 /// Where PIRLS begins.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Whether the family makes the first means from the response, without coefficients. Gaussian fits begin at
 /// the mean: residuals about it keep a large common level out of the sums of squares. A custom family also
@@ -26,4 +26,4 @@ namespace tessera::gam {
 /// model without an intercept. Throws `Error(usage)` for a custom family in a model without one.
 [[nodiscard]] std::vector<double> first_coefficients(const Design& design, const Family& family, double mean);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

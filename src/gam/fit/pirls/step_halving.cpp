@@ -7,7 +7,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_sp,
                               std::span<const double> begin, std::span<const double> end) {
@@ -30,4 +30,4 @@ PenaltyOnLine penalty_on_line(const Design& design, std::span<const double> log_
   return line;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

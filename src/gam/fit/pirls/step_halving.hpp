@@ -11,7 +11,7 @@
 /// smoothing parameters of that solution, may exceed that at the beginning of the step. mgcv's bam (bgam.fit)
 /// then halves the step until the penalised deviance has not risen, at most six times, from the second
 /// solution on: the first has no coefficients to begin at.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// b'Sb on the line b = (1 - t) begin + t end.
 struct PenaltyOnLine {
@@ -36,4 +36,4 @@ constexpr int rise_halvings = 6;
   return after - before > 1e-10 * (0.1 + (before < 0 ? -before : before));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <cmath>
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The part of the mixed step that is taken: steps that only reverse meet half-way.
@@ -71,4 +71,4 @@ std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now, std
   return end;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

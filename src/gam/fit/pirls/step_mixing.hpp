@@ -16,7 +16,7 @@
 ///
 /// Source: Anderson, Journal of the ACM 12 (1965); Walker and Ni, SIAM Journal on Numerical Analysis 49
 /// (2011).
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A whole step and where it began.
 struct PastStep {
@@ -41,4 +41,4 @@ constexpr std::size_t max_past_steps = 4;
 [[nodiscard]] std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now,
                                             std::span<const PastStep> past);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

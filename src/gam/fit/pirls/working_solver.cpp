@@ -16,7 +16,7 @@
 #include <span>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Smallest p for which the GPU beats all host cores, transfers included: measured at 400 for an H200 against
@@ -171,4 +171,4 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
   fit_.covariance_scale = scalars[3];
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

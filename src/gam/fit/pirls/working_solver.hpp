@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The solution of a working model, as every rank gets it.
 struct WorkingSolution {
@@ -84,4 +84,4 @@ class WorkingSolver {
   PartedMatrix gram_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

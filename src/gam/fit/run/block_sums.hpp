@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Sums of `width` numbers over the rows, on the job's host threads: `add(reader, begin, end,
 /// sums)` adds those of a block of local rows. Each thread has a copy of a `Reader` made of `arguments`.
@@ -38,4 +38,4 @@ template <class Reader, class Add, class... Arguments>
   return sum.values();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

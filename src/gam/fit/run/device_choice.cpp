@@ -10,7 +10,7 @@
 #include <algorithm>
 #include <tessera/mpi/communicator.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 // Measured with tessera-bench gram and fit on a Xeon of 2025 without AVX and an H200. Other hardware differs
@@ -59,4 +59,4 @@ std::string reason_for_host(const CostEstimate& estimate, std::size_t devices) {
                      estimate.device_seconds, base::counted(devices, "GPU"));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

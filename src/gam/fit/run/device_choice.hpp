@@ -11,7 +11,7 @@
 #include <string>
 
 /// Whether a fit gains from devices: a small one ends on the host before a device has started.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The hardware that would compute the passes over the rows.
 struct Hardware {
@@ -34,4 +34,4 @@ struct Hardware {
 /// "estimated 0.02 s, against 0.4 s on 1 GPU".
 [[nodiscard]] std::string reason_for_host(const CostEstimate& estimate, std::size_t devices);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Thrown on every rank at once when a pass that began on devices ended on the CPU: the fit starts over
 /// there, so that its model has the bits of a run on the CPU alone.
@@ -52,4 +52,4 @@ struct FitContext {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -21,7 +21,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4;
@@ -321,4 +321,4 @@ void require_memory(const FitContext& fit, const Design& design, const LevelPair
                           pairs.pattern->rows.size(), to_string(*shortage)));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

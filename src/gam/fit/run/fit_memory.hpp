@@ -15,7 +15,7 @@
 
 /// Estimates the memory of a fit, beside its rows, from the formula and the levels of the factors, before any
 /// of it is allocated.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Sizes of a model. Numbers of coefficients are upper bounds: constraints and the removal of dependent
 /// columns reduce them.
@@ -88,4 +88,4 @@ void require_memory(const FitContext& fit, const Design& design, const LevelPair
 /// Bytes that the search takes with an order of elimination and `core` coefficients of the core. Pure.
 [[nodiscard]] std::int64_t memory_of_elimination(const EliminationOrder& order, int core);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 PhaseClock::PhaseClock(const mpi::Communicator& comm, std::vector<PhaseTime>& phases, std::string name,
                        std::string purpose)
@@ -18,4 +18,4 @@ PhaseClock::~PhaseClock() {
   phase.bytes += bytes_;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Adds the time of a phase to the report when it goes out of scope, and marks the phase for profilers. Times
 /// of the same name are summed; phases do not nest.
@@ -36,4 +36,4 @@ class PhaseClock {
   std::int64_t bytes_ = 0;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

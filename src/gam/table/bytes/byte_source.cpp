@@ -6,7 +6,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Some thread's place in a file that another source has open.
@@ -62,4 +62,4 @@ std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads bet
   return std::make_unique<PlainSource>(path, std::move(between));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -14,7 +16,7 @@ namespace tessera::files {
 class InputFile;
 }
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Called repeatedly while a file is read, after some MiB at most; an exception ends the reading.
 using BetweenReads = std::function<void()>;
@@ -74,4 +76,4 @@ class PackedSource : public ByteSource {
 /// Throws `Error(input)` if the file cannot be opened or is no regular file.
 [[nodiscard]] std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads between = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <new>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct Inflater::State {
   State() {
@@ -39,4 +39,4 @@ std::optional<std::size_t> Inflater::zlib(std::span<const char> packed, std::spa
   return result == LIBDEFLATE_SUCCESS ? std::optional(unpacked) : std::nullopt;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,12 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Unpacks deflate data that are in memory as a whole: by libdeflate, which takes half the time of zlib and
 /// has no streams, or in a build without it by zlib. For one thread at a time.
@@ -34,4 +36,4 @@ class Inflater {
   std::unique_ptr<State> state_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <new>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 KeptText::KeptText(Range bytes)
     : begin_(bytes.begin), text_(new (std::nothrow) char[static_cast<std::size_t>(bytes.size())]) {
@@ -82,4 +82,4 @@ std::unique_ptr<ByteSource> KeptSource::for_another_thread() {
   return std::make_unique<Place>(*this, std::move(packed));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

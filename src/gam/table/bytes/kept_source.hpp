@@ -11,7 +11,7 @@
 #include <optional>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A range of a source's bytes in memory, whose pages are allocated when they are first written to.
 class KeptText {
@@ -90,4 +90,4 @@ class KeptSource final : public ByteSource {
   Cursor place_{kept_, packed_.get()};
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

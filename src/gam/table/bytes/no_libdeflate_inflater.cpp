@@ -9,7 +9,7 @@
 #include <new>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct Inflater::State {
   State() {
@@ -65,4 +65,4 @@ std::optional<std::size_t> Inflater::zlib(std::span<const char> packed, std::spa
   return amounts ? std::optional(amounts->unpacked) : std::nullopt;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

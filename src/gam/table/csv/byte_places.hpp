@@ -11,7 +11,7 @@
 
 /// The positions of bytes of one value in a block of 64, as a bit mask, first byte lowest. Splits a table
 /// into fields without a test of each byte (Langdale and Lemire, Parsing Gigabytes of JSON per Second, 2019).
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr std::size_t block_bytes = 64;
 
@@ -45,4 +45,4 @@ inline std::uint64_t parities(std::uint64_t bits) noexcept {
   return bits;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

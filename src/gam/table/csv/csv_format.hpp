@@ -4,7 +4,7 @@
 #include "gam/table/csv/csv_table.hpp"
 #include "gam/table/reader/table_format.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Comma-separated values: any file of no other format.
 struct CsvFormat {
@@ -15,4 +15,4 @@ struct CsvFormat {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

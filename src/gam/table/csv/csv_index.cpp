@@ -15,7 +15,7 @@
 #include <optional>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// State at the beginning of a part: inside quotes or not, whether its first line has content before it, and
@@ -230,4 +230,4 @@ CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std
   return {starts.rows, comm.allgatherv(std::span<const CsvLandmark>(starts.landmarks))};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

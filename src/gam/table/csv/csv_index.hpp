@@ -17,7 +17,7 @@
 /// Whether a byte lies inside quotes depends on every byte before it. A piece is scanned without waiting for
 /// those before: rows are counted for both assumptions, that it begins outside or inside quotes, and the
 /// count that holds is chosen once the quotes of the parts before are known.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A place from which rows can be read.
 struct CsvLandmark {
@@ -112,4 +112,4 @@ struct CsvPart {
                                  std::size_t buffer_bytes, std::int64_t spacing_bytes,
                                  const BetweenReads& between = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <limits>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 // A longer row is one whose quote is never closed.
@@ -210,4 +210,4 @@ void CsvFields::skip() {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A character that does not count as content of a line.
 [[nodiscard]] constexpr bool is_blank(char c) noexcept {
@@ -114,4 +114,4 @@ struct CsvFault {
   std::string_view reason;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

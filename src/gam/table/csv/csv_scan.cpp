@@ -20,7 +20,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
@@ -244,4 +244,4 @@ void scan_csv(const CsvRows& file, Range rows, FrameBuilder& builder) {
   });
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

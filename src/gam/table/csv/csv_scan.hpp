@@ -13,7 +13,7 @@
 #include <vector>
 
 /// Reads the header and rows of a CSV file on one rank, without communication.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The header: the first row that is not blank.
 struct CsvHeader {
@@ -41,4 +41,4 @@ struct CsvRows {
 /// `Error(input)`, with the line, for a row that does not match the header, and what the builder throws.
 void scan_csv(const CsvRows& file, Range rows, FrameBuilder& builder);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -26,7 +26,7 @@
 #include <tuple>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// A text stays in memory if it takes at most one in this many parts of free memory; the rest is for the
@@ -195,4 +195,4 @@ std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string&
                                     std::move(outline.index));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <memory>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct CsvOptions {
   bool gzip = false;
@@ -41,4 +41,4 @@ struct CsvOptions {
 [[nodiscard]] std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string& path,
                                                     const CsvOptions& options = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv/decimal.hpp"
 
-namespace tessera::gam::decimal {
+namespace TESSERA_NAMESPACE::gam::decimal {
 namespace {
 
 /// Appends up to eight digits to a number. Sets `fault` if one is not a digit; the number is wrong beyond 19
@@ -68,4 +68,4 @@ std::uint64_t quotient_of(std::uint64_t number, std::uint64_t power) noexcept {
   return static_cast<Wide>(quotient) * power == dividend ? quotient : quotient | 1;
 }
 
-}  // namespace tessera::gam::decimal
+}  // namespace TESSERA_NAMESPACE::gam::decimal

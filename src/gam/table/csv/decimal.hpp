@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <algorithm>
 #include <array>
 #include <bit>
@@ -11,7 +13,7 @@
 
 /// Parses plain decimal notation, in which most numbers of a table are: correctly rounded, as by
 /// std::from_chars, in a fifth of its time.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Bytes behind a text that `read_decimal` may read, eight at a time.
 inline constexpr std::size_t decimal_padding = 8;
@@ -147,4 +149,4 @@ inline double divided(std::uint64_t number, int places) noexcept {
   return true;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,7 @@
 #include "gam/table/csv/csv_table.hpp"
 #include "gam/table/reader/table_format.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Comma-separated values, compressed by gzip.
 struct GzipFormat {
@@ -15,4 +15,4 @@ struct GzipFormat {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

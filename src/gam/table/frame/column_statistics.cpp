@@ -17,7 +17,7 @@
 #include <array>
 #include <cmath>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -247,4 +247,4 @@ std::vector<double> statistic_of(const Workers& workers, Range rows, std::int64_
   return ColumnSummary(workers, rows, block, statistic, values).run();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <functional>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Values of an expression for local rows [begin, begin + values.size()).
 using RowValues = std::function<void(std::size_t begin, std::span<double> values)>;
@@ -20,4 +20,4 @@ using RowValues = std::function<void(std::size_t begin, std::span<double> values
 [[nodiscard]] std::vector<double> statistic_of(const Workers& workers, Range rows, std::int64_t block,
                                                const Statistic& statistic, const RowValues& values);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

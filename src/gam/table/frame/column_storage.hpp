@@ -11,7 +11,9 @@
 
 #include "files/scratch_memory.hpp"
 
-namespace tessera::gam {
+#include <tessera/version.hpp>
+
+namespace TESSERA_NAMESPACE::gam {
 
 /// The values of a column, one a row: owned; borrowed from a table in memory, which must outlive this
 /// unchanged; or in a scratch file, which copies of the column share.
@@ -78,4 +80,4 @@ class ColumnStorage {
   std::shared_ptr<files::ScratchMemory> scratch_;  ///< that holds the values
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

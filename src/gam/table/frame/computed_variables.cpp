@@ -18,7 +18,7 @@
 #include <set>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -495,4 +495,4 @@ Frame computed_frame(const Workers& workers, Frame columns, const FrameRequest& 
   return FrameComputer(workers, std::move(columns), request).run();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 /// Variables that are not numbers made of numbers in one row: comparisons with levels, factors of
 /// expressions, what depends on all rows. They take two steps: the columns as they stand, and then the
 /// variables.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Whether the request takes both steps.
 [[nodiscard]] bool has_computed_variables(const FrameRequest& request);
@@ -21,4 +21,4 @@ namespace tessera::gam {
 /// of too many levels. Cost: a look at the columns, and one or some more for what depends on all rows.
 [[nodiscard]] Frame computed_frame(const Workers& workers, Frame columns, const FrameRequest& request);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include <optional>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::ordered_key;
@@ -294,4 +294,4 @@ std::vector<double> distinct_quantiles(const Workers& workers, const Frame& fram
   return result;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

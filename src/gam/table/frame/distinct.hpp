@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The distinct values of a numeric variable over the complete rows of the job.
 struct Distinct {
@@ -29,4 +29,4 @@ struct Distinct {
                                                      int count, std::span<const double> extra,
                                                      std::optional<std::int64_t> at_once = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -8,7 +10,7 @@
 #include <limits>
 #include <span>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The least and the largest of some values.
 struct Extent {
@@ -43,4 +45,4 @@ struct Extent {
   return lanes[0];
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 #include <span>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Unites the extents of all ranks. Zeros are unsigned, whatever their order.
 inline void unite(const mpi::Communicator& comm, std::span<Extent> extents) {
@@ -72,4 +72,4 @@ template <class Measure>
       .front();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <limits>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 bool equals_ignoring_case(std::string_view text, std::string_view lower) {
@@ -45,4 +45,4 @@ std::optional<double> field_number(std::string_view text) {
   return negative ? -value : value;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

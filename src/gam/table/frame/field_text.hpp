@@ -3,11 +3,13 @@
 
 #include "base/text.hpp"
 
+#include <tessera/version.hpp>
+
 #include <optional>
 #include <string_view>
 
 /// The text of a field: a cell of a table, or one of the texts that stand for a missing value.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A field without the blanks around it; a newline within quotes is content.
 [[nodiscard]] inline std::string_view trimmed_field(std::string_view field) noexcept {
@@ -18,4 +20,4 @@ namespace tessera::gam {
 /// text. The text must be trimmed. Overflow gives infinity, underflow 0.
 [[nodiscard]] std::optional<double> field_number(std::string_view text);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

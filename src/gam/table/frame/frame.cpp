@@ -5,7 +5,7 @@
 
 #include <fmt/format.h>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 void Frame::release_written(std::size_t begin, std::size_t end) const {
   complete.release_written(begin, end);
@@ -41,4 +41,4 @@ std::string to_string(const SpilledColumns& spilled) {
       gib(spilled.bytes), gib(spilled.all_bytes), spilled.folder, spilled.limit);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// One variable of the model over this rank's rows: numbers, or codes of a factor's levels.
 struct Variable {
@@ -140,4 +140,4 @@ struct FrameRequest {
   std::vector<Expression> columns{};
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

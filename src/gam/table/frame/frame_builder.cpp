@@ -20,7 +20,7 @@
 #include <unordered_set>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -473,4 +473,4 @@ std::vector<std::string> unpack(std::string_view packed) {
   return texts;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

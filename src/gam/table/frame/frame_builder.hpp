@@ -15,7 +15,7 @@
 
 /// Builds the frame of a rank, whose rows the threads of its team read concurrently; frame_part.hpp
 /// interprets the fields. Levels, faults and messages are those of a sequential read.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 class FrameBuilder {
  public:
@@ -83,4 +83,4 @@ struct SpareMemory {
 [[nodiscard]] std::string pack(std::span<const std::string> texts);
 [[nodiscard]] std::vector<std::string> unpack(std::string_view packed);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -17,7 +17,7 @@
 #include <numeric>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -394,4 +394,4 @@ void FramePart::find_infinity(std::size_t count) {
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

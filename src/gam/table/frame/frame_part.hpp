@@ -36,7 +36,7 @@
 /// A factor whose texts are all among T, TRUE, F and FALSE has the levels FALSE and TRUE, as in R. A factor
 /// of numbers without quotes, by an option or factor(), has numbers as levels (levels.hpp), and its missing
 /// values are those of numbers.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What a field implies for the type of its column.
 enum class FieldKind : std::uint8_t {
@@ -228,4 +228,4 @@ class FramePart {
   std::int64_t stopped_at_ = std::numeric_limits<std::int64_t>::max();
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <string_view>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A direct-mapped cache of lookups of short texts, which are compared as integers. Longer texts, and evicted
 /// ones, are not found.
@@ -68,4 +70,4 @@ class LevelCache {
   std::array<Slot, std::size_t{1} << log_slots> slots_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <optional>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::optional<double> number_of_level(std::string_view level) {
@@ -56,4 +56,4 @@ std::string truth_value(std::string_view text) {
   return text == "T" ? "TRUE" : text == "F" ? "FALSE" : std::string(text);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

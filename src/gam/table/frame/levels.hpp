@@ -1,13 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <span>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// Levels of factors: which texts are the same level, and their order.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Removes duplicates and sorts: numerically if all are numbers, as R's factor() does for numbers, else in
 /// byte order, which is the same in every locale.
@@ -23,4 +25,4 @@ void sort_levels(std::vector<std::string>& levels);
 [[nodiscard]] bool all_truth_values(std::span<const std::string> texts);
 [[nodiscard]] std::string truth_value(std::string_view text);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 #include <algorithm>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -151,4 +151,4 @@ bool ReadPlan::unseen_is_complete(const PlannedVariable& variable) const {
   return std::find(names.begin(), names.end(), variable.expression->text) != names.end();
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A column of the file that some variable reads. A column of numbers and factor(x) of it are two of these.
 struct UsedColumn {
@@ -88,4 +88,4 @@ class ReadPlan {
   std::string path_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

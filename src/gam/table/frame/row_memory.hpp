@@ -12,7 +12,7 @@
 
 #include "files/scratch_memory.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Memory of a rank for its columns. Columns are placed in turn; one that does not fit into the rest is
 /// spilled to a scratch file.
@@ -58,4 +58,4 @@ class RowMemory {
   std::string folder_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

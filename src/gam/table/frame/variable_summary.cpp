@@ -13,7 +13,7 @@
 #include <limits>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -260,4 +260,4 @@ Occupancy occupancy_of(const Workers& workers, const Frame& frame, int x, int y)
   return out;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What mgcv's `var.summary` has of a variable: typical values for predictions in which others vary.
 struct VariableSummary {
@@ -39,4 +39,4 @@ struct Occupancy {
 /// *Collective.* Of two numeric variables of the frame. Cost: a scan of both.
 [[nodiscard]] Occupancy occupancy_of(const Workers& workers, const Frame& frame, int x, int y);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <cstring>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The ranks of a job and the host threads of this one: for scans of the rows outside a pass.
 struct Workers {
@@ -41,4 +41,4 @@ void for_each_complete_run(const Frame& frame, std::size_t begin, std::size_t en
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <array>
 #include <string_view>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::size_t header_bytes = 18;  // of a member whose only extra field is its size
@@ -129,4 +129,4 @@ void GzipMembers::refuse_damage(std::int64_t begin) {
   file_.fail("damaged gzip data (a block does not unpack to what it says)");
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The beginnings of a file's members if these tell their sizes, as bgzip writes them; else empty. Cost:
 /// reads 26 bytes of each member.
@@ -55,4 +55,4 @@ class GzipMembers {
   std::size_t next_ = 0;    ///< index of the next member
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

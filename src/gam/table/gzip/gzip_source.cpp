@@ -19,7 +19,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Largest file that is read into memory at once, packed: a larger one would block for too long.
@@ -183,4 +183,4 @@ std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions opt
   return std::make_unique<GzipSource>(path, std::move(options));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 #include <memory>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// Throws `Error(input)` if the file cannot be opened or is no regular file; `read` throws if its data are
 /// damaged or truncated, with the offset in the file: no data are ever skipped. A file that unpacks to more
@@ -14,4 +14,4 @@ namespace tessera::gam {
 /// it may be a table of constants, or made to exhaust memory and disks.
 [[nodiscard]] std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions options = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 #include <limits>
 #include <new>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::size_t packed_buffer_bytes = std::size_t{1} << 18;
@@ -84,4 +84,4 @@ void GzipUnpacker::damaged(const std::string& reason) const {
   file_.fail(fmt::format("damaged gzip data at byte {} ({})", packed_position(), reason));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

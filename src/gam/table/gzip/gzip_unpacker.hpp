@@ -12,7 +12,9 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+#include <tessera/version.hpp>
+
+namespace TESSERA_NAMESPACE::gam {
 
 /// The members of a gzip file, one after another (RFC 1952, 2.2), beginning at any member.
 ///
@@ -52,4 +54,4 @@ class GzipUnpacker {
   bool in_member_ = false;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -11,7 +11,7 @@
 #include <limits>
 #include <string_view>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
@@ -86,4 +86,4 @@ ColumnEncoding encoding_of(const Variable& variable, const ColumnReading& column
   return encoding;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// How the values of a column are stored contiguously in a file, so that a reader gets the same column:
 /// numbers as doubles, with NaN for missing; a factor as an enumeration of its levels, or as texts if levels
@@ -32,4 +32,4 @@ struct ColumnEncoding {
 [[nodiscard]] ColumnEncoding encoding_of(const Variable& variable, const ColumnReading& column,
                                          const std::string& path);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

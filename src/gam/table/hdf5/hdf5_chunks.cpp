@@ -3,7 +3,7 @@
 
 #include <algorithm>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Reverses the shuffle filter, which stores the first bytes of all values, then the second ones, and so on.
@@ -106,4 +106,4 @@ std::optional<std::span<const char>> ChunkUnpacker::unpack(hid_t dataset, const 
   return values_;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -13,7 +13,7 @@
 
 /// Unpacks chunks of datasets on any thread. HDF5, which only one thread at a time may use, just reads their
 /// raw bytes.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// To be locked while using HDF5 if other threads may use it.
 [[nodiscard]] std::mutex& hdf5_mutex();
@@ -50,4 +50,4 @@ class ChunkUnpacker {
   std::vector<char> values_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

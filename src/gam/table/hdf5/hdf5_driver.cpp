@@ -19,7 +19,7 @@
 #include <H5FDdevelop.h>
 #endif
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The access list's argument for `open_file`.
@@ -153,4 +153,4 @@ Handle access_that_remembers(const std::shared_ptr<int>& error) {
   return access;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -5,7 +5,7 @@
 
 #include <memory>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// An access list with which HDF5 writes a file as its driver sec2 does, but is not told of failed writes:
 /// the first error number is in `error`; 0: all succeeded. `error` must stay until a file is open.
@@ -15,4 +15,4 @@ namespace tessera::gam {
 /// then no files are closed at exit. With this list every write and close succeeds as HDF5 sees it.
 [[nodiscard]] Handle access_that_remembers(const std::shared_ptr<int>& error);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

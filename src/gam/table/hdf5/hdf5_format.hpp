@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// HDF5, with one dataset a column.
 struct Hdf5Format {
@@ -26,4 +26,4 @@ struct Hdf5Format {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

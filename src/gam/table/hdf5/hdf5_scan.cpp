@@ -24,7 +24,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 enum class Kind { number, fixed_text, variable_text, enumeration, other };
@@ -570,4 +570,4 @@ std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t ch
   return bytes_read;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

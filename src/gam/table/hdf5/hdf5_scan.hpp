@@ -13,7 +13,7 @@
 #include <vector>
 
 /// Reads the columns and rows of an HDF5 file on one rank, without communication.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// The contents of a file's root.
 struct Hdf5Contents {
@@ -37,4 +37,4 @@ struct Hdf5Contents {
 std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t chunk_rows,
                        const BetweenReads& between, Range rows, FrameBuilder& builder);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -5,7 +5,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string not_written(std::int64_t rows) {
@@ -69,4 +69,4 @@ std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows, std
   }
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

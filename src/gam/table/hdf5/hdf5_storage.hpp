@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <hdf5.h>
 
 #include <cstddef>
@@ -9,7 +11,7 @@
 #include <utility>
 
 /// Checks what an HDF5 file says of its datasets against the bytes in it.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// An HDF5 identifier that is closed with its owner.
 class Handle {
@@ -71,4 +73,4 @@ inline constexpr std::size_t max_text_bytes = std::size_t{64} << 20;
 [[nodiscard]] std::string problem_of_storage(hid_t dataset, hid_t type, std::int64_t rows,
                                              std::int64_t file_bytes);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

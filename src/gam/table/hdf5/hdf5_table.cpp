@@ -16,7 +16,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 class Hdf5Table final : public TableReader {
@@ -87,4 +87,4 @@ std::unique_ptr<TableReader> open_hdf5(const Workers& workers, const std::string
                                      std::move(contents));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

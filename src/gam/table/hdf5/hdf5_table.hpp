@@ -9,7 +9,7 @@
 #include <memory>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct Hdf5Options {
   std::int64_t chunk_rows = std::int64_t{1} << 15;  ///< read of a column at a time
@@ -29,4 +29,4 @@ struct Hdf5Options {
 [[nodiscard]] std::unique_ptr<TableReader> open_hdf5(const Workers& workers, const std::string& path,
                                                      const Hdf5Options& options = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

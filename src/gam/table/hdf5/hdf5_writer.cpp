@@ -11,7 +11,7 @@
 #include <cstring>
 #include <memory>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// A file that HDF5 has open for writing. Failed writes are found when it is closed.
@@ -120,4 +120,4 @@ std::string problem_of_hdf5_name(const std::string& name) {
   return name == "." ? "has a name that HDF5 keeps for itself: rename it" : "";
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 
 /// Writes tables in HDF5 as hdf5_table.hpp reads them: the library writes the descriptions of the columns,
 /// and any rank writes the bytes of their values, in any order, at offsets that it returns.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 struct NewColumn {
   std::string name;
@@ -35,4 +35,4 @@ void begin_hdf5(files::OutputFile& file);
 /// Why the file cannot have a column of this name, to follow the name; empty: it can.
 [[nodiscard]] std::string problem_of_hdf5_name(const std::string& name);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

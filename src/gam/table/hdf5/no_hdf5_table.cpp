@@ -7,7 +7,7 @@
 
 #include <fmt/format.h>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 std::unique_ptr<TableReader> open_hdf5(const Workers&, const std::string& path, const Hdf5Options&) {
   throw Error(
@@ -17,4 +17,4 @@ std::unique_ptr<TableReader> open_hdf5(const Workers&, const std::string& path, 
                   path));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,7 @@
 
 #include <fmt/format.h>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 bool has_hdf5() noexcept {
   return false;
@@ -28,4 +28,4 @@ std::string problem_of_hdf5_name(const std::string& /*name*/) {
   return {};
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include <string_view>
 #include <utility>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Rows that a thread takes at a time.
@@ -240,4 +240,4 @@ std::uint64_t hash_of(const Workers& workers, const Table& table) {
   return workers.comm.allreduce(mine, mpi::Reduction::sum);
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

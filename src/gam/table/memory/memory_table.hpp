@@ -10,7 +10,7 @@
 #include <cstdint>
 #include <memory>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// What messages call a table in memory.
 inline constexpr const char* memory_name = "the table in memory";
@@ -25,4 +25,4 @@ inline constexpr const char* memory_name = "the table in memory";
 /// Throws as `open_memory` does. Cost: one scan of the values.
 [[nodiscard]] std::uint64_t hash_of(const Workers& workers, const Table& table);
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <limits>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
@@ -129,4 +129,4 @@ void SharedTable::require_unchanged(const tessera::mpi::Communicator& comm) cons
                           file_->path(), first, host.data()));
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

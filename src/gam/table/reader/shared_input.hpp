@@ -13,7 +13,7 @@
 
 /// Checks that all ranks read the same files: each rank opens the files of the command line itself, and a
 /// path can lead to a new file at any moment, and to a different file on each node.
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, unless all
 /// have read the same content from `path`, by its checksum.
@@ -69,4 +69,4 @@ class SharedTable {
   files::FileState opened_;
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

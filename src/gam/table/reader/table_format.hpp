@@ -10,7 +10,7 @@
 
 /// The parts of a table format. A format is one type in a file of its own, such as hdf5_format.hpp; one that
 /// lacks a part does not compile (`TableFormat`).
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
 concept TableFormat = requires(ByteSource& bytes, const Workers& workers, const std::string& path,
@@ -33,4 +33,4 @@ struct TableFormatList {};
   return found == signature;
 }
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A table that every rank can open: CSV (also gzip-compressed) or HDF5 with one dataset a column.
 ///
@@ -50,4 +50,4 @@ class TableReader {
 [[nodiscard]] std::unique_ptr<TableReader> open_table(const Workers& workers, const std::string& path,
                                                       const OpenOptions& options = {});
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 #include <tessera/gam/report.hpp>
 #include <tessera/tessera.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 class CheckBits : public ::testing::TestWithParam<const char*> {};
@@ -89,4 +89,4 @@ TEST(Check, RefusesOptionsThatAreNone) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,7 +12,7 @@
 #include <cstdint>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// s(x, z) of points that fill the square evenly.
@@ -56,4 +56,4 @@ TEST(FarFields, OfARankThatLacksTheMemoryAreRefusedOnAllRanks) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

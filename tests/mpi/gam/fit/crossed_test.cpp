@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::int64_t crossed_rows = 5000;
@@ -159,4 +159,4 @@ TEST(CrossedEffects, AreRefusedFromAFileThatNoFitWrote) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

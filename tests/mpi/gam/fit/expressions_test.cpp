@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::SharedFile;
@@ -220,4 +220,4 @@ TEST(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

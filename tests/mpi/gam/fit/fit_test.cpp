@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using tessera::testing::expect_moved_from;
@@ -341,4 +341,4 @@ TEST(Fit, IsStoppedOnEveryRank) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

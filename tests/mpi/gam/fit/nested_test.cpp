@@ -15,7 +15,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using nlohmann::json;
@@ -123,4 +123,4 @@ TEST(NestedSmooths, HaveTheSameBitsOnOneRank) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

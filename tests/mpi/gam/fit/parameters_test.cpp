@@ -16,7 +16,7 @@
 #include <tessera/error.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::int64_t count_rows = 600;
@@ -278,4 +278,4 @@ TEST(Parameters, AreReadBackWithTheModel) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

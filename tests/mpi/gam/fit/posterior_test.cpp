@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// A model that every rank has whole.
@@ -162,4 +162,4 @@ INSTANTIATE_TEST_SUITE_P(Cases, Draws, ::testing::Values("c01_mcycle_gauss", "m0
                          [](const auto& tested) { return std::string(tested.param); });
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

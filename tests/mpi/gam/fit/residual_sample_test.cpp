@@ -16,7 +16,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 TEST(SampledRows, AreAllOfAFew) {
@@ -181,4 +181,4 @@ TEST(Outline, HasTypicalValuesOfVariablesAndOfTheColumnsThatTheyRead) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

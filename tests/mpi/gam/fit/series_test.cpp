@@ -20,7 +20,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr const char* data = TESSERA_TEST_DATA "/series/data.csv.gz";
@@ -241,4 +241,4 @@ TEST(Series, AreRefusedWithAReason) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::int64_t drawn_rows = 400;
@@ -165,4 +165,4 @@ TEST(Settling, AnEndBeforeTheSolutionSaysWhy) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

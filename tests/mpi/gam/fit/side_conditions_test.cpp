@@ -12,7 +12,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using nlohmann::json;
@@ -61,4 +61,4 @@ TEST(SideConditions, AreTheSameOnOneRank) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::SharedFile;
@@ -144,4 +144,4 @@ TEST_F(Spill, GoesOnFromACheckpointThatWasInMemory) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

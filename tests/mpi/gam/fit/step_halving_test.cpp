@@ -13,7 +13,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 struct Count {
@@ -110,4 +110,4 @@ TEST(StepHalving, ARiseIsMoreThanRounding) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

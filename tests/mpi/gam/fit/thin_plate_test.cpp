@@ -20,7 +20,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using nlohmann::json;
@@ -136,4 +136,4 @@ TEST(ThinPlate, HasTheSameBitsOnAnyNumberOfRanksAndThreads) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -17,7 +17,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::relative_to_range;
@@ -186,4 +186,4 @@ TEST(OtherUnits, BeyondTheRangeOfNumbersAreRefused) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

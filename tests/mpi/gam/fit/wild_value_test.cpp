@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::int64_t wild_rows = 300;
@@ -128,4 +128,4 @@ TEST(WildValue, OfTheLargestSizesEndsInAModelOrAnError) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -15,7 +15,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using tessera::testing::ScopedVariable;
@@ -104,4 +104,4 @@ TEST(WorkingSolver, IsLeftByAllRanksWhenOneThatWaitsIsAskedToStop) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

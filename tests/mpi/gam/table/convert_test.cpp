@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::common_fault;
@@ -192,4 +192,4 @@ TEST(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::bgzip;
@@ -806,4 +806,4 @@ TEST(CsvTable, CountsRowsOfUnseenLevels) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

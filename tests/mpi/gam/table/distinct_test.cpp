@@ -10,7 +10,7 @@
 #include <random>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::uneven_share;
@@ -142,4 +142,4 @@ TEST(Distinct, RefusesWhatHasNoOrder) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::common_fault;
@@ -660,4 +660,4 @@ TEST(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace fs = std::filesystem;
@@ -292,4 +292,4 @@ TEST_F(Hostile, RanksDevicesAndRowsOfARunReportAreThoseThatThereAre) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -2,7 +2,7 @@
 #include "gam/table/reader/table_reader.hpp"
 #include "support/table_support.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::common_fault;
@@ -20,4 +20,4 @@ TEST(Hdf5TableOfABuildWithoutHdf5, IsRefusedOnEveryRankAlike) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

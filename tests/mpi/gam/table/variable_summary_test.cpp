@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::uneven_share;
@@ -118,4 +118,4 @@ TEST(Occupancy, IsWhereCompleteRowsAre) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

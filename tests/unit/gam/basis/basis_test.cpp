@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// X of one row.
@@ -638,4 +638,4 @@ TEST(ParseKnots, RefusesWhatIsNotThat) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

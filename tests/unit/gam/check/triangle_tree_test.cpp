@@ -12,7 +12,7 @@
 #include <numeric>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr int columns = 4;
@@ -85,4 +85,4 @@ TEST(TriangleTree, HasTheDigitsThatACrossproductLoses) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

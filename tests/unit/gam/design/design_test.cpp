@@ -24,7 +24,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using nlohmann::json;
@@ -906,4 +906,4 @@ TEST(FinishDesign, RefusesAByVariableOfZeros) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 CoefBlock columns(const std::string& label, int size) {
@@ -69,4 +69,4 @@ TEST(DeterminedColumns, AreNotThoseThatOthersDetermineNearly) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

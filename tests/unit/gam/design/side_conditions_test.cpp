@@ -15,7 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::DenseModel;
@@ -265,4 +265,4 @@ TEST(WithoutColumns, NamesAndNullSpaceAreThoseOfWhatIsLeft) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// 300 rows, of which this rank has its share; one in ten has a missing value.
@@ -151,4 +151,4 @@ TEST(Standards, LeaveAVariableThatOthersDetermineAlone) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

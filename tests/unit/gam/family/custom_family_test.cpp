@@ -11,7 +11,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr const char* inverse_gaussian = R"toml(name = "inverse.gaussian"
@@ -156,4 +156,4 @@ TEST(CustomFamily, SpellsItsFunctionsForTheDevice) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

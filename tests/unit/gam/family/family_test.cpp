@@ -18,7 +18,7 @@
 #include <tessera/error.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 TEST(Family, NamesAsRHasThem) {
@@ -615,4 +615,4 @@ TEST(Family, LogLikelihoodOfReferenceFits) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

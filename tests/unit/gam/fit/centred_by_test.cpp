@@ -19,7 +19,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::int64_t row_count = 400;
@@ -219,4 +219,4 @@ TEST(CentredBy, TurnsASolution) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -5,7 +5,7 @@
 
 #include <cstdint>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr char four_smooths[] =
@@ -48,4 +48,4 @@ TEST(DeviceChoice, TellsBothEstimates) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -22,7 +22,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace fs = std::filesystem;
@@ -225,4 +225,4 @@ TEST_F(FingerprintOfAFit, KnowsAFileFromAnother) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -54,7 +54,7 @@ void operator delete[](void* memory, std::size_t) noexcept {
   std::free(memory);
 }
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The text of the model that a fit by two threads in this process gives.
@@ -130,4 +130,4 @@ TEST(SerialFits, PredictWithoutMpi) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -10,7 +10,7 @@
 #include <numeric>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Map = std::function<std::vector<double>(const std::vector<double>&)>;
@@ -107,4 +107,4 @@ TEST(StepMixing, StaysWhereNoStepIsLeft) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -20,7 +20,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::vector<std::string> labels(const FormulaTerms& formula) {
@@ -868,4 +868,4 @@ TEST(Formula, EndsOnAnyTextWithAFormulaOrAnError) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <stdexcept>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 void expect_relative(double value, double expected, double tolerance = 1e-11) {
@@ -104,4 +104,4 @@ TEST(Distributions, ProbabilityBelowTheAccuracyIsZero) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

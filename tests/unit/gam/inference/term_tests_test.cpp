@@ -16,7 +16,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::DenseModel;
@@ -197,4 +197,4 @@ TEST(TermTests, TwoRandomEffectsPoisson) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

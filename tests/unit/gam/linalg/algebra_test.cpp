@@ -13,7 +13,7 @@
 #include <optional>
 #include <random>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::uint64_t algebra_seed = 5;
@@ -102,4 +102,4 @@ TEST(SharedTraces, TakeRowsFromWhereTheyAreTold) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -43,7 +43,7 @@ int openblas_get_num_threads() {
 }
 }
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Symmetric and positive definite, large enough for several threads.
@@ -131,4 +131,4 @@ TEST_F(BlasSettings, DoNotChangeBitsOfCallsThatBeginTogether) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

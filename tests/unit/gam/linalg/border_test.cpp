@@ -13,7 +13,7 @@
 #include <random>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::uint64_t border_seed = 11;
@@ -113,4 +113,4 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Borders,
                                            BorderShape{1, 33, 0, 2}));    // one row
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// Crossed effects of `first` and `second` levels, among `core` other coefficients of which the last has few
@@ -256,4 +256,4 @@ TEST(EliminationOrders, EliminateFarMoreThanOneEffectWhereLevelsMeetNearOnes) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

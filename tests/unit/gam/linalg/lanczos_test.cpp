@@ -11,7 +11,7 @@
 #include <random>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 SymmetricEigen extreme_eigen_of(const Matrix& a, int count) {
@@ -78,4 +78,4 @@ TEST(ExtremeEigen, AreFoundAsOftenAsTheyAre) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -96,7 +96,7 @@ ssize_t __wrap_pread(int descriptor, void* bytes, size_t count, off_t offset) {
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace fs = std::filesystem;
@@ -208,4 +208,4 @@ INSTANTIATE_TEST_SUITE_P(
     });
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

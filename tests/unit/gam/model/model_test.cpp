@@ -21,7 +21,7 @@
 #include "files/input_file.hpp"
 #include "temporary_folder.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 namespace fs = std::filesystem;
@@ -253,4 +253,4 @@ TEST_F(ModelFile, IsNotLostForATextThatIsNotUtf8) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

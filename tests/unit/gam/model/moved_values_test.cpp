@@ -13,7 +13,7 @@
 #include <string>
 #include <tessera/gam/gam.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using tessera::testing::expect_moves;
@@ -93,4 +93,4 @@ TEST(MovedValues, OfAFit) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

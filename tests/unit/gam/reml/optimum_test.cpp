@@ -26,7 +26,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::random_model;
@@ -291,4 +291,4 @@ TEST(RemlOptimum, NoOptimumOfMgcvIsLower) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

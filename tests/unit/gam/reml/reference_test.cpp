@@ -14,7 +14,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::DenseFit;
@@ -125,4 +125,4 @@ TEST(RemlReference, RandomEffectsPoisson) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -24,7 +24,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::DenseModel;
@@ -990,4 +990,4 @@ TEST(FitReml, IsLeftAtWhicheverPlaceItIsGivenUp) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 FittedModel model_of(const std::string& family) {
@@ -206,4 +206,4 @@ TEST(DiscretePictures, OfTwoEqualRowsAreThere) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 #include <variant>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 FittedModel fitted(const testing::ReferenceCase& reference) {
@@ -130,4 +130,4 @@ TEST(DeviationEffects, HaveALineForEachCombinationThatAddUpToZero) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using testing::xml_fault;
@@ -594,4 +594,4 @@ TEST(XmlFault, FindsWhatItIsFor) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

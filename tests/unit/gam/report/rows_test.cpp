@@ -17,7 +17,7 @@
 #include <variant>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 const nlohmann::json& expected_rows() {
@@ -115,4 +115,4 @@ TEST(WithoutFar, LeavesOutWhatMgcvDoes) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using Numbers = std::vector<std::pair<double, double>>;
@@ -47,4 +47,4 @@ TEST(SmoothTable, HasNoNumbersOfATermThatIsNotTested) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

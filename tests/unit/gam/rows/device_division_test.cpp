@@ -8,7 +8,7 @@
 #include <string>
 #include <tessera/error.hpp>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::int64_t gib = std::int64_t{1} << 30;
@@ -48,4 +48,4 @@ TEST(DivideRows, RefusesBlocksThatDoNotFit) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

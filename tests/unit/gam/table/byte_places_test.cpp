@@ -6,7 +6,7 @@
 #include <array>
 #include <random>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 TEST(BytePlaces, AreThoseThatALookAtEachByteFinds) {
@@ -27,4 +27,4 @@ TEST(BytePlaces, AreThoseThatALookAtEachByteFinds) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

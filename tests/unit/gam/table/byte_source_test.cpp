@@ -19,7 +19,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 class ByteSourceTest : public ::testing::Test {
@@ -218,4 +218,4 @@ TEST_F(ByteSourceTest, APipeIsRefusedAndNotWaitedFor) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

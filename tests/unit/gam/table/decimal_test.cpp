@@ -11,7 +11,7 @@
 #include <random>
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The number that a text is, if all of it is one; digits behind it are none of it.
@@ -89,4 +89,4 @@ TEST(Decimal, LeavesOtherTextsAlone) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 #include <tessera/error.hpp>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::vector<NewColumn> many_columns() {
@@ -59,4 +59,4 @@ TEST(Hdf5Writer, AFullDiskIsAnErrorAndNoCrashAtTheEndOfTheProcess) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 
 #include <string>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string some_text() {
@@ -74,4 +74,4 @@ TEST(UnpackGzip, TakesAllMembersAndZerosBehindThem) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

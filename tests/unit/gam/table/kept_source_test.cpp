@@ -14,7 +14,7 @@
 #include <string_view>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 class KeptSourceTest : public ::testing::Test {
@@ -140,4 +140,4 @@ TEST_F(KeptSourceTest, ThreadsKeepTheirPartsOfAFileOfBlocks) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -8,7 +8,7 @@
 #include <string>
 #include <vector>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 TEST(LevelCache, FindsWhatWasKeptUnderThisTextAndNoOther) {
@@ -30,4 +30,4 @@ TEST(LevelCache, FindsWhatWasKeptUnderThisTextAndNoOther) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

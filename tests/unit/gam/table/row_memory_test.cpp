@@ -14,7 +14,7 @@
 
 #include "files/scratch_memory.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 TEST(RowMemory, SpillsWhatItHasNoRoomFor) {
@@ -96,4 +96,4 @@ TEST(Frame, HasFewPagesOfSpilledColumnsWhileItIsGoneOver) {
 }
 
 }  // namespace
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

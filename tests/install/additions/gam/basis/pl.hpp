@@ -6,7 +6,7 @@
 
 #include <optional>
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// bs="pl": straight pieces between k equally spaced knots, with squared differences of neighbours as
 /// penalty.
@@ -43,4 +43,4 @@ struct Pl {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,7 +3,7 @@
 
 #include "gam/family/parts.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// V(mu) = mu^2 with a scale of 1, with the log link.
 struct Exponential {
@@ -32,4 +32,4 @@ struct Exponential {
   static bool likelihood_rounds(double /*y*/, double /*weight*/) { return false; }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

@@ -16,7 +16,7 @@
 
 #include "files/input_file.hpp"
 
-namespace tessera::gam {
+namespace TESSERA_NAMESPACE::gam {
 
 /// A table of two columns, x and y: "DOUBLES\n", then the numbers of each row as they lie in memory.
 class DoublesTable final : public TableReader {
@@ -73,4 +73,4 @@ struct DoublesFormat {
   }
 };
 
-}  // namespace tessera::gam
+}  // namespace TESSERA_NAMESPACE::gam

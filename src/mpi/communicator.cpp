@@ -4,6 +4,7 @@
 #include "mpi/communicator_access.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/launcher.hpp"
+#include "mpi/process_owner.hpp"
 #include "mpi/within_clocks.hpp"
 
 #include <tessera/error.hpp>
@@ -36,6 +37,7 @@ ForkedChild::ForkedChild()
 Communicator CommunicatorAccess::serial_of_program() {
   Communicator comm = Communicator::serial();
   comm.self_.owns_process = true;
+  process_is_owned = true;
   return comm;
 }
 

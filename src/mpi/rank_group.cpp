@@ -9,6 +9,7 @@
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/lifetime.hpp"
+#include "mpi/process_owner.hpp"
 #include "mpi/request.hpp"
 
 #include <tessera/error.hpp>
@@ -167,6 +168,7 @@ std::string CollectiveCall::full_name() const {
 }
 
 RankGroup::RankGroup(MPI_Comm origin) {
+  process_is_owned = true;
   watch_for_forks();
   watch_finalize();
   make_channel(origin);

@@ -2,16 +2,15 @@
 #include "mpi/time_limit.hpp"
 
 #include "base/number.hpp"
+#include "base/signals_blocked.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/launcher.hpp"
 
 #include <tessera/error.hpp>
 
-#include <pthread.h>
 #include <algorithm>
 #include <cmath>
-#include <csignal>
 #include <cstdlib>
 #include <system_error>
 #include <utility>
@@ -27,22 +26,6 @@ constexpr const char* variable = "TESSERA_START_TIMEOUT";
 /// Added to the timeout of collectives before a call of one rank is reported: a loaded machine may take
 /// seconds for milliseconds of work.
 constexpr std::chrono::milliseconds of_a_loaded_machine = 5s;
-
-/// Blocks signals for a new thread: the application's threads handle them.
-class SignalsBlocked {
- public:
-  SignalsBlocked() {
-    sigset_t all;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before_);
-  }
-  ~SignalsBlocked() { pthread_sigmask(SIG_SETMASK, &before_, nullptr); }
-  SignalsBlocked(const SignalsBlocked&) = delete;
-  SignalsBlocked& operator=(const SignalsBlocked&) = delete;
-
- private:
-  sigset_t before_{};
-};
 
 std::string line_of(const Communicator& comm, const std::string& what, std::chrono::milliseconds time) {
   return CommunicatorAccess::name_of_rank(comm) + " has been in " + what + " for " + seconds(time) +
@@ -67,7 +50,7 @@ std::string late_start(int rank, std::chrono::milliseconds time) {
 
 TimeLimit::TimeLimit(std::chrono::milliseconds time, std::string line) : time_(time), line_(std::move(line)) {
   if (time_.count() == 0) return;
-  const SignalsBlocked blocked;
+  const base::SignalsBlocked blocked;
   try {
     thread_ = std::thread([this] { watch(); });
   } catch (const std::system_error&) {

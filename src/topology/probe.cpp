@@ -8,6 +8,7 @@
 #include <string_view>
 #include <utility>
 
+#include "base/signals_blocked.hpp"
 #include "topology/driver/cuda_visibility.hpp"
 #include "topology/driver/find_devices.hpp"
 #include "topology/driver/nvml_library.hpp"
@@ -46,7 +47,12 @@ class Search {
     return detail::survey_nvml();
   }
 
-  std::future<detail::Survey> survey_ = std::async(survey);
+  static std::future<detail::Survey> begun() {
+    const base::SignalsBlocked blocked;
+    return std::async(survey);
+  }
+
+  std::future<detail::Survey> survey_ = begun();
 #else
   [[nodiscard]] static detail::FoundDevices found() {
     return {{},

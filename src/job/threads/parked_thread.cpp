@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/threads/parked_thread.hpp"
 
+#include "base/signals_blocked.hpp"
+#include "mpi/process_owner.hpp"
+
 #include <tessera/error.hpp>
 
+#include <optional>
 #include <string>
 #include <system_error>
 #include <utility>
@@ -11,6 +15,9 @@ namespace TESSERA_NAMESPACE {
 
 ParkedThread::ParkedThread(std::chrono::microseconds patience, std::function<void()> work)
     : work_(std::move(work)) {
+  // Functions of a program's passes may signal their own thread; a host's signals are for its own threads.
+  std::optional<base::SignalsBlocked> blocked;
+  if (!mpi::detail::process_is_owned) blocked.emplace();
   try {
     thread_ = std::jthread([this, patience] { serve(patience); });
   } catch (const std::system_error& refusal) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/gzip/gzip_source.hpp"
 
+#include "base/signals_blocked.hpp"
 #include "gam/table/gzip/gzip_members.hpp"
 #include "gam/table/gzip/gzip_unpacker.hpp"
 
@@ -44,6 +45,7 @@ std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, 
   });
   auto unpacked = unpacking->get_future();
   try {
+    const base::SignalsBlocked blocked;
     std::thread([unpacking] { (*unpacking)(); }).detach();
   } catch (const std::system_error&) {  // no thread available
     (*unpacking)();

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+// The process of another program: its signals, and its forked children. Devices are used in children alone,
+// so that each test has a process that has used none.
+#include "base/signals_blocked.hpp"
+#include "mpi/job/job_testing.hpp"
+
+#include <gtest/gtest.h>
+#include <pthread.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <csignal>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <set>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace tessera::testing {
+namespace {
+
+#ifdef __SANITIZE_THREAD__
+constexpr bool may_fork = false;  // ThreadSanitizer allows no threads in a forked child
+#else
+constexpr bool may_fork = true;
+#endif
+
+/// What `work` returns in a forked child; -1: the child has ended otherwise.
+int in_child(const std::function<int()>& work) {
+  const pid_t child = fork();
+  if (child == 0) {
+    try {
+      _exit(work());  // not gtest's exit, which prints for the parent
+    } catch (...) {
+      _exit(255);
+    }
+  }
+  int status = 0;
+  if (child < 0 || waitpid(child, &status, 0) != child) return -1;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+std::set<int> blocked_signals() {
+  sigset_t mask;
+  pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+  std::set<int> blocked;
+  for (const int signal : {SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD, SIGSEGV, SIGFPE, SIGABRT, SIGPROF})
+    if (sigismember(&mask, signal) == 1) blocked.insert(signal);
+  return blocked;
+}
+
+const std::set<int> asynchronous{SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD};
+
+/// Those that are blocked on the threads that compute a pass.
+std::vector<std::set<int>> blocked_in_pass(Policy policy) {
+  JobOptions options = with_threads(2);
+  options.policy = policy;
+  Job job(mpi::Communicator::serial(), options);
+  std::mutex mutex;
+  std::set<std::set<int>> found;
+  (void)job.reduce(
+      job.plan(100), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+      [&](const HostTile&, std::span<double>) {
+        const std::lock_guard lock(mutex);
+        found.insert(blocked_signals());
+      });
+  return {found.begin(), found.end()};
+}
+
+TEST(Guest, ThreadsOfAJobLeaveSignalsToTheHost) {
+  EXPECT_EQ(blocked_in_pass(Policy::cpu), std::vector{asynchronous});
+  EXPECT_EQ(blocked_signals(), std::set<int>()) << "the host's thread";
+  if (!may_fork) return;
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:2xH200");
+  EXPECT_EQ(in_child([] { return blocked_in_pass(Policy::gpu) == std::vector{asynchronous} ? 0 : 1; }), 0);
+}
+
+TEST(Guest, AThreadKeepsWhatWasBlockedWhereItWasMade) {
+  std::set<int> inside;
+  std::thread thread;
+  {
+    const base::SignalsBlocked blocked;
+    EXPECT_EQ(blocked_signals(), asynchronous);
+    thread = std::thread([&] { inside = blocked_signals(); });
+  }
+  thread.join();
+  EXPECT_EQ(inside, asynchronous);
+  EXPECT_EQ(blocked_signals(), std::set<int>());
+}
+
+}  // namespace
+}  // namespace tessera::testing

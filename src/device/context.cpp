@@ -7,6 +7,9 @@
 
 #include <tessera/error.hpp>
 
+#include <unistd.h>
+
+#include <atomic>
 #include <mutex>
 #include <string>
 #include <utility>
@@ -55,11 +58,15 @@ class OwnedStreams {
   std::vector<StreamView> others_;
 };
 
+/// The process that has opened a device last; a forked child inherits it. 0: none.
+std::atomic<pid_t> opener = 0;
+
 }  // namespace
 
 struct DeviceContext::State {
   State(DeviceInfo known, std::shared_ptr<ModuleCache> shared)
       : info(std::move(known)), modules(shared ? std::move(shared) : std::make_shared<ModuleCache>()) {
+    if (!info.host) opener = getpid();
     if (info.has_host_memory()) {
       streams = std::make_shared<OwnedStreams>();
       return;
@@ -140,6 +147,11 @@ void DeviceContext::bind() const {
 const DeviceContext* DeviceContext::bound_to_this_thread() noexcept {
   const auto state = State::bound.lock();
   return state ? state->owner : nullptr;
+}
+
+bool detail::ContextAccess::were_opened_before_fork() noexcept {
+  const pid_t process = opener;
+  return process != 0 && process != getpid();
 }
 
 std::shared_ptr<void> detail::ContextAccess::keep_bound() {

@@ -15,6 +15,10 @@ class BackendOutcomes;
 
 /// Private access of the library to a device's context.
 struct ContextAccess {
+  /// True in a forked child of a process that has opened a device, where CUDA does not work. Simulated
+  /// devices count, the host does not.
+  [[nodiscard]] static bool were_opened_before_fork() noexcept;
+
   /// A guard that restores `DeviceContext::bound_to_this_thread()` when it is destroyed, on the same thread.
   /// It does not change the current CUDA context.
   [[nodiscard]] static std::shared_ptr<void> keep_bound();

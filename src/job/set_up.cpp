@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "device/context_access.hpp"
 #include "device/cuda_calls.hpp"
 #include "job/measure.hpp"
 #include "job/state.hpp"
@@ -89,6 +90,11 @@ Probe probe_rank(const mpi::Communicator& comm, const JobOptions& options, const
     // TESSERA_SIMULATE gives a process the same devices in every communicator.
     here = probe(mpi::detail::CommunicatorAccess::rank_in_world(comm));
     for (ProbedDevice& seen : here.devices) seen.info.memory_fraction = options.memory_fraction;
+    if (!here.devices.empty() && detail::ContextAccess::were_opened_before_fork())
+      throw Error(ErrorCode::usage,
+                  "this process was forked by one that has used a GPU, and CUDA does not work in it: start "
+                  "processes by spawn instead of fork (Python: multiprocessing.get_context(\"spawn\"); R: "
+                  "parallel::makePSOCKcluster), or choose the CPU (Policy::cpu, --device cpu)");
     do faults.throw_if_hit(fault::Stage::probe, device, 0);
     while (++device < static_cast<int>(here.devices.size()));
   } catch (...) {

@@ -223,7 +223,8 @@ class TESSERA_EXPORT Job {
  public:
   /// Probes the hardware, claims devices and gathers the inventory. *Collective.* Makes no CUDA call unless
   /// CUDA is already initialised or `ScoreModel::measured` is chosen. Throws `Error(device_absent)` under
-  /// `Policy::gpu` if no rank has a device, and `Error(usage)` for an invalid environment variable or option.
+  /// `Policy::gpu` if no rank has a device, and `Error(usage)` for an invalid environment variable or option,
+  /// and in a forked child that sees a GPU and whose parent has used one, unless under `Policy::cpu`.
   /// Cost: tens of milliseconds for the probe, and a few small collectives.
   explicit Job(const mpi::Communicator& comm, JobOptions options = {});
   ~Job();

@@ -88,7 +88,8 @@ class TESSERA_EXPORT Communicator {
   [[nodiscard]] static Communicator duplicate_of(MPI_Comm other);
 #endif
   /// A serial communicator. Not collective. In a forked child, those made before the fork throw
-  /// `Error(usage)` where a job uses them: make a new one, and with it a new job.
+  /// `Error(usage)` where a job uses them: make a new one, and with it a new job, on the CPU if the parent
+  /// has used a GPU.
   [[nodiscard]] static Communicator serial();
   /// A duplicate of this one, with a timeout of its own, within which it must be made. *Collective.*
   [[nodiscard]] Communicator duplicate(std::chrono::milliseconds timeout) const;

@@ -90,5 +90,61 @@ TEST(Guest, AThreadKeepsWhatWasBlockedWhereItWasMade) {
   EXPECT_EQ(blocked_signals(), std::set<int>());
 }
 
+constexpr std::int64_t units = 1000;
+constexpr std::int64_t block = 7;
+
+bool computes(Job& job) {
+  return bits(reduce_units(job, job.plan(units, block))) == bits(expected_sums(units, block));
+}
+
+/// A bit for each thing that is wrong about jobs of a child whose parent has used a device.
+int wrong_in_child(Policy policy) {
+  JobOptions options = with_threads(2);
+  options.policy = policy;
+  try {
+    const Job job(mpi::Communicator::serial(), options);
+    return job.on_host() ? 1 : 2;
+  } catch (const Error& error) {
+    if (error.code() != ErrorCode::usage) return 4;
+    if (std::string(error.what()).find("spawn") == std::string::npos) return 8;
+  }
+  options.policy = Policy::cpu;
+  Job job(mpi::Communicator::serial(), options);
+  return job.on_host() && computes(job) ? 0 : 16;
+}
+
+TEST(Guest, AChildDoesNotUseADeviceThatItsParentHasUsed) {
+  if (!may_fork) GTEST_SKIP() << "no threads in a forked child";
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:H200");
+  for (const bool lives : {true, false}) {
+    for (const Policy policy : {Policy::automatic, Policy::gpu}) {
+      EXPECT_EQ(in_child([&] {
+                  std::optional<Job> job(std::in_place, mpi::Communicator::serial(), with_threads(1));
+                  if (job->on_host() || !computes(*job)) return 32;
+                  if (!lives) job.reset();
+                  return in_child([&] { return wrong_in_child(policy); });
+                }),
+                0)
+          << to_string(policy) << (lives ? ", the parent's job lives" : "");
+    }
+  }
+}
+
+TEST(Guest, AChildUsesADeviceThatItsParentHasNot) {
+  if (!may_fork) GTEST_SKIP() << "no threads in a forked child";
+  const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:H200");
+  const auto wrong = [] {
+    Job job(mpi::Communicator::serial(), with_threads(2));
+    return job.on_host() || !computes(job) ? 1 : 0;
+  };
+  { const Job unused(mpi::Communicator::serial(), with_threads(1)); }
+  EXPECT_EQ(in_child(wrong), 0);
+  {
+    // Jobs of the child take turns among themselves.
+    const Job unused(mpi::Communicator::serial(), with_threads(1));
+    EXPECT_EQ(in_child([&] { return wrong() == 0 && wrong() == 0 ? 0 : 1; }), 0);
+  }
+}
+
 }  // namespace
 }  // namespace tessera::testing

@@ -16,6 +16,7 @@
 #include <tessera/job/checkpoint.hpp>
 #include <tessera/job/device_adder.hpp>
 #include <tessera/job/device_collectives.hpp>
+#include <tessera/job/device_turn.hpp>
 #include <tessera/job/exercise.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>

@@ -8,6 +8,7 @@
 #include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/device_turn.hpp>
 
 #include <algorithm>
 
@@ -42,6 +43,16 @@ void require_all_units(const ArrayState& array, Range mine) {
   if (units != mine.size())
     throw Error(ErrorCode::job_fault, "the devices have " + std::to_string(units) + " units of an array of " +
                                           std::to_string(mine.size()));
+}
+
+/// Those whose last version the host has not.
+std::vector<ArrayState*> stale_on_host(std::span<ArrayState* const> arrays) {
+  std::vector<ArrayState*> stale;
+  std::ranges::copy_if(arrays, std::back_inserter(stale), &ArrayState::is_stale_on_host);
+  // An array that a pass reads and writes is listed twice.
+  std::ranges::sort(stale, {}, &ArrayState::number);
+  stale.erase(std::unique(stale.begin(), stale.end()), stale.end());  // Clang 14 cannot read ranges::unique
+  return stale;
 }
 
 /// Copies what a device has of `units` to the host's next version.
@@ -216,6 +227,13 @@ void Job::State::download_copies(std::span<ArrayState* const> stale, int device)
 }
 
 void Job::State::download(std::span<ArrayState* const> stale, Attempt& attempt) {
+  attempt.run([&] {
+    for (ArrayState* array : stale) {
+      array->next_host.clear();
+      base::resize_in_huge_pages(array->next_host, array->host.size());
+    }
+  });
+  if (!attempt.ok() || stale.empty()) return;
   Thrown thrown(pool.size());
   for_each_device(
       *device_threads, thrown,
@@ -241,20 +259,11 @@ void Job::State::download(std::span<ArrayState* const> stale, Attempt& attempt) 
 
 std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* const> wanted,
                                                        Attempt& attempt) {
-  std::vector<ArrayState*> stale;
-  std::ranges::copy_if(wanted, std::back_inserter(stale), &ArrayState::is_stale_on_host);
-  // An array that a pass reads and writes is listed twice.
-  std::ranges::sort(stale, {}, &ArrayState::number);
-  stale.erase(std::unique(stale.begin(), stale.end()), stale.end());  // Clang 14 cannot read ranges::unique
+  const std::vector<ArrayState*> stale = stale_on_host(wanted);
   std::int64_t signature = 0;
   for (const ArrayState* array : stale) signature = signature_of({signature, array->number, array->version});
-  attempt.run([&] {
-    for (ArrayState* array : stale) {
-      array->next_host.clear();
-      base::resize_in_huge_pages(array->next_host, array->host.size());
-    }
-  });
-  if (attempt.ok() && !stale.empty()) download(stale, attempt);
+  if (attempt.ok() && !stale.empty()) begin_turn();
+  download(stale, attempt);
   const Ballot decided = ballots.vote(attempt.ballot(), signature, inventory, "the download of arrays", [&] {
     std::string text = "a download";
     for (const ArrayState* array : stale)
@@ -269,6 +278,25 @@ std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* con
     attempt.end(decided, "the download of arrays",
                 "the ranks do not download the same arrays: make and download them in the same order");
   return decided.failure;
+}
+
+bool Job::State::leave_devices() noexcept {
+  Attempt attempt;
+  try {
+    const std::vector<ArrayState*> stale = stale_on_host(arrays);
+    download(stale, attempt);
+    if (!attempt.ok()) return false;  // the next pass will find the device that fails
+    for (ArrayState* array : stale) array->take_next_host(array->version);
+    for (ArrayState* array : arrays) array->forget_devices();
+    for (DeviceLane& lane : lanes) {
+      lane.arena.reset();
+      lane.workspaces.reset();
+    }
+    buffers.empty_cache_all();
+  } catch (...) {
+    return false;
+  }
+  return true;
 }
 
 void Job::State::bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt) {
@@ -304,6 +332,7 @@ void Job::State::roll_back_arrays() {
 
 void Job::State::bring_home_or_throw(std::span<ArrayState* const> wanted) {
   require_thread();
+  const DeviceTurn turn(*this);
   Attempt attempt;
   const auto lost = bring_home(wanted, attempt);
   if (!lost) return;

@@ -3,6 +3,7 @@
 
 #include "base/pack.hpp"
 #include "job/device_exercise.hpp"
+#include "job/job_access.hpp"
 #include "job/measure.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
@@ -227,6 +228,7 @@ Exercise exercise(Job& job) {
       !job.inventory().devices().empty() || job.last_verdict().ran == Verdict::Ran::fallback;
   if (job.on_host() && had_devices) throw Error(ErrorCode::job_fault, to_string(job.last_verdict()));
   const mpi::Purpose purpose(job.comm(), "the exercise of the devices");
+  const auto turn = detail::JobAccess::state(job).turn_of_call();
   const auto faults = fault::Faults::from_environment(job.comm().rank());
   const std::vector<double> results = exercise_results();
   Devices devices;

@@ -85,6 +85,7 @@ DeviceCollectives Job::collectives() {
     parts.inventory = &its.inventory;
     parts.pool = &its.pool;
     parts.faults = &its.faults;
+    parts.begin_turn = [state = &its] { return state->turn_of_call(); };
     parts.timeout = its.comm.timeout();
     its.collectives.emplace(std::move(parts));
     if (its.fallback_cause) its.collectives->close();

@@ -10,6 +10,7 @@
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
+#include <tessera/job/device_turn.hpp>
 
 #include <cxxabi.h>
 
@@ -134,16 +135,21 @@ Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& wo
 }
 
 void Job::State::stop_if_agreed() const {
-  if (options.stop != nullptr && options.stop->agreed())
-    throw Error(ErrorCode::interrupted, "stopped by " + options.stop->cause());
+  if (options.stop != nullptr && options.stop->agreed()) throw_stopped();
+}
+
+void Job::State::throw_stopped() const {
+  throw Error(ErrorCode::interrupted, "stopped by " + options.stop->cause());
+}
+
+void Job::State::stop_pass() {
+  (void)options.stop->agree();
+  verdict = no_verdict("stopped by " + options.stop->cause());
+  throw_stopped();
 }
 
 void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) {
-  if (decided.outcome == Outcome::stopped) {
-    (void)options.stop->agree();
-    verdict = no_verdict("stopped by " + options.stop->cause());
-    stop_if_agreed();
-  }
+  if (decided.outcome == Outcome::stopped) stop_pass();
   const std::string differs =
       "the ranks do not make the same call in " + pass_name() +
       " (every rank must call the same verbs in the same order, with the same plan, types and width)";
@@ -164,6 +170,7 @@ void Job::State::fall_back(const Verdict::Failure& first) {
   device_threads.reset();
   tile_team.reset();
   if (collectives) collectives->close();
+  end_turn();
   refuse_if_gpu_is_required();
 }
 
@@ -233,6 +240,7 @@ void Job::State::record_times(const Plan& plan, bool on_devices) {
 
 bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const bool prepared = attempt.ok();
+  if (prepared) begin_turn();
   for (;;) {
     std::optional<Plan> other;
     attempt.run([&] { other = substitute_for(plan, work); });
@@ -310,6 +318,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   state.verdict.ran = Verdict::Ran::none;  // until there is one
   state.verdict.reason = "the pass ended before its vote";
   const bool on_devices = !pass.host_only && state.runs_on_devices(plan);
+  const DeviceTurn turn(state);
 
   Attempt attempt;
   attempt.run([&] {

@@ -9,6 +9,7 @@
 
 #include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
+#include <tessera/job/device_turn.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 
 #include <algorithm>
@@ -253,6 +254,9 @@ void Job::State::set_up() {
     pass_threads = add_host(comm, here, options, mine, entries);
     tile_team.emplace(pass_threads.host);
   }
+  const DeviceTurn turn(*this);
+  claim = mine.turns;
+  if (options.score_model == ScoreModel::measured) begin_turn();
   const auto scores =
       score_devices(comm, mine, pass_threads, options, faults, attempt, [this] { report_progress(); });
   inventory = share_inventory(comm, here, mine, scores);
@@ -281,6 +285,7 @@ void Job::State::set_up() {
   const bool failed = decided.outcome == Outcome::device_failed && !exclude(attempt);
   plans_for_hosts = failed || !absence.empty();
 
+  if (plans_for_hosts) claim.reset();
   if (failed) {
     fall_back(decided.failure);
     verdict = verdict_of_host();

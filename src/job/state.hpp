@@ -114,7 +114,10 @@ struct Job::State {
   Inventory inventory;
   std::optional<Inventory> planned;  ///< after the loss of all devices: as plans were last made for
   std::optional<detail::CudaVisibility> visibility;
-  std::shared_ptr<const void> device_locks;  ///< `Claim::locks`; outlives the contexts of the devices
+  // Both of the claim; they outlive the contexts of the devices.
+  std::shared_ptr<const void> device_locks;     ///< `Claim::locks`
+  std::shared_ptr<detail::ProcessClaim> claim;  ///< `Claim::turns`
+  int turns_kept = 0;                           ///< existing objects of `DeviceTurn`
   DevicePool pool;
   DevicePool no_devices;  ///< returned by `Job::devices` after a fallback
   DeviceBufferPools buffers{pool};
@@ -151,6 +154,15 @@ struct Job::State {
   /// Progress callback of the thread that calls MPI while others compute: replies to watchdogs, and polls for
   /// a stop request.
   void report_progress() const;
+
+  /// Waits for the job's turn on its devices, unless it has it. A `DeviceTurn` must exist, whose end ends it.
+  /// Throws `Error(interrupted)` if a stop is requested meanwhile.
+  void begin_turn();
+  void end_turn() noexcept;
+  /// Begins it; what is returned ends it, unless other objects keep it.
+  [[nodiscard]] std::shared_ptr<const void> turn_of_call();
+  /// For another job: copies arrays to the host, and releases the memory of devices. False if a device fails.
+  [[nodiscard]] bool leave_devices() noexcept;
 
   /// Throws `Error(usage)` if `plan` does not fit this job, or `work` this rank's part of the plan.
   void check_call(const Plan& plan, const Pass& work, bool on_devices) const;
@@ -203,7 +215,7 @@ struct Job::State {
   void make_room(const Plan& plan, const Pass& work, const Attempt& attempt);
   /// The arrays that are distributed by `plan`.
   [[nodiscard]] std::vector<detail::ArrayState*> arrays_of(const Plan& plan) const;
-  /// Downloads the arrays on the devices' threads.
+  /// Downloads the arrays to `ArrayState::next_host`, on the devices' threads.
   void download(std::span<detail::ArrayState* const> stale, Attempt& attempt);
   /// Returns to the versions of the hosts.
   void roll_back_arrays();
@@ -225,7 +237,10 @@ struct Job::State {
 
   /// Throws `Error(interrupted)` if all ranks have agreed to stop.
   void stop_if_agreed() const;
+  [[noreturn]] void throw_stopped() const;
 
+  /// Ends the pass by `Error(interrupted)`: a stop was requested. *Collective.*
+  [[noreturn]] void stop_pass();
   /// Ends the pass with an exception, as the vote decided. *Collective.*
   [[noreturn]] void end_pass(const Attempt& attempt, const Ballot& decided);
 

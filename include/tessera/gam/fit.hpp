@@ -116,6 +116,9 @@ struct FitResult {
 /// for a model that exceeds the ranks' memory; `not_converged` if the first step cannot be computed;
 /// `interrupted` after a request to stop (`JobOptions::stop`), with how to resume; `job_fault` as passes do.
 ///
+/// Fits by serial jobs of one process queue for GPUs: a fit waits at its first pass on devices, and has them
+/// until its end (`DeviceTurn`).
+///
 /// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
 /// own stream, or on its threads. Memory of a rank: the columns that the model uses, within
 /// `FitOptions::memory` (numeric columns of a `Table` are read in place and must not change during the call),

@@ -33,6 +33,7 @@ namespace TESSERA_NAMESPACE {
 
 class ArrayBase;
 class DeviceCollectives;
+class DeviceTurn;
 class StopRequest;
 template <class T>
 class Array;
@@ -192,6 +193,10 @@ struct JobModule {
 /// counts as alive however long a function takes. If the system grants fewer threads, the job uses those; if
 /// it grants none, passes fail. On a simulated device the host function does the tile's work. A job is not
 /// thread-safe.
+///
+/// Jobs of serial communicators in one process claim the same devices and take turns on them: a pass may wait
+/// for its turn (<tessera/job/device_turn.hpp>). Other jobs keep devices to themselves, also two of one
+/// process, unless both allow sharing.
 ///
 /// Errors:
 /// - A device function throws or calls `tile.fail`; a device cannot be opened, bound or allocated on; a
@@ -471,6 +476,7 @@ class TESSERA_EXPORT Job {
 
  private:
   friend class ArrayBase;
+  friend class DeviceTurn;
   friend class detail::ArrayState;
 
   /// A verb with its types: the same on every rank.

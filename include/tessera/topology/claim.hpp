@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace TESSERA_NAMESPACE {
+namespace detail {
+class ProcessClaim;
+}  // namespace detail
 
 /// A device that this rank drives.
 struct TESSERA_EXPORT ClaimedDevice {
@@ -36,6 +39,9 @@ struct Claim {
   std::string unguarded;
   /// The locks by which other jobs see that the devices are in use; shared by all copies.
   std::shared_ptr<const void> locks;
+  /// Over a serial communicator: by which the serial jobs of this process take turns on the devices; null if
+  /// there is none.
+  std::shared_ptr<detail::ProcessClaim> turns;
 };
 
 /// Assigns the GPUs of each node to its ranks, by UUID. *Collective* over `comm`.
@@ -51,8 +57,14 @@ struct Claim {
 /// mpirun or another one, unless both jobs allow sharing. Claims of different jobs are serialised. Jobs of
 /// other users, and jobs in containers with a /dev/shm of their own, are not detected.
 ///
+/// *Serial communicators of one process share a claim*: a device that is claimed over one of them can be
+/// claimed over the others too, with the same lock and the same free memory. Their jobs take turns on the
+/// devices (<tessera/job/device_turn.hpp>). To others they are one job, which allows sharing if all of them
+/// do. A job over MPI in the same process is another job.
+///
 /// Makes no CUDA call. Throws only what `comm` throws. Blocks. Cost: seven small collectives, and
-/// some tens of microseconds for the locks of each device.
+/// some tens of microseconds for the locks of each device; where no rank of a node sees a device, no file is
+/// opened there.
 [[nodiscard]] TESSERA_EXPORT Claim claim(const mpi::Communicator& comm, const Probe& probe,
                                          bool allow_sharing);
 

@@ -13,6 +13,7 @@
 
 #include <tessera/error.hpp>
 #include <tessera/gam/fit.hpp>
+#include <tessera/job/device_turn.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/job/together.hpp>
 
@@ -91,6 +92,7 @@ class TableFit {
   /// that are left.
   FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
     for (;;) {
+      const DeviceTurn turn(job_);
       Frame frame = read(checkpoint);
       FormulaTerms terms;
       together(job_.comm(), [&] { terms = model_terms({job_.comm(), job_.host_team()}, formula_, frame); });

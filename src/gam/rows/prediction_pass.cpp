@@ -8,6 +8,7 @@
 #include "gam/rows/real_devices.hpp"
 #include "gam/rows/variance_form.hpp"
 
+#include <tessera/job/device_turn.hpp>
 #include <tessera/job/together.hpp>
 
 #include <algorithm>
@@ -71,6 +72,7 @@ void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t co
 
 std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                      const Posterior& posterior) {
+  const DeviceTurn turn(job);  // until the columns have left the devices
   std::optional<Prepared> prepared;
   together(job.comm(), [&] { prepared.emplace(job, rows, posterior); });
   // A failure is not checked here: the tiles then fail, and the job falls back with the reason.

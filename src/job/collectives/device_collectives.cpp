@@ -121,6 +121,7 @@ template <class T>
 void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count) {
   constexpr bool is_double = std::is_same_v<T, double>;
   const TraceRange range("sum over devices", static_cast<std::int64_t>(count));
+  const auto turn = parts.begin_turn ? parts.begin_turn() : nullptr;
   const bool on_hosts = open() == Path::hosts;
   std::shared_ptr<void> kept;
   std::vector<T> total;
@@ -157,6 +158,7 @@ void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count
 void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank,
                                          int root_index) {
   const TraceRange range("broadcast over devices", static_cast<std::int64_t>(bytes));
+  const auto turn = parts.begin_turn ? parts.begin_turn() : nullptr;
   const auto all = parts.inventory->devices();
   const auto root = std::ranges::find_if(all, [&](const InventoryDevice& device) {
     return device.rank == root_rank && device.index == root_index;

@@ -24,6 +24,8 @@ struct CollectiveParts {
   const Inventory* inventory = nullptr;
   DevicePool* pool = nullptr;
   const fault::Faults* faults = nullptr;
+  /// Begins the job's turn on its devices, unless it has it; what it returns ends it. Empty: there are none.
+  std::function<std::shared_ptr<const void>()> begin_turn{};
   std::chrono::milliseconds timeout{};  ///< of a vote and of an operation; 0: none
   std::function<std::unique_ptr<nccl::Library>()> open_nccl = nccl::open;
   bool nccl_for_simulated = false;  ///< for tests with a library that handles host memory

@@ -7,6 +7,7 @@
 #include <exception>
 #include <functional>
 #include <map>
+#include <optional>
 #include <sstream>
 #include <string>
 #include <type_traits>
@@ -15,6 +16,7 @@
 #include "topology/claim/assign.hpp"
 #include "topology/claim/device_locks.hpp"
 #include "topology/claim/nodes.hpp"
+#include "topology/claim/process_claim.hpp"
 #include "topology/linux/host_identity.hpp"
 
 namespace TESSERA_NAMESPACE {
@@ -109,14 +111,23 @@ std::string joined(const std::vector<detail::DeviceUser>& users) {
 /// Assigns devices to the ranks of a node, given those of other jobs, and reserves their slots.
 class Leader {
  public:
+  /// `process`: for a serial job, whose devices the other serial jobs of the process do not lock out; or
+  /// null.
+  explicit Leader(const detail::ProcessClaiming* process) : process_(process) {}
+
   /// Runs the progress callback while it waits for another claim.
   Decision decide(NodeView view, bool allow_sharing, const std::function<void()>& progress) {
     Decision decision;
+    if (view.devices.empty()) return decision;
     try {
       const detail::ClaimLock lock(detail::lock_folder(), progress);
       leave_out_taken(view, lock, allow_sharing, decision);
       grant(view, allow_sharing, decision);
       for (Grant& granted : decision.grants) {
+        if (const detail::ProcessDevice* shared = of_process(view.lock_name(granted.uuid))) {
+          granted.slot = shared->slot;
+          continue;
+        }
         reserved_.push_back(
             lock.reserve(view.lock_name(granted.uuid), as_user(granted, view, allow_sharing)));
         granted.slot = reserved_.back().slot;
@@ -136,11 +147,17 @@ class Leader {
   void let_go() { reserved_.clear(); }
 
  private:
+  [[nodiscard]] const detail::ProcessDevice* of_process(const std::string& lock_name) const {
+    return process_ != nullptr ? process_->find(lock_name) : nullptr;
+  }
+
   /// Removes the devices that other jobs do not share, and counts the drivers of the others.
   void leave_out_taken(NodeView& view, const detail::ClaimLock& lock, bool allow_sharing,
                        Decision& decision) {
     for (const auto& [uuid, device] : view.devices) {
-      const auto users = lock.users_of(view.lock_name(uuid));
+      const std::string name = view.lock_name(uuid);
+      const detail::ProcessDevice* shared = of_process(name);
+      const auto users = lock.users_of(name, shared != nullptr ? shared->slot : -1);
       if (users.empty()) continue;
       const bool may_join = allow_sharing && std::ranges::all_of(users, &detail::DeviceUser::shared);
       if (!may_join) {
@@ -172,6 +189,7 @@ class Leader {
     return detail::this_user(allow_sharing, device.memory_budget_bytes());
   }
 
+  const detail::ProcessClaiming* process_;
   std::map<Uuid, std::int64_t> reserved_bytes_;
   std::vector<detail::ReservedSlot> reserved_;
 };
@@ -194,31 +212,57 @@ Decision broadcast(const mpi::Communicator& node, Decision decision) {
   return decision;
 }
 
-/// Locks the devices that are assigned to this rank, and drops those whose lock fails.
-void take_granted(const NodeView& view, bool allow_sharing, Decision& decision, int rank, const Probe& probe,
-                  Claim& claim) {
+/// Of the records of two jobs, that of both.
+detail::DeviceUser combined(const detail::DeviceUser& one, detail::DeviceUser other) {
+  other.shared = other.shared && one.shared;
+  other.budget_bytes = std::max(other.budget_bytes, one.budget_bytes);
+  return other;
+}
+
+/// Locks the devices that are assigned to this rank, and drops those whose lock fails. `process`: as in
+/// `Leader`.
+void take_granted(const NodeView& view, bool allow_sharing, const detail::ProcessClaiming* process,
+                  Decision& decision, int rank, const Probe& probe, Claim& claim) {
   auto held = std::make_shared<std::vector<std::shared_ptr<const void>>>();
+  std::vector<detail::ProcessClaim::Part> parts;
   for (const Grant& granted : decision.grants) {
     if (granted.rank != rank) continue;
     const auto seen = std::ranges::find(probe.devices, granted.uuid,
                                         [](const ProbedDevice& device) { return device.info.uuid; });
-    const ClaimedDevice device{seen->info, granted.sharers, granted.sharers_elsewhere,
-                               granted.reserved_elsewhere_bytes};
-    if (granted.slot >= 0) {
-      try {
-        auto slot = detail::take_slot(detail::lock_folder(), view.lock_name(granted.uuid), granted.slot,
-                                      detail::this_user(allow_sharing, device.memory_budget_bytes()));
+    ClaimedDevice device{seen->info, granted.sharers, granted.sharers_elsewhere,
+                         granted.reserved_elsewhere_bytes};
+    const std::string name = view.lock_name(granted.uuid);
+    detail::ProcessDevice* shared = process != nullptr ? process->find(name) : nullptr;
+    // What is free now depends on what the other jobs of the process are doing.
+    if (shared != nullptr) device.info.free_memory_bytes = shared->free_bytes;
+    detail::DeviceUser user = detail::this_user(allow_sharing, device.memory_budget_bytes());
+    if (shared != nullptr) user = combined(shared->user, std::move(user));
+    std::shared_ptr<const void> slot;
+    try {
+      if (granted.slot >= 0 && shared != nullptr) {
+        detail::describe_slot(detail::lock_folder(), name, granted.slot, user);
+      } else if (granted.slot >= 0) {
+        slot = detail::take_slot(detail::lock_folder(), name, granted.slot, user);
         if (slot == nullptr) {
           decision.taken[granted.uuid] = "it is locked";
           continue;
         }
-        held->push_back(std::move(slot));
-      } catch (const std::exception& problem) {
-        claim.unguarded = problem.what();
       }
+    } catch (const std::exception& problem) {
+      claim.unguarded = problem.what();
+    }
+    if (process != nullptr) {
+      const int number = slot != nullptr ? granted.slot : -1;
+      if (shared == nullptr)
+        shared = process->add(name, {granted.uuid, number, user, device.info.free_memory_bytes, slot});
+      shared->user = user;
+      parts.push_back({shared, device.memory_budget_bytes()});
+    } else if (slot != nullptr) {
+      held->push_back(std::move(slot));
     }
     claim.devices.push_back(device);
   }
+  if (!parts.empty()) claim.locks = claim.turns = process->join(std::move(parts));
   if (!held->empty()) claim.locks = std::move(held);
 }
 
@@ -263,10 +307,13 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   claim.nodes = 1 + *std::max_element(nodes.begin(), nodes.end());
 
   const auto node = comm.split(claim.node);
+  std::optional<detail::ProcessClaiming> process;
+  if (comm.is_serial()) process.emplace();
+  const detail::ProcessClaiming* const claiming = process ? &*process : nullptr;
   const NodeView view = gather_view(node, probe);
   // The leader holds the claim lock of the machine without waiting for other ranks. While it waits for the
   // lock, it replies to ranks that wait for it.
-  Leader leader;
+  Leader leader(claiming);
   Decision decision;
   if (node.rank() == 0) {
     mpi::detail::TimeLimit limit(comm, "the files that tell which job drives which GPU");
@@ -279,7 +326,7 @@ Claim claim(const mpi::Communicator& comm, const Probe& probe, bool allow_sharin
   claim.unguarded = decision.unguarded;
   {
     const mpi::detail::TimeLimit limit(comm, "the files that tell which job drives which GPU");
-    take_granted(view, allow_sharing, decision, node.rank(), probe, claim);
+    take_granted(view, allow_sharing, claiming, decision, node.rank(), probe, claim);
   }
   node.barrier();
   leader.let_go();

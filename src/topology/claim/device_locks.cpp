@@ -286,7 +286,7 @@ ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& progress, std
   remove_free_simulated(folder_);
 }
 
-std::vector<DeviceUser> ClaimLock::users_of(const std::string& name) const {
+std::vector<DeviceUser> ClaimLock::users_of(const std::string& name, int except) const {
   const fs::path path = folder_ / name;
   const HeldLock file(open(path.c_str(), O_RDWR | O_NOFOLLOW | O_CLOEXEC));
   if (file.file() < 0 && errno != ENOENT) fail(path, "opened");
@@ -295,7 +295,8 @@ std::vector<DeviceUser> ClaimLock::users_of(const std::string& name) const {
   for (int slot = 0; slot < max_slots; ++slot) {
     if (!is_locked(file.file(), reserved_byte(slot), all_bytes, path))
       break;  // neither this slot nor any later one
-    if (is_locked(file.file(), reserved_byte(slot), 2, path)) users.push_back(read_record(file.file(), slot));
+    if (slot != except && is_locked(file.file(), reserved_byte(slot), 2, path))
+      users.push_back(read_record(file.file(), slot));
   }
   return users;
 }
@@ -319,6 +320,11 @@ std::shared_ptr<const void> take_slot(const fs::path& folder, const std::string&
   if (!try_lock(file.file(), driver_byte(slot), path)) return nullptr;
   write_record(file.file(), slot, user, path);
   return std::make_shared<const Slot>(std::move(file), path, name.starts_with(simulated_prefix));
+}
+
+void describe_slot(const fs::path& folder, const std::string& name, int slot, const DeviceUser& user) {
+  const fs::path path = folder / name;
+  write_record(open_file(path).file(), slot, user, path);
 }
 
 }  // namespace TESSERA_NAMESPACE::detail

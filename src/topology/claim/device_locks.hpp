@@ -88,7 +88,8 @@ class ClaimLock {
   explicit ClaimLock(std::filesystem::path folder, const std::function<void()>& progress = {},
                      std::chrono::seconds patience = std::chrono::seconds(10));
 
-  [[nodiscard]] std::vector<DeviceUser> users_of(const std::string& name) const;
+  /// The drivers of a device, but that of `except`, a slot.
+  [[nodiscard]] std::vector<DeviceUser> users_of(const std::string& name, int except = -1) const;
   [[nodiscard]] ReservedSlot reserve(const std::string& name, const DeviceUser& user) const;
 
  private:
@@ -101,5 +102,8 @@ class ClaimLock {
 [[nodiscard]] std::shared_ptr<const void> take_slot(const std::filesystem::path& folder,
                                                     const std::string& name, int slot,
                                                     const DeviceUser& user);
+/// Replaces the record of a slot that this process has taken.
+void describe_slot(const std::filesystem::path& folder, const std::string& name, int slot,
+                   const DeviceUser& user);
 
 }  // namespace TESSERA_NAMESPACE::detail

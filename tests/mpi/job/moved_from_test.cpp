@@ -22,8 +22,8 @@ namespace {
 template <class... Types>
 inline constexpr bool stay = (!std::is_move_constructible_v<Types> && ...) &&
                              (!std::is_move_assignable_v<Types> && ...);
-static_assert(
-    stay<mpi::Session, mpi::Purpose, Checkpoint, StopRequest, Balancer, TraceRange, MemoryUpstream>);
+static_assert(stay<mpi::Session, mpi::Purpose, Checkpoint, StopRequest, Balancer, DeviceTurn, TraceRange,
+                   MemoryUpstream>);
 // A move of these is a copy.
 template <class... Types>
 inline constexpr bool copied_bytes = (std::is_trivially_copyable_v<Types> && ...);

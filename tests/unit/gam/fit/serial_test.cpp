@@ -1,18 +1,25 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits in the process of another program: several at once, each with its own end.
+#include "mpi/job/scoped_variable.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/gam.hpp>
+#include <tessera/job/stop_request.hpp>
 
 #include <gtest/gtest.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdlib>
 #include <map>
 #include <new>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace {
@@ -58,12 +65,19 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 /// The text of the model that a fit by two threads in this process gives.
-std::string fitted_text(const std::string& name) {
+std::string fitted_text(const std::string& name, Policy policy = Policy::cpu, StopRequest* stop = nullptr,
+                        FitObserver* observer = nullptr) {
   const auto comm = mpi::Communicator::serial();
   const testing::ReferenceCase reference = testing::load_reference_case(name);
-  Job job = testing::cpu_job(comm, 2);
-  const FitResult result = fit(job, parse_formula(reference.formula),
-                               testing::in_blocks(reference.data_path, 64), testing::options_of(reference));
+  JobOptions options;
+  options.policy = policy;
+  options.threads = 2;
+  options.stop = stop;
+  Job job(comm, options);
+  const FitResult result =
+      fit(job, parse_formula(reference.formula), testing::in_blocks(reference.data_path, 64),
+          testing::options_of(reference), observer);
+  EXPECT_EQ(job.on_host(), policy == Policy::cpu);
   return testing::text_of(comm, result.model);
 }
 
@@ -117,6 +131,72 @@ TEST(SerialFits, InFourThreadsEndEachByItself) {
   });
   for (std::thread& thread : threads) thread.join();
   for (const std::string& name : names) EXPECT_EQ(fitted_text(name), alone.at(name)) << name;
+}
+
+TEST(SerialFits, ShareADevice) {
+  const tessera::testing::ScopedVariable simulate("TESSERA_SIMULATE", "rank0:H200");
+  const std::vector<std::string> names{"c06_gs4_by_factor", "c03_gs1_poisson"};
+  std::map<std::string, std::string> alone;
+  for (const std::string& name : names) alone[name] = fitted_text(name, Policy::gpu);
+  std::vector<std::thread> threads;
+  for (const std::string& name : names) {
+    threads.emplace_back([&alone, name] {
+      for (int repeat = 0; repeat < 3; ++repeat)
+        EXPECT_EQ(fitted_text(name, Policy::gpu), alone.at(name)) << name;
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+}
+
+/// In an iteration of a fit, has other fits tried.
+class Meanwhile : public FitObserver {
+ public:
+  void now(std::string_view what) override {
+    if (!what.starts_with("iteration") || std::exchange(is_done_, true)) return;
+    std::thread([] {
+      StopRequest stop(mpi::Communicator::serial(), {.signals = {}, .time_limit = std::chrono::seconds(1)});
+      try {
+        (void)fitted_text("c03_gs1_poisson", Policy::gpu, &stop);
+        ADD_FAILURE() << "two fits have the device";
+      } catch (const Error& error) {
+        EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
+      }
+      EXPECT_NE(fitted_text("c03_gs1_poisson"), "") << "that of another fit does not keep the CPU";
+    }).join();
+  }
+  [[nodiscard]] bool is_done() const { return is_done_; }
+
+ private:
+  bool is_done_ = false;
+};
+
+TEST(SerialFits, HaveADeviceFromTheirFirstPassToTheirEnd) {
+  const tessera::testing::ScopedVariable simulate("TESSERA_SIMULATE", "rank0:H200");
+  const std::string alone = fitted_text("c03_gs1_poisson", Policy::gpu);
+  Meanwhile observer;
+  EXPECT_EQ(fitted_text("c03_gs1_poisson", Policy::gpu, nullptr, &observer), alone);
+  EXPECT_TRUE(observer.is_done());
+}
+
+TEST(SerialFits, InAForkedChildHaveTheBitsOfTheParent) {
+#ifdef __SANITIZE_THREAD__
+  GTEST_SKIP() << "ThreadSanitizer allows no threads in a forked child";
+#endif
+  const std::string name = "c03_gs1_poisson";
+  const std::string parents = fitted_text(name);
+  const pid_t child = fork();
+  ASSERT_GE(child, 0);
+  if (child == 0) {
+    try {
+      _exit(fitted_text(name) == parents ? 0 : 1);
+    } catch (...) {
+      _exit(2);
+    }
+  }
+  int status = 0;
+  ASSERT_EQ(waitpid(child, &status, 0), child);
+  EXPECT_EQ(WIFEXITED(status) ? WEXITSTATUS(status) : -1, 0);
+  EXPECT_EQ(fitted_text(name), parents);
 }
 
 TEST(SerialFits, PredictWithoutMpi) {

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/job/job.hpp>
+#include <tessera/version.hpp>
+
+namespace TESSERA_NAMESPACE {
+
+/// Keeps a job's turn on its devices from pass to pass.
+///
+///     const tessera::DeviceTurn turn(job);      // waits for nothing yet
+///     for (int step = 0; step < steps; ++step)
+///       job.update(…);                          // the first waits for the turn, the others have it
+///
+/// Jobs of serial communicators in one process claim the same devices (<tessera/topology/claim.hpp>), and
+/// take turns on them, in the order in which they ask: functions of two of them never run on one device at a
+/// time. A turn begins with the first pass, download or device collective that needs the devices, and ends
+/// with that call, or, within the life of a `DeviceTurn`, with the last of these objects. It lasts as long as
+/// data must stay on the devices: a pass, or a whole fit of `tessera::gam`, which keeps its columns there. A
+/// job that is idle keeps nobody waiting, however long it lives. A job that waits can be stopped
+/// (`JobOptions::stop`): it throws `Error(interrupted)` within 50 ms.
+///
+/// *Memory*: each job may use its whole memory budget in its turn. At its end, if another job has claimed the
+/// devices, the arrays of the job are copied to the host, and their memory on the devices is released with
+/// the job's caches; leases of the application stay, and are its own business. A job that was alone keeps its
+/// arrays there; until its next turn the budget of another job is reduced to what is left.
+///
+/// *No deadlock*: passes on the CPU need no turn, nor does the construction of jobs (but for
+/// `ScoreModel::measured`) and of arrays. A thread that would wait for a turn of its own, of another job,
+/// gets `Error(usage)`. During a turn a thread must not wait for another one that needs a turn.
+///
+/// Jobs over MPI do not take turns: there it has no effect. Use it within the life of its job, on the job's
+/// thread. The destructor copies arrays as described above, which blocks.
+class TESSERA_EXPORT DeviceTurn {
+ public:
+  explicit DeviceTurn(Job& job);
+  ~DeviceTurn();
+  DeviceTurn(const DeviceTurn&) = delete;
+  DeviceTurn& operator=(const DeviceTurn&) = delete;
+
+ private:
+  friend class Job;
+  friend struct Job::State;
+  explicit DeviceTurn(Job::State& state) noexcept;
+
+  Job::State& state_;
+};
+
+}  // namespace TESSERA_NAMESPACE

@@ -1,0 +1,96 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "topology/claim/device_locks.hpp"
+
+#include <tessera/function.hpp>
+#include <tessera/topology/device_info.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <string>
+#include <vector>
+
+/// What the jobs of serial communicators in one process share: the lock of each device, which the first of
+/// them takes and the last releases, and turns on the devices.
+///
+///     claiming   one of these jobs claims devices at a time (`ProcessClaiming`)
+///     a turn     one of them uses a device at a time, first come, first served (`ProcessClaim`)
+///
+/// A forked child has none of its parent's.
+namespace TESSERA_NAMESPACE::detail {
+
+class ProcessClaim;
+
+/// A device that serial jobs of this process have claimed.
+struct ProcessDevice {
+  Uuid uuid;
+  int slot = -1;                     ///< in the lock file; -1: the claim is unguarded
+  DeviceUser user;                   ///< as recorded in that slot
+  std::int64_t free_bytes = 0;       ///< of its memory, before the first of the jobs used it
+  std::shared_ptr<const void> lock;  ///< of the slot
+  int jobs = 0;
+  const ProcessClaim* in_turn = nullptr;
+  const ProcessClaim* keeper = nullptr;  ///< the job that keeps data on it between its turns
+  std::int64_t kept_bytes = 0;           ///< at most
+};
+
+/// Those of this process, and its queue for turns.
+struct ProcessDevices;
+
+/// The devices of a serial job, and its turns on them. For one thread at a time, as the job.
+class ProcessClaim {
+ public:
+  struct Part {
+    ProcessDevice* device = nullptr;
+    std::int64_t budget_bytes = 0;  ///< of its memory, for this job
+  };
+
+  ProcessClaim(ProcessDevices& all, std::vector<Part> parts);
+  /// Ends the turn. The last job that has a device releases its lock. Does nothing in a forked child.
+  ~ProcessClaim();
+  ProcessClaim(const ProcessClaim&) = delete;
+  ProcessClaim& operator=(const ProcessClaim&) = delete;
+
+  /// Waits until no other job has its turn on one of the devices, and none has waited longer for one.
+  /// Meanwhile calls `between` fifty times a second; its exception ends the wait. Throws `Error(usage)` if
+  /// this thread has the turn for another job, and so would wait for itself.
+  void begin_turn(FunctionRef<void()> between);
+  /// `keeps`: data of the job stay on the devices, within its budget.
+  void end_turn(bool keeps) noexcept;
+  [[nodiscard]] bool has_turn() const noexcept { return has_turn_; }
+
+  /// Whether another job has claimed one of the devices.
+  [[nodiscard]] bool is_shared() const;
+  /// In a turn: the budget, less what it exceeds the memory by that other jobs do not keep.
+  [[nodiscard]] std::int64_t budget_left(const Uuid& device) const;
+
+ private:
+  [[nodiscard]] bool may_begin() const;
+  [[nodiscard]] bool overlaps(const ProcessClaim& other) const;
+
+  ProcessDevices& all_;
+  std::vector<Part> parts_;
+  bool has_turn_ = false;
+  std::uint64_t thread_ = 0;  ///< that has the turn
+};
+
+/// Claims devices for a serial job; others that claim or release devices wait meanwhile.
+class ProcessClaiming {
+ public:
+  ProcessClaiming();
+
+  /// The device of a lock file, if serial jobs have it.
+  [[nodiscard]] ProcessDevice* find(const std::string& lock_name) const;
+  /// Adds a device that none has.
+  [[nodiscard]] ProcessDevice* add(const std::string& lock_name, ProcessDevice device) const;
+  /// The claim of one more job on devices.
+  [[nodiscard]] std::shared_ptr<ProcessClaim> join(std::vector<ProcessClaim::Part> parts) const;
+
+ private:
+  ProcessDevices& all_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace TESSERA_NAMESPACE::detail

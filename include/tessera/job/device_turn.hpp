@@ -26,8 +26,8 @@ namespace TESSERA_NAMESPACE {
 /// arrays there; until its next turn the budget of another job is reduced to what is left.
 ///
 /// *No deadlock*: passes on the CPU need no turn, nor does the construction of jobs (but for
-/// `ScoreModel::measured`) and of arrays. A thread that would wait for a turn of its own, of another job,
-/// gets `Error(usage)`. During a turn a thread must not wait for another one that needs a turn.
+/// `ScoreModel::measured`) and of arrays. A thread that would wait while it keeps the turn of another
+/// job gets `Error(usage)`. During a turn a thread must not wait for another one that needs a turn.
 ///
 /// Jobs over MPI do not take turns: there it has no effect. Use it within the life of its job, on the job's
 /// thread. The destructor copies arrays as described above, which blocks.

@@ -82,18 +82,22 @@ bool ProcessClaim::may_begin() const {
 void ProcessClaim::begin_turn(FunctionRef<void()> between) {
   if (has_turn_) return;
   std::unique_lock lock(all_.turns);
-  for (const Part& part : parts_) {
-    const ProcessClaim* other = part.device->in_turn;
-    if (other != nullptr && other->thread_ == this_thread())
-      throw Error(ErrorCode::usage,
-                  "a job would wait for its turn on a device that another job of this thread keeps: end the "
-                  "fit or the DeviceTurn of that one first");
-  }
   all_.queue.push_back(this);
   const auto leave_queue = [&] {
     all_.queue.remove(this);
     all_.changed.notify_all();
   };
+  // Whom it waits for may wait for that turn, also on another device.
+  const bool has_another = std::ranges::any_of(all_.devices, [](const auto& device) {
+    return device.second.in_turn != nullptr && device.second.in_turn->thread_ == this_thread();
+  });
+  if (has_another && !may_begin()) {
+    leave_queue();
+    throw Error(
+        ErrorCode::usage,
+        "a job would wait for its turn on a device while this thread keeps the turn of another job: end "
+        "the fit or the DeviceTurn of that one first");
+  }
   while (!may_begin()) {
     all_.changed.wait_for(lock, between_looks);
     lock.unlock();

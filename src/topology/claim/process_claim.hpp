@@ -55,7 +55,7 @@ class ProcessClaim {
 
   /// Waits until no other job has its turn on one of the devices, and none has waited longer for one.
   /// Meanwhile calls `between` fifty times a second; its exception ends the wait. Throws `Error(usage)` if
-  /// this thread has the turn for another job, and so would wait for itself.
+  /// it would wait while this thread has the turn of another job, for which others may wait.
   void begin_turn(FunctionRef<void()> between);
   /// `keeps`: data of the job stay on the devices, within its budget.
   void end_turn(bool keeps) noexcept;

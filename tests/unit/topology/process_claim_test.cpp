@@ -13,6 +13,7 @@
 #include <cstdlib>
 #include <exception>
 #include <filesystem>
+#include <future>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -223,6 +224,25 @@ TEST_F(ProcessClaims, AThreadDoesNotWaitForItself) {
   }
   one.turns->end_turn(false);
   two.turns->begin_turn(not_called);
+}
+
+TEST_F(ProcessClaims, AThreadDoesNotWaitForOneThatWaitsForIt) {
+  const Claim one = claimed({1});
+  const Claim two = claimed({2});
+  const Claim both = claimed({1, 2});
+  one.turns->begin_turn(not_called);
+  std::promise<void> waits;
+  std::thread other([&] {
+    bool is_first = true;
+    both.turns->begin_turn([&] {
+      if (std::exchange(is_first, false)) waits.set_value();
+    });
+  });
+  waits.get_future().wait();
+  EXPECT_THROW(two.turns->begin_turn([] { throw std::logic_error("it waits"); }), Error);
+  one.turns->end_turn(false);
+  other.join();
+  EXPECT_TRUE(both.turns->has_turn());
 }
 
 TEST_F(ProcessClaims, WhatOneKeepsTheOthersHaveNot) {

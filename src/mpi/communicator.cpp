@@ -37,7 +37,7 @@ ForkedChild::ForkedChild()
 Communicator CommunicatorAccess::serial_of_program() {
   Communicator comm = Communicator::serial();
   comm.self_.owns_process = true;
-  process_is_owned = true;
+  has_ranks_or_session = true;
   return comm;
 }
 

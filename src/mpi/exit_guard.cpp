@@ -6,6 +6,7 @@
 #include "mpi/finalize.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/lifetime.hpp"
+#include "mpi/process_owner.hpp"
 #include "mpi/rank_group.hpp"
 #include "mpi/reason.hpp"
 
@@ -29,7 +30,6 @@ namespace detail {
 namespace {
 
 struct ExitGuard {
-  std::atomic<bool> switched_on = true;
   std::atomic<bool> armed = false;
   MpiOwner owner = MpiOwner::program;
   std::array<char, MPI_MAX_PROCESSOR_NAME + 32> name{};  // "rank 3 (node7)", without an allocation
@@ -148,13 +148,13 @@ void disarm_exit_guard() noexcept {
 }
 
 bool exits_are_watched() noexcept {
-  return exit_guard().switched_on;
+  return exits_watched;
 }
 
 }  // namespace detail
 
 void watch_exits(bool watched) noexcept {
-  detail::exit_guard().switched_on = watched;
+  detail::exits_watched = watched;
 }
 
 }  // namespace TESSERA_NAMESPACE::mpi

@@ -7,8 +7,14 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Whether this process has ranks of MPI, or a `Session`: it is a program's, not that of a host which has
-/// serial communicators alone.
-inline std::atomic<bool> process_is_owned = false;
+/// Whether this process has ranks of MPI, or a `Session`.
+inline std::atomic<bool> has_ranks_or_session = false;
+/// As `watch_exits` was told.
+inline std::atomic<bool> exits_watched = true;
+
+/// Whether this process is that of a program with ranks or a `Session`, not that of a host.
+[[nodiscard]] inline bool process_is_owned() noexcept {
+  return has_ranks_or_session && exits_watched;
+}
 
 }  // namespace TESSERA_NAMESPACE::mpi::detail

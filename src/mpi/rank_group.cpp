@@ -168,7 +168,7 @@ std::string CollectiveCall::full_name() const {
 }
 
 RankGroup::RankGroup(MPI_Comm origin) {
-  process_is_owned = true;
+  has_ranks_or_session = true;
   watch_for_forks();
   watch_finalize();
   make_channel(origin);

@@ -69,8 +69,8 @@ enum class Number { float64, int32, int64, uint32, uint64 };
 /// another program. Everything that takes a communicator takes a serial one. Its collectives do not wait, so
 /// that it has no timeout; any thread may make and use it, one at a time, and several threads several; no
 /// handler of signals or of the program's end is installed, and the process is never ended. In a process
-/// without ranks and without a `Session`, threads of the library block asynchronous signals, which so reach
-/// the host's threads.
+/// without ranks and without a `Session`, and after `watch_exits(false)`, threads of the library block
+/// asynchronous signals, which so reach the host's threads.
 class TESSERA_EXPORT Communicator {
  public:
   Communicator() = default;

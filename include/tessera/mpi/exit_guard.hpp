@@ -17,6 +17,7 @@ namespace TESSERA_NAMESPACE::mpi {
 ///
 /// Where the process belongs to another program, such as R or Python, that program decides how it ends: a
 /// module that is loaded there calls `watch_exits(false)` on every rank, best before its first communicator.
+/// From then on new threads of the library block asynchronous signals, as the host's threads handle them.
 /// The end of a `Session` stays collective. Takes effect at once. Any thread.
 TESSERA_EXPORT void watch_exits(bool watched) noexcept;
 

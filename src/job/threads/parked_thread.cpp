@@ -17,7 +17,7 @@ ParkedThread::ParkedThread(std::chrono::microseconds patience, std::function<voi
     : work_(std::move(work)) {
   // Functions of a program's passes may signal their own thread; a host's signals are for its own threads.
   std::optional<base::SignalsBlocked> blocked;
-  if (!mpi::detail::process_is_owned) blocked.emplace();
+  if (!mpi::detail::process_is_owned()) blocked.emplace();
   try {
     thread_ = std::jthread([this, patience] { serve(patience); });
   } catch (const std::system_error& refusal) {

@@ -2,8 +2,11 @@
 #include <tessera/job/stop_request.hpp>
 
 #include <tessera/error.hpp>
+#include <tessera/mpi/exit_guard.hpp>
 
 #include "mpi/job/job_testing.hpp"
+
+#include <pthread.h>
 
 #include <array>
 #include <atomic>
@@ -36,6 +39,28 @@ TEST(StopSignals, HandlersArePutBack) {
   const StopRequest next(comm);
   EXPECT_FALSE(next.requested());
   ASSERT_EQ(sigaction(SIGUSR1, &before, nullptr), 0);
+}
+
+/// Whether threads of a new job block a signal of the terminal.
+bool threads_block(const mpi::Communicator& comm) {
+  JobOptions options = with_threads(1);
+  options.policy = Policy::cpu;
+  Job job(comm, options);
+  std::atomic<bool> blocked = false;
+  (void)job.reduce(job.plan(comm.size()), 1, host_only, [&](const HostTile&, std::span<double>) {
+    sigset_t mask;
+    pthread_sigmask(SIG_SETMASK, nullptr, &mask);
+    blocked = sigismember(&mask, SIGINT) == 1;
+  });
+  return blocked;
+}
+
+TEST(StopSignals, ReachTheThreadsOfAHostAlone) {
+  const auto comm = world();
+  EXPECT_FALSE(threads_block(comm)) << "a function may signal its own thread";
+  mpi::watch_exits(false);
+  EXPECT_TRUE(threads_block(comm));
+  mpi::watch_exits(true);
 }
 
 /// The application's handlers of SIGUSR2 while it lives.

@@ -140,12 +140,17 @@ class Unscheduled {
   }
 };
 
-/// The threads of a team, by number.
+/// The threads of a team, by number. They no longer block SIGUSR2, as threads in the process of another
+/// program do.
 std::vector<pthread_t> threads_of(HostTeam& team) {
+  sigset_t held;
+  sigemptyset(&held);
+  sigaddset(&held, SIGUSR2);
   std::vector<pthread_t> threads(static_cast<std::size_t>(team.size()));
   std::barrier all_inside(team.size());
   team.for_each_block({0, team.size()}, 1, [&](int thread, Range) {
     all_inside.arrive_and_wait();
+    pthread_sigmask(SIG_UNBLOCK, &held, nullptr);
     threads[static_cast<std::size_t>(thread)] = pthread_self();
   });
   return threads;

@@ -46,7 +46,7 @@ ExitGuard& exit_guard() {
 }
 
 bool is_active() noexcept {
-  return exit_guard().armed && exits_are_watched() && !is_forked_child() && !is_finalised();
+  return exit_guard().armed && exits_watched && !is_forked_child() && !is_finalised();
 }
 
 [[noreturn]] void end_job(const char* how) {
@@ -132,7 +132,7 @@ void name_this_rank() {
 }  // namespace
 
 void arm_exit_guard(MpiOwner owner) {
-  if (exit_guard().armed || !exits_are_watched()) return;
+  if (exit_guard().armed || !exits_watched) return;
   name_this_rank();
   exit_guard().thread = std::this_thread::get_id();
   exit_guard().owner = owner;
@@ -147,14 +147,5 @@ void disarm_exit_guard() noexcept {
   if (std::get_terminate() == &at_terminate) std::set_terminate(std::exchange(exit_guard().before, nullptr));
 }
 
-bool exits_are_watched() noexcept {
-  return exits_watched;
-}
-
 }  // namespace detail
-
-void watch_exits(bool watched) noexcept {
-  detail::exits_watched = watched;
-}
-
 }  // namespace TESSERA_NAMESPACE::mpi

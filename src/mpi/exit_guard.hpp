@@ -20,7 +20,4 @@ void arm_exit_guard(MpiOwner owner);
 /// Called at MPI_Finalize. Restores the terminate handler.
 void disarm_exit_guard() noexcept;
 
-/// Whether `watch_exits` is enabled.
-[[nodiscard]] bool exits_are_watched() noexcept;
-
 }  // namespace TESSERA_NAMESPACE::mpi::detail

@@ -6,6 +6,7 @@
 #include "mpi/exit_barrier.hpp"
 #include "mpi/exit_guard.hpp"
 #include "mpi/fork.hpp"
+#include "mpi/process_owner.hpp"
 #include "mpi/rank_group.hpp"
 
 #include <dlfcn.h>
@@ -35,7 +36,7 @@ int before_finalize(MPI_Comm, int, void*, void*) {
   if (is_forked_child()) return MPI_SUCCESS;
   // MPI frees their communicators: MPI_Comm_free inside an attribute's delete callback may deadlock.
   const auto groups = finalisation().groups;
-  if (exits_are_watched()) (void)pass_exit_barriers(ExitPath::finalize);
+  if (exits_watched) (void)pass_exit_barriers(ExitPath::finalize);
   for (const auto& group : groups) group->give_up_channel();
   disarm_exit_guard();
   return MPI_SUCCESS;

@@ -3,7 +3,6 @@
 #include "mpi/communicator_access.hpp"
 
 #include <tessera/error.hpp>
-#include <tessera/mpi/exit_guard.hpp>
 #include <tessera/mpi/library.hpp>
 #include <tessera/mpi/session.hpp>
 
@@ -24,7 +23,5 @@ Session::~Session() = default;
 LibraryInfo library_info() {
   return {"none", {}, false};
 }
-
-void watch_exits(bool /*watched*/) noexcept {}
 
 }  // namespace TESSERA_NAMESPACE::mpi

@@ -4,6 +4,9 @@
 #include "base/signals_blocked.hpp"
 #include "mpi/job/job_testing.hpp"
 
+#include <tessera/mpi/exit_guard.hpp>
+#include <tessera/mpi/session.hpp>
+
 #include <gtest/gtest.h>
 #include <pthread.h>
 #include <sys/wait.h>
@@ -75,6 +78,19 @@ TEST(Guest, ThreadsOfAJobLeaveSignalsToTheHost) {
   if (!may_fork) return;
   const ScopedVariable simulate("TESSERA_SIMULATE", "rank0:2xH200");
   EXPECT_EQ(in_child([] { return blocked_in_pass(Policy::gpu) == std::vector{asynchronous} ? 0 : 1; }), 0);
+}
+
+TEST(Guest, IsAProgramWithASessionWhoseEndIsNotWatched) {
+  if (!may_fork) GTEST_SKIP() << "no threads in a forked child";
+  const auto wrong = [] {
+    int argc = 0;
+    char** argv = nullptr;
+    const mpi::Session session(argc, argv, mpi::Runtime::serial);
+    if (blocked_in_pass(Policy::cpu) != std::vector{std::set<int>()}) return 1;
+    mpi::watch_exits(false);
+    return blocked_in_pass(Policy::cpu) == std::vector{asynchronous} ? 0 : 2;
+  };
+  EXPECT_EQ(in_child(wrong), 0);
 }
 
 TEST(Guest, AThreadKeepsWhatWasBlockedWhereItWasMade) {

@@ -47,6 +47,7 @@ struct Suite {
 [[nodiscard]] Suite vote_suite();
 [[nodiscard]] Suite scatter_suite();
 [[nodiscard]] Suite stream_suite();
+[[nodiscard]] Suite sum_suite();
 [[nodiscard]] Suite gram_suite();
 [[nodiscard]] Suite fit_suite();
 [[nodiscard]] Suite predict_suite();

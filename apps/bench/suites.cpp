@@ -9,6 +9,7 @@ std::vector<Suite> all_suites() {
   all.push_back(vote_suite());
   all.push_back(scatter_suite());
   all.push_back(stream_suite());
+  all.push_back(sum_suite());
   all.push_back(gram_suite());
   all.push_back(fit_suite());
   all.push_back(predict_suite());

@@ -78,6 +78,15 @@ TEST(Bench, LinesOfJsonHoldTheFiguresThePeerTheRatioAndWhereTheyAreFrom) {
   EXPECT_EQ(lines_of_suite["scatter"], 4);  // the same
 }
 
+TEST(Bench, SumsOverDevicesAreMeasuredByLength) {
+  const ProgramResult result = bench(2, "sum --doubles 20 --repeats 1 --threads 1 --json");
+  ASSERT_EQ(result.status, 0) << result.err;
+  std::set<std::string> cases;
+  for (const auto& line : lines_of(result.out)) cases.insert(line.at("case"));
+  EXPECT_TRUE(cases.contains("1 double, 2 ranks") && cases.contains("16 doubles, 2 ranks")) << result.out;
+  EXPECT_EQ(cases.size(), 3U) << result.out;
+}
+
 TEST(Bench, LeavesThePeerOutIfToldTo) {
   const ProgramResult result = bench(1, "vote --repeats 1 --json --no-peer");
   ASSERT_EQ(result.status, 0) << result.err;

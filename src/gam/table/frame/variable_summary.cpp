@@ -83,65 +83,115 @@ KeySpan likely_range(const Workers& workers, const Frame& frame, std::span<const
   return range;
 }
 
-/// Adds at most `values_of_batch` values. A branch for each would often be mispredicted, where one for all of
-/// them is not: few batches have a value in the range.
-constexpr std::size_t values_of_batch = 32;
-void count_values(std::span<const double> values, KeySpan range, KeyCounts& counts) {
-  const double low = value_of_key(range.first);
-  const double high = value_of_key(range.last);
-  const Bounded bounded = TESSERA_AT_WIDTH(count_bounded(values.data(), values.size(), low, high));
-  counts.below += bounded.below;
-  if (bounded.inside == 0) return;
-  std::array<double, values_of_batch> found{};
-  std::size_t count = 0;
-  for (const double value : values) {
-    found[count] = value;
-    count += static_cast<std::size_t>(value >= low) & static_cast<std::size_t>(value <= high);
-  }
-  const std::uint64_t width = (range.last - range.first) / KeyCounts::parts + 1;
-  for (std::size_t i = 0; i < count; ++i) {
-    const std::uint64_t key = ordered_key(found[i]);
-    const std::size_t part = (key - range.first) / width;
-    ++counts.counts[part];
-    counts.extents[part].add(key);
-  }
-}
+/// Where a place is sought: among the complete values of a column, and then, as most of a scan is the memory
+/// that it reads, among those of the range that the first scan has kept.
+class PlaceSearch {
+ public:
+  PlaceSearch(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column)
+      : workers_(workers),
+        frame_(frame),
+        column_(column),
+        kept_(at(workers.team.size())),
+        most_kept_(std::max(frame.complete.size() / kept_share / kept_.size(), values_of_batch)) {}
 
-KeyCounts counts_in(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column,
-                    KeySpan range) {
-  const std::span<const double> numbers = column;
-  std::vector<KeyCounts> of_threads(at(workers.team.size()));
-  for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
-    column.prepare_to_read(begin, end);
-    KeyCounts& here = of_threads[at(thread)];
-    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; i += values_of_batch)
-        count_values(numbers.subspan(i, std::min(values_of_batch, last - i)), range, here);
+  /// *Collective.*
+  [[nodiscard]] KeyCounts counts_in(KeySpan range) {
+    const bool inside = is_kept_ && range.first >= range_.first && range.last <= range_.last;
+    std::vector<KeyCounts> of_threads(kept_.size());
+    if (inside) {
+      of_threads.front().below = below_;
+      workers_.team.for_each_block({0, std::ssize(kept_)}, 1, [&](int thread, Range one) {
+        for (std::int64_t i = one.begin; i < one.end; ++i)
+          add(kept_[at(i)], range, of_threads[at(thread)], nullptr);
+      });
+    } else {
+      scan_column(range, of_threads);
+    }
+    KeyCounts all = std::move(of_threads.front());
+    for (std::size_t thread = 1; thread < of_threads.size(); ++thread) {
+      const KeyCounts& one = of_threads[thread];
+      all.below += one.below;
+      for (std::size_t part = 0; part < KeyCounts::parts; ++part) {
+        all.counts[part] += one.counts[part];
+        all.extents[part].first = std::min(all.extents[part].first, one.extents[part].first);
+        all.extents[part].last = std::max(all.extents[part].last, one.extents[part].last);
+      }
+    }
+    if (!inside) below_ = all.below;
+    all.counts.push_back(all.below);
+    workers_.comm.allreduce(std::span(all.counts), mpi::Reduction::sum);
+    all.below = all.counts.back();
+    all.counts.pop_back();
+    return all;
+  }
+
+ private:
+  /// A branch for each value would often be mispredicted, where one for so many of them is not: few batches
+  /// have a value in the range.
+  static constexpr std::size_t values_of_batch = 32;
+  /// Ranges with more than one value in so many, as where many are equal, are scanned again.
+  static constexpr std::size_t kept_share = 8;
+
+  void scan_column(KeySpan range, std::vector<KeyCounts>& of_threads) {
+    range_ = range;
+    for (std::vector<double>& one : kept_) one.clear();
+    const std::span<const double> numbers = column_;
+    for_each_run(workers_, frame_, [&](int thread, std::size_t begin, std::size_t end) {
+      column_.prepare_to_read(begin, end);
+      std::vector<double>& kept = kept_[at(thread)];
+      for_each_complete_run(frame_, begin, end, [&](std::size_t first, std::size_t last) {
+        add(numbers.subspan(first, last - first), range, of_threads[at(thread)],
+            kept.size() < most_kept_ ? &kept : nullptr);
+      });
     });
-  });
-  KeyCounts all = std::move(of_threads.front());
-  for (std::size_t thread = 1; thread < of_threads.size(); ++thread) {
-    const KeyCounts& one = of_threads[thread];
-    all.below += one.below;
-    for (std::size_t part = 0; part < KeyCounts::parts; ++part) {
-      all.counts[part] += one.counts[part];
-      all.extents[part].first = std::min(all.extents[part].first, one.extents[part].first);
-      all.extents[part].last = std::max(all.extents[part].last, one.extents[part].last);
+    is_kept_ = std::ranges::all_of(kept_, [&](const auto& one) { return one.size() < most_kept_; });
+  }
+
+  /// Appends the values of the range to `kept`, if there is one.
+  static void add(std::span<const double> values, KeySpan range, KeyCounts& counts,
+                  std::vector<double>* kept) {
+    const double low = value_of_key(range.first);
+    const double high = value_of_key(range.last);
+    const std::uint64_t width = (range.last - range.first) / KeyCounts::parts + 1;
+    for (std::size_t begin = 0; begin < values.size(); begin += values_of_batch) {
+      const std::span batch = values.subspan(begin, std::min(values_of_batch, values.size() - begin));
+      const Bounded bounded = TESSERA_AT_WIDTH(count_bounded(batch.data(), batch.size(), low, high));
+      counts.below += bounded.below;
+      if (bounded.inside == 0) continue;
+      std::array<double, values_of_batch> found{};
+      std::size_t count = 0;
+      for (const double value : batch) {
+        found[count] = value;
+        count += static_cast<std::size_t>(value >= low) & static_cast<std::size_t>(value <= high);
+      }
+      for (std::size_t i = 0; i < count; ++i) {
+        const std::uint64_t key = ordered_key(found[i]);
+        const std::size_t part = (key - range.first) / width;
+        ++counts.counts[part];
+        counts.extents[part].add(key);
+      }
+      if (kept != nullptr)
+        kept->insert(kept->end(), found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count));
     }
   }
-  all.counts.push_back(all.below);
-  workers.comm.allreduce(std::span(all.counts), mpi::Reduction::sum);
-  all.below = all.counts.back();
-  all.counts.pop_back();
-  return all;
-}
+
+  const Workers& workers_;
+  const Frame& frame_;
+  const ColumnStorage<double>& column_;
+  std::vector<std::vector<double>> kept_;  ///< by the threads that scanned
+  std::size_t most_kept_;                  ///< of a thread
+  bool is_kept_ = false;                   ///< all that is in `range_`
+  KeySpan range_;
+  std::int64_t below_ = 0;  ///< this rank's values below it
+};
 
 /// *Collective.* The value at a place of the sorted order of `count` values, with their repetitions.
 double value_at(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column,
                 std::int64_t place, std::int64_t count) {
   KeySpan range = likely_range(workers, frame, column, place, count);
+  PlaceSearch search(workers, frame, column);
   for (;;) {
-    const KeyCounts found = counts_in(workers, frame, column, range);
+    const KeyCounts found = search.counts_in(range);
     std::int64_t before = found.below;
     std::size_t part = 0;
     while (part < KeyCounts::parts && before + found.counts[part] <= place) before += found.counts[part++];

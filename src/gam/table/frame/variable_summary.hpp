@@ -22,8 +22,8 @@ struct VariableSummary {
 };
 
 /// *Collective.* Over the complete rows, of these variables of the frame. Variables without a level or a
-/// finite number there are left out. The same bits for any number of ranks and threads. Cost: two or three
-/// scans of a column of numbers, one of a factor.
+/// finite number there are left out. The same bits for any number of ranks and threads. Cost: a scan of a
+/// column, and, for the extent of numbers in a frame that was not read, one more.
 [[nodiscard]] std::vector<VariableSummary> summaries_of(const Workers& workers, const Frame& frame,
                                                         std::span<const std::size_t> variables);
 

@@ -30,11 +30,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
-/// The versions that are read. Since 3 a covariance beside the file has a name of its own, and since 4 it may
-/// lack what a large random effect has off its diagonal; since 5 what several have but for the pairs of
-/// levels that rows had, a term may have radial columns, a smooth may have no penalty, and variables may be
-/// computed; since 6 it may be a factor smooth or of t2(). Other files are as they were, and remain so to
-/// programs before.
+/// The versions that are read; see docs/model.md, which promises the oldest. Since 3 a covariance beside the
+/// file has a name of its own, and since 4 it may lack what a large random effect has off its diagonal; since
+/// 5 what several have but for the pairs of levels that rows had, a term may have radial columns, a smooth
+/// may have no penalty, and variables may be computed; since 6 it may be a factor smooth or of t2(). Other
+/// files are as they were, and remain so to programs before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
@@ -165,6 +165,9 @@ Json to_json(const FittedModel& model) {
             {"n", model.rows},
             {"rows_dropped", model.rows_dropped}};
   if (!model.offset.empty()) json["offset"] = model.offset;
+  // For readers that do not parse formulas.
+  for (const Expression& one : parse_terms(model.formula).offsets)
+    json["formula_offsets"].push_back(one.text);
   if (!model.subset.empty()) json["subset"] = model.subset;
   if (model.rho != 0) json["rho"] = model.rho;
   if (!model.ar_start.empty()) json["ar_start"] = model.ar_start;

@@ -117,9 +117,9 @@ struct SavedModel {
 /// does not name are removed: those whose content has the CRC-32 of their name. Others were not written by a
 /// fit, or by one before 0.2, and stay.
 ///
-/// The file's version counts changes after which program and file do not understand each other; a file of
-/// another version is refused. What a reader can do without, as `FittedModel::outline`, is added in place:
-/// older programs pass over it, and this one reads files without it.
+/// The file's version counts changes that a reader must know of: later ones are refused, and all from 2 on
+/// are read for good (docs/model.md). What a reader can do without, as `FittedModel::outline`, is added in
+/// place: older programs pass over it, and this one reads files without it.
 SavedModel save_model(const FittedModel& model, const std::string& path, int inline_limit = 512);
 
 /// Reads a model.json, which anyone may have written: all counts, places and shapes are checked before they

@@ -140,9 +140,23 @@ foreach(stage IN LISTS stages)
   endif()
 endforeach()
 
+# docs/model.md names each field of a model.
+file(READ ${ROOT}/docs/model.md model)
+file(READ ${ROOT}/docs/model.schema.json schema)
+string(JSON fields GET "${schema}" properties)
+string(JSON count LENGTH "${fields}")
+math(EXPR last "${count} - 1")
+foreach(i RANGE ${last})
+  string(JSON field MEMBER "${fields}" ${i})
+  string(FIND "${model}" "`${field}`" place)
+  if(place EQUAL -1)
+    message(FATAL_ERROR "docs/model.md does not name ${field}, a field of docs/model.schema.json")
+  endif()
+endforeach()
+
 # A link names a file that is there, and a section of it. A bracket would glue the elements of a CMake list together.
 foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md docs/fit.md docs/library.md
-    docs/site.md jobscripts/README.md)
+    docs/model.md docs/site.md jobscripts/README.md)
   file(READ ${ROOT}/${document} text)
   cmake_path(GET document PARENT_PATH folder)
   string(REPLACE "](" "link(" text "${text}")

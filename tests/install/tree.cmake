@@ -16,7 +16,8 @@ endforeach()
 
 set(parts include/tessera/tessera.hpp include/tessera/fortran/tessera.f90 include/tessera/version.hpp include/tessera/mpi/abi.h
   ${LIBDIR}/cmake/tessera/tesseraConfig.cmake ${LIBDIR}/pkgconfig/tessera.pc share/tessera/jobscripts/fit-cpu.sbatch
-  share/tessera/examples/diamonds/diamonds.csv.gz share/tessera/modulefiles/tessera/${VERSION}.lua)
+  share/tessera/examples/diamonds/diamonds.csv.gz share/tessera/modulefiles/tessera/${VERSION}.lua
+  share/tessera/model.schema.json share/tessera/examples/predict/predict_model.py)
 if(PROGRAMS)
   list(APPEND parts include/tessera/gam/gam.hpp ${LIBDIR}/cmake/tessera/tessera-gam.cmake)
 endif()

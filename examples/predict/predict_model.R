@@ -21,17 +21,17 @@ predict_model <- function(model, data, type = "link") {
   for (one in model$design$variables) levels[[one$name]] <- unlist(one$levels)
   terms <- lapply(model$design$terms, raw_columns, data, levels)
   begins <- cumsum(c(0, sapply(terms, function(term) term$size)))
-  raw <- numeric(tail(begins, 1)); first <- 0; known <- lapply(terms, function(term) integer(0))
+  raw <- numeric(tail(begins, 1)); first <- 0; known <- lapply(terms, function(term) integer(0)); used <- integer(0)
   for (block in model$design$blocks) {
     copies <- if (is.null(block$copies)) 1 else block$copies
     own <- matrix(coefficients[first + seq_along(block$names)], ncol = copies); first <- first + length(own)
     of_raw <- times(block$map, own); raw[block$raw_begin + seq_along(of_raw)] <- of_raw
-    t <- findInterval(block$raw_begin, begins)
+    t <- findInterval(block$raw_begin, begins); used <- c(used, t)
     known[[t]] <- c(known[[t]], if (is.null(block$penalty) || block$kind %in% c("fs", "sz")) seq_along(terms[[t]]$unseen) else if (block$by_level != "") 1)
   }
   eta <- numeric(nrow(data))
   for (name in model$formula_offsets) eta <- eta + column(data, name)
-  for (t in seq_along(terms)) {
+  for (t in unique(used)) {
     eta <- eta + rowSums(terms[[t]]$values * raw[begins[t] + terms[[t]]$places])
     for (part in unique(known[[t]])) eta[terms[[t]]$unseen[[part]]] <- NA
   }

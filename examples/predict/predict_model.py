@@ -25,19 +25,21 @@ def predict(model, data, type="link"):
     levels = {one["name"]: one["levels"] for one in design["variables"] if "levels" in one}
     terms = [raw_columns(term, data, levels) for term in design["terms"]]
     begins = np.cumsum([0] + [size for places, values, unseen, size in terms])
-    raw, must_be_known, first = np.zeros(begins[-1]), [set() for term in terms], 0
+    raw, must_be_known, first = np.zeros(begins[-1]), {}, 0
     for block in design["blocks"]:
         own = coefficients[first:first + len(block["names"])].reshape(block.get("copies", 1), -1)
         of_raw, first = times(block["map"], own).ravel(), first + own.size
         raw[block["raw_begin"]:][:len(of_raw)] = of_raw
         term = np.searchsorted(begins, block["raw_begin"], "right") - 1
+        known = must_be_known.setdefault(term, set())  # the components whose levels must be those of the model
         if "penalty" not in block or block["kind"] in ("fs", "sz"):
-            must_be_known[term].update(range(len(design["terms"][term])))
+            known.update(range(len(design["terms"][term])))
         elif block["by_level"]:
-            must_be_known[term].add(0)
+            known.add(0)
     eta = sum((column(data, name, float) for name in model.get("formula_offsets", [])), np.zeros(len(data[next(iter(data))])))
-    for begin, known, (places, values, unseen, size) in zip(begins, must_be_known, terms):
-        eta = eta + (values * raw[begin + places]).sum(1) + sum(np.where(unseen[part], np.nan, 0) for part in known)
+    for term, known in must_be_known.items():
+        places, values, unseen, size = terms[term]
+        eta = eta + (values * raw[begins[term] + places]).sum(1) + sum(np.where(unseen[part], np.nan, 0) for part in known)
     return MEANS[link](eta)
 
 

@@ -41,7 +41,7 @@ MODELS = [
     ("stopped", 'hit ~ s(x, k=5)', "binomial", "", "--max-iterations", "1"),
     ("separated", 'hit ~ apart', "binomial"),
     ("only_intercept", 'y ~ 1'),
-    ("side_condition", 'y ~ s(x, bs="cr", k=5) + s(z, k=5) + te(x, z, k=4) + w + I(2 * w)'),
+    ("side_condition", 'y ~ s(x, bs="cr", k=5) + s(z, k=5) + te(x, z, k=4) + w + twice'),
     ("together", 'y ~ s(x, bs="cr", k=5, id=1) + s(z, bs="cr", k=5, id=1)', "gaussian", "", "--select", "--gamma", "1.4"),
     ("given", 'y ~ s(x, bs="ps", k=8, m=c(2, 1), sp=0.5)', "gaussian", "",
      "--weights", "e", "--offset", "w", "--subset", "z > 0.1", "--rho", "0.3", "--ar-start", "start"),
@@ -74,7 +74,7 @@ def rows(count, seed):
         f, g = draw.choice("abc"), draw.choice("pqrst")
         mean = math.sin(6 * x) + z * z + 0.3 * w + {"a": 0, "b": 1, "c": -1}[f] * x + 0.2 * "pqrst".index(g)
         hit = int(draw.random() < 0.5 + 0.3 * math.sin(6 * x))
-        yield {"x": x, "z": z, "w": w, "e": e, "f": f, "g": g, "d": draw.randint(1, 4), "year": 2000 + row % 20, "b": draw.choice(["TRUE", "FALSE"]),
+        yield {"x": x, "z": z, "w": w, "e": e, "f": f, "g": g, "d": draw.randint(1, 4), "year": 2000 + row % 20, "twice": 2 * w, "b": draw.choice(["TRUE", "FALSE"]),
                "my col": draw.random(), "many": f"l{row % 520}", "more": f"m{draw.randrange(30)}", "start": int(row % 50 == 0),
                "y": mean + draw.gauss(0, 0.3), "positive": math.exp(0.5 * mean) * draw.gammavariate(5, 0.2),
                "count": int(draw.gammavariate(4, math.exp(0.5 * mean) / 4) * 3), "hit": hit, "apart": 2 * hit + draw.random(),
@@ -86,7 +86,7 @@ def new_rows():
     new = list(rows(30, 2))
     new[0].update(x=-0.5, z=1.7)
     new[1].update(x=1.9, z=-0.4, w=9.0)
-    new[2].update(x=0.0, z=1.0)
+    new[2].update(x=0.0, z=1.0, twice="NA")
     for place, (name, value) in enumerate([("x", "NA"), ("z", "NA"), ("w", "NA"), ("e", "NA"), ("d", "NA"), ("my col", "NA"), ("f", "NA"),
                                            ("g", "NA"), ("b", "NA"), ("many", "NA"), ("f", "new"), ("g", "new"), ("d", "7"), ("many", "new")]):
         new[10 + place][name] = value

@@ -92,7 +92,7 @@ class PlaceSearch {
         frame_(frame),
         column_(column),
         kept_(at(workers.team.size())),
-        most_kept_(std::max(frame.complete.size() / kept_share / kept_.size(), values_of_batch)) {}
+        most_kept_(std::max(frame.complete.size() / kept_share / kept_.size(), values_at_once)) {}
 
   /// *Collective.*
   [[nodiscard]] KeyCounts counts_in(KeySpan range) {
@@ -126,11 +126,9 @@ class PlaceSearch {
   }
 
  private:
-  /// A branch for each value would often be mispredicted, where one for so many of them is not: few batches
-  /// have a value in the range.
-  static constexpr std::size_t values_of_batch = 32;
   /// Ranges with more than one value in so many, as where many are equal, are scanned again.
   static constexpr std::size_t kept_share = 8;
+  static constexpr std::size_t values_at_once = 512;
 
   void scan_column(KeySpan range, std::vector<KeyCounts>& of_threads) {
     range_ = range;
@@ -153,25 +151,20 @@ class PlaceSearch {
     const double low = value_of_key(range.first);
     const double high = value_of_key(range.last);
     const std::uint64_t width = (range.last - range.first) / KeyCounts::parts + 1;
-    for (std::size_t begin = 0; begin < values.size(); begin += values_of_batch) {
-      const std::span batch = values.subspan(begin, std::min(values_of_batch, values.size() - begin));
-      const Bounded bounded = TESSERA_AT_WIDTH(count_bounded(batch.data(), batch.size(), low, high));
+    std::array<double, values_at_once> found;
+    for (std::size_t begin = 0; begin < values.size(); begin += values_at_once) {
+      const std::span some = values.subspan(begin, std::min(values_at_once, values.size() - begin));
+      const Bounded bounded =
+          TESSERA_AT_WIDTH(find_bounded(some.data(), some.size(), low, high, found.data()));
       counts.below += bounded.below;
-      if (bounded.inside == 0) continue;
-      std::array<double, values_of_batch> found{};
-      std::size_t count = 0;
-      for (const double value : batch) {
-        found[count] = value;
-        count += static_cast<std::size_t>(value >= low) & static_cast<std::size_t>(value <= high);
-      }
-      for (std::size_t i = 0; i < count; ++i) {
-        const std::uint64_t key = ordered_key(found[i]);
+      const std::span inside = std::span(found).first(at(bounded.inside));
+      for (const double value : inside) {
+        const std::uint64_t key = ordered_key(value);
         const std::size_t part = (key - range.first) / width;
         ++counts.counts[part];
         counts.extents[part].add(key);
       }
-      if (kept != nullptr)
-        kept->insert(kept->end(), found.begin(), found.begin() + static_cast<std::ptrdiff_t>(count));
+      if (kept != nullptr) kept->insert(kept->end(), inside.begin(), inside.end());
     }
   }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/linalg/linalg.hpp"
 
+#include "gam/linalg/blas_buffer.hpp"
+
 #include <cblas.h>
 #include <fmt/core.h>
 #include <lapacke.h>
@@ -24,19 +26,6 @@ int openblas_get_num_threads() __attribute__((weak));
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// What OpenBLAS takes of the address space at its first call, most of it never touched, with room for what
-/// it allocates beside. Where `ulimit -v` does not leave its 128 MiB, it retries for ever.
-constexpr std::size_t openblas_bytes = std::size_t{192} << 20;
-
-/// Throws std::bad_alloc where OpenBLAS would wait for memory.
-void require_room_for_blas() {
-  static const bool once = [] {
-    if (openblas_set_num_threads != nullptr) ::operator delete(::operator new(openblas_bytes));
-    return true;
-  }();
-  static_cast<void>(once);
-}
-
 /// Lets BLAS and LAPACK use one thread while any thread of this process computes by them here: a blocked
 /// algorithm's bits depend on how many share it. What is no number is found by those who use a result:
 /// LAPACKE would call it an argument out of range. Both are settings of the whole process, which may be
@@ -44,7 +33,6 @@ void require_room_for_blas() {
 class BlasCall {
  public:
   BlasCall() {
-    require_room_for_blas();
     if (is_joined()) return;
     const std::lock_guard lock(changing());
     if (calls() == 0) make_settings();
@@ -59,6 +47,8 @@ class BlasCall {
   BlasCall& operator=(const BlasCall&) = delete;
 
  private:
+  BlasBuffer buffer_;  // before the settings are made, which is not undone if there is none
+
   static void make_settings() noexcept {
     nancheck() = LAPACKE_get_nancheck();
     LAPACKE_set_nancheck(0);

@@ -1,0 +1,121 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/linalg/blas_buffer.hpp"
+
+#include <pthread.h>
+#include <sys/mman.h>
+
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <memory>
+#include <mutex>
+#include <new>
+#include <vector>
+
+// Of OpenBLAS alone, which exports them without a header. The argument is unused.
+extern "C" {
+void* blas_memory_alloc(int) __attribute__((weak));
+void blas_memory_free(void*) __attribute__((weak));
+}
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+/// A buffer, most of it never touched, has up to 128 MiB; the rest is for other threads, which may allocate
+/// between the test and the mapping.
+constexpr std::size_t needed_bytes = std::size_t{192} << 20;
+
+bool is_room_left() noexcept {
+  void* const bytes = mmap(nullptr, needed_bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+  return bytes != MAP_FAILED && munmap(bytes, needed_bytes) == 0;
+}
+
+/// Buffers that OpenBLAS has mapped, of which each call takes one.
+class Buffers {
+ public:
+  void take() {
+    if (try_take()) return;
+    std::unique_lock lock(mutex_);
+    ++waiting_;
+    while (!try_take()) {
+      if (is_growing_)
+        changed_.wait(lock);
+      else if (grow(lock) == 0) {
+        --waiting_;
+        throw std::bad_alloc();
+      }
+    }
+    --waiting_;
+  }
+
+  void give_back() noexcept {
+    ++free_;
+    if (waiting_ == 0) return;
+    const std::lock_guard lock(mutex_);
+    changed_.notify_all();
+  }
+
+ private:
+  bool try_take() noexcept {
+    int count = free_;
+    while (count > 0) {
+      if (free_.compare_exchange_weak(count, count - 1)) return true;
+    }
+    return false;
+  }
+
+  /// Maps a buffer for each waiting thread, as far as there is room. Returns how many there are. OpenBLAS
+  /// maps one only if none is free, so all are taken meanwhile.
+  int grow(std::unique_lock<std::mutex>& lock) noexcept {
+    is_growing_ = true;
+    for (int taken = 0; (taken += free_.exchange(0)) < count_;) changed_.wait(lock);
+    try {
+      const int wanted = count_ + waiting_;
+      std::vector<std::unique_ptr<void, void (*)(void*)>> held;
+      held.reserve(static_cast<std::size_t>(wanted));
+      for (int i = 0; i < wanted && (i < count_ || is_room_left()); ++i)
+        held.emplace_back(blas_memory_alloc(0), &blas_memory_free);
+      count_ = static_cast<int>(held.size());
+    } catch (const std::bad_alloc&) {  // those that there were are left
+    }
+    is_growing_ = false;
+    free_ += count_;
+    changed_.notify_all();
+    return count_;
+  }
+
+  std::atomic<int> free_ = 0;
+  std::atomic<int> waiting_ = 0;
+  std::mutex mutex_;
+  // Guarded by the mutex, which `grow` does not hold while it waits.
+  std::condition_variable changed_;
+  bool is_growing_ = false;
+  int count_ = 0;
+};
+
+/// Never destroyed: other threads may compute until the process ends. A forked child, in which calls of other
+/// threads never end, begins anew.
+Buffers& buffers() {
+  static Buffers* const all = [] {
+    static Buffers* const made = new Buffers;
+    pthread_atfork(nullptr, nullptr, [] { ::new (static_cast<void*>(made)) Buffers; });
+    return made;
+  }();
+  return *all;
+}
+
+bool is_openblas() noexcept {
+  return blas_memory_alloc != nullptr && blas_memory_free != nullptr;
+}
+
+}  // namespace
+
+BlasBuffer::BlasBuffer() {
+  if (is_openblas()) buffers().take();
+}
+
+BlasBuffer::~BlasBuffer() {
+  if (is_openblas()) buffers().give_back();
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

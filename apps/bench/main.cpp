@@ -14,7 +14,6 @@
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
 #include "common/program_start.hpp"
-#include "common/usage_complaint.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -80,8 +79,7 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
 
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  apps::start(session, argc, argv);
-  if (!apps::parse(app, argc, argv, session->is_root())) return EXIT_SUCCESS;
+  if (!apps::start(app, session, argc, argv, [] { return false; })) return EXIT_SUCCESS;
   options.peer = !no_peer;
   options.collective_timeout = collective_timeout.value();
   session->set_timeout(options.collective_timeout);

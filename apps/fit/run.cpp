@@ -10,7 +10,6 @@
 
 #include "common/pages.hpp"
 #include "common/program_start.hpp"
-#include "common/usage_complaint.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -46,15 +45,17 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   const CLI::App* contrasts_app = contrasts.add_to(app);
   const CLI::App* simulate_app = simulate.add_to(app);
   const CLI::App* convert_app = convert.add_to(app);
-  summary.add_to(app);
+  const CLI::App* summary_app = summary.add_to(app);
   const CLI::App* anova_app = anova.add_to(app);
   const CLI::App* check_app = check.add_to(app);
   const CLI::App* report_app = report.add_to(app);
 
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  apps::start(session, argc, argv);
-  if (!apps::parse(app, argc, argv, session->is_root())) return EXIT_SUCCESS;
+  const auto needs_one_rank = [&] {
+    return summary_app->parsed() || (report_app->parsed() && report.data.empty());
+  };
+  if (!apps::start(app, session, argc, argv, needs_one_rank)) return EXIT_SUCCESS;
   if (fit_app->parsed()) return fit.run(*session);
   if (predict_app->parsed()) return predict.run(*session);
   if (slice_app->parsed()) return slice.run(*session);

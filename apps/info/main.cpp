@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <cstdio>
 #include <cstdlib>
-#include <cstring>
 #include <optional>
 #include <string>
 
@@ -16,7 +15,6 @@
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
 #include "common/program_start.hpp"
-#include "common/usage_complaint.hpp"
 #include "exercise_report.hpp"
 #include "files/standard_output.hpp"
 #include "plan_output.hpp"
@@ -131,11 +129,6 @@ void run_report(const mpi::Session& session, const Options& options) {
                                                                        failures.size(), failures.front()));
 }
 
-/// The subcommand needs no MPI, and must work where MPI does not start.
-bool asks_for_plan(int argc, char** argv) {
-  return std::any_of(argv + 1, argv + argc, [](const char* text) { return std::strcmp(text, "plan") == 0; });
-}
-
 int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   CLI::App app{
       "Shows the hardware of an MPI job: ranks, nodes, GPUs, who drives what, and how units are cut.", name};
@@ -151,9 +144,7 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
   const CLI::App* plan = declare_plan(app, options);
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
-  if (!asks_for_plan(argc, argv)) apps::start(session, argc, argv);
-  const bool is_root = !session || session->is_root();
-  if (!apps::parse(app, argc, argv, is_root)) return EXIT_SUCCESS;
+  if (!apps::start(app, session, argc, argv, [&] { return plan->parsed(); })) return EXIT_SUCCESS;
 
   if (plan->parsed()) {
     run_plan(options);

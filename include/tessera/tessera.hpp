@@ -25,6 +25,7 @@
 #include <tessera/memory/pinned.hpp>
 #include <tessera/memory/workspace_pool.hpp>
 #include <tessera/mpi/exit_guard.hpp>
+#include <tessera/mpi/launcher.hpp>
 #include <tessera/mpi/session.hpp>
 #include <tessera/printable.hpp>
 #include <tessera/topology/memory_shortage.hpp>

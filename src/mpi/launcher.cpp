@@ -3,6 +3,7 @@
 
 #include "base/number.hpp"
 
+#include <tessera/mpi/launcher.hpp>
 #include <tessera/mpi/session.hpp>
 
 #include <unistd.h>
@@ -15,7 +16,7 @@
 namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
-std::optional<int> number_in(const char* variable) {
+std::optional<int> number_in(const char* variable) noexcept {
   const char* const text = std::getenv(variable);
   return text != nullptr ? base::parse_number<int>(text) : std::nullopt;
 }
@@ -24,14 +25,6 @@ std::optional<int> number_in(const char* variable) {
 
 namespace detail {
 
-int launched_rank() {
-  for (const char* const name : {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "SLURM_PROCID"}) {
-    const auto rank = number_in(name);
-    if (rank && *rank >= 0) return *rank;
-  }
-  return -1;
-}
-
 std::string host_name() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) return "?";
@@ -39,6 +32,15 @@ std::string host_name() {
 }
 
 }  // namespace detail
+
+int launched_rank() noexcept {
+  for (const char* const name :
+       {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID", "SLURM_PROCID"}) {
+    const auto rank = number_in(name);
+    if (rank && *rank >= 0) return *rank;
+  }
+  return -1;
+}
 
 Runtime launched_runtime() noexcept {
   // mpirun of Open MPI, any launcher with PMIx, one with PMI-1 or PMI-2 as that of MPICH, and that of Cray.

@@ -54,6 +54,26 @@ TEST_F(Alone, CommandsStartNoMpi) {
   }
 }
 
+TEST_F(Alone, OneOfSeveralRanksAnswersWithoutMpi) {
+  ASSERT_EQ(run(TESSERA_FIT + fit_into("model.json")).status, 0);
+  const std::string ranks = without_mpi + std::string(TESSERA_MPIRUN) + " 3 ";
+  ASSERT_NE(run(ranks + TESSERA_FIT + fit_into("other.json")).status, 0) << "MPI does start";
+  for (const std::string& arguments :
+       {std::string("--version"), std::string("--help"), std::string("fit --help"),
+        "summary " + path("model.json"), "report " + path("model.json") + " --out -"}) {
+    const ProgramResult one = run(std::string(TESSERA_FIT) + " " + arguments);
+    ASSERT_EQ(one.status, 0) << one.err;
+    const ProgramResult all = run(ranks + TESSERA_FIT + " " + arguments);
+    EXPECT_EQ(all.status, 0) << arguments << '\n' << all.err;
+    EXPECT_TRUE(all.out == one.out) << arguments;
+  }
+  const ProgramResult version = run(ranks + TESSERA_INFO + " --version");
+  EXPECT_EQ(std::count(version.out.begin(), version.out.end(), '\n'), 1) << version.out;
+  const ProgramResult missing = run(ranks + TESSERA_FIT + " summary " + path("none.json"));
+  EXPECT_EQ(missing.status, 3);
+  EXPECT_EQ(complaints(missing.err).size(), 1U) << missing.err;
+}
+
 TEST_F(Alone, AFitHasTheBitsOfARankOfMpi) {
   ASSERT_EQ(run(TESSERA_FIT + fit_into("alone.json")).status, 0);
   const ProgramResult one = run(std::string(TESSERA_MPIRUN) + " 1 " TESSERA_FIT + fit_into("one.json"));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "mpi/launcher.hpp"
-
 #include "mpi/job/scoped_variable.hpp"
 
+#include <tessera/mpi/launcher.hpp>
 #include <tessera/mpi/session.hpp>
 
 #include <gtest/gtest.h>
@@ -27,7 +26,7 @@ struct NotLaunched {
 TEST(Launcher, WithoutOneAProcessIsAlone) {
   const NotLaunched alone;
   EXPECT_EQ(launched_runtime(), Runtime::serial);
-  EXPECT_EQ(detail::launched_rank(), -1);
+  EXPECT_EQ(launched_rank(), -1);
 }
 
 TEST(Launcher, ItsRanksAreKnownByTheirEnvironment) {
@@ -35,11 +34,12 @@ TEST(Launcher, ItsRanksAreKnownByTheirEnvironment) {
     const NotLaunched otherwise;
     const ScopedVariable rank(variable, "3");
     EXPECT_EQ(launched_runtime(), Runtime::mpi) << variable;
-    EXPECT_EQ(detail::launched_rank(), 3) << variable;
+    EXPECT_EQ(launched_rank(), 3) << variable;
   }
   const NotLaunched otherwise;
   const ScopedVariable cray("PALS_RANKID", "0");
   EXPECT_EQ(launched_runtime(), Runtime::mpi);
+  EXPECT_EQ(launched_rank(), 0);
 }
 
 // As sbatch and srun set them: SLURM_PROCID is there in both.

@@ -27,13 +27,13 @@ std::span<std::byte> units_of(const ArrayAccess& access, int worker, Range units
 }  // namespace
 
 ArrayState::ArrayState(Job::State& of, Plan by, std::size_t bytes_of_unit)
-    : job(of), number(of.arrays_made++), plan(std::move(by)), unit_bytes(bytes_of_unit) {
+    : job(of), plan(std::move(by)), unit_bytes(bytes_of_unit) {
   host.resize(bytes_of(plan.range_of(job.comm.rank())));
-  job.arrays.push_back(this);
+  number = job.arrays.add(this);
 }
 
 ArrayState::~ArrayState() {
-  std::erase(job.arrays, this);
+  job.arrays.remove(this);
 }
 
 std::byte* ArrayState::on_host(std::vector<std::byte>& memory, Range units) const {
@@ -121,7 +121,7 @@ std::span<std::byte> ArrayBase::overwritten_bytes() {
 void ArrayBase::move_to(const Plan& plan) {
   detail::ArrayState* const self = &state();
   self->job.bring_home_or_throw({&self, 1});
-  self->job.move_arrays({&self, 1}, plan);
+  self->job.arrays.move({&self, 1}, plan);
 }
 
 const Plan& Job::plan_of(std::span<const detail::ArrayAccess> arrays) const {

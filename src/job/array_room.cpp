@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/array_state.hpp"
+#include "job/job_arrays.hpp"
 #include "job/state.hpp"
 
 #include <algorithm>
 #include <limits>
 
-namespace TESSERA_NAMESPACE {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
-
-using detail::ArrayAccess;
-using detail::ArrayState;
-using detail::ArrayUse;
 
 /// The largest size of a unit for which each device's memory budget holds its whole tile.
 double unit_room_of(const Plan& plan, const Inventory& inventory) {
@@ -31,16 +27,16 @@ bool is_used(std::span<const ArrayAccess> used, const ArrayState* array) {
 
 // All ranks compute the same from common knowledge: plans, budgets, and the existing arrays.
 
-double Job::State::share_of(ArrayState& array, int copies) const {
+double JobArrays::share_of(ArrayState& array, int copies) const {
   if (copies == 0) return 0;
   if (!array.unit_room)
-    array.unit_room =
-        unit_room_of(is_outdated(array.plan) ? recut(array.plan, remaining) : array.plan, inventory);
+    array.unit_room = unit_room_of(
+        job_.is_outdated(array.plan) ? recut(array.plan, job_.remaining) : array.plan, job_.inventory);
   return copies * static_cast<double>(array.unit_bytes) / *array.unit_room;
 }
 
-void Job::State::place_arrays(std::span<const ArrayAccess> used) {
-  for (ArrayState* array : arrays) array->wanted = array->held;
+void JobArrays::place(std::span<const ArrayAccess> used) {
+  for (ArrayState* array : all_) array->wanted = array->held;
   for (const ArrayAccess& access : used) {
     ArrayState::Held& wanted = access.array->wanted;
     wanted.current = wanted.current || access.use != ArrayUse::write;
@@ -48,15 +44,15 @@ void Job::State::place_arrays(std::span<const ArrayAccess> used) {
   }
   double taken = 0;
   double taken_by_others = 0;
-  for (ArrayState* array : arrays)
+  for (ArrayState* array : all_)
     (is_used(used, array) ? taken : taken_by_others) += share_of(*array, array->wanted.copies());
-  streams_arrays = taken > 1;
-  if (streams_arrays) {
-    for (ArrayState* array : arrays) array->wanted = {};
+  streams_ = taken > 1;
+  if (streams_) {
+    for (ArrayState* array : all_) array->wanted = {};
     return;
   }
   std::vector<ArrayState*> others;
-  std::ranges::copy_if(arrays, std::back_inserter(others),
+  std::ranges::copy_if(all_, std::back_inserter(others),
                        [&](const ArrayState* array) { return !is_used(used, array); });
   std::ranges::stable_sort(others, {}, &ArrayState::last_pass);
   for (ArrayState* array : others) {
@@ -66,24 +62,24 @@ void Job::State::place_arrays(std::span<const ArrayAccess> used) {
   }
 }
 
-void Job::State::make_room(const Plan& plan, const Pass& work, const Attempt& attempt) {
-  streams_arrays = false;
+void JobArrays::make_room(const Plan& plan, const Job::Pass& work, const Attempt& attempt) {
+  streams_ = false;
   if (work.arrays.empty() || !attempt.ok()) return;
-  place_arrays(work.arrays);
+  place(work.arrays);
   std::vector<ArrayState*> leaving;
-  std::ranges::copy_if(arrays, std::back_inserter(leaving), [](const ArrayState* array) {
+  std::ranges::copy_if(all_, std::back_inserter(leaving), [](const ArrayState* array) {
     return array->held.copies() > 0 && array->wanted.copies() == 0;
   });
   if (leaving.empty()) return;
-  bring_home_in_pass(leaving, plan, work, attempt);
+  job_.bring_home_in_pass(leaving, plan, work, attempt);
   for (ArrayState* array : leaving) array->forget_devices();
 }
 
-void Job::State::commit_places(std::span<const ArrayAccess> used) const {
+void JobArrays::commit_places(std::span<const ArrayAccess> used) const {
   for (const ArrayAccess& access : used) {
     access.array->held = access.array->wanted;
-    access.array->last_pass = pass;
+    access.array->last_pass = job_.pass;
   }
 }
 
-}  // namespace TESSERA_NAMESPACE
+}  // namespace TESSERA_NAMESPACE::detail

@@ -57,7 +57,7 @@ class ArrayState {
   void return_uncommitted() noexcept;
 
   Job::State& job;
-  int number;  ///< the same on every rank
+  int number = 0;  ///< the same on every rank
   Plan plan;
   std::size_t unit_bytes;
   std::int64_t version = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/device_exercise.hpp"
 
+#include "job/seconds_since.hpp"
 #include "job/state.hpp"
 #include "job/threads/device_threads.hpp"
 #include "mpi/reason.hpp"

@@ -2,6 +2,7 @@
 #include "device/context_access.hpp"
 #include "job/checked_call.hpp"
 #include "job/host_pass.hpp"
+#include "job/seconds_since.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
 
@@ -37,20 +38,6 @@ Tile DeviceLane::make_tile(Range part, Range whole, int device, const DeviceCont
       stop};
 }
 
-void TileOutcome::add(TileOutcome&& other) {
-  if (!failure) failure = std::move(other.failure);
-  cut_short = cut_short || other.cut_short;
-  if (!fatal) fatal = std::move(other.fatal);
-  seconds = std::max(seconds, other.seconds);
-}
-
-std::optional<Range> SharedTile::take_part() noexcept {
-  const std::int64_t end = planned_.units.end;
-  const std::int64_t begin = next_unit_.fetch_add(cut_.part_units);
-  if (begin >= end) return std::nullopt;
-  return Range{begin, begin + std::min(cut_.part_units, end - begin)};
-}
-
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const auto tiles = plan.tiles_of(comm.rank());
   try {
@@ -68,7 +55,7 @@ void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt&
       SharedTile& tile = *tile_of[static_cast<std::size_t>(device_of(worker))];
       const auto start = std::chrono::steady_clock::now();
       TileOutcome end = compute_parts(plan, tile, worker, work);
-      if (streams_arrays) return_parts(work, worker);
+      if (arrays.streams()) detail::JobArrays::return_parts(work, worker);
       if (!end.is_success()) tile.give_up();
       end.seconds = seconds_since(start);
       ends[static_cast<std::size_t>(worker)] = std::move(end);
@@ -112,7 +99,7 @@ DeviceContext& Job::State::bind_device(int worker) {
 TileCut Job::State::cut_of(const Plan& plan, const PlannedTile& planned, const Pass& work) const {
   const InventoryDevice& known = known_device(planned.device);
   if (known.host) return {planned.units.size(), 1, known.memory_budget_bytes};
-  TileCut cut = cut_of_tile(planned.units.size(), plan.block(), device_bytes_per_unit(work),
+  TileCut cut = cut_of_tile(planned.units.size(), plan.block(), arrays.bytes_per_unit(work),
                             known.memory_budget_bytes, lanes_of(work));
   // The host computes the tile of a simulated device, at the speed of a host.
   if (known.simulated && options.stop != nullptr)
@@ -134,15 +121,15 @@ TileOutcome Job::State::compute_parts(const Plan& plan, SharedTile& shared, int 
 
     failure.stage = "allocate";
     faults.throw_if_hit(fault::Stage::allocate, device, pass);
-    require_fitting_block(shared.cut(), plan.block(), device_bytes_per_unit(work));
+    require_fitting_block(shared.cut(), plan.block(), arrays.bytes_per_unit(work));
     BufferPool& pooled = buffers.pool_at(pool_index_of_claimed(pool, device));
     DeviceLane& own = lanes[static_cast<std::size_t>(worker)];
-    if (!streams_arrays) bring_arrays(work, planned.units, worker, context, failure.stage);
+    if (!arrays.streams()) arrays.bring(work, planned.units, worker, context, failure.stage);
 
     if (known.host) return {.failure = {}, .cut_short = !compute_host_tile(plan, planned.units, work)};
     while (const auto part = shared.take_part()) {
       if (options.stop != nullptr && options.stop->requested()) return {.failure = {}, .cut_short = true};
-      if (streams_arrays) bring_arrays(work, *part, worker, context, failure.stage);
+      if (arrays.streams()) arrays.bring(work, *part, worker, context, failure.stage);
       failure.stage = "tile";
       Tile tile = own.make_tile(*part, planned.units, device, context, pooled, shared.cut().budget_bytes,
                                 options.stop);
@@ -151,9 +138,9 @@ TileOutcome Job::State::compute_parts(const Plan& plan, SharedTile& shared, int 
         case PartOutcome::stopped: return {.failure = {}, .cut_short = true};
         case PartOutcome::failed: failure.reason = tile.reason(); return {.failure = std::move(failure)};
       }
-      if (!streams_arrays) continue;
+      if (!arrays.streams()) continue;
       failure.stage = "copy";
-      store_arrays(work, *part, worker, context);
+      arrays.store(work, *part, worker, context);
     }
     return {};
   } catch (...) {
@@ -166,7 +153,7 @@ TileOutcome Job::State::compute_parts(const Plan& plan, SharedTile& shared, int 
 }
 
 bool Job::State::compute_host_tile(const Plan& plan, Range units, const Pass& work) {
-  if (streams_arrays) start_next_on_host(work, units);
+  if (arrays.streams()) detail::JobArrays::start_next_on_host(work, units);
   return compute_on_host(
       units, plan.block(), *tile_team,
       [&](const HostTile& part) {

@@ -35,7 +35,21 @@ void Job::State::begin_turn() {
   std::vector<InventoryDevice> devices(inventory.devices().begin(), inventory.devices().end());
   for (InventoryDevice& device : devices) device.memory_budget_bytes = budget_of(device);
   inventory = Inventory({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
-  for (detail::ArrayState* array : arrays) array->unit_room.reset();
+  arrays.forget_room();
+}
+
+bool Job::State::leave_devices() noexcept {
+  try {
+    if (!arrays.leave_devices()) return false;  // the next pass will find the device that fails
+    for (DeviceLane& lane : lanes) {
+      lane.arena.reset();
+      lane.workspaces.reset();
+    }
+    buffers.empty_cache_all();
+  } catch (...) {
+    return false;
+  }
+  return true;
 }
 
 void Job::State::end_turn() noexcept {

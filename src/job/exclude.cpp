@@ -48,7 +48,7 @@ bool Job::State::exclude(const Attempt& attempt) {
   }
   if (collectives) collectives->exclude();
   leave_out_of_pool();
-  for (detail::ArrayState* array : arrays) array->forget_devices();  // tiles are divided again
+  arrays.forget_devices();  // tiles are divided again
   return true;
 }
 

@@ -5,6 +5,7 @@
 #include "job/device_exercise.hpp"
 #include "job/job_access.hpp"
 #include "job/measure.hpp"
+#include "job/seconds_since.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
 #include "topology/driver/xid_watch.hpp"

@@ -2,6 +2,7 @@
 #include "job/measure.hpp"
 
 #include "job/checked_call.hpp"
+#include "job/seconds_since.hpp"
 #include "job/state.hpp"
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"

@@ -3,6 +3,7 @@
 #include "job/array_state.hpp"
 #include "job/checked_call.hpp"
 #include "job/host_pass.hpp"
+#include "job/seconds_since.hpp"
 #include "job/state.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator_access.hpp"
@@ -121,9 +122,9 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
 Ballot Job::State::vote(const Attempt& attempt, const Plan& plan, const Pass& work) {
   const TraceRange range("vote", pass);
   if (faults.hit(fault::Stage::vote_late, std::nullopt, pass)) delay_vote(ballots.timeout());
-  const std::int64_t signature =
-      signature_of({pass, work.call->signature, static_cast<std::int64_t>(plan.fingerprint()), work.width,
-                    work.device_bytes_per_unit, work.host_only ? 1 : 0, signature_of_arrays(work.arrays)});
+  const std::int64_t signature = signature_of(
+      {pass, work.call->signature, static_cast<std::int64_t>(plan.fingerprint()), work.width,
+       work.device_bytes_per_unit, work.host_only ? 1 : 0, detail::JobArrays::signature_of_use(work.arrays)});
   return ballots.vote(attempt.ballot(), signature, inventory, "the vote of " + pass_name(), [&] {
     return pass_name() + "\n" + work.call->verb + ' ' + work.call->types + "\na plan of " +
            std::to_string(plan.units()) + " units in blocks of " + std::to_string(plan.block()) + " (" +
@@ -252,19 +253,19 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
       if (work.arrays.empty()) {
         work.bring(*other);
       } else {  // for good, with all arrays of `plan`, which refers to theirs and so changes
-        move_arrays(arrays_of(plan), *other);
+        arrays.move(arrays.those_of(plan), *other);
         other.reset();
         moves = false;
       }
     }
     const Plan& used = other ? *other : plan;
-    make_room(plan, work, attempt);
-    attempt.run([&] { begin_arrays(work, true); });
+    arrays.make_room(plan, work, attempt);
+    attempt.run([&] { arrays.begin(work, true); });
     if (attempt.ok()) compute_on_devices(used, work, attempt);
     if (work.finish) attempt.run(work.finish);
     const Ballot decided = vote(attempt, plan, work);
     if (decided.outcome == Outcome::success) {
-      commit_arrays(work, true);
+      arrays.commit(work, true);
       if (moves) work.take_back(used);
       verdict = verdict_of_tiles(used.tiles());
       if (!other) record_times(plan, true);
@@ -277,12 +278,12 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
       end_pass(attempt, decided);
     }
     Attempt rescue;
-    const auto lost = arrays.empty() ? std::nullopt : bring_home(arrays, rescue);
+    const auto lost = arrays.bring_all_home(rescue);
     for (const Verdict::Failure& failure : rescue.device_failures()) attempt.device_failed(failure);
     const bool goes_on = exclude(attempt);
-    if (lost) roll_back_arrays();
+    if (lost) arrays.roll_back();
     if (!goes_on) {
-      for (detail::ArrayState* array : arrays) array->forget_devices();
+      arrays.forget_devices();
       fall_back(decided.failure);
     }
     if (lost) throw_rolled_back(*lost);
@@ -323,7 +324,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   Attempt attempt;
   attempt.run([&] {
     state.check_call(plan, pass, on_devices);
-    state.check_arrays(plan, pass.arrays);
+    state.arrays.check(plan, pass.arrays);
     pass.prepare();
   });
   if (on_devices && state.run_on_devices(plan, pass, attempt)) return;
@@ -332,7 +333,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   attempt.run([&] {
     const TraceRange host("host");
     const Range mine = local_range(plan);
-    state.begin_arrays(pass, false);
+    state.arrays.begin(pass, false);
     const auto start = std::chrono::steady_clock::now();
     if (!compute_on_host(mine, plan.block(), state.team(), pass.on_host, state.options.stop))
       attempt.cut_short();
@@ -341,7 +342,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (pass.finish) attempt.run(pass.finish);
   const Ballot decided = state.vote(attempt, plan, pass);
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
-  state.commit_arrays(pass, false);
+  state.arrays.commit(pass, false);
   state.verdict = state.verdict_of_host(plan, pass);
   state.record_times(plan, false);
 }

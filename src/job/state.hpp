@@ -4,26 +4,22 @@
 #include "job/collectives/device_collectives_state.hpp"
 #include "job/consensus/attempt.hpp"
 #include "job/consensus/vote.hpp"
+#include "job/device_lane.hpp"
 #include "job/fault/fault.hpp"
+#include "job/job_arrays.hpp"
 #include "job/pass_threads.hpp"
+#include "job/shared_tile.hpp"
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
-#include "job/tile_cut.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/fork.hpp"
 #include "partition/replan.hpp"
 #include "topology/driver/cuda_visibility.hpp"
 
-#include <tessera/job/array.hpp>
-#include <tessera/job/device_staging.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/job/stop_request.hpp>
-#include <tessera/memory/arena.hpp>
 #include <tessera/memory/device_buffer_pools.hpp>
-#include <tessera/memory/workspace_pool.hpp>
 
-#include <atomic>
-#include <chrono>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -31,57 +27,6 @@
 #include <vector>
 
 namespace TESSERA_NAMESPACE {
-
-/// A lane of a claimed device: one of the threads that compute parts of its tiles, with its state between
-/// passes. Only that thread accesses it.
-struct DeviceLane {
-  int number = 0;               ///< among the lanes of the device
-  bool thread_is_near = false;  ///< the thread is bound near the device
-  std::optional<WorkspacePool> workspaces;
-  std::optional<Arena> arena;
-  std::optional<DeviceStaging> staging;  ///< of arrays
-
-  /// The argument of the next call of the device function; creates the lane's pools at the first call. The
-  /// device must be current.
-  [[nodiscard]] Tile make_tile(Range part, Range whole, int device, const DeviceContext& context,
-                               BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop);
-};
-
-/// The outcome of a tile's work, or of one lane's. Success: no failure, not cut short, nothing fatal.
-struct TileOutcome {
-  std::optional<Verdict::Failure> failure;
-  bool cut_short = false;      ///< a stop was requested
-  std::exception_ptr fatal{};  ///< of the program, or of the host's tile: prevents a fallback
-  double seconds = 0;
-
-  [[nodiscard]] bool is_success() const noexcept { return !failure && !cut_short && !fatal; }
-  /// Combines the outcomes of two lanes into that of the tile.
-  void add(TileOutcome&& other);
-};
-
-/// A tile of the running pass, whose parts the lanes of its device take in turn.
-class SharedTile {
- public:
-  SharedTile(const PlannedTile& planned, const TileCut& cut)
-      : planned_(planned), cut_(cut), next_unit_(planned.units.begin) {}
-
-  [[nodiscard]] const PlannedTile& planned() const noexcept { return planned_; }
-  [[nodiscard]] const TileCut& cut() const noexcept { return cut_; }
-  /// The next part; none once all are taken.
-  [[nodiscard]] std::optional<Range> take_part() noexcept;
-  /// Drops the parts that are not taken yet.
-  void give_up() noexcept { next_unit_ = planned_.units.end; }
-
- private:
-  const PlannedTile& planned_;
-  TileCut cut_;
-  std::atomic<std::int64_t> next_unit_;  ///< the first of the next part
-};
-
-/// Seconds since `start`.
-[[nodiscard]] inline double seconds_since(std::chrono::steady_clock::time_point start) {
-  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-}
 
 /// For the units of the rank `of` in the plan `from`, the number that each rank gets in `to`.
 [[nodiscard]] std::vector<std::size_t> counts_between(const Plan& from, const Plan& to, int of);
@@ -139,9 +84,7 @@ struct Job::State {
   Verdict verdict;
   std::vector<double> seconds;                    ///< of this rank's parts in the pass
   std::vector<std::weak_ptr<PassTimes>> watched;  ///< those of existing balancers
-  std::vector<detail::ArrayState*> arrays;        ///< existing arrays, in the order of their construction
-  int arrays_made = 0;
-  bool streams_arrays = false;  ///< in this pass: some device lacks memory for its tile of all arrays
+  detail::JobArrays arrays{*this};
   std::optional<DeviceCollectives::State> collectives;  ///< created at first use; destroyed before `pool`
 
   /// Probe, claim, inventory, and a first vote. *Collective.*
@@ -183,42 +126,27 @@ struct Job::State {
   /// Whether the pass streams its arrays and `device` is the host, whose functions access them in host
   /// memory.
   [[nodiscard]] bool streams_on_host(int device) const {
-    return streams_arrays && device == pass_threads.gpus;
+    return arrays.streams() && device == pass_threads.gpus;
   }
   /// The index of a lane's thread among `device_threads`: that of a device's first lane is the device's.
   [[nodiscard]] int worker_of(int device, int lane) const {
     return lane * static_cast<int>(pool.size()) + device;
   }
+  [[nodiscard]] int device_of(int worker) const { return worker % static_cast<int>(pool.size()); }
+  [[nodiscard]] const InventoryDevice& known_device(int device) const {
+    return inventory.devices_of(comm.rank())[static_cast<std::size_t>(device)];
+  }
+  /// Makes the context of the worker's device current on its thread, and binds the thread near the device.
+  [[nodiscard]] DeviceContext& bind_device(int worker);
 
-  /// Throws `Error(usage)` unless all arrays are of this job and of `plan`, and none is written twice.
-  void check_arrays(const Plan& plan, std::span<const detail::ArrayAccess> used) const;
-  /// A hash of the arrays, their use and their versions.
-  [[nodiscard]] static std::int64_t signature_of_arrays(std::span<const detail::ArrayAccess> used);
-  /// Prepares arrays before the functions of a pass.
-  void begin_arrays(const Pass& work, bool on_devices) const;
-  /// After the verdict: makes what the pass wrote the last version.
-  void commit_arrays(const Pass& work, bool on_devices);
-  /// *Collective.* Copies the last versions to hosts with stale ones: of all arrays on all ranks or, if a
-  /// device fails, of none: then returns the first failure, and adds this rank's failures to `attempt`.
-  [[nodiscard]] std::optional<Verdict::Failure> bring_home(std::span<detail::ArrayState* const> wanted,
-                                                           Attempt& attempt);
-  /// The same; if a device fails, the job falls back or continues without it, and `Error(rolled_back)` is
-  /// thrown.
+  /// `JobArrays::bring_home`; if a device fails, the job falls back or continues without it, and
+  /// `Error(rolled_back)` is thrown.
   void bring_home_or_throw(std::span<detail::ArrayState* const> wanted);
   /// The same between the beginning of a pass and its vote.
   void bring_home_in_pass(std::span<detail::ArrayState* const> wanted, const Plan& plan, const Pass& work,
                           const Attempt& attempt);
   /// *Collective.* Before a pass on hosts alone: copies the arrays that it uses to the hosts.
   void bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt);
-  /// Before a pass on devices: makes its arrays, or parts of them, fit the memory budgets. Other arrays are
-  /// evicted from the devices, least recently used first. *Collective* if any are.
-  void make_room(const Plan& plan, const Pass& work, const Attempt& attempt);
-  /// The arrays that are distributed by `plan`.
-  [[nodiscard]] std::vector<detail::ArrayState*> arrays_of(const Plan& plan) const;
-  /// Downloads the arrays to `ArrayState::next_host`, on the devices' threads.
-  void download(std::span<detail::ArrayState* const> stale, Attempt& attempt);
-  /// Returns to the versions of the hosts.
-  void roll_back_arrays();
   [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
   /// `counts_between` plans for units of this rank, once all ranks have agreed on the plans and the size of a
   /// unit. Throws `Error(usage)` if they do not, or if `units` are not those of the rank. *Collective.*
@@ -229,9 +157,6 @@ struct Job::State {
   [[nodiscard]] std::vector<std::byte> moved_units(const std::byte* units, std::int64_t count,
                                                    std::size_t unit_bytes, const Plan& from,
                                                    const Plan& to) const;
-  /// *Collective.* Redistributes arrays, whose last versions the hosts have, by `to`.
-  void move_arrays(std::span<detail::ArrayState* const> moved, const Plan& to) const;
-
   /// The vote of this pass. *Collective.*
   [[nodiscard]] Ballot vote(const Attempt& attempt, const Plan& plan, const Pass& work);
 
@@ -278,35 +203,6 @@ struct Job::State {
   /// these. Throws `Error(outdated_plan)` if data that cannot move would have to.
   [[nodiscard]] std::optional<Plan> substitute_for(const Plan& plan, const Pass& work) const;
 
-  /// The bytes of a unit if the memory budget must hold only a part of a tile, at least a block; 0: whole
-  /// tiles.
-  [[nodiscard]] std::int64_t device_bytes_per_unit(const Pass& work) const;
-  /// On a worker's thread: allocates memory for `units` of the arrays of a pass, and fills it. `stage` is
-  /// that of a failure.
-  void bring_arrays(const Pass& work, Range units, int worker, const DeviceContext& context,
-                    std::string& stage);
-  void allocate_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
-  void load_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
-  /// On that thread, in a pass that streams its arrays: copies what it wrote of a part to
-  /// `ArrayState::next_host`.
-  void store_arrays(const Pass& work, Range units, int worker, const DeviceContext& context);
-  /// On that thread, after the last part of such a pass.
-  static void return_parts(const Pass& work, int worker);
-  /// Initialises the next versions of arrays that a pass modifies on the host with the last ones.
-  static void start_next_on_host(const Pass& work, Range units);
-  /// On a device's thread: copies its part of the last versions to `ArrayState::next_host`.
-  void download_copies(std::span<detail::ArrayState* const> stale, int device);
-  [[nodiscard]] StreamView stream_of(int worker, const DeviceContext& context) const;
-  [[nodiscard]] DeviceStaging& staging_of(int worker, const DeviceContext& context);
-  /// The fraction of the memory budgets that this many copies of an array take, on the device with the least
-  /// room.
-  [[nodiscard]] double share_of(detail::ArrayState& array, int copies) const;
-  /// Decides which arrays have memory on devices in a pass over these: `ArrayState::wanted`, and
-  /// `streams_arrays`.
-  void place_arrays(std::span<const detail::ArrayAccess> used);
-  /// Applies them, after the verdict.
-  void commit_places(std::span<const detail::ArrayAccess> used) const;
-
   /// The outcome of one part of a tile that did not throw.
   enum class PartOutcome { done, stopped, failed };
 
@@ -316,12 +212,6 @@ struct Job::State {
   [[nodiscard]] PartOutcome compute_part(Tile& tile, const DeviceContext& context, const Pass& work) const;
   /// Computes the tile of the host on all of its threads. False if it was cut short.
   [[nodiscard]] bool compute_host_tile(const Plan& plan, Range units, const Pass& work);
-  /// Makes the context of the worker's device current on its thread, and binds the thread near the device.
-  [[nodiscard]] DeviceContext& bind_device(int worker);
-  [[nodiscard]] int device_of(int worker) const { return worker % static_cast<int>(pool.size()); }
-  [[nodiscard]] const InventoryDevice& known_device(int device) const {
-    return inventory.devices_of(comm.rank())[static_cast<std::size_t>(device)];
-  }
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -148,6 +148,7 @@ inline constexpr HostOnly host_only;
 
 namespace detail {
 class ArrayState;
+class JobArrays;
 struct ArrayAccess;
 struct JobAccess;
 
@@ -478,6 +479,7 @@ class TESSERA_EXPORT Job {
   friend class ArrayBase;
   friend class DeviceTurn;
   friend class detail::ArrayState;
+  friend class detail::JobArrays;
 
   /// A verb with its types: the same on every rank.
   struct Call {

@@ -1,23 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays that stay on the devices, in passes.
+#include "job/job_arrays.hpp"
+
 #include "base/huge_pages.hpp"
 #include "device/context_access.hpp"
-#include "job/array_state.hpp"
 #include "job/state.hpp"
 #include "job/threads/device_threads.hpp"
 #include "mpi/reason.hpp"
 
 #include <tessera/error.hpp>
-#include <tessera/job/device_turn.hpp>
 
 #include <algorithm>
 
-namespace TESSERA_NAMESPACE {
+namespace TESSERA_NAMESPACE::detail {
 namespace {
-
-using detail::ArrayAccess;
-using detail::ArrayState;
-using detail::ArrayUse;
 
 /// More threads do not raise the bandwidth of the bus.
 constexpr int most_copy_threads = 8;
@@ -66,9 +61,9 @@ void download_units(ArrayState& array, Range units, const MemoryLease& from, Dev
 
 }  // namespace
 
-void Job::State::check_arrays(const Plan& plan, std::span<const ArrayAccess> used) const {
+void JobArrays::check(const Plan& plan, std::span<const ArrayAccess> used) const {
   for (const ArrayAccess& access : used) {
-    if (&access.array->job != this)
+    if (&access.array->job != &job_)
       throw Error(ErrorCode::usage, "an array is of another job: make the arrays of a pass with its job");
     if (access.array->plan.fingerprint() != plan.fingerprint())
       throw Error(ErrorCode::usage,
@@ -78,7 +73,7 @@ void Job::State::check_arrays(const Plan& plan, std::span<const ArrayAccess> use
     throw Error(ErrorCode::usage, "a pass writes an array twice: write it once, or modify it alone");
 }
 
-std::int64_t Job::State::signature_of_arrays(std::span<const ArrayAccess> used) {
+std::int64_t JobArrays::signature_of_use(std::span<const ArrayAccess> used) {
   std::int64_t signature = 0;
   for (const ArrayAccess& access : used)
     signature = signature_of(
@@ -87,35 +82,35 @@ std::int64_t Job::State::signature_of_arrays(std::span<const ArrayAccess> used) 
   return signature;
 }
 
-std::int64_t Job::State::device_bytes_per_unit(const Pass& work) const {
-  if (!streams_arrays) return work.device_bytes_per_unit;
+std::int64_t JobArrays::bytes_per_unit(const Job::Pass& work) const {
+  if (!streams_) return work.device_bytes_per_unit;
   std::size_t bytes = 0;
   for (const ArrayAccess& access : work.arrays) bytes += access.array->unit_bytes;
   return static_cast<std::int64_t>(bytes);
 }
 
-void Job::State::bring_arrays(const Pass& work, Range units, int worker, const DeviceContext& context,
-                              std::string& stage) {
+void JobArrays::bring(const Job::Pass& work, Range units, int worker, const DeviceContext& context,
+                      std::string& stage) {
   if (work.arrays.empty()) return;
   stage = "allocate";
-  allocate_arrays(work, units, worker, context);
+  allocate(work, units, worker, context);
   stage = "copy";
-  load_arrays(work, units, worker, context);
+  load(work, units, worker, context);
 }
 
-void Job::State::allocate_arrays(const Pass& work, Range units, int worker, const DeviceContext& context) {
-  BufferPool& pool_of_device = buffers.pool_at(pool_index_of_claimed(pool, device_of(worker)));
+void JobArrays::allocate(const Job::Pass& work, Range units, int worker, const DeviceContext& context) {
+  BufferPool& pool_of_device = job_.buffers.pool_at(pool_index_of_claimed(job_.pool, job_.device_of(worker)));
   const StreamView stream = stream_of(worker, context);
   for (const ArrayAccess& access : work.arrays) {
     ArrayState::DeviceCopy& copy = access.array->devices[static_cast<std::size_t>(worker)];
     if (copy.units != units) {
-      if (!streams_arrays) copy = {};
+      if (!streams_) copy = {};
       copy.units = units;
       copy.version = ArrayState::no_version;
     }
     copy.written = copy.written || access.use != ArrayUse::read;
     const std::size_t bytes = access.array->bytes_of(units);
-    const bool modifies_on_device = access.use == ArrayUse::modify && !streams_arrays;
+    const bool modifies_on_device = access.use == ArrayUse::modify && !streams_;
     for (MemoryLease* memory : {access.use == ArrayUse::read || modifies_on_device ? &copy.current : nullptr,
                                 access.use != ArrayUse::read ? &copy.next : nullptr})
       if (memory != nullptr && memory->size_bytes() < bytes)
@@ -123,13 +118,13 @@ void Job::State::allocate_arrays(const Pass& work, Range units, int worker, cons
   }
 }
 
-void Job::State::load_arrays(const Pass& work, Range units, int worker, const DeviceContext& context) {
+void JobArrays::load(const Job::Pass& work, Range units, int worker, const DeviceContext& context) {
   for (const ArrayAccess& access : work.arrays) {
     if (access.use == ArrayUse::write) continue;
     ArrayState& array = *access.array;
     ArrayState::DeviceCopy& copy = array.devices[static_cast<std::size_t>(worker)];
     const std::size_t bytes = array.bytes_of(units);
-    const bool modifies_upload = access.use == ArrayUse::modify && streams_arrays;
+    const bool modifies_upload = access.use == ArrayUse::modify && streams_;
     if (copy.version != array.version) {
       // Where the host's version is stale, every device has the last one.
       staging_of(worker, context)
@@ -144,7 +139,7 @@ void Job::State::load_arrays(const Pass& work, Range units, int worker, const De
   }
 }
 
-void Job::State::store_arrays(const Pass& work, Range units, int worker, const DeviceContext& context) {
+void JobArrays::store(const Job::Pass& work, Range units, int worker, const DeviceContext& context) {
   for (const ArrayAccess& access : work.arrays) {
     if (access.use == ArrayUse::read) continue;
     const ArrayState::DeviceCopy& copy = access.array->devices[static_cast<std::size_t>(worker)];
@@ -152,39 +147,40 @@ void Job::State::store_arrays(const Pass& work, Range units, int worker, const D
   }
 }
 
-void Job::State::return_parts(const Pass& work, int worker) {
+void JobArrays::return_parts(const Job::Pass& work, int worker) {
   for (const ArrayAccess& access : work.arrays) access.array->devices[static_cast<std::size_t>(worker)] = {};
 }
 
-StreamView Job::State::stream_of(int worker, const DeviceContext& context) const {
-  return detail::ContextAccess::stream(context, lanes[static_cast<std::size_t>(worker)].number);
+StreamView JobArrays::stream_of(int worker, const DeviceContext& context) const {
+  return ContextAccess::stream(context, job_.lanes[static_cast<std::size_t>(worker)].number);
 }
 
-DeviceStaging& Job::State::staging_of(int worker, const DeviceContext& context) {
-  auto& staging = lanes[static_cast<std::size_t>(worker)].staging;
+DeviceStaging& JobArrays::staging_of(int worker, const DeviceContext& context) {
+  auto& staging = job_.lanes[static_cast<std::size_t>(worker)].staging;
   if (!staging) {
-    const std::size_t at_a_time = std::max<std::size_t>(streams_arrays ? lanes.size() : pool.size(), 1);
-    staging.emplace(context, std::clamp(threads.count / static_cast<int>(at_a_time), 1, most_copy_threads));
+    const std::size_t at_a_time = std::max<std::size_t>(streams_ ? job_.lanes.size() : job_.pool.size(), 1);
+    staging.emplace(context,
+                    std::clamp(job_.threads.count / static_cast<int>(at_a_time), 1, most_copy_threads));
   }
   return *staging;
 }
 
-void Job::State::begin_arrays(const Pass& work, bool on_devices) const {
+void JobArrays::begin(const Job::Pass& work, bool on_devices) const {
   for (const ArrayAccess& access : work.arrays) {
     ArrayState& array = *access.array;
     if (on_devices) {
-      array.devices.resize(streams_arrays ? lanes.size() : pool.size());
+      array.devices.resize(streams_ ? job_.lanes.size() : job_.pool.size());
       for (ArrayState::DeviceCopy& copy : array.devices) copy.written = false;
     }
-    if (access.use == ArrayUse::read || (on_devices && !streams_arrays)) continue;
+    if (access.use == ArrayUse::read || (on_devices && !streams_)) continue;
     array.next_host.clear();
     base::resize_in_huge_pages(array.next_host, array.host.size());
   }
   if (!on_devices && !work.arrays.empty())
-    start_next_on_host(work, work.arrays.front().array->plan.range_of(comm.rank()));
+    start_next_on_host(work, work.arrays.front().array->plan.range_of(job_.comm.rank()));
 }
 
-void Job::State::start_next_on_host(const Pass& work, Range units) {
+void JobArrays::start_next_on_host(const Job::Pass& work, Range units) {
   for (const ArrayAccess& access : work.arrays) {
     if (access.use != ArrayUse::modify) continue;
     ArrayState& array = *access.array;
@@ -193,13 +189,13 @@ void Job::State::start_next_on_host(const Pass& work, Range units) {
   }
 }
 
-void Job::State::commit_arrays(const Pass& work, bool on_devices) {
+void JobArrays::commit(const Job::Pass& work, bool on_devices) {
   if (on_devices) commit_places(work.arrays);
   for (const ArrayAccess& access : work.arrays) {
     if (access.use == ArrayUse::read) continue;
     ArrayState& array = *access.array;
     ++array.version;
-    if (!on_devices || streams_arrays) {
+    if (!on_devices || streams_) {
       array.take_next_host(array.version);
       continue;
     }
@@ -215,9 +211,9 @@ void Job::State::commit_arrays(const Pass& work, bool on_devices) {
   }
 }
 
-void Job::State::download_copies(std::span<ArrayState* const> stale, int device) {
-  DeviceContext& context = bind_device(device);
-  faults.throw_if_hit(fault::Stage::lost, device, pass);
+void JobArrays::download_copies(std::span<ArrayState* const> stale, int device) {
+  DeviceContext& context = job_.bind_device(device);
+  job_.faults.throw_if_hit(fault::Stage::lost, device, job_.pass);
   for (ArrayState* array : stale) {
     if (static_cast<std::size_t>(device) >= array->devices.size()) continue;
     const ArrayState::DeviceCopy& copy = array->devices[static_cast<std::size_t>(device)];
@@ -226,7 +222,7 @@ void Job::State::download_copies(std::span<ArrayState* const> stale, int device)
   }
 }
 
-void Job::State::download(std::span<ArrayState* const> stale, Attempt& attempt) {
+void JobArrays::download(std::span<ArrayState* const> stale, Attempt& attempt) {
   attempt.run([&] {
     for (ArrayState* array : stale) {
       array->next_host.clear();
@@ -234,42 +230,43 @@ void Job::State::download(std::span<ArrayState* const> stale, Attempt& attempt) 
     }
   });
   if (!attempt.ok() || stale.empty()) return;
-  Thrown thrown(pool.size());
+  Thrown thrown(job_.pool.size());
   for_each_device(
-      *device_threads, thrown,
+      *job_.device_threads, thrown,
       [&](std::size_t device) {
-        if (!known_device(static_cast<int>(device)).excluded)
+        if (!job_.known_device(static_cast<int>(device)).excluded)
           download_copies(stale, static_cast<int>(device));
       },
-      [&] { report_progress(); });
+      [&] { job_.report_progress(); });
   for (int device = 0; device < static_cast<int>(thrown.size()); ++device) {
     const std::exception_ptr& failure = thrown[static_cast<std::size_t>(device)];
     if (!failure) continue;
     attempt.device_failed({.rank = 0,
                            .hostname = {},
                            .device = device,
-                           .uuid = tessera::to_string(known_device(device).uuid),
+                           .uuid = tessera::to_string(job_.known_device(device).uuid),
                            .stage = "copy",
                            .reason = reason_of(failure)});
   }
   attempt.run([&] {
-    for (const ArrayState* array : stale) require_all_units(*array, array->plan.range_of(comm.rank()));
+    for (const ArrayState* array : stale) require_all_units(*array, array->plan.range_of(job_.comm.rank()));
   });
 }
 
-std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* const> wanted,
-                                                       Attempt& attempt) {
+std::optional<Verdict::Failure> JobArrays::bring_home(std::span<ArrayState* const> wanted, Attempt& attempt) {
   const std::vector<ArrayState*> stale = stale_on_host(wanted);
   std::int64_t signature = 0;
   for (const ArrayState* array : stale) signature = signature_of({signature, array->number, array->version});
-  if (attempt.ok() && !stale.empty()) begin_turn();
+  if (attempt.ok() && !stale.empty()) job_.begin_turn();
   download(stale, attempt);
-  const Ballot decided = ballots.vote(attempt.ballot(), signature, inventory, "the download of arrays", [&] {
-    std::string text = "a download";
-    for (const ArrayState* array : stale)
-      text += "\narray " + std::to_string(array->number) + " of version " + std::to_string(array->version);
-    return text;
-  });
+  const Ballot decided =
+      job_.ballots.vote(attempt.ballot(), signature, job_.inventory, "the download of arrays", [&] {
+        std::string text = "a download";
+        for (const ArrayState* array : stale)
+          text +=
+              "\narray " + std::to_string(array->number) + " of version " + std::to_string(array->version);
+        return text;
+      });
   if (decided.outcome == Outcome::success) {
     for (ArrayState* array : stale) array->take_next_host(array->version);
     return std::nullopt;
@@ -280,84 +277,39 @@ std::optional<Verdict::Failure> Job::State::bring_home(std::span<ArrayState* con
   return decided.failure;
 }
 
-bool Job::State::leave_devices() noexcept {
+bool JobArrays::leave_devices() {
   Attempt attempt;
-  try {
-    const std::vector<ArrayState*> stale = stale_on_host(arrays);
-    download(stale, attempt);
-    if (!attempt.ok()) return false;  // the next pass will find the device that fails
-    for (ArrayState* array : stale) array->take_next_host(array->version);
-    for (ArrayState* array : arrays) array->forget_devices();
-    for (DeviceLane& lane : lanes) {
-      lane.arena.reset();
-      lane.workspaces.reset();
-    }
-    buffers.empty_cache_all();
-  } catch (...) {
-    return false;
-  }
+  const std::vector<ArrayState*> stale = stale_on_host(all_);
+  download(stale, attempt);
+  if (!attempt.ok()) return false;
+  for (ArrayState* array : stale) array->take_next_host(array->version);
+  forget_devices();
   return true;
 }
 
-void Job::State::bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt) {
-  std::vector<ArrayState*> used;
-  for (const ArrayAccess& access : work.arrays)
-    if (access.array->is_stale_on_host()) used.push_back(access.array);
-  if (!used.empty()) bring_home_in_pass(used, plan, work, attempt);
-}
-
-void Job::State::bring_home_in_pass(std::span<ArrayState* const> wanted, const Plan& plan, const Pass& work,
-                                    const Attempt& attempt) {
-  // A download needs every rank, and one may have failed to prepare.
-  if (const Ballot ready = vote(attempt, plan, work); ready.outcome != Outcome::success)
-    end_pass(attempt, ready);
-  bring_home_or_throw(wanted);
-}
-
-std::vector<ArrayState*> Job::State::arrays_of(const Plan& plan) const {
+std::vector<ArrayState*> JobArrays::those_of(const Plan& plan) const {
   std::vector<ArrayState*> distributed;
-  std::ranges::copy_if(arrays, std::back_inserter(distributed), [&](const ArrayState* array) {
+  std::ranges::copy_if(all_, std::back_inserter(distributed), [&](const ArrayState* array) {
     return array->plan.fingerprint() == plan.fingerprint();
   });
   return distributed;
 }
 
-void Job::State::roll_back_arrays() {
-  for (ArrayState* array : arrays) {
+void JobArrays::roll_back() {
+  for (ArrayState* array : all_) {
     array->next_host.clear();
     array->version = array->host_version;
     array->forget_devices();
   }
 }
 
-void Job::State::bring_home_or_throw(std::span<ArrayState* const> wanted) {
-  require_thread();
-  const DeviceTurn turn(*this);
-  Attempt attempt;
-  const auto lost = bring_home(wanted, attempt);
-  if (!lost) return;
-  const bool goes_on = exclude(attempt);
-  roll_back_arrays();
-  if (!goes_on) fall_back(*lost);
-  throw_rolled_back(*lost);
-}
-
-void Job::State::throw_rolled_back(const Verdict::Failure& lost) {
-  const std::string what = tessera::to_string(lost);
-  verdict = no_verdict(what);
-  throw Error(ErrorCode::rolled_back,
-              what +
-                  ": with it the data that it alone had; arrays are back at the versions of the hosts: go on "
-                  "from there");
-}
-
-void Job::State::move_arrays(std::span<ArrayState* const> moved, const Plan& to) const {
+void JobArrays::move(std::span<ArrayState* const> moved, const Plan& to) const {
   for (ArrayState* array : moved) {
-    const std::int64_t units = array->plan.range_of(comm.rank()).size();
-    array->host = moved_units(array->host.data(), units, array->unit_bytes, array->plan, to);
+    const std::int64_t units = array->plan.range_of(job_.comm.rank()).size();
+    array->host = job_.moved_units(array->host.data(), units, array->unit_bytes, array->plan, to);
     array->plan = to;
     array->forget_devices();
   }
 }
 
-}  // namespace TESSERA_NAMESPACE
+}  // namespace TESSERA_NAMESPACE::detail

@@ -2,8 +2,9 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/linalg/matrix.hpp"
 #include "gam/reml/reml.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <string>
 #include <vector>

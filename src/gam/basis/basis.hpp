@@ -3,7 +3,8 @@
 
 #include "gam/basis/component.hpp"
 #include "gam/basis/spline.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <array>
 #include <cmath>

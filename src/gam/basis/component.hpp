@@ -3,7 +3,8 @@
 
 #include "gam/basis/component_kind.hpp"
 #include "gam/basis/radial.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <array>
 #include <memory>

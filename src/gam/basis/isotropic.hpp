@@ -3,7 +3,8 @@
 
 #include "gam/basis/basis.hpp"
 #include "gam/linalg/lanczos.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <cstdint>
 #include <span>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "gam/basis/options.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <cstdint>
 #include <functional>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/linalg/matrix.hpp"
 
 #include <tessera/gam/check.hpp>
+#include <tessera/gam/matrix.hpp>
 
 #include <span>
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
 #include "gam/rows/row_pass.hpp"
 
+#include <tessera/gam/matrix.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 #include "gam/terms/raw_term.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <array>
 #include <cstdint>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "gam/basis/basis.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <functional>
 

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <cstdint>
 #include <span>

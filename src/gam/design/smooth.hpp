@@ -3,7 +3,8 @@
 
 #include "gam/basis/basis.hpp"
 #include "gam/design/design.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <span>
 #include <string>

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
-
 #include <functional>
 #include <optional>
+#include <tessera/gam/matrix.hpp>
 #include <tessera/job/host_team.hpp>
 #include <utility>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
+#include <tessera/gam/matrix.hpp>
 
 #include <optional>
 #include <span>

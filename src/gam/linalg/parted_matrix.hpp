@@ -2,7 +2,8 @@
 #pragma once
 
 #include "gam/linalg/algebra.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <cstddef>
 #include <cstdint>

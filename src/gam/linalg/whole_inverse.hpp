@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
 #include "gam/linalg/parted_matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <span>
 #include <vector>

@@ -3,7 +3,8 @@
 
 #include "gam/design/design.hpp"
 #include "gam/linalg/algebra.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <optional>
 #include <span>

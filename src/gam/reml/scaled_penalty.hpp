@@ -3,7 +3,8 @@
 
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/elimination.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <cstddef>
 #include <optional>

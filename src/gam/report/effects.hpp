@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/linalg/matrix.hpp"
 #include "gam/model/model.hpp"
 #include "gam/model/smooth_axes.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <string>
 #include <variant>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/linalg/matrix.hpp"
 #include "gam/table/frame/frame.hpp"
 
+#include <tessera/gam/matrix.hpp>
 #include <tessera/job/job.hpp>
 
 #include <span>

@@ -2,7 +2,8 @@
 #pragma once
 
 #include "gam/basis/component.hpp"
-#include "gam/linalg/matrix.hpp"
+
+#include <tessera/gam/matrix.hpp>
 
 #include <algorithm>
 #include <vector>

@@ -2,10 +2,10 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/linalg/matrix.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 #include "gam/rows/row_pass.hpp"
 
+#include <tessera/gam/matrix.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of tessera::gam share what they are of, and a move is a copy: none is ever empty. (A FitObserver
-// has no data.) What a fit gives and takes is made of them.
+// The values of tessera::gam share what they are of, and a move is a copy: none is ever empty, but for a
+// Matrix. (A FitObserver has no data.) What a fit gives and takes is made of them.
 #include "gam/family/family.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/report/reported_rows.hpp"
@@ -53,6 +53,16 @@ TEST(MovedValues, ResponseFamily) {
     EXPECT_EQ(poisson.file(), "");
     EXPECT_EQ(poisson.definition().name(), "poisson");
   });
+}
+
+TEST(MovedValues, MatrixIsEmpty) {
+  Matrix gone(2, 3);
+  gone(1, 2) = 5;
+  const Matrix whole = gone;
+  const Matrix kept = moved_out_of(gone);
+  EXPECT_EQ(kept, whole);
+  EXPECT_EQ(gone, Matrix());
+  expect_moves(whole, whole, [&](const Matrix& matrix) { EXPECT_EQ(matrix, whole); });
 }
 
 TEST(MovedValues, Model) {

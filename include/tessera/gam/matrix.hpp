@@ -5,16 +5,32 @@
 
 #include <cstddef>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A dense matrix of doubles, column-major as LAPACK has it.
+/// A dense matrix of doubles, column-major as LAPACK, R and Fortran have it: element (i, j), indexed from 0,
+/// is `values()[j * rows() + i]`. A value; one that was moved from is 0 x 0. Indices are not checked.
 class Matrix {
  public:
   Matrix() = default;
+  /// Zeros.
   Matrix(int rows, int cols)
       : rows_(rows), cols_(cols), values_(static_cast<std::size_t>(rows) * static_cast<std::size_t>(cols)) {}
+  Matrix(const Matrix&) = default;
+  Matrix& operator=(const Matrix&) = default;
+  Matrix(Matrix&& other) noexcept
+      : rows_(std::exchange(other.rows_, 0)),
+        cols_(std::exchange(other.cols_, 0)),
+        values_(std::exchange(other.values_, {})) {}
+  Matrix& operator=(Matrix&& other) noexcept {
+    rows_ = std::exchange(other.rows_, 0);
+    cols_ = std::exchange(other.cols_, 0);
+    values_ = std::exchange(other.values_, {});
+    return *this;
+  }
+  ~Matrix() = default;
 
   [[nodiscard]] int rows() const noexcept { return rows_; }
   [[nodiscard]] int cols() const noexcept { return cols_; }

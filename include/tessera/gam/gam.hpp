@@ -14,3 +14,4 @@
 #include <tessera/gam/predict.hpp>
 #include <tessera/gam/report.hpp>
 #include <tessera/gam/table.hpp>
+#include <tessera/gam/terms.hpp>

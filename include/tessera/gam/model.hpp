@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/gam/family.hpp>
+#include <tessera/gam/matrix.hpp>
+#include <tessera/gam/terms.hpp>
 #include <tessera/version.hpp>
 
 #include <cstdint>
@@ -47,9 +50,58 @@ class TESSERA_EXPORT Model {
   /// One element of it, indexed from 0; NaN if it is not stored. Throws `Error(usage)` for an index out of
   /// range.
   [[nodiscard]] double covariance(int i, int j) const;
-  [[nodiscard]] double scale() const noexcept;     ///< phi, estimated or 1; *every rank*
+  [[nodiscard]] double scale() const noexcept;     ///< phi, estimated or known; *every rank*
   [[nodiscard]] double deviance() const noexcept;  ///< *every rank*
   [[nodiscard]] double edf() const noexcept;       ///< total effective degrees of freedom; *every rank*
+
+  // How it was fitted, as `FitOptions` has it; *every rank*.
+  [[nodiscard]] ResponseFamily family() const;  ///< with the values of its parameters
+  [[nodiscard]] const std::string& weights() const noexcept;
+  [[nodiscard]] const std::string& offset() const noexcept;
+  [[nodiscard]] const std::string& subset() const noexcept;
+  [[nodiscard]] const std::string& ar_start() const noexcept;
+  [[nodiscard]] double rho() const noexcept;  ///< given or estimated: mgcv's `AR1.rho`
+  [[nodiscard]] double gamma() const noexcept;
+  [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< for a missing value
+
+  /// Whether the scale was estimated, with the smoothing parameters at the minimum of REML: R's
+  /// `scale.estimated`. Else it is known of the family. *Every rank.*
+  [[nodiscard]] bool scale_is_estimated() const noexcept;
+  /// The scale of the covariance: of an estimated one the Pearson statistic over n less the edf, as in mgcv.
+  [[nodiscard]] double covariance_scale() const noexcept;
+  [[nodiscard]] double null_deviance() const noexcept;       ///< R's `null.deviance`
+  [[nodiscard]] double residual_df() const noexcept;         ///< n less the edf: R's `df.residual`
+  [[nodiscard]] double r_squared_adjusted() const noexcept;  ///< `r.sq` of `summary.gam`
+  [[nodiscard]] double deviance_explained() const noexcept;  ///< `dev.expl` of `summary.gam`
+  [[nodiscard]] double reml() const noexcept;                ///< the minimum of fREML: mgcv's `gcv.ubre`
+  [[nodiscard]] double aic() const noexcept;                 ///< NaN for a custom family
+
+  // What it is made of, with R's names in <tessera/gam/terms.hpp>. All are made anew by each call.
+  [[nodiscard]] std::vector<Term> terms() const;
+  [[nodiscard]] std::vector<TermPenalty> penalties() const;  ///< mgcv's `S` and `full.sp`, by term
+  [[nodiscard]] std::vector<SmoothingParameter> smoothing_parameters() const;  ///< mgcv's `sp`
+  [[nodiscard]] TermTests tests() const;
+  [[nodiscard]] std::vector<ModelVariable> variables() const;
+  [[nodiscard]] std::vector<MeasuredExpression> measured() const;
+
+  /// Effective degrees of freedom of each coefficient: mgcv's `edf`, the diagonal of F = (X'WX + S)^-1 X'WX;
+  /// its `edf1`, that of 2F - FF, NaN where it is not known, and empty in a model of an earlier version; and
+  /// its `edf2`, with the uncertainty of the smoothing parameters, empty where `triangle` is.
+  [[nodiscard]] std::span<const double> coefficient_edf() const noexcept;
+  [[nodiscard]] std::span<const double> coefficient_edf1() const noexcept;
+  [[nodiscard]] std::vector<double> coefficient_edf2() const;
+  /// mgcv's `R`, p x p and upper triangular, but for the signs of its rows: R'R = X'WX with the weights W of
+  /// the last iteration, so that (R'R + sum_j lambda_j S_j)^-1 times the scale of the covariance is the
+  /// covariance. Empty of more than 2,000 coefficients, where `covariance()` is, and in a model of an earlier
+  /// version.
+  [[nodiscard]] const Matrix& triangle() const noexcept;
+  /// mgcv's `Ve`, the covariance of the estimator, p x p: V R'R V over the scale of V, the posterior
+  /// covariance. Empty where `triangle` is. Cost: O(p^3).
+  [[nodiscard]] Matrix estimator_covariance() const;
+  /// mgcv's `Vc`, p x p: the posterior covariance with the uncertainty of the smoothing parameters
+  /// (Wood, Pya and Saefken, JASA 111, 2016, sec. 4, the first order term). Empty where `covariance()` is.
+  /// Cost: O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.
+  [[nodiscard]] Matrix corrected_covariance() const;
 
   /// From the engine's representation; not a public type.
   explicit Model(std::shared_ptr<const FittedModel> fitted) : fitted_(std::move(fitted)) {}

@@ -6,6 +6,7 @@
 
 #include <tessera/gam/matrix.hpp>
 
+#include <array>
 #include <cstdint>
 #include <span>
 #include <string>
@@ -14,6 +15,10 @@
 /// Smooths of several variables from functions of the distance to points. A matrix of values has a row for
 /// each point and a column for each variable.
 namespace TESSERA_NAMESPACE::gam {
+
+/// Of the functions in models, by `RadialKind`.
+inline constexpr std::array radial_names{"r^p",        "r^p log r",  "spherical", "exponential",
+                                         "matern 3/2", "matern 5/2", "matern 7/2"};
 
 /// R's as.character() of a number, before R 4.3: fifteen significant digits at most.
 [[nodiscard]] std::string text_in_r(double value);

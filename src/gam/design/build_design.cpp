@@ -765,6 +765,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
       }
       const Constraint constraint = sum_to_zero(means, null_space, one.values, one.log_det_values);
       block.map = multiply(block.map, constraint.z);
+      block.constraint = means;
       for (Matrix& matrix : penalty.matrices) {
         matrix = multiply_tn(constraint.z, multiply(matrix, constraint.z));
       }

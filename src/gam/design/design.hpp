@@ -7,6 +7,7 @@
 #include <tessera/gam/matrix.hpp>
 
 #include <array>
+#include <cmath>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -117,6 +118,10 @@ struct CoefBlock {
   /// is by, and of the numbers among its margins, which its penalties have too.
   double by_factor = 1;
   double margin_factor = 1;
+  /// c of the constraint c'b = 0 on the coefficients of the basis, up to a factor, which `map` has absorbed;
+  /// empty: none, or the margins have their own.
+  std::vector<double> constraint;
+  std::vector<int> dropped;  ///< coefficients under the constraint that a side condition takes
   bool centred = false;  ///< under a constraint: the smooth sums to zero over the rows, or is zero at a point
   int determined = 0;    ///< functions dropped from a smooth's null space, as other terms determine them
 
@@ -233,6 +238,11 @@ inline constexpr int most_general_penalties = 10;
 
 /// Maximum number of components of a term: sets of them are the bits of an integer (see layout.hpp).
 inline constexpr int max_components = 32;
+
+/// Whether the smoothing parameter of a penalty is given.
+[[nodiscard]] inline bool is_given(const CoefBlock& block, std::size_t penalty) {
+  return !block.log_sp.empty() && !std::isnan(block.log_sp[penalty]);
+}
 
 /// Names a smooth's coefficients and penalties from its label, as R does.
 void name_smooth(CoefBlock& block);

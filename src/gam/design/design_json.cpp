@@ -174,17 +174,13 @@ Json radial_json(const RadialColumns& radial) {
           {"map", matrix_json(radial.map)}};
 }
 
-/// By `RadialKind`.
-constexpr std::array radial_kinds{"r^p",        "r^p log r",  "spherical", "exponential",
-                                  "matern 3/2", "matern 5/2", "matern 7/2"};
-
 Json isotropic_json(const Component& component, const Design& design) {
   const IsotropicColumns& columns = *component.isotropic;
   Json variables = Json::array();
   for (const int other : component.others)
     variables.push_back(design.variables[static_cast<std::size_t>(other)].name);
   return {{"others", std::move(variables)},
-          {"function", radial_kinds[static_cast<std::size_t>(columns.function.kind)]},
+          {"function", radial_names[static_cast<std::size_t>(columns.function.kind)]},
           {"power", columns.function.power},
           {"scale", columns.function.scale},
           {"exponent", columns.function.exponent},
@@ -219,9 +215,9 @@ Component isotropic_from(const JsonField& field, int coefficients) {
   constexpr int most_power = 100;
   IsotropicColumns columns;
   const JsonField function = field.at("function");
-  const auto* const kind = std::ranges::find(radial_kinds, function.text());
-  if (kind == radial_kinds.end()) function.refuse("is no function of a distance that there is");
-  columns.function = {static_cast<RadialKind>(kind - radial_kinds.begin()),
+  const auto* const kind = std::ranges::find(radial_names, function.text());
+  if (kind == radial_names.end()) function.refuse("is no function of a distance that there is");
+  columns.function = {static_cast<RadialKind>(kind - radial_names.begin()),
                       field.at("power").whole(0, most_power), field.at("scale").number(),
                       field.at("exponent").number()};
   const int variables = static_cast<int>(field.at("others").elements().size()) + 1;
@@ -354,6 +350,11 @@ Json block_json(const CoefBlock& block) {
   if (block.penalty) json["penalty"] = penalty_json(*block.penalty);
   if (has_copies(block)) json["copies"] = block.copies;
   if (block.centred) json["centred"] = true;
+  if (!block.constraint.empty()) json["constraint"] = block.constraint;
+  if (!block.dropped.empty()) json["dropped"] = block.dropped;
+  if (!block.ids.empty()) json["ids"] = block.ids;
+  for (std::size_t j = 0; j < block.log_sp.size(); ++j) json["given"].push_back(is_given(block, j));
+  if (!block.least_sp.empty()) json["least_sp"] = block.least_sp;
   if (block.determined > 0) json["determined"] = block.determined;
   return json;
 }
@@ -395,6 +396,19 @@ void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
     field.at("variables").refuse("has no variable for the level that the smooth is by");
 }
 
+/// What is known of the smoothing parameters but their values, which the model has.
+void read_parameters(const JsonField& field, CoefBlock& block) {
+  const std::size_t count = block.penalty->count();
+  if (const auto ids = field.find("ids")) {
+    block.ids = ids->texts();
+    if (block.ids.size() != count) ids->refuse(fmt::format("has not one of each of {} penalties", count));
+  }
+  if (const auto given = field.find("given")) {
+    for (const JsonField& one : given->elements(count)) block.log_sp.push_back(one.truth() ? 0 : NAN);
+  }
+  if (const auto least = field.find("least_sp")) block.least_sp = least->numbers(count);
+}
+
 CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& left) {
   CoefBlock block;
   block.label = field.at("label").text();
@@ -419,10 +433,15 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
   if (!identity)
     block.map = matrix_from(map, block.raw_size / block.copies, block.coef_size / block.copies, left);
   if (const auto centred = field.find("centred")) block.centred = centred->truth();
+  if (const auto constraint = field.find("constraint")) block.constraint = constraint->numbers();
+  if (const auto dropped = field.find("dropped")) {
+    for (const JsonField& column : dropped->elements()) block.dropped.push_back(column.whole(0));
+  }
   if (const auto determined = field.find("determined")) block.determined = determined->whole();
   if (const auto penalty = field.find("penalty"))
     block.penalty = has_copies(block) ? diagonal_penalty_from(*penalty, block.coef_size, left)
                                       : penalty_from(*penalty, block.coef_size, block, random, left);
+  if (block.penalty) read_parameters(field, block);
   return block;
 }
 

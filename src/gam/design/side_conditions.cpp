@@ -306,6 +306,7 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
   std::iota(raw.begin(), raw.end(), 0);
   block.map = submatrix(block.map, raw, kept);
   block.coef_size = static_cast<int>(kept.size());
+  block.dropped.assign(dropped.begin(), dropped.end());
   if (!block.penalty) {
     std::vector<std::string> names;
     names.reserve(kept.size());

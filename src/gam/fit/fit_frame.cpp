@@ -51,6 +51,14 @@ std::string text_of(std::span<const std::string> names) {
   return text;
 }
 
+/// R of R'R = X'WX for a model to keep; empty if it keeps none.
+Matrix triangle_of_gram(const PartedMatrix& gram) {
+  if (gram.is_parted() || gram.size() > largest_triangle ||
+      !std::ranges::all_of(gram.core.values(), [](double value) { return std::isfinite(value); }))
+    return {};
+  return transpose(robust_cholesky(gram.core));
+}
+
 /// From rows that are in memory to a model.
 class FitRun {
  public:
@@ -366,6 +374,7 @@ class FitRun {
     std::swap(model_.design, turned_->design);
     model_.coef = turned_->coefficients_of_formula(model_.coef);
     if (!model_.covariance.empty()) turned_->turn(model_.covariance);
+    if (!model_.triangle.empty()) model_.triangle = triangle_of(turned_->root_of_formula(model_.triangle));
   }
   void return_from_centred() {
     std::swap(model_.design, centred_->design);
@@ -374,7 +383,10 @@ class FitRun {
 
   /// Computes what rank 0 alone has of the model.
   void conclude(const WorkingSolver& solver) {
+    model_.triangle = triangle_of_gram(solver.gram());
     if (!centred_) return conclude(solver.fit(), solver.gram());
+    if (!model_.triangle.empty())
+      model_.triangle = triangle_of(after_inverse(model_.triangle, centred_->to_formula));
     RemlFit fit = solver.fit();
     PartedMatrix gram = solver.gram();
     centred_->turn(fit, gram);
@@ -383,6 +395,7 @@ class FitRun {
   void conclude(const RemlFit& fit, const PartedMatrix& gram) {
     model_.reml = fit.score - rows_.series.log_determinant_in_reml(model_.rows);
     model_.edf = fit.edf;
+    model_.edf1 = fit.edf1;
     model_.edf1_total = std::accumulate(fit.edf1.begin(), fit.edf1.end(), 0.0);
     model_.covariance_scale = fit.covariance_scale * deviance_unit(rows_);
     model_.covariance = fit.inverse;

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/whole_inverse.hpp"
+#include "gam/model/covariance.hpp"
 
 #include <tessera/error.hpp>
 
@@ -74,28 +75,6 @@ Unseen unseen_in(const CoefBlock& block, const std::string& factor, NewLevels po
   const bool by = !block.by_level.empty() && block.variables.back() == factor;
   if (policy == NewLevels::na || by || !block.penalty) return Unseen::is_missing;
   return block.is_factor_smooth() && policy != NewLevels::population ? Unseen::is_missing : Unseen::is_zero;
-}
-
-/// The K of `SmoothingUncertainty`, of a model whose whole covariance follows.
-Matrix uncertainty_root(const FittedModel& model) {
-  require_following_covariance(model, "unconditional standard errors");
-  return model.smoothing_uncertainty().root;
-}
-
-/// V + K K', where V is stored.
-PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k) {
-  const Part& part = sum.part();
-  Matrix of_core(sum.core.rows(), k.cols());
-  Matrix of_part(part.size(), k.cols());
-  for (int j = 0; j < k.cols(); ++j) {
-    std::ranges::copy(core_of(k.column(j), part), of_core.column(j).begin());
-    const std::vector<double> own = part_of(k.column(j), part);
-    std::ranges::copy(own, of_part.column(j).begin());
-    for (std::size_t i = 0; i < own.size(); ++i) sum.diagonal[i] += own[i] * own[i];
-  }
-  add_multiple(sum.core.values(), 1, multiply_nt(of_core, of_core).values());
-  if (sum.is_parted()) add_multiple(sum.border.values(), 1, multiply_nt(of_part, of_core).values());
-  return sum;
 }
 
 class Planner {
@@ -273,27 +252,6 @@ std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& fo
 void require_probability(double probability) {
   if (!(probability >= 0 && probability < 1))
     throw Error(ErrorCode::usage, "the probability of an interval is above 0 and below 1, as 0.95");
-}
-
-void require_whole_covariance(const FittedModel& model, const char* what) {
-  if (!model.covariance.is_parted()) return;
-  throw Error(ErrorCode::usage,
-              fmt::format("{} need the whole covariance, and the model has that of its large effects on the "
-                          "diagonal alone",
-                          what));
-}
-
-void require_following_covariance(const FittedModel& model, const char* what) {
-  if (WholeInverse::follows_from(model.covariance)) return;
-  throw Error(ErrorCode::usage,
-              fmt::format("{} need the whole covariance, and the model has that of its large effects where "
-                          "their levels meet: from this it follows for a single effect without curves alone",
-                          what));
-}
-
-PartedMatrix covariance_of(const FittedModel& model, bool unconditional) {
-  if (!unconditional) return model.covariance;
-  return with_uncertainty(model.covariance, uncertainty_root(model));
 }
 
 bool needs_covariance(const PredictOptions& options) {

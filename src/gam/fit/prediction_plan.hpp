@@ -45,17 +45,6 @@ struct PredictionPlan {
 /// Throws `Error(usage)` for what is no probability of an interval, nor 0, none.
 void require_probability(double probability);
 
-/// Throws `Error(usage)` for a model that has only a part of its covariance: "`what` need the whole …".
-void require_whole_covariance(const FittedModel& model, const char* what);
-
-/// Throws `Error(usage)` for a model whose whole covariance does not follow from what it has
-/// (`WholeInverse`).
-void require_following_covariance(const FittedModel& model, const char* what);
-
-/// The posterior covariance of the coefficients, also with the uncertainty of the smoothing parameters.
-/// Throws `Error(usage)` where that takes elements that the model lacks.
-[[nodiscard]] PartedMatrix covariance_of(const FittedModel& model, bool unconditional);
-
 /// Whether the covariance of the coefficients is needed.
 [[nodiscard]] bool needs_covariance(const PredictOptions& options);
 

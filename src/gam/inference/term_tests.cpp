@@ -29,46 +29,6 @@ struct Outcome {
   double p_value = 1;
 };
 
-/// The matrix with zeros for columns that are rounding relative to the largest; nothing if none is.
-std::optional<Matrix> without_lost(Matrix a) {
-  const int n = a.rows();
-  double largest = 0;
-  for (int i = 0; i < n; ++i) largest = std::max(largest, a(i, i));
-  bool any = false;
-  for (int i = 0; i < n; ++i) {
-    if (a(i, i) > n * machine_epsilon * largest || a(i, i) == 0) continue;
-    for (int j = 0; j < n; ++j) a(i, j) = a(j, i) = 0;
-    any = true;
-  }
-  if (!any) return std::nullopt;
-  return a;
-}
-
-/// The Cholesky factor L of a = L L', by scaling to a unit diagonal; a zero row and column stay zero.
-Matrix robust_cholesky(const Matrix& given) {
-  Matrix a = given;
-  const int n = a.rows();
-  const std::vector<double> scale = diagonal_roots(a);
-  unscale(a, scale);
-  // A column that the data do not determine needs a ridge of the size of rounding, which is large for nearly
-  // dependent columns.
-  for (double ridge = 0;; ridge = ridge == 0 ? 16 * machine_epsilon : 16 * ridge) {
-    Matrix shifted = a;
-    for (int i = 0; i < n; ++i) shifted(i, i) += ridge;
-    if (auto lower = cholesky(shifted)) {
-      for (int j = 0; j < n; ++j) {
-        for (int i = 0; i < n; ++i) (*lower)(i, j) *= scale[at(i)];
-      }
-      return std::move(*lower);
-    }
-    if (!(ridge < 1)) {
-      if (const std::optional<Matrix> rest = without_lost(given)) return robust_cholesky(*rest);
-    }
-    if (!std::isfinite(ridge))
-      throw std::logic_error("term_tests: a crossproduct is not positive semidefinite");
-  }
-}
-
 Matrix inverse_of(const Matrix& a) {
   return cholesky_inverse(robust_cholesky(a));
 }

@@ -2,20 +2,16 @@
 #pragma once
 
 #include "gam/design/design.hpp"
-#include "gam/inference/summary_rows.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 #include "gam/reml/working_model.hpp"
+
+#include <tessera/gam/terms.hpp>
 
 #include <limits>
 #include <string>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
-
-struct TermTests {
-  std::vector<CoefficientTest> coefficients;  ///< of the parametric blocks, in order
-  std::vector<SmoothTest> smooths;            ///< of the penalised blocks, in order
-};
 
 /// A coefficient against zero: t with `residual_df` degrees of freedom if the scale is estimated, else
 /// normal.

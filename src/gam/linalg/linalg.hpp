@@ -60,6 +60,9 @@ struct RightSingular {
 /// The lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero; nothing if
 /// it is not positive definite (dpotrf; the lower triangle is read).
 [[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a);
+/// The same of a positive semidefinite matrix, of unit diagonal: with a ridge of the size of rounding
+/// where the factorisation needs one. Throws std::logic_error for another matrix.
+[[nodiscard]] Matrix robust_cholesky(const Matrix& a);
 /// The steps of a blocked factorisation in place, block by block of columns [begin, end): first the block on
 /// the diagonal, false if it is not positive definite (dpotrf); then what is below it in rows
 /// [first, last) (dtrsm); then what these rows explain of columns [first, last) is taken away, from the
@@ -79,6 +82,9 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
 
 /// x of a x = b for a general square matrix (dgesv); nothing if `a` is singular.
 [[nodiscard]] std::optional<Matrix> solve(const Matrix& a, const Matrix& b);
+
+/// a b^-1. Throws std::logic_error if the square matrix b is singular.
+[[nodiscard]] Matrix after_inverse(const Matrix& a, const Matrix& b);
 
 /// The full orthogonal factor Q (rows x rows) of a = Q R (dgeqrf, dorgqr).
 [[nodiscard]] Matrix full_q(const Matrix& a);

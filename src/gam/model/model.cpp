@@ -17,6 +17,7 @@
 #include <filesystem>
 #include <limits>
 #include <nlohmann/json.hpp>
+#include <numeric>
 #include <optional>
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>
@@ -111,6 +112,31 @@ Json columns_json(const Matrix& matrix) {
   return columns;
 }
 
+/// Numbers of an upper triangular matrix of this size.
+std::size_t packed_size(std::size_t size) {
+  return size * (size + 1) / 2;
+}
+
+/// Its columns, each down to the diagonal.
+std::vector<double> packed(const Matrix& triangle) {
+  std::vector<double> numbers;
+  for (int j = 0; j < triangle.cols(); ++j) {
+    const auto column = triangle.column(j).first(static_cast<std::size_t>(j) + 1);
+    numbers.insert(numbers.end(), column.begin(), column.end());
+  }
+  return numbers;
+}
+
+Matrix unpacked(std::span<const double> numbers, int size) {
+  Matrix triangle(size, size);
+  for (int j = 0; j < size; ++j) {
+    const auto count = static_cast<std::size_t>(j) + 1;
+    std::ranges::copy(numbers.first(count), triangle.column(j).begin());
+    numbers = numbers.subspan(count);
+  }
+  return triangle;
+}
+
 /// The columns of the covariance are stored with the covariance itself.
 Json centring_json(const FittedModel& model) {
   Json components = Json::array();
@@ -183,7 +209,10 @@ Json to_json(const FittedModel& model) {
   json["terms"] = terms_json(model);
   for (const auto& [name, number] : summary_numbers) json[name] = model.*number;
   if (model.covariance_scale != model.scale) json["covariance_scale"] = model.covariance_scale;
-  if (!std::isnan(model.edf1_total)) json["edf1_total"] = model.edf1_total;
+  if (!model.edf1.empty())
+    json["edf1"] = model.edf1;
+  else if (!std::isnan(model.edf1_total))
+    json["edf1_total"] = model.edf1_total;
   json["iterations"] = model.iterations;
   json["converged"] = model.converged;
   if (!model.no_estimate.empty()) json["no_estimate"] = model.no_estimate;
@@ -199,6 +228,7 @@ Json to_json(const FittedModel& model) {
   }
   json["parametric"] = std::move(tests);
   json["edf"] = model.edf;
+  if (!model.triangle.empty()) json["triangle"] = packed(model.triangle);
   if (!model.column_means.empty()) json["column_means"] = model.column_means;
   json["outline"] = outline_json(model.outline);
   json["design"] = Json(to_json(model.design));
@@ -527,10 +557,13 @@ void check_formula(const JsonField& json, const FittedModel& model) {
 void read_terms(const JsonField& field, FittedModel& model) {
   const std::vector<JsonField> terms = field.elements(model.design.blocks.size());
   for (std::size_t i = 0; i < terms.size(); ++i) {
-    const CoefBlock& block = model.design.blocks[i];
+    CoefBlock& block = model.design.blocks[i];
     if (!block.penalty) continue;
-    for (const double value : terms[i].at("log_sp").numbers(block.penalty->count()))
-      model.log_sp.push_back(value);
+    const std::vector<double> log_sp = terms[i].at("log_sp").numbers(block.penalty->count());
+    for (std::size_t j = 0; j < log_sp.size(); ++j) {
+      model.log_sp.push_back(log_sp[j]);
+      if (is_given(block, j)) block.log_sp[j] = log_sp[j];
+    }
     model.smooth_tests.push_back({terms[i].at("label").text(), terms[i].at("edf").number_or_nan(),
                                   terms[i].at("ref_df").number_or_nan(),
                                   terms[i].at("statistic").number_or_nan(),
@@ -585,10 +618,19 @@ FittedModel from_json(const JsonField& json, const std::string& path) {
   read_terms(json.at("terms"), model);
   read_summary(json, model);
   model.edf = json.at("edf").numbers(model.coef.size());
+  if (const auto edf1 = json.find("edf1")) {
+    model.edf1 = edf1->numbers_or_nan();
+    if (model.edf1.size() != model.coef.size()) edf1->refuse("has not one number of each coefficient");
+    model.edf1_total = std::accumulate(model.edf1.begin(), model.edf1.end(), 0.0);
+  }
+  if (const auto triangle = json.find("triangle"))
+    model.triangle = unpacked(triangle->numbers(packed_size(model.coef.size())), model.design.coef_size);
   if (const auto means = json.find("column_means")) model.column_means = means->numbers(model.coef.size());
   if (const auto outline = json.find("outline")) model.outline = outline_from(*outline);
   if (centring) model.centring = centring_from(*centring, model.design);
   covariance.read_into(model);
+  if (!model.triangle.empty() && model.covariance.is_parted())
+    json.at("triangle").refuse("is beside a covariance with a part, which no fit writes");
   return model;
 }
 

@@ -4,10 +4,11 @@
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
 #include "gam/inference/smoothing_uncertainty.hpp"
-#include "gam/inference/summary_rows.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 #include "gam/model/data_outline.hpp"
 #include "gam/table/frame/frame.hpp"
+
+#include <tessera/gam/terms.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -62,7 +63,14 @@ struct FittedModel {
   /// Means of the columns of the model matrix over the complete rows; empty in a model of before they were
   /// kept.
   std::vector<double> column_means;
-  std::vector<double> edf;     ///< of each coefficient
+  std::vector<double> edf;  ///< of each coefficient
+  /// Of each coefficient, the diagonal of 2F - FF, F the influence of the coefficients, NaN where it is not
+  /// known; empty in a model of before it was kept.
+  std::vector<double> edf1;
+  /// R'R = X'WX, upper triangular, W the last working weights in the units of the covariance over
+  /// `covariance_scale`. Empty of many coefficients, of a covariance with a part, and in a model of before it
+  /// was kept.
+  Matrix triangle;
   double gamma = 1;            ///< of the REML criterion
   std::vector<double> log_sp;  ///< of every penalty, in the order of the blocks
   double scale = 1;
@@ -72,7 +80,7 @@ struct FittedModel {
   double r_squared_adjusted = 0;
   double reml = 0;
   double edf_total = 0;
-  /// tr(2F - FF), F the influence of the coefficients; NaN in a model of before it was kept.
+  /// tr(2F - FF); NaN in a model of before it was kept.
   double edf1_total = std::numeric_limits<double>::quiet_NaN();
   double aic = 0;  ///< NaN for a custom family
   int iterations = 0;

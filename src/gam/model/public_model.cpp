@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public interface of a model.
+// The public interface of a model; that of its parts is in model_parts.cpp.
+#include "gam/linalg/linalg.hpp"
+#include "gam/model/covariance.hpp"
 #include "gam/model/model.hpp"
 
 #include <tessera/error.hpp>
@@ -8,6 +10,10 @@
 #include <fmt/core.h>
 
 #include <limits>
+#include <memory>
+#include <numeric>
+#include <string>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -58,6 +64,90 @@ double Model::deviance() const noexcept {
 }
 double Model::edf() const noexcept {
   return fitted_->edf_total;
+}
+ResponseFamily Model::family() const {
+  return ResponseFamily(std::make_shared<const Family>(fitted_->family));
+}
+const std::string& Model::weights() const noexcept {
+  return fitted_->weights;
+}
+const std::string& Model::offset() const noexcept {
+  return fitted_->offset;
+}
+const std::string& Model::subset() const noexcept {
+  return fitted_->subset;
+}
+const std::string& Model::ar_start() const noexcept {
+  return fitted_->ar_start;
+}
+double Model::rho() const noexcept {
+  return fitted_->rho;
+}
+double Model::gamma() const noexcept {
+  return fitted_->gamma;
+}
+std::int64_t Model::rows_dropped() const noexcept {
+  return fitted_->rows_dropped;
+}
+bool Model::scale_is_estimated() const noexcept {
+  return !fitted_->family.scale_is_known();
+}
+double Model::covariance_scale() const noexcept {
+  return fitted_->covariance_scale;
+}
+double Model::null_deviance() const noexcept {
+  return fitted_->null_deviance;
+}
+double Model::residual_df() const noexcept {
+  return fitted_->residual_df();
+}
+double Model::r_squared_adjusted() const noexcept {
+  return fitted_->r_squared_adjusted;
+}
+double Model::deviance_explained() const noexcept {
+  return fitted_->deviance_explained();
+}
+double Model::reml() const noexcept {
+  return fitted_->reml;
+}
+double Model::aic() const noexcept {
+  return fitted_->aic;
+}
+std::span<const double> Model::coefficient_edf() const noexcept {
+  return fitted_->edf;
+}
+std::span<const double> Model::coefficient_edf1() const noexcept {
+  return fitted_->edf1;
+}
+const Matrix& Model::triangle() const noexcept {
+  return fitted_->triangle;
+}
+
+std::vector<double> Model::coefficient_edf2() const {
+  if (fitted_->triangle.empty()) return {};
+  const Matrix root = fitted_->smoothing_uncertainty().root;
+  const Matrix weighted = multiply_tn(fitted_->triangle, multiply(fitted_->triangle, root));
+  std::vector<double> edf2 = fitted_->edf;
+  for (int k = 0; k < root.cols(); ++k) {
+    for (int i = 0; i < root.rows(); ++i)
+      edf2[static_cast<std::size_t>(i)] += root(i, k) * weighted(i, k) / fitted_->covariance_scale;
+  }
+  // As mgcv has it, where the first order term is larger than can be.
+  if (std::accumulate(edf2.begin(), edf2.end(), 0.0) > fitted_->edf1_total) return fitted_->edf1;
+  return edf2;
+}
+
+Matrix Model::estimator_covariance() const {
+  if (fitted_->triangle.empty()) return {};
+  const Matrix root = multiply(fitted_->triangle, fitted_->covariance.core);
+  Matrix out = multiply_tn(root, root);
+  for (double& value : out.values()) value /= fitted_->covariance_scale;
+  return out;
+}
+
+Matrix Model::corrected_covariance() const {
+  if (fitted_->covariance.is_parted() || fitted_->covariance.empty()) return {};
+  return covariance_of(*fitted_, true).core;
 }
 
 std::string save_model(const Model& model, const std::string& path) {

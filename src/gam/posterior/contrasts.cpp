@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
 #include "gam/fit/prediction_plan.hpp"
+#include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
 
 #include <tessera/error.hpp>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/posterior/pieces.hpp"
+#include "gam/model/covariance.hpp"
 
 #include "base/at.hpp"
 #include "gam/basis/basis.hpp"

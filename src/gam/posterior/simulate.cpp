@@ -4,6 +4,7 @@
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/prediction_plan.hpp"
 #include "gam/inference/normal_draws.hpp"
+#include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
 
 #include <tessera/error.hpp>
@@ -27,7 +28,7 @@ namespace {
 
 using base::at;
 
-void check(const SimulateOptions& options) {
+void check_options(const SimulateOptions& options) {
   if (options.draws < 1) throw Error(ErrorCode::usage, "simulate: the number of draws is at least 1");
 }
 
@@ -65,7 +66,7 @@ Predictions simulate_coefficients(Job& job, const Model& model, const SimulateOp
   Predictions out;
   Matrix root;
   together(job.comm(), [&] {
-    check(options);
+    check_options(options);
     root = root_of_posterior(fitted, options);
     out.plan = job.plan_for_hosts(options.draws);
     out.table_rows = options.draws;
@@ -90,7 +91,7 @@ Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions
   PieceRows rows;
   Matrix root;
   together(job.comm(), [&] {
-    check(options);
+    check_options(options);
     root = root_of_posterior(fitted, options);
     std::vector<Piece> pieces;
     for (const CoefBlock* block : smooths_of(fitted, smooths))
@@ -122,7 +123,7 @@ std::vector<std::string> simulate_responses(Job& job, const Model& model, const 
   std::optional<ResponseDistribution> response;
   PredictOptions of_means;
   together(job.comm(), [&] {
-    check(options);
+    check_options(options);
     response.emplace(fitted.family, fitted.scale);
     of_means.type = PredictionType::response;
     of_means.new_levels = options.new_levels;

@@ -17,9 +17,9 @@ namespace {
 using base::at;
 
 /// One block of coefficients, evaluated at any values of its components.
-class Term {
+class BlockEstimates {
  public:
-  Term(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
+  BlockEstimates(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
       : model_(model), rows_(block, components) {}
 
   /// `values`: one a variable of the components, which is a level's place for a factor.
@@ -54,7 +54,7 @@ std::string title_of(const CoefBlock& block, double edf) {
 /// columns; names are in the order of the formula, which is the reverse for parametric terms.
 Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> components,
                  bool random) {
-  Term term(model, block, components);
+  BlockEstimates term(model, block, components);
   Levels levels;
   levels.random = random;
   std::vector<double> values(components.size());
@@ -77,7 +77,7 @@ Levels levels_of(const FittedModel& model, const CoefBlock& block, std::span<con
 
 Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
                int points) {
-  Term term(model, block, margins);
+  BlockEstimates term(model, block, margins);
   const std::vector<SmoothAxis> axes = axes_of(margins);
   const std::size_t spline = at(std::ranges::find_if(axes, &SmoothAxis::is_smooth) - axes.begin());
   Curve curve;
@@ -110,7 +110,7 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
 
 Surface surface_of(const FittedModel& model, const CoefBlock& block, std::span<const Component> margins,
                    int points) {
-  Term term(model, block, margins);
+  BlockEstimates term(model, block, margins);
   const std::vector<SmoothAxis> axes = axes_of(margins);
   Surface surface;
   surface.x_variable = model.design.variables[at(axes[0].variable)].name;

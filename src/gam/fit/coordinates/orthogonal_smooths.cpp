@@ -224,6 +224,14 @@ void OrthogonalSmooths::turn(PartedMatrix& covariance) const {
   for (const auto& [begin, to_formula] : turned) covariance.turn(begin, transpose(to_formula), HostAlgebra());
 }
 
+Matrix OrthogonalSmooths::root_of_formula(Matrix root) const {
+  for (const auto& [begin, to_formula] : turned) {
+    const Matrix own = submatrix(root, 0, root.rows(), begin, to_formula.cols());
+    assign(root, 0, begin, after_inverse(own, to_formula));
+  }
+  return root;
+}
+
 CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : job_(job) {
   const Design& design = *rows.design;
   std::vector<int> places;

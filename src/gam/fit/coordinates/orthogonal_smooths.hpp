@@ -33,6 +33,9 @@ struct OrthogonalSmooths {
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
   /// Transforms a covariance of the coefficients. Cost: O(p^2 k), k coefficients of a smooth.
   void turn(PartedMatrix& covariance) const;
+  /// A root of X'WX for the formula's design, of one for this: with the same crossproduct, and not
+  /// triangular.
+  [[nodiscard]] Matrix root_of_formula(Matrix root) const;
 };
 
 /// *Collective.* The columns of the smooths of `rows` that have a variable with such values; for most models,

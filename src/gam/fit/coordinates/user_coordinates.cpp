@@ -75,8 +75,11 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
       for (double& value : matrix.values()) value /= square;
     }
     block.penalty->ridge /= square;
-    for (std::size_t j = 0; j < block.penalty->count(); ++j)
-      log_sp[sp++] -= std::log(prior_factor) + 2 * std::log(block.by_factor);
+    for (std::size_t j = 0; j < block.penalty->count(); ++j, ++sp) {
+      log_sp[sp] -= std::log(prior_factor) + 2 * std::log(block.by_factor);
+      if (is_given(block, j)) block.log_sp[j] = log_sp[sp];
+    }
+    for (double& least : block.least_sp) least /= prior_factor;
     for (double& value : block.penalty->eigenvalues.values()) value /= square;
     for (double& value : block.s_scale) value *= square;
     block.by_factor = block.margin_factor = 1;
@@ -171,6 +174,15 @@ void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, 
   }
 }
 
+/// R of the formula's columns, likewise: it stays triangular.
+void undo_centring(Matrix& triangle, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
+  for (const auto& [coefficient, parts] : mixed) {
+    for (const auto& [other, factor] : parts) {
+      if (other != coefficient) add_multiple(triangle.column(other), -factor, triangle.column(coefficient));
+    }
+  }
+}
+
 /// `before`: the variances in the coordinates of the fit, which are never extreme.
 void check_variances(const FittedModel& model, const std::vector<double>& before) {
   for (int i = 0; i < model.covariance.size(); ++i) {
@@ -215,6 +227,13 @@ void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estim
   undo_centring(model, mixed);
   for (std::size_t i = 0; i < model.column_means.size(); ++i) model.column_means[i] /= factors[i];
   undo_centring(model.column_means, mixed);
+  if (!model.triangle.empty()) {
+    const double root = std::sqrt(units.prior_factor);
+    for (std::size_t i = 0; i < factors.size(); ++i) {
+      for (double& value : model.triangle.column(static_cast<int>(i))) value /= root * factors[i];
+    }
+    undo_centring(model.triangle, mixed);
+  }
   model.design.raw_combinations.clear();
   for (RawTerm& term : model.design.terms) {
     for (Component& component : term.components) component.parts.clear();

@@ -243,10 +243,11 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
                            (all.max_penalties > 0 ? 6 * block : 3 * block) +
                            doubles_of_evaluations(static_cast<double>(size.coef - size.parted), threads - 1));
   // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
-  memory.results = bytes_of(2 * all.design + 8 * matrix + 5 * block);
+  const double triangle = size.parted == 0 && size.coef <= largest_triangle ? matrix : 0;
+  memory.results = bytes_of(2 * all.design + 8 * matrix + 3 * triangle + 5 * block);
   // A number takes 16 bytes in the document, whose arrays double as they grow, and some 22 characters in a
   // text that doubles too: 116 bytes right after the text has grown.
-  memory.writing = bytes_of(all.design + 4 * matrix + 14.5 * all.written);
+  memory.writing = bytes_of(all.design + 4 * matrix + triangle + 14.5 * (all.written + triangle / 2));
   return memory;
 }
 

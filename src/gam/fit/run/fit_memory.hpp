@@ -17,6 +17,9 @@
 /// of it is allocated.
 namespace TESSERA_NAMESPACE::gam {
 
+/// Maximum number of coefficients of a model that keeps the triangle of X'WX.
+inline constexpr int largest_triangle = 2000;
+
 /// Sizes of a model. Numbers of coefficients are upper bounds: constraints and the removal of dependent
 /// columns reduce them.
 struct ModelSize {

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/model/covariance.hpp"
+
+#include "gam/linalg/linalg.hpp"
+#include "gam/linalg/whole_inverse.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/core.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k) {
+  const Part& part = sum.part();
+  Matrix of_core(sum.core.rows(), k.cols());
+  Matrix of_part(part.size(), k.cols());
+  for (int j = 0; j < k.cols(); ++j) {
+    std::ranges::copy(core_of(k.column(j), part), of_core.column(j).begin());
+    const std::vector<double> own = part_of(k.column(j), part);
+    std::ranges::copy(own, of_part.column(j).begin());
+    for (std::size_t i = 0; i < own.size(); ++i) sum.diagonal[i] += own[i] * own[i];
+  }
+  add_multiple(sum.core.values(), 1, multiply_nt(of_core, of_core).values());
+  if (sum.is_parted()) add_multiple(sum.border.values(), 1, multiply_nt(of_part, of_core).values());
+  return sum;
+}
+
+void require_whole_covariance(const FittedModel& model, const char* what) {
+  if (!model.covariance.is_parted()) return;
+  throw Error(ErrorCode::usage,
+              fmt::format("{} need the whole covariance, and the model has that of its large effects on the "
+                          "diagonal alone",
+                          what));
+}
+
+void require_following_covariance(const FittedModel& model, const char* what) {
+  if (WholeInverse::follows_from(model.covariance)) return;
+  throw Error(ErrorCode::usage,
+              fmt::format("{} need the whole covariance, and the model has that of its large effects where "
+                          "their levels meet: from this it follows for a single effect without curves alone",
+                          what));
+}
+
+Matrix uncertainty_root(const FittedModel& model) {
+  require_following_covariance(model, "unconditional standard errors");
+  return model.smoothing_uncertainty().root;
+}
+
+PartedMatrix covariance_of(const FittedModel& model, bool unconditional) {
+  if (!unconditional) return model.covariance;
+  return with_uncertainty(model.covariance, uncertainty_root(model));
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

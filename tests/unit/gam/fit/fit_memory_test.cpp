@@ -121,7 +121,7 @@ TEST(FitMemory, HasTheSketchOfNestedSmoothsForEachThread) {
 TEST(FitMemory, SaysWhatItIsFor) {
   const ModelSize size = size_of_model(parse_terms("y ~ te(x, z, k=32)"), frame_with_levels(2), whole_effect);
   const std::string text = to_string(memory_of_fit(size, 1, 1, true), size);
-  EXPECT_TRUE(text.starts_with("memory: 0.7")) << text;
+  EXPECT_TRUE(text.starts_with("memory: 0.8")) << text;
   EXPECT_TRUE(
       text.ends_with(" GiB on a rank at most beside the rows, for the writing of the model: "
                      "1024 coefficients, 4097 columns"))

@@ -4,13 +4,13 @@
 #include <pthread.h>
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <cstddef>
-#include <memory>
 #include <mutex>
 #include <new>
-#include <vector>
+#include <utility>
 
 // Of OpenBLAS alone, which exports them without a header. The argument is unused.
 extern "C" {
@@ -69,15 +69,15 @@ class Buffers {
   int grow(std::unique_lock<std::mutex>& lock) noexcept {
     is_growing_ = true;
     for (int taken = 0; (taken += free_.exchange(0)) < count_;) changed_.wait(lock);
-    try {
-      const int wanted = count_ + waiting_;
-      std::vector<std::unique_ptr<void, void (*)(void*)>> held;
-      held.reserve(static_cast<std::size_t>(wanted));
-      for (int i = 0; i < wanted && (i < count_ || is_room_left()); ++i)
-        held.emplace_back(blas_memory_alloc(0), &blas_memory_free);
-      count_ = static_cast<int>(held.size());
-    } catch (const std::bad_alloc&) {  // those that there were are left
+    // Those that are held are chained through their first bytes: a lack of memory is met here.
+    void* held = nullptr;
+    const int wanted = count_ + waiting_;
+    for (int i = 0; i < wanted && (i < count_ || is_room_left()); ++i) {
+      void* const buffer = blas_memory_alloc(0);
+      *static_cast<void**>(buffer) = std::exchange(held, buffer);
+      count_ = std::max(count_, i + 1);
     }
+    while (held != nullptr) blas_memory_free(std::exchange(held, *static_cast<void**>(held)));
     is_growing_ = false;
     free_ += count_;
     changed_.notify_all();

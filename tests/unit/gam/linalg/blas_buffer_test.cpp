@@ -12,6 +12,7 @@
 
 #include <atomic>
 #include <functional>
+#include <latch>
 #include <new>
 #include <thread>
 #include <vector>
@@ -24,7 +25,6 @@ namespace {
 using tessera::testing::AddressLimit;
 
 constexpr std::size_t too_little = std::size_t{100} << 20;
-constexpr std::size_t room_for_one = std::size_t{300} << 20;
 constexpr int threads = 4;
 
 class BlasBuffers : public ::testing::Test {
@@ -62,9 +62,18 @@ bool lacks_memory() {
   }
 }
 
+/// On threads that exist before the limit, without room for another buffer.
 void in_threads(const std::function<void()>& work) {
+  std::latch start(1);
   std::vector<std::thread> all;
-  for (int i = 0; i < threads; ++i) all.emplace_back(work);
+  for (int i = 0; i < threads; ++i) {
+    all.emplace_back([&] {
+      start.wait();
+      work();
+    });
+  }
+  const AddressLimit limit(too_little);
+  start.count_down();
   for (std::thread& thread : all) thread.join();
 }
 
@@ -79,9 +88,9 @@ TEST_F(BlasBuffers, WithoutRoomAreALackOfMemoryUntilThereIsSome) {
             0);
 }
 
-TEST_F(BlasBuffers, AreSharedByThreadsWhereOneHasRoom) {
+TEST_F(BlasBuffers, AreSharedByThreadsWhereAnotherHasNoRoom) {
   EXPECT_EQ(in_child([] {
-              const AddressLimit limit(room_for_one);
+              if (lacks_memory()) return 1;
               std::atomic<int> held = 0;
               std::atomic<bool> at_once = false;
               in_threads([&] {
@@ -92,7 +101,7 @@ TEST_F(BlasBuffers, AreSharedByThreadsWhereOneHasRoom) {
                   --held;
                 }
               });
-              return at_once ? 1 : 0;
+              return at_once ? 2 : 0;
             }),
             0);
 }
@@ -100,7 +109,6 @@ TEST_F(BlasBuffers, AreSharedByThreadsWhereOneHasRoom) {
 TEST_F(BlasBuffers, ThatAreThereAreEnoughForAllThreads) {
   EXPECT_EQ(in_child([] {
               if (lacks_memory()) return 1;
-              const AddressLimit limit(too_little);
               std::atomic<bool> failed = false;
               in_threads([&] {
                 const Matrix a = some_matrix();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // From a table to a model, and back to the table when a device has failed.
+#include "base/go_on.hpp"
 #include "gam/design/model_terms.hpp"
 #include "gam/family/family.hpp"
 #include "gam/fit/fit_frame.hpp"
@@ -74,7 +75,13 @@ class TableFit {
       require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
     FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu(), observer_);
     StopRequest* stop = job_.options().stop;
+    const auto check = [stop] {
+      if (stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
+    };
     try {
+      // Of several ranks none leaves alone: they stop at passes and in the search.
+      std::optional<base::Abandonable> abandonable;
+      if (stop != nullptr && job_.comm().is_serial()) abandonable.emplace(check);
       FittedModel model = fit_until_it_stays(checkpoint);
       return result(std::move(model), checkpoint);
     } catch (const Error& error) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/linalg/linalg.hpp"
 
+#include "base/go_on.hpp"
 #include "gam/linalg/blas_buffer.hpp"
 
 #include <cblas.h>
@@ -34,6 +35,7 @@ namespace {
 class BlasCall {
  public:
   BlasCall() {
+    base::go_on();
     if (is_joined()) return;
     const std::lock_guard lock(changing());
     if (calls() == 0) make_settings();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/host_team.hpp>
 
+#include "base/go_on.hpp"
 #include "job/consensus/attempt.hpp"
 #include "job/threads/completion.hpp"
 #include "job/threads/earliest_failure.hpp"
@@ -154,6 +155,7 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
   std::atomic<std::int64_t> next = 0;
   std::atomic<std::int64_t> ended = 0;
   EarliestFailure failure;
+  const FunctionRef<void()> go_on = stop == nullptr ? base::check_of_thread() : nullptr;
 
   state.run(blocks, [&](int thread) {
     // Blocks are started in order, and each that is started runs, so the earliest block that fails always
@@ -165,6 +167,7 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
       // Avoids a sum beyond the end of the range, which may be near 2^63.
       const std::int64_t end = range.end - begin > block ? begin + block : range.end;
       try {
+        if (go_on) go_on();
         work(thread, {begin, end});
       } catch (...) {
         const std::exception_ptr thrown = std::current_exception();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/working_solver.hpp"
 
+#include "base/go_on.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/linalg/device_algebra.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -31,10 +32,10 @@ WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, b
       design_(design),
       scale_known_(scale_known),
       gamma_(gamma),
-      host_(job.threads(),
-            [stop] {
-              if (stop != nullptr && stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
-            }),
+      check_([stop] {
+        if (stop != nullptr && stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
+      }),
+      host_(job.threads(), check_),
       on_device_(may_use_devices && !job.on_host() && design.coef_size >= smallest_on_device) {
   if (!on_device_) return;
   unit_ = job.plan(1);
@@ -59,6 +60,7 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
   // A model without a solution has none on the CPU either, and must not count as the failure of a device.
   std::exception_ptr refused;
   const auto run = [&](const Algebra& algebra) {
+    const base::Abandonable abandonable(check_);
     try {
       working.gram = gram_in_coefficients(sums.gram, design_, algebra);
       if (bases_.empty()) bases_ = penalty_bases(design_);

@@ -11,6 +11,7 @@
 #include <tessera/job/stop_request.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
@@ -74,6 +75,7 @@ class WorkingSolver {
   const Design& design_;
   bool scale_known_;
   double gamma_;
+  std::function<void()> check_;  ///< throws if this rank was asked to stop
   HostAlgebra host_;
   bool on_device_ = false;
   Plan unit_;       ///< of the pass that solves, if it is one

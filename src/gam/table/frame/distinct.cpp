@@ -87,14 +87,15 @@ void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range ro
   }
 }
 
-/// The distinct keys of a column's complete rows in a range, sorted; about `expected` per rank. Each thread
-/// sorts a share of the rows; then pairs of shares are merged.
+/// The distinct keys of a column's complete rows in a range, sorted; about `expected` per rank. Threads sort
+/// shares of the rows, of some milliseconds; then pairs of shares are merged.
 std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
                                       const ColumnStorage<double>& numbers, KeyRange range,
                                       std::int64_t expected) {
   constexpr std::int64_t rows_of_run = 1 << 16;
   const std::int64_t rows = std::ssize(numbers);
-  const std::int64_t share = std::max<std::int64_t>(1, (rows - 1) / workers.team.size() + 1);
+  constexpr std::int64_t most_of_share = 1 << 18;
+  const std::int64_t share = std::clamp<std::int64_t>((rows - 1) / workers.team.size() + 1, 1, most_of_share);
   std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
   workers.team.for_each_block({0, rows}, share, [&](int /*thread*/, Range part) {
     std::vector<std::uint64_t>& keys = shares[base::at(part.begin / share)];

@@ -27,6 +27,8 @@ struct CommunicatorAccess {
     return !comm.is_serial() || comm.self_.owns_process;
   }
 
+  /// That of a communicator that is neither serial nor empty.
+  [[nodiscard]] static RankGroup& group_of(const Communicator& comm) { return *comm.self_.group; }
   /// "rank 3 (node7)": the calling rank, numbered as in the group of `comm`.
   [[nodiscard]] static std::string name_of_rank(const Communicator& comm);
   /// The rank in MPI_COMM_WORLD.

@@ -5,6 +5,7 @@
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/mpi/fail_together.hpp>
 
 namespace TESSERA_NAMESPACE::mpi {
 namespace {
@@ -85,6 +86,10 @@ std::string Communicator::mpi_name() const {
   refuse();
 }
 void Communicator::mpi_free() noexcept {}
+
+void fail_together(const Communicator& /*comm*/, FunctionRef<void()> work) {
+  work();
+}
 
 Purpose::Purpose(const Communicator& /*comm*/, std::string /*what*/) {}
 Purpose::~Purpose() = default;

@@ -5,6 +5,7 @@
 #include "mpi/backoff.hpp"
 #include "mpi/check.hpp"
 #include "mpi/communicator_access.hpp"
+#include "mpi/failure_watch.hpp"
 #include "mpi/fork.hpp"
 #include "mpi/lifetime.hpp"
 #include "mpi/rank_group.hpp"
@@ -81,6 +82,12 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   std::vector<std::size_t> offsets(counts.size() + 1, 0);
   std::inclusive_scan(counts.begin(), counts.end(), offsets.begin() + 1);
   return offsets;
+}
+
+/// Where ranks fail together: throws if another has failed. Right before the call of MPI, so that nothing
+/// fails between.
+void ask_for_failures(const detail::RankGroup& group, int ranks) {
+  if (group.failures != nullptr) group.failures->ask(ranks);
 }
 
 /// Interval of a rank's replies to inquiries if none of its waits lasts long enough for a watchdog's step.
@@ -214,6 +221,7 @@ void Communicator::allreduce_elements(void* data, std::size_t count, detail::Num
   const MPI_Datatype type = datatype(number);
   int type_bytes = 0;
   check(MPI_Type_size(type, &type_bytes), "MPI_Type_size");
+  ask_for_failures(*self_.group, size());
   in_pieces(count, piece, [&](std::size_t offset, int elements) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Iallreduce(MPI_IN_PLACE, static_cast<std::byte*>(data) + offset * type_bytes, elements, type,
@@ -225,6 +233,7 @@ void Communicator::allreduce_elements(void* data, std::size_t count, detail::Num
 
 void Communicator::broadcast_bytes(void* data, std::size_t bytes, int root, std::size_t piece) const {
   const MPI_Comm native = usable();
+  ask_for_failures(*self_.group, size());
   in_pieces(bytes, piece, [&](std::size_t offset, int count) {
     MPI_Request request = MPI_REQUEST_NULL;
     check(MPI_Ibcast(static_cast<std::byte*>(data) + offset, count, MPI_BYTE, root, native, &request),
@@ -237,6 +246,7 @@ std::vector<std::size_t> Communicator::gathered_offsets(std::size_t my_bytes) co
   const MPI_Comm native = usable();
   std::vector<std::size_t> counts(static_cast<std::size_t>(size()));
   MPI_Request request = MPI_REQUEST_NULL;
+  ask_for_failures(*self_.group, size());
   check(MPI_Iallgather(&my_bytes, 1, MPI_UINT64_T, counts.data(), 1, MPI_UINT64_T, native, &request),
         "MPI_Iallgather");
   wait(request, "an allgather");
@@ -253,6 +263,7 @@ void Communicator::allgatherv_bytes(std::span<const std::byte> mine, std::span<c
     const auto int_counts = as_ints(counts);
     const auto int_offsets = as_ints(offsets);
     MPI_Request request = MPI_REQUEST_NULL;
+    ask_for_failures(*self_.group, size());
     check(MPI_Iallgatherv(mine.data(), static_cast<int>(mine.size()), MPI_BYTE, out, int_counts.data(),
                           int_offsets.data(), MPI_BYTE, native, &request),
           "MPI_Iallgatherv");
@@ -271,6 +282,7 @@ std::vector<std::size_t> Communicator::incoming_counts(std::span<const std::size
   check_counts(counts, total);
   std::vector<std::size_t> incoming(counts.size());
   MPI_Request request = MPI_REQUEST_NULL;
+  ask_for_failures(*self_.group, size());
   check(MPI_Ialltoall(counts.data(), 1, MPI_UINT64_T, incoming.data(), 1, MPI_UINT64_T, native, &request),
         "MPI_Ialltoall");
   wait(request, "an alltoall");
@@ -292,6 +304,7 @@ void Communicator::alltoallv_bytes(const std::byte* outgoing, std::span<const st
     const auto int_send_offsets = as_ints(send_offsets);
     const auto int_incoming = as_ints(incoming);
     const auto int_receive_offsets = as_ints(receive_offsets);
+    ask_for_failures(*self_.group, size());
     check(MPI_Ialltoallv(outgoing, int_counts.data(), int_send_offsets.data(), MPI_BYTE, out,
                          int_incoming.data(), int_receive_offsets.data(), MPI_BYTE, native, &request),
           "MPI_Ialltoallv");
@@ -348,7 +361,9 @@ Communicator Communicator::duplicate_of(MPI_Comm other) {
 Communicator Communicator::mpi_duplicate(std::chrono::milliseconds timeout) const {
   MPI_Comm duplicate = MPI_COMM_NULL;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Comm_idup(usable(), &duplicate, &request), "MPI_Comm_idup");
+  const MPI_Comm native = usable();
+  ask_for_failures(*self_.group, size());
+  check(MPI_Comm_idup(native, &duplicate, &request), "MPI_Comm_idup");
   wait(request, "a duplication", 0, detail::within_clocks(timeout));
   return {duplicate, self_.group, id_of_child(0), timeout};
 }
@@ -363,11 +378,13 @@ Communicator Communicator::mpi_split(int color) const {
   // MPI has no non-blocking split: once all ranks have arrived the blocking one is short.
   int least = color;
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, usable(), &request), "MPI_Iallreduce");
+  const MPI_Comm native = usable();
+  ask_for_failures(*self_.group, size());
+  check(MPI_Iallreduce(MPI_IN_PLACE, &least, 1, MPI_INT, MPI_MIN, native, &request), "MPI_Iallreduce");
   wait(request, "a split");
   check_color(least);
   MPI_Comm part = MPI_COMM_NULL;
-  check(MPI_Comm_split(native(), color, rank(), &part), "MPI_Comm_split");
+  check(MPI_Comm_split(native, color, rank(), &part), "MPI_Comm_split");
   return {part, self_.group, id_of_child(color + std::uint64_t{1}), timeout()};
 }
 
@@ -384,7 +401,9 @@ std::string Communicator::mpi_name() const {
 
 void Communicator::mpi_barrier() const {
   MPI_Request request = MPI_REQUEST_NULL;
-  check(MPI_Ibarrier(usable(), &request), "MPI_Ibarrier");
+  const MPI_Comm native = usable();
+  ask_for_failures(*self_.group, size());
+  check(MPI_Ibarrier(native, &request), "MPI_Ibarrier");
   wait(request, "a barrier");
 }
 

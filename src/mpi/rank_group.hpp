@@ -70,6 +70,8 @@ struct Membership {
   bool in_world = false;  ///< all ranks are of MPI_COMM_WORLD
 };
 
+class FailureWatch;
+
 /// Counts this rank's collective calls for each communicator, freed ones included, so that a call which it
 /// never made can be named. A communicator is known by an id that is the same on all of its ranks.
 class CollectiveCounts {
@@ -178,6 +180,7 @@ class RankGroup {
 
   std::int64_t exit_calls = 0;        ///< collective calls of exit barriers
   std::vector<std::string> purposes;  ///< current ones, innermost last
+  FailureWatch* failures = nullptr;   ///< asked before collective calls; null: none is
 
  private:
   struct Sent {

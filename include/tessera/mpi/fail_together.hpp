@@ -1,0 +1,30 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/function.hpp>
+#include <tessera/mpi/communicator.hpp>
+#include <tessera/version.hpp>
+
+namespace TESSERA_NAMESPACE::mpi {
+
+/// *Collective.* Calls `work`, which makes collective calls, and throws on every rank if it throws on one:
+///
+///     mpi::fail_together(job.comm(), [&] { result = gam::fit(job, formula, file); });
+///
+/// A rank that throws alone, for lack of memory say, would else leave the others waiting for it, until a
+/// timeout ends the job. Here they learn of it at their next collective call over all ranks of `comm`, on
+/// this communicator or another of its family, or at the end of `work`. All ranks throw an `Error` with the
+/// code and the text of the lowest rank that failed, `job_fault` where its exception was no `Error`:
+///
+///     rank 1 (node7) failed: out of memory
+///
+/// If all ranks failed, each rethrows its own. What `work` has changed is to be thrown away, the job
+/// included; the ranks can then make another. A rank that does not come at all, as it is dead or stopped,
+/// ends the job as ever, and so does one that fails inside of an MPI call, or while others wait for it in a
+/// collective over some of the ranks or on devices. Calls may be nested: the outermost reports.
+///
+/// Cost: a duplicate communicator, and during `work` an allreduce of 4 bytes before each collective call.
+/// With a serial communicator, or of one rank: none.
+TESSERA_EXPORT void fail_together(const Communicator& comm, FunctionRef<void()> work);
+
+}  // namespace TESSERA_NAMESPACE::mpi

@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/mpi/communicator.hpp>
+#include <tessera/version.hpp>
+
+#include <exception>
+
+namespace TESSERA_NAMESPACE::mpi::detail {
+
+/// Thrown on the ranks that have not failed themselves.
+class OtherRankFailed : public std::exception {
+ public:
+  [[nodiscard]] const char* what() const noexcept override { return "another rank has failed"; }
+};
+
+/// Before each collective call of all ranks, a vote on whether one of them has failed instead of coming to
+/// it.
+class FailureWatch {
+ public:
+  /// `comm`, of all ranks, is for the votes alone, and must outlive the watch.
+  explicit FailureWatch(const Communicator& comm) : comm_(comm) {}
+  /// *Collective.* Before a collective call of so many ranks: throws `OtherRankFailed` if a rank has failed.
+  void ask(int ranks_of_call);
+  /// *Collective.* Whether a rank has failed, this one as told.
+  [[nodiscard]] bool any(bool here);
+  /// Whether this rank has learned of another's failure.
+  [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }
+
+ private:
+  const Communicator& comm_;
+  bool is_asking_ = false;
+  bool has_failed_ = false;
+};
+
+}  // namespace TESSERA_NAMESPACE::mpi::detail

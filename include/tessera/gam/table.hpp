@@ -7,6 +7,7 @@
 #include <tessera/partition/plan.hpp>
 
 #include <cstdint>
+#include <span>
 #include <string>
 #include <variant>
 #include <vector>
@@ -21,22 +22,37 @@ struct Factor {
   std::vector<std::string> levels;  ///< the same on every rank, in any order; UTF-8
 };
 
+/// Numbers where they lie, in one span or several that follow one another, of any lengths: they are read in
+/// place, and neither joined nor copied. NaN where one is missing.
+struct NumberSpans {
+  std::vector<std::span<const double>> pieces;
+};
+
+/// The codes of a `Factor` where they lie, in the same way.
+struct FactorSpans {
+  std::vector<std::span<const std::int32_t>> codes;
+  std::vector<std::string> levels;
+};
+
 /// A table in memory. Each rank has its own rows, `job.local_range(plan)` of them, of every column:
 ///
 ///     const tessera::Plan plan = job.plan(rows, 8192);
 ///     gam::Table table{plan, {{"y", y}, {"site", gam::Factor{codes, {"bay", "cape"}}}}};
+///     gam::Table same{plan, {{"y", gam::NumberSpans{{y}}},            // y and codes are not copied
+///                            {"site", gam::FactorSpans{{codes}, {"bay", "cape"}}}}};
 ///
 /// Units of the plan are the rows of the table. Its block is the unit of reproducibility: a model has the
-/// same bits for any number of ranks and threads, and other bits for another block. A call reads numbers
-/// where they are: they must not change before it returns. What is wrong with a table is found by the call
-/// that uses it, which throws the same `Error` on every rank: `usage` for a column of another length than the
-/// rank's rows, two columns of one name, a code without a level, a level that is there twice, columns or
-/// levels that differ from rank to rank, and a plan over other ranks; `input` for a table without a row, and
-/// for what is refused in a file too.
+/// same bits for any number of ranks and threads, and other bits for another block; nor does it depend on how
+/// columns are held. A call reads numbers where they are: they must not change before it returns. What is
+/// wrong with a table is found by the call that uses it, which throws the same `Error` on every rank: `usage`
+/// for a column of another length than the rank's rows, two columns of one name, a code without a level, a
+/// level that is there twice, columns or levels that differ from rank to rank, and a plan over other ranks;
+/// `input` for a table without a row, and for what is refused in a file too.
 struct Table {
   struct Column {
     std::string name;
-    std::variant<std::vector<double>, Factor> values;  ///< numbers, NaN where one is missing; or levels
+    /// Numbers, NaN where one is missing; or levels. Spans must outlive the table's use.
+    std::variant<std::vector<double>, Factor, NumberSpans, FactorSpans> values;
   };
 
   Plan plan;

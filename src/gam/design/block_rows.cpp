@@ -42,10 +42,10 @@ Combination BlockRows::at(std::span<const double> values) {
     const auto place = static_cast<std::size_t>(component.variable);
     if (component.kind == Component::Kind::factor) levels[place] = static_cast<std::int32_t>(values[place]);
   }
-  std::vector<const double*> numbers;
+  std::vector<NumberView> numbers;
   std::vector<const std::int32_t*> codes;
   for (std::size_t i = 0; i < values.size(); ++i) {
-    numbers.push_back(&values[i]);
+    numbers.emplace_back(&values[i]);
     codes.push_back(&levels[i]);
   }
   const std::size_t first_row = 0;

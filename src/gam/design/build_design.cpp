@@ -215,7 +215,9 @@ Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> s
     for (std::size_t s = 0; s < smooths.size(); ++s) {
       const Variable& from = frame.at(names[s][v]);
       from.prepare_to_read(0, rows);
-      std::ranges::copy(from.numbers, variable.numbers.writable() + s * rows);
+      double* to = variable.numbers.writable() + s * rows;
+      from.numbers.for_each_piece(
+          0, rows, [&](std::span<const double> numbers) { to = std::ranges::copy(numbers, to).out; });
     }
   }
   return out;

@@ -65,7 +65,7 @@ std::vector<int> SetupRows::columns_of_model() const {
 
 std::vector<double> SetupRows::values(int variable) {
   if (!found_) find();
-  const ColumnStorage<double>& numbers = frame_.variables[at(variable)].numbers;
+  const ColumnNumbers& numbers = frame_.variables[at(variable)].numbers;
   numbers.prepare_to_read(0, numbers.size());
   if (rows_.empty()) {
     std::vector<double> mine;

@@ -267,17 +267,15 @@ class TablePrediction {
   void keep(Range rows, Predictions& out) {
     const mpi::Purpose purpose(job_.comm(), "the reading of the table");
     const Range mine = job_.local_range(out.plan);
-    const Frame frame = table_->read({job_.comm(), job_.host_team()}, kept_,
-                                     {rows.begin + mine.begin, rows.begin + mine.end});
+    Frame frame = table_->read({job_.comm(), job_.host_team()}, kept_,
+                               {rows.begin + mine.begin, rows.begin + mine.end});
     for (std::size_t i = 0; i < kept_names_.size(); ++i) {
-      const Variable& variable = frame.variables[i];
-      const auto size = frame.complete.size();
+      Variable& variable = frame.variables[i];
       if (variable.factor)
         out.kept.push_back(
-            {kept_names_[i], Factor{{variable.codes.data(), variable.codes.data() + size}, variable.levels}});
+            {kept_names_[i], Factor{std::move(variable.codes.own()), std::move(variable.levels)}});
       else
-        out.kept.push_back(
-            {kept_names_[i], std::vector<double>(variable.numbers.data(), variable.numbers.data() + size)});
+        out.kept.push_back({kept_names_[i], std::move(variable.numbers.own())});
     }
   }
 

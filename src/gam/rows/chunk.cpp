@@ -23,7 +23,7 @@ RowChunk::RowChunk(const RowLayout& layout)
 RowEvaluator::RowEvaluator(const Rows& rows, const RowLayout& layout)
     : rows_(rows), view_(layout.view()), variables_(variables_read(rows)) {
   for (const Variable& variable : rows.frame->variables) {
-    numbers_.push_back(variable.numbers.data());
+    numbers_.push_back(variable.numbers.view());
     codes_.push_back(variable.codes.data());
   }
 }
@@ -53,7 +53,7 @@ void RowEvaluator::gather(RowChunk& chunk, std::size_t begin, std::size_t end) c
   chunk.count = count;
   std::fill(chunk.offset.begin(), chunk.offset.end(), 0.0);
   for (const int variable : rows_.offsets) {
-    const double* numbers = frame.variables[at(variable)].numbers.data();
+    const NumberView numbers = frame.variables[at(variable)].numbers.view();
     for (int r = 0; r < count; ++r)
       chunk.offset[at(r)] += rows_.response_factor * numbers[chunk.index[at(r)]];
   }

@@ -79,7 +79,7 @@ class RowEvaluator {
   const Rows& rows_;
   LayoutView view_;
   std::vector<int> variables_;  ///< that the rows read
-  std::vector<const double*> numbers_;
+  std::vector<NumberView> numbers_;
   std::vector<const std::int32_t*> codes_;
 };
 

@@ -18,6 +18,15 @@ void upload(const Buffer<T>& buffer, const ColumnStorage<T>& column, std::size_t
   staging.upload(buffer.data(), column.data() + begin, count * sizeof(T), stream);
   column.let_go(begin, begin + count);
 }
+void upload(const Buffer<double>& buffer, const ColumnNumbers& column, std::size_t begin, std::size_t count,
+            DeviceStaging& staging, StreamView stream) {
+  double* to = buffer.data();
+  column.for_each_piece(begin, begin + count, [&](std::span<const double> numbers) {
+    staging.upload(to, numbers.data(), numbers.size_bytes(), stream);
+    to += numbers.size();
+  });
+  column.let_go(begin, begin + count);
+}
 
 }  // namespace
 

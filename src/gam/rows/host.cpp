@@ -213,8 +213,9 @@ void HostRows::read(const Rows& rows, const RowEvaluator& evaluator, PassKind ki
 
 void HostRows::gather_response(const Rows& rows, const LayoutView& view, Chunk& chunk) {
   const auto gather = [&](int variable, double factor, std::vector<double>& out) {
-    const double* numbers = rows.frame->variables[at(variable)].numbers.data();
-    for (int r = 0; r < chunk.count; ++r) out[at(r)] = factor * numbers[chunk.index[at(r)]];
+    const std::span<const std::size_t> complete(chunk.index.data(), at(chunk.count));
+    rows.frame->variables[at(variable)].numbers.view().gather(complete, out.data());
+    for (int r = 0; r < chunk.count; ++r) out[at(r)] *= factor;
   };
   gather(rows.response, rows.response_factor, chunk.response);
   if (rows.prior_weight >= 0) {

@@ -16,17 +16,17 @@ namespace TESSERA_NAMESPACE::gam {
 std::string response_fingerprint(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
   const Variable& response = frame.variables[base::at(rows.response)];
-  const std::span<const double> numbers = response.numbers;
   std::vector<std::uint64_t> of_threads(base::at(workers.team.size()));
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
     response.prepare_to_read(begin, end);
     std::uint64_t sum = 0;
     for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) {
-        const std::uint64_t row = static_cast<std::uint64_t>(frame.rows.begin) + i;
+      std::uint64_t row = static_cast<std::uint64_t>(frame.rows.begin) + first;
+      response.numbers.for_each_piece(first, last, [&](std::span<const double> numbers) {
         // Zeros are equal whatever their sign.
-        sum += base::split_mix(base::split_mix(row) ^ std::bit_cast<std::uint64_t>(numbers[i] + 0.0));
-      }
+        for (const double number : numbers)
+          sum += base::split_mix(base::split_mix(row++) ^ std::bit_cast<std::uint64_t>(number + 0.0));
+      });
     });
     of_threads[base::at(thread)] += sum;
   });

@@ -13,7 +13,7 @@ using base::at;
 RowReader::RowReader(const Frame& frame, const Design& design)
     : frame_(frame), design_(design), begins_(design.terms.size()) {
   for (const Variable& variable : frame.variables) {
-    numbers_.push_back(variable.numbers.data());
+    numbers_.push_back(variable.numbers.view());
     codes_.push_back(variable.codes.data());
   }
   for (const RawTerm& term : design.terms) terms_.emplace_back(term.components);

@@ -38,7 +38,7 @@ class RowReader {
   const Design& design_;
   std::vector<int> offsets_;
   double response_factor_ = 1;
-  std::vector<const double*> numbers_;
+  std::vector<NumberView> numbers_;
   std::vector<const std::int32_t*> codes_;
   std::vector<TermEvaluator> terms_;
   std::vector<Nonzero> nonzeros_;

@@ -124,9 +124,10 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
       std::fill_n(first, points.count, 0);
       std::fill_n(values, points.count, 0.0);
       for (int part = 0; part < component.parts; ++part) {
-        const double* numbers = points.numbers[tables_.part_variables[at(component.part_begin + part)]];
+        points.numbers[tables_.part_variables[at(component.part_begin + part)]].gather(
+            std::span(points.index, at(points.count)), x_.data());
         const double* standard = table_numbers + component.part_numbers + std::ptrdiff_t{2} * part;
-        for (int r = 0; r < points.count; ++r) values[r] += numeric_part(standard, numbers[index[r]]);
+        for (int r = 0; r < points.count; ++r) values[r] += numeric_part(standard, x_[at(r)]);
       }
       break;
     case ComponentKind::factor:
@@ -152,8 +153,7 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
 }
 
 void PointEvaluator::locate_all(const ComponentTable& component, const Points& points) {
-  const double* numbers = points.numbers[component.variable];
-  for (int r = 0; r < points.count; ++r) x_[at(r)] = numbers[points.index[r]];
+  points.numbers[component.variable].gather(std::span(points.index, at(points.count)), x_.data());
   TESSERA_AT_WIDTH(
       locate_points(component.margin, tables_.numbers.data(), points.count, x_.data(), slots_.data()));
 }
@@ -178,7 +178,7 @@ void PointEvaluator::add_moments(int component_index, const Points& points, doub
   }
 }
 
-void PointEvaluator::shifted(const ComponentTable& component, const double* const* numbers, std::size_t row,
+void PointEvaluator::shifted(const ComponentTable& component, const NumberView* numbers, std::size_t row,
                              double* u) const {
   const double* standard = tables_.numbers.data() + component.part_numbers;
   for (int v = 0; v < component.parts; ++v, standard += 2)
@@ -215,7 +215,7 @@ void PointEvaluator::evaluate_isotropic(const ComponentTable& component, const P
   }
 }
 
-void PointEvaluator::evaluate_by_leaves(std::size_t component_index, const double* const* numbers,
+void PointEvaluator::evaluate_by_leaves(std::size_t component_index, const NumberView* numbers,
                                         std::span<const std::size_t> index, const FarWanted& wanted,
                                         double* values, double* combination) {
   const ComponentTable& component = tables_.components[component_index];
@@ -266,7 +266,7 @@ bool PointEvaluator::has_far_fields() const {
   return std::ranges::any_of(tables_.far_fields, [](const auto& field) { return field != nullptr; });
 }
 
-void PointEvaluator::prepare(const double* const* numbers, std::vector<std::size_t> index,
+void PointEvaluator::prepare(const NumberView* numbers, std::vector<std::size_t> index,
                              std::span<const FarWanted> wanted) {
   prepared_numbers_ = numbers;
   prepared_ = std::move(index);

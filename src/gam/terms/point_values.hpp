@@ -3,6 +3,7 @@
 
 #include "gam/basis/component.hpp"
 #include "gam/basis/far_field.hpp"
+#include "gam/table/frame/column_numbers.hpp"
 #include "gam/terms/component_tables.hpp"
 
 #include <cstddef>
@@ -15,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Points by the columns of their variables, as components count these.
 struct Points {
-  const double* const* numbers;      ///< a column for each variable; not read for factors
+  const NumberView* numbers;         ///< a column for each variable; not read for factors
   const std::int32_t* const* codes;  ///< of factors
   const std::size_t* index;          ///< of each point in the columns
   int count;
@@ -67,8 +68,7 @@ class PointEvaluator {
   /// Evaluates these in the rows at `index`, which increase: `evaluate` and `add_combination` then have them
   /// ready for any of the rows that are neighbours there. `numbers` as in `Points`; `wanted` for each
   /// component, or empty.
-  void prepare(const double* const* numbers, std::vector<std::size_t> index,
-               std::span<const FarWanted> wanted);
+  void prepare(const NumberView* numbers, std::vector<std::size_t> index, std::span<const FarWanted> wanted);
   void forget() { prepared_.clear(); }
   /// Adds to `out`, at each point, the combination of the columns of a component with a far field.
   void add_combination(int component, const FarField::Functions& combined, const Points& points, double* out);
@@ -88,10 +88,9 @@ class PointEvaluator {
   void locate_all(const ComponentTable& component, const Points& points);
   void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
   /// The variables of isotropic columns at a point, less their shifts.
-  void shifted(const ComponentTable& component, const double* const* numbers, std::size_t row,
-               double* u) const;
+  void shifted(const ComponentTable& component, const NumberView* numbers, std::size_t row, double* u) const;
   /// Points of one leaf together. `values`, `combination`: null if they are not wanted.
-  void evaluate_by_leaves(std::size_t component, const double* const* numbers,
+  void evaluate_by_leaves(std::size_t component, const NumberView* numbers,
                           std::span<const std::size_t> index, const FarWanted& wanted, double* values,
                           double* combination);
   /// The place of the points among those prepared; -1: they are not all there.
@@ -104,7 +103,7 @@ class PointEvaluator {
   std::vector<int> slots_;         ///< of a margin, where these fall
   std::vector<double> functions_;  ///< of isotropic columns, at a tile of points
   // What `prepare` was given, and the columns of each component with a far field.
-  const double* const* prepared_numbers_ = nullptr;
+  const NumberView* prepared_numbers_ = nullptr;
   std::vector<std::size_t> prepared_;
   std::vector<std::vector<double>> prepared_values_, prepared_combinations_;
 };

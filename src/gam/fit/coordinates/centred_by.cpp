@@ -40,12 +40,12 @@ class PointSet {
     std::iota(index_.begin(), index_.end(), std::size_t{0});
   }
   void set(int variable, std::vector<double> values) {
-    if (at(variable) >= columns_.size()) columns_.resize(at(variable) + 1, nullptr);
+    if (at(variable) >= columns_.size()) columns_.resize(at(variable) + 1);
     columns_[at(variable)] = values_.emplace_back(std::move(values)).data();
   }
   [[nodiscard]] int count() const noexcept { return count_; }
   [[nodiscard]] bool has(int variable) const noexcept {
-    return at(variable) < columns_.size() && columns_[at(variable)] != nullptr;
+    return at(variable) < columns_.size() && columns_[at(variable)];
   }
   [[nodiscard]] Points view() const noexcept { return {columns_.data(), nullptr, index_.data(), count_}; }
 
@@ -53,7 +53,7 @@ class PointSet {
   int count_;
   std::vector<std::size_t> index_;
   std::deque<std::vector<double>> values_;
-  std::vector<const double*> columns_;  ///< by variable
+  std::vector<NumberView> columns_;  ///< by variable
 };
 
 /// A combination of coefficients of one block, as a function of its variables.

@@ -75,17 +75,20 @@ double null_deviance_with_offset(const FitContext& fit, const Rows& of_model) {
 /// Minus twice the log likelihood of the saturated model.
 double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel& model, double scale) {
   const Frame& frame = *rows.frame;
-  const auto numbers = [&](int variable, std::size_t begin, std::size_t end) {
+  const auto numbers = [&](int variable, std::size_t begin, std::size_t end, std::vector<double>& copy) {
     if (variable < 0) return std::span<const double>();
-    return std::span(frame.variables[static_cast<std::size_t>(variable)].numbers.data() + begin, end - begin);
+    return frame.variables[static_cast<std::size_t>(variable)].numbers.rows(begin, end, copy);
   };
   const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
   return sums_over_blocks<RowReader>(
       fit, rows, 1,
       [&](RowReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
+        std::vector<double> responses;
+        std::vector<double> weights;
         for_each_complete_run(frame, first, last, [&](std::size_t begin, std::size_t end) {
           sums[0] = rows.family.add_saturated(
-              sums[0], numbers(rows.response, begin, end), numbers(rows.prior_weight, begin, end), scale,
+              sums[0], numbers(rows.response, begin, end, responses),
+              numbers(rows.prior_weight, begin, end, weights), scale,
               [&](std::size_t i) { return reader.linear_predictor(begin + i, raw_coef); });
         });
       },

@@ -62,12 +62,15 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
 template <class FirstFault, class Refuse>
 void check_numbers(const Workers& workers, const Frame& frame, const Variable& variable,
                    const FirstFault& first_fault, const Refuse& refuse) {
-  const std::span<const double> numbers = variable.numbers;
   for_each_run(workers, frame, [&](int /*thread*/, std::size_t begin, std::size_t end) {
     variable.prepare_to_read(begin, end);
     for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      const std::size_t fault = first + first_fault(numbers.subspan(first, last - first));
-      if (fault < last) refuse(numbers[fault], frame.rows.begin + static_cast<std::int64_t>(fault) + 1);
+      variable.numbers.for_each_piece(first, last, [&](std::span<const double> numbers) {
+        const std::size_t fault = first_fault(numbers);
+        first += fault;
+        if (fault < numbers.size())
+          refuse(numbers[fault], frame.rows.begin + static_cast<std::int64_t>(first) + 1);
+      });
     });
   });
 }

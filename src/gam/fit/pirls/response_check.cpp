@@ -19,7 +19,7 @@ namespace {
 /// linear predictor for a family that starts there.
 std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows) {
   const Frame& frame = *rows.frame;
-  const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
+  const auto numbers = [&](int variable) -> const ColumnNumbers& {
     return frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
   // The difference is needed only with an offset.

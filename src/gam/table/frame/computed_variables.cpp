@@ -43,7 +43,7 @@ struct Program {
 
 /// Evaluates programs for rows, a few at a time. Thread-safe.
 void evaluate(const Program& program, std::size_t begin, std::span<double> values) {
-  std::vector<std::vector<double>> of_codes(program.columns.size());
+  std::vector<std::vector<double>> copies(program.columns.size());
   std::vector<const double*> columns(program.columns.size());
   for (std::size_t first = 0; first < values.size(); first += rows_at_once) {
     const std::size_t count = std::min(rows_at_once, values.size() - first);
@@ -51,16 +51,16 @@ void evaluate(const Program& program, std::size_t begin, std::span<double> value
       const Variable& column = *program.columns[c];
       column.prepare_to_read(begin + first, begin + first + count);
       if (!column.factor) {
-        columns[c] = column.numbers.data() + begin + first;
+        columns[c] = column.numbers.rows(begin + first, begin + first + count, copies[c]).data();
         continue;
       }
-      of_codes[c].resize(rows_at_once);
+      copies[c].resize(rows_at_once);
       const std::int32_t* const codes = column.codes.data() + begin + first;
-      std::transform(codes, codes + count, of_codes[c].begin(), [](std::int32_t code) {
+      std::transform(codes, codes + count, copies[c].begin(), [](std::int32_t code) {
         return code == Variable::missing ? std::numeric_limits<double>::quiet_NaN()
                                          : static_cast<double>(code);
       });
-      columns[c] = of_codes[c].data();
+      columns[c] = copies[c].data();
     }
     evaluate_steps(program.steps, columns, values.subspan(first, count));
   }

@@ -57,7 +57,7 @@ std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std
   return mine;
 }
 
-const ColumnStorage<double>& numbers_of(const Frame& frame, int variable) {
+const ColumnNumbers& numbers_of(const Frame& frame, int variable) {
   const Variable& column = frame.variables.at(static_cast<std::size_t>(variable));
   if (column.factor)
     throw Error(ErrorCode::usage, fmt::format("{} is a factor; only numbers have an order", column.name));
@@ -71,7 +71,7 @@ struct KeyRange {
 };
 
 /// Adds the keys of complete rows that are in a range.
-void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range rows, KeyRange range,
+void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyRange range,
               std::vector<std::uint64_t>& keys) {
   numbers.prepare_to_read(base::at(rows.begin), base::at(rows.end));
   for (std::size_t i = base::at(rows.begin); i < base::at(rows.end); ++i) {
@@ -90,10 +90,9 @@ void add_keys(const Frame& frame, const ColumnStorage<double>& numbers, Range ro
 /// The distinct keys of a column's complete rows in a range, sorted; about `expected` per rank. Threads sort
 /// shares of the rows, of some milliseconds; then pairs of shares are merged.
 std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
-                                      const ColumnStorage<double>& numbers, KeyRange range,
-                                      std::int64_t expected) {
+                                      const ColumnNumbers& numbers, KeyRange range, std::int64_t expected) {
   constexpr std::int64_t rows_of_run = 1 << 16;
-  const std::int64_t rows = std::ssize(numbers);
+  const auto rows = static_cast<std::int64_t>(numbers.size());
   constexpr std::int64_t most_of_share = 1 << 18;
   const std::int64_t share = std::clamp<std::int64_t>((rows - 1) / workers.team.size() + 1, 1, most_of_share);
   std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
@@ -141,7 +140,7 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
 /// time. All members are *collective*.
 class DistinctKeys {
  public:
-  DistinctKeys(const Workers& workers, const Frame& frame, const ColumnStorage<double>& numbers,
+  DistinctKeys(const Workers& workers, const Frame& frame, const ColumnNumbers& numbers,
                std::span<const double> extra, std::int64_t at_once)
       : workers_(workers), frame_(frame), numbers_(numbers), at_once_(at_once) {
     for (const double value : extra) extra_.push_back(ordered_key(value));
@@ -178,7 +177,7 @@ class DistinctKeys {
   void cut() {
     constexpr std::int64_t most_sampled = 4096;
     const mpi::Communicator& comm = workers_.comm;
-    const std::int64_t rows = std::ssize(numbers_);
+    const auto rows = static_cast<std::int64_t>(numbers_.size());
     const std::int64_t ranges =
         comm.allreduce(rows == 0 ? 1 : (rows - 1) / at_once_ + 1, mpi::Reduction::max);
     ranges_.assign(1, {});
@@ -212,7 +211,7 @@ class DistinctKeys {
 
   const Workers& workers_;
   const Frame& frame_;
-  const ColumnStorage<double>& numbers_;
+  const ColumnNumbers& numbers_;
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
   std::vector<KeyRange> ranges_;            ///< in order
@@ -233,7 +232,7 @@ std::int64_t values_at_once(const RowMemory& memory) {
 
 Distinct distinct_values(const Workers& workers, const Frame& frame, int variable, std::int64_t enough) {
   const mpi::Communicator& comm = workers.comm;
-  const ColumnStorage<double>& numbers = numbers_of(frame, variable);
+  const ColumnNumbers& numbers = numbers_of(frame, variable);
   // Few are needed: a sorted list of those found by a thread is faster than a sort of the column.
   std::vector<std::vector<double>> met(base::at(workers.team.size()));
   const Extent extent = extent_of(workers, frame, variable);

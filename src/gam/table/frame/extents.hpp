@@ -62,12 +62,13 @@ template <class Measure>
     unite(workers.comm, extent);
     return extent[0];
   }
-  const ColumnStorage<double>& column = frame.variables[base::at(variable)].numbers;
-  const std::span<const double> numbers = column;
+  const ColumnNumbers& column = frame.variables[base::at(variable)].numbers;
   return extents_of_runs(workers, frame, 1,
                          [&](std::size_t begin, std::size_t end, std::span<Extent> here) {
                            column.prepare_to_read(begin, end);
-                           here[0].add(extent_of(numbers.subspan(begin, end - begin)));
+                           column.for_each_piece(begin, end, [&](std::span<const double> numbers) {
+                             here[0].add(extent_of(numbers));
+                           });
                          })
       .front();
 }

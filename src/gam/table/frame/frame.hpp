@@ -3,6 +3,7 @@
 
 #include "gam/formula/compile.hpp"
 #include "gam/formula/formula.hpp"
+#include "gam/table/frame/column_numbers.hpp"
 #include "gam/table/frame/column_storage.hpp"
 #include "gam/table/frame/extent.hpp"
 #include "gam/table/frame/row_memory.hpp"
@@ -26,7 +27,7 @@ struct Variable {
   static constexpr std::int32_t unseen = -2;   ///< predicting: the code of a level that the model lacks
   std::string name;                            ///< the expression's text
   bool factor = false;
-  ColumnStorage<double> numbers;      ///< one a row if numeric
+  ColumnNumbers numbers;              ///< one a row if numeric
   ColumnStorage<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
   std::vector<std::string> levels;    ///< those of the job, sorted (levels.hpp), the same on every rank
   bool ordered = false;               ///< R's ordered factor: levels are in their given order

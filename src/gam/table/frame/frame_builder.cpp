@@ -34,7 +34,7 @@ constexpr std::size_t runs_between = 16;
 std::int64_t bytes_per_row(const ReadPlan& plan) {
   std::size_t bytes = sizeof(Frame{}.complete[0]);
   for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
-    if (plan.in_memory(variable).empty())
+    if (plan.in_memory(variable) == nullptr)
       bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
   }
   return static_cast<std::int64_t>(bytes) + plan.more_bytes_per_row();
@@ -104,10 +104,9 @@ std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t ro
   const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
   std::vector<RowMemory::Place> places;
   for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
-    const bool borrowed = !plan.in_memory(variable).empty();
-    places.push_back(plan.is_factor(variable) ? memory.place<std::int32_t>(rows)
-                     : borrowed               ? RowMemory::Place{}
-                                              : memory.place<double>(rows));
+    places.push_back(plan.is_factor(variable)              ? memory.place<std::int32_t>(rows)
+                     : plan.in_memory(variable) != nullptr ? RowMemory::Place{}
+                                                           : memory.place<double>(rows));
   }
   places.push_back(marks);
   return places;
@@ -131,11 +130,11 @@ Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memo
     Variable& variable = frame.variables[at(one.begin)];
     variable.name = planned.expression->text;
     variable.factor = plan.is_factor(planned);
-    const std::span<const double> in_memory = plan.in_memory(planned);
+    const ColumnNumbers* const in_memory = plan.in_memory(planned);
     if (variable.factor)
       variable.codes = frame.memory.column<std::int32_t>(place);
-    else if (!in_memory.empty())
-      variable.numbers = ColumnStorage<double>::borrow(in_memory.first(at(rows.size())));
+    else if (in_memory != nullptr)
+      variable.numbers = *in_memory;
     else
       variable.numbers = frame.memory.column<double>(place);
   });

@@ -134,19 +134,16 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
     Variable& variable = frame.variables[v];
     if (variable.factor) {
       column.column_of_codes = variable.codes.writable();
-    } else if (plan.in_memory(planned).empty()) {
+    } else if (plan.in_memory(planned) == nullptr) {
       column.column_to = variable.numbers.writable();
-      column.column_of_numbers = column.column_to;
     }
   }
-  for (std::size_t c = 0; c < columns_.size(); ++c) {
-    const std::span<const double> in_memory = plan.columns()[c].in_memory;
-    if (!in_memory.empty()) columns_[c].column_of_numbers = in_memory.data();
-  }
+  for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].in_memory = plan.columns()[c].in_memory;
   for (const ReadPlan::PlannedVariable& planned : plan.variables()) {
     for (const int c : planned.columns) {
       Column& column = columns_[at(c)];
-      if (column.column_of_numbers != nullptr || column.numbers != nullptr || planned.expression->is_column())
+      if (column.column_to != nullptr || column.in_memory != nullptr || column.numbers != nullptr ||
+          planned.expression->is_column())
         continue;
       column.to = scratch_.emplace_back(rows_at_once, missing_number).data();
       column.numbers = column.to;
@@ -158,8 +155,7 @@ void FramePart::begin(Range rows) {
   runs_.push_back(rows);
   at_ = at(rows.begin - frame_->rows.begin);
   for (Column& column : columns_) {
-    if (column.column_to != nullptr) column.to = column.column_to + at_;
-    if (column.column_of_numbers != nullptr) column.numbers = column.column_of_numbers + at_;
+    if (column.column_to != nullptr) column.numbers = column.to = column.column_to + at_;
     if (column.column_of_codes != nullptr) column.codes = column.column_of_codes + at_;
   }
 }
@@ -307,7 +303,9 @@ void FramePart::stop() {
 
 // The values of a variable in the waiting rows.
 const double* FramePart::numbers_of(std::size_t variable) const noexcept {
-  return frame_->variables[variable].numbers.data() + at_;
+  const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
+  return planned.expression->is_column() ? columns_[at(planned.columns[0])].numbers
+                                         : frame_->variables[variable].numbers.writable() + at_;
 }
 
 void FramePart::evaluate(std::size_t variable, std::size_t count) {
@@ -324,6 +322,10 @@ void FramePart::flush() {
   std::fill_n(complete, count, std::uint8_t{1});
   bool infinite = false;
   bool all_complete = true;
+  for (Column& column : columns_) {
+    if (column.in_memory != nullptr)
+      column.numbers = column.in_memory->rows(at_, at_ + count, column.joined).data();
+  }
   for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
     const Variable& variable = frame_->variables[v];
     if (!plan_->variables()[v].expression->is_column()) evaluate(v, count);
@@ -355,8 +357,7 @@ void FramePart::flush() {
   frame_->release_written(at_, at_ + count);
   at_ += count;
   for (Column& column : columns_) {
-    if (column.column_to != nullptr) column.to += count;
-    if (column.column_of_numbers != nullptr) column.numbers += count;
+    if (column.column_to != nullptr) column.numbers = column.to += count;
     if (column.column_of_codes != nullptr) column.codes += count;
   }
 }

@@ -159,7 +159,7 @@ class FramePart {
   /// Rows that can be set at once.
   [[nodiscard]] std::size_t room() const noexcept { return row_numbers_.size() - waiting_; }
   /// The next rows of a column: numbers without quotes, or NaN for a missing value. Not copied if the plan
-  /// has the column in memory, where they must be.
+  /// has the column in memory.
   void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
   /// The next rows of a factor: indices into `levels`, which are fields in quotes, or negative for a missing
   /// value. The levels are the same in each call for a column.
@@ -189,10 +189,11 @@ class FramePart {
   /// expressions read, or nowhere if the column is in memory.
   struct Column {
     double* to = nullptr;
-    const double* numbers = nullptr;  // of a column in memory
+    const double* numbers = nullptr;  // of the waiting rows; of a column in memory once they are processed
     std::int32_t* codes = nullptr;
     double* column_to = nullptr;  // for all rows; null: to scratch memory
-    const double* column_of_numbers = nullptr;
+    const ColumnNumbers* in_memory = nullptr;
+    std::vector<double> joined{};  // waiting rows of `in_memory` that are in two pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, once it is called for a factor

@@ -137,8 +137,8 @@ bool ReadPlan::is_factor(const PlannedVariable& variable) const {
   return variable.expression->is_column() && columns_[at(variable.columns[0])].text;
 }
 
-std::span<const double> ReadPlan::in_memory(const PlannedVariable& variable) const {
-  if (!variable.expression->is_column()) return {};
+const ColumnNumbers* ReadPlan::in_memory(const PlannedVariable& variable) const {
+  if (!variable.expression->is_column()) return nullptr;
   return columns_[at(variable.columns[0])].in_memory;
 }
 

@@ -24,7 +24,7 @@ struct UsedColumn {
   bool number_levels = false;
   std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
   const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
-  std::span<const double> in_memory;                       ///< this rank's rows, if the table is in memory
+  const ColumnNumbers* in_memory = nullptr;                ///< this rank's rows, if the table is in memory
 
   /// The text of the variable that reads this column.
   [[nodiscard]] std::string variable() const {
@@ -51,17 +51,17 @@ class ReadPlan {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// Whether the variable is a column of text by itself; all others are numbers.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
-  /// The numbers of a variable that is a column in memory; else empty.
-  [[nodiscard]] std::span<const double> in_memory(const PlannedVariable& variable) const;
+  /// The numbers of a variable that is a column in memory; else null.
+  [[nodiscard]] const ColumnNumbers* in_memory(const PlannedVariable& variable) const;
   void set_text(std::size_t column, bool text) { columns_[column].text = text; }
   void set_number_levels(std::size_t column, bool number_levels) {
     columns_[column].number_levels = number_levels;
   }
   /// Makes a column a factor whose levels are kept as they are.
   void set_factor(std::size_t column);
-  /// Sets this rank's numbers of a column, which are borrowed.
-  void set_in_memory(std::size_t column, std::span<const double> numbers) {
-    columns_[column].in_memory = numbers;
+  /// Sets this rank's numbers of a column, which must outlive the plan.
+  void set_in_memory(std::size_t column, const ColumnNumbers& numbers) {
+    columns_[column].in_memory = &numbers;
   }
   /// That of the request.
   [[nodiscard]] const std::optional<MemoryOptions>& memory() const noexcept { return memory_; }

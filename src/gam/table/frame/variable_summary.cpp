@@ -54,11 +54,11 @@ KeySpan all_numbers() {
 
 /// *Collective.* A range of keys that is likely to hold the place-th of `count`, from a sample of the rows:
 /// the more of them, the narrower, as fewer values in the range save more than the sample costs.
-KeySpan likely_range(const Workers& workers, const Frame& frame, std::span<const double> numbers,
+KeySpan likely_range(const Workers& workers, const Frame& frame, const ColumnNumbers& numbers,
                      std::int64_t place, std::int64_t count) {
   constexpr std::int64_t rows_per_sampled = 256;
   const std::int64_t sampled = std::clamp<std::int64_t>(count / rows_per_sampled, 1 << 12, 1 << 17);
-  const std::int64_t rows = std::ssize(numbers);
+  const auto rows = static_cast<std::int64_t>(numbers.size());
   const std::int64_t share = std::max<std::int64_t>(sampled / workers.comm.size(), 1);
   std::vector<std::uint64_t> mine;
   for (std::int64_t row = 0; row < rows; row += (rows - 1) / share + 1) {
@@ -87,7 +87,7 @@ KeySpan likely_range(const Workers& workers, const Frame& frame, std::span<const
 /// that it reads, among those of the range that the first scan has kept.
 class PlaceSearch {
  public:
-  PlaceSearch(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column)
+  PlaceSearch(const Workers& workers, const Frame& frame, const ColumnNumbers& column)
       : workers_(workers),
         frame_(frame),
         column_(column),
@@ -133,13 +133,13 @@ class PlaceSearch {
   void scan_column(KeySpan range, std::vector<KeyCounts>& of_threads) {
     range_ = range;
     for (std::vector<double>& one : kept_) one.clear();
-    const std::span<const double> numbers = column_;
     for_each_run(workers_, frame_, [&](int thread, std::size_t begin, std::size_t end) {
       column_.prepare_to_read(begin, end);
       std::vector<double>& kept = kept_[at(thread)];
       for_each_complete_run(frame_, begin, end, [&](std::size_t first, std::size_t last) {
-        add(numbers.subspan(first, last - first), range, of_threads[at(thread)],
-            kept.size() < most_kept_ ? &kept : nullptr);
+        column_.for_each_piece(first, last, [&](std::span<const double> numbers) {
+          add(numbers, range, of_threads[at(thread)], kept.size() < most_kept_ ? &kept : nullptr);
+        });
       });
     });
     is_kept_ = std::ranges::all_of(kept_, [&](const auto& one) { return one.size() < most_kept_; });
@@ -170,7 +170,7 @@ class PlaceSearch {
 
   const Workers& workers_;
   const Frame& frame_;
-  const ColumnStorage<double>& column_;
+  const ColumnNumbers& column_;
   std::vector<std::vector<double>> kept_;  ///< by the threads that scanned
   std::size_t most_kept_;                  ///< of a thread
   bool is_kept_ = false;                   ///< all that is in `range_`
@@ -179,8 +179,8 @@ class PlaceSearch {
 };
 
 /// *Collective.* The value at a place of the sorted order of `count` values, with their repetitions.
-double value_at(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column,
-                std::int64_t place, std::int64_t count) {
+double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t place,
+                std::int64_t count) {
   KeySpan range = likely_range(workers, frame, column, place, count);
   PlaceSearch search(workers, frame, column);
   for (;;) {
@@ -201,13 +201,15 @@ double value_at(const Workers& workers, const Frame& frame, const ColumnStorage<
 
 /// *Collective.* The complete rows with a value: all of them for a variable of the model, while a column that
 /// an expression reads may lack some, as in ifelse(is.na(x), 0, x).
-std::int64_t present(const Workers& workers, const Frame& frame, const ColumnStorage<double>& column) {
+std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNumbers& column) {
   if (!frame.extents.empty()) return frame.complete_rows;
   std::vector<std::int64_t> counts(at(workers.team.size()));
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
     column.prepare_to_read(begin, end);
     for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      for (std::size_t i = first; i < last; ++i) counts[at(thread)] += std::isnan(column[i]) ? 0 : 1;
+      column.for_each_piece(first, last, [&](std::span<const double> numbers) {
+        for (const double number : numbers) counts[at(thread)] += std::isnan(number) ? 0 : 1;
+      });
     });
   });
   std::int64_t mine = 0;

@@ -37,10 +37,13 @@ void append(std::string& bytes, const void* value, std::size_t size) {
 }  // namespace
 
 std::string ColumnEncoding::bytes_of(const Variable& variable, Range rows) const {
-  if (kind == Kind::number)
-    return {reinterpret_cast<const char*>(variable.numbers.data() + rows.begin),
-            at(rows.size()) * sizeof(double)};
   std::string bytes;
+  if (kind == Kind::number) {
+    variable.numbers.for_each_piece(at(rows.begin), at(rows.end), [&](std::span<const double> numbers) {
+      append(bytes, numbers.data(), numbers.size_bytes());
+    });
+    return bytes;
+  }
   bytes.reserve(at(rows.size()) * value_bytes);
   for (std::int64_t row = rows.begin; row < rows.end; ++row) {
     const std::int32_t code = variable.codes[at(row)];

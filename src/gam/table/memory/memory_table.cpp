@@ -18,6 +18,7 @@
 #include <span>
 #include <string_view>
 #include <utility>
+#include <variant>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -31,42 +32,71 @@ constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
 
 using base::at;
 
-const Factor* factor_of(const Table::Column& column) {
-  return std::get_if<Factor>(&column.values);
+using Codes = ColumnPieces<std::int32_t>;
+
+/// A column of a table, whatever holds its values: numbers, or codes of levels.
+struct MemoryColumn {
+  explicit MemoryColumn(const Table::Column& column) : name(&column.name) {
+    std::visit([this](const auto& values) { set(values); }, column.values);
+  }
+  [[nodiscard]] std::int64_t size() const {
+    return static_cast<std::int64_t>(levels != nullptr ? codes.size() : numbers.size());
+  }
+
+  const std::string* name;
+  ColumnNumbers numbers;
+  Codes codes;
+  const std::vector<std::string>* levels = nullptr;  // of a factor
+
+ private:
+  void set(const std::vector<double>& values) {
+    const std::span<const double> all(values);
+    numbers = ColumnNumbers::borrow(std::span(&all, 1));
+  }
+  void set(const NumberSpans& values) { numbers = ColumnNumbers::borrow(values.pieces); }
+  void set(const Factor& factor) {
+    const std::span<const std::int32_t> all(factor.codes);
+    codes = Codes(std::span(&all, 1));
+    levels = &factor.levels;
+  }
+  void set(const FactorSpans& factor) {
+    codes = Codes(factor.codes);
+    levels = &factor.levels;
+  }
+};
+
+std::vector<MemoryColumn> columns_of(const Table& table) {
+  return {table.columns.begin(), table.columns.end()};
 }
 
 /// Checks a column on this rank alone.
-void check_column(HostTeam& team, const Table::Column& column, std::int64_t rows) {
-  const Factor* factor = factor_of(column);
-  const auto size = factor != nullptr ? std::ssize(factor->codes)
-                                      : std::ssize(std::get<std::vector<double>>(column.values));
-  if (size != rows)
+void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows) {
+  if (column.size() != rows)
     refuse_table(ErrorCode::usage,
                  fmt::format("the column '{}' has {} rows on a rank whose part of the plan has {}",
-                             column.name, size, rows));
-  if (factor == nullptr) return;
-  if (std::set(factor->levels.begin(), factor->levels.end()).size() != factor->levels.size())
-    refuse_table(ErrorCode::usage, fmt::format("the column '{}' has a level twice", column.name));
-  const auto levels = static_cast<std::int32_t>(factor->levels.size());
+                             *column.name, column.size(), rows));
+  if (column.levels == nullptr) return;
+  if (std::set(column.levels->begin(), column.levels->end()).size() != column.levels->size())
+    refuse_table(ErrorCode::usage, fmt::format("the column '{}' has a level twice", *column.name));
+  const auto levels = static_cast<std::int32_t>(column.levels->size());
   // The first fault is that of the earliest block.
   team.for_each_block({0, rows}, rows_of_run, [&](int /*thread*/, Range block) {
-    const auto end = factor->codes.begin() + block.end;
-    const auto beyond = std::find_if(factor->codes.begin() + block.begin, end,
-                                     [&](std::int32_t code) { return code >= levels; });
-    if (beyond != end)
-      refuse_table(ErrorCode::usage,
-                   fmt::format("the column '{}' has the code {}, and {} levels, whose codes begin at 0",
-                               column.name, *beyond, levels));
+    column.codes.for_each(at(block.begin), at(block.end), [&](std::span<const std::int32_t> codes) {
+      const auto beyond = std::ranges::find_if(codes, [&](std::int32_t code) { return code >= levels; });
+      if (beyond != codes.end())
+        refuse_table(ErrorCode::usage,
+                     fmt::format("the column '{}' has the code {}, and {} levels, whose codes begin at 0",
+                                 *column.name, *beyond, levels));
+    });
   });
 }
 
 /// Names and levels of the columns, packed one text each.
-std::vector<std::string> outline_of(const Table& table) {
+std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   std::vector<std::string> outline;
-  for (const Table::Column& column : table.columns) {
-    const Factor* factor = factor_of(column);
-    outline.push_back(column.name);
-    outline.push_back(factor != nullptr ? "levels " + pack(factor->levels) : "numbers");
+  for (const MemoryColumn& column : columns) {
+    outline.push_back(*column.name);
+    outline.push_back(column.levels != nullptr ? "levels " + pack(*column.levels) : "numbers");
   }
   return outline;
 }
@@ -88,34 +118,38 @@ void check_outline(const std::vector<std::string>& mine, const std::vector<std::
   }
 }
 
-/// *Collective.* Throws unless the columns are valid and the same on every rank.
-void check_table(const Workers& workers, const Table& table) {
+/// *Collective.* The columns of a table. Throws unless they are valid and the same on every rank.
+std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& table) {
   const mpi::Communicator& comm = workers.comm;
+  std::vector<MemoryColumn> columns;
   together(comm, [&] {
     if (table.plan.ranks() != comm.size())
       refuse_table(ErrorCode::usage, fmt::format("its plan is over {} ranks, and the job has {}",
                                                  table.plan.ranks(), comm.size()));
     if (table.plan.units() == 0) refuse_table(ErrorCode::input, "there is no row");
+    columns = columns_of(table);
     std::set<std::string_view> names;
-    for (const Table::Column& column : table.columns) {
-      if (!names.insert(column.name).second)
-        refuse_table(ErrorCode::usage, fmt::format("two columns have the name '{}'", column.name));
+    for (const MemoryColumn& column : columns) {
+      if (!names.insert(*column.name).second)
+        refuse_table(ErrorCode::usage, fmt::format("two columns have the name '{}'", *column.name));
       check_column(workers.team, column, table.plan.range_of(comm.rank()).size());
     }
   });
-  const std::vector<std::string> mine = outline_of(table);
+  const std::vector<std::string> mine = outline_of(columns);
   const std::vector<std::string> first = unpack(comm.broadcast_text(pack(mine), 0));
   together(comm, [&] { check_outline(mine, first, comm.rank()); });
+  return columns;
 }
 
 class MemoryTable final : public TableReader {
  public:
-  MemoryTable(const Table& table, BetweenReads between) : table_(table), between_(std::move(between)) {}
+  MemoryTable(std::int64_t rows, std::vector<MemoryColumn> columns, BetweenReads between)
+      : rows_(rows), columns_(std::move(columns)), between_(std::move(between)) {}
 
-  [[nodiscard]] std::int64_t rows() const override { return table_.plan.units(); }
+  [[nodiscard]] std::int64_t rows() const override { return rows_; }
   [[nodiscard]] std::vector<std::string> columns() const override {
     std::vector<std::string> names;
-    for (const Table::Column& column : table_.columns) names.push_back(column.name);
+    for (const MemoryColumn& column : columns_) names.push_back(*column.name);
     return names;
   }
   [[nodiscard]] files::FileState opened() const override { return {}; }
@@ -131,14 +165,15 @@ class MemoryTable final : public TableReader {
   }
 
  private:
-  [[nodiscard]] const Table::Column& column_of(const UsedColumn& used) const {
-    return table_.columns[static_cast<std::size_t>(used.position)];
+  [[nodiscard]] const MemoryColumn& column_of(const UsedColumn& used) const {
+    return columns_[at(used.position)];
   }
 
   /// Numbers and levels have their types, whatever their texts; numbers are not copied.
   void set_type(ReadPlan& plan, std::size_t c) const {
     const UsedColumn& used = plan.columns()[c];
-    const bool factor = factor_of(column_of(used)) != nullptr;
+    const MemoryColumn& column = column_of(used);
+    const bool factor = column.levels != nullptr;
     if (factor && !used.numbers_for.empty())
       refuse_table(ErrorCode::input,
                    fmt::format("the column '{}' has levels, but {} needs numbers", used.name,
@@ -149,7 +184,7 @@ class MemoryTable final : public TableReader {
     if (factor)
       plan.set_factor(c);
     else if (!used.text)
-      plan.set_in_memory(c, std::get<std::vector<double>>(column_of(used).values));
+      plan.set_in_memory(c, column.numbers);
   }
 
   void scan(Range rows, FrameBuilder& builder) {
@@ -157,26 +192,35 @@ class MemoryTable final : public TableReader {
     for (std::int64_t begin = rows.begin; begin < rows.end; begin += rows_of_run)
       runs.push_back({begin, std::min(rows.end, begin + rows_of_run)});
     builder.read(runs, between_, [&](int /*thread*/, std::size_t run, FramePart& part) {
+      Joined joined;
       for (std::int64_t row = runs[run].begin; row < runs[run].end;)
-        row += set_rows(part, {row, std::min(runs[run].end, row + static_cast<std::int64_t>(part.room()))});
+        row += set_rows(part, {row, std::min(runs[run].end, row + static_cast<std::int64_t>(part.room()))},
+                        joined);
     });
     bytes_read_ += rows.size() * std::ssize(builder.plan().columns()) * std::int64_t{sizeof(double)};
   }
 
+  /// Values of rows that are in two pieces.
+  struct Joined {
+    std::vector<double> numbers;
+    std::vector<std::int32_t> codes;
+  };
+
   /// Returns the number of rows.
-  std::int64_t set_rows(FramePart& part, Range rows) const {
+  std::int64_t set_rows(FramePart& part, Range rows, Joined& joined) const {
     const std::vector<UsedColumn>& used = part.plan().columns();
-    const auto first = static_cast<std::size_t>(rows.begin - first_);
-    const auto count = static_cast<std::size_t>(rows.size());
+    const std::size_t first = at(rows.begin - first_);
+    const std::size_t count = at(rows.size());
     std::vector<std::size_t> fields;  // columns of numbers that are requested as factors
     for (std::size_t c = 0; c < used.size(); ++c) {
-      const Table::Column& column = column_of(used[c]);
-      if (const Factor* factor = factor_of(column))
-        part.set_levels(c, std::span(factor->codes).subspan(first, count), factor->levels, rows.begin + 1);
+      const MemoryColumn& column = column_of(used[c]);
+      if (column.levels != nullptr)
+        part.set_levels(c, column.codes.rows(first, first + count, joined.codes), *column.levels,
+                        rows.begin + 1);
       else if (used[c].text)
         fields.push_back(c);
       else
-        part.set_numbers(c, std::span(std::get<std::vector<double>>(column.values)).subspan(first, count));
+        part.set_numbers(c, column.numbers.rows(first, first + count, joined.numbers));
     }
     if (fields.empty()) {
       part.end_rows(rows.begin + 1, count);
@@ -184,43 +228,42 @@ class MemoryTable final : public TableReader {
     }
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
       for (const std::size_t c : fields)
-        part.set_number_field(c, std::get<std::vector<double>>(column_of(used[c]).values)[at(row - first_)],
-                              row + 1);
+        part.set_number_field(c, column_of(used[c]).numbers[at(row - first_)], row + 1);
       part.end_row(row + 1);
     }
     return rows.size();
   }
 
-  const Table& table_;
+  std::int64_t rows_;
+  std::vector<MemoryColumn> columns_;
   BetweenReads between_;
   std::int64_t first_ = 0;  // the row of the columns' first values
   std::int64_t bytes_read_ = 0;
 };
 
 /// A sum over rows, so that their order does not matter.
-std::uint64_t hash_of_column(HostTeam& team, const Table::Column& column, Range rows) {
-  const std::uint64_t name = base::fnv1a(column.name);
-  std::vector<std::uint64_t> sums(static_cast<std::size_t>(team.size()));
-  const auto add_all = [&](const auto& value_at) {
-    team.for_each_block({0, rows.size()}, rows_of_run, [&](int thread, Range block) {
-      std::uint64_t sum = 0;
-      for (std::int64_t i = block.begin; i < block.end; ++i)
-        sum += base::split_mix(base::split_mix(name + static_cast<std::uint64_t>(rows.begin + i)) ^
-                               value_at(static_cast<std::size_t>(i)));
-      sums[static_cast<std::size_t>(thread)] += sum;
-    });
-  };
-  if (const Factor* factor = factor_of(column)) {
-    std::vector<std::uint64_t> levels;
-    for (const std::string& level : factor->levels) levels.push_back(base::fnv1a(level));
-    add_all([&](std::size_t i) {
-      return factor->codes[i] < 0 ? 0 : levels[static_cast<std::size_t>(factor->codes[i])];
-    });
-  } else {
-    const auto& numbers = std::get<std::vector<double>>(column.values);
-    add_all(
-        [&](std::size_t i) { return std::isnan(numbers[i]) ? 0 : std::bit_cast<std::uint64_t>(numbers[i]); });
+std::uint64_t hash_of_column(HostTeam& team, const MemoryColumn& column, Range rows) {
+  const std::uint64_t name = base::fnv1a(*column.name);
+  std::vector<std::uint64_t> levels;
+  if (column.levels != nullptr) {
+    for (const std::string& level : *column.levels) levels.push_back(base::fnv1a(level));
   }
+  std::vector<std::uint64_t> sums(at(team.size()));
+  team.for_each_block({0, rows.size()}, rows_of_run, [&](int thread, Range block) {
+    std::uint64_t row = name + static_cast<std::uint64_t>(rows.begin + block.begin);
+    std::uint64_t sum = 0;
+    const auto add = [&](std::uint64_t value) { sum += base::split_mix(base::split_mix(row++) ^ value); };
+    if (column.levels != nullptr)
+      column.codes.for_each(at(block.begin), at(block.end), [&](std::span<const std::int32_t> codes) {
+        for (const std::int32_t code : codes) add(code < 0 ? 0 : levels[at(code)]);
+      });
+    else
+      column.numbers.for_each_piece(at(block.begin), at(block.end), [&](std::span<const double> numbers) {
+        for (const double number : numbers)
+          add(std::isnan(number) ? 0 : std::bit_cast<std::uint64_t>(number));
+      });
+    sums[at(thread)] += sum;
+  });
   return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
 }
 
@@ -228,15 +271,14 @@ std::uint64_t hash_of_column(HostTeam& team, const Table::Column& column, Range 
 
 std::unique_ptr<TableReader> open_memory(const Workers& workers, const Table& table,
                                          const BetweenReads& between) {
-  check_table(workers, table);
-  return std::make_unique<MemoryTable>(table, between);
+  return std::make_unique<MemoryTable>(table.plan.units(), checked_columns(workers, table), between);
 }
 
 std::uint64_t hash_of(const Workers& workers, const Table& table) {
-  check_table(workers, table);
+  const std::vector<MemoryColumn> columns = checked_columns(workers, table);
   const Range rows = table.plan.range_of(workers.comm.rank());
   std::uint64_t mine = 0;
-  for (const Table::Column& column : table.columns) mine += hash_of_column(workers.team, column, rows);
+  for (const MemoryColumn& column : columns) mine += hash_of_column(workers.team, column, rows);
   return workers.comm.allreduce(mine, mpi::Reduction::sum);
 }
 

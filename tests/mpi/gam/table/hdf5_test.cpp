@@ -349,7 +349,7 @@ TEST(Hdf5Table, ReadsChunksHoweverTheyArePacked) {
     const Frame frame = table->read(crew(comm), request(columns), share);
     for (const Variable& variable : frame.variables) {
       const std::vector<double>& all = variable.name[0] == 'n' ? noise : values;
-      EXPECT_TRUE(std::equal(all.begin() + share.begin, all.begin() + share.end, variable.numbers.data()))
+      EXPECT_TRUE(variable.numbers == std::vector(all.begin() + share.begin, all.begin() + share.end))
           << variable.name << " in chunks of " << chunk;
     }
   }
@@ -368,7 +368,7 @@ TEST(Hdf5Table, ReadsLargeChunks) {
   const Range share = uneven_share(comm, table->rows(), 4);
   const Frame frame = table->read(crew(comm), request({"x", "y"}), share);
   for (const Variable& variable : frame.variables)
-    EXPECT_TRUE(std::equal(values.begin() + share.begin, values.begin() + share.end, variable.numbers.data()))
+    EXPECT_TRUE(variable.numbers == std::vector(values.begin() + share.begin, values.begin() + share.end))
         << variable.name;
 }
 

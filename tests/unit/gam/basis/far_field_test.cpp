@@ -168,7 +168,7 @@ TEST(FarField, ValuesDoNotDependOnTheOtherRows) {
     x.push_back(place[0]);
     y.push_back(place[1]);
   }
-  const std::array<const double*, 2> numbers{x.data(), y.data()};
+  const std::array<NumberView, 2> numbers{x.data(), y.data()};
   const auto columns = static_cast<std::size_t>(component.combinations.cols());
   std::vector<std::size_t> rows;
   for (std::size_t row = 0; row < places.size(); row += row % 3 == 0 ? 2 : 1) rows.push_back(row);

@@ -80,7 +80,7 @@ class RowValues {
   }
 
  private:
-  [[nodiscard]] const std::variant<std::vector<double>, Factor>& column(const std::string& name) const {
+  [[nodiscard]] const decltype(Table::Column::values)& column(const std::string& name) const {
     return std::ranges::find(table_.columns, name, &Table::Column::name)->values;
   }
   [[nodiscard]] std::size_t place_of(const std::string& factor, std::size_t row) const {

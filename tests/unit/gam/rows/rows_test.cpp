@@ -241,7 +241,7 @@ TEST_P(RowsOfFamily, DevianceIsThatOfAStepWithResidualsOfTheResponse) {
 
   long double sum = 0;
   long double square = 0;
-  const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
+  const auto numbers = [&](int variable) -> const ColumnNumbers& {
     return model.frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
   RowReader reader(model.frame, model.design);
@@ -302,7 +302,7 @@ TEST(Rows, LikelihoodIsThatOfTheRows) {
     host.add(PassKind::parameters, model.raw_coef, 0, model.frame.complete.size(), sums);
     return layout.likelihood(sums);
   };
-  const auto numbers = [&](int variable) -> const ColumnStorage<double>& {
+  const auto numbers = [&](int variable) -> const ColumnNumbers& {
     return model.frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
   std::array<double, 3> expected{};
@@ -445,7 +445,7 @@ TEST(Rows, SeveralPointsHaveTheValuesOfEachAlone) {
             local_values(table.margin, tables.numbers.data(), at, values);
           }
         }
-        const double* numbers = x.data();
+        const NumberView numbers = x.data();
         at_each_width([&] {
           PointEvaluator evaluator(tables, static_cast<int>(x.size()));
           std::vector<double> values(expected.size());
@@ -493,7 +493,7 @@ TEST(Rows, PointsAmongManyUnevenCellsHaveTheValuesOfEachAlone) {
     std::vector<double> expected(8 * x.size());
     for (std::size_t i = 0; i < x.size(); ++i)
       dense_values(tables.components[0], tables.numbers.data(), x[i], expected.data() + 8 * i);
-    const double* numbers = x.data();
+    const NumberView numbers = x.data();
     at_each_width([&] {
       PointEvaluator evaluator(tables, static_cast<int>(x.size()));
       std::vector<double> values(expected.size());

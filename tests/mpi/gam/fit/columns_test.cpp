@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+// However the columns of a table are held, a model of them has the same bits.
+#include "support/fit_support.hpp"
+#include "support/table_support.hpp"
+
+#include <fmt/core.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <tessera/gam/gam.hpp>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using testing::SharedFile;
+using testing::text_of;
+
+constexpr std::int64_t columns_rows = 1200;
+constexpr std::int64_t columns_block = 256;
+constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Whole columns, the same on every rank.
+struct Columns {
+  std::vector<double> y, x, z, w;
+  std::vector<std::int32_t> f, g;
+  const std::vector<std::string> f_levels{"a", "b", "c"};
+  std::vector<std::string> g_levels;
+};
+
+Columns make_columns() {
+  Columns out;
+  for (int level = 0; level < 9; ++level) out.g_levels.push_back(fmt::format("site {}", level));
+  for (std::int64_t i = 0; i < columns_rows; ++i) {
+    const auto at = static_cast<double>(i);
+    const auto part = [&](double step) { return std::fmod(at * step, 1.0); };
+    out.x.push_back(i % 101 == 7 ? no_number : part(0.6180339887498949));
+    out.z.push_back(i % 199 == 11 ? no_number : part(0.7548776662466927));
+    out.w.push_back(1 + part(0.5698402909980532));
+    out.f.push_back(i % 301 == 5 ? -1 : static_cast<std::int32_t>(i % 3));
+    out.g.push_back(static_cast<std::int32_t>(i * i % 9));
+    out.y.push_back(std::round(4 + 2 * std::sin(6 * part(0.6180339887498949)) + std::cos(97 * at)));
+  }
+  return out;
+}
+
+std::string csv_of_columns(const Columns& columns) {
+  std::string text = "y,x,z,w,f,g\n";
+  const auto number = [](double value) { return std::isnan(value) ? "NA" : fmt::format("{:.17g}", value); };
+  for (std::size_t i = 0; i < static_cast<std::size_t>(columns_rows); ++i) {
+    const auto level = [&](const std::vector<std::string>& levels, std::int32_t code) {
+      return code < 0 ? "NA" : levels[static_cast<std::size_t>(code)];
+    };
+    text += fmt::format("{},{},{},{},{},{}\n", number(columns.y[i]), number(columns.x[i]),
+                        number(columns.z[i]), number(columns.w[i]), level(columns.f_levels, columns.f[i]),
+                        level(columns.g_levels, columns.g[i]));
+  }
+  return text;
+}
+
+template <class T>
+std::span<const T> part_of_column(const std::vector<T>& values, Range mine) {
+  return std::span(values).subspan(static_cast<std::size_t>(mine.begin),
+                                   static_cast<std::size_t>(mine.size()));
+}
+
+Table in_vectors(const Job& job, const Columns& columns) {
+  const Plan plan = job.plan(columns_rows, columns_block);
+  const auto part = [&](const auto& values) {
+    const auto mine = part_of_column(values, job.local_range(plan));
+    return std::decay_t<decltype(values)>(mine.begin(), mine.end());
+  };
+  return {plan,
+          {{"y", part(columns.y)},
+           {"x", part(columns.x)},
+           {"z", part(columns.z)},
+           {"w", part(columns.w)},
+           {"f", Factor{part(columns.f), columns.f_levels}},
+           {"g", Factor{part(columns.g), columns.g_levels}}}};
+}
+
+/// In pieces of `length` columns_rows, which differ from column to column by a few.
+Table in_spans(const Job& job, const Columns& columns, std::size_t length) {
+  const Plan plan = job.plan(columns_rows, columns_block);
+  const auto pieces = [&]<class T>(const std::vector<T>& values) {
+    std::vector<std::span<const T>> out;
+    ++length;
+    for (auto rest = part_of_column(values, job.local_range(plan)); !rest.empty();
+         rest = rest.subspan(out.back().size()))
+      out.push_back(rest.first(std::min(rest.size(), length)));
+    return out;
+  };
+  return {plan,
+          {{"y", NumberSpans{pieces(columns.y)}},
+           {"x", NumberSpans{pieces(columns.x)}},
+           {"z", NumberSpans{pieces(columns.z)}},
+           {"w", NumberSpans{pieces(columns.w)}},
+           {"f", FactorSpans{pieces(columns.f), columns.f_levels}},
+           {"g", FactorSpans{pieces(columns.g), columns.g_levels}}}};
+}
+
+/// Fits whose passes read numbers in every way that there is.
+struct ColumnsCase {
+  const char* formula;
+  const char* family = "gaussian";
+  const char* weights = "";
+  const char* offset = "";
+};
+constexpr ColumnsCase columns_cases[] = {
+    {.formula = R"(y ~ f + z + s(x, bs="cr", k=8) + s(g, bs="re"))", .weights = "w"},
+    {.formula = R"(y ~ s(x, z, k=30) + ti(w, x, k=4) + s(w, by=f, k=5))", .offset = "log(w)"},
+    {.formula = "y ~ scale(x) + s(z, k=6) + s(f, w, bs=\"fs\", k=4)", .family = "poisson", .offset = "z"},
+    {.formula = "y ~ te(x, z, k=4)", .family = "nb", .weights = "I(w)"},
+};
+
+/// The model of a case and its predictions, by their bits.
+template <class AnyTable>
+std::string outcome_of_columns(Job& job, const ColumnsCase& of, const AnyTable& table) {
+  const mpi::Communicator& comm = job.comm();
+  FitOptions options{.family = family(of.family), .weights = of.weights, .offset = of.offset};
+  const FitResult result = fit(job, parse_formula(of.formula), table, options);
+  const Predictions predicted = predict(job, result.model, table, {.standard_errors = true});
+  std::string out = text_of(comm, result.model);
+  for (const char* column : {"fit", "se"}) {
+    for (const double one : comm.allgatherv(predicted[column])) out += fmt::format("{:a} ", one);
+  }
+  return out;
+}
+
+TEST(Columns, HaveTheSameModelHoweverTheyAreHeld) {
+  const auto comm = testing::world();
+  const Columns columns = make_columns();
+  const SharedFile file(comm, "data.csv", csv_of_columns(columns));
+  Job job = testing::cpu_job(comm, 2);
+  const Table vectors = in_vectors(job, columns);
+  for (const ColumnsCase& one : columns_cases) {
+    const std::string expected = outcome_of_columns(job, one, vectors);
+    EXPECT_TRUE(outcome_of_columns(job, one, testing::in_blocks(file.path(), columns_block)) == expected)
+        << one.formula;
+    for (const std::size_t length : {7, 500})
+      EXPECT_TRUE(outcome_of_columns(job, one, in_spans(job, columns, length)) == expected)
+          << one.formula << ", spans of " << length;
+  }
+}
+
+}  // namespace
+}  // namespace TESSERA_NAMESPACE::gam

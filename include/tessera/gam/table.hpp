@@ -15,11 +15,18 @@
 /// Where the rows of a model come from: a file that all ranks can open, or columns in memory.
 namespace TESSERA_NAMESPACE::gam {
 
+/// The order in which a model has the levels of a factor; the first is the one that others are compared with.
+enum class LevelOrder {
+  sorted,  ///< as levels of a file: by value if all are numbers, otherwise by their bytes
+  given    ///< as the column has them, like a factor of R
+};
+
 /// A column of levels: `codes[i]` is the place in `levels` of the level of row i, or negative where it is
 /// missing.
 struct Factor {
   std::vector<std::int32_t> codes;
-  std::vector<std::string> levels;  ///< the same on every rank, in any order; UTF-8
+  std::vector<std::string> levels;  ///< the same on every rank; UTF-8
+  LevelOrder order = LevelOrder::sorted;
 };
 
 /// Numbers where they lie, in one span or several that follow one another, of any lengths: they are read in
@@ -32,6 +39,7 @@ struct NumberSpans {
 struct FactorSpans {
   std::vector<std::span<const std::int32_t>> codes;
   std::vector<std::string> levels;
+  LevelOrder order = LevelOrder::sorted;
 };
 
 /// A table in memory. Each rank has its own rows, `job.local_range(plan)` of them, of every column:

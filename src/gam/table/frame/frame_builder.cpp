@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <limits>
 #include <optional>
 #include <unordered_map>
@@ -329,6 +330,15 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     for (std::string& level : unpack(packed)) variable.levels.push_back(std::move(level));
   }
   sort_levels(variable.levels);
+  if (used.level_order != nullptr) {
+    // Levels without a row, too, where it is decided later which of them stay.
+    const std::unordered_set<std::string> there(variable.levels.begin(), variable.levels.end());
+    variable.levels.clear();
+    std::ranges::copy_if(*used.level_order, std::back_inserter(variable.levels),
+                         [&](const std::string& level) {
+                           return plan_.every_row() ? !plan_.is_missing(level) : there.contains(level);
+                         });
+  }
   if (variable.levels.size() > max_levels) refuse_levels(plan_, used);
   std::unordered_map<std::string_view, std::int32_t> code_of;
   for (const std::string& level : variable.levels)

@@ -128,7 +128,8 @@ void ReadPlan::apply(const TableOptions& options) {
   }
 }
 
-void ReadPlan::set_factor(std::size_t column) {
+void ReadPlan::set_factor(std::size_t column, const std::vector<std::string>* level_order) {
+  columns_[column].level_order = level_order;
   columns_[column].text = columns_[column].typed = true;
   columns_[column].made_factor = columns_[column].number_levels = false;
 }

@@ -24,6 +24,7 @@ struct UsedColumn {
   bool number_levels = false;
   std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
   const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
+  const std::vector<std::string>* level_order = nullptr;   ///< of all its levels; null: they are sorted
   const ColumnNumbers* in_memory = nullptr;                ///< this rank's rows, if the table is in memory
 
   /// The text of the variable that reads this column.
@@ -57,8 +58,8 @@ class ReadPlan {
   void set_number_levels(std::size_t column, bool number_levels) {
     columns_[column].number_levels = number_levels;
   }
-  /// Makes a column a factor whose levels are kept as they are.
-  void set_factor(std::size_t column);
+  /// Makes a column a factor whose levels are kept as they are; in this order, unless it is null.
+  void set_factor(std::size_t column, const std::vector<std::string>* level_order);
   /// Sets this rank's numbers of a column, which must outlive the plan.
   void set_in_memory(std::size_t column, const ColumnNumbers& numbers) {
     columns_[column].in_memory = &numbers;

@@ -47,6 +47,7 @@ struct MemoryColumn {
   ColumnNumbers numbers;
   Codes codes;
   const std::vector<std::string>* levels = nullptr;  // of a factor
+  LevelOrder order = LevelOrder::sorted;
 
  private:
   void set(const std::vector<double>& values) {
@@ -58,10 +59,12 @@ struct MemoryColumn {
     const std::span<const std::int32_t> all(factor.codes);
     codes = Codes(std::span(&all, 1));
     levels = &factor.levels;
+    order = factor.order;
   }
   void set(const FactorSpans& factor) {
     codes = Codes(factor.codes);
     levels = &factor.levels;
+    order = factor.order;
   }
 };
 
@@ -96,7 +99,9 @@ std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   std::vector<std::string> outline;
   for (const MemoryColumn& column : columns) {
     outline.push_back(*column.name);
-    outline.push_back(column.levels != nullptr ? "levels " + pack(*column.levels) : "numbers");
+    outline.push_back(column.levels == nullptr            ? "numbers"
+                      : column.order == LevelOrder::given ? "levels in order " + pack(*column.levels)
+                                                          : "levels " + pack(*column.levels));
   }
   return outline;
 }
@@ -182,7 +187,7 @@ class MemoryTable final : public TableReader {
       refuse_table(ErrorCode::input,
                    fmt::format("the column '{}' has numbers, but the model has its levels", used.name));
     if (factor)
-      plan.set_factor(c);
+      plan.set_factor(c, column.order == LevelOrder::given ? column.levels : nullptr);
     else if (!used.text)
       plan.set_in_memory(c, column.numbers);
   }
@@ -278,7 +283,11 @@ std::uint64_t hash_of(const Workers& workers, const Table& table) {
   const std::vector<MemoryColumn> columns = checked_columns(workers, table);
   const Range rows = table.plan.range_of(workers.comm.rank());
   std::uint64_t mine = 0;
-  for (const MemoryColumn& column : columns) mine += hash_of_column(workers.team, column, rows);
+  for (const MemoryColumn& column : columns) {
+    mine += hash_of_column(workers.team, column, rows);
+    if (column.order == LevelOrder::given && workers.comm.rank() == 0)
+      mine += base::fnv1a(*column.name + pack(*column.levels));
+  }
   return workers.comm.allreduce(mine, mpi::Reduction::sum);
 }
 

@@ -148,5 +148,26 @@ TEST(Columns, HaveTheSameModelHoweverTheyAreHeld) {
   }
 }
 
+TEST(Columns, HaveTheOrderOfLevelsThatIsGiven) {
+  const auto comm = testing::world();
+  Job job = testing::cpu_job(comm);
+  Table table = in_vectors(job, make_columns());
+  // Codes are those of a, b and c; no row has the others.
+  const std::vector<std::string> levels{"small", "large", "b", "none"};
+  const auto names = [&](LevelOrder order, const char* formula, bool drop_unused_levels) {
+    std::get<Factor>(table.columns[4].values).levels = levels;
+    std::get<Factor>(table.columns[4].values).order = order;
+    const FitOptions options{.drop_unused_levels = drop_unused_levels};
+    return fit(job, parse_formula(formula), table, options).model.coefficient_names();
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(names(LevelOrder::sorted, "y ~ f", true), (Names{"(Intercept)", "flarge", "fsmall"}));
+  EXPECT_EQ(names(LevelOrder::given, "y ~ f", true), (Names{"(Intercept)", "flarge", "fb"}));
+  EXPECT_EQ(names(LevelOrder::given, "y ~ as.integer(f) + f:w", true),
+            (Names{"(Intercept)", "as.integer(f)", "fsmall:w", "flarge:w", "fb:w"}));
+  EXPECT_EQ(names(LevelOrder::given, "y ~ s(f, bs='re')", false).size(), 5);
+  EXPECT_EQ(names(LevelOrder::given, "y ~ s(f, bs='re')", true).size(), 4);
+}
+
 }  // namespace
 }  // namespace TESSERA_NAMESPACE::gam

@@ -4,6 +4,7 @@
 /// Generalized additive models: the component `gam` of the package.
 
 #include <tessera/gam/anova.hpp>
+#include <tessera/gam/arrow.hpp>
 #include <tessera/gam/check.hpp>
 #include <tessera/gam/family.hpp>
 #include <tessera/gam/fit.hpp>

@@ -7,6 +7,7 @@
 #include <tessera/partition/plan.hpp>
 
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <string>
 #include <variant>
@@ -65,6 +66,7 @@ struct Table {
 
   Plan plan;
   std::vector<Column> columns;
+  std::shared_ptr<const void> owner{};  ///< of what the spans refer to; null: the caller keeps it
 };
 
 /// A table in a file at a path that leads every rank to the same content: CSV, also compressed by gzip, or

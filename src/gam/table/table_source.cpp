@@ -10,16 +10,12 @@
 #include <fmt/format.h>
 
 namespace TESSERA_NAMESPACE::gam {
-namespace {
 
-/// Throws if this rank was asked to stop, or has learned that another was. On the thread that calls MPI.
 void stop_if_asked(StopRequest* stop) {
   if (stop == nullptr) return;
   stop->poll();
   if (stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
 }
-
-}  // namespace
 
 TableSource source_of(const TableFile& file) {
   return {

@@ -30,6 +30,10 @@ struct TableSource {
 [[nodiscard]] TableSource source_of(const TableFile& file);
 [[nodiscard]] TableSource source_of(const Table& table);
 
+/// Throws `Error(interrupted)` if this rank was asked to stop (`stop`, or null), or has learned that another
+/// was. On the thread that calls MPI.
+void stop_if_asked(StopRequest* stop);
+
 /// *Collective.* Opens a source. Throws the same `Error` on every rank, as `open_table` and `open_memory` do,
 /// and `Error(input)` for a file that has replaced the expected one. If this rank is asked to stop (`stop`,
 /// or null), opening and reading end with an `Error(interrupted)`; this replaces `options.between`.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // However the columns of a table are held, a model of them has the same bits.
+#include "support/arrow_data.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -10,9 +11,12 @@
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
+#include <tessera/error.hpp>
 #include <tessera/gam/gam.hpp>
+#include <utility>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -104,6 +108,48 @@ Table in_spans(const Job& job, const Columns& columns, std::size_t length) {
            {"g", FactorSpans{pieces(columns.g), columns.g_levels}}}};
 }
 
+/// The values of rows [begin, end), which are missing where `is_missing` says so.
+template <class To, class T, class Missing>
+std::vector<std::optional<To>> optional_values(std::span<const T> values, std::size_t begin, std::size_t end,
+                                               const Missing& is_missing) {
+  std::vector<std::optional<To>> out;
+  for (const T& value : values.subspan(begin, end - begin))
+    out.push_back(is_missing(value) ? std::nullopt : std::optional(static_cast<To>(value)));
+  return out;
+}
+
+/// By a stream of Arrow's in batches of `length` rows.
+Table by_arrow(Job& job, const Columns& columns, std::size_t length, testing::ArrowCounts& counts) {
+  const Range mine = job.local_range(job.plan(columns_rows, columns_block));
+  testing::ArrowStreamData stream{.batches = {}, .counts = &counts};
+  const auto rows = static_cast<std::size_t>(mine.size());
+  for (std::size_t begin = 0; begin < rows; begin += length) {
+    const std::size_t end = std::min(rows, begin + length);
+    const auto numbers = [&]<class T>(const char* name, const char* format,
+                                      const std::vector<double>& values) {
+      const auto is_nan = [](double value) { return std::isnan(value); };
+      return testing::numbers_of<T>(
+          name, format, optional_values<T>(part_of_column(values, mine), begin, end, is_nan), begin % 3);
+    };
+    const auto codes = [&](const std::vector<std::int32_t>& values) {
+      return optional_values<std::int32_t>(part_of_column(values, mine), begin, end,
+                                           [](std::int32_t code) { return code < 0; });
+    };
+    std::vector<std::optional<std::string>> f;
+    for (const auto& code : codes(columns.f))
+      f.push_back(code ? std::optional(columns.f_levels[static_cast<std::size_t>(*code)]) : std::nullopt);
+    stream.batches.push_back(testing::batch_of(
+        {numbers.operator()<std::int64_t>("y", "l", columns.y),
+         numbers.operator()<double>("x", "g", columns.x), numbers.operator()<double>("z", "g", columns.z),
+         numbers.operator()<double>("w", "g", columns.w), testing::texts_of<std::int32_t>("f", "u", f),
+         testing::coded_of<std::int32_t>(
+             "g", "i", codes(columns.g),
+             testing::views_of("", {columns.g_levels.begin(), columns.g_levels.end()}))}));
+  }
+  ArrowArrayStream handed_over = testing::stream_of(std::move(stream));
+  return arrow_table(job, &handed_over, {.block_rows = columns_block});
+}
+
 /// Fits whose passes read numbers in every way that there is.
 struct ColumnsCase {
   const char* formula;
@@ -142,9 +188,37 @@ TEST(Columns, HaveTheSameModelHoweverTheyAreHeld) {
     const std::string expected = outcome_of_columns(job, one, vectors);
     EXPECT_TRUE(outcome_of_columns(job, one, testing::in_blocks(file.path(), columns_block)) == expected)
         << one.formula;
-    for (const std::size_t length : {7, 500})
+    for (const std::size_t length : {7, 500}) {
       EXPECT_TRUE(outcome_of_columns(job, one, in_spans(job, columns, length)) == expected)
           << one.formula << ", spans of " << length;
+      testing::ArrowCounts counts;
+      EXPECT_TRUE(outcome_of_columns(job, one, by_arrow(job, columns, length, counts)) == expected)
+          << one.formula << ", batches of " << length;
+      EXPECT_EQ(counts.released, counts.made);
+    }
+  }
+}
+
+TEST(Columns, OfArrowAreThoseOfThePlanOnEveryRank) {
+  const auto comm = testing::world();
+  Job job = testing::cpu_job(comm);
+  // Rank 0 has a row more than the others.
+  const std::vector<std::optional<double>> values(comm.rank() == 0 ? 5 : 4, 1.0);
+  testing::ArrowCounts counts;
+  ArrowArrayStream stream = testing::stream_of(
+      {.batches = {testing::batch_of({testing::numbers_of<double>("x", "g", values)})}, .counts = &counts});
+  std::string said;
+  try {
+    (void)arrow_table(job, &stream, {.block_rows = 4});
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::usage);
+    said = error.what();
+  }
+  EXPECT_EQ(counts.released, counts.made);
+  for (const std::string& other : comm.allgather_text(said)) EXPECT_EQ(other, said);
+  EXPECT_EQ(said.empty(), comm.size() == 1) << said;
+  if (comm.size() == 3) {
+    EXPECT_EQ(said, "the Arrow table: rank 0 has 5 of its 13 rows, and the job's plan gives it 8");
   }
 }
 

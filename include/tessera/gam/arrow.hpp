@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/table.hpp>
+#include <tessera/job/job.hpp>
+
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <vector>
+
+// The structures of Arrow's C data interface and C stream interface, as their specification gives them:
+// https://arrow.apache.org/docs/format/CDataInterface.html. Who includes them elsewhere has the same guards.
+extern "C" {
+
+#ifndef ARROW_C_DATA_INTERFACE
+#define ARROW_C_DATA_INTERFACE
+
+#define ARROW_FLAG_DICTIONARY_ORDERED 1
+#define ARROW_FLAG_NULLABLE 2
+#define ARROW_FLAG_MAP_KEYS_SORTED 4
+
+struct ArrowSchema {
+  const char* format;
+  const char* name;
+  const char* metadata;
+  int64_t flags;
+  int64_t n_children;
+  struct ArrowSchema** children;
+  struct ArrowSchema* dictionary;
+  void (*release)(struct ArrowSchema*);
+  void* private_data;
+};
+
+struct ArrowArray {
+  int64_t length;
+  int64_t null_count;
+  int64_t offset;
+  int64_t n_buffers;
+  int64_t n_children;
+  const void** buffers;
+  struct ArrowArray** children;
+  struct ArrowArray* dictionary;
+  void (*release)(struct ArrowArray*);
+  void* private_data;
+};
+
+#endif  // ARROW_C_DATA_INTERFACE
+
+#ifndef ARROW_C_STREAM_INTERFACE
+#define ARROW_C_STREAM_INTERFACE
+
+struct ArrowArrayStream {
+  int (*get_schema)(struct ArrowArrayStream*, struct ArrowSchema* out);
+  int (*get_next)(struct ArrowArrayStream*, struct ArrowArray* out);
+  const char* (*get_last_error)(struct ArrowArrayStream*);
+  void (*release)(struct ArrowArrayStream*);
+  void* private_data;
+};
+
+#endif  // ARROW_C_STREAM_INTERFACE
+
+}  // extern "C"
+
+/// Tables of what other libraries have in Arrow's columnar format, handed over by its C interfaces: pyarrow,
+/// polars, pandas, DuckDB, nanoarrow and R's arrow make streams of their data frames.
+///
+///     ArrowArrayStream stream;
+///     export_rows(&stream);                                    // the other library's
+///     const gam::Table table = gam::arrow_table(job, &stream);
+///     const auto model = gam::fit(job, gam::parse_formula("y ~ s(x) + site"), table).model;
+///
+/// | Arrow                         | column of the table                                              |
+/// | ----------------------------- | ---------------------------------------------------------------- |
+/// | float64                       | numbers, in place; a batch with nulls is converted               |
+/// | float32, (u)int8 to (u)int64  | numbers, converted; beyond 2^53 an integer becomes the nearest   |
+/// | date32                        | numbers, converted: days since 1970, as R's Date                 |
+/// | timestamp                     | numbers, converted: seconds since 1970 in UTC, as R's POSIXct    |
+/// | bool                          | a factor, converted: FALSE and TRUE, as in a file                |
+/// | dictionary of texts           | a factor; int32 indices in place, in a batch without nulls whose |
+/// |                               | dictionary is that of the first; all others are converted        |
+/// | utf8, large_utf8, string_view | a factor, converted                                              |
+///
+/// Values are converted once, batch by batch, on the job's threads. A null is a missing value, as is NaN.
+namespace TESSERA_NAMESPACE::gam {
+
+/// How Arrow's columns become those of a table: the same on every rank.
+struct ArrowOptions {
+  /// Columns to take; empty: all. Others are not read, and may be of any type.
+  std::vector<std::string> columns{};
+  /// The levels of factors, by column, in the order of `LevelOrder::given`. Other values are missing, as in
+  /// R's factor(x, levels = ...). Factors that are not here have the levels that there are, sorted.
+  std::map<std::string, std::vector<std::string>> levels{};
+  std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
+};
+
+/// *Collective.* Takes over a stream of record batches (struct arrays), reads it to its end, and releases it.
+/// Each rank has a stream of its own rows, as many as `job.local_range(job.plan(rows, block_rows))` for the
+/// rows of all ranks. Batches may be of any lengths: a model has the bits that it has of one batch, or of the
+/// same columns in a file.
+///
+/// The table owns the batches: they are released with the last of its copies, on the thread that destroys
+/// that. Whatever happens, each release callback is called once, and `*stream` is marked as released.
+///
+/// Throws the same `Error` on every rank: `usage` for a structure that is null or was released, options for
+/// columns that are not there or have no levels, and ranks with other numbers of rows than the plan; `input`,
+/// with the column and the batch, for a type that is not above, a structure that contradicts itself or its
+/// schema, more distinct texts than a factor may have, and what the stream says of its own failure;
+/// `interrupted` when the job is asked to stop. What structures do not tell, as the length of most buffers,
+/// is trusted. Call it on the thread that calls MPI.
+[[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowArrayStream* stream,
+                                               const ArrowOptions& options = {});
+
+/// The same for record batches and their schema, which are taken over in place of a stream.
+[[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowSchema* schema, std::span<ArrowArray> batches,
+                                               const ArrowOptions& options = {});
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,60 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/table/bytes/byte_source.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/arrow.hpp>
+
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// Record batches as a producer hands them over: who owns them, and where they come from.
+namespace TESSERA_NAMESPACE::gam {
+
+/// A structure of Arrow's that was moved out of its producer's, which is marked as released. Its release
+/// callback is called once.
+template <class T>
+class ArrowOwner {
+ public:
+  ArrowOwner() = default;
+  explicit ArrowOwner(T& from) noexcept : it_(from) { from.release = nullptr; }
+  ArrowOwner(ArrowOwner&& other) noexcept : it_(std::exchange(other.it_, {})) {}
+  ArrowOwner& operator=(ArrowOwner&& other) noexcept {
+    std::swap(it_, other.it_);
+    return *this;
+  }
+  ArrowOwner(const ArrowOwner&) = delete;
+  ArrowOwner& operator=(const ArrowOwner&) = delete;
+  ~ArrowOwner() {
+    if (it_.release != nullptr) it_.release(&it_);
+  }
+
+  /// False if it was released.
+  explicit operator bool() const noexcept { return it_.release != nullptr; }
+  [[nodiscard]] const T& operator*() const noexcept { return it_; }
+  [[nodiscard]] const T* operator->() const noexcept { return &it_; }
+  /// For a producer, to be written to or called.
+  [[nodiscard]] T* out() noexcept { return &it_; }
+
+ private:
+  T it_{};
+};
+
+struct ArrowBatches {
+  ArrowOwner<ArrowSchema> schema;
+  std::vector<ArrowOwner<ArrowArray>> batches;
+};
+
+/// Takes these over. Throws `Error(usage)` for what is null or was released; the others are released then.
+[[nodiscard]] ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches);
+/// Reads a stream to its end, and releases it. `between` is called before each batch. Throws `Error(usage)`
+/// for one that is null or was released, and `Error(input)` for one that fails.
+[[nodiscard]] ArrowBatches take_batches(ArrowArrayStream* stream, const BetweenReads& between);
+
+[[noreturn]] void refuse_arrow(ErrorCode code, std::string_view what);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/pack.hpp"
+#include "gam/table/arrow/arrow_columns.hpp"
+#include "gam/table/frame/frame_builder.hpp"
+#include "gam/table/table_source.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/arrow.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <unordered_set>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+/// *Collective.* The levels of all ranks, those of the lower ranks first.
+std::vector<ArrowColumns::Levels> united(const mpi::Communicator& comm,
+                                         std::vector<ArrowColumns::Levels> mine) {
+  std::vector<std::string> packed;
+  for (const ArrowColumns::Levels& column : mine) {
+    packed.push_back(column.column);
+    packed.push_back(pack(column.levels));
+  }
+  const std::vector<std::string> of_ranks = comm.allgather_text(pack(packed));
+  for (ArrowColumns::Levels& column : mine) {
+    column.levels.clear();
+    std::unordered_set<std::string> known;
+    for (const std::string& of_rank : of_ranks) {
+      const std::vector<std::string> columns = unpack(of_rank);
+      for (std::size_t c = 0; c < columns.size(); c += 2) {
+        if (columns[c] != column.column) continue;
+        for (std::string& level : unpack(columns[c + 1])) {
+          if (known.insert(level).second) column.levels.push_back(std::move(level));
+        }
+      }
+    }
+  }
+  return mine;
+}
+
+Table table_of(Job& job, const std::function<ArrowBatches()>& take, const ArrowOptions& options) {
+  const mpi::Communicator& comm = job.comm();
+  const mpi::Purpose purpose(comm, "the reading of the table");
+  HostTeam& team = job.host_team();
+  std::shared_ptr<ArrowColumns> columns;
+  together(comm, [&] { columns = std::make_shared<ArrowColumns>(take(), options, team); });
+  std::vector<ArrowColumns::Levels> levels = united(comm, columns->levels());
+  Table table{job.plan(comm.allreduce(columns->rows(), mpi::Reduction::sum), options.block_rows), {}, {}};
+  together(comm, [&] {
+    const std::int64_t rows = job.local_range(table.plan).size();
+    if (columns->rows() != rows)
+      refuse_arrow(ErrorCode::usage,
+                   fmt::format("rank {} has {} of its {} rows, and the job's plan gives it {}", comm.rank(),
+                               columns->rows(), table.plan.units(), rows));
+    columns->set_levels(std::move(levels), team);
+  });
+  table.columns = columns->columns();
+  table.owner = std::move(columns);
+  return table;
+}
+
+}  // namespace
+
+Table arrow_table(Job& job, ArrowArrayStream* stream, const ArrowOptions& options) {
+  StopRequest* const stop = job.options().stop;
+  return table_of(
+      job, [&] { return take_batches(stream, [stop] { stop_if_asked(stop); }); }, options);
+}
+
+Table arrow_table(Job& job, ArrowSchema* schema, std::span<ArrowArray> batches, const ArrowOptions& options) {
+  return table_of(
+      job, [&] { return take_batches(schema, batches); }, options);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

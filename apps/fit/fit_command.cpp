@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
 #include "files/output_file.hpp"
-#include "gam/design/knots.hpp"
 #include "gam/model/model.hpp"
 #include "gam/model/overwrite.hpp"
 #include "progress.hpp"
@@ -21,7 +20,6 @@
 
 #include "base/counted.hpp"
 #include "base/listed.hpp"
-#include "base/number.hpp"
 #include "base/text.hpp"
 #include "common/file_name.hpp"
 #include "common/program_end.hpp"
@@ -208,43 +206,26 @@ int FitCommand::run(mpi::Session& session) const {
 }
 
 FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
+  std::vector<NamedOption> given{{"family", family}};
+  if (!rho.empty()) given.push_back({"rho", rho});
+  for (const std::string& text : ordered) given.push_back({"ordered", text});
+  for (const std::string& text : knots) given.push_back({"knots", text});
   FitOptions options;
-  together(world, [&] { options.family = gam::family(family); });
+  together(world, [&] { read_options(given, options); });
   options.weights = weights;
   options.offset = offset;
   options.subset = subset;
-  options.estimate_rho = rho == "auto";
-  if (!rho.empty() && !options.estimate_rho) {
-    const auto number = base::parse_number<double>(rho);
-    if (!number) throw Error(ErrorCode::usage, fmt::format("--rho '{}': not a number, nor auto", rho));
-    options.rho = *number;
-  }
   options.ar_start = ar_start;
   options.drop_unused_levels = drop_unused_levels;
   options.sp = sp;
   options.min_sp = min_sp;
   options.select = select;
   options.gamma = gamma;
-  for (const std::string& text : ordered) {
-    const std::size_t equals = text.find('=');
-    std::vector<std::string> levels;
-    if (equals != std::string::npos) {
-      for (const std::string_view level : base::split(std::string_view(text).substr(equals + 1), ','))
-        levels.emplace_back(level);
-    }
-    if (!options.ordered.emplace(text.substr(0, equals), levels).second)
-      throw Error(ErrorCode::usage, fmt::format("--ordered '{}': the column is there twice", text));
-  }
   options.residuals = !no_residuals;
   options.max_iterations = max_iterations;
   options.largest_tested_effect = largest_tested_effect;
   options.checkpoint = checkpoint;
   options.memory = memory.options();
-  for (const std::string& text : knots) {
-    const auto [given, first] = options.knots.insert(parse_knots(text));
-    if (!first)
-      throw Error(ErrorCode::usage, fmt::format("--knots '{}': {} has knots already", text, given->first));
-  }
   return options;
 }
 

@@ -31,12 +31,8 @@ struct PredictionArguments {
 
 /// Adds --new-levels.
 void add_new_levels(CLI::App& command, std::string& policy);
-[[nodiscard]] NewLevels new_levels_of(const std::string& policy);
 
-/// The parts of lists as "s(x),te(x,z)": a separator within parentheses and quotes is part of one.
-[[nodiscard]] std::vector<std::string> labels_in(const std::vector<std::string>& lists, char separator = ',');
-
-/// `text` without the quotes around it, if it is in quotes.
-[[nodiscard]] std::string without_quotes(const std::string& text);
+/// The parts of all of these lists.
+[[nodiscard]] std::vector<std::string> labels_in(const std::vector<std::string>& lists);
 
 }  // namespace TESSERA_NAMESPACE::gam

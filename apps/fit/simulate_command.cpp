@@ -3,9 +3,11 @@
 #include "progress.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/gam/options.hpp>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -50,12 +52,13 @@ int SimulateCommand::run(mpi::Session& session) const {
   if (posterior_predictive && what != "responses")
     throw Error(ErrorCode::usage, "simulate: --posterior-predictive is of responses");
   SimulateOptions options;
+  std::vector<NamedOption> given{{"new-levels", new_levels}};
+  read_options(given, options);
   options.draws = draws;
   options.seed = seed;
   options.unconditional = unconditional;
   options.posterior_predictive = posterior_predictive;
   options.weights = weights;
-  options.new_levels = new_levels_of(new_levels);
   options.keep = labels_in(keep);
   if (what == "coefficients")
     return common.run(

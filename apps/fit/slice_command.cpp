@@ -1,38 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
 
-#include <tessera/error.hpp>
+#include <tessera/gam/options.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
 
 #include <CLI/CLI.hpp>
-#include <cstddef>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
-namespace {
-
-/// What 'x=1,2,3;g=a' chooses.
-std::vector<ChosenValues> chosen_in(const std::vector<std::string>& lists) {
-  std::vector<ChosenValues> chosen;
-  for (const std::string& one : labels_in(lists, ';')) {
-    if (one.empty()) continue;
-    const std::size_t equals = one.find('=');
-    if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorCode::usage, fmt::format("--at: '{}' is not as x=1,2,3", one));
-    ChosenValues values{without_quotes(one.substr(0, equals)), {}};
-    for (const std::string& value : labels_in({one.substr(equals + 1)}))
-      values.values.push_back(without_quotes(value));
-    chosen.push_back(std::move(values));
-  }
-  return chosen;
-}
-
-}  // namespace
 
 CLI::App* SliceCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
@@ -50,7 +30,11 @@ CLI::App* SliceCommand::add_to(CLI::App& program) {
 int SliceCommand::run(mpi::Session& session) const {
   return common.run(session, [&](Job& job, const Model& model) {
     std::vector<ChosenValues> chosen;
-    together(job.comm(), [&] { chosen = chosen_in(at); });
+    together(job.comm(), [&] {
+      for (const std::string& text : at) {
+        for (ChosenValues& one : chosen_values(text, "--at")) chosen.push_back(std::move(one));
+      }
+    });
     const DataSlice slice = data_slice(job, model, chosen);
     PredictOptions options = prediction.options();
     for (const ChosenValues& one : chosen) options.keep.push_back(one.column);

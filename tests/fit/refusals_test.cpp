@@ -220,7 +220,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ s(x, bs=\"ps\", k=12)",
                 {"--knots", "x=0,1", "--knots", "x = 0,2"},
                 2,
-                "--knots 'x = 0,2': x has knots already"},
+                "knots 'x = 0,2': x has knots already"},
         Refusal{"TooManySmoothingParameters",
                 nullptr,
                 "y ~ s(x, bs=\"ps\", k=12)",

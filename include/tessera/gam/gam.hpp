@@ -11,6 +11,7 @@
 #include <tessera/gam/formula.hpp>
 #include <tessera/gam/matrix.hpp>
 #include <tessera/gam/model.hpp>
+#include <tessera/gam/options.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/gam/predict.hpp>
 #include <tessera/gam/report.hpp>

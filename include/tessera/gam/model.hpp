@@ -10,6 +10,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -121,5 +122,14 @@ TESSERA_EXPORT std::string save_model(const Model& model, const std::string& pat
 /// Reads and validates a model, which anyone may have written. Not collective. Throws `Error(input)`, with
 /// the field, for a file that cannot be read, is damaged, or is no model of a supported version.
 [[nodiscard]] TESSERA_EXPORT Model load_model(const std::string& path);
+
+/// A complete model as one text, that of its file with the covariance in it, whatever its size: for a
+/// database, or an object of R or Python. Numbers read back to the same bits. Pure. Cost: some 20 bytes for
+/// each number of the covariance.
+[[nodiscard]] TESSERA_EXPORT std::string to_json(const Model& model);
+
+/// Reads and validates such a text, which anyone may have written, or that of a file without another beside
+/// it. Pure. Throws `Error(input)`, with the field, as `load_model`.
+[[nodiscard]] TESSERA_EXPORT Model model_from_json(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -34,13 +34,15 @@ constexpr const char* format_name = "tessera-fit model";
 /// The versions that are read; see docs/model.md, which promises the oldest. Since 3 a covariance beside the
 /// file has a name of its own, and since 4 it may lack what a large random effect has off its diagonal; since
 /// 5 what several have but for the pairs of levels that rows had, a term may have radial columns, a smooth
-/// may have no penalty, and variables may be computed; since 6 it may be a factor smooth or of t2(). Other
-/// files are as they were, and remain so to programs before.
+/// may have no penalty, and variables may be computed; since 6 it may be a factor smooth or of t2(); since 7
+/// a text may have within it the covariance that a file has beside it. Other files are as they were, and
+/// remain so to programs before.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
 constexpr int version_radial = 5;
-constexpr int newest_version = 6;
+constexpr int version_factor_smooth = 6;
+constexpr int newest_version = 7;
 
 /// Suffix in version 2.
 constexpr std::string_view plain_suffix = ".cov";
@@ -398,13 +400,19 @@ class CovarianceFile {
 /// values are checked before anything else of the model takes memory.
 class StoredCovariance {
  public:
+  /// Of a model in a file; `path` empty: in a text.
   StoredCovariance(const JsonField& field, CovarianceSize size, const std::string& path)
-      : field_(field), size_(size) {
+      : field_(field), size_(size), numbers_(field.find("numbers")) {
+    if (const auto part = field.find("part")) read_part(*part);
     if (const auto suffix = field.find("suffix")) {
       // Any other name could lead to any file.
       if (!is_covariance_suffix(suffix->text())) suffix->refuse("is not as a fit names its covariance");
-      if (const auto part = field.find("part")) read_part(*part);
+      if (path.empty()) suffix->refuse("is of a file, and a text has none beside it: read the model's file");
       file_.emplace(path, suffix->text(), size_);
+      return;
+    }
+    if (numbers_) {
+      static_cast<void>(numbers_->elements(size_.numbers()));
       return;
     }
     check(field.at("columns"), size.coefficients);
@@ -414,9 +422,10 @@ class StoredCovariance {
   void read_into(FittedModel& model) const {
     const int size = static_cast<int>(size_.coefficients);
     const int centred = static_cast<int>(size_.centred);
-    if (file_) {
+    if (file_ || numbers_) {
       if (size_.part.size() > 0) set_part(model.design);
-      const std::vector<double> all = file_->read(field_.at("crc32").text());
+      const std::vector<double> all =
+          file_ ? file_->read(field_.at("crc32").text()) : numbers_->numbers(size_.numbers());
       auto next = all.begin();
       const auto take = [&](std::span<double> values) {
         std::copy_n(next, values.size(), values.begin());
@@ -481,6 +490,7 @@ class StoredCovariance {
 
   JsonField field_;
   CovarianceSize size_;
+  std::optional<JsonField> numbers_;
   std::optional<CovarianceFile> file_;
 };
 
@@ -588,10 +598,11 @@ void read_summary(const JsonField& json, FittedModel& model) {
                                        test.at("p_value").number_or_nan()});
 }
 
-FittedModel from_json(const JsonField& json, const std::string& path) {
+/// `path`: of the file; empty: a text. `name`: of either, for messages.
+FittedModel from_json(const JsonField& json, const std::string& path, const std::string& name) {
   FittedModel model;
   model.formula = json.at("formula").text();
-  model.family = family_from(json, path);
+  model.family = family_from(json, name);
   if (const auto weights = json.find("weights")) model.weights = weights->text();
   if (const auto offset = json.find("offset")) model.offset = offset->text();
   if (const auto subset = json.find("subset")) model.subset = subset->text();
@@ -679,21 +690,77 @@ bool is_covariance_suffix(std::string_view text) {
                           rest.find_first_not_of("0123456789abcdef", 1) == std::string_view::npos);
 }
 
+namespace {
+
+/// All numbers of the covariance, as a file of it has them.
+std::vector<double> covariance_numbers(const FittedModel& model) {
+  std::vector<double> all;
+  const auto append = [&](std::span<const double> values) {
+    all.insert(all.end(), values.begin(), values.end());
+  };
+  model.covariance.for_each_array(append);
+  append(model.centring.covariance.values());
+  if (model.covariance.pattern()) append(numbers_of(*model.covariance.pattern()));
+  return all;
+}
+
+Json part_json(const PartedMatrix& covariance) {
+  Json runs = Json::array();
+  for (const Part::Run& run : covariance.part().runs())
+    runs.push_back({{"begin", run.begin}, {"size", run.size}});
+  if (!covariance.pattern()) return runs.front();
+  return {{"runs", runs}, {"pairs", covariance.beside.size()}};
+}
+
+Json whole_covariance_json(const FittedModel& model) {
+  Json json{{"rows", model.covariance.size()}, {"columns", columns_json(model.covariance.core)}};
+  if (!model.centring.covariance.empty()) json["centred_columns"] = columns_json(model.centring.covariance);
+  return json;
+}
+
+/// Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
+std::string dumped(Json& json, const FittedModel& model) {
+  const auto at_least = [&](int version) { json["version"] = std::max(json["version"].get<int>(), version); };
+  const bool any_fixed = std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {
+    return block.penalty && block.penalty->count() == 0;
+  });
+  if (any_fixed || has_radial_columns(model.design) || model.family.link() > 0 || !model.recipe.empty())
+    at_least(version_radial);
+  if (std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {
+        return block.is_factor_smooth() || block.kind == "t2";
+      }))
+    at_least(version_factor_smooth);
+  return json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+}
+
+FittedModel model_in(const files::JsonFile& file, const std::string& path) {
+  const JsonField json = file.root();
+  const auto not_it = [&] { refuse(file.name(), fmt::format("is not {}", what_it_is)); };
+  try {
+    if (json.at("format").text() != format_name) not_it();
+  } catch (const Error&) {
+    not_it();
+  }
+  const int version = json.at("version").whole();
+  if (version > newest_version) refuse(file.name(), "was written by a newer tessera-fit");
+  if (version < oldest_version)
+    refuse(file.name(), "was written by an older tessera-fit: fit the model again");
+  FittedModel model = from_json(json, path, file.name());
+  model.path = path;
+  model.checksum = file.checksum();
+  return model;
+}
+
+}  // namespace
+
 SavedModel save_model(const FittedModel& model, const std::string& path, int inline_limit) {
   Json json = to_json(model);
   const PartedMatrix& covariance = model.covariance;
-  const Matrix& centred = model.centring.covariance;
   files::OutputFile file(path);
   std::optional<files::OutputFile> beside;
   std::string suffix;
   if (covariance.size() > inline_limit || covariance.is_parted()) {
-    std::vector<double> all;
-    const auto append = [&](std::span<const double> values) {
-      all.insert(all.end(), values.begin(), values.end());
-    };
-    covariance.for_each_array(append);
-    append(centred.values());
-    if (covariance.pattern()) append(numbers_of(*covariance.pattern()));
+    const std::vector<double> all = covariance_numbers(model);
     const std::string crc = checksum(all.data(), all.size() * sizeof(double));
     suffix = fmt::format("{}-{}", plain_suffix, crc);
     beside.emplace(file, suffix).write(std::span<const double>(all));
@@ -703,39 +770,20 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
                           {"layout", "little-endian float64, column by column"},
                           {"crc32", crc}};
     if (covariance.is_parted()) {
-      json["version"] = version_parted;
-      json["covariance"]["layout"] =
+      json["version"] = covariance.pattern() ? version_radial : version_parted;
+      json["covariance"]["layout"] = fmt::format(
           "little-endian float64, column by column: without the part, the part by the others, the diagonal "
           "of "
-          "the part";
-      Json runs = Json::array();
-      for (const Part::Run& run : covariance.part().runs())
-        runs.push_back({{"begin", run.begin}, {"size", run.size}});
-      json["covariance"]["part"] = runs.front();
-      if (covariance.pattern()) {
-        json["version"] = version_radial;
-        json["covariance"]["layout"] =
-            "little-endian float64, column by column: without the part, the part by the others, the diagonal "
-            "of "
-            "the part, what it has below it; at the end the rows of these, and where each column's begin";
-        json["covariance"]["part"] = {{"runs", runs}, {"pairs", covariance.beside.size()}};
-      }
+          "the part{}",
+          covariance.pattern() ? ", what it has below it; at the end the rows of these, and where each "
+                                 "column's begin"
+                               : "");
+      json["covariance"]["part"] = part_json(covariance);
     }
   } else {
-    json["covariance"] = {{"rows", covariance.size()}, {"columns", columns_json(covariance.core)}};
-    if (!centred.empty()) json["covariance"]["centred_columns"] = columns_json(centred);
+    json["covariance"] = whole_covariance_json(model);
   }
-  const bool any_fixed = std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {
-    return block.penalty && block.penalty->count() == 0;
-  });
-  if (any_fixed || has_radial_columns(model.design) || model.family.link() > 0 || !model.recipe.empty())
-    json["version"] = version_radial;
-  if (std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {
-        return block.is_factor_smooth() || block.kind == "t2";
-      }))
-    json["version"] = newest_version;
-  // Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
-  const std::string text = json.dump(1, ' ', false, Json::error_handler_t::replace) + '\n';
+  const std::string text = dumped(json, model);
   file.write(text);
   // Detects a full disk before any file is replaced.
   if (beside) beside->flush();
@@ -763,21 +811,24 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
 }
 
 FittedModel read_model(const std::string& path) {
-  const files::JsonFile file(path, what_it_is);
-  const JsonField json = file.root();
-  const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
-  try {
-    if (json.at("format").text() != format_name) not_it();
-  } catch (const Error&) {
-    not_it();
+  return model_in(files::JsonFile(path, what_it_is), path);
+}
+
+std::string model_text(const FittedModel& model) {
+  Json json = to_json(model);
+  if (model.covariance.is_parted()) {
+    json["version"] = newest_version;
+    json["covariance"] = {{"rows", model.covariance.size()},
+                          {"part", part_json(model.covariance)},
+                          {"numbers", covariance_numbers(model)}};
+  } else {
+    json["covariance"] = whole_covariance_json(model);
   }
-  const int version = json.at("version").whole();
-  if (version > newest_version) refuse(path, "was written by a newer tessera-fit");
-  if (version < oldest_version) refuse(path, "was written by an older tessera-fit: fit the model again");
-  FittedModel model = from_json(json, path);
-  model.path = path;
-  model.checksum = file.checksum();
-  return model;
+  return dumped(json, model);
+}
+
+FittedModel parse_model(std::string_view text) {
+  return model_in(files::JsonFile::parsed(text, "the text of a model", what_it_is), {});
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -136,4 +136,8 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
 /// covariance file that is missing, of the wrong size or of another fit.
 [[nodiscard]] FittedModel read_model(const std::string& path);
 
+/// The same as one text, with the covariance in it, and back.
+[[nodiscard]] std::string model_text(const FittedModel& model);
+[[nodiscard]] FittedModel parse_model(std::string_view text);
+
 }  // namespace TESSERA_NAMESPACE::gam

@@ -160,4 +160,12 @@ Model load_model(const std::string& path) {
   return Model(std::make_shared<const FittedModel>(read_model(path)));
 }
 
+std::string to_json(const Model& model) {
+  return model_text(model.fitted());
+}
+
+Model model_from_json(std::string_view text) {
+  return Model(std::make_shared<const FittedModel>(parse_model(text)));
+}
+
 }  // namespace TESSERA_NAMESPACE::gam

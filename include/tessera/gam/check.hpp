@@ -102,4 +102,8 @@ struct Check {
 [[nodiscard]] TESSERA_EXPORT Check check(Job& job, const Model& model, const TableFile& file,
                                          const CheckOptions& options = {}, FitObserver* observer = nullptr);
 
+/// The same against a table in memory.
+[[nodiscard]] TESSERA_EXPORT Check check(Job& job, const Model& model, const Table& table,
+                                         const CheckOptions& options = {}, FitObserver* observer = nullptr);
+
 }  // namespace TESSERA_NAMESPACE::gam

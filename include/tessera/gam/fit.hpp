@@ -109,12 +109,13 @@ struct FitResult {
 /// of mgcv's `bam(method = "fREML")`: Wood, Goude and Shaw, Applied Statistics 64 (2015). The model has the
 /// same bits for any number of ranks and threads of a job on the CPU, and of devices of one kind.
 ///
-/// Under `Policy::automatic` a fit of a file that is estimated to end sooner on the CPU runs there, and its
-/// verdict says so. If a device fails, the fit restarts on the CPU, and its verdict says so. A fit that does
-/// not converge returns a model whose `converged()` is false. Throws the same `Error` on every rank: `usage`
-/// for options that do not fit the formula or the table; `input` for invalid data, with row and column, and
-/// for a model that exceeds the ranks' memory; `not_converged` if the first step cannot be computed;
-/// `interrupted` after a request to stop (`JobOptions::stop`), with how to resume; `job_fault` as passes do.
+/// Under `Policy::automatic` a fit of a file, or by one rank, that is estimated to end sooner on the CPU runs
+/// there, and its verdict says so. If a device fails, the fit restarts on the CPU, and its verdict says so. A
+/// fit that does not converge returns a model whose `converged()` is false. Throws the same `Error` on every
+/// rank: `usage` for options that do not fit the formula or the table; `input` for invalid data, with row and
+/// column, and for a model that exceeds the ranks' memory; `not_converged` if the first step cannot be
+/// computed; `interrupted` after a request to stop (`JobOptions::stop`), with how to resume; `job_fault` as
+/// passes do.
 ///
 /// Fits by serial jobs of one process queue for GPUs: a fit waits at its first pass on devices, and has them
 /// until its end (`DeviceTurn`).

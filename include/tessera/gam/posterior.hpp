@@ -79,6 +79,10 @@ struct DerivativeOptions : SmoothOptions {
                                                            const TableFile& minuend,
                                                            const TableFile& subtrahend,
                                                            const PredictOptions& options = {});
+/// The same for tables in memory.
+[[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model, const Table& minuend,
+                                                           const Table& subtrahend,
+                                                           const PredictOptions& options = {});
 
 struct SimulateOptions {
   int draws = 1;
@@ -110,6 +114,11 @@ struct SimulateOptions {
 /// variance alone; `Error(input)` for weights that are none.
 TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model,
                                                            const TableFile& file,
+                                                           FunctionRef<void(const Predictions& part)> take,
+                                                           const SimulateOptions& options = {},
+                                                           FitObserver* observer = nullptr);
+/// The same for a table in memory, which is one part.
+TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
                                                            FunctionRef<void(const Predictions& part)> take,
                                                            const SimulateOptions& options = {},
                                                            FitObserver* observer = nullptr);

@@ -114,4 +114,10 @@ TESSERA_EXPORT std::vector<std::string> predict_in_parts(Job& job, const Model& 
                                                          const PredictOptions& options = {},
                                                          FitObserver* observer = nullptr);
 
+/// The same for a table in memory, which is one part.
+TESSERA_EXPORT std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Table& table,
+                                                         FunctionRef<void(const Predictions& part)> take,
+                                                         const PredictOptions& options = {},
+                                                         FitObserver* observer = nullptr);
+
 }  // namespace TESSERA_NAMESPACE::gam

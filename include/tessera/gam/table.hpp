@@ -52,11 +52,12 @@ struct FactorSpans {
 ///
 /// Units of the plan are the rows of the table. Its block is the unit of reproducibility: a model has the
 /// same bits for any number of ranks and threads, and other bits for another block; nor does it depend on how
-/// columns are held. A call reads numbers where they are: they must not change before it returns. What is
-/// wrong with a table is found by the call that uses it, which throws the same `Error` on every rank: `usage`
-/// for a column of another length than the rank's rows, two columns of one name, a code without a level, a
-/// level that is there twice, columns or levels that differ from rank to rank, and a plan over other ranks;
-/// `input` for a table without a row, and for what is refused in a file too.
+/// columns are held. One rank has all rows, and the plan serves for its number of rows and its block alone. A
+/// call reads numbers where they are: they must not change before it returns. What is wrong with a table is
+/// found by the call that uses it, which throws the same `Error` on every rank: `usage` for a column of
+/// another length than the rank's rows, two columns of one name, a code without a level, a level that is
+/// there twice, columns or levels that differ from rank to rank, and a plan over other ranks; `input` for a
+/// table without a row, and for what is refused in a file too.
 struct Table {
   struct Column {
     std::string name;

@@ -478,6 +478,14 @@ Predictions predict(Job& job, const Model& model, const TableFile& file, const P
   return predict_from(job, model.fitted(), source_of(file), options, observer);
 }
 
+std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Table& table,
+                                          FunctionRef<void(const Predictions&)> take,
+                                          const PredictOptions& options, FitObserver* observer) {
+  const Predictions all = predict(job, model, table, options, observer);
+  take(all);
+  return all.remarks;
+}
+
 std::vector<std::string> predict_in_parts(Job& job, const Model& model, const TableFile& file,
                                           FunctionRef<void(const Predictions&)> take,
                                           const PredictOptions& options, FitObserver* observer) {

@@ -3,6 +3,7 @@
 #include "gam/fit/prediction_plan.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
+#include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/posterior.hpp>
@@ -132,14 +133,61 @@ std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const Sm
 }
 
 /// Rows of a model matrix, of which a difference is taken.
-Predictions rows_of(Job& job, const Model& model, const TableFile& file, const PredictOptions& options,
+template <class Rows>
+Predictions rows_of(Job& job, const Model& model, const Rows& table, const PredictOptions& options,
                     PredictionType type) {
   PredictOptions own;
   own.type = type;
   own.terms = options.terms;
   own.exclude = options.exclude;
   own.new_levels = options.new_levels;
-  return predict(job, model, file, own);
+  return predict(job, model, table, own);
+}
+
+/// Of `Table`s or `TableFile`s.
+template <class Rows>
+Predictions differences_of(Job& job, const Model& model, const Rows& minuend, const Rows& subtrahend,
+                           const PredictOptions& options) {
+  const FittedModel& fitted = model.fitted();
+  together(job.comm(), [&] {
+    // Link predictions of devices are on other ranks than the rows of the model matrix.
+    if (!job.on_host())
+      throw Error(ErrorCode::usage, "table_differences: the job has devices: make it with Policy::cpu");
+  });
+  PredictOptions link = options;
+  link.type = PredictionType::link;
+  link.standard_errors = false;
+  link.interval = 0;
+  link.unconditional = false;
+  Predictions out = predict(job, model, minuend, link);
+  link.keep.clear();
+  const Predictions less = predict(job, model, subtrahend, link);
+  const Predictions rows = rows_of(job, model, minuend, options, PredictionType::lpmatrix);
+  const Predictions less_rows = rows_of(job, model, subtrahend, options, PredictionType::lpmatrix);
+  together(job.comm(), [&] {
+    if (out.table_rows != less.table_rows)
+      throw Error(
+          ErrorCode::input,
+          fmt::format("{} has {} rows, and {} has {}: each row is compared with one", source_of(minuend).name,
+                      out.table_rows, source_of(subtrahend).name, less.table_rows));
+    require_probability(options.interval);
+    const PartedMatrix covariance = covariance_of(fitted, options.unconditional);
+    const std::size_t count = out.columns[0].values.size();
+    Predictions::Column se{"se", {}};
+    for (std::size_t i = 0; i < count; ++i) {
+      Combination x;
+      for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+        const double value = rows.columns[c].values[i] - less_rows.columns[c].values[i];
+        if (value != 0) x.push_back({static_cast<int>(c), value});
+      }
+      se.values.push_back(estimate_of(x, fitted.coef, covariance).se);
+      out.columns[0].values[i] -= less.columns[0].values[i];
+    }
+    out.columns.push_back(std::move(se));
+    add_interval(out, options.interval);
+  });
+  out.remarks.insert(out.remarks.end(), less.remarks.begin(), less.remarks.end());
+  return out;
 }
 
 }  // namespace
@@ -174,45 +222,12 @@ Predictions level_differences(Job& job, const Model& model, const SmoothOptions&
 
 Predictions table_differences(Job& job, const Model& model, const TableFile& minuend,
                               const TableFile& subtrahend, const PredictOptions& options) {
-  const FittedModel& fitted = model.fitted();
-  together(job.comm(), [&] {
-    // Link predictions of devices are on other ranks than the rows of the model matrix.
-    if (!job.on_host())
-      throw Error(ErrorCode::usage, "table_differences: the job has devices: make it with Policy::cpu");
-  });
-  PredictOptions link = options;
-  link.type = PredictionType::link;
-  link.standard_errors = false;
-  link.interval = 0;
-  link.unconditional = false;
-  Predictions out = predict(job, model, minuend, link);
-  link.keep.clear();
-  const Predictions less = predict(job, model, subtrahend, link);
-  const Predictions rows = rows_of(job, model, minuend, options, PredictionType::lpmatrix);
-  const Predictions less_rows = rows_of(job, model, subtrahend, options, PredictionType::lpmatrix);
-  together(job.comm(), [&] {
-    if (out.table_rows != less.table_rows)
-      throw Error(ErrorCode::input,
-                  fmt::format("{} has {} rows, and {} has {}: each row is compared with one", minuend.path,
-                              out.table_rows, subtrahend.path, less.table_rows));
-    require_probability(options.interval);
-    const PartedMatrix covariance = covariance_of(fitted, options.unconditional);
-    const std::size_t count = out.columns[0].values.size();
-    Predictions::Column se{"se", {}};
-    for (std::size_t i = 0; i < count; ++i) {
-      Combination x;
-      for (std::size_t c = 0; c < rows.columns.size(); ++c) {
-        const double value = rows.columns[c].values[i] - less_rows.columns[c].values[i];
-        if (value != 0) x.push_back({static_cast<int>(c), value});
-      }
-      se.values.push_back(estimate_of(x, fitted.coef, covariance).se);
-      out.columns[0].values[i] -= less.columns[0].values[i];
-    }
-    out.columns.push_back(std::move(se));
-    add_interval(out, options.interval);
-  });
-  out.remarks.insert(out.remarks.end(), less.remarks.begin(), less.remarks.end());
-  return out;
+  return differences_of(job, model, minuend, subtrahend, options);
+}
+
+Predictions table_differences(Job& job, const Model& model, const Table& minuend, const Table& subtrahend,
+                              const PredictOptions& options) {
+  return differences_of(job, model, minuend, subtrahend, options);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -59,6 +59,60 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
   return weights;
 }
 
+/// Of the rows of a `Table` or a `TableFile`.
+template <class Rows>
+std::vector<std::string> simulate_rows(Job& job, const Model& model, const Rows& table,
+                                       FunctionRef<void(const Predictions&)> take,
+                                       const SimulateOptions& options, FitObserver* observer) {
+  // Draws of a part take some tens of megabytes over all ranks, whatever their number.
+  constexpr std::int64_t numbers_of_part = 1 << 22;
+  constexpr std::int64_t rows_of_block = 1 << 10;
+  const FittedModel& fitted = model.fitted();
+  std::optional<ResponseDistribution> response;
+  PredictOptions of_means;
+  together(job.comm(), [&] {
+    check_options(options);
+    response.emplace(fitted.family, fitted.scale);
+    of_means.type = PredictionType::response;
+    of_means.new_levels = options.new_levels;
+    if (options.posterior_predictive) {
+      of_means.draws = options.draws;
+      of_means.seed = options.seed;
+      of_means.unconditional = options.unconditional;
+    }
+    of_means.keep = options.keep;
+    const bool kept = std::ranges::find(options.keep, options.weights) != options.keep.end();
+    if (!options.weights.empty() && !kept) of_means.keep.push_back(options.weights);
+    of_means.rows_at_once = std::max<std::int64_t>(numbers_of_part / options.draws, 1 << 12);
+  });
+  return predict_in_parts(
+      job, model, table,
+      [&](const Predictions& means) {
+        Predictions part = means;
+        std::vector<double> weights;
+        together(job.comm(), [&] {
+          weights = take_weights(part, options, fitted.family.two_levels());
+          if (!options.posterior_predictive)
+            part.columns = columns_of_draws(options.draws, part.columns.front().values);
+        });
+        const Range mine = job.local_range(part.plan);
+        const std::int64_t first = part.first_row + mine.begin;
+        // Means become responses.
+        job.host_team().for_each_block({0, mine.size()}, rows_of_block, [&](int /*thread*/, Range rows) {
+          for (int draw = 0; draw < options.draws; ++draw) {
+            for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+              base::RandomPlace random(options.seed, static_cast<std::uint64_t>(first + i),
+                                       static_cast<std::uint64_t>(draw));
+              double& value = part.columns[at(draw)].values[at(i)];
+              value = response->draw(value, weights.empty() ? 1 : weights[at(i)], random);
+            }
+          }
+        });
+        take(part);
+      },
+      of_means, observer);
+}
+
 }  // namespace
 
 Predictions simulate_coefficients(Job& job, const Model& model, const SimulateOptions& options) {
@@ -116,53 +170,13 @@ Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions
 std::vector<std::string> simulate_responses(Job& job, const Model& model, const TableFile& file,
                                             FunctionRef<void(const Predictions&)> take,
                                             const SimulateOptions& options, FitObserver* observer) {
-  // Draws of a part take some tens of megabytes over all ranks, whatever their number.
-  constexpr std::int64_t numbers_of_part = 1 << 22;
-  constexpr std::int64_t rows_of_block = 1 << 10;
-  const FittedModel& fitted = model.fitted();
-  std::optional<ResponseDistribution> response;
-  PredictOptions of_means;
-  together(job.comm(), [&] {
-    check_options(options);
-    response.emplace(fitted.family, fitted.scale);
-    of_means.type = PredictionType::response;
-    of_means.new_levels = options.new_levels;
-    if (options.posterior_predictive) {
-      of_means.draws = options.draws;
-      of_means.seed = options.seed;
-      of_means.unconditional = options.unconditional;
-    }
-    of_means.keep = options.keep;
-    const bool kept = std::ranges::find(options.keep, options.weights) != options.keep.end();
-    if (!options.weights.empty() && !kept) of_means.keep.push_back(options.weights);
-    of_means.rows_at_once = std::max<std::int64_t>(numbers_of_part / options.draws, 1 << 12);
-  });
-  return predict_in_parts(
-      job, model, file,
-      [&](const Predictions& means) {
-        Predictions part = means;
-        std::vector<double> weights;
-        together(job.comm(), [&] {
-          weights = take_weights(part, options, fitted.family.two_levels());
-          if (!options.posterior_predictive)
-            part.columns = columns_of_draws(options.draws, part.columns.front().values);
-        });
-        const Range mine = job.local_range(part.plan);
-        const std::int64_t first = part.first_row + mine.begin;
-        // Means become responses.
-        job.host_team().for_each_block({0, mine.size()}, rows_of_block, [&](int /*thread*/, Range rows) {
-          for (int draw = 0; draw < options.draws; ++draw) {
-            for (std::int64_t i = rows.begin; i < rows.end; ++i) {
-              base::RandomPlace random(options.seed, static_cast<std::uint64_t>(first + i),
-                                       static_cast<std::uint64_t>(draw));
-              double& value = part.columns[at(draw)].values[at(i)];
-              value = response->draw(value, weights.empty() ? 1 : weights[at(i)], random);
-            }
-          }
-        });
-        take(part);
-      },
-      of_means, observer);
+  return simulate_rows(job, model, file, take, options, observer);
+}
+
+std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
+                                            FunctionRef<void(const Predictions&)> take,
+                                            const SimulateOptions& options, FitObserver* observer) {
+  return simulate_rows(job, model, table, take, options, observer);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -31,7 +31,7 @@ TableSource source_of(const Table& table) {
   return {
       .name = memory_name,
       .options = {.missing = {}, .block_rows = table.plan.block()},
-      .plan = table.plan,
+      .plan = table.plan.ranks() > 1 ? std::optional(table.plan) : std::nullopt,
       .open = [&table](const Workers& workers,
                        const OpenOptions& options) { return open_memory(workers, table, options.between); },
       .expected = {}};

@@ -19,9 +19,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// The source of the rows of a fit or a prediction: a file, or columns in memory. Refers to its arguments,
 /// which must outlive it.
 struct TableSource {
-  std::string name;          ///< for messages
-  TableOptions options;      ///< how its fields are read
-  std::optional<Plan> plan;  ///< distribution of a table in memory; else the caller makes one
+  std::string name;      ///< for messages
+  TableOptions options;  ///< how its fields are read
+  /// How a table in memory is distributed over several ranks; else the caller makes a plan.
+  std::optional<Plan> plan;
   std::function<std::unique_ptr<TableReader>(const Workers&, const OpenOptions&)> open;
   /// The file as rank 0 knows it, on every rank or on none: `open_source` refuses any other.
   std::optional<files::FileState> expected;

@@ -26,7 +26,7 @@ foreach(library IN ITEMS tessera tessera_shared)
   list(APPEND kinds ${kind})
 endforeach()
 # tessera::gam: static alone, with either kind of the library.
-set(left_out PATTERN gam EXCLUDE)
+set(left_out PATTERN gam EXCLUDE PATTERN tessera_gam.h EXCLUDE)
 if(TARGET tessera_gam)
   set(left_out "")
   set_target_properties(tessera_gam PROPERTIES EXPORT_NAME gam)
@@ -36,7 +36,7 @@ if(TARGET tessera_gam)
   install(EXPORT tessera-gam NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
 endif()
 if(NOT TESSERA_ENABLE_MPI)
-  list(APPEND left_out PATTERN tessera.h EXCLUDE)  # the C interface, of communicators
+  list(APPEND left_out PATTERN tessera.h EXCLUDE)  # the C interface of jobs, which have communicators
 endif()
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/ DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}
   FILES_MATCHING PATTERN "*.hpp" PATTERN "*.h" ${left_out})

@@ -6,7 +6,7 @@ file(READ ${ROOT}/README.md readme)
 # The documents show the examples as they are.
 foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments
     docs/library.md:logistic docs/library.md:mandelbrot docs/library.md:centre docs/library.md:standardise
-    docs/library.md:visits)
+    docs/library.md:visits docs/library.md:hours)
   string(REPLACE ":" ";" pair ${pair})
   list(GET pair 0 document)
   list(GET pair 1 example)

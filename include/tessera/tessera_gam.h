@@ -1,0 +1,293 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+#ifndef TESSERA_TESSERA_GAM_H
+#define TESSERA_TESSERA_GAM_H
+
+/// Generalized additive models for C, and for languages that call C, such as R and Python:
+///
+///     tessera_gam_table table;
+///     tessera_gam_model model;
+///     const tessera_gam_option options[] = {{"family", "poisson"}, {"knots", "hour=0,24"}};
+///     tessera_gam_call call = TESSERA_GAM_CALL;
+///     call.options = options;
+///     call.option_count = 2;
+///     if (tessera_gam_table_open(rows, NULL, &table) != TESSERA_GAM_OK) return fail(tessera_gam_error());
+///     tessera_gam_table_add_numbers(table, "visits", visits, rows);
+///     tessera_gam_table_add_numbers(table, "hour", hours, rows);
+///     tessera_gam_fit("visits ~ s(hour, bs='cc')", table, &call, &model);
+///     tessera_gam_model_values(model, "coefficients", coefficients, count);
+///
+/// Formulas, families and answers are those of tessera-fit (docs/fit.md), with its bits. The process is the
+/// caller's: no MPI is needed or started, no handler is installed, nothing is written to standard output or
+/// standard error, and the process is never ended.
+///
+/// *Functions* that return `int` return a `tessera_gam_status`; `tessera_gam_error` has the message. What a
+/// function returns by a pointer is written only if it returns TESSERA_GAM_OK.
+///
+/// *Handles* are numbers. One that is 0, that was closed, or that is of another kind or library, is refused
+/// (TESSERA_GAM_USAGE), so that no call can reach freed memory. A handle may be closed while another thread
+/// uses it: the object lives as long as that call.
+///
+/// *Threads*: any thread may call any function at any time, except `tessera_gam_shutdown`. Calls of several
+/// threads do not affect each other; those that need a GPU queue for it.
+///
+/// *Texts* are UTF-8 and end in a zero byte. Those that a function returns belong to the calling thread: one
+/// of `tessera_gam_error` is valid until the thread's next error, any other until its next call that returns
+/// a text. Null pointers are refused except where the function says otherwise.
+///
+/// *Structures* begin with their size, `sizeof` of the one that the caller was compiled with. The library
+/// takes smaller ones, of programs compiled with earlier versions, and larger ones that have only zeros
+/// behind what it knows.
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TESSERA_GAM_API __attribute__((visibility("default")))
+
+/// The version of this header. A library accepts programs compiled with its own version or an earlier one.
+#define TESSERA_GAM_C_VERSION 1
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/// The version of the C interface of the library that is linked.
+TESSERA_GAM_API int32_t tessera_gam_c_version(void);
+/// The version of the library itself, "0.2.0".
+TESSERA_GAM_API const char* tessera_gam_library_version(void);
+
+/// The kind of an error: the exit statuses of tessera-fit.
+enum tessera_gam_status {
+  TESSERA_GAM_OK = 0,
+  TESSERA_GAM_USAGE = 2,          ///< the call, an option or an environment variable is wrong
+  TESSERA_GAM_INPUT = 3,          ///< data or a file cannot be used
+  TESSERA_GAM_NOT_CONVERGED = 4,  ///< the first step of a fit cannot be computed
+  TESSERA_GAM_DEVICE_ABSENT = 5,  ///< a GPU is required and there is none
+  TESSERA_GAM_FAULT = 6,          ///< a failure of the system, as a lack of memory, or of a GPU
+  TESSERA_GAM_INTERRUPTED = 75    ///< `tessera_gam_call::cancelled` has asked for it
+};
+
+/// The last error of the calling thread: what, where and what to do, in one line; "" if there was none.
+TESSERA_GAM_API const char* tessera_gam_error(void);
+
+/// The same with its place. Texts as of `tessera_gam_error`.
+typedef struct tessera_gam_error_info {
+  size_t size;           ///< sizeof(tessera_gam_error_info)
+  int32_t status;        ///< a `tessera_gam_status`; TESSERA_GAM_OK: there was no error
+  const char* message;   ///< in one line
+  const char* function;  ///< the function that failed, "tessera_gam_fit"
+  int64_t position;      ///< of a formula that is refused: the byte, from 0, of its first fault; else -1
+  const char* lines;     ///< of such a formula: each fault in a line, and the formula with carets; else ""
+} tessera_gam_error_info;
+/// Fills `info`, whose size is set. Does not change the last error unless `info` is refused.
+TESSERA_GAM_API int tessera_gam_last_error(tessera_gam_error_info* info);
+
+/// Columns of data, or a file of them.
+typedef uint64_t tessera_gam_table;
+/// A fitted model. It needs neither the table nor the call that it is of.
+typedef uint64_t tessera_gam_model;
+/// A table of results: predictions, smooths, draws.
+typedef uint64_t tessera_gam_answer;
+
+/// An option by name, as `tessera::gam::read_options` reads it (<tessera/gam/options.hpp>): {"gamma", "1.4"}.
+/// Each function lists those that it takes, and refuses others.
+typedef struct tessera_gam_option {
+  const char* name;
+  const char* value;
+} tessera_gam_option;
+
+/// Progress of a call. `is_line` 0: the present activity, in place of the one before; 1: a line for a log.
+typedef void (*tessera_gam_progress)(int32_t is_line, const char* text, void* context);
+/// Returns 0, or any other number to end the call with TESSERA_GAM_INTERRUPTED.
+typedef int32_t (*tessera_gam_cancelled)(void* context);
+
+/// What a call takes beside its arguments. Null in place of one is TESSERA_GAM_CALL.
+///
+/// Callbacks are called on the thread that has made the call, while another one does the work. `cancelled` is
+/// called at least every 50 ms; the work ends soon after it asks for that: while rows are read, in passes
+/// over them, and in the search for smoothing parameters of up to 500 coefficients, in some hundredths of a
+/// second. Callbacks may call functions of this interface, except `tessera_gam_shutdown`. They must return:
+/// longjmp out of one is undefined, and an exception of C++ ends the call with TESSERA_GAM_FAULT and its
+/// text.
+typedef struct tessera_gam_call {
+  size_t size;                        ///< sizeof(tessera_gam_call)
+  const tessera_gam_option* options;  ///< `option_count` of them; null: none
+  size_t option_count;
+  tessera_gam_progress progress;    ///< null: none
+  tessera_gam_cancelled cancelled;  ///< null: none
+  void* context;                    ///< of both
+} tessera_gam_call;
+#define TESSERA_GAM_CALL \
+  { sizeof(tessera_gam_call), NULL, 0, NULL, NULL, NULL }
+
+/* Tables */
+
+/// A table of `rows` rows, 1 or more, without columns yet. Options: block-rows, the rows that are added up in
+/// one order: another number gives other bits.
+TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call,
+                                           tessera_gam_table* table);
+/// Adds a column of `count` numbers, one a row; NaN where one is missing. They may be read in place: keep
+/// them, and do not change them, until the table is closed and no call uses it. TESSERA_GAM_USAGE while a
+/// call uses the table.
+TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
+                                                  const double* values, size_t count);
+/// Adds a factor. `codes` has for each row the index of its level in `levels`, from 0, or a negative number
+/// where it is missing. Levels are in any order, each once. All is copied.
+TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const char* name,
+                                                 const int32_t* codes, size_t count,
+                                                 const char* const* levels, size_t level_count);
+/// A table in a file, CSV (also in gzip) or HDF5, which each call that uses it reads. Options: na-strings,
+/// factor, numeric, block-rows.
+TESSERA_GAM_API int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call,
+                                              tessera_gam_table* table);
+TESSERA_GAM_API int tessera_gam_table_close(tessera_gam_table table);
+
+/* Models */
+
+/// Fits a model: `tessera::gam::fit` (<tessera/gam/fit.hpp>). One that has not converged is returned: its
+/// value "converged" is 0. Options: those of `FitOptions` and of `JobOptions`.
+///
+/// Memory: columns that the model needs, but for numbers of a table in memory, and a few p x p matrices for p
+/// coefficients. Cost: an iteration is one pass over the rows and some p^3 operations.
+TESSERA_GAM_API int tessera_gam_fit(const char* formula, tessera_gam_table table,
+                                    const tessera_gam_call* call, tessera_gam_model* model);
+TESSERA_GAM_API int tessera_gam_model_close(tessera_gam_model model);
+
+/// The whole model as one text, with the bits of its numbers, of `*length` bytes. `length` may be null.
+TESSERA_GAM_API int tessera_gam_model_to_json(tessera_gam_model model, const char** text, size_t* length);
+/// A model of such a text of `length` bytes, or that of a model.json with its covariance in it; anyone may
+/// have written it.
+TESSERA_GAM_API int tessera_gam_model_from_json(const char* text, size_t length, tessera_gam_model* model);
+/// To and from a file of tessera-fit, which may have another one with the covariance beside it.
+TESSERA_GAM_API int tessera_gam_model_save(tessera_gam_model model, const char* path);
+TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* model);
+
+/// Shape of a value of the model: a matrix of `rows` x `columns`. Names:
+///
+/// - of each of p coefficients, p x 1: "coefficients"; "edf", effective degrees of freedom; "edf1" and
+/// "edf2",
+///   mgcv's, 0 x 1 where they are not known
+/// - p x p: "covariance", the posterior (Bayesian) one, mgcv's Vp, NaN where a large random effect has none
+///   stored; "Ve", of the estimator; "Vc", with the uncertainty of the smoothing parameters; "R", the factor
+///   of X'WX. The last three are 0 x 0 where they are not known: see `tessera::gam::Model`
+///   (<tessera/gam/model.hpp>)
+/// - "sp": smoothing parameters, in mgcv's order
+/// - 1 x 1: "n", rows of the fit; "n_dropped", rows with a missing value; "converged" (0 or 1); "iterations";
+///   "edf_total", "edf1_total", "edf2_total"; "scale"; "scale_is_estimated" (0 or 1); "covariance_scale";
+///   "deviance"; "null_deviance"; "residual_df"; "deviance_explained"; "r_squared_adjusted"; "reml"; "rho";
+///   "log_likelihood"; "log_likelihood_df"; "AIC", of these two, as AIC() of R; "aic", with the total edf, as
+///   m$aic of mgcv. NaN: not known
+TESSERA_GAM_API int tessera_gam_model_shape(tessera_gam_model model, const char* name, size_t* rows,
+                                            size_t* columns);
+/// Copies such a value to `values`, column by column. `count` is rows times columns: any other is refused.
+TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char* name, double* values,
+                                             size_t count);
+/// A text of the model, by name and index: "formula", "family", "link", "verdict" (where it was computed),
+/// "no_estimate" (why there is no finite estimate, or ""), "why_not_converged", all of index 0;
+/// "coefficients", their names, by index from 0; "smooths", their labels. TESSERA_GAM_USAGE beyond the last.
+TESSERA_GAM_API int tessera_gam_model_text(tessera_gam_model model, const char* name, size_t index,
+                                           const char** text);
+/// The number of such texts of a name.
+TESSERA_GAM_API int tessera_gam_model_text_count(tessera_gam_model model, const char* name, size_t* count);
+
+/// The form of a report.
+enum tessera_gam_form {
+  TESSERA_GAM_TEXT = 0,  ///< for people
+  TESSERA_GAM_JSON = 1  ///< in ASCII, numbers in full, null for what is not known: docs/fit.md lists the keys
+};
+/// The summary of a model, as `summary.gam` of mgcv.
+TESSERA_GAM_API int tessera_gam_summary(tessera_gam_model model, int32_t form, const char** text,
+                                        size_t* length);
+/// The tests of one model's terms, or the analysis of deviance of `count` models of the same rows, as
+/// `anova.gam`. `test`: "F", "Chisq", "none", or "auto": F where the first model's scale is estimated.
+TESSERA_GAM_API int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char* test,
+                                      int32_t form, const char** text, size_t* length);
+/// Checks a model against the table that it was fitted to: bases, residuals, concurvity. Options: those of
+/// `CheckOptions`, and threads.
+TESSERA_GAM_API int tessera_gam_check(tessera_gam_model model, tessera_gam_table table,
+                                      const tessera_gam_call* call, int32_t form, const char** text,
+                                      size_t* length);
+
+/* Answers of a model, as tables */
+
+/// Predicts the rows of a table: `tessera::gam::predict` (<tessera/gam/predict.hpp>), a column for what is
+/// predicted, "fit", "se", "lower", "s(x)", …, one a coefficient of lpmatrix, and then those that are kept.
+/// Options: those of `PredictOptions` and of `JobOptions`.
+TESSERA_GAM_API int tessera_gam_predict(tessera_gam_model model, tessera_gam_table table,
+                                        const tessera_gam_call* call, tessera_gam_answer* answer);
+/// Each smooth on a grid: `tessera::gam::smooth_estimates` (<tessera/gam/posterior.hpp>). Options here and
+/// below: those of the C++ structure of options, and threads.
+TESSERA_GAM_API int tessera_gam_smooths(tessera_gam_model model, const tessera_gam_call* call,
+                                        tessera_gam_answer* answer);
+/// Derivatives of smooths on a grid.
+TESSERA_GAM_API int tessera_gam_derivatives(tessera_gam_model model, const tessera_gam_call* call,
+                                            tessera_gam_answer* answer);
+/// Differences of smooths between levels of a factor.
+TESSERA_GAM_API int tessera_gam_level_differences(tessera_gam_model model, const tessera_gam_call* call,
+                                                  tessera_gam_answer* answer);
+/// Linear predictors of the rows of one table less those of another, both in memory or both in files.
+/// Options: terms, exclude, keep, new-levels, interval, unconditional, threads.
+TESSERA_GAM_API int tessera_gam_table_differences(tessera_gam_model model, tessera_gam_table minuend,
+                                                  tessera_gam_table subtrahend, const tessera_gam_call* call,
+                                                  tessera_gam_answer* answer);
+/// Draws from the posterior distribution of the coefficients, a row each.
+TESSERA_GAM_API int tessera_gam_simulate_coefficients(tessera_gam_model model, const tessera_gam_call* call,
+                                                      tessera_gam_answer* answer);
+/// Smooths on their grids at these draws: a column each. Options also: terms, points.
+TESSERA_GAM_API int tessera_gam_simulate_smooths(tessera_gam_model model, const tessera_gam_call* call,
+                                                 tessera_gam_answer* answer);
+/// New responses of the rows of a table: a column for each draw.
+TESSERA_GAM_API int tessera_gam_simulate_responses(tessera_gam_model model, tessera_gam_table table,
+                                                   const tessera_gam_call* call, tessera_gam_answer* answer);
+/// A table with every combination of chosen values, "x=1,2,3;g=a", and typical values of the other variables:
+/// `tessera::gam::data_slice`. It can be used as any other. `typical`, which may be null, tells these values.
+TESSERA_GAM_API int tessera_gam_slice(tessera_gam_model model, const char* at, tessera_gam_table* table,
+                                      const char** typical);
+
+/// Extent of an answer.
+typedef struct tessera_gam_answer_info {
+  size_t size;     ///< sizeof(tessera_gam_answer_info)
+  size_t rows;     ///< of each column
+  size_t columns;  ///< what was computed, and then what is kept of the table or the grid
+  size_t kept;     ///< the last of them
+  size_t remarks;
+  double constant;  ///< of types terms and iterms: the intercept, which is in none of the columns
+} tessera_gam_answer_info;
+TESSERA_GAM_API int tessera_gam_answer_extent(tessera_gam_answer answer, tessera_gam_answer_info* info);
+
+/// A column of an answer.
+typedef struct tessera_gam_column_info {
+  size_t size;       ///< sizeof(tessera_gam_column_info)
+  const char* name;  ///< a text of the calling thread
+  int32_t is_factor;
+  size_t levels;  ///< of a factor
+} tessera_gam_column_info;
+/// Fills `info` with what the column of this index, from 0, is.
+TESSERA_GAM_API int tessera_gam_answer_column(tessera_gam_answer answer, size_t index,
+                                              tessera_gam_column_info* info);
+/// Copies the numbers of a column to `values`: NaN where one is missing. `count` is the number of rows: any
+/// other is refused, as a factor is.
+TESSERA_GAM_API int tessera_gam_answer_numbers(tessera_gam_answer answer, size_t index, double* values,
+                                               size_t count);
+/// Copies the numbers of all columns that were computed, column by column: `count` is rows times these
+/// columns.
+TESSERA_GAM_API int tessera_gam_answer_matrix(tessera_gam_answer answer, double* values, size_t count);
+/// Copies the codes of a factor: indices of its levels, from 0, or a negative number where it is missing.
+TESSERA_GAM_API int tessera_gam_answer_codes(tessera_gam_answer answer, size_t index, int32_t* codes,
+                                             size_t count);
+/// A level of a factor.
+TESSERA_GAM_API int tessera_gam_answer_level(tessera_gam_answer answer, size_t index, size_t level,
+                                             const char** text);
+/// A line about the answer, as levels that the fit had not.
+TESSERA_GAM_API int tessera_gam_answer_remark(tessera_gam_answer answer, size_t index, const char** text);
+TESSERA_GAM_API int tessera_gam_answer_close(tessera_gam_answer answer);
+
+/// Closes all handles and ends all threads of the library: the last call before a module is unloaded, after
+/// which dlclose may follow. TESSERA_GAM_USAGE, and nothing is done, while a call is in progress on any
+/// thread. The library can be used again afterwards.
+TESSERA_GAM_API int tessera_gam_shutdown(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,148 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/c/call.hpp"
+
+#include "base/signals_blocked.hpp"
+#include "gam/c/errors.hpp"
+#include "gam/c/structures.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/stop_request.hpp>
+#include <tessera/mpi/communicator.hpp>
+
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <exception>
+#include <mutex>
+#include <string>
+#include <system_error>
+#include <thread>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam::c {
+namespace {
+
+/// Between two calls of `cancelled`.
+constexpr std::chrono::milliseconds pause(20);
+
+/// Work on a thread of its own, whose progress the caller's thread hears, and which that thread can stop.
+class WorkBeside final : public FitObserver {
+ public:
+  WorkBeside(JobOptions options, Call::Work work) : options_(std::move(options)), work_(work) {
+    const base::SignalsBlocked blocked;
+    try {
+      thread_ = std::thread([this] { run(); });
+    } catch (const std::system_error& failed) {
+      throw Error(ErrorCode::job_fault, std::string("the system grants no thread: ") + failed.what());
+    }
+  }
+  ~WorkBeside() override {
+    stop();
+    thread_.join();
+  }
+  WorkBeside(const WorkBeside&) = delete;
+  WorkBeside& operator=(const WorkBeside&) = delete;
+
+  struct News {
+    bool is_line = false;
+    std::string text;
+  };
+  /// Waits for news, for `pause` at most, and takes them. Sets `is_over` if there will be none any more.
+  std::deque<News> take_news(bool& is_over) {
+    std::unique_lock lock(mutex_);
+    changed_.wait_for(lock, pause, [&] { return is_over_ || !news_.empty(); });
+    is_over = is_over_;
+    return std::exchange(news_, {});
+  }
+  void stop() {
+    const std::scoped_lock lock(mutex_);
+    is_stopping_ = true;
+    if (stop_ != nullptr) stop_->request("the caller");
+  }
+  /// Once it is over.
+  void rethrow() const {
+    if (thrown_) std::rethrow_exception(thrown_);
+  }
+
+  void now(std::string_view what) override { add({false, std::string(what)}); }
+  void note(std::string_view what) override { add({true, std::string(what)}); }
+
+ private:
+  void run() noexcept {
+    try {
+      const auto comm = mpi::Communicator::serial();
+      StopRequest stop(comm, {.signals = {}});
+      announce(&stop);
+      options_.stop = &stop;
+      try {
+        Job job(comm, std::move(options_));
+        work_(job, this);
+      } catch (...) {
+        thrown_ = std::current_exception();
+      }
+      announce(nullptr);
+    } catch (...) {
+      thrown_ = std::current_exception();
+    }
+    const std::scoped_lock lock(mutex_);
+    is_over_ = true;
+    changed_.notify_one();
+  }
+  void announce(StopRequest* stop) {
+    const std::scoped_lock lock(mutex_);
+    stop_ = stop;
+    if (stop != nullptr && is_stopping_) stop->request("the caller");
+  }
+  void add(News one) {
+    const std::scoped_lock lock(mutex_);
+    // Of activities the last one counts.
+    if (!one.is_line && !news_.empty() && !news_.back().is_line) news_.pop_back();
+    news_.push_back(std::move(one));
+    changed_.notify_one();
+  }
+
+  JobOptions options_;
+  Call::Work work_;
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::deque<News> news_;
+  StopRequest* stop_ = nullptr;
+  bool is_stopping_ = false;
+  bool is_over_ = false;
+  std::exception_ptr thrown_;
+  std::thread thread_;  // last: it uses what is above
+};
+
+}  // namespace
+
+Call::Call(const tessera_gam_call* given) {
+  if (given == nullptr) return;
+  const tessera_gam_call call = read_structure(given, tessera_gam_call TESSERA_GAM_CALL, "call");
+  if (call.option_count > 0) require(call.options, "the list of options");
+  for (std::size_t i = 0; i < call.option_count; ++i)
+    options_.push_back({text_of(call.options[i].name, "an option's name"),
+                        text_of(call.options[i].value, "an option's value")});
+  progress_ = call.progress;
+  cancelled_ = call.cancelled;
+  context_ = call.context;
+}
+
+void Call::run(const JobOptions& options, Work work) const {
+  if (progress_ == nullptr && cancelled_ == nullptr) {
+    Job job(mpi::Communicator::serial(), options);
+    work(job, nullptr);
+    return;
+  }
+  WorkBeside beside(options, work);
+  for (bool is_over = false, is_stopped = false; !is_over;) {
+    for (const WorkBeside::News& one : beside.take_news(is_over)) {
+      if (progress_ != nullptr) progress_(one.is_line ? 1 : 0, one.text.c_str(), context_);
+    }
+    if (is_over || is_stopped || cancelled_ == nullptr || cancelled_(context_) == 0) continue;
+    beside.stop();
+    is_stopped = true;
+  }
+  beside.rethrow();
+}
+
+}  // namespace TESSERA_NAMESPACE::gam::c

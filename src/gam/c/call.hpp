@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/tessera_gam.h>
+#include <tessera/function.hpp>
+#include <tessera/gam/fit.hpp>
+#include <tessera/gam/options.hpp>
+#include <tessera/job/job.hpp>
+
+#include <string_view>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam::c {
+
+/// What a caller gives beside the arguments.
+class Call {
+ public:
+  /// `given` may be null. Throws `Error(usage)` for a structure that is none.
+  explicit Call(const tessera_gam_call* given);
+
+  /// Fills each of these, in order, with the options that it has, and refuses those that none has.
+  template <class... Options>
+  void read_all(std::string_view function, Options&... options) {
+    (read_options(options_, options), ...);
+    refuse_unread(options_, function);
+  }
+
+  /// Calls `work` with a job of this process alone, on this thread, or, where there are callbacks, on another
+  /// one while this one calls them. Rethrows what either throws. `job.options().stop` is set in the second
+  /// case.
+  using Work = FunctionRef<void(Job& job, FitObserver* observer)>;
+  void run(const JobOptions& options, Work work) const;
+
+ private:
+  std::vector<NamedOption> options_;
+  tessera_gam_progress progress_ = nullptr;
+  tessera_gam_cancelled cancelled_ = nullptr;
+  void* context_ = nullptr;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam::c

@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/c/handles.hpp"
+
+#include "base/hash.hpp"
+
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <mutex>
+#include <string_view>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam::c {
+namespace {
+
+std::string_view name_of(Kind kind) {
+  return kind == Kind::table ? "table" : kind == Kind::model ? "model" : "answer";
+}
+
+/// A place for one object at a time. The generation is that of the object, or of the next one.
+struct Slot {
+  std::uint32_t generation = 0;
+  Kind kind{};
+  std::shared_ptr<void> object{};
+};
+
+/// A handle is kind, generation and slot, in 8, 32 and 24 bits.
+class HandleTable {
+ public:
+  std::uint64_t add(Kind kind, std::shared_ptr<void> object) {
+    const std::scoped_lock lock(mutex_);
+    if (free_.empty()) {
+      if (slots_.size() > slot_mask) refuse("too many handles are open: close some");
+      free_.reserve(slots_.size() + 1);  // so that closing takes no memory
+      slots_.push_back({.generation = first_generation_});
+      free_.push_back(slots_.size() - 1);
+    }
+    const std::size_t index = free_.back();
+    free_.pop_back();
+    Slot& slot = slots_[index];
+    slot.kind = kind;
+    slot.object = std::move(object);
+    return std::uint64_t{static_cast<std::uint8_t>(kind)} << 56 | std::uint64_t{slot.generation} << 24 |
+           index;
+  }
+
+  std::shared_ptr<void> find(Kind kind, std::uint64_t handle) {
+    const std::scoped_lock lock(mutex_);
+    return slot_of(kind, handle).object;
+  }
+
+  void close(Kind kind, std::uint64_t handle) {
+    std::shared_ptr<void> closed;  // is destroyed without the lock
+    const std::scoped_lock lock(mutex_);
+    closed = release(static_cast<std::size_t>(&slot_of(kind, handle) - slots_.data()));
+  }
+
+  void change_unused(Kind kind, std::uint64_t handle, FunctionRef<void(void*)> change) {
+    const std::scoped_lock lock(mutex_);
+    const Slot& slot = slot_of(kind, handle);
+    // No other can come while the table is locked.
+    if (slot.object.use_count() > 1)
+      refuse(fmt::format("a call uses the {}: change it before or afterwards", name_of(kind)));
+    change(slot.object.get());
+  }
+
+  void close_all() {
+    std::vector<std::shared_ptr<void>> closed;
+    const std::scoped_lock lock(mutex_);
+    closed.reserve(slots_.size());
+    for (std::size_t index = 0; index < slots_.size(); ++index) {
+      if (slots_[index].object) closed.push_back(release(index));
+    }
+  }
+
+ private:
+  static constexpr std::uint64_t slot_mask = (std::uint64_t{1} << 24) - 1;
+
+  std::shared_ptr<void> release(std::size_t index) {
+    Slot& slot = slots_[index];
+    // A slot that has had all generations is not used again.
+    if (slot.generation++ != last_generation_) free_.push_back(index);
+    return std::exchange(slot.object, nullptr);
+  }
+
+  Slot& slot_of(Kind kind, std::uint64_t handle) {
+    if (handle == 0) refuse(fmt::format("the {} is 0, which is no handle", name_of(kind)));
+    const auto index = static_cast<std::size_t>(handle & slot_mask);
+    const auto given = static_cast<std::uint8_t>(handle >> 56);
+    if (given != static_cast<std::uint8_t>(kind) && given >= 1 && given <= 3)
+      refuse(
+          fmt::format("the handle of a table, a model or an answer is given for another: this is of a {}, "
+                      "and a {} is needed",
+                      name_of(Kind{given}), name_of(kind)));
+    if (given != static_cast<std::uint8_t>(kind) || index >= slots_.size())
+      refuse(fmt::format("{:#x} is no handle of a {}", handle, name_of(kind)));
+    Slot& slot = slots_[index];
+    if (!slot.object || slot.kind != kind || slot.generation != static_cast<std::uint32_t>(handle >> 24))
+      refuse(
+          fmt::format("{:#x} is no open {}: it was closed, or is of another library", handle, name_of(kind)));
+    return slot;
+  }
+
+  std::mutex mutex_;
+  std::vector<Slot> slots_;
+  std::vector<std::size_t> free_;
+  /// Not the same in each load of the library, so that handles of another are refused.
+  std::uint32_t first_generation_ = static_cast<std::uint32_t>(base::split_mix(
+      static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())));
+  std::uint32_t last_generation_ = first_generation_ - 1;
+};
+
+HandleTable& handles() {
+  static HandleTable table;
+  return table;
+}
+
+}  // namespace
+
+std::uint64_t add_handle(Kind kind, std::shared_ptr<void> object) {
+  return handles().add(kind, std::move(object));
+}
+std::shared_ptr<void> find_handle(Kind kind, std::uint64_t handle) {
+  return handles().find(kind, handle);
+}
+void close_handle(Kind kind, std::uint64_t handle) {
+  handles().close(kind, handle);
+}
+void change_unused(Kind kind, std::uint64_t handle, FunctionRef<void(void*)> change) {
+  handles().change_unused(kind, handle, change);
+}
+void close_all_handles() {
+  handles().close_all();
+}
+
+}  // namespace TESSERA_NAMESPACE::gam::c

@@ -1,0 +1,52 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/c/errors.hpp"
+
+#include <tessera/function.hpp>
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/predict.hpp>
+#include <tessera/gam/table.hpp>
+
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <variant>
+
+/// Objects of the C interface, by numbers that callers have: those of closed objects are not given again.
+namespace TESSERA_NAMESPACE::gam::c {
+
+/// A table of the caller's.
+using AnyTable = std::variant<Table, TableFile>;
+
+enum class Kind : std::uint8_t { table = 1, model = 2, answer = 3 };
+
+template <class Object>
+inline constexpr Kind kind_of{};
+template <>
+inline constexpr Kind kind_of<AnyTable> = Kind::table;
+template <>
+inline constexpr Kind kind_of<Model> = Kind::model;
+template <>
+inline constexpr Kind kind_of<Predictions> = Kind::answer;
+
+/// The functions below lock the table of handles, and throw `Error(usage)` for a number that is no handle of
+/// the kind.
+[[nodiscard]] std::uint64_t add_handle(Kind kind, std::shared_ptr<void> object);
+[[nodiscard]] std::shared_ptr<void> find_handle(Kind kind, std::uint64_t handle);
+void close_handle(Kind kind, std::uint64_t handle);
+/// Calls `change` with the object while no call uses it; throws `Error(usage)` if one does.
+void change_unused(Kind kind, std::uint64_t handle, FunctionRef<void(void* object)> change);
+void close_all_handles();
+
+template <class Object>
+[[nodiscard]] std::uint64_t handle_of(Object object) {
+  return add_handle(kind_of<Object>, std::make_shared<Object>(std::move(object)));
+}
+/// Keeps the object alive, whoever closes the handle.
+template <class Object>
+[[nodiscard]] std::shared_ptr<const Object> object_of(std::uint64_t handle) {
+  return std::static_pointer_cast<const Object>(find_handle(kind_of<Object>, handle));
+}
+
+}  // namespace TESSERA_NAMESPACE::gam::c

@@ -1,0 +1,253 @@
+// SPDX-License-Identifier: Apache-2.0
+// Models of the C interface: their texts and values.
+#include "gam/c/handles.hpp"
+#include "gam/model/model.hpp"
+
+#include <tessera/gam/anova.hpp>
+#include <tessera/gam/report.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam::c {
+namespace {
+
+struct Shape {
+  std::size_t rows = 1;
+  std::size_t columns = 1;
+};
+
+/// A value of a model by its name.
+struct NamedValue {
+  std::string_view name;
+  Shape (*shape)(const Model& model);
+  void (*copy)(const Model& model, std::span<double> to);
+};
+
+Shape of_one(const Model& /*model*/) {
+  return {};
+}
+Shape of_coefficients(const Model& model) {
+  return {model.coefficients().size(), 1};
+}
+Shape square(std::size_t size) {
+  return {size, size};
+}
+
+template <auto member>
+void copy_number(const Model& model, std::span<double> to) {
+  to[0] = static_cast<double>((model.*member)());
+}
+template <double ModelFigures::*member>
+void copy_figure(const Model& model, std::span<double> to) {
+  to[0] = figures_of(model).*member;
+}
+template <auto member>
+void copy_all(const Model& model, std::span<double> to) {
+  const auto& values = (model.*member)();
+  std::copy_n(values.data(), to.size(), to.begin());
+}
+
+void copy_covariance(const Model& model, std::span<double> to) {
+  const int size = static_cast<int>(model.coefficients().size());
+  if (!model.covariance().empty()) {
+    std::ranges::copy(model.covariance(), to.begin());
+    return;
+  }
+  auto next = to.begin();
+  for (int j = 0; j < size; ++j) {
+    for (int i = 0; i < size; ++i) *next++ = model.covariance(i, j);
+  }
+}
+
+constexpr NamedValue values[]{
+    {"coefficients", of_coefficients, copy_all<&Model::coefficients>},
+    {"edf", of_coefficients, copy_all<&Model::coefficient_edf>},
+    {"edf1",
+     [](const Model& model) {
+       return Shape{model.coefficient_edf1().size(), 1};
+     },
+     copy_all<&Model::coefficient_edf1>},
+    {"edf2",
+     [](const Model& model) {
+       return Shape{static_cast<std::size_t>(model.triangle().rows()), 1};
+     },
+     copy_all<&Model::coefficient_edf2>},
+    {"covariance", [](const Model& model) { return square(model.coefficients().size()); }, copy_covariance},
+    {"Ve", [](const Model& model) { return square(static_cast<std::size_t>(model.triangle().rows())); },
+     copy_all<&Model::estimator_covariance>},
+    {"Vc",
+     [](const Model& model) { return square(model.covariance().empty() ? 0 : model.coefficients().size()); },
+     copy_all<&Model::corrected_covariance>},
+    {"R", [](const Model& model) { return square(static_cast<std::size_t>(model.triangle().rows())); },
+     copy_all<&Model::triangle>},
+    {"sp",
+     [](const Model& model) {
+       return Shape{model.smoothing_parameters().size(), 1};
+     },
+     [](const Model& model, std::span<double> to) {
+       std::ranges::transform(model.smoothing_parameters(), to.begin(), &SmoothingParameter::value);
+     }},
+    {"n", of_one, copy_number<&Model::rows>},
+    {"n_dropped", of_one, copy_number<&Model::rows_dropped>},
+    {"converged", of_one, copy_number<&Model::converged>},
+    {"iterations", of_one, copy_number<&Model::iterations>},
+    {"edf_total", of_one, copy_number<&Model::edf>},
+    {"edf1_total", of_one, copy_figure<&ModelFigures::edf1>},
+    {"edf2_total", of_one, copy_figure<&ModelFigures::edf2>},
+    {"scale", of_one, copy_number<&Model::scale>},
+    {"scale_is_estimated", of_one, copy_number<&Model::scale_is_estimated>},
+    {"covariance_scale", of_one, copy_number<&Model::covariance_scale>},
+    {"deviance", of_one, copy_number<&Model::deviance>},
+    {"null_deviance", of_one, copy_number<&Model::null_deviance>},
+    {"residual_df", of_one, copy_figure<&ModelFigures::residual_df>},
+    {"deviance_explained", of_one, copy_number<&Model::deviance_explained>},
+    {"r_squared_adjusted", of_one, copy_number<&Model::r_squared_adjusted>},
+    {"reml", of_one, copy_number<&Model::reml>},
+    {"rho", of_one, copy_number<&Model::rho>},
+    {"log_likelihood", of_one, copy_figure<&ModelFigures::log_likelihood>},
+    {"log_likelihood_df", of_one, copy_figure<&ModelFigures::log_likelihood_df>},
+    {"AIC", of_one, copy_figure<&ModelFigures::aic>},
+    {"aic", of_one, copy_number<&Model::aic>},
+};
+
+/// Texts of a model by their name.
+struct NamedTexts {
+  std::string_view name;
+  std::vector<std::string> (*texts)(const Model& model);
+};
+
+constexpr NamedTexts texts[]{
+    {"formula", [](const Model& model) { return std::vector{model.formula()}; }},
+    {"family", [](const Model& model) { return std::vector{model.fitted().family.title()}; }},
+    {"link", [](const Model& model) { return std::vector{std::string(model.fitted().family.link_name())}; }},
+    {"verdict", [](const Model& model) { return std::vector{model.verdict()}; }},
+    {"no_estimate", [](const Model& model) { return std::vector{model.no_estimate()}; }},
+    {"why_not_converged", [](const Model& model) { return std::vector{model.why_not_converged()}; }},
+    {"coefficients", [](const Model& model) { return model.coefficient_names(); }},
+    {"smooths",
+     [](const Model& model) {
+       std::vector<std::string> labels;
+       for (const SmoothTest& smooth : model.tests().smooths) labels.push_back(smooth.label);
+       return labels;
+     }},
+};
+
+template <class Named, std::size_t count>
+const Named& named(const Named (&all)[count], const char* name) {
+  require(name, "name");
+  const auto* const found = std::ranges::find(all, std::string_view(name), &Named::name);
+  if (found != std::end(all)) return *found;
+  std::string known;
+  for (const Named& one : all) known.append(known.empty() ? "" : ", ").append(one.name);
+  refuse(fmt::format("a model has no '{}': it has {}", name, known));
+}
+
+DevianceTest test_of(const std::string& name, const Model& model) {
+  if (name == "none") return DevianceTest::none;
+  if (name == "F") return DevianceTest::f;
+  if (name == "Chisq") return DevianceTest::chi_squared;
+  if (name != "auto") refuse(fmt::format("the test '{}': give F, Chisq, none or auto", name));
+  return model.scale() == 1 ? DevianceTest::chi_squared : DevianceTest::f;
+}
+
+}  // namespace
+}  // namespace TESSERA_NAMESPACE::gam::c
+
+namespace gam = tessera::gam;
+namespace c = tessera::gam::c;
+
+int tessera_gam_model_close(tessera_gam_model model) {
+  return c::status_of("tessera_gam_model_close", [&] { c::close_handle(c::Kind::model, model); });
+}
+
+int tessera_gam_model_to_json(tessera_gam_model model, const char** text, size_t* length) {
+  return c::status_of("tessera_gam_model_to_json", [&] {
+    c::require(text, "text");
+    c::give(gam::to_json(*c::object_of<gam::Model>(model)), text, length);
+  });
+}
+int tessera_gam_model_from_json(const char* text, size_t length, tessera_gam_model* model) {
+  return c::status_of("tessera_gam_model_from_json", [&] {
+    c::require(text, "text");
+    c::require(model, "model");
+    *model = c::handle_of(gam::model_from_json({text, length}));
+  });
+}
+int tessera_gam_model_save(tessera_gam_model model, const char* path) {
+  return c::status_of("tessera_gam_model_save", [&] {
+    c::require(path, "path");
+    static_cast<void>(gam::save_model(*c::object_of<gam::Model>(model), path));
+  });
+}
+int tessera_gam_model_load(const char* path, tessera_gam_model* model) {
+  return c::status_of("tessera_gam_model_load", [&] {
+    c::require(path, "path");
+    c::require(model, "model");
+    *model = c::handle_of(gam::load_model(path));
+  });
+}
+
+int tessera_gam_model_shape(tessera_gam_model model, const char* name, size_t* rows, size_t* columns) {
+  return c::status_of("tessera_gam_model_shape", [&] {
+    c::require(rows, "rows");
+    c::require(columns, "columns");
+    const c::Shape shape = c::named(c::values, name).shape(*c::object_of<gam::Model>(model));
+    *rows = shape.rows;
+    *columns = shape.columns;
+  });
+}
+int tessera_gam_model_values(tessera_gam_model model, const char* name, double* values, size_t count) {
+  return c::status_of("tessera_gam_model_values", [&] {
+    const auto of = c::object_of<gam::Model>(model);
+    const c::NamedValue& value = c::named(c::values, name);
+    const c::Shape shape = value.shape(*of);
+    c::require_count(count, shape.rows * shape.columns, "values");
+    if (count == 0) return;
+    c::require(values, "values");
+    value.copy(*of, {values, count});
+  });
+}
+int tessera_gam_model_text_count(tessera_gam_model model, const char* name, size_t* count) {
+  return c::status_of("tessera_gam_model_text_count", [&] {
+    c::require(count, "count");
+    *count = c::named(c::texts, name).texts(*c::object_of<gam::Model>(model)).size();
+  });
+}
+int tessera_gam_model_text(tessera_gam_model model, const char* name, size_t index, const char** text) {
+  return c::status_of("tessera_gam_model_text", [&] {
+    c::require(text, "text");
+    std::vector<std::string> all = c::named(c::texts, name).texts(*c::object_of<gam::Model>(model));
+    if (index >= all.size())
+      c::refuse(
+          fmt::format("the model has no '{}' {}: it has {} of them, from 0 on", name, index, all.size()));
+    c::give(std::move(all[index]), text);
+  });
+}
+
+int tessera_gam_summary(tessera_gam_model model, int32_t form, const char** text, size_t* length) {
+  return c::status_of("tessera_gam_summary", [&] {
+    c::require_form(form, text);
+    const auto of = c::object_of<gam::Model>(model);
+    c::give(form == TESSERA_GAM_JSON ? gam::summary_json(*of) : gam::summary(*of), text, length);
+  });
+}
+int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char* test, int32_t form,
+                      const char** text, size_t* length) {
+  return c::status_of("tessera_gam_anova", [&] {
+    c::require_form(form, text);
+    c::require(models, "models");
+    if (count == 0) c::refuse("no model is given");
+    std::vector<gam::Model> all;
+    for (std::size_t i = 0; i < count; ++i) all.push_back(*c::object_of<gam::Model>(models[i]));
+    const gam::DevianceTest wanted = c::test_of(c::text_of(test, "test"), all.front());
+    c::give(form == TESSERA_GAM_JSON ? gam::anova_json(all, wanted) : gam::anova_text(all, wanted), text,
+            length);
+  });
+}

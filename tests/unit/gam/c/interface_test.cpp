@@ -1,0 +1,619 @@
+// SPDX-License-Identifier: Apache-2.0
+// The C interface: its refusals, and the same bits as the engine's.
+#include <tessera/tessera_gam.h>
+#include <tessera/gam/gam.hpp>
+
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <initializer_list>
+#include <limits>
+#include <stdexcept>
+#include <string>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "temporary_folder.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+/// A table with numbers and a factor, and its response.
+struct Data {
+  std::vector<double> x, y;
+  std::vector<std::int32_t> codes;
+  std::vector<const char*> levels{"north", "south"};
+
+  explicit Data(std::size_t rows = 400) {
+    for (std::size_t i = 0; i < rows; ++i) {
+      x.push_back(std::fmod(0.618034 * static_cast<double>(i), 1));
+      codes.push_back(static_cast<std::int32_t>(i % 2));
+      y.push_back(std::sin(6 * x.back()) + 0.3 * codes.back() +
+                  std::fmod(0.754878 * static_cast<double>(i), 0.5));
+    }
+  }
+  [[nodiscard]] tessera_gam_table table() const {
+    tessera_gam_table table = 0;
+    EXPECT_EQ(tessera_gam_table_open(static_cast<std::int64_t>(x.size()), nullptr, &table), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_table_add_numbers(table, "x", x.data(), x.size()), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_table_add_numbers(table, "y", y.data(), y.size()), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_table_add_factor(table, "side", codes.data(), codes.size(), levels.data(), 2),
+              TESSERA_GAM_OK);
+    return table;
+  }
+  [[nodiscard]] Table of_engine() const {
+    return {Plan::over_hosts(static_cast<std::int64_t>(x.size()), 1, TableOptions{}.block_rows),
+            {{"x", x}, {"y", y}, {"side", Factor{codes, {"north", "south"}}}}};
+  }
+};
+
+constexpr const char* formula = "y ~ side + s(x, k=8)";
+
+/// A call with options, which refers to them.
+class Given {
+ public:
+  Given(std::initializer_list<tessera_gam_option> options) : options_(options) {
+    options_.push_back({"threads", "1"});
+    options_.push_back({"device", "cpu"});
+    call.options = options_.data();
+    call.option_count = options_.size();
+  }
+  tessera_gam_call call = TESSERA_GAM_CALL;
+
+ private:
+  std::vector<tessera_gam_option> options_;
+};
+
+void expect_refusal(int status, const std::string& text, int expected = TESSERA_GAM_USAGE) {
+  EXPECT_EQ(status, expected) << tessera_gam_error();
+  EXPECT_NE(std::string(tessera_gam_error()).find(text), std::string::npos) << tessera_gam_error();
+}
+
+tessera_gam_model fitted(tessera_gam_table table, std::initializer_list<tessera_gam_option> options = {}) {
+  const Given given(options);
+  tessera_gam_model model = 0;
+  EXPECT_EQ(tessera_gam_fit(formula, table, &given.call, &model), TESSERA_GAM_OK) << tessera_gam_error();
+  return model;
+}
+
+std::vector<double> values(tessera_gam_model model, const char* name) {
+  std::size_t rows = 0;
+  std::size_t columns = 0;
+  EXPECT_EQ(tessera_gam_model_shape(model, name, &rows, &columns), TESSERA_GAM_OK) << tessera_gam_error();
+  std::vector<double> out(rows * columns);
+  EXPECT_EQ(tessera_gam_model_values(model, name, out.data(), out.size()), TESSERA_GAM_OK);
+  return out;
+}
+
+std::vector<double> matrix(tessera_gam_answer answer) {
+  tessera_gam_answer_info info{};
+  info.size = sizeof info;
+  EXPECT_EQ(tessera_gam_answer_extent(answer, &info), TESSERA_GAM_OK) << tessera_gam_error();
+  std::vector<double> out(info.rows * (info.columns - info.kept));
+  EXPECT_EQ(tessera_gam_answer_matrix(answer, out.data(), out.size()), TESSERA_GAM_OK);
+  return out;
+}
+
+std::vector<double> matrix_of(const Predictions& answer) {
+  std::vector<double> all;
+  for (const Predictions::Column& column : answer.columns)
+    all.insert(all.end(), column.values.begin(), column.values.end());
+  return all;
+}
+
+/// Same bits, NaN being NaN.
+void expect_same(const std::vector<double>& a, const std::vector<double>& b) {
+  ASSERT_EQ(a.size(), b.size());
+  EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(double)), 0);
+}
+
+Job cpu_job() {
+  JobOptions options;
+  options.policy = Policy::cpu;
+  options.threads = 1;
+  return Job(mpi::Communicator::serial(), options);
+}
+
+/// A table and its model, which are closed at the end.
+class CInterface : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    table_ = data_.table();
+    model_ = fitted(table_);
+  }
+  void TearDown() override {
+    EXPECT_EQ(tessera_gam_table_close(table_), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_model_close(model_), TESSERA_GAM_OK);
+  }
+
+  Data data_;
+  tessera_gam_table table_ = 0;
+  tessera_gam_model model_ = 0;
+};
+
+TEST_F(CInterface, FitsWithTheBitsOfTheEngine) {
+  Job job = cpu_job();
+  const Model model = fit(job, parse_formula(formula), data_.of_engine()).model;
+  expect_same(values(model_, "coefficients"), {model.coefficients().begin(), model.coefficients().end()});
+  expect_same(values(model_, "covariance"), {model.covariance().begin(), model.covariance().end()});
+  EXPECT_EQ(values(model_, "edf_total"), std::vector{model.edf()});
+  EXPECT_EQ(values(model_, "deviance"), std::vector{model.deviance()});
+  EXPECT_EQ(values(model_, "n"), std::vector{400.0});
+  EXPECT_EQ(values(model_, "converged"), std::vector{1.0});
+  EXPECT_EQ(values(model_, "AIC"), std::vector{figures_of(model).aic});
+  EXPECT_EQ(values(model_, "sp"), std::vector{model.smoothing_parameters().at(0).value});
+  const Matrix corrected = model.corrected_covariance();
+  expect_same(values(model_, "Vc"), {corrected.data(), corrected.data() + 81});
+  EXPECT_EQ(values(model_, "R").size(), 81U);
+  EXPECT_EQ(values(model_, "edf2"), model.coefficient_edf2());
+  double edf = 0;
+  for (const double one : values(model_, "edf")) edf += one;
+  EXPECT_NEAR(edf, model.edf(), 1e-12);
+
+  const char* text = nullptr;
+  std::size_t count = 0;
+  ASSERT_EQ(tessera_gam_model_text_count(model_, "coefficients", &count), TESSERA_GAM_OK);
+  ASSERT_EQ(count, model.coefficients().size());
+  ASSERT_EQ(tessera_gam_model_text(model_, "coefficients", 1, &text), TESSERA_GAM_OK);
+  EXPECT_STREQ(text, "sidesouth");
+  expect_refusal(tessera_gam_model_text(model_, "coefficients", count, &text), "no 'coefficients' 9");
+  ASSERT_EQ(tessera_gam_model_text(model_, "smooths", 0, &text), TESSERA_GAM_OK);
+  EXPECT_STREQ(text, "s(x)");
+  ASSERT_EQ(tessera_gam_summary(model_, TESSERA_GAM_JSON, &text, nullptr), TESSERA_GAM_OK);
+  EXPECT_EQ(text, summary_json(model));
+}
+
+TEST_F(CInterface, ReadsOptionsByName) {
+  Job job = cpu_job();
+  FitOptions options;
+  options.family = family("Gamma(inverse)");
+  options.gamma = 1.4;
+  options.knots = {{"x", {-0.1, 1.1}}};
+  options.sp = {0.5};
+  options.subset = "x < 0.9";
+  Table table = data_.of_engine();
+  for (double& y : std::get<std::vector<double>>(table.columns[1].values)) y += 3;
+  const Model model = fit(job, parse_formula("y ~ s(x, bs='cc', k=8)"), table, options).model;
+
+  Data data = data_;
+  for (double& y : data.y) y += 3;
+  const tessera_gam_table of_c = data.table();
+  const Given given{{"link", "inverse"},     {"Family", "Gamma"},   {"gamma", "1.4"},   {"sp", "0.5"},
+                    {"knots", "x=-0.1,1.1"}, {"subset", "x < 0.9"}, {"method", "fREML"}};
+  tessera_gam_model fitted = 0;
+  ASSERT_EQ(tessera_gam_fit("y ~ s(x, bs='cc', k=8)", of_c, &given.call, &fitted), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  expect_same(values(fitted, "coefficients"), {model.coefficients().begin(), model.coefficients().end()});
+  EXPECT_EQ(tessera_gam_model_close(fitted), TESSERA_GAM_OK);
+
+  tessera_gam_model none = 0;
+  const auto refused = [&](tessera_gam_option option, const std::string& text) {
+    const Given call{option};
+    expect_refusal(tessera_gam_fit(formula, of_c, &call.call, &none), text);
+  };
+  refused({"gama", "1"}, "there is no option 'gama' (did you mean 'gamma'?)");
+  refused({"new-levels", "na"}, "tessera_gam_fit has no option 'new-levels'");
+  refused({"gamma", "much"}, "gamma 'much': 'much' is not a number");
+  refused({"select", "maybe"}, "expected true or false");
+  refused({"device", "tpu"}, "device 'tpu': expected one of auto, gpu, cpu");
+  refused({"method", "GCV.Cp"}, "fitted by fREML");
+  refused({"link", "sqrt"}, "the family gaussian has no such link");
+  refused({"memory", "2X"}, "expected a size");
+  refused({"threads", "-1"}, "from 0 to 4096");
+  refused({nullptr, "1"}, "an option's name is null");
+  refused({"gamma", nullptr}, "an option's value is null");
+  refused({"weights", "\xff"}, "not UTF-8");
+  EXPECT_EQ(none, 0U);
+  EXPECT_EQ(tessera_gam_table_close(of_c), TESSERA_GAM_OK);
+}
+
+TEST_F(CInterface, PredictsEveryTypeWithTheBitsOfTheEngine) {
+  const char* json = nullptr;
+  std::size_t length = 0;
+  ASSERT_EQ(tessera_gam_model_to_json(model_, &json, &length), TESSERA_GAM_OK);
+  const Model model = model_from_json({json, length});
+  Job job = cpu_job();
+  const Table rows = data_.of_engine();
+  const auto compare = [&](const PredictOptions& options, std::initializer_list<tessera_gam_option> given) {
+    const Given call(given);
+    tessera_gam_answer answer = 0;
+    ASSERT_EQ(tessera_gam_predict(model_, table_, &call.call, &answer), TESSERA_GAM_OK)
+        << tessera_gam_error();
+    expect_same(matrix(answer), matrix_of(predict(job, model, rows, options)));
+    EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  };
+  PredictOptions options;
+  options.standard_errors = true;
+  compare(options, {{"se.fit", "TRUE"}});
+  options.type = PredictionType::response;
+  options.interval = 0.9;
+  options.prediction_interval = 0.8;
+  compare(options,
+          {{"type", "response"}, {"se", "true"}, {"interval", "0.9"}, {"prediction.interval", "0.8"}});
+  options = {.type = PredictionType::terms};
+  compare(options, {{"type", "terms"}});
+  options.terms = {"s(x)"};
+  options.type = PredictionType::iterms;
+  options.standard_errors = true;
+  options.unconditional = true;
+  compare(options, {{"type", "iterms"}, {"terms", "s(x)"}, {"se", "true"}, {"unconditional", "true"}});
+  options = {.type = PredictionType::lpmatrix};
+  compare(options, {{"type", "lpmatrix"}});
+  options = {};
+  options.exclude = {"side", "(Intercept)"};
+  compare(options, {{"exclude", "side"}, {"exclude", "(Intercept)"}});
+}
+
+TEST_F(CInterface, KeepsColumnsAndTellsOfUnseenLevels) {
+  Data data(10);
+  data.levels = {"south", "west"};
+  const tessera_gam_table table = data.table();
+  const Given given{{"keep", "side,x"}};
+  tessera_gam_answer answer = 0;
+  ASSERT_EQ(tessera_gam_predict(model_, table, &given.call, &answer), TESSERA_GAM_OK) << tessera_gam_error();
+  tessera_gam_answer_info extent{};
+  extent.size = sizeof extent;
+  ASSERT_EQ(tessera_gam_answer_extent(answer, &extent), TESSERA_GAM_OK);
+  EXPECT_EQ(extent.rows, 10U);
+  EXPECT_EQ(extent.columns, 3U);
+  EXPECT_EQ(extent.kept, 2U);
+  ASSERT_EQ(extent.remarks, 1U);
+  const char* text = nullptr;
+  ASSERT_EQ(tessera_gam_answer_remark(answer, 0, &text), TESSERA_GAM_OK);
+  EXPECT_NE(std::string(text).find("west"), std::string::npos) << text;
+  expect_refusal(tessera_gam_answer_remark(answer, 1, &text), "no remark 1");
+
+  tessera_gam_column_info column{};
+  column.size = sizeof column;
+  ASSERT_EQ(tessera_gam_answer_column(answer, 1, &column), TESSERA_GAM_OK);
+  EXPECT_STREQ(column.name, "side");
+  EXPECT_EQ(column.is_factor, 1);
+  ASSERT_EQ(column.levels, 2U);
+  std::vector<std::int32_t> codes(10);
+  ASSERT_EQ(tessera_gam_answer_codes(answer, 1, codes.data(), 10), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_answer_level(answer, 1, static_cast<std::size_t>(codes[1]), &text), TESSERA_GAM_OK);
+  EXPECT_STREQ(text, "west");
+  expect_refusal(tessera_gam_answer_level(answer, 1, 2, &text), "no level 2");
+  std::vector<double> numbers(10);
+  ASSERT_EQ(tessera_gam_answer_numbers(answer, 2, numbers.data(), 10), TESSERA_GAM_OK);
+  expect_same(numbers, data.x);
+  ASSERT_EQ(tessera_gam_answer_numbers(answer, 0, numbers.data(), 10), TESSERA_GAM_OK);
+  EXPECT_TRUE(std::isnan(numbers[1]));
+  EXPECT_FALSE(std::isnan(numbers[0]));
+
+  expect_refusal(tessera_gam_answer_numbers(answer, 0, numbers.data(), 9), "9 elements: 10 are needed");
+  expect_refusal(tessera_gam_answer_numbers(answer, 1, numbers.data(), 10), "is a factor");
+  expect_refusal(tessera_gam_answer_codes(answer, 2, codes.data(), 10), "has numbers");
+  expect_refusal(tessera_gam_answer_numbers(answer, 3, numbers.data(), 10), "no column 3");
+  expect_refusal(tessera_gam_answer_matrix(answer, numbers.data(), 20), "10 are needed");
+  expect_refusal(tessera_gam_answer_numbers(answer, 0, nullptr, 10), "values is null");
+  EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+}
+
+TEST_F(CInterface, AnswersWhatTheEngineDoes) {
+  const char* text = nullptr;
+  ASSERT_EQ(tessera_gam_model_to_json(model_, &text, nullptr), TESSERA_GAM_OK);
+  const Model model = model_from_json(text);
+  Job job = cpu_job();
+  const Table rows = data_.of_engine();
+  const auto compare = [&](const Predictions& expected, int status, tessera_gam_answer answer) {
+    ASSERT_EQ(status, TESSERA_GAM_OK) << tessera_gam_error();
+    expect_same(matrix(answer), matrix_of(expected));
+    EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  };
+  tessera_gam_answer answer = 0;
+  const Given smooths{{"points", "7"}, {"draws", "50"}, {"seed", "3"}};
+  SmoothOptions of_smooths;
+  of_smooths.points = 7;
+  of_smooths.draws = 50;
+  of_smooths.seed = 3;
+  int status = tessera_gam_smooths(model_, &smooths.call, &answer);
+  compare(smooth_estimates(job, model, of_smooths), status, answer);
+  const Given derived{{"points", "7"}, {"draws", "0"}, {"order", "2"}};
+  DerivativeOptions of_derivatives;
+  of_derivatives.points = 7;
+  of_derivatives.draws = 0;
+  of_derivatives.order = 2;
+  status = tessera_gam_derivatives(model_, &derived.call, &answer);
+  compare(derivatives(job, model, of_derivatives), status, answer);
+  const Given drawn{{"draws", "3"}, {"seed", "5"}};
+  SimulateOptions of_draws;
+  of_draws.draws = 3;
+  of_draws.seed = 5;
+  status = tessera_gam_simulate_coefficients(model_, &drawn.call, &answer);
+  compare(simulate_coefficients(job, model, of_draws), status, answer);
+  status = tessera_gam_simulate_smooths(model_, &drawn.call, &answer);
+  compare(simulate_smooths(job, model, of_draws), status, answer);
+  status = tessera_gam_simulate_responses(model_, table_, &drawn.call, &answer);
+  Predictions responses;
+  static_cast<void>(simulate_responses(
+      job, model, rows, [&](const Predictions& part) { responses = part; }, of_draws));
+  compare(responses, status, answer);
+  status = tessera_gam_table_differences(model_, table_, table_, nullptr, &answer);
+  ASSERT_EQ(status, TESSERA_GAM_OK) << tessera_gam_error();
+  for (const double one : matrix(answer)) EXPECT_EQ(one, 0);
+  EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_level_differences(model_, nullptr, &answer), "no smooth that differs by levels");
+
+  tessera_gam_table slice = 0;
+  ASSERT_EQ(tessera_gam_slice(model_, "x=0.25,0.5;side=south", &slice, &text), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  ASSERT_EQ(tessera_gam_predict(model_, slice, nullptr, &answer), TESSERA_GAM_OK) << tessera_gam_error();
+  EXPECT_EQ(matrix(answer).size(), 2U);
+  EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_table_close(slice), TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_slice(model_, "x", &slice, &text), "'x' is not as x=1,2,3");
+
+  const Given checked{{"seed", "7"}};
+  ASSERT_EQ(tessera_gam_check(model_, table_, &checked.call, TESSERA_GAM_JSON, &text, nullptr),
+            TESSERA_GAM_OK)
+      << tessera_gam_error();
+  CheckOptions of_check;
+  of_check.seed = 7;
+  EXPECT_EQ(text, check_json(check(job, model, rows, of_check), of_check));
+  const tessera_gam_model smaller = fitted(table_, {{"sp", "100"}});
+  const std::vector<tessera_gam_model> both{smaller, model_};
+  ASSERT_EQ(tessera_gam_anova(both.data(), 2, "auto", TESSERA_GAM_TEXT, &text, nullptr), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  EXPECT_NE(std::string(text).find("Pr(>F)"), std::string::npos) << text;
+  expect_refusal(tessera_gam_anova(both.data(), 2, "t", TESSERA_GAM_TEXT, &text, nullptr), "the test 't'");
+  expect_refusal(tessera_gam_anova(both.data(), 0, "auto", TESSERA_GAM_TEXT, &text, nullptr), "no model");
+  expect_refusal(tessera_gam_summary(model_, 2, &text, nullptr), "no form");
+  EXPECT_EQ(tessera_gam_model_close(smaller), TESSERA_GAM_OK);
+}
+
+TEST_F(CInterface, ModelsAreTextsAndFiles) {
+  const char* text = nullptr;
+  std::size_t length = 0;
+  ASSERT_EQ(tessera_gam_model_to_json(model_, &text, &length), TESSERA_GAM_OK);
+  const std::string first(text, length);
+  tessera_gam_model again = 0;
+  ASSERT_EQ(tessera_gam_model_from_json(first.data(), first.size(), &again), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_model_to_json(again, &text, nullptr), TESSERA_GAM_OK);
+  EXPECT_EQ(text, first);
+  EXPECT_EQ(tessera_gam_model_close(again), TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_model_from_json("{}", 2, &again), "is not a model", TESSERA_GAM_INPUT);
+
+  const TemporaryFolder folder;
+  const std::string path = (folder.path() / "model.json").string();
+  ASSERT_EQ(tessera_gam_model_save(model_, path.c_str()), TESSERA_GAM_OK) << tessera_gam_error();
+  ASSERT_EQ(tessera_gam_model_load(path.c_str(), &again), TESSERA_GAM_OK) << tessera_gam_error();
+  expect_same(values(again, "covariance"), values(model_, "covariance"));
+  EXPECT_EQ(tessera_gam_model_close(again), TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_model_load("/no/such/model", &again), "/no/such/model", TESSERA_GAM_INPUT);
+}
+
+/// The covariances of large random effects, which files have beside them.
+TEST(CInterfaceModels, AreTextsWithAllThatIsInFiles) {
+  for (const std::string version : {"version_4", "version_5"}) {
+    tessera_gam_model model = 0;
+    const std::string path = TESSERA_TEST_DATA "/models/" + version + ".json";
+    ASSERT_EQ(tessera_gam_model_load(path.c_str(), &model), TESSERA_GAM_OK) << tessera_gam_error();
+    const char* text = nullptr;
+    ASSERT_EQ(tessera_gam_model_to_json(model, &text, nullptr), TESSERA_GAM_OK) << tessera_gam_error();
+    const std::string first = text;
+    tessera_gam_model again = 0;
+    ASSERT_EQ(tessera_gam_model_from_json(first.data(), first.size(), &again), TESSERA_GAM_OK)
+        << tessera_gam_error();
+    expect_same(values(again, "covariance"), values(model, "covariance"));
+    EXPECT_TRUE(values(again, "Ve").empty());
+    ASSERT_EQ(tessera_gam_model_to_json(again, &text, nullptr), TESSERA_GAM_OK);
+    EXPECT_TRUE(text == first);
+    EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_model_close(again), TESSERA_GAM_OK);
+  }
+  // A text leads to no file.
+  const std::string text =
+      R"({"format": "tessera-fit model", "version": 3, "formula": "y ~ 1", "family": "gaussian",
+    "link": "identity", "n": 1, "rows_dropped": 0, "coefficients": [{"name": "a", "value": 1}],
+    "covariance": {"suffix": ".cov-00000000", "rows": 1, "crc32": "00000000"}})";
+  tessera_gam_model model = 0;
+  expect_refusal(tessera_gam_model_from_json(text.data(), text.size(), &model), "a text has none beside it",
+                 TESSERA_GAM_INPUT);
+}
+
+TEST_F(CInterface, RefusesHandlesThatAreNone) {
+  const char* text = nullptr;
+  expect_refusal(tessera_gam_summary(0, TESSERA_GAM_TEXT, &text, nullptr), "is 0, which is no handle");
+  expect_refusal(tessera_gam_summary(table_, TESSERA_GAM_TEXT, &text, nullptr),
+                 "this is of a table, and a model is needed");
+  expect_refusal(tessera_gam_summary(model_ + 1, TESSERA_GAM_TEXT, &text, nullptr), "model");
+  expect_refusal(tessera_gam_summary(model_ ^ (std::uint64_t{1} << 30), TESSERA_GAM_TEXT, &text, nullptr),
+                 "no open model");
+  expect_refusal(tessera_gam_summary(~std::uint64_t{0}, TESSERA_GAM_TEXT, &text, nullptr), "no handle");
+  const tessera_gam_table first = Data(3).table();
+  ASSERT_EQ(tessera_gam_table_close(first), TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_table_close(first), "was closed");
+  const tessera_gam_table second = Data(3).table();  // in the place of the first
+  EXPECT_NE(first, second);
+  expect_refusal(tessera_gam_table_close(first), "was closed");
+  EXPECT_EQ(tessera_gam_table_close(second), TESSERA_GAM_OK);
+}
+
+TEST_F(CInterface, RefusesColumnsThatAreNotTheTables) {
+  const std::vector<double> numbers(5);
+  const std::vector<std::int32_t> codes{0, 1, 2, -1, 0};
+  const std::vector<const char*> levels{"a", "b"};
+  tessera_gam_table table = 0;
+  expect_refusal(tessera_gam_table_open(0, nullptr, &table), "0 rows");
+  expect_refusal(tessera_gam_table_open(-1, nullptr, &table), "-1 rows");
+  expect_refusal(tessera_gam_table_open(1, nullptr, nullptr), "table is null");
+  ASSERT_EQ(tessera_gam_table_open(5, nullptr, &table), TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_table_add_numbers(table, "x", numbers.data(), 4), "'x' has 4 rows");
+  expect_refusal(tessera_gam_table_add_numbers(table, "x", numbers.data(), SIZE_MAX), "rows");
+  expect_refusal(tessera_gam_table_add_numbers(table, nullptr, numbers.data(), 5), "name is null");
+  expect_refusal(tessera_gam_table_add_numbers(table, "\xc3", numbers.data(), 5), "not UTF-8");
+  expect_refusal(tessera_gam_table_add_numbers(table, "x", nullptr, 5), "values is null");
+  ASSERT_EQ(tessera_gam_table_add_numbers(table, "x", numbers.data(), 5), TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_table_add_numbers(table, "x", numbers.data(), 5), "a column 'x' already");
+  expect_refusal(tessera_gam_table_add_factor(table, "f", codes.data(), 5, nullptr, 2), "levels is null");
+  ASSERT_EQ(tessera_gam_table_add_factor(table, "f", codes.data(), 5, levels.data(), 2), TESSERA_GAM_OK);
+  tessera_gam_model model = 0;
+  expect_refusal(tessera_gam_fit("x ~ f", table, nullptr, &model), "'f' has the code 2");
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_table_of_file("none.csv", nullptr, &table), TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_table_add_numbers(table, "x", numbers.data(), 5), "is of a file");
+  expect_refusal(tessera_gam_fit("x ~ f", table, nullptr, &model), "none.csv", TESSERA_GAM_INPUT);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+}
+
+TEST_F(CInterface, RefusesStructuresOfNoVersion) {
+  tessera_gam_model model = 0;
+  tessera_gam_call call = TESSERA_GAM_CALL;
+  call.size = 0;
+  expect_refusal(tessera_gam_fit(formula, table_, &call, &model), "call has size 0");
+  call.size = SIZE_MAX;
+  expect_refusal(tessera_gam_fit(formula, table_, &call, &model), "call has size");
+  call = TESSERA_GAM_CALL;
+  call.option_count = 1;
+  expect_refusal(tessera_gam_fit(formula, table_, &call, &model), "the list of options is null");
+  struct {
+    tessera_gam_call known = TESSERA_GAM_CALL;
+    std::int64_t later = 0;
+  } longer;
+  longer.known.size = sizeof longer;
+  ASSERT_EQ(tessera_gam_fit(formula, table_, &longer.known, &model), TESSERA_GAM_OK) << tessera_gam_error();
+  EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+  longer.later = 1;
+  expect_refusal(tessera_gam_fit(formula, table_, &longer.known, &model), "this version of the library");
+  tessera_gam_error_info info{};
+  expect_refusal(tessera_gam_last_error(&info), "info has size 0");
+}
+
+TEST_F(CInterface, ErrorsHaveTheirPlace) {
+  tessera_gam_model model = 0;
+  ASSERT_EQ(tessera_gam_fit("y ~ s(x, bs='zz')", table_, nullptr, &model), TESSERA_GAM_USAGE);
+  tessera_gam_error_info info{};
+  info.size = sizeof info;
+  ASSERT_EQ(tessera_gam_last_error(&info), TESSERA_GAM_OK);
+  EXPECT_EQ(info.status, TESSERA_GAM_USAGE);
+  EXPECT_STREQ(info.function, "tessera_gam_fit");
+  EXPECT_EQ(info.position, 12) << info.message;
+  EXPECT_NE(std::string(info.lines).find("^"), std::string::npos) << info.lines;
+  ASSERT_EQ(tessera_gam_fit("y ~ w", table_, nullptr, &model), TESSERA_GAM_INPUT);
+  ASSERT_EQ(tessera_gam_last_error(&info), TESSERA_GAM_OK);
+  EXPECT_EQ(info.position, -1);
+  EXPECT_STREQ(info.lines, "");
+  std::thread([] { EXPECT_STREQ(tessera_gam_error(), ""); }).join();
+}
+
+/// What callbacks of a test do.
+struct Listener {
+  std::function<void()> on_progress = [] {};
+  std::function<int()> stops = [] { return 0; };
+  std::vector<std::string> texts{};
+  std::thread::id thread{};
+  bool has_moved = false;
+
+  static void progress(std::int32_t /*is_line*/, const char* text, void* context) {
+    auto& self = *static_cast<Listener*>(context);
+    self.has_moved = self.has_moved || std::this_thread::get_id() != self.thread;
+    self.texts.emplace_back(text);
+    self.on_progress();
+  }
+  static std::int32_t cancelled(void* context) { return static_cast<Listener*>(context)->stops(); }
+  void listen(tessera_gam_call& call) {
+    thread = std::this_thread::get_id();
+    call.progress = progress;
+    call.cancelled = cancelled;
+    call.context = this;
+  }
+};
+
+TEST_F(CInterface, CallbacksAreOnTheCallersThread) {
+  Listener listener;
+  // They may use the interface.
+  listener.on_progress = [&] { EXPECT_EQ(values(model_, "n"), std::vector{400.0}); };
+  Given given{};
+  listener.listen(given.call);
+  tessera_gam_model model = 0;
+  ASSERT_EQ(tessera_gam_fit(formula, table_, &given.call, &model), TESSERA_GAM_OK) << tessera_gam_error();
+  EXPECT_FALSE(listener.has_moved);
+  EXPECT_FALSE(listener.texts.empty());
+  expect_same(values(model, "coefficients"), values(model_, "coefficients"));
+  EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+}
+
+TEST_F(CInterface, ACallEndsWhereItIsCancelled) {
+  Listener listener;
+  listener.stops = [] { return 1; };
+  Given given{};
+  listener.listen(given.call);
+  tessera_gam_model model = 0;
+  const Data larger(200'000);  // longer than the first look at `cancelled`
+  const tessera_gam_table table = larger.table();
+  expect_refusal(tessera_gam_fit("y ~ side + s(x, k=40) + s(x, by=side, k=40)", table, &given.call, &model),
+                 "the caller", TESSERA_GAM_INTERRUPTED);
+  EXPECT_EQ(model, 0U);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+  EXPECT_EQ(values(model_, "n"), std::vector{400.0});
+}
+
+TEST_F(CInterface, AnExceptionOfACallbackEndsTheCall) {
+  Listener listener;
+  listener.on_progress = [] { throw std::runtime_error("thrown by the test"); };
+  Given given{};
+  listener.listen(given.call);
+  tessera_gam_model model = 0;
+  expect_refusal(tessera_gam_fit(formula, table_, &given.call, &model), "thrown by the test",
+                 TESSERA_GAM_FAULT);
+  EXPECT_EQ(model, 0U);
+}
+
+TEST_F(CInterface, ATableInUseIsNotChanged) {
+  Listener listener;
+  int status = TESSERA_GAM_OK;
+  listener.on_progress = [&] { status = tessera_gam_table_add_numbers(table_, "z", data_.x.data(), 400); };
+  Given given{};
+  listener.listen(given.call);
+  tessera_gam_model model = 0;
+  ASSERT_EQ(tessera_gam_fit(formula, table_, &given.call, &model), TESSERA_GAM_OK);
+  expect_refusal(status, "a call uses the table");
+  EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+}
+
+TEST_F(CInterface, ShutsDownOnceNoCallIsInProgress) {
+  Listener listener;
+  int status = TESSERA_GAM_OK;
+  listener.on_progress = [&] { status = tessera_gam_shutdown(); };
+  Given given{};
+  listener.listen(given.call);
+  tessera_gam_model model = 0;
+  ASSERT_EQ(tessera_gam_fit(formula, table_, &given.call, &model), TESSERA_GAM_OK);
+  expect_refusal(status, "a call is in progress");
+  ASSERT_EQ(tessera_gam_shutdown(), TESSERA_GAM_OK) << tessera_gam_error();
+  const char* text = nullptr;
+  expect_refusal(tessera_gam_summary(model, TESSERA_GAM_TEXT, &text, nullptr), "was closed");
+  SetUp();  // the library can be used again
+  EXPECT_EQ(values(model_, "n"), std::vector{400.0});
+}
+
+TEST(CInterfaceThreads, DoNotMeet) {
+  const Data data;
+  const tessera_gam_table table = data.table();
+  const tessera_gam_model alone = fitted(table);
+  const std::vector<double> expected = values(alone, "coefficients");
+  std::vector<std::thread> threads;
+  for (int t = 0; t < 4; ++t) {
+    threads.emplace_back([&] {
+      for (int repeat = 0; repeat < 3; ++repeat) {
+        const tessera_gam_model model = fitted(table);
+        expect_same(values(model, "coefficients"), expected);
+        EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+      }
+    });
+  }
+  for (std::thread& thread : threads) thread.join();
+  EXPECT_EQ(tessera_gam_model_close(alone), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+}
+
+}  // namespace
+}  // namespace TESSERA_NAMESPACE::gam

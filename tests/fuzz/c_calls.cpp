@@ -1,0 +1,362 @@
+// SPDX-License-Identifier: Apache-2.0
+// Sequences of calls of the C interface of models: in any order, with handles that are open, closed, of
+// another kind or none, and with arrays of any size.
+#include <tessera/tessera_gam.h>
+
+#include <array>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <vector>
+
+#include "fuzz_target.hpp"
+
+namespace {
+
+using namespace tessera;
+using fuzz::require;
+using fuzz::take_byte;
+
+enum class Kind { table, model, answer };
+
+constexpr std::array columns{"x", "z", "f", "y", "", "x y", "\xff", "a.long.name.of.a.column"};
+constexpr std::array formulas{"y ~ x",
+                              "y ~ s(x, k=4)",
+                              "y ~ f + s(x, bs='cr', k=4)",
+                              "y ~ s(x, by=f, k=4)",
+                              "y ~ s(f, bs='re')",
+                              "y ~ te(x, z, k=3)",
+                              "y ~ s(x, f, bs='fs', k=3)",
+                              "y ~ .",
+                              "f ~ x",
+                              "y ~ s(x, k=400)",
+                              "y ~ ((("};
+constexpr std::array options{
+    "family",     "link",     "gamma",  "select",        "knots",      "sp",
+    "weights",    "type",     "se.fit", "terms",         "exclude",    "keep",
+    "new-levels", "interval", "draws",  "points",        "seed",       "order",
+    "at",         "subset",   "offset", "unconditional", "block-rows", "max-iterations"};
+constexpr std::array option_values{
+    "poisson", "binomial", "nb",       "log", "1",   "2.5", "true", "x=0,1", "x", "response", "terms",
+    "s(x)",    "iterms",   "lpmatrix", "na",  "0.9", "3",   "-1",   "x,f",   "f", "x > 0",    "nan"};
+constexpr std::array values{"coefficients", "covariance", "edf", "sp", "AIC", "n", "edf2_total", "none"};
+
+/// Calls as the bytes of an input say.
+class Calls {
+ public:
+  explicit Calls(std::string_view input) : input_(input) {}
+  ~Calls() {
+    require(tessera_gam_shutdown() == TESSERA_GAM_OK, "the library shuts down:", tessera_gam_error());
+  }
+  Calls(const Calls&) = delete;
+  Calls& operator=(const Calls&) = delete;
+
+  void run() {
+    // An input of a few calls is looked at more often than one of many.
+    for (int call = 0; call < 24 && !input_.empty(); ++call) one();
+  }
+
+ private:
+  template <class List>
+  [[nodiscard]] const char* pick(const List& list) {
+    const unsigned byte = take_byte(input_);
+    if (byte < 250) return list[byte % list.size()];
+    if (byte == 250) return nullptr;
+    // A text of the input.
+    const std::size_t end = std::min(input_.find('\n'), input_.size());
+    text_.assign(input_.substr(0, end));
+    input_.remove_prefix(std::min(end + 1, input_.size()));
+    return text_.c_str();
+  }
+
+  /// A handle: most often an open one of the kind.
+  [[nodiscard]] std::uint64_t handle(Kind kind) {
+    const unsigned byte = take_byte(input_);
+    std::vector<std::uint64_t> of_kind;
+    for (const auto& [open, its] : open_)
+      if (its == kind) of_kind.push_back(open);
+    if (byte < 200 && !of_kind.empty()) return of_kind[byte % of_kind.size()];
+    if (byte < 250 && !given_.empty()) return given_[byte % given_.size()];
+    if (byte < 253) return 0;
+    const std::uint64_t some = given_.empty() ? 1 : given_.back();
+    return some ^ (std::uint64_t{1} << (take_byte(input_) % 64));
+  }
+  [[nodiscard]] bool is_open(std::uint64_t one, Kind kind) const {
+    const auto found = open_.find(one);
+    return found != open_.end() && found->second == kind;
+  }
+
+  /// What every call keeps.
+  int held(int status) {
+    switch (status) {
+      case TESSERA_GAM_OK: return status;
+      case TESSERA_GAM_USAGE:
+      case TESSERA_GAM_INPUT:
+      case TESSERA_GAM_NOT_CONVERGED:
+      case TESSERA_GAM_INTERRUPTED: break;
+      default: require(false, "no call is a fault:", tessera_gam_error());
+    }
+    tessera_gam_error_info info{};
+    info.size = sizeof info;
+    require(tessera_gam_last_error(&info) == TESSERA_GAM_OK, "an error is told");
+    require(info.status == status && *info.message != '\0', "an error has its kind and a text");
+    require(std::string_view(info.message).find('\n') == std::string_view::npos,
+            "an error is one line:", info.message);
+    require(std::string_view(info.function).starts_with("tessera_gam_"), "an error has its function");
+    return status;
+  }
+  /// A call with handles: it is refused where one is not open.
+  int held(int status, bool all_open) {
+    if (!all_open) require(held(status) == TESSERA_GAM_USAGE, "only open handles are taken");
+    return held(status);
+  }
+  // By reference: `made` may be an argument of the call that makes `status`, and arguments are evaluated in
+  // any order.
+  void add(int status, Kind kind, const std::uint64_t& made) {
+    if (status != TESSERA_GAM_OK) return;
+    require(made != 0 && open_.emplace(made, kind).second, "a new handle is new");
+    given_.push_back(made);
+  }
+
+  /// Options, and at times callbacks.
+  [[nodiscard]] const tessera_gam_call* call() {
+    const unsigned count = take_byte(input_) % 4;
+    option_list_ = {{"threads", "1"}, {"device", "cpu"}};
+    texts_.clear();
+    for (unsigned i = 0; i < count; ++i) {
+      const char* const name = pick(options);
+      texts_.emplace_back(name != nullptr ? name : "");
+      const char* const value = pick(option_values);
+      texts_.emplace_back(value != nullptr ? value : "");
+    }
+    for (std::size_t i = 0; i < texts_.size(); i += 2)
+      option_list_.push_back({texts_[i].c_str(), texts_[i + 1].c_str()});
+    call_ = TESSERA_GAM_CALL;
+    call_.options = option_list_.data();
+    call_.option_count = option_list_.size();
+    left_ = static_cast<int>(take_byte(input_));
+    if (left_ >= 192) return &call_;
+    if (left_ < 16) {
+      call_.size = static_cast<std::size_t>(left_) * 8;
+      return &call_;
+    }
+    if (left_ >= 64) return &call_;
+    call_.context = this;
+    call_.cancelled = [](void* self) { return static_cast<Calls*>(self)->left_-- < 20 ? 1 : 0; };
+    call_.progress = [](std::int32_t, const char*, void* self) {
+      require(tessera_gam_shutdown() == TESSERA_GAM_USAGE, "no shutdown within a call");
+      static_cast<Calls*>(self)->left_--;
+    };
+    return &call_;
+  }
+
+  /// The number of elements, or another one.
+  [[nodiscard]] std::size_t size_near(std::size_t right) {
+    const unsigned byte = take_byte(input_);
+    return byte < 192 ? right : byte < 224 ? byte % 8 : right + byte % 4;
+  }
+
+  void open_table() {
+    std::uint64_t table = 0;
+    const auto rows = static_cast<std::int64_t>(take_byte(input_) % 60);
+    add(held(tessera_gam_table_open(rows, nullptr, &table)), Kind::table, table);
+    if (table != 0) rows_[table] = static_cast<std::size_t>(rows);
+  }
+
+  void add_column(bool factor) {
+    const std::uint64_t table = handle(Kind::table);
+    const std::size_t rows = rows_.contains(table) ? rows_.at(table) : 3;
+    const std::size_t count = size_near(rows);
+    const char* const name = pick(columns);
+    const unsigned kind = take_byte(input_);
+    std::vector<double> numbers(count);
+    std::vector<std::int32_t> codes(count);
+    constexpr std::array levels{"a", "b", "c", "", "\xfe"};
+    for (std::size_t i = 0; i < count; ++i) {
+      const unsigned byte = i % 5 == 0 ? take_byte(input_) : kind;
+      const double at = std::fmod(0.618034 * static_cast<double>(i + 1) * (1 + kind % 7), 1);
+      numbers[i] = kind % 8 == 1   ? std::floor(4 * at)
+                   : byte == 255   ? std::numeric_limits<double>::quiet_NaN()
+                   : byte == 254   ? std::numeric_limits<double>::infinity()
+                   : kind % 8 == 2 ? 1e300 * at
+                                   : at;
+      codes[i] = static_cast<std::int32_t>(byte == 255 ? byte : (i + kind) % 4) - 1;
+    }
+    const std::size_t level_count = kind % 6;
+    const int status = factor ? tessera_gam_table_add_factor(table, name, codes.data(), count, levels.data(),
+                                                             std::min(level_count, levels.size()))
+                              : tessera_gam_table_add_numbers(table, name, numbers.data(), count);
+    if (held(status, is_open(table, Kind::table)) == TESSERA_GAM_OK)
+      require(count == rows, "a column has the rows of its table");
+  }
+
+  void close() {
+    const auto kind = static_cast<Kind>(take_byte(input_) % 3);
+    const std::uint64_t closed = handle(kind);
+    const int status = kind == Kind::table   ? tessera_gam_table_close(closed)
+                       : kind == Kind::model ? tessera_gam_model_close(closed)
+                                             : tessera_gam_answer_close(closed);
+    require((held(status) == TESSERA_GAM_OK) == is_open(closed, kind), "what is open is closed, once");
+    if (status == TESSERA_GAM_OK) open_.erase(closed);
+  }
+
+  void fit() {
+    const std::uint64_t table = handle(Kind::table);
+    const char* const formula = pick(formulas);
+    const std::string kept = formula != nullptr ? formula : "";
+    std::uint64_t model = 0;
+    const int status = tessera_gam_fit(formula != nullptr ? kept.c_str() : nullptr, table, call(), &model);
+    add(held(status, is_open(table, Kind::table)), Kind::model, model);
+  }
+
+  void read_model() {
+    const std::uint64_t model = handle(Kind::model);
+    const char* const name = pick(values);
+    const std::string kept = name != nullptr ? name : "";
+    const char* const same = name != nullptr ? kept.c_str() : nullptr;
+    std::size_t rows = 0;
+    std::size_t width = 0;
+    const int shaped = held(tessera_gam_model_shape(model, same, &rows, &width), is_open(model, Kind::model));
+    const std::size_t count = size_near(rows * width);
+    std::vector<double> copied(count);
+    const int status = held(tessera_gam_model_values(model, same, copied.data(), count));
+    require((status == TESSERA_GAM_OK) == (shaped == TESSERA_GAM_OK && count == rows * width),
+            "values are copied to an array of their size");
+    const char* text = nullptr;
+    held(tessera_gam_model_text(model, same, take_byte(input_), &text));
+    const auto form = static_cast<std::int32_t>(take_byte(input_) % 3);
+    held(tessera_gam_summary(model, form, &text, nullptr), is_open(model, Kind::model));
+    const std::array<std::uint64_t, 2> both{model, handle(Kind::model)};
+    held(tessera_gam_anova(both.data(), take_byte(input_) % 3, "auto", form, &text, nullptr));
+  }
+
+  void through_text() {
+    const std::uint64_t model = handle(Kind::model);
+    const char* text = nullptr;
+    std::size_t length = 0;
+    if (held(tessera_gam_model_to_json(model, &text, &length), is_open(model, Kind::model)) != TESSERA_GAM_OK)
+      return;
+    const std::string first(text, length);
+    std::uint64_t again = 0;
+    const int status = tessera_gam_model_from_json(first.data(), first.size(), &again);
+    require(held(status) == TESSERA_GAM_OK, "a text of a model is read:", tessera_gam_error());
+    add(status, Kind::model, again);
+    require(tessera_gam_model_to_json(again, &text, &length) == TESSERA_GAM_OK && first == text,
+            "the text of a model that was read is the same");
+    const std::size_t cut = first.size() * (take_byte(input_) % 64) / 64;
+    std::uint64_t none = 0;
+    require(held(tessera_gam_model_from_json(first.data(), cut, &none)) == TESSERA_GAM_INPUT,
+            "a part of a text is no model");
+  }
+
+  void ask() {
+    const std::uint64_t model = handle(Kind::model);
+    const std::uint64_t table = handle(Kind::table);
+    const std::uint64_t other = handle(Kind::table);
+    const bool has_model = is_open(model, Kind::model);
+    const bool has_table = is_open(table, Kind::table);
+    const unsigned which = take_byte(input_) % 10;
+    const tessera_gam_call* const given = call();
+    std::uint64_t made = 0;
+    const char* text = nullptr;
+    switch (which) {
+      case 0:
+      case 1:
+        return add(held(tessera_gam_predict(model, table, given, &made), has_model && has_table),
+                   Kind::answer, made);
+      case 2: return add(held(tessera_gam_smooths(model, given, &made), has_model), Kind::answer, made);
+      case 3: return add(held(tessera_gam_derivatives(model, given, &made), has_model), Kind::answer, made);
+      case 4:
+        return add(held(tessera_gam_level_differences(model, given, &made), has_model), Kind::answer, made);
+      case 5:
+        return add(held(tessera_gam_table_differences(model, table, other, given, &made),
+                        has_model && has_table && is_open(other, Kind::table)),
+                   Kind::answer, made);
+      case 6:
+        return add(held(tessera_gam_simulate_coefficients(model, given, &made), has_model), Kind::answer,
+                   made);
+      case 7:
+        return add(held(tessera_gam_simulate_responses(model, table, given, &made), has_model && has_table),
+                   Kind::answer, made);
+      case 8:
+        held(tessera_gam_check(model, table, given, TESSERA_GAM_JSON, &text, nullptr),
+             has_model && has_table);
+        return;
+      default: break;
+    }
+    const char* const at = pick(std::array{"x=0.1,0.5", "x=0.5;f=a", "f=q", "x", ""});
+    const int status = tessera_gam_slice(model, at, &made, &text);
+    add(held(status, has_model), Kind::table, made);
+  }
+
+  void read_answer() {
+    const std::uint64_t answer = handle(Kind::answer);
+    tessera_gam_answer_info extent{};
+    extent.size = sizeof extent;
+    if (held(tessera_gam_answer_extent(answer, &extent), is_open(answer, Kind::answer)) != TESSERA_GAM_OK)
+      return;
+    const std::size_t index = take_byte(input_) % (extent.columns + 2);
+    tessera_gam_column_info column{};
+    column.size = sizeof column;
+    const int found = held(tessera_gam_answer_column(answer, index, &column));
+    require((found == TESSERA_GAM_OK) == (index < extent.columns), "an answer has the columns that it has");
+    const std::size_t count = size_near(extent.rows);
+    std::vector<double> numbers(count);
+    std::vector<std::int32_t> codes(count);
+    const bool fits = found == TESSERA_GAM_OK && count == extent.rows;
+    const int as_numbers = held(tessera_gam_answer_numbers(answer, index, numbers.data(), count));
+    require((as_numbers == TESSERA_GAM_OK) == (fits && column.is_factor == 0), "numbers are copied as such");
+    const int as_codes = held(tessera_gam_answer_codes(answer, index, codes.data(), count));
+    require((as_codes == TESSERA_GAM_OK) == (fits && column.is_factor != 0), "codes are copied as such");
+    const char* text = nullptr;
+    for (const std::int32_t code : codes) {
+      if (as_codes == TESSERA_GAM_OK && code >= 0)
+        require(
+            tessera_gam_answer_level(answer, index, static_cast<std::size_t>(code), &text) == TESSERA_GAM_OK,
+            "a code has a level");
+    }
+    held(tessera_gam_answer_remark(answer, take_byte(input_) % 3, &text));
+    const std::size_t all = size_near(extent.rows * (extent.columns - extent.kept));
+    std::vector<double> whole(all);
+    const int copied = held(tessera_gam_answer_matrix(answer, whole.data(), all));
+    require((copied == TESSERA_GAM_OK) == (all == extent.rows * (extent.columns - extent.kept)),
+            "a matrix is copied to an array of its size");
+  }
+
+  void one() {
+    switch (take_byte(input_) % 12) {
+      case 0: return open_table();
+      case 1:
+      case 2:
+      case 3: return add_column(false);
+      case 4: return add_column(true);
+      case 5: return close();
+      case 6: return fit();
+      case 7: return read_model();
+      case 8: return through_text();
+      case 9: return ask();
+      case 10: return read_answer();
+      default: break;
+    }
+    if (take_byte(input_) % 4 != 0) return;
+    require(tessera_gam_shutdown() == TESSERA_GAM_OK, "the library shuts down:", tessera_gam_error());
+    open_.clear();
+  }
+
+  std::string_view input_;
+  std::string text_;
+  std::map<std::uint64_t, Kind> open_;
+  std::vector<std::uint64_t> given_;
+  std::map<std::uint64_t, std::size_t> rows_;
+  std::vector<std::string> texts_;
+  std::vector<tessera_gam_option> option_list_;
+  tessera_gam_call call_ = TESSERA_GAM_CALL;
+  int left_ = 0;
+};
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  Calls(fuzz::text_of(data, size)).run();
+  return 0;
+}

@@ -8,6 +8,7 @@
 #include "mpi/launcher.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/mpi/launcher.hpp>
 
 #include <algorithm>
 #include <cmath>

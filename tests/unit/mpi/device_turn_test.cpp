@@ -170,11 +170,11 @@ TEST_F(DeviceTurns, AFallbackEndsTheTurn) {
   Job one(comm_, may_fall_back);
   Job two(comm_, options());
   const DeviceTurn turn(one);
-  bool fails = true;
+  std::atomic<bool> fails = true;
   (void)one.reduce(
       one.plan(few_units, few_block), 1, [](Tile&, ReproducibleSum&) {},
       [&](const HostTile&, std::span<double>) {
-        if (std::exchange(fails, false)) throw std::runtime_error("the device is lost");
+        if (fails.exchange(false)) throw std::runtime_error("the device is lost");
       });
   EXPECT_TRUE(one.on_host());
   pass(two, [] {});

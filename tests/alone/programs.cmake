@@ -19,4 +19,6 @@ expect(0 "s\\(lcarat\\)" ${FIT} fit ${DATA} --formula "lprice ~ cut + s(lcarat, 
 expect(0 "fit" ${FIT} predict model.json ${DATA} --out -)
 expect(0 "MPI +none" ${INFO})
 expect(2 "this build has no MPI" ${FIT} --mpi summary model.json)
-expect(2 "this build has no MPI" ${CMAKE_COMMAND} -E env PMIX_RANK=0 ${FIT} summary model.json)
+expect(2 "this build has no MPI" ${CMAKE_COMMAND} -E env PMIX_RANK=0 ${FIT} fit ${DATA} --formula "lprice ~ cut" --out rank.json)
+# What the first rank answers alone needs none.
+expect(0 "s\\(lcarat\\)" ${CMAKE_COMMAND} -E env PMIX_RANK=0 ${FIT} summary model.json)

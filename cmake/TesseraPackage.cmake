@@ -20,9 +20,9 @@ shows what a job finds, and who drives what. The library and its headers are
 what they are made with. None of it needs a GPU.")
 # The libraries that programs are linked with are asked of dpkg. What they start is not linked: mpirun, and
 # ssh, which mpirun looks for on one machine too. What building a program with the library takes is recommended, and
-# with the component gam suggested.
+# with the static tessera::gam suggested.
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${CMAKE_LIBRARY_OUTPUT_DIRECTORY})
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
 set(mpirun mpich)
 set(mpi_headers libmpich-dev)

@@ -103,7 +103,7 @@ if(TESSERA_ENABLE_APPS)
     part(NAME libdeflate ID libdeflate RELATION ${kind} VERSION ${libdeflate_VERSION} LICENSE MIT
       URL https://github.com/ebiggers/libdeflate)
   endif()
-  # FindBLAS tells no version; pkg-config does of the one that Debian and Spack use.
+  # FindBLAS tells no version; pkg-config does of the one that Debian and Spack use. The programs have this one.
   linkage(kind ${BLAS_LIBRARIES})
   if("${BLAS_LIBRARIES}" MATCHES "openblas")
     pkg_check_modules(openblas QUIET openblas)
@@ -111,6 +111,12 @@ if(TESSERA_ENABLE_APPS)
       URL https://github.com/OpenMathLib/OpenBLAS)
   else()
     part(NAME "BLAS and LAPACK" ID blas RELATION ${kind} LICENSE NOASSERTION)
+  endif()
+  if(TESSERA_PRIVATE_BLAS)
+    file(REAL_PATH ${TESSERA_STATIC_OPENBLAS} archive)
+    string(REGEX MATCH "[0-9]+[.][0-9]+[.][0-9]+" version "${archive}")
+    part(NAME "OpenBLAS and LAPACK in libtessera_gam" ID private-blas RELATION STATIC_LINK VERSION ${version}
+      LICENSE BSD-3-Clause URL https://github.com/OpenMathLib/OpenBLAS NOTICE openblas.txt)
   endif()
   if(TESSERA_ENABLE_HDF5)
     find_package(HDF5 QUIET REQUIRED COMPONENTS C)

@@ -6,7 +6,7 @@ foreach(case IN ITEMS
     "colour||tessera has no component colour: there are tessera, static, shared, fortran, gam and apps"
     "apps|apps|installed without its programs: build it with TESSERA_ENABLE_APPS=ON"
     "fortran||built without a Fortran compiler: compile include/tessera/fortran/tessera.f90 with the program"
-    "gam|gam|installed without tessera::gam: build it with TESSERA_ENABLE_APPS=ON"
+    "gam|gam-static gam-shared|installed without tessera::gam: build it with TESSERA_ENABLE_APPS=ON"
     "static|static|installed without the static library"
     "shared|shared|installed without the shared library"
     "static shared||ask for the component static or for shared")
@@ -17,7 +17,9 @@ foreach(case IN ITEMS
   file(REMOVE_RECURSE ${WORK})
   file(COPY ${PREFIX}/${LIBDIR}/cmake/tessera/ DESTINATION ${WORK}/package)
   if(missing)
-    file(REMOVE ${WORK}/package/tessera-${missing}.cmake)
+    separate_arguments(missing)
+    list(TRANSFORM missing REPLACE "(.+)" "${WORK}/package/tessera-\\1.cmake" OUTPUT_VARIABLE files)
+    file(REMOVE ${files})
   else()
     # What this build itself may lack.
     file(TOUCH ${WORK}/package/tessera-static.cmake ${WORK}/package/tessera-shared.cmake)

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# The installed shared library of PREFIX exports what its headers mark TESSERA_EXPORT, in the inline namespace of the
-# version, and the C interface, and nothing else.
+# The installed shared library LIBRARY of PREFIX, tessera or tessera_gam, exports what its headers mark TESSERA_EXPORT, in
+# the inline namespace of the version, and its C interface; all of that, and nothing else.
 cmake_minimum_required(VERSION 3.25)
 find_program(nm nm NO_CACHE)
-if(NOT nm OR NOT EXISTS ${PREFIX}/${LIBDIR}/libtessera.so)
-  message("SKIPPED: nm is not installed, or this build has no shared library")
+if(NOT nm OR NOT EXISTS ${PREFIX}/${LIBDIR}/lib${LIBRARY}.so)
+  message("SKIPPED: nm is not installed, or this build has no shared lib${LIBRARY}")
   return()
 endif()
 file(STRINGS ${PREFIX}/include/tessera/version.hpp abi REGEX "^#define TESSERA_ABI ")
@@ -12,6 +12,15 @@ string(REGEX REPLACE ".* " "" abi "${abi}")
 
 set(headers "")
 file(GLOB_RECURSE files ${PREFIX}/include/tessera/*.hpp)
+set(namespace "tessera::${abi}::")
+set(c_header ${PREFIX}/include/tessera/tessera.h)
+if(LIBRARY STREQUAL "tessera_gam")
+  list(FILTER files INCLUDE REGEX "/gam/")
+  string(APPEND namespace "gam::")
+  set(c_header ${PREFIX}/include/tessera/tessera_gam.h)
+else()
+  list(FILTER files EXCLUDE REGEX "/gam/")
+endif()
 foreach(file IN LISTS files)
   file(READ ${file} text)
   string(APPEND headers "${text}")
@@ -21,11 +30,20 @@ list(TRANSFORM classes REPLACE ".* " "")
 string(REGEX MATCHALL "TESSERA_EXPORT [^;(]*[( ]" functions "${headers}")
 list(TRANSFORM functions REPLACE ".*[ &*]([a-z_0-9]+|operator<<)[( ]$" "\\1")
 
-file(READ ${PREFIX}/include/tessera/tessera.h c_header)
-string(REGEX MATCHALL "TESSERA_API [^;(]*[(]" c_functions "${c_header}")
+# Those declared by themselves, not in a class: `TESSERA_EXPORT Type name(`.
+string(REGEX REPLACE "[][]" "" declarations "${headers}")
+string(REGEX MATCHALL "\n(nodiscard )?TESSERA_EXPORT [^;{(]*[(]" declarations "${declarations}")
+list(TRANSFORM declarations REPLACE ".*[ &*]([a-z_0-9]+|operator<<)[(]$" "\\1")
+
+set(c_functions "")
+if(EXISTS ${c_header})  # not in builds without MPI
+  file(READ ${c_header} c_header)
+  string(REGEX MATCHALL "TESSERA_(GAM_)?API [^;(]*[(]" c_functions "${c_header}")
+endif()
+list(FILTER c_functions EXCLUDE REGEX "__attribute__")  # the definition of the mark
 list(TRANSFORM c_functions REPLACE ".*[ *](tessera_[a-z_]+)[(]$" "\\1")
 
-execute_process(COMMAND ${nm} --dynamic --defined-only --demangle ${PREFIX}/${LIBDIR}/libtessera.so
+execute_process(COMMAND ${nm} --dynamic --defined-only --demangle ${PREFIX}/${LIBDIR}/lib${LIBRARY}.so
   OUTPUT_VARIABLE symbols COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX REPLACE "\\[abi:[a-z0-9]+\\]|[][;]" "" symbols "${symbols}")
 string(REGEX MATCHALL "[^\n]+" symbols "${symbols}")
@@ -34,10 +52,10 @@ set(count 0)
 foreach(symbol IN LISTS symbols)
   string(REGEX REPLACE "^[0-9a-f]* *[A-Za-z] " "" symbol "${symbol}")
   # "typeinfo name for tessera::v0_2::mpi::Session" is of the class Session; of what is in a class, the class counts.
-  if(symbol MATCHES "^[A-Za-z ]*tessera::${abi}::([a-z_]+::)*([A-Z][A-Za-z]+)(::|$|@)")
+  if(symbol MATCHES "^[A-Za-z ]*${namespace}([a-z_]+::)*([A-Z][A-Za-z]+)(::|$|@)")
     set(name ${CMAKE_MATCH_2})
     set(marked ${classes})
-  elseif(symbol MATCHES "^tessera::${abi}::([a-z_]+::)*(operator<<|[a-z_0-9]+)(\\(|<)")
+  elseif(symbol MATCHES "^${namespace}([a-z_]+::)*(operator<<|[a-z_0-9]+)(\\(|<)")
     set(name ${CMAKE_MATCH_2})
     set(marked ${functions})
   elseif(symbol MATCHES "^(tessera_[a-z_]+)$")
@@ -50,8 +68,14 @@ foreach(symbol IN LISTS symbols)
   if(name STREQUAL "" OR NOT name IN_LIST marked)
     string(APPEND unmarked "  ${symbol}\n")
   endif()
+  list(APPEND exported "${name}")
 endforeach()
 if(count EQUAL 0 OR unmarked)
   message(FATAL_ERROR "Of ${count} exported symbols no header marks these:\n${unmarked}")
 endif()
+foreach(name IN LISTS declarations c_functions)
+  if(NOT name IN_LIST exported)
+    message(SEND_ERROR "A header marks ${name} for export, which lib${LIBRARY}.so does not export")
+  endif()
+endforeach()
 message("${count} symbols are exported, and all are marked")

@@ -19,7 +19,8 @@ set(parts include/tessera/tessera.hpp include/tessera/fortran/tessera.f90 includ
   share/tessera/examples/diamonds/diamonds.csv.gz share/tessera/modulefiles/tessera/${VERSION}.lua
   share/tessera/model.schema.json share/tessera/examples/predict/predict_model.py)
 if(PROGRAMS)
-  list(APPEND parts include/tessera/gam/gam.hpp ${LIBDIR}/cmake/tessera/tessera-gam.cmake)
+  list(APPEND parts include/tessera/gam/gam.hpp ${LIBDIR}/libtessera_gam.so ${LIBDIR}/cmake/tessera/tessera-gam-shared.cmake
+    ${LIBDIR}/pkgconfig/tessera-gam.pc)
 endif()
 foreach(program IN LISTS PROGRAMS)
   list(APPEND parts bin/${program} share/man/man1/${program}.1 share/bash-completion/completions/${program})

@@ -1,0 +1,73 @@
+// SPDX-License-Identifier: Apache-2.0
+// host_with_blas DATA FORMULA MODEL: fits a model beside another BLAS with two threads, of which some
+// functions are replaced by ones that do nothing but count their calls. Ends with 1 if the fit has called
+// one, or if the BLAS has another number of threads afterwards.
+#include <tessera/gam/gam.hpp>
+#include <tessera/job/job.hpp>
+
+#include <dlfcn.h>
+#include <lapacke.h>
+
+#include <atomic>
+#include <cstdio>
+#include <vector>
+
+namespace {
+std::atomic<int> calls = 0;
+
+template <typename Function>
+Function* of_blas(const char* name) {
+  // NOLINTNEXTLINE(cppcoreguidelines-pro-type-reinterpret-cast)
+  return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
+}
+}  // namespace
+
+// The program's symbols come before those of any library. Their arguments are not looked at.
+extern "C" {
+void openblas_set_num_threads(int /*count*/) {
+  ++calls;
+}
+void dgemm_() {
+  ++calls;
+}
+void cblas_dgemm() {
+  ++calls;
+}
+void cblas_dsyrk() {
+  ++calls;
+}
+void cblas_dtrsm() {
+  ++calls;
+}
+lapack_int LAPACKE_dpotrf(int /*layout*/, char /*part*/, lapack_int /*n*/, double* /*a*/,
+                          lapack_int /*lda*/) {
+  ++calls;
+  return 0;
+}
+void LAPACKE_set_nancheck(int /*flag*/) {
+  ++calls;
+}
+}
+
+int main(int argc, char** argv) {
+  if (argc != 4) return 2;
+  // The one below is a BLAS, with one thread if it is not OpenBLAS.
+  auto* const set_threads = of_blas<void(int)>("openblas_set_num_threads");
+  auto* const threads = of_blas<int()>("openblas_get_num_threads");
+  if (set_threads != nullptr) set_threads(2);
+  std::vector<double> matrix{4, 2, 2, 3};
+  std::vector<double> values(2);
+  if (LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', 2, matrix.data(), 2, values.data()) != 0) return 2;
+
+  calls = 0;
+  tessera::JobOptions options;
+  options.policy = tessera::Policy::cpu;
+  tessera::Job job(tessera::mpi::Communicator::serial(), options);
+  const tessera::gam::Formula formula = tessera::gam::parse_formula(argv[2]);
+  tessera::gam::save_model(tessera::gam::fit(job, formula, tessera::gam::TableFile{argv[1]}).model, argv[3]);
+
+  const int left = set_threads != nullptr ? threads() : 2;
+  if (calls == 0 && left == 2) return 0;
+  std::fprintf(stderr, "%d calls of the host's BLAS, which has %d threads, not 2\n", calls.load(), left);
+  return 1;
+}

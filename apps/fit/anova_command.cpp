@@ -11,7 +11,7 @@
 #include <string>
 #include <vector>
 
-#include "files/standard_output.hpp"
+#include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -44,8 +44,8 @@ int AnovaCommand::run(const mpi::Session& session) const {
     std::vector<Model> loaded;
     for (const std::string& path : models) loaded.push_back(load_model(path));
     const DevianceTest wanted = test_of(test, loaded.front());
-    files::write_output(json ? anova_json(loaded, wanted) : anova_text(loaded, wanted));
-    files::flush_output();
+    apps::write_output(json ? anova_json(loaded, wanted) : anova_text(loaded, wanted));
+    apps::flush_output();
   });
   return EXIT_SUCCESS;
 }

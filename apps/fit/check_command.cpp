@@ -11,7 +11,7 @@
 #include <optional>
 #include <tessera/tessera.hpp>
 
-#include "files/standard_output.hpp"
+#include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -74,8 +74,8 @@ int CheckCommand::run(mpi::Session& session) const {
   const Check found = check(job, *fitted, TableFile{data, table.options()}, wanted, &progress);
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    files::write_output(json ? check_json(found, wanted) : check_text(found, wanted));
-    files::flush_output();
+    apps::write_output(json ? check_json(found, wanted) : check_text(found, wanted));
+    apps::flush_output();
   });
   return EXIT_SUCCESS;
 }

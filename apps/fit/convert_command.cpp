@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "files/output_file.hpp"
-#include "gam/model/overwrite.hpp"
-#include "gam/table/convert_table.hpp"
+#include "overwrite.hpp"
 #include "progress.hpp"
+
+#include <tessera/gam/convert.hpp>
+#include <tessera/gam/output.hpp>
 
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
-#include <optional>
 #include <tessera/tessera.hpp>
 
 #include "common/file_name.hpp"
@@ -38,23 +38,17 @@ CLI::App* ConvertCommand::add_to(CLI::App& program) {
 int ConvertCommand::run(mpi::Session& session) const {
   session.set_timeout(collective_timeout.value());
   Progress progress(session.is_root(), stderr);
-  std::optional<files::OutputFile> file;
   together(session.world(), [&] {
     if (!session.is_root()) return;
     refuse_to_overwrite({{"OUT", out}}, {data});
-    file.emplace(out);
+    require_writable(out);
   });
   JobOptions options;
   options.policy = Policy::cpu;
   options.threads = threads;
   options.collective_timeout = collective_timeout.value();
   Job job(session.world(), options);
-  convert_to_hdf5(job,
-                  {.from = data,
-                   .options = table.options(),
-                   .columns = columns,
-                   .tell = [&](std::string_view line) { progress.note(line); }},
-                  file ? &*file : nullptr);
+  convert_table(job, TableFile{data, table.options()}, out, columns, &progress);
   progress.note(fmt::format("written to {}", out));
   return EXIT_SUCCESS;
 }

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "files/output_file.hpp"
-#include "gam/model/model.hpp"
-#include "gam/model/overwrite.hpp"
+#include "overwrite.hpp"
 #include "progress.hpp"
 
 #include <tessera/gam/gam.hpp>
@@ -18,17 +16,15 @@
 #include <optional>
 #include <tessera/tessera.hpp>
 
-#include "base/counted.hpp"
-#include "base/listed.hpp"
-#include "base/text.hpp"
 #include "common/file_name.hpp"
 #include "common/program_end.hpp"
-#include "files/standard_error.hpp"
+#include "common/streams.hpp"
+#include "common/text.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-using base::counted;
+using apps::counted;
 using Clock = std::chrono::steady_clock;
 
 /// Non-convergence is a result with a warning: the model is written, and the status shows it.
@@ -185,11 +181,11 @@ int FitCommand::run(mpi::Session& session) const {
   bool is_safe = true;  // the model would survive a power failure
   together(world, [&] {
     if (!session.is_root()) return;
-    const SavedModel saved = save_model(result.model.fitted(), out);
+    const SavedModel saved = save_model(result.model, out);
     is_safe = saved.problem.empty();
     if (!is_safe) progress.note(saved.problem + (result.checkpoint ? "; the checkpoint stays" : ""));
     if (!saved.strangers.empty())
-      progress.note(base::staying(saved.strangers,
+      progress.note(apps::staying(saved.strangers,
                                   "named as covariances of the model, but not known to be written by a fit"));
     if (run_report.empty()) return;
     const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
@@ -247,8 +243,8 @@ void FitCommand::check_outputs(const mpi::Communicator& world) const {
     refuse_to_overwrite({{"--out", out}, {"--run-report", run_report}, {"--checkpoint", checkpoint}},
                         {data, family.starts_with('@') ? family.substr(1) : ""},
                         {.model = out, .checkpoint = checkpoint});
-    files::OutputFile model_file(out);
-    if (!run_report.empty()) files::OutputFile report_file(run_report);
+    require_writable(out);
+    if (!run_report.empty()) require_writable(run_report);
   });
 }
 
@@ -260,13 +256,13 @@ void FitCommand::show(const FitResult& result) const {
   const Model& model = result.model;
   // The model is written: a full disk for standard output does not fail the fit. Flushed at once, as mpirun
   // may drop the last output of a rank that ends with a status other than 0.
-  files::say(json ? summary_json(model) : fmt::format("{}\nModel written to {}\n", summary(model), out),
-             stdout);
+  apps::say(json ? summary_json(model) : fmt::format("{}\nModel written to {}\n", summary(model), out),
+            stdout);
   if (!model.no_estimate().empty()) {
-    files::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last iterate is in {}",
-                                 model.no_estimate(), out)});
+    apps::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last iterate is in {}",
+                                model.no_estimate(), out)});
   } else if (!model.converged()) {
-    files::say_line({fmt::format(
+    apps::say_line({fmt::format(
         "tessera-fit: not converged after {}: {}; the last iterate is in {}{}",
         counted(model.iterations(), "iteration"), model.why_not_converged(), out,
         result.kept && is_cut_short(model)

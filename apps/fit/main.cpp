@@ -5,10 +5,10 @@
 #include <optional>
 
 #include "common/program_end.hpp"
-#include "files/standard_error.hpp"
+#include "common/streams.hpp"
 
 int main(int argc, char** argv) {
-  tessera::files::keep_logs_harmless();
+  tessera::apps::keep_logs_harmless();
   tessera::apps::keep_memory_in_reserve();
   std::optional<tessera::mpi::Session> session;
   return tessera::apps::exit_status_of("tessera-fit", session,

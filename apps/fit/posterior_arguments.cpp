@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "gam/model/overwrite.hpp"
-#include "predictions_file.hpp"
+#include "overwrite.hpp"
 
+#include <tessera/gam/predictions_file.hpp>
 #include <tessera/job/together.hpp>
 
 #include <CLI/CLI.hpp>
@@ -12,9 +12,7 @@
 #include <vector>
 
 #include "common/file_name.hpp"
-#include "files/output_file.hpp"
-#include "files/output_stream.hpp"
-#include "files/standard_error.hpp"
+#include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -46,24 +44,23 @@ int PosteriorArguments::run_in_parts(
   session.set_timeout(collective_timeout.value());
   const bool root = session.is_root();
   std::optional<Model> fitted;
-  PredictionsTarget target;
   together(session.world(), [&] {
     if (root) refuse_to_overwrite({{"--out", out}}, {model, table, other}, {.model = model});
     fitted = load_model(model);
-    if (root) target.open(out);
   });
+  PredictionsFile written(session.world(), out);
   JobOptions job_options;
   job_options.policy = Policy::cpu;
   job_options.threads = threads;
   job_options.collective_timeout = collective_timeout.value();
   Job job(session.world(), job_options);
-  PredictionsFile written(job.comm(), target, is_hdf5_name(out), false);
   const std::vector<std::string> remarks =
       compute(job, *fitted, [&](const Predictions& part) { written.add(part); });
   for (const std::string& remark : remarks) {
-    if (root) files::say_line({"tessera-fit: ", remark});
+    if (root) apps::say_line({"tessera-fit: ", remark});
   }
-  written.commit();
+  if (const std::string problem = written.commit(); !problem.empty())
+    apps::say_line({"tessera-fit: ", problem});
   return EXIT_SUCCESS;
 }
 

@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "gam/model/overwrite.hpp"
-#include "gam/table/convert_table.hpp"
-#include "predictions_file.hpp"
+#include "overwrite.hpp"
 #include "progress.hpp"
 
 #include <tessera/gam/predict.hpp>
+#include <tessera/gam/predictions_file.hpp>
 
 #include <fmt/format.h>
 
@@ -18,8 +17,7 @@
 #include <vector>
 
 #include "common/file_name.hpp"
-#include "files/output_file.hpp"
-#include "files/standard_error.hpp"
+#include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 CLI::App* PredictCommand::add_to(CLI::App& program) {
@@ -67,12 +65,11 @@ int PredictCommand::run(mpi::Session& session) const {
   const bool root = session.is_root();
   Progress progress(root, stderr);
   std::optional<Model> fitted;
-  PredictionsTarget target;
   together(session.world(), [&] {
     if (root) refuse_to_overwrite({{"--out", out}}, {model, data}, {.model = model});
     fitted = load_model(model);
-    if (root) target.open(out);
   });
+  PredictionsFile written(session.world(), out, row_numbers);
   JobOptions job_options;
   job_options.policy = device.policy();
   job_options.on_device_failure = device_failure.action();
@@ -83,12 +80,8 @@ int PredictCommand::run(mpi::Session& session) const {
   Job job(session.world(), job_options);
   // Columns of the table are converted as a whole, so that each has one type and one set of levels.
   if (is_hdf5_name(out) && !keep.empty())
-    add_columns_to_hdf5(job,
-                        {.from = data,
-                         .options = table.options(),
-                         .columns = keeps_all() ? std::vector<std::string>() : labels_in(keep)},
-                        target.hdf5.get());
-  PredictionsFile written(job.comm(), target, is_hdf5_name(out), row_numbers);
+    written.add_columns(job, TableFile{data, table.options()},
+                        keeps_all() ? std::vector<std::string>() : labels_in(keep));
   double constant = 0;
   const std::vector<std::string> remarks = predict_in_parts(
       job, *fitted, TableFile{data, table.options()},
@@ -98,12 +91,13 @@ int PredictCommand::run(mpi::Session& session) const {
       },
       predict_options(), &progress);
   if (root && prediction.by_terms())
-    files::say_line({"tessera-fit: ", fmt::format("the intercept, {:.17g}, is in no term", constant)});
+    apps::say_line({"tessera-fit: ", fmt::format("the intercept, {:.17g}, is in no term", constant)});
   if (job.last_verdict().ran == Verdict::Ran::fallback) progress.note(to_string(job.last_verdict()));
   for (const std::string& remark : remarks) {
-    if (root) files::say_line({"tessera-fit: ", remark});
+    if (root) apps::say_line({"tessera-fit: ", remark});
   }
-  written.commit();
+  if (const std::string problem = written.commit(); !problem.empty())
+    apps::say_line({"tessera-fit: ", problem});
   return EXIT_SUCCESS;
 }
 

@@ -9,7 +9,7 @@
 #include <ctime>
 #include <tessera/printable.hpp>
 
-#include "files/standard_error.hpp"
+#include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -24,7 +24,7 @@ Progress::~Progress() {
 }
 
 void Progress::write(std::string_view text) {
-  if (!files::say_raw(text, stream_) && problem_.empty()) problem_ = std::strerror(errno);
+  if (!apps::say_raw(text, stream_) && problem_.empty()) problem_ = std::strerror(errno);
 }
 
 void Progress::clear_line() {

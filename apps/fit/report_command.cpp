@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-#include "figure_files.hpp"
-#include "files/output_stream.hpp"
-#include "gam/model/overwrite.hpp"
+#include "overwrite.hpp"
 #include "progress.hpp"
 
+#include <tessera/gam/output.hpp>
 #include <tessera/gam/report.hpp>
 #include <tessera/job/together.hpp>
 
@@ -16,7 +15,7 @@
 #include <tessera/tessera.hpp>
 
 #include "common/file_name.hpp"
-#include "files/standard_error.hpp"
+#include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 CLI::App* ReportCommand::add_to(CLI::App& program) {
@@ -87,21 +86,21 @@ int ReportCommand::run(mpi::Session& session) const {
   const ReportRows sample = rows(session);
   together(session.world(), [&] {
     if (!session.is_root()) return;
-    files::OutputStream file(out);
+    Output file(out);
     const Report made = report(load_model(model),
                                {.same_y_scale = y_scale == "same", .run_report = run_report, .rows = sample});
     if (!figures.empty()) {
-      const FigureFiles of_figures(figures, made.figures);
-      for (const std::string& path : of_figures.paths())
+      for (const std::string& path : figure_paths(figures, made.figures))
         refuse_to_overwrite({{"--out", out}, {"--figures", path}}, {model, run_report, data},
                             {.model = model});
-      of_figures.write();
-      files::say_line({"Figures written to ", figures});
+      if (const std::string problem = save_figures(figures, made.figures); !problem.empty())
+        apps::say_line({"tessera-fit: ", problem});
+      apps::say_line({"Figures written to ", figures});
     }
     file.write(made.html);
     if (const std::string problem = file.commit(); !problem.empty())
-      files::say_line({"tessera-fit: ", problem});
-    files::say_line({"Report written to ", file.name()});
+      apps::say_line({"tessera-fit: ", problem});
+    apps::say_line({"Report written to ", file.name()});
   });
   return EXIT_SUCCESS;
 }

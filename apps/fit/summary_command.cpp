@@ -8,7 +8,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdlib>
 
-#include "files/standard_output.hpp"
+#include "common/streams.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -23,8 +23,8 @@ int SummaryCommand::run(const mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
     const Model loaded = load_model(model);
-    files::write_output(json ? summary_json(loaded) : gam::summary(loaded));
-    files::flush_output();
+    apps::write_output(json ? summary_json(loaded) : gam::summary(loaded));
+    apps::flush_output();
   });
   return EXIT_SUCCESS;
 }

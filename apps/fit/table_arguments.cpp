@@ -4,7 +4,7 @@
 #include <CLI/CLI.hpp>
 #include <string_view>
 
-#include "base/text.hpp"
+#include "common/text.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -22,7 +22,7 @@ void TableArguments::add_to(CLI::App& command, bool with_types) {
 
 TableOptions TableArguments::options() const {
   // "NA,,-" is NA, the empty text and "-".
-  const std::vector<std::string_view> texts = base::split(missing, ',');
+  const std::vector<std::string_view> texts = apps::split(missing, ',');
   return {.missing = {texts.begin(), texts.end()}, .factors = factors, .numbers = numbers};
 }
 

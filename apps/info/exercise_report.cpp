@@ -10,8 +10,9 @@
 #include <nlohmann/json.hpp>
 #include <utility>
 
-#include "base/counted.hpp"
 #include "text_table.hpp"
+
+#include "common/text.hpp"
 
 namespace tessera::info {
 namespace {
@@ -93,7 +94,7 @@ std::string device_rows(const ExercisedJob& job, bool every_device) {
     table.add(std::move(cells));
   }
   std::string text = left_out < job.found.devices.size() ? table.text() : "";
-  if (left_out > 0) text += fmt::format("  in order: {}\n", base::counted(left_out, "device"));
+  if (left_out > 0) text += fmt::format("  in order: {}\n", apps::counted(left_out, "device"));
   return text;
 }
 
@@ -134,8 +135,8 @@ Json sum_json(const ExercisedSum& sum) {
 std::string exercise_table(const ExercisedJob& job, bool every_device) {
   std::string text = "Exercise\n";
   if (!job.found.devices.empty()) text += median_table(job) + device_rows(job, every_device);
-  text += sum_line(job.found.device_sum, base::counted(job.found.devices.size(), "device"));
-  text += sum_line(job.found.rank_sum, base::counted(job.inventory.ranks().size(), "rank"));
+  text += sum_line(job.found.device_sum, apps::counted(job.found.devices.size(), "device"));
+  text += sum_line(job.found.rank_sum, apps::counted(job.inventory.ranks().size(), "rank"));
   text += slow_lines(job);
   for (const std::string& failure : failures_of(job)) text += "  broken: " + failure + '\n';
   return text;

@@ -10,16 +10,17 @@
 #include <optional>
 #include <string>
 
-#include "base/number.hpp"
+#include "exercise_report.hpp"
+#include "plan_output.hpp"
+#include "report.hpp"
+#include "scores.hpp"
+
 #include "common/job_arguments.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
 #include "common/program_start.hpp"
-#include "exercise_report.hpp"
-#include "files/standard_output.hpp"
-#include "plan_output.hpp"
-#include "report.hpp"
-#include "scores.hpp"
+#include "common/streams.hpp"
+#include "common/text.hpp"
 
 namespace tessera::info {
 namespace {
@@ -47,7 +48,7 @@ constexpr auto least_units = std::int64_t{0};
 /// An integer from `least` up. CLI11 itself turns integers beyond 64 bits into the largest one.
 CLI::Validator at_least(std::int64_t least) {
   return {[least](std::string& text) {
-            const auto value = base::parse_number<std::int64_t>(text);
+            const auto value = apps::parse_number<std::int64_t>(text);
             if (!value || *value < least)
               return fmt::format("'{}' is not a whole number from {} to 2^63 - 1", text, least);
             return std::string();
@@ -91,8 +92,8 @@ CLI::App* declare_plan(CLI::App& app, Options& options) {
 
 /// Writes all of a text.
 void print(const std::string& text) {
-  files::write_output(text);
-  files::flush_output();
+  apps::write_output(text);
+  apps::flush_output();
 }
 
 Question question_of(const Options& options) {

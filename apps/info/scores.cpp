@@ -6,9 +6,8 @@
 
 #include <cstdint>
 
-#include "base/number.hpp"
-#include "base/text.hpp"
-#include "files/input_file.hpp"
+#include "common/streams.hpp"
+#include "common/text.hpp"
 
 namespace tessera::info {
 namespace {
@@ -16,10 +15,10 @@ namespace {
 /// Adds one rank. `where` says which one in a complaint.
 template <class Where>
 void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& where) {
-  devices = base::trimmed(devices);
+  devices = apps::trimmed(devices);
   if (!devices.empty()) {
-    for (const std::string_view part : base::split(devices, ',')) {
-      const auto score = base::parse_number<std::uint64_t>(base::trimmed(part));
+    for (const std::string_view part : apps::split(devices, ',')) {
+      const auto score = apps::parse_number<std::uint64_t>(apps::trimmed(part));
       if (!score)
         throw Error(code,
                     fmt::format("{}: cannot read the score '{}': give whole numbers from 0 to 2^64 - 1, "
@@ -37,11 +36,11 @@ constexpr std::int64_t max_score_bytes = std::int64_t{1} << 28;
 }  // namespace
 
 Scores parse_scores(std::string_view text) {
-  if (base::trimmed(text).empty())
+  if (apps::trimmed(text).empty())
     throw Error(ErrorCode::usage, "--scores is empty: give scores as '100,50;75;0'");
   Scores scores;
   int rank = 0;
-  for (const std::string_view devices : base::split(text, ';')) {
+  for (const std::string_view devices : apps::split(text, ';')) {
     add_rank(scores, devices, ErrorCode::usage, [&] { return fmt::format("--scores, rank {}", rank); });
     ++rank;
   }
@@ -49,14 +48,14 @@ Scores parse_scores(std::string_view text) {
 }
 
 Scores read_scores(const std::string& path) {
-  const std::string text = files::read_text(path, max_score_bytes);
+  const std::string text = apps::read_text(path, max_score_bytes);
   std::string_view lines = text;
   if (lines.empty())
     throw Error(ErrorCode::input, fmt::format("the file of scores {} is empty: give one rank a line", path));
   if (lines.back() == '\n') lines.remove_suffix(1);  // ends the last line, begins none
   Scores scores;
   int line = 0;
-  for (const std::string_view devices : base::split(lines, '\n')) {
+  for (const std::string_view devices : apps::split(lines, '\n')) {
     ++line;
     add_rank(scores, devices, ErrorCode::input, [&] { return fmt::format("{}, line {}", path, line); });
   }

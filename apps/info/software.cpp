@@ -10,7 +10,7 @@
 #include <string_view>
 #include <utility>
 
-#include "base/pack.hpp"
+#include "common/text.hpp"
 
 namespace tessera::info {
 namespace {
@@ -45,15 +45,15 @@ std::vector<Software> gather_software(const mpi::Communicator& comm, const Drive
                                       bool has_gpu) {
   std::string mine;
   for (const auto& [what, version] : versions_here(driver, has_gpu)) {
-    base::pack(mine, what, base::tight);
-    base::pack(mine, version, base::tight);
+    apps::pack(mine, what, apps::tight);
+    apps::pack(mine, version, apps::tight);
   }
   const auto texts = comm.allgather_text(mine);
   std::vector<Software> all;
   for (int rank = 0; rank < comm.size(); ++rank) {
     std::string_view rest = texts[static_cast<std::size_t>(rank)];
-    while (const auto what = base::unpack(rest, base::tight)) {
-      const auto version = base::unpack(rest, base::tight);
+    while (const auto what = apps::unpack(rest, apps::tight)) {
+      const auto version = apps::unpack(rest, apps::tight);
       auto known = std::ranges::find_if(
           all, [&](const Software& one) { return one.what == *what && one.version == *version; });
       if (known == all.end()) known = all.insert(all.end(), {std::string(*what), std::string(*version), {}});

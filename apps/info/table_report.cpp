@@ -5,16 +5,17 @@
 
 #include <set>
 
-#include "base/counted.hpp"
 #include "node_table.hpp"
 #include "plan_output.hpp"
 #include "report.hpp"
 #include "text_table.hpp"
 
+#include "common/text.hpp"
+
 namespace tessera::info {
 namespace {
 
-using base::counted;
+using apps::counted;
 
 std::string gib(std::int64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 30));

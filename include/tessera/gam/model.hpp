@@ -112,12 +112,21 @@ class TESSERA_EXPORT Model {
   std::shared_ptr<const FittedModel> fitted_;
 };
 
+/// What `save_model` has to say.
+struct SavedModel {
+  std::string checksum;  ///< of the model's file, by which a run report names the model
+  std::string problem;   ///< why the model, which is in place, may not survive a power failure; else empty
+  std::vector<std::string> strangers;  ///< files beside it that are named as covariances, and are none
+};
+
 /// Writes a complete model to a file, atomically: JSON, and for a model of more than 512 coefficients the
-/// covariance in a file beside it. Numbers read back to the same bits. Returns the checksum of the file,
-/// which identifies it in a run report. Not collective: rank 0 calls it, within `together`. Throws
-/// `Error(input)` if a file cannot be written: an existing file is left unchanged, unless the message says
-/// that the model is written but may not survive a power failure.
-TESSERA_EXPORT std::string save_model(const Model& model, const std::string& path);
+/// covariance in a file beside it. Numbers read back to the same bits. Not collective: rank 0 calls it,
+/// within `together`. Throws `Error(input)` if a file cannot be written: an existing file is left unchanged.
+TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path);
+
+/// What stands behind a model's name in that of its covariance: ".cov-" and eight hexadecimal digits, or
+/// ".cov" as programs before wrote it.
+[[nodiscard]] TESSERA_EXPORT bool is_covariance_suffix(std::string_view text);
 
 /// Reads and validates a model, which anyone may have written. Not collective. Throws `Error(input)`, with
 /// the field, for a file that cannot be read, is damaged, or is no model of a supported version.

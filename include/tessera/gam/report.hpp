@@ -96,6 +96,17 @@ struct Report {
 /// The page alone.
 [[nodiscard]] TESSERA_EXPORT std::string report_html(const Model& model, const ReportOptions& options = {});
 
+/// Writes figures into a folder, which is made if it is not there: NAME.svg, NAME.csv, NAME-points.csv, and
+/// figures.csv, which lists them with checksums. Each is written whole or not at all. Returns an empty
+/// string, or one line if the files are in place but may not survive a power failure. Throws `Error(input)`
+/// for a folder that cannot be made, for a file of these names that no call of this wrote or that was changed
+/// since, and if one cannot be written: files that were there remain, and new ones are removed.
+TESSERA_EXPORT std::string save_figures(const std::string& folder, std::span<const ReportFigure> figures);
+
+/// The paths that it writes.
+[[nodiscard]] TESSERA_EXPORT std::vector<std::string> figure_paths(const std::string& folder,
+                                                                   std::span<const ReportFigure> figures);
+
 /// Writes a record of the run as JSON: ranks, devices, plan, verdict, seconds and bytes of each phase.
 /// `checksum`: that of the model's file, returned by `save_model`. `log_problem`: why lines of the program's
 /// own log could not be written; empty: they were. Throws `Error(input)` if the file cannot be written, and

@@ -3,6 +3,7 @@
 #include "gam/c/handles.hpp"
 #include "gam/model/model.hpp"
 
+#include <tessera/error.hpp>
 #include <tessera/gam/anova.hpp>
 #include <tessera/gam/report.hpp>
 
@@ -183,7 +184,8 @@ int tessera_gam_model_from_json(const char* text, size_t length, tessera_gam_mod
 int tessera_gam_model_save(tessera_gam_model model, const char* path) {
   return c::status_of("tessera_gam_model_save", [&] {
     c::require(path, "path");
-    static_cast<void>(gam::save_model(*c::object_of<gam::Model>(model), path));
+    const std::string problem = gam::save_model(*c::object_of<gam::Model>(model), path).problem;
+    if (!problem.empty()) throw tessera::Error(tessera::ErrorCode::input, problem);
   });
 }
 int tessera_gam_model_load(const char* path, tessera_gam_model* model) {

@@ -8,6 +8,7 @@
 #include "gam/model/data_outline.hpp"
 #include "gam/table/frame/frame.hpp"
 
+#include <tessera/gam/model.hpp>
 #include <tessera/gam/terms.hpp>
 
 #include <cstdint>
@@ -101,17 +102,6 @@ struct FittedModel {
   [[nodiscard]] double block_edf(const CoefBlock& block) const;
   [[nodiscard]] double residual_df() const { return static_cast<double>(rows) - edf_total; }
   [[nodiscard]] double deviance_explained() const { return 1 - deviance / null_deviance; }
-};
-
-/// What stands behind a model's name in that of its covariance: ".cov-" and eight hexadecimal digits, or
-/// ".cov" as programs before wrote it.
-[[nodiscard]] bool is_covariance_suffix(std::string_view text);
-
-/// What `save_model` has to say.
-struct SavedModel {
-  std::string checksum;  ///< of model.json, by which a run report names the model
-  std::string problem;   ///< why the model, which is in place, may not survive a power failure; else empty
-  std::vector<std::string> strangers;  ///< files beside it that are named as covariances, and are none
 };
 
 /// Writes model.json whole or not at all, and what was there stays if it cannot be written. A covariance of

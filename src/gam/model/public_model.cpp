@@ -150,10 +150,8 @@ Matrix Model::corrected_covariance() const {
   return covariance_of(*fitted_, true).core;
 }
 
-std::string save_model(const Model& model, const std::string& path) {
-  const SavedModel saved = save_model(model.fitted(), path);
-  if (!saved.problem.empty()) throw Error(ErrorCode::input, saved.problem);
-  return saved.checksum;
+SavedModel save_model(const Model& model, const std::string& path) {
+  return save_model(model.fitted(), path);
 }
 
 Model load_model(const std::string& path) {

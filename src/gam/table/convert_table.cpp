@@ -7,6 +7,7 @@
 #include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/gam/convert.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 
@@ -16,8 +17,12 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <optional>
 #include <span>
+#include <string>
+#include <string_view>
 #include <utility>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -161,6 +166,17 @@ void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* 
     if (to == nullptr) return;
     if (const std::string problem = to->commit(); !problem.empty()) conversion.tell(problem);
   });
+}
+
+void convert_table(Job& job, const TableFile& table, const std::string& path,
+                   const std::vector<std::string>& columns, FitObserver* observer) {
+  std::optional<files::OutputFile> file;
+  together(job.comm(), [&] {
+    if (job.comm().rank() == 0) file.emplace(path);
+  });
+  Conversion conversion{.from = table.path, .options = table.options, .columns = columns};
+  if (observer != nullptr) conversion.tell = [observer](std::string_view line) { observer->note(line); };
+  convert_to_hdf5(job, conversion, file ? &*file : nullptr);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

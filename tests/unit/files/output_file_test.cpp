@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/output_file.hpp"
-#include "gam/model/overwrite.hpp"
+#include "fit/overwrite.hpp"
 
 #include <gtest/gtest.h>
 #include <sys/resource.h>

@@ -40,7 +40,7 @@ class Hostile : public ::testing::Test {
                                  parse_formula("y ~ f + v + s(w, by=f, bs=\"cr\", k=4) + s(g, bs=\"re\") + "
                                                "te(x, z, bs=c(\"ps\", \"cc\"), k=c(5, 4)) + offset(o)"),
                                  testing::in_blocks(path("data.csv"), 32));
-    const std::string checksum = save_model(result.model, path("model.json"));
+    const std::string checksum = save_model(result.model, path("model.json")).checksum;
     save_run_report(*job_, result, checksum, path("run.json"));
     model_ = parsed("model.json");
     run_ = parsed("run.json");

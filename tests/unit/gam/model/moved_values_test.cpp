@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The values of tessera::gam share what they are of, and a move is a copy: none is ever empty, but for a
-// Matrix. (A FitObserver has no data.) What a fit gives and takes is made of them.
+// Matrix. (A FitObserver has no data, an Output and a PredictionsFile do not move.) What a fit gives and
+// takes is made of them.
 #include "gam/family/family.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/report/reported_rows.hpp"

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "predictions_file.hpp"
-
 #include "base/csv_text.hpp"
 #include "files/output_stream.hpp"
+#include "gam/table/convert_table.hpp"
 #include "gam/table/hdf5/hdf5_writer.hpp"
 #include "gam/table/row_pieces.hpp"
 
+#include <tessera/gam/predictions_file.hpp>
 #include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
@@ -15,14 +15,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
+#include <memory>
 #include <numeric>
 #include <string>
 #include <string_view>
 #include <tessera/error.hpp>
+#include <utility>
 #include <variant>
+#include <vector>
 
 #include "files/output_file.hpp"
-#include "files/standard_error.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -84,8 +86,8 @@ Variable variable_of(const Table::Column& column) {
   return variable;
 }
 
-ColumnEncoding encoding_of(const Table::Column& column) {
-  return encoding_of(variable_of(column), {.name = column.name, .missing = 1}, "--out");
+ColumnEncoding encoding_of(const Table::Column& column, const std::string& path) {
+  return encoding_of(variable_of(column), {.name = column.name, .missing = 1}, path);
 }
 
 std::string_view bytes_of(const std::vector<double>& values, Range rows) {
@@ -95,68 +97,89 @@ std::string_view bytes_of(const std::vector<double>& values, Range rows) {
 
 }  // namespace
 
-bool is_hdf5_name(const std::string& out) {
-  return out.ends_with(".h5") || out.ends_with(".hdf5");
+bool is_hdf5_name(const std::string& path) {
+  return path.ends_with(".h5") || path.ends_with(".hdf5");
 }
 
-PredictionsTarget::PredictionsTarget() = default;
-PredictionsTarget::~PredictionsTarget() = default;
+struct PredictionsFile::State {
+  const mpi::Communicator& comm;
+  std::string path;
+  bool is_hdf5;
+  bool row_numbers;
+  std::unique_ptr<files::OutputStream> csv{};  ///< on rank 0
+  std::unique_ptr<files::OutputFile> hdf5{};   ///< likewise
+  std::vector<std::int64_t> places{};          ///< where in the HDF5 file the next number of each column goes
 
-void PredictionsTarget::open(const std::string& out) {
-  if (!is_hdf5_name(out)) {
-    csv = std::make_unique<files::OutputStream>(out);
-    return;
-  }
-  hdf5 = std::make_unique<files::OutputFile>(out);
-  begin_hdf5(*hdf5);
+  void begin(const Predictions& predictions);
+  void add_to_hdf5(const Predictions& predictions);
+};
+
+PredictionsFile::PredictionsFile(const mpi::Communicator& comm, const std::string& path, bool row_numbers)
+    : state_(std::make_unique<State>(State{comm, path, is_hdf5_name(path), row_numbers})) {
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    if (!state_->is_hdf5) {
+      state_->csv = std::make_unique<files::OutputStream>(path);
+      return;
+    }
+    state_->hdf5 = std::make_unique<files::OutputFile>(path);
+    begin_hdf5(*state_->hdf5);
+  });
+}
+PredictionsFile::~PredictionsFile() = default;
+
+void PredictionsFile::add_columns(Job& job, const TableFile& table, const std::vector<std::string>& columns) {
+  add_columns_to_hdf5(job, {.from = table.path, .options = table.options, .columns = columns},
+                      state_->hdf5.get());
 }
 
-void PredictionsFile::begin(const Predictions& predictions) {
+void PredictionsFile::State::begin(const Predictions& predictions) {
   std::vector<std::string> names;
-  if (row_numbers_) names.emplace_back("row");
+  if (row_numbers) names.emplace_back("row");
   for (const Table::Column& column : predictions.kept) names.push_back(column.name);
   for (const Predictions::Column& column : predictions.columns) names.push_back(column.name);
-  if (to_.csv != nullptr) {
+  if (csv != nullptr) {
     std::string text;
     for (const std::string& name : names) text += (text.empty() ? "" : ",") + base::csv_name(name);
-    to_.csv->write(text + '\n');
+    csv->write(text + '\n');
   }
-  if (!is_hdf5_) return;
+  if (!is_hdf5) return;
   std::vector<NewColumn> columns;
   for (const std::string& name : names) {
     if (const std::string problem = problem_of_hdf5_name(name); !problem.empty())
-      throw Error(ErrorCode::usage, fmt::format("--out: the column '{}' {}: write CSV", name, problem));
+      throw Error(ErrorCode::usage, fmt::format("{}: the column '{}' {}: write CSV", path, name, problem));
     columns.push_back({name, {}});
   }
   for (std::size_t i = 0; i < predictions.kept.size(); ++i)
-    columns[i + (row_numbers_ ? 1 : 0)].encoding = encoding_of(predictions.kept[i]);
-  places_.resize(columns.size());
-  if (to_.hdf5 != nullptr) places_ = add_hdf5_columns(*to_.hdf5, columns, predictions.table_rows);
+    columns[i + (row_numbers ? 1 : 0)].encoding = encoding_of(predictions.kept[i], path);
+  places.resize(columns.size());
+  if (hdf5 != nullptr) places = add_hdf5_columns(*hdf5, columns, predictions.table_rows);
 }
 
 void PredictionsFile::add(const Predictions& predictions) {
-  const mpi::Purpose purpose(comm_, writing);
-  if (predictions.first_row == 0) together(comm_, [&] { begin(predictions); });
-  if (is_hdf5_) return add_to_hdf5(predictions);
+  const mpi::Communicator& comm = state_->comm;
+  const mpi::Purpose purpose(comm, writing);
+  if (predictions.first_row == 0) together(comm, [&] { state_->begin(predictions); });
+  if (state_->is_hdf5) return state_->add_to_hdf5(predictions);
   const auto columns = std::ssize(predictions.columns) + std::ssize(predictions.kept) + 1;
-  const Range mine = predictions.plan.range_of(comm_.rank());
+  const Range mine = predictions.plan.range_of(comm.rank());
   write_in_row_order(
-      comm_, predictions.plan, std::max<std::int64_t>(1, numbers_per_piece / columns),
-      [&](Range rows) { return lines_of(predictions, row_numbers_, mine, rows); },
-      [&](std::string_view text) { to_.csv->write(text); });
+      comm, predictions.plan, std::max<std::int64_t>(1, numbers_per_piece / columns),
+      [&](Range rows) { return lines_of(predictions, state_->row_numbers, mine, rows); },
+      [&](std::string_view text) { state_->csv->write(text); });
 }
 
-void PredictionsFile::add_to_hdf5(const Predictions& predictions) {
+void PredictionsFile::State::add_to_hdf5(const Predictions& predictions) {
   std::size_t next = 0;
   const auto write = [&](const auto& make) {
-    std::int64_t& place = places_[next++];
-    write_in_row_order(comm_, predictions.plan, numbers_per_piece, make, [&](std::string_view bytes) {
-      to_.hdf5->write_at(place, bytes);
+    std::int64_t& place = places[next++];
+    write_in_row_order(comm, predictions.plan, numbers_per_piece, make, [&](std::string_view bytes) {
+      hdf5->write_at(place, bytes);
       place += std::ssize(bytes);
     });
   };
-  const std::int64_t first = predictions.first_row + predictions.plan.range_of(comm_.rank()).begin + 1;
-  if (row_numbers_) {
+  const std::int64_t first = predictions.first_row + predictions.plan.range_of(comm.rank()).begin + 1;
+  if (row_numbers) {
     write([&](Range rows) {
       std::vector<double> numbers(static_cast<std::size_t>(rows.size()));
       std::iota(numbers.begin(), numbers.end(), static_cast<double>(first + rows.begin));
@@ -164,7 +187,7 @@ void PredictionsFile::add_to_hdf5(const Predictions& predictions) {
     });
   }
   for (const Table::Column& column : predictions.kept) {
-    const ColumnEncoding encoding = encoding_of(column);
+    const ColumnEncoding encoding = encoding_of(column, path);
     const Variable variable = variable_of(column);
     write([&](Range rows) { return encoding.bytes_of(variable, rows); });
   }
@@ -172,13 +195,14 @@ void PredictionsFile::add_to_hdf5(const Predictions& predictions) {
     write([&](Range rows) { return std::string(bytes_of(column.values, rows)); });
 }
 
-void PredictionsFile::commit() {
-  const mpi::Purpose purpose(comm_, writing);
-  together(comm_, [&] {
-    if (comm_.rank() != 0) return;
-    if (const std::string problem = is_hdf5_ ? to_.hdf5->commit() : to_.csv->commit(); !problem.empty())
-      files::say_line({"tessera-fit: ", problem});
+std::string PredictionsFile::commit() {
+  const mpi::Purpose purpose(state_->comm, writing);
+  std::string problem;
+  together(state_->comm, [&] {
+    if (state_->comm.rank() != 0) return;
+    problem = state_->is_hdf5 ? state_->hdf5->commit() : state_->csv->commit();
   });
+  return problem;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/model/overwrite.hpp"
+#include "overwrite.hpp"
 
-#include "gam/model/model.hpp"
+#include <tessera/gam/model.hpp>
 
 #include <dirent.h>
 #include <fmt/core.h>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "figure_files.hpp"
-
 #include "base/csv_text.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
+
+#include <tessera/gam/report.hpp>
 
 #include <fmt/format.h>
 
@@ -11,14 +11,16 @@
 #include <filesystem>
 #include <map>
 #include <optional>
+#include <span>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <tessera/error.hpp>
 #include <utility>
+#include <vector>
 
 #include "files/input_file.hpp"
 #include "files/output_file.hpp"
-#include "files/standard_error.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -56,7 +58,28 @@ std::map<std::string, std::string, std::less<>> checksums_in(std::string_view li
   return found;
 }
 
-}  // namespace
+/// The files of a report's figures: NAME.svg, NAME.csv, NAME-points.csv, and figures.csv, which lists them
+/// with checksums.
+class FigureFiles {
+ public:
+  FigureFiles(std::string folder, std::span<const ReportFigure> figures);
+
+  /// In the folder, the list last.
+  [[nodiscard]] std::vector<std::string> paths() const;
+  /// Throws for a file of these names that is not known to be of a report.
+  void refuse_others() const;
+  [[nodiscard]] std::string write() const;
+
+ private:
+  struct File {
+    std::string name;
+    std::string text;
+  };
+  [[nodiscard]] std::string path_of(const File& file) const { return folder_ + '/' + file.name; }
+
+  std::string folder_;
+  std::vector<File> files_;  ///< the list last
+};
 
 FigureFiles::FigureFiles(std::string folder, std::span<const ReportFigure> figures)
     : folder_(std::move(folder)) {
@@ -73,7 +96,6 @@ FigureFiles::FigureFiles(std::string folder, std::span<const ReportFigure> figur
     add(figure, "-points.csv", figure.points);
   }
   files_.push_back({list_name, list});
-  refuse_others();
 }
 
 void FigureFiles::refuse_others() const {
@@ -87,7 +109,7 @@ void FigureFiles::refuse_others() const {
                                : known != checksums.end() && known->second == checksum(*there))
       continue;
     throw Error(ErrorCode::input,
-                fmt::format("{}: was not written by --figures, or was changed since: give another folder",
+                fmt::format("{}: was not written with figures, or was changed since: give another folder",
                             path_of(file)));
   }
 }
@@ -98,7 +120,7 @@ std::vector<std::string> FigureFiles::paths() const {
   return paths;
 }
 
-void FigureFiles::write() const {
+std::string FigureFiles::write() const {
   std::error_code problem;
   const bool is_new = fs::create_directory(folder_, problem);
   if (problem)
@@ -119,7 +141,19 @@ void FigureFiles::write() const {
     if (is_new) fs::remove(folder_, problem);
     throw;
   }
-  if (!warning.empty()) files::say_line({"tessera-fit: ", warning});
+  return warning;
+}
+
+}  // namespace
+
+std::vector<std::string> figure_paths(const std::string& folder, std::span<const ReportFigure> figures) {
+  return FigureFiles(folder, figures).paths();
+}
+
+std::string save_figures(const std::string& folder, std::span<const ReportFigure> figures) {
+  const FigureFiles files(folder, figures);
+  files.refuse_others();
+  return files.write();
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,36 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Generalized additive models with the answer of mgcv's bam, from data frames.
+
+>>> from tessera_gam import GAM
+>>> m = GAM("y ~ s(x) + region", family="poisson").fit(frame)    # doctest: +SKIP
+>>> m.summary()                                                  # doctest: +SKIP
+>>> m.predict(new, type="response", se=True)                     # doctest: +SKIP
+"""
+
+from ._errors import (
+    DeviceAbsentError,
+    FaultError,
+    FormulaError,
+    InputError,
+    NotConvergedError,
+    TesseraError,
+    TesseraWarning,
+    UsageError,
+)
+from ._gam import GAM
+from ._native import library_version
+from ._report import Report
+
+__version__ = library_version()
+__all__ = [
+    "GAM",
+    "DeviceAbsentError",
+    "FaultError",
+    "FormulaError",
+    "InputError",
+    "NotConvergedError",
+    "Report",
+    "TesseraError",
+    "TesseraWarning",
+    "UsageError",
+]

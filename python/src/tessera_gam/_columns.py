@@ -1,0 +1,344 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns of the caller's data as the library has them, and back: numbers, or levels with codes.
+
+pandas, polars and pyarrow are imported only where the caller's data are theirs.
+"""
+
+from __future__ import annotations
+
+import os
+import pathlib
+import re
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ._errors import InputError, UsageError
+
+Numbers = npt.NDArray[np.float64]
+Codes = npt.NDArray[np.int32]
+
+
+@dataclass(frozen=True)
+class Factor:
+    """Levels, and for each row the index of its level; -1 where it is missing."""
+
+    codes: Codes
+    levels: list[str]
+    is_ordered: bool = False
+
+
+Column = npt.NDArray[Any] | Factor
+Columns = Mapping[str, Column]
+
+
+def made_by(package: str, data: object) -> bool:
+    """Whether a class of the data is of the package, which need not be imported."""
+    return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
+
+
+# Numbers come first, as the "e" of "1e3" is no name.
+_NAME = re.compile(r"\.?\d[\w.]*|`([^`]*)`|((?:[^\W\d]|\.(?!\d))[\w.]*)")
+
+
+def names_in(text: str) -> set[str]:
+    """Every name in a formula or an expression, those of functions among them."""
+    return {found[1] or found[2] for found in _NAME.finditer(text) if found[1] or found[2]}
+
+
+# What is a factor, and what are numbers
+
+
+def _level(value: Any) -> str:
+    """A level's text as R has it."""
+    if isinstance(value, (bool, np.bool_)):
+        return "TRUE" if value else "FALSE"
+    if isinstance(value, (int, float, np.number)):
+        return f"{value:.15g}"
+    return str(value)
+
+
+def _factor(codes: Any, levels: Iterable[Any], is_ordered: bool = False) -> Factor:
+    return Factor(np.ascontiguousarray(codes, np.int32), [_level(level) for level in levels], is_ordered)
+
+
+def _texts_factor(codes: Any, texts: Iterable[str]) -> Factor:
+    """The levels of texts are sorted, as those of a file."""
+    levels = np.array([*texts], object)
+    order = np.argsort(levels)
+    place = np.empty(len(levels) + 1, np.int32)
+    place[order] = np.arange(len(levels))
+    place[-1] = -1
+    return _factor(place[codes], levels[order])
+
+
+def _truths(values: npt.NDArray[np.bool_], missing: npt.NDArray[np.bool_] | None = None) -> Factor:
+    codes = values.astype(np.int32)
+    if missing is not None:
+        codes[missing] = -1
+    return Factor(codes, ["FALSE", "TRUE"])
+
+
+def _refused(name: str, kind: object, advice: str) -> InputError:
+    return InputError(f"the column '{name}' is of type {kind}: {advice}")
+
+
+_NUMBERS_OR_TEXTS = "give numbers (of dates, as days), texts or a categorical"
+
+
+def _of_numpy(name: str, values: Any) -> Column:
+    masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
+    array = np.asarray(values)
+    if array.ndim != 1:
+        raise InputError(f"the column '{name}' has {array.ndim} dimensions: give one of them")
+    if array.dtype.kind == "b":
+        return _truths(array, masked)
+    if array.dtype.kind in "iuf":
+        numbers = np.ascontiguousarray(array, np.float64)
+        return numbers if masked is None else np.where(masked, np.nan, numbers)
+    if array.dtype.kind in "US":
+        texts = array.astype(str) if array.dtype.kind == "S" else array
+        levels, codes = np.unique(texts, return_inverse=True)
+        return _factor(codes if masked is None else np.where(masked, -1, codes), levels)
+    if array.dtype.kind == "O":
+        return _of_objects(name, array)
+    raise _refused(name, array.dtype, _NUMBERS_OR_TEXTS)
+
+
+def _of_objects(name: str, array: npt.NDArray[Any]) -> Column:
+    """Texts, truth values or numbers, with None, NaN or pandas.NA where one is missing."""
+    missing = np.fromiter((v is None or type(v).__name__ == "NAType" or v != v for v in array), bool, len(array))
+    kinds = {type(value) for value in array[~missing]}
+    if not kinds:
+        return np.full(len(array), np.nan)
+    if all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
+        return _truths(np.where(missing, False, array).astype(bool), missing)
+    if all(issubclass(kind, str) for kind in kinds):
+        levels, codes = np.unique(array[~missing].astype(str), return_inverse=True)
+        all_codes = np.full(len(array), -1, np.int32)
+        all_codes[~missing] = codes
+        return _factor(all_codes, levels)
+    try:
+        return np.where(missing, np.nan, array).astype(np.float64)
+    except (TypeError, ValueError):
+        found = ", ".join(sorted(kind.__name__ for kind in kinds))
+        raise _refused(name, f"object, with {found}", _NUMBERS_OR_TEXTS) from None
+
+
+def _of_pandas(name: str, series: Any) -> Column:
+    import pandas as pd
+
+    if isinstance(series.dtype, pd.CategoricalDtype):
+        of = series.cat if isinstance(series, pd.Series) else series
+        return _factor(of.codes, of.categories, bool(of.ordered))
+    if pd.api.types.is_bool_dtype(series.dtype) and pd.api.types.is_extension_array_dtype(series.dtype):
+        missing = np.asarray(pd.isna(series))
+        return _truths(np.asarray(series.fillna(False), bool), missing)
+    if pd.api.types.is_extension_array_dtype(series.dtype) and pd.api.types.is_numeric_dtype(series.dtype):
+        return np.ascontiguousarray(series.to_numpy(np.float64, na_value=np.nan))
+    if pd.api.types.is_string_dtype(series.dtype) and series.dtype != object:
+        return _texts_factor(*pd.factorize(series))
+    return _of_numpy(name, series.to_numpy())
+
+
+def _of_polars(name: str, series: Any) -> Column:
+    import polars as pl
+
+    if series.dtype == pl.Boolean:
+        return _truths(series.fill_null(False).to_numpy(), series.is_null().to_numpy())
+    if series.dtype.is_numeric():
+        return np.ascontiguousarray(series.cast(pl.Float64).to_numpy(), np.float64)
+    if series.dtype in (pl.String, pl.Categorical, pl.Enum):
+        is_enum = series.dtype == pl.Enum
+        texts = series.cast(pl.String)
+        levels = series.dtype.categories if is_enum else texts.drop_nulls().unique().sort()
+        codes = texts.replace_strict(levels, list(range(len(levels))), default=-1, return_dtype=pl.Int32)
+        return _factor(codes.fill_null(-1).to_numpy(), levels)
+    if series.dtype == pl.Null:
+        return np.full(len(series), np.nan)
+    raise _refused(name, series.dtype, _NUMBERS_OR_TEXTS)
+
+
+def _of_arrow(name: str, values: Any) -> Column:
+    import pyarrow as pa
+
+    if isinstance(values, pa.ChunkedArray):
+        values = values.combine_chunks()
+    if isinstance(values, pa.ChunkedArray):  # of no chunks, in some versions
+        values = values.chunk(0) if values.num_chunks else pa.array([], values.type)
+    kind = values.type
+    if str(kind) in ("string", "large_string", "string_view"):
+        encoded = values.cast(pa.large_string()).dictionary_encode()
+        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        return _texts_factor(codes, encoded.dictionary.to_pylist())
+    if isinstance(values, pa.DictionaryArray):
+        codes = values.indices.cast(pa.int32()).fill_null(-1).to_numpy(zero_copy_only=False)
+        return _factor(codes, values.dictionary.to_pylist(), bool(values.type.ordered))
+    if pa.types.is_boolean(kind):
+        missing = values.is_null().to_numpy(zero_copy_only=False)
+        return _truths(values.fill_null(False).to_numpy(zero_copy_only=False), missing)
+    if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
+        return np.ascontiguousarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+    raise _refused(name, kind, _NUMBERS_OR_TEXTS)
+
+
+def column_of(name: str, values: Any) -> Column:
+    """The column of an array of any kind."""
+    for package, convert in (("pandas", _of_pandas), ("polars", _of_polars), ("pyarrow", _of_arrow)):
+        if made_by(package, values):
+            return convert(name, values)
+    return _of_numpy(name, values)
+
+
+# Data of several columns
+
+
+@dataclass(frozen=True)
+class Data:
+    """The caller's data: columns by name, and how to give results of the same rows."""
+
+    rows: int
+    names: list[str]
+    column: Callable[[str], Any]
+    give: Callable[[Columns], Any]
+    """A frame of the caller's kind."""
+    give_one: Callable[[str, Numbers], Any]
+    """The one column of such a frame."""
+
+
+@dataclass(frozen=True)
+class File:
+    """A table that the library reads itself."""
+
+    path: str
+
+
+def _from_pandas(frame: Any) -> Data:
+    import pandas as pd
+
+    names = [str(name) for name in frame.columns]
+    places = {name: i for i, name in reversed(list(enumerate(names)))}
+    return Data(
+        len(frame),
+        names,
+        lambda name: frame.iloc[:, places[name]],
+        lambda columns: pandas_frame(columns, frame.index),
+        lambda name, values: pd.Series(values, index=frame.index, name=name),
+    )
+
+
+def _from_polars(frame: Any) -> Data:
+    import polars as pl
+
+    def series(name: str, column: Column) -> Any:
+        if not isinstance(column, Factor):
+            return pl.Series(name, column)
+        levels = pl.Series(column.levels, dtype=pl.String)
+        codes = pl.Series(column.codes)
+        return levels.gather(codes.set(codes < 0, None)).alias(name)
+
+    return Data(
+        frame.height,
+        frame.columns,
+        frame.get_column,
+        lambda columns: pl.DataFrame([series(name, column) for name, column in columns.items()]),
+        lambda name, values: pl.Series(name, values),
+    )
+
+
+def _from_arrow(table: Any) -> Data:
+    import pyarrow as pa
+
+    def array(column: Column) -> Any:
+        if not isinstance(column, Factor):
+            return pa.array(column)
+        codes = pa.array(column.codes, mask=column.codes < 0)
+        return pa.DictionaryArray.from_arrays(codes, pa.array(column.levels, pa.string()))
+
+    return Data(
+        table.num_rows,
+        table.column_names,
+        table.column,
+        lambda columns: pa.table({name: array(column) for name, column in columns.items()}),
+        lambda name, values: pa.array(values),
+    )
+
+
+def _from_arrays(arrays: Mapping[str, Any] | npt.NDArray[Any]) -> Data:
+    names = list(arrays) if isinstance(arrays, Mapping) else list(arrays.dtype.names or ())
+    return Data(
+        len(arrays[names[0]]) if names else 0,
+        names,
+        lambda name: arrays[name],
+        give_arrays,
+        lambda name, values: values,
+    )
+
+
+def give_arrays(columns: Columns) -> dict[str, npt.NDArray[Any]]:
+    """A dict of arrays, a factor's of its levels as objects, None where one is missing."""
+    return {name: _texts(column) if isinstance(column, Factor) else column for name, column in columns.items()}
+
+
+def _texts(factor: Factor) -> npt.NDArray[Any]:
+    return np.array([*factor.levels, None], object)[factor.codes]
+
+
+def pandas_frame(columns: Columns, index: Any = None) -> Any:
+    import pandas as pd
+
+    return pd.DataFrame(
+        {
+            name: pd.Categorical.from_codes(column.codes, column.levels) if isinstance(column, Factor) else column
+            for name, column in columns.items()
+        },
+        index=index,
+    )
+
+
+def result_frame(columns: Columns) -> Any:
+    """A data frame where pandas is installed, else a dict of arrays."""
+    try:
+        return pandas_frame(columns)
+    except ImportError:
+        return give_arrays(columns)
+
+
+def _from_parquet(path: pathlib.Path, names: set[str] | None) -> Data:
+    if not path.exists():
+        raise InputError(f"{path}: there is no such file")
+    try:
+        import pyarrow.parquet as parquet
+    except ImportError:
+        raise UsageError(f"{path}: Parquet is read by pyarrow, which is not installed: pip install pyarrow") from None
+    return _from_arrow(parquet.read_table(path, columns=_chosen(parquet.read_schema(path).names, names)))
+
+
+def data_of(data: Any, names: set[str] | None) -> Data | File:
+    """Reads what `data` is; of lazy tables and Parquet files only columns of these names. None: all."""
+    if isinstance(data, (str, os.PathLike)):
+        path = pathlib.Path(data)
+        return _from_parquet(path, names) if path.suffix in (".parquet", ".pq") else File(os.fspath(path))
+    if made_by("pandas", data):
+        return _from_pandas(data)
+    if made_by("polars", data):
+        if hasattr(data, "collect"):
+            data = data.select(_chosen(data.collect_schema().names(), names)).collect()
+        return _from_polars(data)
+    if made_by("pyarrow", data) or hasattr(data, "__arrow_c_stream__"):
+        import pyarrow as pa
+
+        return _from_arrow(data if isinstance(data, pa.Table) else pa.table(data))
+    if isinstance(data, Mapping) or (isinstance(data, np.ndarray) and data.dtype.names):
+        return _from_arrays(data)
+    raise UsageError(
+        f"data are a {type(data).__name__}: give a pandas or polars frame, an Arrow table, a dict of arrays, "
+        "a structured array, or the path of a table"
+    )
+
+
+def _chosen(known: list[str], names: set[str] | None) -> list[str]:
+    return [name for name in known if names is None or name in names]

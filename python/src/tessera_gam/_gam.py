@@ -1,0 +1,568 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The model."""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import math
+import os
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from ctypes import byref, c_char_p, c_size_t, c_uint64
+from typing import Any, Literal, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from . import _launch, _native
+from ._columns import Columns, Data, Factor, File, Numbers, data_of, give_arrays, names_in, result_frame
+from ._errors import UsageError
+from ._report import Report, report
+from ._table import Answer, Table
+
+T = TypeVar("T")
+PredictionType = Literal["link", "response", "terms", "iterms", "lpmatrix"]
+Progress = bool | Callable[[str], None] | None
+
+_JOB_OPTIONS = {
+    "device", "threads", "nthreads", "on_device_failure", "score_model", "allow_sharing", "memory_fraction",
+}  # fmt: skip
+_TABLE_OPTIONS = {"na_strings", "factor", "numeric", "block_rows"}
+_RUG_ROWS = 500
+
+
+class _Number:
+    """A number of the fitted model."""
+
+    def __init__(self, name: str, meaning: str) -> None:
+        self.name = name
+        self.__doc__ = meaning
+
+    def __get__(self, model: GAM | None, owner: type) -> Any:
+        return self if model is None else float(model._values(self.name)[0])
+
+
+class GAM:
+    """A generalized additive model, with the answer of `bam(formula, family, method="fREML")` of mgcv.
+
+    Parameters
+    ----------
+    formula
+        In R's notation: ``"y ~ region + s(x) + te(x, z, bs='cr', k=5)"``.
+    family
+        "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", …, as "gamma(inverse)" also
+        with a link, or "@FILE" with a custom family.
+    options
+        Those of bam, with "_" for ".": ``link``, ``knots={"hour": [0, 24]}``, ``sp``, ``min_sp``, ``select``,
+        ``gamma``, ``rho`` (a number or "auto"), ``drop_unused_levels``; and tessera-fit's: ``ordered``,
+        ``tolerance``, ``max_iterations``, ``largest_tested_effect``, ``residuals``, ``memory``, ``scratch``,
+        ``checkpoint``, ``threads`` (default: all cores), ``device`` ("auto", "gpu" or "cpu"); of tables in files
+        ``na_strings``, ``factor`` and ``numeric``. Values are numbers, texts, lists or dicts of them.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from tessera_gam import GAM
+    >>> x = np.linspace(0, 1, 200)
+    >>> m = GAM("y ~ s(x)").fit({"x": x, "y": np.sin(6 * x)})
+    >>> m.predict({"x": [0.5]}).round(2)
+    array([0.14])
+    """
+
+    aic = _Number("aic", "AIC of the total edf, which the summary prints: m$aic of mgcv.")
+    AIC = _Number("AIC", "AIC(m) of R: of edf that count the uncertainty of smoothing parameters.")
+    deviance = _Number("deviance", "The deviance.")
+    deviance_explained = _Number("deviance_explained", "The part of the null deviance that is explained, 0 to 1.")
+    edf_total = _Number("edf_total", "The sum of the effective degrees of freedom.")
+    log_likelihood = _Number("log_likelihood", "The log likelihood; NaN of quasi families.")
+    n_dropped = _Number("n_dropped", "Rows with a missing value, which are left out.")
+    n_iterations = _Number("iterations", "Iterations of the fit.")
+    null_deviance = _Number("null_deviance", "The deviance of the model with an intercept alone.")
+    nobs = _Number("n", "Rows of the fit.")
+    reml = _Number("reml", "The REML score at its minimum.")
+    residual_df = _Number("residual_df", "Residual degrees of freedom.")
+    rsquared_adj = _Number("r_squared_adjusted", "The adjusted R squared.")
+    scale = _Number("scale", "The scale, or residual variance.")
+
+    def __init__(self, formula: str, family: str = "gaussian", **options: Any) -> None:
+        self.formula = formula
+        self.family = family
+        self.options = options
+        self._model: _native.Handle | None = None
+        self._rug: dict[str, Numbers] = {}
+
+    def fit(
+        self,
+        data: Any,
+        *,
+        weights: Any = None,
+        offset: Any = None,
+        subset: Any = None,
+        AR_start: Any = None,
+        progress: Progress = None,
+        launcher: str | None = None,
+        program: str | os.PathLike[str] | None = None,
+        workdir: str | os.PathLike[str] | None = None,
+        comm: Any = None,
+    ) -> GAM:
+        """Fits the model to a table, and returns it. Rows with a missing value are left out, and counted.
+
+        Parameters
+        ----------
+        data
+            A pandas or polars frame, an Arrow table, a dict of arrays of n values, a structured array, or the
+            path of a file: CSV (also .gz), HDF5, or Parquet by pyarrow. Texts, truth values and categoricals are
+            factors. Numbers in float64 are not copied: leave them as they are while the fit runs.
+        weights, offset, subset, AR_start
+            As of bam: prior weights; what is added to the linear predictor; the rows of the fit; and where a
+            series of correlated residuals begins. A column's name, an expression such as "x > 0", or an array of
+            n values.
+        progress
+            True shows what the fit does; a function is called with each line of that. What it raises ends the
+            fit, as Ctrl-C does. Lines for a log go to `logging.getLogger("tessera_gam")`.
+        launcher
+            A command such as "mpirun -np 8" or "srun": tessera-fit does the fit under it, on all nodes of the job.
+        program, workdir
+            With a launcher: the path of tessera-fit, by default $TESSERA_FIT or that of PATH, of the version of this
+            package; and a folder that all nodes see, in which data that are no file are written and then removed.
+        comm
+            Refused: this package has no MPI of its own. Several processes fit by `launcher`.
+        """
+        if comm is not None:
+            raise UsageError(
+                "comm: this package is built without MPI: launcher='mpirun -np 8' fits by several processes"
+            )
+        given = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
+        expressions = {name: one for name, one in given.items() if isinstance(one, str)}
+        arrays = _arrays(given)
+        table = self._table(data, " + ".join([self.formula, *expressions.values()]), arrays)
+        options = {"family": self.family, **self.options, **expressions, **{name[1:]: name for name in arrays}}
+        options["ordered"] = _ordered(table.columns, self.formula) | dict(self.options.get("ordered") or {})
+        if launcher is None:
+            options = {name: value for name, value in options.items() if name not in _TABLE_OPTIONS}
+            self._model = self._fit_here(table, options, progress)
+        else:
+            path = _launch.program_path(program)
+            with _launch.folder_in(workdir) as folder:
+                rows = table.file or table.columns
+                self._model = self.load(_launch.fit(launcher, path, self.formula, rows, options, folder))._model
+        self._rug = _rug(table.columns)
+        for fault in (self._text("no_estimate"), self._text("why_not_converged")):
+            if fault:
+                _native.warn(fault)
+        return self
+
+    def _fit_here(self, table: Table, options: Mapping[str, Any], progress: Progress) -> _native.Handle:
+        fitted = _native.Handle("model")
+        with _shown(progress) as report:
+            _native.interruptible(
+                lambda call: _native.call("fit", self.formula.encode(), table.number, call, fitted.to),
+                _native.option_texts(options),
+                report,
+            )
+        return fitted
+
+    # What the model is
+
+    @property
+    def params(self) -> Any:
+        """The p coefficients by name, a pandas Series; without pandas an array. Names: `param_names`."""
+        return _labelled(self._values("coefficients"), self.param_names)
+
+    @property
+    def param_names(self) -> list[str]:
+        """The names of the p coefficients."""
+        return self._texts("coefficients")
+
+    @property
+    def cov(self) -> npt.NDArray[np.float64]:
+        """The posterior covariance of the coefficients, p x p. NaN where a large random effect has none."""
+        return self._values("covariance")
+
+    @property
+    def edf(self) -> Any:
+        """The effective degrees of freedom of each coefficient, p, as `params`; of smooths: `summary`."""
+        return _labelled(self._values("edf"), self.param_names)
+
+    @property
+    def sp(self) -> Numbers:
+        """The smoothing parameters, in the order of mgcv's `m$sp`."""
+        return self._values("sp")
+
+    @property
+    def bic(self) -> float:
+        """BIC(m) of R."""
+        df = float(self._values("log_likelihood_df")[0])
+        return math.log(self.nobs) * df - 2 * float(self.log_likelihood)
+
+    @property
+    def converged(self) -> bool:
+        """Whether the iteration has converged."""
+        return bool(self._values("converged")[0])
+
+    @property
+    def verdict(self) -> str:
+        """Where the model was computed, in a line."""
+        return self._text("verdict")
+
+    @property
+    def smooth_names(self) -> list[str]:
+        """The labels of the smooths: "s(x)", "s(x):ga"."""
+        return self._texts("smooths")
+
+    def summary(self) -> Report:
+        """The summary, as `summary(m)` of mgcv. `frame("smooths")` and `frame("coefficients")` are its tables."""
+        return report("summary", self._fitted.number)
+
+    def anova(self, *others: GAM, test: Literal["F", "Chisq", "none", "auto"] = "auto") -> Report:
+        """Tests of the terms of this model; or the analysis of deviance of it and of others of the same rows."""
+        models = [self, *others]
+        handles = (c_uint64 * len(models))(*(model._fitted.number.value for model in models))
+        return report("anova", handles, len(models), test.encode())
+
+    def check(
+        self,
+        data: Any,
+        *,
+        weights: Any = None,
+        offset: Any = None,
+        subset: Any = None,
+        AR_start: Any = None,
+        progress: Progress = None,
+        **options: Any,
+    ) -> Report:
+        """Checks the model against the table that it was fitted to: bases, residuals and concurvity.
+
+        Arrays that `fit` was given as weights, offset, subset or AR_start are given here, too. Options: `seed`,
+        `sample`, `permutations`, `largest_concurvity`, `autocorrelation`, `series`.
+        """
+        arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
+        table = self._table(data, None, _arrays(arrays))
+        text, numbers = (self._check(table, form, options, progress) for form in (0, 1))
+        return Report(text.strip("\n"), json.loads(numbers))
+
+    def _check(self, table: Table, form: int, options: Mapping[str, Any], progress: Progress = None) -> str:
+        with _shown(progress) as report:
+            return _native.interruptible(
+                lambda call: _native.text("check", self._fitted.number, table.number, call, form),
+                _native.option_texts({**self._job_options, **options}),
+                report,
+            )
+
+    def concurvity(
+        self,
+        data: Any,
+        full: bool = True,
+        *,
+        weights: Any = None,
+        offset: Any = None,
+        subset: Any = None,
+        AR_start: Any = None,
+    ) -> Any:
+        """How much of each term the others explain, from 0 to 1, as `concurvity(m, full)` of mgcv.
+
+        A frame with a row for each term and the columns "worst", "observed" and "estimate". With `full=False` a
+        dict of these three: k x k frames of how much of the column's term the row's explains. Data and arrays are
+        those of the fit.
+        """
+        arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
+        table = self._table(data, None, _arrays(arrays))
+        found = json.loads(self._check(table, 1, {"permutations": 1, "sample": 4}))["concurvity"]
+        terms = {"term": np.array(found["terms"], object)}
+        if full:
+            return result_frame(terms | {name: np.array(values) for name, values in found["whole"].items()})
+        return {
+            name: result_frame(terms | dict(zip(found["terms"], np.array(values).T, strict=True)))
+            for name, values in found["pairwise"].items()
+        }
+
+    # What the model predicts
+
+    def predict(
+        self,
+        new: Any,
+        type: PredictionType = "link",
+        se: bool = False,
+        *,
+        progress: Progress = None,
+        **options: Any,
+    ) -> Any:
+        """Predicts the rows of a table, as `predict.gam` of mgcv. A row with a missing value is NaN.
+
+        Parameters
+        ----------
+        new
+            A table of any kind that `fit` takes.
+        type
+            "link", the linear predictor; "response", the mean; "terms" and "iterms", what each term adds;
+            "lpmatrix", the rows of the model matrix.
+        se
+            With standard errors: a column "se", of terms "s(x).se".
+        options
+            ``terms``, ``exclude`` (lists of labels), ``interval`` and ``prediction_interval`` (a probability: columns
+            "lower" and "upper"), ``unconditional``, ``new_levels`` ("mgcv", "population", "na" or "error"), ``keep``
+            (columns of the table that come along), ``draws`` and ``seed``, ``threads``, ``device``.
+
+        Returns
+        -------
+        Of a pandas or polars frame or an Arrow table a frame of its kind with its index, or the one column of it.
+        Of others an array of n values, of lpmatrix of n x p, or a dict of arrays if there are several columns.
+        """
+        data, table = self._new_table(new, options)
+        answer = self._answer(
+            "predict", table, progress=progress, options=self._job_options | {"type": type, "se": se, **options}
+        )
+        columns = answer.columns()
+        [(name, only), *more] = columns.items()
+        if not more and type in ("link", "response") and not isinstance(only, Factor):
+            return data.give_one(name, only) if isinstance(data, Data) else only
+        if isinstance(data, Data) and data.give is not give_arrays:
+            return data.give(columns)
+        if type == "lpmatrix":
+            return np.column_stack([column for column in columns.values() if not isinstance(column, Factor)])
+        return give_arrays(columns)
+
+    def simulate(
+        self,
+        draws: int = 1,
+        new: Any = None,
+        what: Literal["responses", "coefficients", "smooths"] | None = None,
+        *,
+        seed: int = 1,
+        progress: Progress = None,
+        **options: Any,
+    ) -> Any:
+        """Draws from the posterior: new responses of the rows of `new`, a column a draw, in its kind of frame;
+        without `new` coefficients, a row a draw; or smooths on their grids, a column a draw.
+
+        Options: of responses ``posterior_predictive`` (each draw at a draw of the coefficients), ``weights`` (a
+        column), ``new_levels``, ``keep``; of the others ``unconditional``; of smooths ``terms``, ``points``.
+        """
+        what = what or ("coefficients" if new is None else "responses")
+        options = self._threads | {"draws": draws, "seed": seed, **options}
+        if what != "responses":
+            answer = self._answer(f"simulate_{what}", options=options)
+            return result_frame(answer.columns(kept_first=True))
+        data, table = self._new_table(new, options)
+        columns = self._answer("simulate_responses", table, progress=progress, options=options).columns()
+        return data.give(columns) if isinstance(data, Data) else give_arrays(columns)
+
+    def differences(self, minuend: Any, subtrahend: Any, **options: Any) -> Any:
+        """Linear predictors of the rows of a table less those of another, with standard errors and bands.
+
+        Options: ``terms``, ``exclude``, ``keep``, ``new_levels``, ``interval``, ``unconditional``. In the kind of
+        frame of `minuend`.
+        """
+        data, first = self._new_table(minuend, options)
+        _, second = self._new_table(subtrahend, options)
+        columns = self._answer("table_differences", first, second, options=self._threads | options).columns()
+        return data.give(columns) if isinstance(data, Data) else give_arrays(columns)
+
+    # What the smooths are
+
+    def smooths(self, **options: Any) -> Any:
+        """Each smooth on a grid, as `smooth_estimates` of gratia: a data frame (without pandas a dict of arrays)
+        with the smooth's label, its variables, "fit", "se" and bands, pointwise and simultaneous.
+
+        Options: ``terms``, ``points``, ``interval=0.95``, ``draws=10000`` (0: no simultaneous bands), ``seed``,
+        ``unconditional``.
+        """
+        return result_frame(self._smooths(**options))
+
+    def _smooths(self, **options: Any) -> Columns:
+        return self._answer("smooths", options=self._threads | options).columns(kept_first=True)
+
+    def derivatives(self, **options: Any) -> Any:
+        """The derivatives of smooths on a grid, as `derivatives` of gratia: a frame as that of `smooths`.
+
+        Options: those of `smooths`, ``order`` (1 or 2) and ``variables``.
+        """
+        return result_frame(self._answer("derivatives", options=self._threads | options).columns(kept_first=True))
+
+    def level_differences(self, **options: Any) -> Any:
+        """Differences of smooths between levels of a factor, as `difference_smooths` of gratia. Options and frame:
+        as of `smooths`."""
+        answer = self._answer("level_differences", options=self._threads | options)
+        return result_frame(answer.columns(kept_first=True))
+
+    def plot(self, terms: Iterable[str] | None = None, *, axes: Any = None, data: Any = None, **options: Any) -> Any:
+        """Plots each smooth by matplotlib, and returns the axes, an array of them.
+
+        Curves have their pointwise band, and a rug of the rows of the fit, or of `data`; curves by a factor are
+        together in one plot; smooths of two numbers are maps with contours; random effects are points against
+        normal quantiles. `axes`: where to plot, as many as there are plots. Options: as of `smooths`.
+        """
+        from ._plot import plot_smooths
+
+        rug = self._rug
+        if data is not None:
+            rug = _rug(self._table(data, self._text("formula")).columns)
+        chosen = {} if terms is None else {"terms": list(terms)}
+        return plot_smooths(self._smooths(draws=0, **chosen, **options), rug, axes)
+
+    # Models in files
+
+    def save(self, path: str | os.PathLike[str]) -> None:
+        """Writes the model to a file that `load` and tessera-fit read: docs/model.md has the format."""
+        _native.call("model_save", self._fitted.number, os.fspath(path).encode())
+
+    @classmethod
+    def load(cls, path: str | os.PathLike[str]) -> GAM:
+        """The model of a file of `save`, or of `tessera-fit fit --out`."""
+        model = _native.Handle("model")
+        _native.call("model_load", os.fspath(path).encode(), model.to)
+        return cls._of(model)
+
+    def to_json(self) -> str:
+        """The model as one text, with the bits of its numbers."""
+        return _native.text("model_to_json", self._fitted.number)
+
+    @classmethod
+    def from_json(cls, text: str) -> GAM:
+        """The model of such a text."""
+        model = _native.Handle("model")
+        encoded = text.encode()
+        _native.call("model_from_json", encoded, len(encoded), model.to)
+        return cls._of(model)
+
+    @classmethod
+    def _of(cls, model: _native.Handle) -> GAM:
+        loaded = cls("")
+        loaded._model = model
+        loaded.formula = loaded._text("formula")
+        loaded.family = loaded._text("family")
+        return loaded
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__ | {"_model": None if self._model is None else self.to_json()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        if state["_model"] is not None:
+            self._model = self.from_json(state["_model"])._model
+
+    def __repr__(self) -> str:
+        options = "".join(f", {name}={value!r}" for name, value in self.options.items())
+        return f"{type(self).__name__}({self.formula!r}, family={self.family!r}{options})"
+
+    def _repr_html_(self) -> str | None:
+        return None if self._model is None else self.summary()._repr_html_()
+
+    # The library
+
+    @property
+    def _fitted(self) -> _native.Handle:
+        if self._model is None:
+            raise UsageError("the model is not fitted yet: call fit(data)")
+        return self._model
+
+    @property
+    def _job_options(self) -> dict[str, Any]:
+        return {name: value for name, value in self.options.items() if name in _JOB_OPTIONS}
+
+    @property
+    def _threads(self) -> dict[str, Any]:
+        return {name: value for name, value in self.options.items() if name in ("threads", "nthreads")}
+
+    def _values(self, name: str) -> Numbers:
+        rows, columns = c_size_t(), c_size_t()
+        _native.call("model_shape", self._fitted.number, name.encode(), byref(rows), byref(columns))
+        values = np.empty((rows.value, columns.value), order="F")
+        _native.call("model_values", self._fitted.number, name.encode(), values.ctypes.data, values.size)
+        return values[:, 0] if columns.value == 1 else values
+
+    def _text(self, name: str, index: int = 0) -> str:
+        given = c_char_p()
+        _native.call("model_text", self._fitted.number, name.encode(), index, byref(given))
+        return (given.value or b"").decode()
+
+    def _texts(self, name: str) -> list[str]:
+        count = c_size_t()
+        _native.call("model_text_count", self._fitted.number, name.encode(), byref(count))
+        return [self._text(name, index) for index in range(count.value)]
+
+    def _table(self, data: Any, expressions: str | None, arrays: Mapping[str, Any] | None = None) -> Table:
+        """With the columns that the expressions read, all without any."""
+        names = None if expressions is None else names_in(expressions)
+        options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
+        return Table(data_of(data, names), names, arrays, _native.option_texts(options))
+
+    def _new_table(self, new: Any, options: Mapping[str, Any]) -> tuple[Data | File, Table]:
+        """Of the columns that the formula and what is kept need."""
+        names = names_in(self._text("formula")) | set(_strings(options.get("keep")))
+        names |= names_in(str(options.get("weights", "")))  # of simulated responses
+        data = data_of(new, names)
+        texts = _native.option_texts({name: value for name, value in self.options.items() if name in _TABLE_OPTIONS})
+        return data, Table(data, names, None, texts)
+
+    def _answer(self, function: str, *tables: Table, options: Mapping[str, Any], progress: Progress = None) -> Answer:
+        answer = Answer()
+        model = self._fitted
+        numbers = [table.number for table in tables]
+        with _shown(progress) as report:
+            _native.interruptible(
+                lambda call: _native.call(function, model.number, *numbers, call, answer.to),
+                _native.option_texts(options),
+                report,
+            )
+        for remark in answer.remarks():
+            _native.warn(remark)
+        return answer
+
+
+def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
+    """Those that are no column or expression of the table, by the names of columns that they become."""
+    return {f".{name}": one for name, one in given.items() if one is not None and not isinstance(one, str)}
+
+
+def _strings(value: Any) -> list[str]:
+    return [value] if isinstance(value, str) else list(value or [])
+
+
+def _ordered(columns: Columns, formula: str) -> dict[str, list[str]]:
+    """The levels of ordered factors among the predictors."""
+    found = {}
+    for name in names_in(formula.partition("~")[2]):
+        column = columns.get(name)
+        if not isinstance(column, Factor) or not column.is_ordered:
+            continue
+        if any("," in level for level in column.levels):
+            raise UsageError(f"the ordered categorical '{name}' has a level with a comma: rename the level")
+        found[name] = column.levels
+    return found
+
+
+def _rug(columns: Columns) -> dict[str, Numbers]:
+    """Of each column of numbers some values, evenly spaced in the rows, for plots."""
+    return {
+        name: column[:: max(1, len(column) // _RUG_ROWS)].copy()
+        for name, column in columns.items()
+        if not isinstance(column, Factor)
+    }
+
+
+def _labelled(values: Numbers, names: list[str]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        return values
+    return pd.Series(values, index=names)
+
+
+@contextlib.contextmanager
+def _shown(progress: Progress) -> Iterator[Callable[[str], None] | None]:
+    """What is called with each line of progress."""
+    if progress is None or progress is False or callable(progress):
+        yield progress if callable(progress) else None
+    elif "ipykernel" in sys.modules:
+        from IPython.display import display
+
+        line = display({"text/plain": ""}, raw=True, display_id=True)
+        yield lambda what: line.update({"text/plain": what}, raw=True)
+        line.update({"text/plain": ""}, raw=True)
+    else:
+        try:
+            yield lambda what: print(f"\r\033[K{what}", end="", file=sys.stderr, flush=True)
+        finally:
+            print("\r\033[K", end="", file=sys.stderr, flush=True)

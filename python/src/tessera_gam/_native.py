@@ -1,0 +1,256 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The C interface tessera_gam.h by ctypes, which needs no extension module: one wheel serves every Python.
+
+Calls release the GIL. Those that last, `interruptible` ones, run on a thread of their own while the caller's
+waits for progress: a signal handler of Python, such as that of Ctrl-C, can then raise at once.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import logging
+import os
+import pathlib
+import queue
+import sys
+import threading
+import warnings
+from collections.abc import Callable, Iterable, Mapping
+from ctypes import POINTER, byref, c_char_p, c_double, c_int32, c_int64, c_size_t, c_uint64, c_void_p
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ._errors import TesseraWarning, error_of
+
+T = TypeVar("T")
+Progress = Callable[[str], None]
+logger = logging.getLogger("tessera_gam")
+
+_PROGRESS = ctypes.CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
+_CANCELLED = ctypes.CFUNCTYPE(c_int32, c_void_p)
+_OLDEST_C_VERSION = 1
+_LONGEST_WAIT = 0.2  # seconds that a caller who interrupts waits for the end of the work
+
+
+class _Option(ctypes.Structure):
+    _fields_ = [("name", c_char_p), ("value", c_char_p)]
+
+
+class Call(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("options", POINTER(_Option)),
+        ("option_count", c_size_t),
+        ("progress", _PROGRESS),
+        ("cancelled", _CANCELLED),
+        ("context", c_void_p),
+    ]
+
+
+class ErrorInfo(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("status", c_int32),
+        ("message", c_char_p),
+        ("function", c_char_p),
+        ("position", c_int64),
+        ("lines", c_char_p),
+    ]
+
+
+class AnswerInfo(ctypes.Structure):
+    _fields_ = [
+        ("size", c_size_t),
+        ("rows", c_size_t),
+        ("columns", c_size_t),
+        ("kept", c_size_t),
+        ("remarks", c_size_t),
+        ("constant", c_double),
+    ]
+
+
+class ColumnInfo(ctypes.Structure):
+    _fields_ = [("size", c_size_t), ("name", c_char_p), ("is_factor", c_int32), ("levels", c_size_t)]
+
+
+_CALL, _TEXT, _SIZE = POINTER(Call), POINTER(c_char_p), POINTER(c_size_t)
+_HANDLE = POINTER(c_uint64)
+_SIGNATURES: dict[str, tuple[Any, ...]] = {
+    "last_error": (POINTER(ErrorInfo),),
+    "table_open": (c_int64, _CALL, _HANDLE),
+    "table_add_numbers": (c_uint64, c_char_p, c_void_p, c_size_t),
+    "table_add_factor": (c_uint64, c_char_p, c_void_p, c_size_t, _TEXT, c_size_t),
+    "table_of_file": (c_char_p, _CALL, _HANDLE),
+    "table_close": (c_uint64,),
+    "fit": (c_char_p, c_uint64, _CALL, _HANDLE),
+    "model_close": (c_uint64,),
+    "model_to_json": (c_uint64, _TEXT, _SIZE),
+    "model_from_json": (c_char_p, c_size_t, _HANDLE),
+    "model_save": (c_uint64, c_char_p),
+    "model_load": (c_char_p, _HANDLE),
+    "model_shape": (c_uint64, c_char_p, _SIZE, _SIZE),
+    "model_values": (c_uint64, c_char_p, c_void_p, c_size_t),
+    "model_text": (c_uint64, c_char_p, c_size_t, _TEXT),
+    "model_text_count": (c_uint64, c_char_p, _SIZE),
+    "summary": (c_uint64, c_int32, _TEXT, _SIZE),
+    "anova": (_HANDLE, c_size_t, c_char_p, c_int32, _TEXT, _SIZE),
+    "check": (c_uint64, c_uint64, _CALL, c_int32, _TEXT, _SIZE),
+    "predict": (c_uint64, c_uint64, _CALL, _HANDLE),
+    "smooths": (c_uint64, _CALL, _HANDLE),
+    "derivatives": (c_uint64, _CALL, _HANDLE),
+    "level_differences": (c_uint64, _CALL, _HANDLE),
+    "table_differences": (c_uint64, c_uint64, c_uint64, _CALL, _HANDLE),
+    "simulate_coefficients": (c_uint64, _CALL, _HANDLE),
+    "simulate_smooths": (c_uint64, _CALL, _HANDLE),
+    "simulate_responses": (c_uint64, c_uint64, _CALL, _HANDLE),
+    "answer_extent": (c_uint64, POINTER(AnswerInfo)),
+    "answer_column": (c_uint64, c_size_t, POINTER(ColumnInfo)),
+    "answer_numbers": (c_uint64, c_size_t, c_void_p, c_size_t),
+    "answer_codes": (c_uint64, c_size_t, c_void_p, c_size_t),
+    "answer_level": (c_uint64, c_size_t, c_size_t, _TEXT),
+    "answer_remark": (c_uint64, c_size_t, _TEXT),
+    "answer_close": (c_uint64,),
+}
+
+
+def _load() -> ctypes.CDLL:
+    """The library beside this module, or that of $TESSERA_GAM_LIBRARY."""
+    here = pathlib.Path(__file__).parent / "libtessera_gam_c.so"
+    path = os.environ.get("TESSERA_GAM_LIBRARY") or str(here)
+    try:
+        library = ctypes.CDLL(path)
+    except OSError as failed:
+        raise ImportError(
+            f"tessera_gam: {failed}: install the package by pip, or set TESSERA_GAM_LIBRARY to a libtessera_gam"
+        ) from None
+    if library.tessera_gam_c_version() < _OLDEST_C_VERSION:
+        raise ImportError(f"tessera_gam: {path} is of an earlier version: remove it, and install the package anew")
+    for name, arguments in _SIGNATURES.items():
+        getattr(library, f"tessera_gam_{name}").argtypes = arguments
+    library.tessera_gam_library_version.restype = c_char_p
+    return library
+
+
+_library = _load()
+
+
+def library_version() -> str:
+    """The version of the library, "0.2.0"."""
+    return str(_library.tessera_gam_library_version().decode())
+
+
+def call(name: str, *arguments: Any) -> None:
+    """Calls a function of the library; raises the exception of its status."""
+    if getattr(_library, f"tessera_gam_{name}")(*arguments) != 0:
+        info = ErrorInfo(size=ctypes.sizeof(ErrorInfo))
+        _library.tessera_gam_last_error(byref(info))
+        raise error_of(info.status, info.message.decode(), info.position, info.lines.decode())
+
+
+def text(name: str, *arguments: Any) -> str:
+    """The text that a function gives by its last two arguments, text and length."""
+    given, length = c_char_p(), c_size_t()
+    call(name, *arguments, byref(given), byref(length))
+    return (given.value or b"").decode()
+
+
+class Handle:
+    """A table, model or answer of the library, closed with this object."""
+
+    def __init__(self, kind: str) -> None:
+        self.number = c_uint64(0)
+        self._close = getattr(_library, f"tessera_gam_{kind}_close")
+
+    @property
+    def to(self) -> Any:
+        """Where a function is to write the handle."""
+        return byref(self.number)
+
+    def __del__(self) -> None:
+        if self.number.value:
+            self._close(self.number)
+
+
+Option = tuple[str, str]
+
+
+def _plain(value: Any) -> str:
+    if isinstance(value, (bool, np.bool_)):
+        return "true" if value else "false"
+    return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
+
+
+def option_texts(options: Mapping[str, Any]) -> list[Option]:
+    """Options as the library takes them; None is none."""
+    texts = []
+    for name, value in options.items():
+        if value is None:
+            continue
+        if isinstance(value, Mapping):
+            texts += [(name, f"{key}={','.join(map(_plain, values))}") for key, values in value.items()]
+        elif isinstance(value, str) or not isinstance(value, Iterable):
+            texts.append((name, _plain(value)))
+        elif name != "na_strings" and all(isinstance(one, str) for one in value):
+            texts += [(name, one) for one in value]
+        else:
+            texts.append((name, ",".join(map(_plain, value))))
+    return texts
+
+
+def request(options: Iterable[Option], progress: Any = _PROGRESS(), cancelled: Any = _CANCELLED()) -> Call:
+    """What a function takes beside its arguments."""
+    texts = [_Option(name.encode(), value.encode()) for name, value in options]
+    return Call(ctypes.sizeof(Call), (_Option * len(texts))(*texts), len(texts), progress, cancelled)
+
+
+def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), progress: Progress | None = None) -> T:
+    """`work(call)` on a thread of its own, with `call` to be handed to the library.
+
+    Whatever is raised meanwhile on the caller's thread, as KeyboardInterrupt or by `progress`, ends the work.
+    """
+    stop = threading.Event()
+    news: queue.SimpleQueue[tuple[bool, str] | None] = queue.SimpleQueue()
+    asked = request(
+        options,
+        _PROGRESS(lambda is_line, what, _: news.put((bool(is_line), what.decode()))),
+        _CANCELLED(lambda _: int(stop.is_set())),
+    )
+    outcome: list[T] = []
+    failure: list[BaseException] = []
+
+    def run() -> None:
+        try:
+            outcome.append(work(byref(asked)))
+        except BaseException as raised:  # noqa: BLE001 - raised again on the caller's thread
+            failure.append(raised)
+        finally:
+            news.put(None)
+
+    thread = threading.Thread(target=run, name="tessera_gam")
+    try:
+        thread.start()
+        while (one := news.get()) is not None:
+            is_line, what = one
+            if is_line:
+                logger.info("%s", what)
+            elif progress is not None:
+                progress(what)
+    except BaseException:
+        stop.set()
+        if thread.is_alive():
+            thread.join(_LONGEST_WAIT)  # beyond that it ends on its own, with all that it uses
+        raise
+    thread.join()
+    if failure:
+        raise failure[0]
+    return outcome[0]
+
+
+def warn(what: str) -> None:
+    """Warns with the line of the caller's code."""
+    level, frame = 1, sys._getframe()
+    package = __name__.partition(".")[0]
+    while frame.f_back is not None and frame.f_globals["__name__"].partition(".")[0] == package:
+        level, frame = level + 1, frame.f_back
+    warnings.warn(what, TesseraWarning, stacklevel=level)

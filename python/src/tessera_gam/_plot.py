@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Plots of smooths by matplotlib."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from ._columns import Columns, Factor, Numbers
+from ._errors import UsageError
+
+_RESULTS = {"fit", "se", "lower", "upper", "lower.simultaneous", "upper.simultaneous"}
+
+
+@dataclass
+class _Curve:
+    """Rows of a smooth for one combination of levels."""
+
+    label: str  # of the levels, "" without any
+    numbers: dict[str, Numbers]  # its variables
+    results: dict[str, Numbers]
+
+
+@dataclass
+class _Plot:
+    title: str
+    curves: list[_Curve] = field(default_factory=list)
+    levels: list[str] = field(default_factory=list)  # of a random effect
+
+
+def _plots(columns: Columns) -> list[_Plot]:
+    """A plot for each smooth, and for all levels of the factor that smooths are by."""
+    smooth = columns["smooth"]
+    assert isinstance(smooth, Factor)
+    factors = {name: c for name, c in columns.items() if isinstance(c, Factor) and name != "smooth"}
+    numbers = {name: c for name, c in columns.items() if not isinstance(c, Factor) and name not in _RESULTS}
+    results = {name: c for name, c in columns.items() if not isinstance(c, Factor) and name in _RESULTS}
+    plots: dict[str, _Plot] = {}
+    for code in dict.fromkeys(smooth.codes.tolist()):
+        label = smooth.levels[code]
+        rows = np.flatnonzero(smooth.codes == code)
+        own = {name: c.codes[rows] for name, c in factors.items() if (c.codes[rows] >= 0).all()}
+        variables = [name for name, values in numbers.items() if not np.isnan(values[rows]).any()]
+        title = label
+        for name, codes in own.items():
+            by = f":{name}{factors[name].levels[codes[0]]}"
+            if label.endswith(by) and (codes == codes[0]).all():
+                title = label.removesuffix(by) + f":{name}"
+        plot = plots.setdefault(title, _Plot(title))
+        # A number that a smooth is by is 1 throughout.
+        variables = [name for name in variables if np.ptp(numbers[name][rows]) > 0] or variables
+        if not variables:
+            plot.levels = [
+                ", ".join(factors[name].levels[codes[i]] for name, codes in own.items()) for i in range(len(rows))
+            ]
+        combinations = np.column_stack(list(own.values())) if own and variables else np.zeros((len(rows), 0))
+        for combination in np.unique(combinations, axis=0):
+            of = rows[(combinations == combination).all(axis=1)]
+            levels = [factors[name].levels[int(c)] for name, c in zip(own, combination, strict=False)]
+            plot.curves.append(
+                _Curve(
+                    ", ".join(levels),
+                    {name: numbers[name][of] for name in variables},
+                    {name: values[of] for name, values in results.items()},
+                )
+            )
+    return list(plots.values())
+
+
+def _split_surfaces(plots: list[_Plot]) -> list[_Plot]:
+    """Surfaces, each in a plot of its own."""
+    split = []
+    for plot in plots:
+        if len(plot.curves[0].numbers) < 2 or len(plot.curves) == 1:
+            split.append(plot)
+        else:
+            split += [_Plot(f"{plot.title}, {curve.label}", [curve]) for curve in plot.curves]
+    return split
+
+
+def plot_smooths(columns: Columns, rug: dict[str, Numbers], axes: Any = None) -> Any:
+    """Draws every smooth of the columns that `smooths` gives; returns the axes."""
+    import matplotlib.pyplot as plt
+
+    plots = _split_surfaces(_plots(columns))
+    if axes is None:
+        across = min(len(plots), 3)
+        down = -(-len(plots) // across)
+        figure, grid = plt.subplots(down, across, figsize=(4 * across, 3.2 * down), squeeze=False, layout="constrained")
+        axes = grid.ravel()
+        for unused in axes[len(plots) :]:
+            figure.delaxes(unused)
+        axes = axes[: len(plots)]
+    axes = np.atleast_1d(np.asarray(axes, object))
+    if axes.size != len(plots):
+        raise UsageError(f"{axes.size} axes are given, and there are {len(plots)} plots")
+    for plot, axis in zip(plots, axes.flat, strict=True):
+        dimensions = len(plot.curves[0].numbers)
+        if dimensions == 0:
+            _draw_effect(axis, plot)
+        elif dimensions == 1:
+            _draw_curves(axis, plot, rug)
+        else:
+            _draw_surface(axis, plot, rug)
+        axis.set_title(plot.title)
+    return axes
+
+
+_MOST_NAMED_CURVES = 10
+
+
+def _draw_curves(axis: Any, plot: _Plot, rug: dict[str, Numbers]) -> None:
+    is_named = 1 < len(plot.curves) <= _MOST_NAMED_CURVES
+    has_bands = len(plot.curves) <= _MOST_NAMED_CURVES
+    for curve in plot.curves:
+        [(name, x)] = curve.numbers.items()
+        (line,) = axis.plot(x, curve.results["fit"], label=curve.label if is_named else None)
+        if has_bands and "lower" in curve.results:
+            lower, upper = curve.results["lower"], curve.results["upper"]
+            axis.fill_between(x, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0)
+    if name in rug:
+        # Ticks of a height in the axes' own coordinates, whatever the curve.
+        axis.vlines(rug[name], 0, 0.03, transform=axis.get_xaxis_transform(), color="0.3", linewidth=0.4)
+    axis.set_xlabel(name)
+    axis.set_ylabel("effect")
+    if is_named:
+        axis.legend()
+
+
+def _draw_effect(axis: Any, plot: _Plot) -> None:
+    """Levels against normal quantiles."""
+    from statistics import NormalDist
+
+    effects = np.sort(np.concatenate([curve.results["fit"] for curve in plot.curves]))
+    quantiles = [NormalDist().inv_cdf((i + 0.5) / len(effects)) for i in range(len(effects))]
+    axis.plot(quantiles, effects, "o", markersize=3)
+    axis.set_xlabel("normal quantiles")
+    axis.set_ylabel("effects of levels")
+
+
+def _draw_surface(axis: Any, plot: _Plot, rug: dict[str, Numbers]) -> None:
+    """A map of the first two variables, where the others are at the middle of their grid."""
+    [curve] = plot.curves
+    (x_name, x), (y_name, y), *others = curve.numbers.items()
+    rows = np.ones(len(x), bool)
+    for name, values in others:
+        middle = np.unique(values)[len(np.unique(values)) // 2]
+        rows &= values == middle
+        plot.title += f" at {name} = {middle:.3g}"
+    xs, columns = np.unique(x[rows], return_inverse=True)
+    ys, lines = np.unique(y[rows], return_inverse=True)
+    surface = np.full((len(ys), len(xs)), np.nan)
+    surface[lines, columns] = curve.results["fit"][rows]
+    largest = np.nanmax(np.abs(surface)) or 1
+    filled = axis.pcolormesh(xs, ys, surface, cmap="RdBu_r", vmin=-largest, vmax=largest, shading="nearest")
+    axis.contour(xs, ys, surface, colors="0.2", linewidths=0.6)
+    if x_name in rug and y_name in rug:
+        axis.plot(rug[x_name], rug[y_name], ".", color="0.2", markersize=1, alpha=0.5)
+    axis.figure.colorbar(filled, ax=axis)
+    axis.set_xlabel(x_name)
+    axis.set_ylabel(y_name)

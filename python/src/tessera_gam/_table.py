@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Tables and answers of the library."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Iterable, Mapping
+from ctypes import byref, c_char_p
+from typing import Any
+
+import numpy as np
+
+from . import _native
+from ._columns import Column, Columns, Data, Factor, File, column_of
+from ._errors import InputError
+
+
+class Table(_native.Handle):
+    """Rows for a call. The library reads numbers where they are: they live as long as this object."""
+
+    def __init__(
+        self,
+        data: Data | File,
+        names: set[str] | None,
+        extra: Mapping[str, Any] | None = None,
+        options: Iterable[_native.Option] = (),
+    ) -> None:
+        """Of columns with these names (None: all), and of extra ones."""
+        super().__init__("table")
+        request = _native.request(options)
+        self.columns: dict[str, Column] = {}
+        self.file = data if isinstance(data, File) else None
+        if isinstance(data, File):
+            if extra:
+                raise InputError(f"{data.path}: weights, offset and subset of a file are its columns, or expressions")
+            _native.call("table_of_file", data.path.encode(), byref(request), self.to)
+            return
+        _native.call("table_open", data.rows, byref(request), self.to)
+        for name in data.names:
+            if names is None or name in names:
+                self._add(name, data.column(name))
+        for name, values in (extra or {}).items():
+            self._add(name, values)
+
+    def _add(self, name: str, values: Any) -> None:
+        column = column_of(name, values)
+        self.columns[name] = column
+        if not isinstance(column, Factor):
+            _native.call("table_add_numbers", self.number, name.encode(), column.ctypes.data, len(column))
+            return
+        levels = (c_char_p * len(column.levels))(*(level.encode() for level in column.levels))
+        _native.call(
+            "table_add_factor",
+            self.number,
+            name.encode(),
+            column.codes.ctypes.data,
+            len(column.codes),
+            levels,
+            len(column.levels),
+        )
+
+
+class Answer(_native.Handle):
+    """A table of results, of which `columns` copies the columns."""
+
+    def __init__(self) -> None:
+        super().__init__("answer")
+
+    def extent(self) -> _native.AnswerInfo:
+        info = _native.AnswerInfo(size=ctypes.sizeof(_native.AnswerInfo))
+        _native.call("answer_extent", self.number, byref(info))
+        return info
+
+    def columns(self, kept_first: bool = False) -> Columns:
+        """What was computed by name, then what was kept of the table or the grid; or the other way round."""
+        extent = self.extent()
+        computed = extent.columns - extent.kept
+        order: Iterable[int] = range(extent.columns)
+        if kept_first:
+            order = [*range(computed, extent.columns), *range(computed)]
+        return dict(self._column(index, extent.rows) for index in order)
+
+    def remarks(self) -> list[str]:
+        def remark(index: int) -> str:
+            given = c_char_p()
+            _native.call("answer_remark", self.number, index, byref(given))
+            return (given.value or b"").decode()
+
+        return [remark(index) for index in range(self.extent().remarks)]
+
+    def _column(self, index: int, rows: int) -> tuple[str, Column]:
+        info = _native.ColumnInfo(size=ctypes.sizeof(_native.ColumnInfo))
+        _native.call("answer_column", self.number, index, byref(info))
+        name = info.name.decode()
+        if not info.is_factor:
+            numbers = np.empty(rows)
+            _native.call("answer_numbers", self.number, index, numbers.ctypes.data, rows)
+            return name, numbers
+        codes = np.empty(rows, np.int32)
+        _native.call("answer_codes", self.number, index, codes.ctypes.data, rows)
+        levels = []
+        for level in range(info.levels):
+            given = c_char_p()
+            _native.call("answer_level", self.number, index, level, byref(given))
+            levels.append((given.value or b"").decode())
+        return name, Factor(codes, levels)

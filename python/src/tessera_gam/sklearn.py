@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""GAMs as estimators of scikit-learn.
+
+    from tessera_gam.sklearn import GAMRegressor
+    GAMRegressor().fit(X, y)                                # a smooth of each column of numbers
+    GAMRegressor("s(age, k=20) + region", family="poisson").fit(frame, counts)
+
+A row's prior weight is not the same as rows that are repeated: `EXPECTED_FAILED_CHECKS` names the checks of
+scikit-learn that ask for that, for `check_estimator(estimator, expected_failed_checks=...)`.
+"""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
+
+from ._columns import Data, Factor, column_of, data_of
+from ._errors import UsageError
+from ._gam import GAM
+
+EXPECTED_FAILED_CHECKS = {
+    name: "prior weights are precisions, not numbers of repeated rows"
+    for name in ("check_sample_weight_equivalence_on_dense_data", "check_sample_weight_equivalence_on_sparse_data")
+}
+
+_RESPONSE = ".response"
+_LARGEST_K = 10
+
+
+class _Estimator(BaseEstimator):  # type: ignore[misc]
+    def __init__(
+        self, formula: str | None = None, family: str = "gaussian", options: dict[str, Any] | None = None
+    ) -> None:
+        self.formula = formula
+        self.family = family
+        self.options = options
+
+    def _rows(self, X: Any, reset: bool) -> Data:
+        """The columns of a frame, or those of an array as x0, x1, …."""
+        if hasattr(X, "columns") or hasattr(X, "column_names"):
+            validate_data(self, X, reset=reset, skip_check_array=True)
+            found = data_of(X, None)
+            assert isinstance(found, Data)
+            return found
+        array = validate_data(self, X, reset=reset, dtype=np.float64)
+        found = data_of({f"x{i}": array[:, i] for i in range(array.shape[1])}, None)
+        assert isinstance(found, Data)
+        return found
+
+    def _fit_rows(self, X: Any, response: Any, sample_weight: Any) -> Self:
+        rows = self._rows(X, reset=True)
+        if rows.rows < 2:
+            raise UsageError(f"n_samples={rows.rows}: a fit needs 2 rows or more")
+        if len(response) != rows.rows:
+            raise UsageError(f"X has {rows.rows} rows, and y {len(response)}")
+        data = {name: rows.column(name) for name in rows.names} | {_RESPONSE: response}
+        predictors = (self.formula or _formula(rows)).rpartition("~")[2]
+        weights = None if sample_weight is None else _check_sample_weight(sample_weight, response)
+        self.gam_ = GAM(f"{_RESPONSE} ~ {predictors}", self.family, **self.options or {}).fit(data, weights=weights)
+        self.formula_ = self.gam_.formula
+        return self
+
+    def _mean(self, X: Any) -> Any:
+        check_is_fitted(self)
+        rows = self._rows(X, reset=False)
+        return self.gam_.predict({name: rows.column(name) for name in rows.names}, type="response")
+
+
+def _formula(rows: Data) -> str:
+    """A smooth of each column of numbers, a line where it has less than three values, and factors.
+
+    All smooths have room for half as many coefficients as there are rows.
+    """
+    room = rows.rows // 2 // max(1, len(rows.names))
+    terms = []
+    for name in rows.names:
+        column, quoted = column_of(name, rows.column(name)), f"`{name}`"
+        distinct = 0 if isinstance(column, Factor) else len(np.unique(column[~np.isnan(column)]))
+        k = min(_LARGEST_K, distinct, room)
+        terms.append(quoted if k < 3 else f"s({quoted}, k={k})")
+    return " + ".join(terms)
+
+
+class GAMRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
+    """A GAM of a number.
+
+    Parameters
+    ----------
+    formula
+        The predictors, in R's notation: "s(age, k=20) + region". Columns of an array are x0, x1, …. None: a smooth of
+        each column of numbers, with k = min(10, distinct values, room), and each factor.
+    family, options
+        Those of `GAM`.
+
+    Attributes: `gam_`, the fitted `GAM`; `formula_`; `n_features_in_`, `feature_names_in_`.
+    """
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits to X, n x p numbers or a frame, and y, n numbers; `sample_weight`: n prior weights."""
+        if y is None:
+            raise UsageError("requires y to be passed, but the target y is None")
+        y = column_or_1d(y, warn=True).astype(np.float64)
+        if not np.isfinite(y).all():
+            raise UsageError("Input y contains NaN or infinity")
+        return self._fit_rows(X, y, sample_weight)
+
+    def predict(self, X: Any) -> Any:
+        """The means of n rows."""
+        return self._mean(X)
+
+
+class GAMClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
+    """A GAM of two classes, binomial with the logit link. Parameters and attributes are those of `GAMRegressor`."""
+
+    def __init__(
+        self, formula: str | None = None, family: str = "binomial", options: dict[str, Any] | None = None
+    ) -> None:
+        super().__init__(formula, family, options)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fits to X, n x p numbers or a frame, and y, n labels of two classes; `sample_weight`: n prior weights."""
+        if y is None:
+            raise UsageError("requires y to be passed, but the target y is None")
+        y = column_or_1d(y, warn=True)
+        check_classification_targets(y)
+        self.classes_, codes = np.unique(y, return_inverse=True)
+        if len(self.classes_) > 2:
+            raise UsageError(f"Only binary classification is supported. The type of the target is {type_of_target(y)}.")
+        used = codes if sample_weight is None else codes[_check_sample_weight(sample_weight, codes) > 0]
+        if len(np.unique(used)) < 2:
+            raise UsageError("y has one class in the rows of a weight above 0: give two")
+        return self._fit_rows(X, codes.astype(np.float64), sample_weight)
+
+    def predict_proba(self, X: Any) -> Any:
+        """The probabilities of the two classes, n x 2."""
+        second = self._mean(X)
+        return np.column_stack([1 - second, second])
+
+    def predict(self, X: Any) -> Any:
+        """The likelier class of n rows."""
+        second = self._mean(X)
+        return self.classes_[(second > 0.5).astype(int)]
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.classifier_tags.multi_class = False
+        return tags

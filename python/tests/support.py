@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Data and helpers of the tests."""
+
+from __future__ import annotations
+
+import csv
+import importlib.util
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "src"))
+
+import numpy as np  # noqa: E402
+
+FORMULA = "y ~ g + s(x, by=g, k=8) + s(z, bs='cr', k=6)"
+
+
+def rows(n=1000, seed=1):
+    """Numbers x, z and w, a factor g of three levels, and a response y, as a dict of arrays."""
+    random = np.random.default_rng(seed)
+    x, z = random.random(n), random.random(n)
+    g = random.choice(np.array(["a", "b", "c"]), n)
+    g[0] = "b"  # levels are not in the order of the rows
+    y = np.sin(6 * x) * (1 + (g == "b")) + z**2 + random.normal(0, 0.3, n)
+    return {"x": x, "z": z, "g": g, "w": random.uniform(0.5, 2, n), "y": y}
+
+
+def needs(*packages):
+    """Skips a test where one of the packages is missing."""
+    missing = [name for name in packages if importlib.util.find_spec(name) is None]
+    return unittest.skipIf(missing, f"there is no {', '.join(missing)}")
+
+
+class InFolder(unittest.TestCase):
+    """A test in a folder of its own."""
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def write_csv(self, name, data):
+        path = self.folder / name
+        with path.open("w", newline="") as file:
+            writer = csv.writer(file)
+            writer.writerow(data)
+            columns = [["NA" if v is None or v != v else v for v in np.asarray(c).tolist()] for c in data.values()]
+            writer.writerows(zip(*columns, strict=True))
+        return path
+
+    def tessera_fit(self, *arguments):
+        program = os.environ.get("TESSERA_FIT")
+        if not program:
+            self.skipTest("there is no tessera-fit: set TESSERA_FIT")
+        subprocess.run([program, *map(str, arguments)], check=True, capture_output=True, timeout=60)
+
+
+def main():
+    """Runs the tests of a file: status 77 if any of them skips."""
+    result = unittest.main(exit=False).result
+    sys.exit(1 if not result.wasSuccessful() else 77 if result.skipped else 0)

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Models are those of tessera-fit, and say what they know."""
+
+from __future__ import annotations
+
+import copy
+import doctest
+import os
+import pickle
+import warnings
+
+import numpy as np
+from support import FORMULA, InFolder, main, needs, rows
+
+import tessera_gam
+from tessera_gam import GAM, InputError, TesseraWarning, UsageError
+
+
+class SameBits(InFolder):
+    """The file that `save` writes is that of the program."""
+
+    def expect_same(self, data, formula, *, arguments=(), fit=None, **options):
+        path = self.write_csv("rows.csv", data)
+        self.tessera_fit("fit", path, "--formula", formula, "--out", self.folder / "program.json", *arguments)
+        GAM(formula, **options).fit(data, **fit or {}).save(self.folder / "package.json")
+        program, package = (self.folder / f"{name}.json" for name in ("program", "package"))
+        self.assertEqual(program.read_bytes(), package.read_bytes())
+
+    def test_gaussian(self):
+        self.expect_same(rows(), FORMULA)
+
+    def test_counts_with_weights_and_missing_values(self):
+        data = rows()
+        data["y"] = np.round(np.exp(data["y"]))
+        data["x"][11] = np.nan
+        arguments = ("--family", "nb", "--weights", "w", "--subset", "z < 0.9", "--gamma", "1.4")
+        fit = {"weights": "w", "subset": "z < 0.9"}
+        self.expect_same(data, "y ~ s(x) + te(x, z, k=4)", arguments=arguments, fit=fit, family="nb", gamma=1.4)
+
+    def test_lists_and_dicts(self):
+        formula = "y ~ s(x, bs='cc', k=6) + s(z, k=5)"
+        arguments = ("--knots", "x=0,1", "--sp", "0.5,-1", "--select")
+        self.expect_same(rows(), formula, arguments=arguments[:-1], knots={"x": [0, 1]}, sp=[0.5, -1])
+
+    def test_predictions(self):
+        data, new = rows(), rows(200, seed=2)
+        model = GAM(FORMULA).fit(data)
+        model.save(self.folder / "model.json")
+        path = self.write_csv("new.csv", new)
+        for kind in ("link", "response", "terms", "iterms", "lpmatrix"):
+            out = self.folder / f"{kind}.csv"
+            self.tessera_fit("predict", self.folder / "model.json", path, "--type", kind, "--out", out)
+            expected = np.loadtxt(out, delimiter=",", skiprows=1)
+            found = model.predict(new, type=kind)
+            if isinstance(found, dict):
+                found = np.column_stack(list(found.values()))
+            np.testing.assert_array_equal(found, expected, kind)
+
+
+class Launched(InFolder):
+    """The program under a launcher, here `env`, makes the model that this process makes."""
+
+    def setUp(self):
+        super().setUp()
+        self.rows = rows()
+        self.rows["x"][11] = np.nan
+        self.launch = {"launcher": "env", "workdir": self.folder}
+        if "TESSERA_FIT" not in os.environ:
+            self.skipTest("there is no tessera-fit: set TESSERA_FIT")
+
+    def test_same_bits(self):
+        data = self.rows | {"f": np.arange(1000) % 3 > 0}
+        model = GAM("y ~ f + s(x, by=g, k=6)", select=True, sp=[-1, 0.5] + [-1] * 4, residuals=False)
+        arguments = {"weights": self.rows["w"], "subset": data["z"] < 0.9}
+        here = model.fit(data, **arguments).to_json()
+        self.assertEqual(model.fit(data, **arguments, **self.launch).to_json(), here)
+        self.assertEqual(list(self.folder.iterdir()), [])
+        path = self.write_csv("rows.csv", self.rows)
+        self.assertEqual(GAM(FORMULA).fit(path, **self.launch).to_json(), GAM(FORMULA).fit(self.rows).to_json())
+
+    def test_failures_are_exceptions(self):
+        with self.assertRaisesRegex(InputError, "unknown column 'q'"):
+            GAM("y ~ q").fit(self.rows, **self.launch)
+        with self.assertRaisesRegex(UsageError, "none: cannot be run"):
+            GAM("y ~ x").fit(self.rows, **self.launch, program="/none")
+        old = self.folder / "old"
+        old.write_text("#!/bin/sh\necho tessera-fit 0.0.1\n")
+        old.chmod(0o755)
+        with self.assertRaisesRegex(UsageError, "is version 0.0.1, and this package"):
+            GAM("y ~ x").fit(self.rows, **self.launch, program=old)
+
+
+class FittedModel(InFolder):
+    @classmethod
+    def setUpClass(cls):
+        cls.rows = rows()
+        cls.model = GAM(FORMULA).fit(cls.rows)
+
+    def test_numbers_agree(self):
+        model = self.model
+        params, matrix = np.asarray(model.params), model.predict(self.rows, type="lpmatrix")
+        self.assertEqual(matrix.shape, (1000, len(params)))
+        np.testing.assert_allclose(matrix @ params, model.predict(self.rows), rtol=1e-12)
+        self.assertEqual(model.cov.shape, (len(params), len(params)))
+        np.testing.assert_allclose(model.cov, model.cov.T, rtol=1e-9)
+        both = model.predict(self.rows, se=True)
+        np.testing.assert_allclose(np.sqrt(((matrix @ model.cov) * matrix).sum(axis=1)), both["se"], rtol=1e-9)
+        self.assertAlmostEqual(np.sum(model.edf), model.edf_total)
+        self.assertEqual(len(model.sp), 4)
+        self.assertEqual(model.smooth_names, ["s(x):ga", "s(x):gb", "s(x):gc", "s(z)"])
+        residuals = self.rows["y"] - both["fit"]
+        self.assertAlmostEqual(model.deviance, residuals @ residuals, 9)
+        self.assertAlmostEqual(model.deviance_explained, 1 - model.deviance / model.null_deviance)
+        self.assertTrue(model.converged)
+        self.assertEqual((model.nobs, model.n_dropped), (1000, 0))
+
+    def test_terms_add_up(self):
+        terms = self.model.predict(self.rows, type="terms")
+        total = sum(terms.values()) + np.asarray(self.model.params)[0]
+        np.testing.assert_allclose(total, self.model.predict(self.rows), rtol=1e-12)
+
+    def test_copies_are_the_model(self):
+        self.model.save(self.folder / "model.json")
+        text = self.model.to_json()
+        for other in (
+            GAM.load(self.folder / "model.json"),
+            GAM.from_json(text),
+            pickle.loads(pickle.dumps(self.model)),
+            copy.deepcopy(self.model),
+        ):
+            self.assertEqual(other.to_json(), text)
+            self.assertEqual(other.formula, FORMULA)
+        self.assertEqual(repr(self.model), f"GAM({FORMULA!r}, family='gaussian')")
+        self.assertIsNone(pickle.loads(pickle.dumps(GAM("y ~ x")))._model)
+
+    def test_reports(self):
+        summary = self.model.summary()
+        self.assertIn("Approximate significance of smooth terms", str(summary))
+        self.assertEqual([row["term"] for row in summary["smooths"]], self.model.smooth_names)
+        self.assertEqual(summary["aic"], self.model.aic)
+        self.assertIn("<td>s(x):ga</td>", summary._repr_html_())
+        smaller = GAM("y ~ g + s(x)").fit(self.rows)
+        anova = smaller.anova(self.model, test="F")
+        self.assertEqual(len(anova["models"]), 2)
+        self.assertLess(anova["deviances"][1]["p_value"], 1e-6)
+        check = self.model.check(self.rows, permutations=10)
+        self.assertEqual([row["term"] for row in check["bases"]], self.model.smooth_names)
+
+    def test_concurvity(self):
+        whole = self.model.concurvity(self.rows)
+        self.assertEqual(list(whole["term"]), ["para", *self.model.smooth_names])
+        pairs = self.model.concurvity(self.rows, full=False)["worst"]
+        self.assertEqual(list(pairs["term"]), list(whole["term"]))
+        # Every column by itself, and the smooth of one level by the curve of another.
+        np.testing.assert_array_equal(pairs["s(z)"][4], 1)
+        self.assertLess(pairs["s(x):ga"][2], 1e-12)
+
+    def test_smooths_and_their_derivatives(self):
+        smooths = self.model.smooths(points=11, draws=0)
+        self.assertEqual(len(smooths["fit"]), 44)
+        slopes = self.model.derivatives(points=11, draws=0)
+        curve = np.asarray(smooths["smooth"]) == "s(z)"
+        z, fit = np.asarray(smooths["z"])[curve], np.asarray(smooths["fit"])[curve]
+        steps = np.diff(fit) / np.diff(z)
+        of_z = np.asarray(slopes["fit"])[np.asarray(slopes["smooth"]) == "s(z)"]
+        np.testing.assert_allclose(steps, (of_z[1:] + of_z[:-1]) / 2, atol=0.05)
+        pairs = self.model.level_differences(points=5, draws=0)
+        self.assertEqual(len(pairs["fit"]), 15)
+
+    def test_draws(self):
+        coefficients = self.model.simulate(5, seed=3)
+        self.assertEqual(list(coefficients), self.model.param_names)
+        responses = self.model.simulate(400, self.rows, seed=3)
+        self.assertEqual(list(responses)[:2], ["draw.1", "draw.2"])
+        mean = np.mean([np.asarray(responses[name]) for name in responses], axis=0)
+        np.testing.assert_allclose(mean, self.model.predict(self.rows), atol=6 * (self.model.scale / 400) ** 0.5)
+        again = self.model.simulate(400, self.rows, seed=3)
+        np.testing.assert_array_equal(responses["draw.7"], again["draw.7"])
+
+    def test_differences_of_tables(self):
+        higher = self.rows | {"z": np.minimum(self.rows["z"] + 0.1, 1)}
+        found = self.model.differences(higher, self.rows)
+        expected = self.model.predict(higher) - self.model.predict(self.rows)
+        np.testing.assert_allclose(found["fit"], expected, atol=1e-12)
+
+    def test_warnings_name_the_caller(self):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            self.model.predict(rows(3) | {"g": np.array(["a", "a", "new"])})
+            GAM("y ~ s(x)", family="tw", max_iterations=1).fit(self.rows | {"y": self.rows["y"] ** 2})
+        self.assertEqual([one.category for one in caught], [TesseraWarning] * 2)
+        self.assertEqual({one.filename for one in caught}, {__file__})
+        self.assertIn("'new'", str(caught[0].message))
+
+    @needs("matplotlib")
+    def test_plots(self):
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+
+        axes = self.model.plot()
+        self.assertEqual([axis.get_title() for axis in axes], ["s(x):g", "s(z)"])
+        self.assertEqual([len(axis.lines) for axis in axes], [3, 1])
+        self.assertEqual(len(axes[1].collections), 2)  # the band and the rug
+        given = plt.figure().subplots()
+        surface = GAM("y ~ te(x, z, k=4)").fit(self.rows)
+        [axis] = surface.plot(axes=given, points=10)
+        self.assertIs(axis, given)
+        self.assertEqual((axis.get_xlabel(), axis.get_ylabel()), ("x", "z"))
+        effects = GAM("y ~ s(g, bs='re')").fit(self.rows).plot()
+        self.assertEqual(len(effects[0].lines[0].get_xdata()), 3)
+        plt.close("all")
+
+    def test_examples_of_docstrings(self):
+        failures, tried = doctest.testmod(tessera_gam._gam)
+        self.assertEqual(failures, 0)
+        self.assertGreater(tried, 0)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The package in its user's process: interrupts, threads, fork, memory."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+import threading
+import unittest
+import unittest.mock
+
+import numpy as np
+from support import FORMULA, main, rows
+
+from tessera_gam import GAM, _native
+
+
+def long_fit(**arguments):
+    return GAM("y ~ s(x, k=30) + te(x, z, k=10)", family="Gamma", device="cpu").fit(
+        {name: values if name == "g" else np.abs(values) + 0.1 for name, values in rows(200_000).items()}, **arguments
+    )
+
+
+class Interrupts(unittest.TestCase):
+    def setUp(self):
+        self.refusals = unittest.mock.Mock(wraps=_native.error_of)
+        self.enterContext(unittest.mock.patch.object(_native, "error_of", self.refusals))
+
+    def tearDown(self):
+        for thread in threading.enumerate():
+            if thread.name == "tessera_gam":
+                thread.join()
+        [[status, *_], _] = self.refusals.call_args
+        self.assertEqual(status, 75)  # the work has ended because it was asked to
+        expected = GAM(FORMULA).fit(rows()).to_json()
+        self.assertEqual(GAM(FORMULA).fit(rows()).to_json(), expected)
+
+    def test_control_c_while_the_fit_works(self):
+        working = threading.Event()
+
+        def interrupt():
+            working.wait()
+            os.kill(os.getpid(), signal.SIGINT)
+
+        sender = threading.Thread(target=interrupt)
+        sender.start()
+        with self.assertRaises(KeyboardInterrupt):
+            long_fit(progress=lambda what: working.set())
+        sender.join()
+
+    def test_exception_of_a_callback(self):
+        said = []
+
+        def fail(what):
+            said.append(what)
+            raise ZeroDivisionError("mine")
+
+        with self.assertRaisesRegex(ZeroDivisionError, "mine"):
+            long_fit(progress=fail)
+        self.assertEqual(len(said), 1)
+
+    def test_handler_of_another_signal_raises(self):
+        def expire(number, frame):
+            raise TimeoutError
+
+        before = signal.signal(signal.SIGALRM, expire)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        with self.assertRaises(TimeoutError):
+            long_fit(progress=lambda what: signal.setitimer(signal.ITIMER_REAL, 0.02))
+
+
+class GuestOfAProcess(unittest.TestCase):
+    def test_import_needs_numpy_alone(self):
+        code = (
+            "import sys, numpy; before = set(sys.modules); import tessera_gam;"
+            "print(sorted(m for m in set(sys.modules) - before if m.split('.')[0] in"
+            "{'pandas', 'polars', 'pyarrow', 'matplotlib', 'scipy', 'sklearn', 'IPython'}))"
+        )
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        found = subprocess.run(
+            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60
+        )
+        self.assertEqual(found.stdout.strip(), "[]", found.stderr)
+
+    def test_log(self):
+        with self.assertLogs("tessera_gam", logging.INFO) as log:
+            GAM(FORMULA).fit(rows())
+        self.assertTrue(any("g: factor of 3 levels" in line for line in log.output), log.output)
+
+    def test_handlers_stay(self):
+        before = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)]
+        GAM(FORMULA).fit(rows())
+        after = [signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGUSR1)]
+        self.assertEqual(before, after)
+
+    def test_fits_in_two_threads(self):
+        expected = [GAM(FORMULA).fit(rows(seed=seed)).to_json() for seed in (1, 2)]
+        found = [[], []]
+
+        def fit(place):
+            for _ in range(3):
+                found[place].append(GAM(FORMULA).fit(rows(seed=place + 1)).to_json())
+
+        threads = [threading.Thread(target=fit, args=(place,)) for place in (0, 1)]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+        self.assertEqual(found, [[expected[0]] * 3, [expected[1]] * 3])
+
+    def test_fork(self):
+        expected = GAM(FORMULA).fit(rows()).to_json()
+        child = os.fork()
+        if child == 0:
+            os._exit(0 if GAM(FORMULA).fit(rows()).to_json() == expected else 1)
+        self.assertEqual(os.waitpid(child, 0)[1], 0)
+
+    def test_memory_does_not_grow(self):
+        def bytes_in_use():
+            with open("/proc/self/statm") as file:
+                return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
+
+        data = rows(4000)
+        model = GAM("y ~ g + s(x, k=5)", threads=1)
+
+        def repeat(times):
+            for _ in range(times):
+                model.fit(data).predict(data)
+
+        repeat(20)
+        before = bytes_in_use()
+        repeat(100)
+        self.assertLess(bytes_in_use() - before, 8 << 20)
+
+
+if __name__ == "__main__":
+    main()

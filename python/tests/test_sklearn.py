@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The estimators keep to scikit-learn's conventions."""
+
+from __future__ import annotations
+
+import pickle
+import unittest
+import warnings
+
+import numpy as np
+from support import main, needs, rows
+
+from tessera_gam import GAM
+
+
+@needs("sklearn")
+class Estimators(unittest.TestCase):
+    def setUp(self):
+        from tessera_gam.sklearn import GAMClassifier, GAMRegressor
+
+        self.regressor, self.classifier = GAMRegressor, GAMClassifier
+        self.rows = rows()
+        self.X = np.column_stack([self.rows["x"], self.rows["z"]])
+
+    def test_conventions(self):
+        from sklearn.utils.estimator_checks import check_estimator
+
+        from tessera_gam.sklearn import EXPECTED_FAILED_CHECKS
+
+        for estimator in (self.regressor(), self.classifier()):
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                results = check_estimator(estimator, expected_failed_checks=EXPECTED_FAILED_CHECKS, on_fail=None)
+            self.assertGreater(len(results), 30)
+            failed = [(r["check_name"], r["exception"]) for r in results if r["status"] == "failed"]
+            self.assertEqual(failed, [])
+
+    def test_default_formula(self):
+        X = np.column_stack([self.X, np.arange(1000) % 2, np.arange(1000) % 5])
+        model = self.regressor().fit(X, self.rows["y"])
+        self.assertEqual(model.formula_, ".response ~ s(`x0`, k=10) + s(`x1`, k=10) + `x2` + s(`x3`, k=5)")
+        few = self.regressor().fit(self.X[:16], self.rows["y"][:16])
+        self.assertEqual(few.formula_, ".response ~ s(`x0`, k=4) + s(`x1`, k=4)")
+
+    @needs("pandas")
+    def test_frames_and_formulas(self):
+        import pandas as pd
+
+        frame = pd.DataFrame(self.rows)
+        model = self.regressor("g + s(x, k=8)").fit(frame[["x", "g"]], frame.y)
+        expected = GAM("y ~ g + s(x, k=8)").fit(frame)
+        np.testing.assert_array_equal(model.predict(frame[["x", "g"]]), expected.predict(frame))
+        np.testing.assert_array_equal(model.feature_names_in_, ["x", "g"])
+        self.assertIn("`g`", self.regressor().fit(frame[["x", "g"]], frame.y).formula_)
+
+    def test_pipelines_and_searches(self):
+        from sklearn.model_selection import GridSearchCV
+        from sklearn.pipeline import make_pipeline
+        from sklearn.preprocessing import StandardScaler
+
+        search = GridSearchCV(
+            make_pipeline(StandardScaler(), self.regressor()), {"gamregressor__formula": ["x0", "s(x0) + x1"]}
+        ).fit(self.X, self.rows["y"])
+        self.assertEqual(search.best_params_, {"gamregressor__formula": "s(x0) + x1"})
+        copied = pickle.loads(pickle.dumps(search))
+        np.testing.assert_array_equal(copied.predict(self.X), search.predict(self.X))
+
+    def test_classes(self):
+        labels = np.where(self.rows["y"] > 0.5, "high", "low")
+        model = self.classifier().fit(self.X, labels)
+        self.assertGreater(model.score(self.X, labels), 0.7)
+        proba = model.predict_proba(self.X)
+        np.testing.assert_array_equal(model.classes_[proba.argmax(axis=1)], model.predict(self.X))
+
+
+if __name__ == "__main__":
+    main()

@@ -21,7 +21,6 @@ from ._gam import GAM
 from ._native import library_version
 from ._report import Report
 
-__version__ = library_version()
 __all__ = [
     "GAM",
     "DeviceAbsentError",
@@ -34,3 +33,9 @@ __all__ = [
     "TesseraWarning",
     "UsageError",
 ]
+
+
+def __getattr__(name: str) -> str:
+    if name == "__version__":
+        return library_version()
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

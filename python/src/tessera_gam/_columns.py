@@ -280,11 +280,12 @@ def _from_arrays(arrays: Mapping[str, Any] | npt.NDArray[Any]) -> Data:
 
 def give_arrays(columns: Columns) -> dict[str, npt.NDArray[Any]]:
     """A dict of arrays, a factor's of its levels as objects, None where one is missing."""
-    return {name: _texts(column) if isinstance(column, Factor) else column for name, column in columns.items()}
+    return {name: factor_texts(column) for name, column in columns.items()}
 
 
-def _texts(factor: Factor) -> npt.NDArray[Any]:
-    return np.array([*factor.levels, None], object)[factor.codes]
+def factor_texts(column: Column) -> npt.NDArray[Any]:
+    """The levels of a factor's rows, None where one is missing; numbers as they are."""
+    return np.array([*column.levels, None], object)[column.codes] if isinstance(column, Factor) else column
 
 
 def pandas_frame(columns: Columns, index: Any = None) -> Any:

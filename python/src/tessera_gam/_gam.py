@@ -18,6 +18,7 @@ import numpy.typing as npt
 from . import _launch, _native
 from ._columns import Columns, Data, Factor, File, Numbers, data_of, give_arrays, names_in, result_frame
 from ._errors import UsageError
+from ._portable import PortableModel
 from ._report import Report, report
 from ._table import Answer, Table
 
@@ -90,6 +91,7 @@ class GAM:
         self.family = family
         self.options = options
         self._model: _native.Handle | None = None
+        self._portable: PortableModel | None = None
         self._rug: dict[str, Numbers] = {}
 
     def fit(
@@ -309,6 +311,11 @@ class GAM:
         Of a pandas or polars frame or an Arrow table a frame of its kind with its index, or the one column of it.
         Of others an array of n values, of lpmatrix of n x p, or a dict of arrays if there are several columns.
         """
+        if self._portable is not None:
+            names = names_in(self.formula)
+            found = data_of(new, names)
+            fit = self._portable.predict(found, names, _native.why_missing(), {"type": type, "se": se, **options})
+            return found.give_one("fit", fit) if isinstance(found, Data) else fit
         data, table = self._new_table(new, options)
         answer = self._answer(
             "predict", table, progress=progress, options=self._job_options | {"type": type, "se": se, **options}
@@ -409,7 +416,15 @@ class GAM:
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GAM:
-        """The model of a file of `save`, or of `tessera-fit fit --out`."""
+        """The model of a file of `save`, or of `tessera-fit fit --out`.
+
+        Where the library cannot be loaded the model only predicts, by numpy: types "link" and "response".
+        """
+        if _native.why_missing():
+            portable = PortableModel(path)
+            loaded = cls(portable.model["formula"], portable.model["family"])
+            loaded._portable = portable
+            return loaded
         model = _native.Handle("model")
         _native.call("model_load", os.fspath(path).encode(), model.to)
         return cls._of(model)
@@ -453,6 +468,8 @@ class GAM:
 
     @property
     def _fitted(self) -> _native.Handle:
+        if self._portable is not None:
+            raise ImportError(f"this model only predicts: {_native.why_missing()}")
         if self._model is None:
             raise UsageError("the model is not fitted yet: call fit(data)")
         return self._model

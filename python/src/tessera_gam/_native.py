@@ -114,18 +114,26 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 }
 
 
-def _load() -> ctypes.CDLL:
+class _Missing:
+    """In place of a library that cannot be loaded: whatever is asked of it is an ImportError."""
+
+    def __init__(self, reason: str) -> None:
+        self.reason = reason
+
+    def __getattr__(self, name: str) -> Any:
+        raise ImportError(f"tessera_gam: {self.reason}")
+
+
+def _load() -> ctypes.CDLL | _Missing:
     """The library beside this module, or that of $TESSERA_GAM_LIBRARY."""
     here = pathlib.Path(__file__).parent / "libtessera_gam_c.so"
     path = os.environ.get("TESSERA_GAM_LIBRARY") or str(here)
     try:
         library = ctypes.CDLL(path)
     except OSError as failed:
-        raise ImportError(
-            f"tessera_gam: {failed}: install the package by pip, or set TESSERA_GAM_LIBRARY to a libtessera_gam"
-        ) from None
+        return _Missing(f"{failed}: install the package by pip, or set TESSERA_GAM_LIBRARY to a libtessera_gam")
     if library.tessera_gam_c_version() < _OLDEST_C_VERSION:
-        raise ImportError(f"tessera_gam: {path} is of an earlier version: remove it, and install the package anew")
+        return _Missing(f"{path} is of an earlier version: remove it, and install the package anew")
     for name, arguments in _SIGNATURES.items():
         getattr(library, f"tessera_gam_{name}").argtypes = arguments
     library.tessera_gam_library_version.restype = c_char_p
@@ -133,6 +141,11 @@ def _load() -> ctypes.CDLL:
 
 
 _library = _load()
+
+
+def why_missing() -> str:
+    """Why the library cannot be loaded; "" where it is."""
+    return _library.reason if isinstance(_library, _Missing) else ""
 
 
 def library_version() -> str:

@@ -1,0 +1,1 @@
+../../../examples/predict/predict_model.py

@@ -208,6 +208,11 @@ class FittedModel(InFolder):
         [axis] = surface.plot(axes=given, points=10)
         self.assertIs(axis, given)
         self.assertEqual((axis.get_xlabel(), axis.get_ylabel()), ("x", "z"))
+        residuals, histogram = self.model.check(self.rows, permutations=5).plot()
+        np.testing.assert_allclose(residuals.lines[-1].get_ydata(), residuals.lines[-1].get_xdata(), atol=0.6)
+        self.assertAlmostEqual(sum(bar.get_height() * bar.get_width() for bar in histogram.patches), 1)
+        with self.assertRaisesRegex(UsageError, r"check\(data\)"):
+            self.model.summary().plot()
         effects = GAM("y ~ s(g, bs='re')").fit(self.rows).plot()
         self.assertEqual(len(effects[0].lines[0].get_xdata()), 3)
         plt.close("all")

@@ -80,22 +80,27 @@ def _split_surfaces(plots: list[_Plot]) -> list[_Plot]:
     return split
 
 
-def plot_smooths(columns: Columns, rug: dict[str, Numbers], axes: Any = None) -> Any:
-    """Draws every smooth of the columns that `smooths` gives; returns the axes."""
+def _axes(count: int, given: Any) -> Any:
+    """An array of as many axes as there are plots: those given, or new ones."""
     import matplotlib.pyplot as plt
 
-    plots = _split_surfaces(_plots(columns))
-    if axes is None:
-        across = min(len(plots), 3)
-        down = -(-len(plots) // across)
+    if given is None:
+        across = min(count, 3)
+        down = -(-count // across)
         figure, grid = plt.subplots(down, across, figsize=(4 * across, 3.2 * down), squeeze=False, layout="constrained")
-        axes = grid.ravel()
-        for unused in axes[len(plots) :]:
+        for unused in grid.ravel()[count:]:
             figure.delaxes(unused)
-        axes = axes[: len(plots)]
-    axes = np.atleast_1d(np.asarray(axes, object))
-    if axes.size != len(plots):
-        raise UsageError(f"{axes.size} axes are given, and there are {len(plots)} plots")
+        return grid.ravel()[:count]
+    axes = np.atleast_1d(np.asarray(given, object))
+    if axes.size != count:
+        raise UsageError(f"{axes.size} axes are given, and there are {count} plots")
+    return axes
+
+
+def plot_smooths(columns: Columns, rug: dict[str, Numbers], given: Any = None) -> Any:
+    """Draws every smooth of the columns that `smooths` gives; returns the axes."""
+    plots = _split_surfaces(_plots(columns))
+    axes = _axes(len(plots), given)
     for plot, axis in zip(plots, axes.flat, strict=True):
         dimensions = len(plot.curves[0].numbers)
         if dimensions == 0:
@@ -105,6 +110,25 @@ def plot_smooths(columns: Columns, rug: dict[str, Numbers], axes: Any = None) ->
         else:
             _draw_surface(axis, plot, rug)
         axis.set_title(plot.title)
+    return axes
+
+
+def plot_residuals(quantiles: dict[str, Any], given: Any = None) -> Any:
+    """Draws quantile residuals, which are standard normal under the model; returns the axes."""
+    axes = _axes(2, given)
+    against, histogram = axes.flat
+    normal, residuals = np.array(quantiles["normal"]), np.array(quantiles["residuals"])
+    against.fill_between(normal, quantiles["lower"], quantiles["upper"], color="0.85", linewidth=0)
+    against.axline((0, 0), slope=1, color="0.5", linewidth=0.8)
+    against.plot(normal, residuals, ".", markersize=3)
+    against.set_xlabel("normal quantiles")
+    against.set_ylabel("quantile residuals")
+    histogram.hist(residuals, bins="auto", density=True, color="0.8")
+    lowest, highest = histogram.get_xlim()
+    x = np.linspace(lowest, highest, 200)
+    histogram.plot(x, np.exp(-(x**2) / 2) / np.sqrt(2 * np.pi))
+    histogram.set_xlabel("quantile residuals")
+    histogram.set_ylabel("density")
     return axes
 
 

@@ -11,6 +11,7 @@ import numpy as np
 
 from . import _native
 from ._columns import result_frame
+from ._errors import UsageError
 
 
 class Report:
@@ -37,6 +38,17 @@ class Report:
     def frame(self, key: str) -> Any:
         """A list of rows, such as "smooths", as a data frame (without pandas a dict of arrays)."""
         return result_frame(columns_of(self.data[key]))
+
+    def plot(self, axes: Any = None) -> Any:
+        """Plots the quantile residuals of a check by matplotlib: against normal quantiles, with the band in which 95 % of
+        samples lie at each of them, and as a histogram with the normal density. Draws on the two `axes`, if they are
+        given, and returns them.
+        """
+        if "quantile_residuals" not in self.data:
+            raise UsageError("only the report of check(data) is plotted; plot() of the model plots its smooths")
+        from ._plot import plot_residuals
+
+        return plot_residuals(self.data["quantile_residuals"], axes)
 
     def _repr_html_(self) -> str:
         numbers = {key: value for key, value in self.data.items() if not isinstance(value, (list, dict))}

@@ -38,6 +38,8 @@
 /// takes smaller ones, of programs compiled with earlier versions, and larger ones that have only zeros
 /// behind what it knows.
 
+#include <tessera/gam/arrow_abi.h>
+
 #include <stddef.h>
 #include <stdint.h>
 
@@ -135,6 +137,24 @@ TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const
 TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const char* name,
                                                  const int32_t* codes, size_t count,
                                                  const char* const* levels, size_t level_count);
+/// Adds a column of Arrow's, of its type and the `chunk_count` arrays of its values, which follow one another
+/// and have together a row each. Which types there are, and what is read in place, <tessera/gam/arrow.hpp>
+/// says; levels are sorted.
+///
+/// Takes over the schema and the arrays: whatever the call returns, each of their release callbacks is called
+/// once, and they are marked as released. What is read in place is released when the table is closed, by the
+/// thread whose call ends its use. TESSERA_GAM_USAGE for structures that are null or were released;
+/// TESSERA_GAM_INPUT for a type that is none of those, and for structures that contradict each other.
+TESSERA_GAM_API int tessera_gam_table_add_arrow(tessera_gam_table table, const char* name,
+                                                struct ArrowSchema* schema, struct ArrowArray* chunks,
+                                                size_t chunk_count);
+/// A table of the record batches of a stream of Arrow's, which is read to its end and released:
+/// `tessera::gam::arrow_table`. More columns can be added. Takes over the stream and its batches, as
+/// `tessera_gam_table_add_arrow` does. Options: those of `ArrowOptions`, and threads. The stream's callbacks
+/// are called on one thread: the caller's, or another one if `call` has callbacks, which then also end the
+/// reading between two batches.
+TESSERA_GAM_API int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_gam_call* call,
+                                               tessera_gam_table* table);
 /// A table in a file, CSV (also in gzip) or HDF5, which each call that uses it reads. Options: na-strings,
 /// factor, numeric, block-rows.
 TESSERA_GAM_API int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call,

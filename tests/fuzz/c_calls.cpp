@@ -7,15 +7,20 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <optional>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "fuzz_target.hpp"
+#include "support/arrow_data.hpp"
 
 namespace {
 
 using namespace tessera;
 using fuzz::require;
 using fuzz::take_byte;
+using gam::testing::ArrowData;
 
 enum class Kind { table, model, answer };
 
@@ -32,13 +37,13 @@ constexpr std::array formulas{"y ~ x",
                               "y ~ s(x, k=400)",
                               "y ~ ((("};
 constexpr std::array options{
-    "family",     "link",     "gamma",  "select",        "knots",      "sp",
-    "weights",    "type",     "se.fit", "terms",         "exclude",    "keep",
-    "new-levels", "interval", "draws",  "points",        "seed",       "order",
-    "at",         "subset",   "offset", "unconditional", "block-rows", "max-iterations"};
+    "family",        "link",       "gamma",          "select",  "knots", "sp",         "weights",
+    "type",          "se.fit",     "terms",          "exclude", "keep",  "new-levels", "interval",
+    "draws",         "points",     "seed",           "order",   "at",    "subset",     "offset",
+    "unconditional", "block-rows", "max-iterations", "column",  "levels"};
 constexpr std::array option_values{
-    "poisson", "binomial", "nb",       "log", "1",   "2.5", "true", "x=0,1", "x", "response", "terms",
-    "s(x)",    "iterms",   "lpmatrix", "na",  "0.9", "3",   "-1",   "x,f",   "f", "x > 0",    "nan"};
+    "poisson", "binomial", "nb", "log", "1", "2.5", "true", "x=0,1", "x",     "response", "terms", "s(x)",
+    "iterms",  "lpmatrix", "na", "0.9", "3", "-1",  "x,f",  "f",     "x > 0", "nan",      "f=a,b"};
 constexpr std::array values{"coefficients", "covariance", "edf", "sp", "AIC", "n", "edf2_total", "none"};
 
 /// Calls as the bytes of an input say.
@@ -47,6 +52,7 @@ class Calls {
   explicit Calls(std::string_view input) : input_(input) {}
   ~Calls() {
     require(tessera_gam_shutdown() == TESSERA_GAM_OK, "the library shuts down:", tessera_gam_error());
+    require(counts_.released == counts_.made, "what was Arrow's is released");
   }
   Calls(const Calls&) = delete;
   Calls& operator=(const Calls&) = delete;
@@ -188,6 +194,86 @@ class Calls {
                               : tessera_gam_table_add_numbers(table, name, numbers.data(), count);
     if (held(status, is_open(table, Kind::table)) == TESSERA_GAM_OK)
       require(count == rows, "a column has the rows of its table");
+  }
+
+  /// Values of so many rows: numbers, texts or codes, or lists, which no table has. Arrays of one column are
+  /// of one kind: what their buffers hold no structure tells.
+  [[nodiscard]] static ArrowData arrow_column(unsigned kind, std::size_t rows) {
+    const std::size_t offset = kind % 3;
+    const auto values = [&]<class T>(int distinct) {
+      std::vector<std::optional<T>> all(rows);
+      for (std::size_t i = 0; i < rows; ++i) {
+        if ((i + kind) % 16 != 9) all[i] = static_cast<T>(static_cast<int>(7 * i + kind) % 11 % distinct);
+      }
+      return all;
+    };
+    const auto texts = [&](std::initializer_list<std::optional<std::string>> all) {
+      return gam::testing::texts_of<std::int32_t>("", "u", all);
+    };
+    switch (kind / 3 % 6) {
+      case 0: return gam::testing::numbers_of<double>("", "g", values.operator()<double>(11), offset);
+      case 1:
+        return gam::testing::numbers_of<std::int16_t>("", "s", values.operator()<std::int16_t>(11), offset);
+      case 2: return gam::testing::truths_of("", values.operator()<bool>(2), offset);
+      case 3:
+        return gam::testing::coded_of<std::int32_t>("", "i", values.operator()<std::int32_t>(4),
+                                                    texts({"b", "a", std::nullopt}), offset);
+      case 4:
+        return gam::testing::coded_of<std::int32_t>("", "i", values.operator()<std::int32_t>(3),
+                                                    texts({"a", "", "c"}), offset);
+      default: return gam::testing::numbers_of<double>("", "+l", values.operator()<double>(3), offset);
+    }
+  }
+
+  void add_arrow() {
+    const std::uint64_t table = handle(Kind::table);
+    const std::size_t rows = size_near(rows_.contains(table) ? rows_.at(table) : 3);
+    const std::size_t cut = rows > 0 ? take_byte(input_) % rows : 0;
+    const unsigned kind = take_byte(input_);
+    const std::array chunks{arrow_column(kind, cut), arrow_column(kind, rows - cut)};
+    ArrowSchema schema = gam::testing::schema_of(chunks[0], counts_);
+    std::array arrays{gam::testing::array_of(chunks[0], counts_), gam::testing::array_of(chunks[1], counts_)};
+    const char* const name = pick(columns);
+    const std::size_t count = take_byte(input_) % 8 == 0 ? 1 : 2;
+    const int status = tessera_gam_table_add_arrow(table, name, &schema, arrays.data(), count);
+    if (count == 1) arrays[1].release(&arrays[1]);
+    require(schema.release == nullptr && arrays[0].release == nullptr && arrays[1].release == nullptr,
+            "what is handed over is marked as released");
+    if (held(status, is_open(table, Kind::table)) == TESSERA_GAM_OK && rows_.contains(table))
+      require((count == 1 ? cut : rows) == rows_.at(table), "a column has the rows of its table");
+  }
+
+  void table_of_arrow() {
+    const unsigned batches = 1 + take_byte(input_) % 3;
+    const unsigned width = take_byte(input_) % 4;
+    std::vector<std::pair<std::string, unsigned>> column(width);
+    for (auto& [name, kind] : column) {
+      const char* const picked = pick(columns);
+      name = picked != nullptr ? picked : "";
+      kind = take_byte(input_);
+    }
+    gam::testing::ArrowStreamData stream{.batches = {}, .counts = &counts_};
+    std::size_t rows = 0;
+    for (unsigned b = 0; b < batches; ++b) {
+      const std::size_t length = take_byte(input_) % 30;
+      rows += length;
+      std::vector<ArrowData> all;
+      for (const auto& [name, kind] : column) {
+        all.push_back(arrow_column(kind, length));
+        all.back().name = name;
+      }
+      stream.batches.push_back(gam::testing::batch_of(std::move(all)));
+      stream.batches.back().length = static_cast<std::int64_t>(length);
+    }
+    const unsigned fails_at = take_byte(input_);
+    if (fails_at < 8) stream.fails_at = fails_at;
+    ArrowArrayStream from = gam::testing::stream_of(std::move(stream));
+    const tessera_gam_call* const given = call();
+    std::uint64_t table = 0;
+    const int status = held(tessera_gam_table_of_arrow(&from, given, &table));
+    require(from.release == nullptr, "a stream is released");
+    add(status, Kind::table, table);
+    if (status == TESSERA_GAM_OK) rows_[table] = rows;
   }
 
   void close() {
@@ -338,13 +424,17 @@ class Calls {
       case 10: return read_answer();
       default: break;
     }
-    if (take_byte(input_) % 4 != 0) return;
+    const unsigned other = take_byte(input_) % 4;
+    if (other == 1) return add_arrow();
+    if (other == 2) return table_of_arrow();
+    if (other == 3) return;
     require(tessera_gam_shutdown() == TESSERA_GAM_OK, "the library shuts down:", tessera_gam_error());
     open_.clear();
   }
 
   std::string_view input_;
   std::string text_;
+  gam::testing::ArrowCounts counts_;
   std::map<std::uint64_t, Kind> open_;
   std::vector<std::uint64_t> given_;
   std::map<std::uint64_t, std::size_t> rows_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/gam/arrow.hpp>
 #include <tessera/gam/check.hpp>
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/posterior.hpp>
@@ -41,6 +42,7 @@ struct NamedOption {
 /// - `SimulateOptions`: draws, seed, unconditional, posterior-predictive, weights, new-levels, keep
 /// - `CheckOptions`: seed, sample, permutations, largest-concurvity, autocorrelation, series, memory, scratch
 /// - `TableOptions`: na-strings, factor, numeric, block-rows
+/// - `ArrowOptions`: column (one of those to take), levels ("dose=low,mid,high"), block-rows
 /// - `JobOptions`: device (auto, gpu or cpu), on-device-failure (cpu, error or exclude), score-model,
 ///   allow-sharing, memory-fraction, threads (or nthreads)
 ///
@@ -54,6 +56,7 @@ TESSERA_EXPORT void read_options(std::span<NamedOption> given, DerivativeOptions
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, SimulateOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, CheckOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, TableOptions& options);
+TESSERA_EXPORT void read_options(std::span<NamedOption> given, ArrowOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, JobOptions& options);
 
 /// Throws `Error(usage)` for the first option that nothing has read, and names the nearest that there is.

@@ -271,7 +271,7 @@ int tessera_gam_slice(tessera_gam_model model, const char* at, tessera_gam_table
     options.policy = tessera::Policy::cpu;
     const Job job(tessera::mpi::Communicator::serial(), options);
     gam::DataSlice slice = gam::data_slice(job, *of, chosen);
-    *table = c::handle_of(c::AnyTable(std::move(slice.table)));
+    *table = c::handle_of(c::AnyTable(c::ColumnTable{std::move(slice.table)}));
     if (typical != nullptr) c::give(std::move(slice.typical), typical);
   });
 }

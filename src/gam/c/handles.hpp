@@ -12,12 +12,18 @@
 #include <memory>
 #include <utility>
 #include <variant>
+#include <vector>
 
 /// Objects of the C interface, by numbers that callers have: those of closed objects are not given again.
 namespace TESSERA_NAMESPACE::gam::c {
 
+/// A table in memory, and what its columns refer to beside `owner`.
+struct ColumnTable : Table {
+  std::vector<std::shared_ptr<const void>> owners{};
+};
+
 /// A table of the caller's.
-using AnyTable = std::variant<Table, TableFile>;
+using AnyTable = std::variant<ColumnTable, TableFile>;
 
 enum class Kind : std::uint8_t { table = 1, model = 2, answer = 3 };
 

@@ -2,7 +2,10 @@
 // Tables of callers of the C interface.
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
+#include "gam/table/arrow/arrow_columns.hpp"
 
+#include <tessera/gam/arrow.hpp>
+#include <tessera/job/host_team.hpp>
 #include <tessera/partition/plan.hpp>
 
 #include <fmt/format.h>
@@ -10,6 +13,8 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -17,28 +22,28 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-Table& in_memory(AnyTable& table) {
-  if (auto* const own = std::get_if<Table>(&table)) return *own;
+ColumnTable& in_memory(void* table) {
+  if (auto* const own = std::get_if<ColumnTable>(static_cast<AnyTable*>(table))) return *own;
   refuse("the table is of a file, which has its columns");
 }
 
-/// Adds the column that `make` copies from `count` values of the caller.
-void add_column(std::uint64_t handle, const char* name, std::size_t count,
-                FunctionRef<decltype(Table::Column::values)()> make) {
-  Table::Column column{text_of(name, "the column's name"), {}};
-  // Before that many values are read.
-  change_unused(Kind::table, handle, [&](void* object) {
-    const Table& table = in_memory(*static_cast<AnyTable*>(object));
-    const auto rows = static_cast<std::size_t>(table.plan.units());
+/// Refuses a column of another number of rows than the table's, before that many values are read.
+void require_rows(std::uint64_t handle, const std::string& column, std::size_t count) {
+  change_unused(Kind::table, handle, [&](void* table) {
+    const auto rows = static_cast<std::size_t>(in_memory(table).plan.units());
     if (count != rows)
-      refuse(fmt::format("the column '{}' has {} rows, and the table has {}", column.name, count, rows));
+      refuse(fmt::format("the column '{}' has {} rows, and the table has {}", column, count, rows));
   });
-  column.values = make();
+}
+
+/// Adds a column, and what it refers to.
+void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<const void> owner = nullptr) {
   change_unused(Kind::table, handle, [&](void* object) {
-    std::vector<Table::Column>& columns = in_memory(*static_cast<AnyTable*>(object)).columns;
-    if (std::ranges::find(columns, column.name, &Table::Column::name) != columns.end())
+    ColumnTable& table = in_memory(object);
+    if (std::ranges::find(table.columns, column.name, &Table::Column::name) != table.columns.end())
       refuse(fmt::format("the table has a column '{}' already", column.name));
-    columns.push_back(std::move(column));
+    if (owner) table.owners.push_back(std::move(owner));
+    table.columns.push_back(std::move(column));
   });
 }
 
@@ -56,7 +61,7 @@ int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call, tessera_g
     gam::TableOptions options;
     c::Call(call).read_all(function, options);
     gam::Table opened{tessera::Plan::over_hosts(rows, 1, options.block_rows), {}};
-    *table = c::handle_of(c::AnyTable(std::move(opened)));
+    *table = c::handle_of(c::AnyTable(c::ColumnTable{std::move(opened)}));
   });
 }
 
@@ -64,7 +69,9 @@ int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name, con
                                   size_t count) {
   return c::status_of("tessera_gam_table_add_numbers", [&] {
     c::require(values, "values");
-    c::add_column(table, name, count, [&] { return std::vector<double>(values, values + count); });
+    const std::string column = c::text_of(name, "the column's name");
+    c::require_rows(table, column, count);
+    c::add_column(table, {column, std::vector<double>(values, values + count)});
   });
 }
 
@@ -75,7 +82,45 @@ int tessera_gam_table_add_factor(tessera_gam_table table, const char* name, cons
     if (level_count > 0) c::require(levels, "levels");
     std::vector<std::string> own;
     for (std::size_t i = 0; i < level_count; ++i) own.push_back(c::text_of(levels[i], "a level"));
-    c::add_column(table, name, count, [&] { return gam::Factor{{codes, codes + count}, std::move(own)}; });
+    const std::string column = c::text_of(name, "the column's name");
+    c::require_rows(table, column, count);
+    c::add_column(table, {column, gam::Factor{{codes, codes + count}, std::move(own)}});
+  });
+}
+
+int tessera_gam_table_add_arrow(tessera_gam_table table, const char* name, struct ArrowSchema* schema,
+                                struct ArrowArray* chunks, size_t chunk_count) {
+  const gam::HandedOver<ArrowSchema> handed_over(schema, 1);
+  const gam::HandedOver<ArrowArray> chunks_too(chunks, chunk_count);
+  return c::status_of("tessera_gam_table_add_arrow", [&] {
+    if (chunk_count > 0) c::require(chunks, "chunks");
+    const std::string column = c::text_of(name, "the column's name");
+    tessera::HostTeam team(1);
+    auto read = std::make_shared<gam::ArrowColumns>(gam::take_column(column, schema, {chunks, chunk_count}),
+                                                    gam::ArrowOptions{}, team);
+    read->set_levels(read->levels(), team);
+    c::require_rows(table, column, static_cast<std::size_t>(read->rows()));
+    gam::Table::Column of_table = std::move(read->columns().front());
+    c::add_column(table, std::move(of_table), std::move(read));
+  });
+}
+
+int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_gam_call* call,
+                               tessera_gam_table* table) {
+  constexpr const char* function = "tessera_gam_table_of_arrow";
+  const gam::HandedOver<ArrowArrayStream> handed_over(stream, 1);
+  return c::status_of(function, [&] {
+    c::require(stream, "stream");
+    c::require(table, "table");
+    c::Call given(call);
+    gam::ArrowOptions options;
+    tessera::JobOptions job_options;
+    given.read_all(function, options, job_options);
+    job_options.policy = tessera::Policy::cpu;
+    std::optional<gam::Table> read;
+    given.run(job_options,
+              [&](tessera::Job& job, gam::FitObserver*) { read = gam::arrow_table(job, stream, options); });
+    *table = c::handle_of(c::AnyTable(c::ColumnTable{*std::move(read)}));
   });
 }
 

@@ -17,6 +17,7 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
+#include <map>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -140,15 +141,20 @@ void set_rho(FitOptions& options, const NamedOption& given) {
   options.rho = options.estimate_rho ? 0 : number_of(given);
 }
 
-void add_ordered(FitOptions& options, const NamedOption& given) {
+/// Adds a column with its levels, as "dose=low,mid,high".
+void add_levels(std::map<std::string, std::vector<std::string>>& all, const NamedOption& given) {
   const std::string_view text = given.value;
   const std::size_t equals = text.find('=');
   std::vector<std::string> levels;
   if (equals != std::string_view::npos) {
     for (const std::string_view level : base::split(text.substr(equals + 1), ',')) levels.emplace_back(level);
   }
-  if (!options.ordered.emplace(text.substr(0, equals), std::move(levels)).second)
+  if (!all.emplace(text.substr(0, equals), std::move(levels)).second)
     refuse(given, "the column is there twice");
+}
+
+std::int64_t block_rows_of(const NamedOption& given) {
+  return whole_of(given, std::int64_t{1}, std::int64_t{1} << 40);
 }
 
 void add_knots(FitOptions& options, const NamedOption& given) {
@@ -176,7 +182,7 @@ constexpr Reader<FitOptions> of_fits[]{
     {"subset", [](FitOptions& o, const NamedOption& g) { o.subset = g.value; }},
     {"rho", set_rho},
     {"ar-start", [](FitOptions& o, const NamedOption& g) { o.ar_start = g.value; }},
-    {"ordered", add_ordered},
+    {"ordered", [](FitOptions& o, const NamedOption& g) { add_levels(o.ordered, g); }},
     {"drop-unused-levels", [](FitOptions& o, const NamedOption& g) { o.drop_unused_levels = truth_of(g); }},
     {"knots", add_knots},
     {"sp", [](FitOptions& o, const NamedOption& g) { o.sp = numbers_of(g); }},
@@ -259,10 +265,18 @@ constexpr Reader<TableOptions> of_tables[]{
      }},
     {"factor", [](TableOptions& o, const NamedOption& g) { o.factors.push_back(g.value); }},
     {"numeric", [](TableOptions& o, const NamedOption& g) { o.numbers.push_back(g.value); }},
-    {"block-rows",
-     [](TableOptions& o, const NamedOption& g) {
-       o.block_rows = whole_of(g, std::int64_t{1}, std::int64_t{1} << 40);
+    {"block-rows", [](TableOptions& o, const NamedOption& g) { o.block_rows = block_rows_of(g); }},
+};
+
+constexpr Reader<ArrowOptions> of_arrow[]{
+    {"column", [](ArrowOptions& o, const NamedOption& g) { o.columns.push_back(g.value); }},
+    {"levels",
+     [](ArrowOptions& o, const NamedOption& g) {
+       if (g.value.find('=') == std::string::npos)
+         refuse(g, "expected a column with levels, as site=bay,cape");
+       add_levels(o.levels, g);
      }},
+    {"block-rows", [](ArrowOptions& o, const NamedOption& g) { o.block_rows = block_rows_of(g); }},
 };
 
 constexpr Reader<JobOptions> of_jobs[]{
@@ -302,7 +316,7 @@ std::vector<std::string> all_names() {
     for (const auto& reader : readers) names.emplace_back(reader.name);
   };
   add(of_fits), add(of_predictions), add(of_smooths), add(of_derivatives), add(of_simulations);
-  add(of_checks), add(of_tables), add(of_jobs);
+  add(of_checks), add(of_tables), add(of_arrow), add(of_jobs);
   std::ranges::sort(names);
   const auto repeated = std::ranges::unique(names);
   names.erase(repeated.begin(), repeated.end());
@@ -339,6 +353,9 @@ void read_options(std::span<NamedOption> given, CheckOptions& options) {
 }
 void read_options(std::span<NamedOption> given, TableOptions& options) {
   read<TableOptions>(given, options, of_tables);
+}
+void read_options(std::span<NamedOption> given, ArrowOptions& options) {
+  read<ArrowOptions>(given, options, of_arrow);
 }
 void read_options(std::span<NamedOption> given, JobOptions& options) {
   read<JobOptions>(given, options, of_jobs);

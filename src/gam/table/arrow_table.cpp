@@ -69,12 +69,15 @@ Table table_of(Job& job, const std::function<ArrowBatches()>& take, const ArrowO
 }  // namespace
 
 Table arrow_table(Job& job, ArrowArrayStream* stream, const ArrowOptions& options) {
+  const HandedOver<ArrowArrayStream> handed_over(stream, 1);
   StopRequest* const stop = job.options().stop;
   return table_of(
       job, [&] { return take_batches(stream, [stop] { stop_if_asked(stop); }); }, options);
 }
 
 Table arrow_table(Job& job, ArrowSchema* schema, std::span<ArrowArray> batches, const ArrowOptions& options) {
+  const HandedOver<ArrowSchema> handed_over(schema, 1);
+  const HandedOver<ArrowArray> batches_too(batches.data(), batches.size());
   return table_of(
       job, [&] { return take_batches(schema, batches); }, options);
 }

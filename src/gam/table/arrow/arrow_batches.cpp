@@ -6,7 +6,9 @@
 
 #include <fmt/format.h>
 
+#include <memory>
 #include <system_error>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -15,6 +17,37 @@ namespace {
 std::string reason(ArrowOwner<ArrowArrayStream>& stream, int error) {
   const char* const said = stream->get_last_error != nullptr ? stream->get_last_error(stream.out()) : nullptr;
   return said != nullptr && *said != '\0' ? printable(said) : std::generic_category().message(error);
+}
+
+/// What a record batch of one column, or its schema, refers to.
+template <class T>
+struct OnlyColumn {
+  OnlyColumn(ArrowOwner<T> its, std::string name_of_it)
+      : column(std::move(its)), name(std::move(name_of_it)), shown(*column) {}
+  OnlyColumn(const OnlyColumn&) = delete;
+  OnlyColumn& operator=(const OnlyColumn&) = delete;
+
+  ArrowOwner<T> column;
+  std::string name;
+  T shown;  ///< the column, which keeps for its release callback what it has, under a name of ours
+  T* child = &shown;
+  const void* validity = nullptr;  ///< no row is null as a whole
+};
+
+/// The parent of one column, of which `describe` fills the other fields.
+template <class T, class Describe>
+ArrowOwner<T> parent_of(ArrowOwner<T> column, const std::string& name, const Describe& describe) {
+  auto only = std::make_unique<OnlyColumn<T>>(std::move(column), name);
+  T parent{};
+  describe(parent, *only);
+  parent.n_children = 1;
+  parent.children = &only->child;
+  parent.release = [](T* released) {
+    delete static_cast<OnlyColumn<T>*>(released->private_data);
+    released->release = nullptr;
+  };
+  parent.private_data = only.release();
+  return ArrowOwner<T>(parent);
 }
 
 }  // namespace
@@ -33,6 +66,23 @@ ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches) {
   for (std::size_t b = 0; b < out.batches.size(); ++b) {
     if (!out.batches[b])
       refuse_arrow(ErrorCode::usage, fmt::format("batch {} was released, or moved elsewhere", b + 1));
+  }
+  return out;
+}
+
+ArrowBatches take_column(const std::string& name, ArrowSchema* schema, std::span<ArrowArray> chunks) {
+  ArrowBatches column = take_batches(schema, chunks);
+  ArrowBatches out;
+  out.schema = parent_of(std::move(column.schema), name, [](ArrowSchema& parent, auto& only) {
+    parent.format = "+s";
+    only.shown.name = only.name.c_str();
+  });
+  for (ArrowOwner<ArrowArray>& chunk : column.batches) {
+    out.batches.push_back(parent_of(std::move(chunk), name, [](ArrowArray& parent, auto& only) {
+      parent.length = only.shown.length;
+      parent.n_buffers = 1;
+      parent.buffers = &only.validity;
+    }));
   }
   return out;
 }

@@ -6,6 +6,7 @@
 #include <tessera/error.hpp>
 #include <tessera/gam/arrow.hpp>
 
+#include <cstddef>
 #include <span>
 #include <string>
 #include <string_view>
@@ -44,6 +45,23 @@ class ArrowOwner {
   T it_{};
 };
 
+/// What a caller has handed over: released at the end, as far as nobody has taken it.
+template <class T>
+class HandedOver {
+ public:
+  HandedOver(T* first, std::size_t count) noexcept : all_(first, first != nullptr ? count : 0) {}
+  ~HandedOver() {
+    for (T& one : all_) {
+      if (one.release != nullptr) one.release(&one);
+    }
+  }
+  HandedOver(const HandedOver&) = delete;
+  HandedOver& operator=(const HandedOver&) = delete;
+
+ private:
+  std::span<T> all_;
+};
+
 struct ArrowBatches {
   ArrowOwner<ArrowSchema> schema;
   std::vector<ArrowOwner<ArrowArray>> batches;
@@ -51,6 +69,10 @@ struct ArrowBatches {
 
 /// Takes these over. Throws `Error(usage)` for what is null or was released; the others are released then.
 [[nodiscard]] ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches);
+/// Record batches of one column, which is named so: of its type and the arrays of its values, which are taken
+/// over in the same way.
+[[nodiscard]] ArrowBatches take_column(const std::string& name, ArrowSchema* schema,
+                                       std::span<ArrowArray> chunks);
 /// Reads a stream to its end, and releases it. `between` is called before each batch. Throws `Error(usage)`
 /// for one that is null or was released, and `Error(input)` for one that fails.
 [[nodiscard]] ArrowBatches take_batches(ArrowArrayStream* stream, const BetweenReads& between);

@@ -74,9 +74,9 @@ if(TESSERA_ENABLE_MPI)
   endforeach()
   linkage(kind ${MPI_C_LIBRARIES})
   part(NAME ${mpi_name} ID mpi RELATION ${kind} VERSION ${mpi_version} LICENSE ${mpi_license})
+  linkage(kind ${hwloc_LINK_LIBRARIES})
+  part(NAME hwloc ID hwloc RELATION ${kind} VERSION ${hwloc_VERSION} LICENSE BSD-3-Clause URL https://www.open-mpi.org/projects/hwloc/)
 endif()
-linkage(kind ${hwloc_LINK_LIBRARIES})
-part(NAME hwloc ID hwloc RELATION ${kind} VERSION ${hwloc_VERSION} LICENSE BSD-3-Clause URL https://www.open-mpi.org/projects/hwloc/)
 
 if(TESSERA_ENABLE_APPS)
   # As the programs' folders have found them.

@@ -2,6 +2,8 @@
 #include <tessera/topology/probe.hpp>
 #include <tessera/topology/simulate.hpp>
 
+#include <unistd.h>
+
 #include <cstdlib>
 #include <future>
 #include <optional>
@@ -12,7 +14,11 @@
 #include "topology/driver/cuda_visibility.hpp"
 #include "topology/driver/find_devices.hpp"
 #include "topology/driver/nvml_library.hpp"
+#include "topology/linux/host_identity.hpp"
+#include "topology/linux/kernel_topology.hpp"
+#ifdef TESSERA_HAVE_HWLOC
 #include "topology/hwloc/host_topology.hpp"
+#endif
 
 namespace TESSERA_NAMESPACE {
 namespace {
@@ -62,16 +68,51 @@ class Search {
 #endif
 };
 
-HostInfo host_of(const detail::HostTopology& topology) {
-  HostInfo host = topology.host();
-  host.cpu_quotas = host_limits().cpu;
-  return host;
+#ifdef TESSERA_HAVE_HWLOC
+using DevicePlaces = detail::HostTopology;
+#else
+using DevicePlaces = detail::KernelTopology;
+#endif
+
+bool is_recorded() {
+  const char* const file = std::getenv("HWLOC_XMLFILE");
+  return file != nullptr && *file != '\0';
 }
+
+bool has_nvidia_driver() {
+  return access("/proc/driver/nvidia", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0;
+}
+
+/// The cores of this process by the kernel, and the places of devices by hwloc, which takes tens of
+/// milliseconds to begin; both by hwloc where it has a recorded machine.
+class Topology {
+ public:
+  void begin_places() {
+    if (!places_) places_.emplace();
+  }
+
+  [[nodiscard]] HostInfo host() {
+    if (is_recorded()) begin_places();
+    HostInfo host = is_recorded() ? places_->host() : detail::KernelTopology().host();
+    host.hostname = detail::this_hostname();
+    host.boot_id = detail::this_boot_id();
+    host.cpu_quotas = host_limits().cpu;
+    return host;
+  }
+
+  [[nodiscard]] detail::Nearness nearness(const PciId& pci) {
+    begin_places();
+    return places_->nearness(pci);
+  }
+
+ private:
+  std::optional<DevicePlaces> places_;
+};
 
 }  // namespace
 
 HostInfo probe_host() {
-  return host_of(detail::HostTopology());
+  return Topology().host();
 }
 
 Probe probe(int rank) {
@@ -79,11 +120,11 @@ Probe probe(int rank) {
   const bool simulate = simulation != nullptr && *simulation != '\0';
   std::optional<Search> search;
   if (!simulate) search.emplace();
-  const detail::HostTopology topology;
-  detail::FoundDevices found = search ? search->found() : simulated(simulation, rank);
-
+  Topology topology;
+  if (search && has_nvidia_driver()) topology.begin_places();  // beside the search
   Probe probe;
-  probe.host = host_of(topology);
+  probe.host = topology.host();
+  detail::FoundDevices found = search ? search->found() : simulated(simulation, rank);
   probe.absence = std::move(found.absence);
   for (DeviceInfo& device : found.devices) {
     int distance = 0;

@@ -8,6 +8,6 @@ foreach(command IN ITEMS "--install;${BUILD};--prefix;${WORK}/prefix"
 endforeach()
 execute_process(COMMAND ldd ${WORK}/host/host OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
 execute_process(COMMAND ${WORK}/host/host ${DATA} OUTPUT_VARIABLE summary COMMAND_ERROR_IS_FATAL ANY)
-if(libraries MATCHES "libmpi" OR NOT summary MATCHES "s\\(lcarat\\)")
+if(libraries MATCHES "libmpi|libhwloc" OR NOT summary MATCHES "s\\(lcarat\\)")
   message(FATAL_ERROR "${libraries}\n${summary}")
 endif()

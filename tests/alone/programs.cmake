@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Programs of a build without MPI are linked with none, fit and predict, and refuse to be ranks.
+# Programs of a build without MPI are linked with none and without hwloc, fit and predict, and refuse to be ranks.
 function(expect status words)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${WORK} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
   if(NOT result EQUAL status OR NOT "${out}${err}" MATCHES "${words}")
@@ -11,8 +11,8 @@ file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 foreach(program IN ITEMS ${FIT} ${INFO})
   execute_process(COMMAND ldd ${program} OUTPUT_VARIABLE libraries COMMAND_ERROR_IS_FATAL ANY)
-  if(libraries MATCHES "libmpi|libopen-rte|libpmi")
-    message(FATAL_ERROR "${program} is linked with MPI:\n${libraries}")
+  if(libraries MATCHES "libmpi|libopen-rte|libpmi|libhwloc")
+    message(FATAL_ERROR "${program} is linked with MPI or hwloc:\n${libraries}")
   endif()
 endforeach()
 expect(0 "s\\(lcarat\\)" ${FIT} fit ${DATA} --formula "lprice ~ cut + s(lcarat, bs='ps', k=20)" --out model.json)

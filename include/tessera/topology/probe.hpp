@@ -16,20 +16,20 @@ namespace TESSERA_NAMESPACE {
 struct HostInfo {
   std::string hostname;
   std::string boot_id;               ///< distinguishes machines with equal host names; may be empty
-  std::string allowed_cpuset;        ///< cores this rank may use, as an hwloc list
+  std::string allowed_cpuset;        ///< cores this rank may use, a list: "0-15,32-47"
   int allowed_cores = 0;             ///< physical cores among them
   int allowed_threads = 0;           ///< hardware threads among them
-  std::vector<int> numa_nodes;       ///< hwloc OS indexes of their NUMA nodes
-  std::string cpu_model;             ///< empty if hwloc does not know it
+  std::vector<int> numa_nodes;       ///< their NUMA nodes, as the kernel counts them
+  std::string cpu_model;             ///< empty if it is not known
   std::vector<CpuQuota> cpu_quotas;  ///< of the cgroups over this rank, as `HostLimits::cpu`
 };
 
 /// One GPU that this rank sees, with its distance from the rank's cores.
 struct ProbedDevice {
   DeviceInfo info;
-  /// Distance between the device and this rank's allowed cores: the number of levels of the hwloc tree from
-  /// the device's nearest non-I/O ancestor up to the ancestor that it shares with the cores. 0 too if neither
-  /// hwloc nor the kernel knows the device's locality, and for simulated devices.
+  /// Levels of the hwloc tree from the device's nearest non-I/O ancestor up to the ancestor that it shares
+  /// with this rank's allowed cores; in a build without hwloc (without MPI) 1 if none of these is local. 0
+  /// too if neither hwloc nor the kernel knows the device's locality, and for simulated devices.
   int distance = 0;
 };
 
@@ -41,25 +41,25 @@ struct Probe {
 };
 
 /// The host's part of `probe`: opens no driver and does not read `TESSERA_SIMULATE`. For jobs with the policy
-/// `cpu`. Not collective. Thread-safe. Throws `Error(job_fault)` if hwloc finds no topology. Cost: tens of
-/// milliseconds.
+/// `cpu`. Not collective. Thread-safe. Throws `Error(job_fault)` if HWLOC_XMLFILE names no topology. Cost: a
+/// millisecond.
 [[nodiscard]] TESSERA_EXPORT HostInfo probe_host();
 
-/// Finds this process's cores (hwloc) and GPUs (NVML, opened at run time), by the rules of
-/// CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: entries are indices, UUIDs and their prefixes, or MIG
+/// Finds this process's cores and GPUs (NVML, opened at run time, and hwloc for their places), by the rules
+/// of CUDA_VISIBLE_DEVICES and CUDA_DEVICE_ORDER: entries are indices, UUIDs and their prefixes, or MIG
 /// instances; the list ends at the first invalid entry, and a repeated entry hides all devices.
 ///
 ///     auto here = tessera::probe();
 ///     if (here.absence) std::cerr << here.absence->message << '\n';
 ///
-/// Cores are those that hwloc allows (the scheduler's cgroup) and the calling thread is bound to; if
+/// Cores are those that the calling thread is bound to, in the scheduler's cgroup; if
 /// HWLOC_XMLFILE names a topology, those that the file allows. Devices that the process has no permission to
 /// open are left out, as in CUDA.
 ///
 /// If `TESSERA_SIMULATE` is set, the devices are those that it gives to `rank`, and no driver is opened.
 /// Makes no CUDA call. Not collective. Thread-safe as long as no thread changes the environment. Throws
 /// `Error(usage)` for an invalid `TESSERA_SIMULATE`, and `Error(job_fault)` if hwloc finds no topology. Cost:
-/// tens of milliseconds for hwloc, about 20 ms per GPU for NVML.
+/// a millisecond without a driver; else tens of milliseconds for hwloc, beside about 20 ms per GPU for NVML.
 [[nodiscard]] TESSERA_EXPORT Probe probe(int rank = 0);
 
 }  // namespace TESSERA_NAMESPACE

@@ -11,7 +11,6 @@
 #include <string_view>
 #include <utility>
 
-#include "topology/linux/host_identity.hpp"
 #include "topology/linux/linux_files.hpp"
 
 namespace TESSERA_NAMESPACE::detail {
@@ -92,8 +91,6 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
 
 HostInfo HostTopology::host() const {
   HostInfo host;
-  host.hostname = this_hostname();
-  host.boot_id = this_boot_id();
   host.allowed_cpuset = list_text(allowed_.get());
   host.allowed_cores = cores_touching(topology_.get(), allowed_.get());
   host.allowed_threads = hwloc_bitmap_weight(allowed_.get());

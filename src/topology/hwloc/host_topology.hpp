@@ -5,20 +5,14 @@
 
 #include <filesystem>
 #include <memory>
-#include <string>
+
+#include "topology/linux/kernel_topology.hpp"
 
 struct hwloc_bitmap_s;
 struct hwloc_obj;
 struct hwloc_topology;
 
 namespace TESSERA_NAMESPACE::detail {
-
-/// The locality of a PCI device relative to the cores of this rank.
-struct Nearness {
-  int numa_node = -1;       ///< hwloc OS index; -1 if not known
-  std::string near_cpuset;  ///< local cores that this rank may use, an hwloc list; empty if there are none
-  int distance = 0;         ///< as `ProbedDevice::distance`
-};
 
 /// The tree of packages, caches, cores and PCI devices of this machine, or of the XML file that
 /// HWLOC_XMLFILE names, and the part of it that this rank may use.
@@ -28,6 +22,7 @@ class HostTopology {
   /// hwloc finds none. Throws `Error(job_fault)` if hwloc cannot load anything.
   explicit HostTopology(std::filesystem::path pci_devices = "/sys/bus/pci/devices");
 
+  /// Without the host's name and identity.
   [[nodiscard]] HostInfo host() const;
   [[nodiscard]] Nearness nearness(const PciId& pci) const;
 

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <sys/types.h>
+
+#include <bitset>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace TESSERA_NAMESPACE::detail {
+
+/// CPUs, as the kernel counts them: the most of any kernel (CONFIG_NR_CPUS of x86 with MAXSMP).
+using CpuSet = std::bitset<8192>;
+
+/// The CPUs that thread `id` may use; 0 is the calling thread. None on failure.
+[[nodiscard]] CpuSet affinity_of(pid_t id);
+/// Returns whether the kernel did.
+[[nodiscard]] bool bind_this_thread(const CpuSet& cpus);
+
+/// A list as the kernel and hwloc write it: "0-15,32-47".
+[[nodiscard]] std::string list_text(const CpuSet& cpus);
+/// Nothing for any other text; no CPUs for an empty one.
+[[nodiscard]] std::optional<CpuSet> parse_cpu_list(std::string_view list);
+
+}  // namespace TESSERA_NAMESPACE::detail

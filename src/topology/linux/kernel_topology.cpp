@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "topology/linux/kernel_topology.hpp"
+
+#include "topology/linux/linux_files.hpp"
+
+#include <fstream>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::detail {
+namespace {
+
+namespace fs = std::filesystem;
+
+std::optional<CpuSet> cpus_in(const fs::path& file) {
+  return parse_cpu_list(first_line(file));
+}
+
+/// Empty where the kernel does not tell, as on most machines that are not x86.
+std::string cpu_model(const fs::path& file) {
+  std::ifstream in(file);
+  for (std::string line; std::getline(in, line) && !line.empty();)
+    if (line.starts_with("model name"))
+      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
+  return {};
+}
+
+}  // namespace
+
+KernelTopology::KernelTopology(fs::path root, CpuSet allowed)
+    : root_(std::move(root)), allowed_(std::move(allowed)) {}
+
+HostInfo KernelTopology::host() const {
+  HostInfo host;
+  host.allowed_cpuset = list_text(allowed_);
+  host.allowed_threads = static_cast<int>(allowed_.count());
+  host.allowed_cores = allowed_cores();
+  host.numa_nodes = numa_nodes();
+  host.cpu_model = cpu_model(root_ / "proc/cpuinfo");
+  return host;
+}
+
+int KernelTopology::allowed_cores() const {
+  int cores = 0;
+  CpuSet rest = allowed_;
+  for (std::size_t cpu = 0; rest.any(); ++cpu) {
+    if (!rest[cpu]) continue;
+    const auto siblings = cpus_in(root_ / "sys/devices/system/cpu" / ("cpu" + std::to_string(cpu)) /
+                                  "topology/thread_siblings_list");
+    if (siblings) rest &= ~*siblings;
+    rest.reset(cpu);
+    ++cores;
+  }
+  return cores;
+}
+
+std::vector<int> KernelTopology::numa_nodes() const {
+  const fs::path folder = root_ / "sys/devices/system/node";
+  const CpuSet online = cpus_in(folder / "online").value_or(CpuSet());
+  std::vector<int> nodes;
+  for (std::size_t node = 0; node < online.size(); ++node)
+    if (online[node] &&
+        (cpus_in(folder / ("node" + std::to_string(node)) / "cpulist").value_or(CpuSet()) & allowed_).any())
+      nodes.push_back(static_cast<int>(node));
+  if (nodes.empty()) nodes.push_back(0);  // a kernel without NUMA
+  return nodes;
+}
+
+Nearness KernelTopology::nearness(const PciId& pci) const {
+  const fs::path folder = root_ / "sys/bus/pci/devices" / to_string(pci);
+  Nearness out;
+  out.numa_node = static_cast<int>(number_in(folder / "numa_node").value_or(-1));
+  CpuSet near = cpus_in(folder / "local_cpulist").value_or(CpuSet());
+  if (near.none()) near = allowed_;  // not known: all are as good
+  out.near_cpuset = list_text(near & allowed_);
+  out.distance = out.near_cpuset.empty() ? 1 : 0;
+  return out;
+}
+
+}  // namespace TESSERA_NAMESPACE::detail

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/topology/probe.hpp>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+#include "topology/linux/cpu_set.hpp"
+
+namespace TESSERA_NAMESPACE::detail {
+
+/// The locality of a PCI device relative to the cores of this rank.
+struct Nearness {
+  int numa_node = -1;       ///< as the operating system counts; -1 if not known
+  std::string near_cpuset;  ///< local cores that this rank may use, a list; empty if there are none
+  int distance = 0;         ///< as `ProbedDevice::distance`
+};
+
+/// What the files of the kernel tell of the cores that the calling thread may use, and of devices. A file
+/// that is missing, as in some virtual machines, is no error. Cost: a read for each core, below a millisecond
+/// on most machines; hwloc takes tens.
+class KernelTopology {
+ public:
+  /// `root` has the kernel's files: "/" but in tests.
+  explicit KernelTopology(std::filesystem::path root = "/", CpuSet allowed = affinity_of(0));
+
+  /// Without the host's name and identity.
+  [[nodiscard]] HostInfo host() const;
+  /// Without the tree of packages and caches a distance is 1 where no core is near.
+  [[nodiscard]] Nearness nearness(const PciId& pci) const;
+
+ private:
+  [[nodiscard]] int allowed_cores() const;
+  [[nodiscard]] std::vector<int> numa_nodes() const;
+
+  std::filesystem::path root_;
+  CpuSet allowed_;
+};
+
+}  // namespace TESSERA_NAMESPACE::detail

@@ -52,7 +52,7 @@ cmp "$archive" "$work/again/tessera-$version.tar.gz" || fail "two archives of on
 rm -f and-more && git checkout --quiet .
 
 tar --extract --gzip --file "$archive" --directory "$work"
-(cd "$work/tessera-$version" && find . -type f -printf '%P\n' | LC_ALL=C sort) >"$work/has"
+(cd "$work/tessera-$version" && find . ! -type d -printf '%P\n' | LC_ALL=C sort) >"$work/has"
 git ls-tree -r --name-only "v$version" | LC_ALL=C sort >"$work/should"
 diff "$work/should" "$work/has" || fail "the archive has other files than the tag"
 

@@ -4,11 +4,8 @@
 #include <tessera/version.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
-#include <cstddef>
 #include <limits>
-#include <span>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -32,17 +29,5 @@ struct Extent {
   }
   [[nodiscard]] double size() const { return std::max(std::abs(min), std::abs(max)); }
 };
-
-/// The extent of all values. Several minima and maxima, as a comparison waits for the one before it.
-[[nodiscard]] inline Extent extent_of(std::span<const double> values) {
-  std::array<Extent, 4> lanes;
-  std::size_t i = 0;
-  for (; i + lanes.size() <= values.size(); i += lanes.size()) {
-    for (std::size_t lane = 0; lane < lanes.size(); ++lane) lanes[lane].add(values[i + lane]);
-  }
-  for (; i < values.size(); ++i) lanes[0].add(values[i]);
-  for (std::size_t lane = 1; lane < lanes.size(); ++lane) lanes[0].add(lanes[lane]);
-  return lanes[0];
-}
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -4,6 +4,7 @@
 #include "base/at.hpp"
 #include "gam/table/frame/extent.hpp"
 #include "gam/table/frame/frame.hpp"
+#include "gam/table/frame/number_scan.hpp"
 #include "gam/table/frame/workers.hpp"
 
 #include <tessera/mpi/communicator.hpp>
@@ -67,7 +68,7 @@ template <class Measure>
                          [&](std::size_t begin, std::size_t end, std::span<Extent> here) {
                            column.prepare_to_read(begin, end);
                            column.for_each_piece(begin, end, [&](std::span<const double> numbers) {
-                             here[0].add(extent_of(numbers));
+                             here[0].add(scan(numbers).extent);
                            });
                          })
       .front();

@@ -11,7 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <iterator>
 #include <numeric>
@@ -44,17 +43,6 @@ Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::st
   const bool may_be_number = !used.typed || used.made_factor;
   const bool number = may_be_number && begins_like_number(core) && field_number(core).has_value();
   return {.plain = kind_of(plan, core, number), .quoted = kind_of(plan, core, false)};
-}
-
-/// Whether all are finite.
-bool all_finite(std::span<const double> numbers) {
-  // An exponent of all ones carries into the sign bit.
-  constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
-  constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
-  std::uint64_t carried = 0;
-  for (const double number : numbers)
-    carried |= (std::bit_cast<std::uint64_t>(number) & magnitude) + lowest_of_exponent;
-  return (carried >> 63) == 0;
 }
 
 /// Whether none is negative.
@@ -125,7 +113,8 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
       row_numbers_(rows_at_once),
       found_(plan.columns().size()),
       rows_without_(plan.variables().size()),
-      extents_(plan.variables().size()) {
+      extents_(plan.variables().size()),
+      waiting_extents_(plan.variables().size()) {
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan.variables()[v];
     unseen_is_complete_.push_back(plan.unseen_is_complete(planned));
@@ -252,10 +241,14 @@ void FramePart::note_stray(std::size_t column, std::string_view text, std::int64
 
 void FramePart::set_numbers(std::size_t column, std::span<const double> numbers) noexcept {
   FieldCounts& counts = found_[column].counts;
-  double* const to = columns_[column].to;
+  Column& of = columns_[column];
+  double* const to = of.to;
   if (to != nullptr) std::copy(numbers.begin(), numbers.end(), to + waiting_);
   counts.numbers += std::ssize(numbers);
-  if (all_finite(numbers)) return;
+  const NumberScan scanned = scan(numbers);
+  of.scanned.add(scanned);
+  of.scanned_rows += numbers.size();
+  if (scanned.all_finite) return;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (!std::isnan(numbers[i])) continue;
     if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever bits it had
@@ -315,6 +308,16 @@ void FramePart::evaluate(std::size_t variable, std::size_t count) {
   planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
 }
 
+// Without a second scan of rows that were set at once.
+NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) const {
+  const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
+  if (planned.expression->is_column()) {
+    const Column& column = columns_[at(planned.columns[0])];
+    if (column.scanned_rows == count) return column.scanned;
+  }
+  return scan({numbers_of(variable), count});
+}
+
 // Processes the waiting rows, a variable at a time.
 void FramePart::flush() {
   const std::size_t count = std::exchange(waiting_, 0);
@@ -340,9 +343,11 @@ void FramePart::flush() {
       }
       continue;
     }
-    const std::span<const double> numbers(numbers_of(v), count);
-    if (all_finite(numbers)) continue;
+    const NumberScan scanned = scan_of(v, count);
+    waiting_extents_[v] = scanned.extent;
+    if (scanned.all_finite) continue;
     all_complete = false;
+    const std::span<const double> numbers(numbers_of(v), count);
     for (std::size_t i = 0; i < count; ++i) {
       if (std::isnan(numbers[i])) {
         complete[i] = 0;
@@ -351,29 +356,32 @@ void FramePart::flush() {
       if (std::isinf(numbers[i])) infinite = true;
     }
   }
-  if (!plan_->every_row()) add_extents(count, all_complete);
+  if (!plan_->every_row()) {
+    if (!all_complete) measure_complete(count);
+    for (std::size_t v = 0; v < extents_.size(); ++v) extents_[v].add(waiting_extents_[v]);
+  }
   if (infinite && !infinity_) find_infinity(count);
   complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
   frame_->release_written(at_, at_ + count);
   at_ += count;
   for (Column& column : columns_) {
+    column.scanned = {};
+    column.scanned_rows = 0;
     if (column.column_to != nullptr) column.numbers = column.to += count;
     if (column.column_of_codes != nullptr) column.codes += count;
   }
 }
 
-// Now, while the rows are in the cache; later it would be another read of the table.
-void FramePart::add_extents(std::size_t count, bool all_complete) {
+// The extents of complete rows among the waiting ones. Now, while they are in the cache; later it would be
+// another read of the table.
+void FramePart::measure_complete(std::size_t count) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < extents_.size(); ++v) {
     if (frame_->variables[v].factor) continue;
     const std::span<const double> numbers(numbers_of(v), count);
-    if (all_complete) {
-      extents_[v].add(extent_of(numbers));
-      continue;
-    }
+    waiting_extents_[v] = {};
     for (std::size_t i = 0; i < count; ++i) {
-      if (complete[i] != 0) extents_[v].add(numbers[i]);
+      if (complete[i] != 0) waiting_extents_[v].add(numbers[i]);
     }
   }
 }

@@ -3,6 +3,7 @@
 
 #include "gam/table/frame/frame.hpp"
 #include "gam/table/frame/level_cache.hpp"
+#include "gam/table/frame/number_scan.hpp"
 #include "gam/table/frame/read_plan.hpp"
 
 #include <cstddef>
@@ -193,6 +194,8 @@ class FramePart {
     std::int32_t* codes = nullptr;
     double* column_to = nullptr;  // for all rows; null: to scratch memory
     const ColumnNumbers* in_memory = nullptr;
+    NumberScan scanned{};  // of those waiting rows that `set_numbers` has set
+    std::size_t scanned_rows = 0;
     std::vector<double> joined{};  // waiting rows of `in_memory` that are in two pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
@@ -205,7 +208,8 @@ class FramePart {
   void flush();
   [[nodiscard]] const double* numbers_of(std::size_t variable) const noexcept;
   void evaluate(std::size_t variable, std::size_t count);
-  void add_extents(std::size_t count, bool all_complete);
+  [[nodiscard]] NumberScan scan_of(std::size_t variable, std::size_t count) const;
+  void measure_complete(std::size_t count);
   void find_infinity(std::size_t count);
 
   const ReadPlan* plan_;
@@ -226,6 +230,7 @@ class FramePart {
   std::int64_t complete_rows_ = 0;
   std::vector<std::int64_t> rows_without_;
   std::vector<Extent> extents_;
+  std::vector<Extent> waiting_extents_;  // of the waiting rows
   std::int64_t stopped_at_ = std::numeric_limits<std::int64_t>::max();
 };
 

@@ -1,0 +1,63 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/table/frame/number_scan.hpp"
+
+#include <gtest/gtest.h>
+
+#include <cstddef>
+#include <limits>
+#include <random>
+#include <vector>
+
+namespace tessera::testing {
+namespace {
+
+using gam::NumberScan;
+using gam::scan;
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+constexpr double nan = std::numeric_limits<double>::quiet_NaN();
+
+TEST(NumberScan, OfNothingIsEmpty) {
+  EXPECT_TRUE(scan({}).extent.empty());
+  EXPECT_TRUE(scan({}).all_finite);
+}
+
+// Each place in turn, in whole registers and after them.
+TEST(NumberScan, SeesEachNumber) {
+  std::mt19937_64 random(7);
+  for (const std::size_t count : {1u, 3u, 4u, 15u, 16u, 17u, 50u}) {
+    std::vector<double> numbers(count);
+    for (double& number : numbers) number = std::uniform_real_distribution(-1.0, 1.0)(random);
+    for (double& number : numbers) {
+      const double before = number;
+      number = -2;
+      EXPECT_EQ(scan(numbers).extent.min, -2);
+      number = 2;
+      EXPECT_EQ(scan(numbers).extent.max, 2);
+      number = std::numeric_limits<double>::max();
+      EXPECT_TRUE(scan(numbers).all_finite);
+      for (const double odd : {infinity, -infinity, nan, -nan}) {
+        number = odd;
+        EXPECT_FALSE(scan(numbers).all_finite) << odd << " among " << count;
+      }
+      EXPECT_EQ(scan(numbers).extent.empty(), count == 1) << "a NaN is in no extent";
+      number = before;
+    }
+    EXPECT_TRUE(scan(numbers).all_finite);
+  }
+}
+
+TEST(NumberScan, AddsUp) {
+  NumberScan sum;
+  sum.add(scan(std::vector<double>{1, 2}));
+  sum.add(scan(std::vector<double>{-3}));
+  EXPECT_EQ(sum.extent.min, -3);
+  EXPECT_EQ(sum.extent.max, 2);
+  EXPECT_TRUE(sum.all_finite);
+  sum.add(scan(std::vector<double>{nan}));
+  sum.add(scan(std::vector<double>{0}));
+  EXPECT_FALSE(sum.all_finite);
+}
+
+}  // namespace
+}  // namespace tessera::testing

@@ -27,8 +27,10 @@ namespace TESSERA_NAMESPACE {
 /// the CPU, after a fallback too (`Job::on_host`), no rank has a device, and all pass no array.
 ///
 /// Data is transferred by NCCL or, where NCCL is unavailable, through host memory by MPI. The path is chosen
-/// once for the whole job, by the first collective or by `open`: all ranks use NCCL or none does, and
-/// `reason` names the rank that could not. Host memory is used if the build or a rank has no NCCL (2.14 or
+/// once for the whole job, by the first collective that needs it or by `open`: all ranks use NCCL or none
+/// does, and `reason` names the rank that could not. Unless `open` has been called, a sum of at most 32 KiB
+/// over the devices of a rank goes through host memory whatever the path, as this takes less time than NCCL,
+/// and does not start NCCL. Host memory is used if the build or a rank has no NCCL (2.14 or
 /// later, opened at run time as libnccl.so.2), if versions differ between ranks, if ranks share a GPU, if
 /// devices are simulated, or if the NCCL communicator is not initialised in time. NCCL reads its own
 /// environment variables (`NCCL_NVLS_ENABLE`, `NCCL_SOCKET_IFNAME`, …); the library sets none.
@@ -68,7 +70,8 @@ class TESSERA_EXPORT DeviceCollectives {
   /// all other arrays. Throws `Error(usage)` on every rank if the job has no such device.
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank = 0, int root_index = 0);
 
-  /// *Collective.* Chooses the path, unless it was chosen before, and returns it. With `wanted`, the same on
+  /// *Collective.* Chooses the path, unless it was chosen before, and returns it: of all operations to come,
+  /// short sums too. With `wanted`, the same on
   /// every rank, set to `Path::hosts`, NCCL is not tried. Blocks. Cost: the initialisation of NCCL, about two
   /// seconds for eight GPUs; abandoned after two minutes, or after the vote's timeout if that is shorter.
   Path open(Path wanted = Path::nccl);

@@ -14,6 +14,9 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
+// Two GPUs of a node add 4,096 doubles through host memory in 78 us, and by NCCL in 100.
+constexpr std::size_t longest_through_hosts = std::size_t{32} << 10;
+
 void copy(DeviceContext& context, void* to, const void* from, std::size_t bytes) {
   if (bytes == 0) return;  // the arrays may be null
   copy_async(context, to, from, bytes);
@@ -45,6 +48,11 @@ std::string DeviceCollectives::State::why_not_nccl() const {
 }
 
 DeviceCollectives::Path DeviceCollectives::State::open(Path wanted) {
+  opened_ = true;
+  return choose(wanted);
+}
+
+DeviceCollectives::Path DeviceCollectives::State::choose(Path wanted) {
   if (path) return *path;
   begin("the opening of the device collectives", static_cast<std::int64_t>(wanted), [] {});
   reason = wanted == Path::hosts ? "the caller chose the hosts" : why_not_nccl();
@@ -52,6 +60,14 @@ DeviceCollectives::Path DeviceCollectives::State::open(Path wanted) {
   if (!reason.empty()) nccl_.reset();
   path = reason.empty() ? Path::nccl : Path::hosts;
   return *path;
+}
+
+bool DeviceCollectives::State::is_short(std::size_t bytes) const {
+  if (opened_) return false;
+  std::ptrdiff_t most = 1;  // devices of a rank, whose arrays pass one after another
+  for (int rank = 0; rank < parts.comm->size(); ++rank)
+    most = std::max(most, std::ssize(parts.inventory->devices_of(rank)));
+  return bytes * static_cast<std::size_t>(most) <= longest_through_hosts;
 }
 
 void DeviceCollectives::State::exclude() noexcept {
@@ -122,7 +138,7 @@ void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count
   constexpr bool is_double = std::is_same_v<T, double>;
   const TraceRange range("sum over devices", static_cast<std::int64_t>(count));
   const auto turn = parts.begin_turn ? parts.begin_turn() : nullptr;
-  const bool on_hosts = open() == Path::hosts;
+  const bool on_hosts = is_short(count * sizeof(T)) || choose() == Path::hosts;
   std::shared_ptr<void> kept;
   std::vector<T> total;
   std::vector<T> part;
@@ -163,7 +179,7 @@ void DeviceCollectives::State::broadcast(std::span<void* const> arrays, std::siz
   const auto root = std::ranges::find_if(all, [&](const InventoryDevice& device) {
     return device.rank == root_rank && device.index == root_index;
   });
-  const bool on_hosts = open() == Path::hosts;
+  const bool on_hosts = choose() == Path::hosts;
   std::shared_ptr<void> kept;
   std::vector<std::byte> values;
   begin("a broadcast over devices",

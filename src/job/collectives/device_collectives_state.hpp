@@ -11,7 +11,8 @@ struct DeviceCollectives::State {
   explicit State(CollectiveParts given) : parts(std::move(given)) {}
 
   [[nodiscard]] DeviceCollectives view() { return DeviceCollectives(*this); }
-  Path open(Path wanted = Path::nccl);
+  /// For all operations to come, of any length.
+  Path open(Path wanted);
   template <class T>
   void sum(std::span<T* const> arrays, std::size_t count);
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank, int root_index);
@@ -37,12 +38,17 @@ struct DeviceCollectives::State {
   /// that were left out, nor for `count` 0.
   template <class T>
   void check(std::span<T* const> arrays, std::size_t count) const;
+  /// Chooses the path unless it was chosen before.
+  Path choose(Path wanted = Path::nccl);
+  /// Whether a sum goes through host memory whatever the path is.
+  [[nodiscard]] bool is_short(std::size_t bytes) const;
   void run_over_nccl(const char* what, const NcclPath::Begin& operation);
   /// Why NCCL cannot be used, as far as each rank knows without communication; empty if it may be.
   [[nodiscard]] std::string why_not_nccl() const;
 
   std::optional<NcclPath> nccl_;
   std::int64_t calls_ = 0;
+  bool opened_ = false;  ///< by the caller
   bool closed_ = false;
 };
 

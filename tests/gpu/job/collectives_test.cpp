@@ -74,6 +74,7 @@ std::vector<T> sum_on_host(const Job& job, std::size_t count, Value&& value) {
 /// Sums of int64 and double, and a broadcast from every device, against the host.
 void expect_right(Job& job) {
   DeviceCollectives collectives = job.collectives();
+  (void)collectives.open();
   for (const std::size_t count : {std::size_t{1}, std::size_t{40'000}, std::size_t{1} << 20}) {
     const DeviceArrays<std::int64_t> integers(job, count, integer_value);
     collectives.sum(integers.pointers(), count);

@@ -196,7 +196,8 @@ TEST(DeviceCollectives, SumThroughTheHostsOnSimulatedDevices) {
     collectives.sum(integers.pointers(), count);
     for (const auto& array : integers.all()) EXPECT_EQ(array, Arrays<std::int64_t>::sum(job, count));
   }
-  EXPECT_EQ(collectives.path(), DeviceCollectives::Path::hosts);
+  EXPECT_FALSE(collectives.path()) << "short sums need none";
+  EXPECT_EQ(collectives.open(), DeviceCollectives::Path::hosts);
   EXPECT_EQ(collectives.reason(), "devices are simulated");
 }
 
@@ -332,6 +333,28 @@ TEST(NcclAgreement, AllRanksTakeItOrNone) {
   EXPECT_EQ(scene.seen.left, mine);
 }
 
+TEST(NcclAgreement, ShortSumsGoThroughTheHostsUnlessTheCallerHasOpenedAPath) {
+  Scene scene;
+  const std::size_t most = std::size_t{4096} / 2;  // some rank has two devices
+  const Arrays<double> brief(scene.job, most);
+  scene.collectives.sum(brief.pointers(), most);
+  for (const auto& array : brief.all()) EXPECT_EQ(array, Arrays<double>::sum(scene.job, most));
+  EXPECT_FALSE(scene.collectives.path());
+  EXPECT_EQ(scene.seen.joined, 0);
+
+  const auto mine = static_cast<int>(scene.job.devices().size());
+  const Arrays<double> long_ones(scene.job, most + 1);
+  scene.collectives.sum(long_ones.pointers(), most + 1);
+  EXPECT_EQ(scene.collectives.path(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
+  EXPECT_EQ(scene.seen.operations, mine);
+  scene.collectives.sum(brief.pointers(), most);
+  EXPECT_EQ(scene.seen.operations, mine);
+
+  EXPECT_EQ(scene.collectives.open(), DeviceCollectives::Path::nccl);
+  scene.collectives.sum(brief.pointers(), most);
+  EXPECT_EQ(scene.seen.operations, 2 * mine);
+}
+
 /// The last rank that has a device, or rank 0.
 int unlucky_rank() {
   const ScopedVariable simulate("TESSERA_SIMULATE", uneven);
@@ -343,10 +366,10 @@ class NcclFailure : public ::testing::TestWithParam<const char*> {};
 TEST_P(NcclFailure, OnOneRankInTheBeginningTakesAllToTheHosts) {
   const int unlucky = std::string(GetParam()) == "id" ? 0 : unlucky_rank();
   Scene scene({.failing_rank = unlucky, .call = GetParam()});
+  EXPECT_EQ(scene.collectives.open(), DeviceCollectives::Path::hosts);
   const Arrays<double> arrays(scene.job, 9);
   scene.collectives.sum(arrays.pointers(), 9);
   for (const auto& array : arrays.all()) EXPECT_EQ(array, Arrays<double>::sum(scene.job, 9));
-  EXPECT_EQ(scene.collectives.path(), DeviceCollectives::Path::hosts);
   const std::string reason = scene.collectives.reason();
   EXPECT_TRUE(reason.starts_with("rank " + std::to_string(unlucky) + " (")) << reason;
   EXPECT_TRUE(reason.ends_with(std::string("failed in nccl: the test fails in ") + GetParam())) << reason;
@@ -478,6 +501,7 @@ TEST(NcclAgreement, DevicesThatRanksShareGoThroughTheHosts) {
   options.allow_sharing = true;
   Job job(world(), options);
   if (job.comm().size() == 1) GTEST_SKIP() << "one rank shares with nobody";
+  (void)job.collectives().open();
   Arrays<double> arrays(job, 2);
   job.collectives().sum(arrays.pointers(), 2);
   for (const auto& array : arrays.all()) EXPECT_EQ(array, Arrays<double>::sum(job, 2));

@@ -318,8 +318,7 @@ std::vector<std::string> all_names() {
   add(of_fits), add(of_predictions), add(of_smooths), add(of_derivatives), add(of_simulations);
   add(of_checks), add(of_tables), add(of_arrow), add(of_jobs);
   std::ranges::sort(names);
-  const auto repeated = std::ranges::unique(names);
-  names.erase(repeated.begin(), repeated.end());
+  names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
 }
 

@@ -301,9 +301,9 @@ TESSERA_GAM_API int tessera_gam_answer_level(tessera_gam_answer answer, size_t i
 TESSERA_GAM_API int tessera_gam_answer_remark(tessera_gam_answer answer, size_t index, const char** text);
 TESSERA_GAM_API int tessera_gam_answer_close(tessera_gam_answer answer);
 
-/// Closes all handles and ends all threads of the library: the last call before a module is unloaded, after
-/// which dlclose may follow. TESSERA_GAM_USAGE, and nothing is done, while a call is in progress on any
-/// thread. The library can be used again afterwards.
+/// Closes all handles, ends all threads of the library and frees its texts: the last call before a module is
+/// unloaded, after which dlclose may follow. TESSERA_GAM_USAGE, and nothing is done, while a call is in
+/// progress on any thread. The library can be used again afterwards.
 TESSERA_GAM_API int tessera_gam_shutdown(void);
 
 #ifdef __cplusplus

@@ -10,8 +10,10 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cstdint>
 #include <mutex>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -61,6 +63,59 @@ class OwnedStreams {
 /// The process that has opened a device last; a forked child inherits it. 0: none.
 std::atomic<pid_t> opener = 0;
 
+/// A context that is open, in a list of all of them. Threads remember a context by its number, and not by a
+/// weak pointer: as long as a thread has an object with a destructor, the C library keeps the library in the
+/// process that the destructor is of.
+class OpenContext {
+ public:
+  OpenContext() {
+    const std::lock_guard lock(mutex);
+    number_ = ++last_number;
+    next_ = std::exchange(first, this);
+    if (next_ != nullptr) next_->previous_ = this;
+  }
+  ~OpenContext() {
+    const std::lock_guard lock(mutex);
+    (previous_ != nullptr ? previous_->next_ : first) = next_;
+    if (next_ != nullptr) next_->previous_ = previous_;
+  }
+  OpenContext(const OpenContext&) = delete;
+  OpenContext& operator=(const OpenContext&) = delete;
+
+  /// Above 0, and never that of another.
+  [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
+  /// The object that the context with this number was moved to; null: it is closed.
+  [[nodiscard]] static const DeviceContext* find(std::uint64_t number) noexcept {
+    const std::lock_guard lock(mutex);
+    const OpenContext* open = first;
+    while (open != nullptr && open->number_ != number) open = open->next_;
+    return open != nullptr ? open->owner : nullptr;
+  }
+
+  const DeviceContext* owner = nullptr;
+
+ private:
+  static constinit std::mutex mutex;
+  static constinit std::uint64_t last_number;
+  static constinit OpenContext* first;
+
+  std::uint64_t number_;
+  OpenContext* next_;
+  OpenContext* previous_ = nullptr;
+};
+constinit std::mutex OpenContext::mutex;
+constinit std::uint64_t OpenContext::last_number = 0;
+constinit OpenContext* OpenContext::first = nullptr;
+
+/// The last context that was bound on this thread, and the last tile of one.
+thread_local std::uint64_t bound = 0;
+struct LastTile {
+  std::uint64_t device = 0;
+  detail::ContextAccess::OfTile tile{};
+};
+thread_local LastTile last_tile;
+static_assert(std::is_trivially_destructible_v<LastTile>);
+
 }  // namespace
 
 struct DeviceContext::State {
@@ -90,30 +145,20 @@ struct DeviceContext::State {
   std::shared_ptr<OwnedStreams> streams;  ///< shared with upstreams
   std::shared_ptr<ModuleCache> modules;
   detail::BackendOutcomes backends;
-  const DeviceContext* owner = nullptr;  ///< the object that the context was moved to
-
-  /// The state of the last context bound on this thread. Weak, since other threads may close contexts.
-  static inline thread_local std::weak_ptr<State> bound;
-
-  /// The last tile of this thread.
-  struct LastTile {
-    std::weak_ptr<State> device;
-    detail::ContextAccess::OfTile tile;
-  };
-  static inline thread_local LastTile last_tile;
+  OpenContext open;
 };
 
 DeviceContext::DeviceContext(DeviceInfo info, std::shared_ptr<ModuleCache> modules)
     : state_(std::make_shared<State>(std::move(info), std::move(modules))) {
-  state_->owner = this;
+  state_->open.owner = this;
 }
 DeviceContext::~DeviceContext() = default;
 DeviceContext::DeviceContext(DeviceContext&& other) noexcept : state_(std::move(other.state_)) {
-  if (state_) state_->owner = this;
+  if (state_) state_->open.owner = this;
 }
 DeviceContext& DeviceContext::operator=(DeviceContext&& other) noexcept {
   state_ = std::move(other.state_);
-  if (state_) state_->owner = this;
+  if (state_) state_->open.owner = this;
   return *this;
 }
 
@@ -138,15 +183,14 @@ ModuleCache& DeviceContext::modules() const {
 
 void DeviceContext::bind() const {
   const std::shared_ptr<State>& state = state_.handle();
-  State::bound.reset();
+  bound = 0;
   if (!state->info.has_host_memory())
     on_device(state->info, "cannot be made current", [&] { cuda::bind(state->ordinal); });
-  State::bound = state;
+  bound = state->open.number();
 }
 
 const DeviceContext* DeviceContext::bound_to_this_thread() noexcept {
-  const auto state = State::bound.lock();
-  return state ? state->owner : nullptr;
+  return OpenContext::find(bound);
 }
 
 bool detail::ContextAccess::were_opened_before_fork() noexcept {
@@ -155,16 +199,15 @@ bool detail::ContextAccess::were_opened_before_fork() noexcept {
 }
 
 std::shared_ptr<void> detail::ContextAccess::keep_bound() {
-  using State = DeviceContext::State;
-  return {nullptr, [before = State::bound](void*) { State::bound = before; }};
+  return {nullptr, [before = bound](void*) { bound = before; }};
 }
 
 void detail::ContextAccess::set_tile(const DeviceContext& context, OfTile tile) noexcept {
-  DeviceContext::State::last_tile = {context.state_.handle(), tile};
+  last_tile = {context.state_->open.number(), tile};
 }
 detail::ContextAccess::OfTile detail::ContextAccess::tile(const DeviceContext& context) noexcept {
-  const auto& last = DeviceContext::State::last_tile;
-  return last.device.lock() == context.state_.handle() ? last.tile : OfTile{context.stream(), nullptr};
+  return last_tile.device == context.state_->open.number() ? last_tile.tile
+                                                           : OfTile{context.stream(), nullptr};
 }
 
 detail::BackendOutcomes& detail::ContextAccess::backends(const DeviceContext& context) noexcept {

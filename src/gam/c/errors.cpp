@@ -9,12 +9,16 @@
 #include <tessera/gam/formula.hpp>
 
 #include <fmt/format.h>
+#include <pthread.h>
 
 #include <atomic>
 #include <cstdint>
 #include <exception>
 #include <limits>
+#include <memory>
+#include <mutex>
 #include <new>
+#include <unordered_set>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam::c {
@@ -28,15 +32,67 @@ struct LastError {
   std::int64_t position = -1;
 };
 
-LastError& last_error() noexcept {
-  thread_local LastError error;
-  return error;
-}
+/// What a thread was told last.
+struct Told {
+  LastError error{};
+  std::string text{};
+};
 
-std::string& last_text() noexcept {
-  thread_local std::string text;
-  return text;
-}
+/// Of every thread. A thread_local with a destructor would not do: as long as a thread has one, the C library
+/// keeps the library in the process that it is of.
+class ToldThreads {
+ public:
+  ToldThreads() : has_key_(pthread_key_create(&key_, &forget_thread) == 0) {}
+  ~ToldThreads() {
+    if (has_key_) pthread_key_delete(key_);
+  }
+  ToldThreads(const ToldThreads&) = delete;
+  ToldThreads& operator=(const ToldThreads&) = delete;
+
+  static ToldThreads& all() {
+    static ToldThreads threads;
+    return threads;
+  }
+
+  /// Of the calling thread. Throws `std::bad_alloc`.
+  Told& own() {
+    if (of_thread == nullptr) {
+      auto told = std::make_unique<Told>();
+      const std::scoped_lock lock(mutex_);
+      told_.insert(told.get());
+      of_thread = told.release();
+      if (has_key_) pthread_setspecific(key_, of_thread);
+    }
+    return *of_thread;
+  }
+
+  /// Frees what other threads were told, too, as far as these do not need it to be told more.
+  void forget_all() noexcept {
+    if (of_thread != nullptr) {
+      forget(of_thread);
+      if (has_key_) pthread_setspecific(key_, nullptr);
+    }
+    const std::scoped_lock lock(mutex_);
+    for (Told* const told : told_) *told = {};
+  }
+
+ private:
+  static void forget_thread(void* told) noexcept { all().forget(static_cast<Told*>(told)); }
+  void forget(Told* told) noexcept {
+    const std::scoped_lock lock(mutex_);
+    told_.erase(told);
+    delete told;
+    of_thread = nullptr;
+  }
+
+  static thread_local Told* of_thread;
+
+  pthread_key_t key_{};
+  bool has_key_;
+  std::mutex mutex_;
+  std::unordered_set<Told*> told_;
+};
+thread_local Told* ToldThreads::of_thread = nullptr;
 
 /// Calls in progress; far below 0 while the library is being shut down.
 std::atomic<std::int64_t> calls = 0;
@@ -67,17 +123,22 @@ void describe(LastError& error, std::string_view formula) {
 }  // namespace
 
 int keep_error(const char* function, std::string_view formula) noexcept {
-  LastError& error = last_error();
-  error.status = TESSERA_GAM_FAULT;
-  error.function = function;
-  error.position = -1;
-  error.lines.clear();
+  LastError* error = nullptr;
   try {
-    describe(error, formula);
-  } catch (...) {
-    error.message = "out of memory";  // short enough for a string to hold it in itself
+    error = &ToldThreads::all().own().error;
+  } catch (const std::bad_alloc&) {
+    return TESSERA_GAM_FAULT;
   }
-  return error.status;
+  error->status = TESSERA_GAM_FAULT;
+  error->function = function;
+  error->position = -1;
+  error->lines.clear();
+  try {
+    describe(*error, formula);
+  } catch (...) {
+    error->message = "out of memory";  // short enough for a string to hold it in itself
+  }
+  return error->status;
 }
 
 CallInProgress::CallInProgress() {
@@ -115,7 +176,7 @@ void require_form(std::int32_t form, const char** text) {
 }
 
 void give(std::string text, const char** to, std::size_t* length) {
-  std::string& kept = last_text();
+  std::string& kept = ToldThreads::all().own().text;
   kept = std::move(text);
   *to = kept.c_str();
   if (length != nullptr) *length = kept.size();
@@ -133,13 +194,17 @@ const char* tessera_gam_library_version(void) {
 }
 
 const char* tessera_gam_error(void) {
-  return c::last_error().message.c_str();
+  try {
+    return c::ToldThreads::all().own().error.message.c_str();
+  } catch (const std::bad_alloc&) {
+    return "out of memory";
+  }
 }
 
 int tessera_gam_last_error(tessera_gam_error_info* info) {
   return c::status_of("tessera_gam_last_error", [&] {
     c::require(info, "info");
-    const c::LastError& error = c::last_error();
+    const c::LastError& error = c::ToldThreads::all().own().error;
     c::write_structure(info, {.size = sizeof *info,
                               .status = error.status,
                               .message = error.message.c_str(),
@@ -159,6 +224,7 @@ int tessera_gam_shutdown(void) {
     }
   }
   c::close_all_handles();
+  c::ToldThreads::all().forget_all();
   c::calls.fetch_sub(c::shutting_down);
   return TESSERA_GAM_OK;
 }

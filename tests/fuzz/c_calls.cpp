@@ -216,7 +216,7 @@ class Calls {
         return gam::testing::numbers_of<std::int16_t>("", "s", values.operator()<std::int16_t>(11), offset);
       case 2: return gam::testing::truths_of("", values.operator()<bool>(2), offset);
       case 3:
-        return gam::testing::coded_of<std::int32_t>("", "i", values.operator()<std::int32_t>(4),
+        return gam::testing::coded_of<std::int32_t>("", "i", values.operator()<std::int32_t>(3),
                                                     texts({"b", "a", std::nullopt}), offset);
       case 4:
         return gam::testing::coded_of<std::int32_t>("", "i", values.operator()<std::int32_t>(3),

@@ -428,6 +428,9 @@ TEST_F(CInterface, RefusesHandlesThatAreNone) {
   expect_refusal(tessera_gam_summary(model_ ^ (std::uint64_t{1} << 30), TESSERA_GAM_TEXT, &text, nullptr),
                  "no open model");
   expect_refusal(tessera_gam_summary(~std::uint64_t{0}, TESSERA_GAM_TEXT, &text, nullptr), "no handle");
+  // Of the open table, if it were a model's.
+  expect_refusal(tessera_gam_summary(table_ ^ (std::uint64_t{3} << 56), TESSERA_GAM_TEXT, &text, nullptr),
+                 "no open model");
   const tessera_gam_table first = Data(3).table();
   ASSERT_EQ(tessera_gam_table_close(first), TESSERA_GAM_OK);
   expect_refusal(tessera_gam_table_close(first), "was closed");

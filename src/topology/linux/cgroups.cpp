@@ -2,12 +2,11 @@
 #include "topology/linux/cgroups.hpp"
 
 #include "base/text.hpp"
+#include "topology/linux/linux_files.hpp"
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
-#include <sstream>
 #include <string>
 #include <utility>
 
@@ -49,36 +48,33 @@ std::string unescaped(std::string_view text) {
 /// From /proc/self/mountinfo: "31 23 0:28 ROOT POINT rw,… [tag:…]… - TYPE SOURCE OPTIONS".
 std::vector<Mount> mounts(const fs::path& root) {
   std::vector<Mount> found;
-  std::ifstream file(root / "proc/self/mountinfo");
-  for (std::string line; std::getline(file, line);) {
-    std::istringstream fields(line);
-    std::string skipped;
-    std::string mount_root;
-    std::string point;
-    std::string type;
-    std::string options;
-    fields >> skipped >> skipped >> skipped >> mount_root >> point;
-    while (fields >> skipped && skipped != "-") {
-    }
-    if (!(fields >> type >> skipped >> options) || (type != "cgroup" && type != "cgroup2")) continue;
-    found.push_back({type == "cgroup" ? 1 : 2, std::move(options), unescaped(mount_root), unescaped(point)});
-  }
+  each_line(text_of_file(root / "proc/self/mountinfo"), [&](std::string_view line) {
+    const std::vector<std::string_view> fields = base::split(line, ' ');
+    const auto dash = std::find(fields.begin(), fields.end(), "-") - fields.begin();
+    const auto type = static_cast<std::size_t>(dash) + 1;
+    if (dash < 5 || type + 2 >= fields.size() || (fields[type] != "cgroup" && fields[type] != "cgroup2"))
+      return false;
+    found.push_back({fields[type] == "cgroup" ? 1 : 2, std::string(fields[type + 2]), unescaped(fields[3]),
+                     unescaped(fields[4])});
+    return false;
+  });
   return found;
 }
 
 /// The path of this process in its hierarchy. From /proc/self/cgroup: "4:memory:/job" or, of version 2,
 /// "0::/job".
 std::optional<fs::path> path_in(const fs::path& root, int version, std::string_view controller) {
-  std::ifstream file(root / "proc/self/cgroup");
-  for (std::string line; std::getline(file, line);) {
+  std::optional<fs::path> path;
+  each_line(text_of_file(root / "proc/self/cgroup"), [&](std::string_view line) {
     const auto first = line.find(':');
-    const auto second = first == std::string::npos ? first : line.find(':', first + 1);
-    if (second == std::string::npos) continue;
-    const std::string_view controllers = std::string_view(line).substr(first + 1, second - first - 1);
+    const auto second = first == std::string_view::npos ? first : line.find(':', first + 1);
+    if (second == std::string_view::npos) return false;
+    const std::string_view controllers = line.substr(first + 1, second - first - 1);
     if (version == 2 ? line.starts_with("0::") : lists(controllers, controller))
-      return line.substr(second + 1);
-  }
-  return std::nullopt;
+      path = line.substr(second + 1);
+    return path.has_value();
+  });
+  return path;
 }
 
 /// `path` relative to `mount_root`; empty if it is not below it, or outside the namespace ("/../job").

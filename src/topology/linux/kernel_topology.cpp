@@ -3,7 +3,7 @@
 
 #include "topology/linux/linux_files.hpp"
 
-#include <fstream>
+#include <string_view>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::detail {
@@ -17,11 +17,15 @@ std::optional<CpuSet> cpus_in(const fs::path& file) {
 
 /// Empty where the kernel does not tell, as on most machines that are not x86.
 std::string cpu_model(const fs::path& file) {
-  std::ifstream in(file);
-  for (std::string line; std::getline(in, line) && !line.empty();)
-    if (line.starts_with("model name"))
-      if (const auto colon = line.find(": "); colon != std::string::npos) return line.substr(colon + 2);
-  return {};
+  constexpr std::size_t first_cpu = 4096;
+  std::string model;
+  each_line(text_of_file(file, first_cpu), [&](std::string_view line) {
+    const auto colon = line.find(": ");
+    if (!line.starts_with("model name") || colon == std::string_view::npos) return line.empty();
+    model = line.substr(colon + 2);
+    return true;
+  });
+  return model;
 }
 
 }  // namespace

@@ -3,6 +3,8 @@
 
 #include <tessera/version.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <optional>
@@ -10,8 +12,22 @@
 #include <string_view>
 
 // Values that the kernel provides in small text files. A file that is absent or malformed gives an empty
-// value.
+// value; a lack of memory is thrown, which streams of the standard library take for the end of a file.
 namespace TESSERA_NAMESPACE::detail {
+
+/// The text of a file, or its first `most` bytes.
+[[nodiscard]] std::string text_of_file(const std::filesystem::path& file,
+                                       std::size_t most = std::string::npos);
+
+/// Calls `use` with each line, without its end, until it returns true.
+template <class Use>
+void each_line(std::string_view text, Use&& use) {
+  while (!text.empty()) {
+    const std::size_t end = std::min(text.find('\n'), text.size());
+    if (use(text.substr(0, end))) return;
+    text.remove_prefix(std::min(end + 1, text.size()));
+  }
+}
 
 /// The first line of a file; empty if there is none.
 [[nodiscard]] std::string first_line(const std::filesystem::path& file);

@@ -15,6 +15,7 @@
 #include <utility>
 
 #include "files/standard_error.hpp"
+#include "files/standard_output.hpp"
 
 /// Ends a program that cannot continue, with one line on standard error and an exit status, even without
 /// memory for a text.
@@ -65,6 +66,7 @@ int exit_status_of(const char* program, const std::optional<mpi::Session>& sessi
     if (fault.is_root()) complain(program, fault.what());
     return exit_status(fault.code());
   } catch (const Error& fault) {
+    files::end_if_unread();
     if (!session || session->is_root()) complain(program, fault.what());
     return exit_status(fault.code());
   } catch (const std::bad_alloc&) {

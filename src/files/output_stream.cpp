@@ -5,13 +5,16 @@
 
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <csignal>
 #include <cstring>
+#include <ctime>
 
 #include "files/standard_output.hpp"
 
@@ -24,6 +27,31 @@ constexpr const char* standard_output = "standard output";
 bool takes_bytes_as_they_come(const struct stat& status) {
   return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode);
 }
+
+/// Keeps the SIGPIPE of this thread's writes from the process.
+class NoPipeSignal {
+ public:
+  NoPipeSignal() noexcept {
+    sigemptyset(&pipe_);
+    sigaddset(&pipe_, SIGPIPE);
+    sigset_t pending;
+    sigpending(&pending);
+    was_pending_ = sigismember(&pending, SIGPIPE) == 1;
+    pthread_sigmask(SIG_BLOCK, &pipe_, &before_);
+  }
+  ~NoPipeSignal() {
+    const timespec at_once{};
+    if (!was_pending_) (void)sigtimedwait(&pipe_, nullptr, &at_once);
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  NoPipeSignal(const NoPipeSignal&) = delete;
+  NoPipeSignal& operator=(const NoPipeSignal&) = delete;
+
+ private:
+  sigset_t pipe_{};
+  sigset_t before_{};
+  bool was_pending_ = false;
+};
 
 }  // namespace
 
@@ -50,10 +78,9 @@ OutputStream::OutputStream(const std::string& path) : name_(path) {
 }
 
 void OutputStream::write(std::string_view text) {
-  if (file_)
-    file_->write(text);
-  else if (!descriptor_.write(text))
-    fail();
+  if (file_) return file_->write(text);
+  const NoPipeSignal no_signal;
+  if (!descriptor_.write(text)) fail();
 }
 
 std::string OutputStream::commit() {
@@ -63,7 +90,7 @@ std::string OutputStream::commit() {
 }
 
 void OutputStream::fail() const {
-  end_if_unread();
+  if (errno == EPIPE) output_is_unread = true;
   throw Error(ErrorCode::input, fmt::format("{}{} cannot be written: {}", name_,
                                             name_ == standard_output ? "" : ":", std::strerror(errno)));
 }

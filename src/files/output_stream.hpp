@@ -16,8 +16,8 @@ namespace tessera::files {
 
 /// Output that is written once, from its beginning to its end: a regular file, which `commit` puts into place
 /// as a whole (see OutputFile), or what takes bytes as they come: standard output, a pipe, a terminal,
-/// /dev/null. Throws `tessera::Error(input)` with the path and the system's reason. A pipe whose reader has
-/// gone ends the program as SIGPIPE does, without a message: nobody wants the rest.
+/// /dev/null. Throws `tessera::Error(input)` with the path and the system's reason, also for a pipe whose
+/// reader has gone (`output_is_unread`): the process may be another program's, which gets no SIGPIPE.
 class OutputStream {
  public:
   /// Standard output for `is_standard_output`. The opening of a named pipe waits for its reader.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <cerrno>
 #include <csignal>
 #include <cstdio>
@@ -11,22 +12,22 @@
 #include <tessera/printable.hpp>
 
 /// Standard output; `flush_output` completes it. All throw `Error(input)` with the system's reason: a full
-/// disk is an error, not a truncated result. A pipe that nobody reads any more ends the process by SIGPIPE.
+/// disk is an error, not a truncated result. For programs.
 namespace tessera::files {
 
-/// After a write that has failed: where the reader of a pipe has gone, as `head` does, ends the process as
-/// SIGPIPE would have if the programs did not ignore it for their logs' sake. Keeps `errno`.
+/// Whether the reader of a pipe has gone, as `head` does, that this process wrote results to.
+inline std::atomic<bool> output_is_unread = false;
+
+/// Ends a program that has failed because its output is unread, as SIGPIPE would have if programs did not
+/// ignore it for their logs' sake: nobody wants the rest.
 inline void end_if_unread() noexcept {
-  const int reason = errno;
-  if (reason == EPIPE) {
-    std::signal(SIGPIPE, SIG_DFL);
-    std::raise(SIGPIPE);
-  }
-  errno = reason;
+  if (!output_is_unread) return;
+  std::signal(SIGPIPE, SIG_DFL);
+  std::raise(SIGPIPE);
 }
 
 [[noreturn]] inline void refuse_output() {
-  end_if_unread();
+  if (errno == EPIPE) output_is_unread = true;
   throw Error(ErrorCode::input, std::string("standard output cannot be written: ") + std::strerror(errno));
 }
 

@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Text or bytes that are written once, from their beginning to their end: to a regular file, which `commit`
 /// puts into place as a whole, so that an existing one is left unchanged until then; or, as they come, to
 /// standard output, a pipe or a device. Without `commit` no file is left. All throw `Error(input)` with the
-/// path and the system's reason. A pipe whose reader has gone ends the program as SIGPIPE does.
+/// path and the system's reason, also for a pipe whose reader has gone, without SIGPIPE for the process.
 class TESSERA_EXPORT Output {
  public:
   /// Standard output for "-" and the names that the system has for it. The opening of a named pipe waits for

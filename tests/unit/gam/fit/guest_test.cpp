@@ -4,13 +4,16 @@
 #include "support/address_limit.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
+#include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/gam.hpp>
 #include <tessera/job/stop_request.hpp>
 
+#include <fcntl.h>
 #include <gtest/gtest.h>
 #include <pthread.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cfenv>
@@ -129,6 +132,23 @@ TEST(Guest, LeavesTheProcessAsItWas) {
   for (const int signal : {SIGUSR1, SIGTERM, SIGINT, SIGFPE, SIGPIPE}) std::signal(signal, SIG_DFL);
   std::locale::global(before);
   EXPECT_EQ(fitted_text(), fitted) << "bits of a fit under the host's locale";
+}
+
+TEST(Guest, IsToldThatAPipeIsUnread) {
+  const TemporaryFolder folder;
+  const std::string path = (folder / "pipe").string();
+  ASSERT_EQ(mkfifo(path.c_str(), 0600), 0);
+  std::signal(SIGPIPE, SIG_DFL);
+  const int reader = ::open(path.c_str(), O_RDONLY | O_NONBLOCK);
+  Output output(path);
+  ::close(reader);
+  try {
+    output.write("unread");
+    FAIL() << "nothing is thrown";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::input);
+    EXPECT_NE(std::string(error.what()).find("Broken pipe"), std::string::npos) << error.what();
+  }
 }
 
 TEST(Guest, RunsOutOfMemoryOneFitAtATimeAndGoesOn) {

@@ -11,8 +11,9 @@ namespace TESSERA_NAMESPACE {
 namespace {
 
 /// Bytes of a piece: large enough that a copy's overhead is small, small enough that those of all threads
-/// stay in the host's cache, from where the bus reads them.
-constexpr std::size_t piece_bytes = std::size_t{4} << 20;
+/// stay in the host's cache, from where the bus reads them. To two H100 of one host, with 16 threads each: 94
+/// GB/s with 1 MiB, 99 with 2, and 69 with 4.
+constexpr std::size_t piece_bytes = std::size_t{2} << 20;
 /// Pieces of a thread: it fills one while another is on the bus. With one, 8 threads copy 31 GB/s to an H200,
 /// with two 51 GB/s, and with three no more.
 constexpr std::size_t pieces_of_thread = 2;

@@ -147,6 +147,7 @@ class TableFit {
     const std::vector<Expression> predictors =
         options_.residuals ? predictors_of(formula_.text) : std::vector<Expression>();
     for (const Expression& one : predictors) {
+      request.medians.push_back(one.text);
       if (std::ranges::find(request.variables, one.text, &Expression::text) == request.variables.end())
         request.columns.push_back(one);
     }

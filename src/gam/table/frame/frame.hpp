@@ -3,6 +3,7 @@
 
 #include "gam/formula/compile.hpp"
 #include "gam/formula/formula.hpp"
+#include "gam/table/frame/bounded_values.hpp"
 #include "gam/table/frame/column_numbers.hpp"
 #include "gam/table/frame/column_storage.hpp"
 #include "gam/table/frame/extent.hpp"
@@ -96,6 +97,9 @@ struct Frame {
   /// Of each variable over this rank's complete rows, those of factors being empty; or none, in a frame that
   /// was not read.
   std::vector<Extent> extents;
+  /// Of each variable, what threads have found near its median while they read complete rows; nothing where
+  /// that was not sought.
+  std::vector<std::vector<BoundedValues>> near_medians;
   RowMemory memory;        ///< that the columns are in
   SpilledColumns spilled;  ///< the same on every rank
   Recipe recipe;           ///< of computed variables, the same on every rank
@@ -130,6 +134,9 @@ struct FrameRequest {
   bool every_row = false;
   /// Beside the columns a rank takes so much memory for each row.
   std::int64_t more_bytes_per_row = 0;
+
+  /// Variables, by their texts, whose medians will be wanted.
+  std::vector<std::string> medians;
 
   // Of `read_variables` alone:
   std::optional<Expression> subset{};  ///< rows for which this is not TRUE are not complete

@@ -5,6 +5,7 @@
 #include "base/pack.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/frame/levels.hpp"
+#include "gam/table/frame/variable_summary.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -151,7 +152,8 @@ FrameBuilder::FrameBuilder(const ReadPlan& plan, Range rows, std::string_view ro
       team_(team),
       known_(known_levels_of(plan)),
       frame_(frame_for(plan, rows, team, std::move(memory))) {
-  for (int thread = 0; thread < team.size(); ++thread) parts_.emplace_back(plan_, known_, frame_, row_word_);
+  for (int thread = 0; thread < team.size(); ++thread)
+    parts_.emplace_back(plan_, known_, frame_, row_word_, team.size());
 }
 
 void FrameBuilder::for_each_part(const std::function<void(std::size_t part)>& work) const {
@@ -365,6 +367,11 @@ Frame FrameBuilder::finish(const mpi::Communicator& comm, std::int64_t file_rows
   for (const FramePart& part : parts_) {
     for (std::size_t v = 0; v < frame_.extents.size(); ++v) frame_.extents[v].add(part.extents()[v]);
   }
+  frame_.near_medians.resize(frame_.variables.size());
+  for (std::size_t v = 0; v < frame_.variables.size(); ++v) {
+    if (!plan_.variables()[v].near_median) continue;
+    for (FramePart& part : parts_) frame_.near_medians[v].push_back(std::move(part.near_median(v)));
+  }
   for (std::size_t v = 0; v < frame_.variables.size(); ++v) {
     if (frame_.variables[v].factor)
       agree_on_levels(comm, frame_.variables[v], at(plan_.variables()[v].columns[0]));
@@ -428,6 +435,20 @@ void FrameBuilder::describe_expressions(const mpi::Communicator& comm) {
   }
 }
 
+namespace {
+
+/// *Collective.* Has medians sought while rows are read, where a sample can say where they are likely to be.
+void look_for_medians(const mpi::Communicator& comm, ReadPlan& plan, std::int64_t file_rows) {
+  for (std::size_t v = 0; v < plan.variables().size(); ++v) {
+    const ReadPlan::PlannedVariable& planned = plan.variables()[v];
+    const ColumnNumbers* const numbers = plan.in_memory(planned);
+    if (planned.wants_median && numbers != nullptr && !plan.every_row())
+      plan.set_near_median(v, likely_median(comm, *numbers, file_rows));
+  }
+}
+
+}  // namespace
+
 Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
                  std::string_view row_word, const RowScan& scan, const SpareMemory& spare) {
   const mpi::Communicator& comm = workers.comm;
@@ -459,6 +480,7 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
   for (;;) {
     if (spare.let_go && is_short_of_memory(comm, plan, rows, spare.bytes)) spare.let_go();
     const Share share = share_for(comm, plan, rows);
+    look_for_medians(comm, plan, file_rows);
     std::optional<FrameBuilder> builder;
     together(comm, [&] { scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory)); });
     const std::vector<FieldCounts> counts = sums_over(comm, builder->counts());

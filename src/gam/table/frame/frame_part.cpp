@@ -104,7 +104,7 @@ std::string excerpt(std::string_view text) {
 }
 
 FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame,
-                     std::string_view row_word)
+                     std::string_view row_word, int threads)
     : plan_(&plan),
       known_(known),
       frame_(&frame),
@@ -114,7 +114,9 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
       found_(plan.columns().size()),
       rows_without_(plan.variables().size()),
       extents_(plan.variables().size()),
-      waiting_extents_(plan.variables().size()) {
+      waiting_extents_(plan.variables().size()),
+      near_medians_(plan.variables().size()),
+      most_kept_(most_kept_of_thread(at(frame.rows.size()), at(threads))) {
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan.variables()[v];
     unseen_is_complete_.push_back(plan.unseen_is_complete(planned));
@@ -360,6 +362,7 @@ void FramePart::flush() {
     if (!all_complete) measure_complete(count);
     for (std::size_t v = 0; v < extents_.size(); ++v) extents_[v].add(waiting_extents_[v]);
   }
+  look_near_medians(count, all_complete);
   if (infinite && !infinity_) find_infinity(count);
   complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
   frame_->release_written(at_, at_ + count);
@@ -383,6 +386,24 @@ void FramePart::measure_complete(std::size_t count) {
     for (std::size_t i = 0; i < count; ++i) {
       if (complete[i] != 0) waiting_extents_[v].add(numbers[i]);
     }
+  }
+}
+
+void FramePart::look_near_medians(std::size_t count, bool all_complete) {
+  const std::uint8_t* const complete = frame_->complete.data() + at_;
+  for (std::size_t v = 0; v < near_medians_.size(); ++v) {
+    const std::optional<KeySpan>& range = plan_->variables()[v].near_median;
+    if (!range) continue;
+    near_medians_[v].range = *range;
+    std::span<const double> numbers(numbers_of(v), count);
+    if (!all_complete) {
+      complete_values_.clear();
+      for (std::size_t i = 0; i < count; ++i) {
+        if (complete[i] != 0) complete_values_.push_back(numbers[i]);
+      }
+      numbers = complete_values_;
+    }
+    near_medians_[v].add(numbers, most_kept_);
   }
 }
 

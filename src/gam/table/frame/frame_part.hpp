@@ -132,9 +132,10 @@ struct Infinity {
 ///     part.end_rows(18, numbers.size());
 class FramePart {
  public:
-  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`; `row_word` is how messages
-  /// call a row's number: "line" or "row". All arguments must outlive this object.
-  FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, std::string_view row_word);
+  /// `frame` has room for all rows of the rank, which `threads` read. `known` is from `known_levels_of`;
+  /// `row_word` is how messages call a row's number: "line" or "row". All arguments must outlive this object.
+  FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, std::string_view row_word,
+            int threads);
 
   [[nodiscard]] const ReadPlan& plan() const noexcept { return *plan_; }
 
@@ -182,6 +183,8 @@ class FramePart {
   [[nodiscard]] std::int64_t rows_without(std::size_t variable) const { return rows_without_[variable]; }
   /// The extent of each variable over complete rows; empty for factors.
   [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
+  /// What was found near the median of each variable: nothing where the plan does not say where to look.
+  [[nodiscard]] BoundedValues& near_median(std::size_t variable) { return near_medians_[variable]; }
   /// The row whose fault ended a run; beyond all rows if none did.
   [[nodiscard]] std::int64_t stopped_at() const noexcept { return stopped_at_; }
 
@@ -210,6 +213,7 @@ class FramePart {
   void evaluate(std::size_t variable, std::size_t count);
   [[nodiscard]] NumberScan scan_of(std::size_t variable, std::size_t count) const;
   void measure_complete(std::size_t count);
+  void look_near_medians(std::size_t count, bool all_complete);
   void find_infinity(std::size_t count);
 
   const ReadPlan* plan_;
@@ -231,6 +235,9 @@ class FramePart {
   std::vector<std::int64_t> rows_without_;
   std::vector<Extent> extents_;
   std::vector<Extent> waiting_extents_;  // of the waiting rows
+  std::vector<BoundedValues> near_medians_;
+  std::size_t most_kept_;
+  std::vector<double> complete_values_;
   std::int64_t stopped_at_ = std::numeric_limits<std::int64_t>::max();
 };
 

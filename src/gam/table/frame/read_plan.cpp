@@ -92,6 +92,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
       column.text = column.typed = true;
       column.number_levels = are_number_levels(levels);
     }
+    variable.wants_median = std::ranges::find(request.medians, expression.text) != request.medians.end();
     variables_.push_back(std::move(variable));
   }
   apply(request.options);

@@ -45,11 +45,14 @@ class ReadPlan {
   struct PlannedVariable {
     const Expression* expression = nullptr;
     std::vector<int> columns;  ///< indices into `columns()`, in the order of Expression::columns()
+    bool wants_median = false;
+    std::optional<KeySpan> near_median{};  ///< where to look for it while rows are read
   };
 
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  void set_near_median(std::size_t variable, KeySpan range) { variables_[variable].near_median = range; }
   /// Whether the variable is a column of text by itself; all others are numbers.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
   /// The numbers of a variable that is a column in memory; else null.

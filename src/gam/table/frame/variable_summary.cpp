@@ -3,7 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/ordered_key.hpp"
-#include "base/vectors.hpp"
+#include "gam/table/frame/bounded_values.hpp"
 #include "gam/table/frame/extents.hpp"
 
 #include <algorithm>
@@ -20,25 +20,6 @@ using base::at;
 using base::ordered_key;
 using base::value_of_key;
 
-/// Numbers of values below a range and in it.
-struct Bounded {
-  std::int64_t below;
-  std::int64_t inside;
-};
-
-#define TESSERA_TEXT "gam/table/frame/bounds_text.hpp"
-#include "base/each_width.hpp"
-
-struct KeySpan {
-  std::uint64_t first = std::numeric_limits<std::uint64_t>::max();
-  std::uint64_t last = 0;
-
-  void add(std::uint64_t key) {
-    first = std::min(first, key);
-    last = std::max(last, key);
-  }
-};
-
 /// Values of a column in a range of keys, by equal parts of it, and how many are below it.
 struct KeyCounts {
   static constexpr std::size_t parts = std::size_t{1} << 14;
@@ -52,20 +33,22 @@ KeySpan all_numbers() {
   return {ordered_key(-infinity), ordered_key(infinity)};
 }
 
-/// *Collective.* A range of keys that is likely to hold the place-th of `count`, from a sample of the rows:
-/// the more of them, the narrower, as fewer values in the range save more than the sample costs.
-KeySpan likely_range(const Workers& workers, const Frame& frame, const ColumnNumbers& numbers,
-                     std::int64_t place, std::int64_t count) {
+/// *Collective.* A range of keys that is likely to hold the value at the part `middle` of the sorted order of
+/// some values, of which there are about `count` in the job, from a sample of the rows for which `has` is
+/// true: the more of them, the narrower, as fewer values in the range save more than the sample costs.
+template <class Has>
+KeySpan likely_range(const mpi::Communicator& comm, const ColumnNumbers& numbers, double middle,
+                     std::int64_t count, const Has& has) {
   constexpr std::int64_t rows_per_sampled = 256;
   const std::int64_t sampled = std::clamp<std::int64_t>(count / rows_per_sampled, 1 << 12, 1 << 17);
   const auto rows = static_cast<std::int64_t>(numbers.size());
-  const std::int64_t share = std::max<std::int64_t>(sampled / workers.comm.size(), 1);
+  const std::int64_t share = std::max<std::int64_t>(sampled / comm.size(), 1);
   std::vector<std::uint64_t> mine;
   for (std::int64_t row = 0; row < rows; row += (rows - 1) / share + 1) {
     const double value = numbers[at(row)];
-    if (frame.complete[at(row)] != 0 && !std::isnan(value)) mine.push_back(ordered_key(value));
+    if (has(at(row)) && !std::isnan(value)) mine.push_back(ordered_key(value));
   }
-  std::vector<std::uint64_t> sample = workers.comm.allgatherv(std::span<const std::uint64_t>(mine));
+  std::vector<std::uint64_t> sample = comm.allgatherv(std::span<const std::uint64_t>(mine));
   KeySpan range = all_numbers();
   if (sample.empty()) return range;
   const auto nth = [&](double index) {
@@ -73,7 +56,6 @@ KeySpan likely_range(const Workers& workers, const Frame& frame, const ColumnNum
     std::nth_element(sample.begin(), element, sample.end());
     return *element;
   };
-  const double middle = static_cast<double>(place) / static_cast<double>(count);
   const auto size = static_cast<double>(sample.size());
   const double reach = 2 * std::sqrt(size);  // four standard errors of the median's place
   const double low = middle * size - reach;
@@ -84,15 +66,25 @@ KeySpan likely_range(const Workers& workers, const Frame& frame, const ColumnNum
 }
 
 /// Where a place is sought: among the complete values of a column, and then, as most of a scan is the memory
-/// that it reads, among those of the range that the first scan has kept.
+/// that it reads, among those of the range that the first scan has kept, or the reading of the table.
 class PlaceSearch {
  public:
-  PlaceSearch(const Workers& workers, const Frame& frame, const ColumnNumbers& column)
+  /// `found`: by the threads that read the table, in one range; or nothing.
+  PlaceSearch(const Workers& workers, const Frame& frame, const ColumnNumbers& column,
+              std::vector<BoundedValues> found)
       : workers_(workers),
         frame_(frame),
         column_(column),
         kept_(at(workers.team.size())),
-        most_kept_(std::max(frame.complete.size() / kept_share / kept_.size(), values_at_once)) {}
+        most_kept_(most_kept_of_thread(frame.complete.size(), kept_.size())) {
+    if (found.empty()) return;
+    range_ = found.front().range;
+    is_kept_ = std::ranges::all_of(found, &BoundedValues::all_kept);
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      below_ += found[i].below;
+      kept_[i] = std::move(found[i].inside);
+    }
+  }
 
   /// *Collective.*
   [[nodiscard]] KeyCounts counts_in(KeySpan range) {
@@ -126,10 +118,6 @@ class PlaceSearch {
   }
 
  private:
-  /// Ranges with more than one value in so many, as where many are equal, are scanned again.
-  static constexpr std::size_t kept_share = 8;
-  static constexpr std::size_t values_at_once = 512;
-
   void scan_column(KeySpan range, std::vector<KeyCounts>& of_threads) {
     range_ = range;
     for (std::vector<double>& one : kept_) one.clear();
@@ -148,14 +136,11 @@ class PlaceSearch {
   /// Appends the values of the range to `kept`, if there is one.
   static void add(std::span<const double> values, KeySpan range, KeyCounts& counts,
                   std::vector<double>* kept) {
-    const double low = value_of_key(range.first);
-    const double high = value_of_key(range.last);
     const std::uint64_t width = (range.last - range.first) / KeyCounts::parts + 1;
-    std::array<double, values_at_once> found;
-    for (std::size_t begin = 0; begin < values.size(); begin += values_at_once) {
-      const std::span some = values.subspan(begin, std::min(values_at_once, values.size() - begin));
-      const Bounded bounded =
-          TESSERA_AT_WIDTH(find_bounded(some.data(), some.size(), low, high, found.data()));
+    std::array<double, bounded_at_once> found;
+    for (std::size_t begin = 0; begin < values.size(); begin += bounded_at_once) {
+      const std::span some = values.subspan(begin, std::min(bounded_at_once, values.size() - begin));
+      const Bounded bounded = find_in_range(some, range, found.data());
       counts.below += bounded.below;
       const std::span inside = std::span(found).first(at(bounded.inside));
       for (const double value : inside) {
@@ -178,11 +163,15 @@ class PlaceSearch {
   std::int64_t below_ = 0;  ///< this rank's values below it
 };
 
-/// *Collective.* The value at a place of the sorted order of `count` values, with their repetitions.
+/// *Collective.* The value at a place of the sorted order of `count` values, with their repetitions. `found`:
+/// as of `PlaceSearch`, on each rank or none.
 double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t place,
-                std::int64_t count) {
-  KeySpan range = likely_range(workers, frame, column, place, count);
-  PlaceSearch search(workers, frame, column);
+                std::int64_t count, std::vector<BoundedValues> found) {
+  KeySpan range = found.empty() ? likely_range(workers.comm, column,
+                                               static_cast<double>(place) / static_cast<double>(count), count,
+                                               [&](std::size_t row) { return frame.complete[row] != 0; })
+                                : found.front().range;
+  PlaceSearch search(workers, frame, column, std::move(found));
   for (;;) {
     const KeyCounts found = search.counts_in(range);
     std::int64_t before = found.below;
@@ -248,7 +237,11 @@ std::string most_frequent(const Workers& workers, const Frame& frame, const Vari
 
 }  // namespace
 
-std::vector<VariableSummary> summaries_of(const Workers& workers, const Frame& frame,
+KeySpan likely_median(const mpi::Communicator& comm, const ColumnNumbers& numbers, std::int64_t count) {
+  return likely_range(comm, numbers, 0.5, count, [](std::size_t /*row*/) { return true; });
+}
+
+std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
                                           std::span<const std::size_t> variables) {
   std::vector<VariableSummary> summaries;
   for (const std::size_t index : variables) {
@@ -262,11 +255,15 @@ std::vector<VariableSummary> summaries_of(const Workers& workers, const Frame& f
       const Extent extent = extent_of(workers, frame, static_cast<int>(index));
       if (count == 0 || !std::isfinite(extent.max - extent.min)) continue;
       summary.least = extent.min;
-      summary.median = value_at(workers, frame, variable.numbers, place_of_median(count), count);
+      std::vector<BoundedValues> found;
+      if (!frame.near_medians.empty()) found = std::move(frame.near_medians[index]);
+      summary.median =
+          value_at(workers, frame, variable.numbers, place_of_median(count), count, std::move(found));
       summary.greatest = extent.max;
     }
     summaries.push_back(std::move(summary));
   }
+  frame.near_medians.clear();
   return summaries;
 }
 

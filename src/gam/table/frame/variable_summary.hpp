@@ -21,10 +21,16 @@ struct VariableSummary {
   std::string level{};  ///< of a factor: the most frequent, and of several the first
 };
 
+/// *Collective.* A range that is likely to hold the median of the job's numbers, of which there are about
+/// `count`: that of complete rows too unless these are others.
+[[nodiscard]] KeySpan likely_median(const mpi::Communicator& comm, const ColumnNumbers& numbers,
+                                    std::int64_t count);
+
 /// *Collective.* Over the complete rows, of these variables of the frame. Variables without a level or a
-/// finite number there are left out. The same bits for any number of ranks and threads. Cost: a scan of a
-/// column, and, for the extent of numbers in a frame that was not read, one more.
-[[nodiscard]] std::vector<VariableSummary> summaries_of(const Workers& workers, const Frame& frame,
+/// finite number there are left out. The same bits for any number of ranks and threads. Takes what was found
+/// near their medians out of the frame. Cost: a scan of a column, unless there was something, and, for the
+/// extent of numbers in a frame that was not read, one more.
+[[nodiscard]] std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
                                                         std::span<const std::size_t> variables);
 
 /// The cells of two variables that hold a complete row.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/frame/variable_summary.hpp"
+#include "gam/table/table_source.hpp"
 #include "support/each_width.hpp"
 #include "support/table_support.hpp"
 
@@ -10,6 +11,7 @@
 #include <limits>
 #include <random>
 #include <string>
+#include <variant>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -65,7 +67,7 @@ TEST(VariableSummary, HasTheMedianOfASortOfTheColumn) {
         values.back() = no_number;  // a column beside the model's
       if (complete.back() != 0 && !std::isnan(values.back())) kept.push_back(values.back());
     }
-    const Frame frame = part_of(comm, {values}, complete, static_cast<std::uint64_t>(trial));
+    Frame frame = part_of(comm, {values}, complete, static_cast<std::uint64_t>(trial));
     HostTeam team(trial % 4 + 1);
     const std::array<std::size_t, 1> all{0};
     rows_test::at_each_width([&] {
@@ -75,6 +77,43 @@ TEST(VariableSummary, HasTheMedianOfASortOfTheColumn) {
       EXPECT_EQ(summaries[0].least, *std::ranges::min_element(kept));
       EXPECT_EQ(summaries[0].greatest, *std::ranges::max_element(kept));
     });
+  }
+}
+
+// The rows that a sample sees may say nothing of those that are complete, and many values may be equal.
+TEST(VariableSummary, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead) {
+  const mpi::Communicator comm = world();
+  std::mt19937_64 random(20);
+  for (int trial = 0; trial < 12; ++trial) {
+    const auto rows = static_cast<std::int64_t>(trial % 4 == 0 ? 40'000 : 1 + random() % 3'000);
+    const Plan plan = Plan::over_hosts(rows, comm.size(), 64);
+    const Range mine = plan.range_of(comm.rank());
+    Table table{.plan = plan, .columns = {{"x", std::vector<double>()}, {"y", std::vector<double>()}}};
+    std::vector<double> kept;
+    for (std::int64_t i = 0; i < rows; ++i) {
+      const double x =
+          trial % 3 == 0 ? static_cast<double>(random() % 4) : std::ldexp(static_cast<double>(random()), -60);
+      const bool missing = i > 0 && (trial % 5 == 1 ? x > 2 : random() % 9 == 0);
+      if (!missing) kept.push_back(x);
+      if (i < mine.begin || i >= mine.end) continue;
+      std::get<std::vector<double>>(table.columns[0].values).push_back(x);
+      std::get<std::vector<double>>(table.columns[1].values).push_back(missing ? no_number : x);
+    }
+    HostTeam team(trial % 3 + 1);
+    FrameRequest request;
+    request.variables = {column_expression("y"), column_expression("x")};
+    request.medians = {"x"};
+    const auto reader = open_source({comm, team}, source_of(table), nullptr);
+    Frame frame = reader->read({comm, team}, request, mine);
+    EXPECT_TRUE(frame.near_medians[0].empty());
+    EXPECT_EQ(std::ssize(frame.near_medians[1]), team.size());
+    std::int64_t found = 0;
+    for (const BoundedValues& one : frame.near_medians[1])
+      found += one.below + (one.inside.empty() && one.all_kept ? 0 : 1);
+    EXPECT_GT(comm.allreduce(found, mpi::Reduction::sum), 0);
+    const std::array<std::size_t, 2> both{0, 1};
+    for (const VariableSummary& summary : summaries_of({comm, team}, frame, both))
+      EXPECT_EQ(summary.median, median_of(kept)) << summary.name << ", trial " << trial;
   }
 }
 
@@ -97,7 +136,7 @@ TEST(VariableSummary, LeavesOutWhatHasNoFiniteValue) {
   const mpi::Communicator comm = world();
   HostTeam team(2);
   const double infinity = std::numeric_limits<double>::infinity();
-  const Frame frame = part_of(comm, {{1, infinity}, {no_number, no_number}, {3, 4}}, {1, 1}, 1);
+  Frame frame = part_of(comm, {{1, infinity}, {no_number, no_number}, {3, 4}}, {1, 1}, 1);
   const std::array<std::size_t, 3> all{0, 1, 2};
   const auto summaries = summaries_of({comm, team}, frame, all);
   ASSERT_EQ(summaries.size(), 1U);

@@ -28,8 +28,8 @@ namespace {
 
 constexpr std::size_t source_rows = 3000;
 constexpr std::int64_t source_block = 1024;
-/// Where pieces end, which are batches and spans: one of a row, and none where a block ends.
-constexpr std::size_t piece_ends[] = {1, 700, 1025, 2600, source_rows};
+/// Where pieces end, which are batches and spans: one of a row, and around the end of a block, but not there.
+constexpr std::size_t piece_ends[] = {1, 700, 2047, 2049, source_rows};
 
 /// The columns of the models below, as a program has them.
 struct Source {

@@ -27,13 +27,17 @@ ColumnTable& in_memory(void* table) {
   refuse("the table is of a file, which has its columns");
 }
 
-/// Refuses a column of another number of rows than the table's, before that many values are read.
-void require_rows(std::uint64_t handle, const std::string& column, std::size_t count) {
-  change_unused(Kind::table, handle, [&](void* table) {
-    const auto rows = static_cast<std::size_t>(in_memory(table).plan.units());
-    if (count != rows)
-      refuse(fmt::format("the column '{}' has {} rows, and the table has {}", column, count, rows));
-  });
+/// Of a table that can have more columns, before their values are read.
+std::size_t rows_of(std::uint64_t handle) {
+  std::size_t rows = 0;
+  change_unused(Kind::table, handle,
+                [&](void* table) { rows = static_cast<std::size_t>(in_memory(table).plan.units()); });
+  return rows;
+}
+
+void require_rows(const std::string& column, std::size_t count, std::size_t rows) {
+  if (count != rows)
+    refuse(fmt::format("the column '{}' has {} rows, and the table has {}", column, count, rows));
 }
 
 /// Adds a column, and what it refers to.
@@ -70,7 +74,7 @@ int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name, con
   return c::status_of("tessera_gam_table_add_numbers", [&] {
     c::require(values, "values");
     const std::string column = c::text_of(name, "the column's name");
-    c::require_rows(table, column, count);
+    c::require_rows(column, count, c::rows_of(table));
     c::add_column(table, {column, std::vector<double>(values, values + count)});
   });
 }
@@ -83,7 +87,7 @@ int tessera_gam_table_add_factor(tessera_gam_table table, const char* name, cons
     std::vector<std::string> own;
     for (std::size_t i = 0; i < level_count; ++i) own.push_back(c::text_of(levels[i], "a level"));
     const std::string column = c::text_of(name, "the column's name");
-    c::require_rows(table, column, count);
+    c::require_rows(column, count, c::rows_of(table));
     c::add_column(table, {column, gam::Factor{{codes, codes + count}, std::move(own)}});
   });
 }
@@ -95,11 +99,12 @@ int tessera_gam_table_add_arrow(tessera_gam_table table, const char* name, struc
   return c::status_of("tessera_gam_table_add_arrow", [&] {
     if (chunk_count > 0) c::require(chunks, "chunks");
     const std::string column = c::text_of(name, "the column's name");
+    const std::size_t rows = c::rows_of(table);
     tessera::HostTeam team(1);
     auto read = std::make_shared<gam::ArrowColumns>(gam::take_column(column, schema, {chunks, chunk_count}),
                                                     gam::ArrowOptions{}, team);
     read->set_levels(read->levels(), team);
-    c::require_rows(table, column, static_cast<std::size_t>(read->rows()));
+    c::require_rows(column, static_cast<std::size_t>(read->rows()), rows);
     gam::Table::Column of_table = std::move(read->columns().front());
     c::add_column(table, std::move(of_table), std::move(read));
   });

@@ -2,6 +2,7 @@
 #include "gam/linalg/lanczos.hpp"
 
 #include "base/at.hpp"
+#include "base/go_on.hpp"
 #include "base/hash.hpp"
 #include "base/vectors.hpp"
 
@@ -81,6 +82,7 @@ class Lanczos {
     return left > rounding * scale_;
   }
   void add_vector() {
+    base::go_on();
     std::vector<double> next = std::move(waiting_.front());
     waiting_.pop_front();
     double left = orthogonalise(next);
@@ -120,7 +122,10 @@ class Lanczos {
   /// its last components.
   [[nodiscard]] bool has_converged(const SymmetricEigen& found) const {
     std::vector<double> left;
-    for (std::vector<double> one : waiting_) left.push_back(orthogonalise(one));
+    for (std::vector<double> one : waiting_) {
+      base::go_on();
+      left.push_back(orthogonalise(one));
+    }
     if (!std::ranges::all_of(left, [&](double one) { return is_coupled(one); })) return false;
     const int first = found.vectors.rows() - static_cast<int>(left.size());
     const double rounding = std::numeric_limits<double>::epsilon() * largest(found.values);
@@ -135,6 +140,7 @@ class Lanczos {
     SymmetricEigen out{{}, Matrix(size_, count_)};
     int column = 0;
     for (const int place : sought(small)) {
+      base::go_on();
       out.values.push_back(small.values[at(place)]);
       const auto weights = small.vectors.column(place);
       const auto vector = out.vectors.column(column++);

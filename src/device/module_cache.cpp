@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/module_cache.hpp>
 
+#include "base/go_on.hpp"
 #include "base/pack.hpp"
+#include "base/signals_blocked.hpp"
 #include "device/module_files.hpp"
 #include "device/module_format.hpp"
 #include "device/module_key.hpp"
@@ -10,7 +12,12 @@
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>
 
+#include <sys/types.h>
+#include <unistd.h>
+
 #include <atomic>
+#include <chrono>
+#include <future>
 #include <list>
 #include <map>
 #include <mutex>
@@ -32,6 +39,55 @@ struct Slot {
   std::list<CompileOutcome> outcomes;
   std::optional<Module> module;
 };
+
+/// Compilations whose callers have stopped waiting: no compiler can be told to stop. The process waits for
+/// them at its end, and before the library is unloaded.
+class AbandonedCompilations {
+ public:
+  AbandonedCompilations() = default;
+  ~AbandonedCompilations() {
+    // A forked child has none of the threads.
+    if (getpid() != process_)
+      static_cast<void>(new std::vector<std::future<CompileOutcome>>(std::move(all_)));
+  }
+  AbandonedCompilations(const AbandonedCompilations&) = delete;
+  AbandonedCompilations& operator=(const AbandonedCompilations&) = delete;
+
+  void add(std::future<CompileOutcome> one) {
+    const std::lock_guard lock(mutex_);
+    std::erase_if(all_, [](const auto& other) {
+      return other.wait_for(std::chrono::seconds(0)) == std::future_status::ready;
+    });
+    all_.push_back(std::move(one));
+  }
+
+ private:
+  pid_t process_ = getpid();
+  std::mutex mutex_;
+  std::vector<std::future<CompileOutcome>> all_;
+};
+
+std::future<CompileOutcome> begin_to_compile(std::shared_ptr<KernelCompiler> compiler,
+                                             const ModuleSource& source, const std::string& target) {
+  const base::SignalsBlocked blocked;
+  return std::async(std::launch::async, [compiler = std::move(compiler), source, target] {
+    return compiler->compile(source, target);
+  });
+}
+
+/// Compiles on a thread that is left alone if this one is to abandon its work.
+CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compiler,
+                                   const ModuleSource& source, const std::string& target) {
+  static AbandonedCompilations abandoned;
+  std::future<CompileOutcome> outcome = begin_to_compile(compiler, source, target);
+  try {
+    while (outcome.wait_for(std::chrono::milliseconds(10)) != std::future_status::ready) base::go_on();
+  } catch (...) {
+    abandoned.add(std::move(outcome));
+    throw;
+  }
+  return outcome.get();
+}
 
 std::vector<ModuleFolder> only(const std::string& directory) {
   if (directory.empty()) return {};
@@ -114,7 +170,8 @@ struct ModuleCache::State {
     if (!compiler_version.empty() && target.empty())
       return CompileFailure{{}, compiler_version + " knows no target for compute capability " + device, {}};
     ++compiles;
-    CompileOutcome outcome = compiler->compile(source, target);
+    CompileOutcome outcome = base::check_of_thread() ? compile_abandonably(compiler, source, target)
+                                                     : compiler->compile(source, target);
     if (const auto* compiled = std::get_if<CompiledModule>(&outcome)) files.write(key, packed(*compiled));
     return outcome;
   }

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/go_on.hpp"
 #include "base/hash.hpp"
 #include "device/module_key.hpp"
 #include "job/state.hpp"
@@ -7,6 +8,7 @@
 #include <tessera/error.hpp>
 
 #include <array>
+#include <exception>
 #include <map>
 
 namespace TESSERA_NAMESPACE {
@@ -30,6 +32,11 @@ Packed packed(const CompileOutcome& outcome) {
   return {"failed", failure.target, failure.reason, failure.log};
 }
 
+/// Of the current exception.
+CompileFailure not_compiled(const ModuleSource& source) {
+  return {{}, "\"" + source.name + "\" cannot be compiled: " + reason_of(std::current_exception()), {}};
+}
+
 CompileOutcome unpacked(const Packed& texts) {
   if (texts[0] == "compiled") return CompiledModule{texts[1], texts[2], texts[3]};
   return CompileFailure{texts[1], texts[2], texts[3]};
@@ -44,18 +51,22 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   const auto builders = builders_of(state.inventory);
 
   std::map<ComputeCapability, Packed> made;  // by this rank
+  const FunctionRef<void()> check = base::check_of_thread();
   Attempt attempt;
   attempt.run([&] {
     if (source.text.empty())
       throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
     run_alive([&] {
+      const base::Abandonable abandonable(check);  // on the thread that works, too
       for (const auto& [capability, builder] : builders) {
         if (builder != comm().rank()) continue;
         try {
           made[capability] = packed(modules().compile(source, capability));
+        } catch (const Error& error) {
+          if (error.code() == ErrorCode::interrupted) throw;
+          made[capability] = packed(not_compiled(source));
         } catch (const std::exception&) {
-          made[capability] = packed(CompileFailure{
-              {}, "\"" + source.name + "\" cannot be compiled: " + reason_of(std::current_exception()), {}});
+          made[capability] = packed(not_compiled(source));
         }
       }
     });

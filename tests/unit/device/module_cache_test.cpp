@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/module_cache.hpp>
+#include <tessera/error.hpp>
 #include <tessera/version.hpp>
 
 #include <gtest/gtest.h>
@@ -12,10 +13,13 @@
 #include <barrier>
 #include <chrono>
 #include <fstream>
+#include <future>
 #include <iterator>
+#include <memory>
 #include <thread>
 #include <vector>
 
+#include "base/go_on.hpp"
 #include "device/module_format.hpp"
 #include "device/module_key.hpp"
 #include "device/module_shelf.hpp"
@@ -183,6 +187,31 @@ TEST_F(ModuleCacheTest, DifferentSourcesCompileAtTheSameTime) {
   (void)cache.compile(source_of("b"), hopper);
   other.join();
   EXPECT_EQ(compiler_->compiles, 2);
+}
+
+TEST_F(ModuleCacheTest, ACompilationIsAbandonedByAThreadThatIsToStop) {
+  std::promise<void> begun;
+  std::promise<void> released;
+  const auto compiling = begun.get_future().share();
+  compiler_->while_compiling = [compiler = compiler_.get(), begun = &begun,
+                                until = released.get_future().share()] {
+    if (compiler->compiles > 1) return;
+    begun->set_value();
+    until.wait();
+  };
+  ModuleCache cache = make_cache();
+  const auto stop_once_begun = [&] {
+    if (compiling.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+      throw Error(ErrorCode::interrupted, "asked to stop");
+  };
+  {
+    const base::Abandonable abandonable(stop_once_begun);
+    EXPECT_THROW((void)cache.compile(source_of("a"), hopper), Error);
+  }
+  // The first has not ended.
+  EXPECT_EQ(image_of(cache.compile(source_of("a"), hopper)), FakeCompiler::code_of(source_of("a"), "sm_90"));
+  EXPECT_EQ(cache.statistics().compiles, 2);
+  released.set_value();
 }
 
 TEST_F(ModuleCacheTest, ACompilerThatThrowsLeavesNothingBehind) {

@@ -15,9 +15,8 @@ namespace {
 constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
 constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
-}  // namespace
-
-TESSERA_WIDE NumberScan scan(std::span<const double> numbers) {
+// Not `scan` itself: GCC exports the function that chooses a clone, whatever the visibility of what it is for.
+TESSERA_WIDE NumberScan scan_wide(std::span<const double> numbers) {
   constexpr std::size_t width = 4;
   using Four = double __attribute__((vector_size(width * sizeof(double))));
   using FourIntegers = std::uint64_t __attribute__((vector_size(width * sizeof(double))));
@@ -55,6 +54,12 @@ TESSERA_WIDE NumberScan scan(std::span<const double> numbers) {
   }
   found.all_finite = signs >> 63 == 0;
   return found;
+}
+
+}  // namespace
+
+NumberScan scan(std::span<const double> numbers) {
+  return scan_wide(numbers);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

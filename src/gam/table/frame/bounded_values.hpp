@@ -21,6 +21,7 @@ struct KeySpan {
     first = std::min(first, key);
     last = std::max(last, key);
   }
+  bool operator==(const KeySpan&) const = default;
 };
 
 /// The values of a column in a range of keys, and how many are below it, as one thread has found them.

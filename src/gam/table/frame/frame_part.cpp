@@ -120,6 +120,7 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan.variables()[v];
     unseen_is_complete_.push_back(plan.unseen_is_complete(planned));
+    if (planned.near_median) near_medians_[v].range = *planned.near_median;
     if (!planned.expression->is_column()) continue;
     Column& column = columns_[at(planned.columns[0])];
     Variable& variable = frame.variables[v];
@@ -392,9 +393,7 @@ void FramePart::measure_complete(std::size_t count) {
 void FramePart::look_near_medians(std::size_t count, bool all_complete) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < near_medians_.size(); ++v) {
-    const std::optional<KeySpan>& range = plan_->variables()[v].near_median;
-    if (!range) continue;
-    near_medians_[v].range = *range;
+    if (!plan_->variables()[v].near_median) continue;
     std::span<const double> numbers(numbers_of(v), count);
     if (!all_complete) {
       complete_values_.clear();

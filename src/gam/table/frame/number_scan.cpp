@@ -15,7 +15,8 @@ namespace {
 constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
 constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
-// Not `scan` itself: GCC exports the function that chooses a clone, whatever the visibility of what it is for.
+// Not `scan` itself: GCC exports the function that chooses a clone, whatever the visibility of what it is
+// for.
 TESSERA_WIDE NumberScan scan_wide(std::span<const double> numbers) {
   constexpr std::size_t width = 4;
   using Four = double __attribute__((vector_size(width * sizeof(double))));

@@ -85,7 +85,9 @@ TEST(VariableSummary, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead) {
   const mpi::Communicator comm = world();
   std::mt19937_64 random(20);
   for (int trial = 0; trial < 12; ++trial) {
-    const auto rows = static_cast<std::int64_t>(trial % 4 == 0 ? 40'000 : 1 + random() % 3'000);
+    const auto rows = static_cast<std::int64_t>(trial % 4 == 0 ? 40'000
+                                                : trial == 2   ? 1
+                                                               : 1 + random() % 3'000);
     const Plan plan = Plan::over_hosts(rows, comm.size(), 64);
     const Range mine = plan.range_of(comm.rank());
     Table table{.plan = plan, .columns = {{"x", std::vector<double>()}, {"y", std::vector<double>()}}};
@@ -108,8 +110,11 @@ TEST(VariableSummary, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead) {
     EXPECT_TRUE(frame.near_medians[0].empty());
     EXPECT_EQ(std::ssize(frame.near_medians[1]), team.size());
     std::int64_t found = 0;
-    for (const BoundedValues& one : frame.near_medians[1])
+    for (const BoundedValues& one : frame.near_medians[1]) {
+      EXPECT_EQ(one.range, frame.near_medians[1].front().range) << "a thread without rows has it too";
+      EXPECT_LE(one.range.first, one.range.last);
       found += one.below + (one.inside.empty() && one.all_kept ? 0 : 1);
+    }
     EXPECT_GT(comm.allreduce(found, mpi::Reduction::sum), 0);
     const std::array<std::size_t, 2> both{0, 1};
     for (const VariableSummary& summary : summaries_of({comm, team}, frame, both))

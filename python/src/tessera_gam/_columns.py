@@ -7,7 +7,6 @@ pandas, polars and pyarrow are imported only where the caller's data are theirs.
 from __future__ import annotations
 
 import os
-import pathlib
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
@@ -308,8 +307,8 @@ def result_frame(columns: Columns) -> Any:
         return give_arrays(columns)
 
 
-def _from_parquet(path: pathlib.Path, names: set[str] | None) -> Data:
-    if not path.exists():
+def _from_parquet(path: str, names: set[str] | None) -> Data:
+    if not os.path.exists(path):
         raise InputError(f"{path}: there is no such file")
     try:
         import pyarrow.parquet as parquet
@@ -321,8 +320,8 @@ def _from_parquet(path: pathlib.Path, names: set[str] | None) -> Data:
 def data_of(data: Any, names: set[str] | None) -> Data | File:
     """Reads what `data` is; of lazy tables and Parquet files only columns of these names. None: all."""
     if isinstance(data, (str, os.PathLike)):
-        path = pathlib.Path(data)
-        return _from_parquet(path, names) if path.suffix in (".parquet", ".pq") else File(os.fspath(path))
+        path = os.fspath(data)
+        return _from_parquet(path, names) if path.endswith((".parquet", ".pq")) else File(path)
     if made_by("pandas", data):
         return _from_pandas(data)
     if made_by("polars", data):

@@ -4,25 +4,25 @@
 from __future__ import annotations
 
 import contextlib
-import json
 import math
 import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from ctypes import byref, c_char_p, c_size_t, c_uint64
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import numpy.typing as npt
 
-from . import _launch, _native
+from . import _native
 from ._columns import Columns, Data, Factor, File, Numbers, data_of, give_arrays, names_in, result_frame
 from ._errors import UsageError
-from ._portable import PortableModel
-from ._report import Report, report
+from ._report import Report, numbers_of, report
 from ._table import Answer, Table
 
-T = TypeVar("T")
+if TYPE_CHECKING:
+    from ._portable import PortableModel
+
 PredictionType = Literal["link", "response", "terms", "iterms", "lpmatrix"]
 Progress = bool | Callable[[str], None] | None
 
@@ -145,6 +145,8 @@ class GAM:
             options = {name: value for name, value in options.items() if name not in _TABLE_OPTIONS}
             self._model = self._fit_here(table, options, progress)
         else:
+            from . import _launch
+
             path = _launch.program_path(program)
             with _launch.folder_in(workdir) as folder:
                 rows = table.file or table.columns
@@ -242,7 +244,7 @@ class GAM:
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         table = self._table(data, None, _arrays(arrays))
         text, numbers = (self._check(table, form, options, progress) for form in (0, 1))
-        return Report(text.strip("\n"), json.loads(numbers))
+        return Report(text.strip("\n"), numbers_of(numbers))
 
     def _check(self, table: Table, form: int, options: Mapping[str, Any], progress: Progress = None) -> str:
         with _shown(progress) as report:
@@ -270,7 +272,7 @@ class GAM:
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         table = self._table(data, None, _arrays(arrays))
-        found = json.loads(self._check(table, 1, {"permutations": 1, "sample": 4}))["concurvity"]
+        found = numbers_of(self._check(table, 1, {"permutations": 1, "sample": 4}))["concurvity"]
         terms = {"term": np.array(found["terms"], object)}
         if full:
             return result_frame(terms | {name: np.array(values) for name, values in found["whole"].items()})
@@ -421,6 +423,8 @@ class GAM:
         Where the library cannot be loaded the model only predicts, by numpy: types "link" and "response".
         """
         if _native.why_missing():
+            from ._portable import PortableModel
+
             portable = PortableModel(path)
             loaded = cls(portable.model["formula"], portable.model["family"])
             loaded._portable = portable

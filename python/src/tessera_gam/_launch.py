@@ -60,7 +60,7 @@ def fit(
         for line in process.stderr:
             if line.startswith("tessera-fit: "):
                 last = line.removeprefix("tessera-fit: ").strip()
-            _native.logger.info("%s", line.rstrip())
+            _native.log(line.rstrip())
         status = process.wait()
     except BaseException:
         process.send_signal(signal.SIGTERM)

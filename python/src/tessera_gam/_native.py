@@ -8,9 +8,7 @@ waits for progress: a signal handler of Python, such as that of Ctrl-C, can then
 from __future__ import annotations
 
 import ctypes
-import logging
 import os
-import pathlib
 import queue
 import sys
 import threading
@@ -25,7 +23,6 @@ from ._errors import TesseraWarning, error_of
 
 T = TypeVar("T")
 Progress = Callable[[str], None]
-logger = logging.getLogger("tessera_gam")
 
 _PROGRESS = ctypes.CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 _CANCELLED = ctypes.CFUNCTYPE(c_int32, c_void_p)
@@ -126,8 +123,7 @@ class _Missing:
 
 def _load() -> ctypes.CDLL | _Missing:
     """The library beside this module, or that of $TESSERA_GAM_LIBRARY."""
-    here = pathlib.Path(__file__).parent / "libtessera_gam_c.so"
-    path = os.environ.get("TESSERA_GAM_LIBRARY") or str(here)
+    path = os.environ.get("TESSERA_GAM_LIBRARY") or os.path.join(os.path.dirname(__file__), "libtessera_gam_c.so")
     try:
         library = ctypes.CDLL(path)
     except OSError as failed:
@@ -246,7 +242,7 @@ def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), prog
         while (one := news.get()) is not None:
             is_line, what = one
             if is_line:
-                logger.info("%s", what)
+                log(what)
             elif progress is not None:
                 progress(what)
     except BaseException:
@@ -258,6 +254,13 @@ def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), prog
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def log(line: str) -> None:
+    """A line for who has asked `logging` for it."""
+    import logging
+
+    logging.getLogger("tessera_gam").info("%s", line)
 
 
 def warn(what: str) -> None:

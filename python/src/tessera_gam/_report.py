@@ -3,8 +3,6 @@
 
 from __future__ import annotations
 
-import html
-import json
 from typing import Any
 
 import numpy as np
@@ -75,19 +73,32 @@ def columns_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def report(function: str, *arguments: Any) -> Report:
     """That of a function of the library, without a call."""
-    return Report(_native.text(function, *arguments, 0).strip("\n"), json.loads(_native.text(function, *arguments, 1)))
+    return Report(_native.text(function, *arguments, 0).strip("\n"), numbers_of(_native.text(function, *arguments, 1)))
+
+
+def numbers_of(text: str) -> Any:
+    """What the JSON of a report has."""
+    import json
+
+    return json.loads(text)
 
 
 def _cell(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:.4g}"
-    return html.escape("" if value is None else str(value))
+    return _escaped("" if value is None else str(value))
+
+
+def _escaped(text: str) -> str:
+    import html
+
+    return html.escape(text)
 
 
 def _html_table(title: str, rows: list[dict[str, Any]]) -> str:
     keys = [key for key in rows[0] if not isinstance(rows[0][key], (list, dict))] if rows else []
-    head = "".join(f"<th>{html.escape(key.replace('_', ' '))}</th>" for key in keys)
+    head = "".join(f"<th>{_escaped(key.replace('_', ' '))}</th>" for key in keys)
     body = "".join("<tr>" + "".join(f"<td>{_cell(row[key])}</td>" for key in keys) + "</tr>" for row in rows)
-    caption = f"<caption>{html.escape(title.replace('_', ' '))}</caption>" if title else ""
+    caption = f"<caption>{_escaped(title.replace('_', ' '))}</caption>" if title else ""
     head = f"<thead><tr>{head}</tr></thead>" if head.strip("<>th/ ") else ""
     return f"<table>{caption}{head}<tbody>{body}</tbody></table>"

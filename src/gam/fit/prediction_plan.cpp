@@ -194,7 +194,7 @@ class Planner {
     for (const auto& [factor, levels] : plan_.design.known_levels()) {
       bool all_zero = true;
       std::vector<int> missing;
-      const auto look = [&](const CoefBlock& block, int first, int count) {
+      const auto look = [&, &factor = factor](const CoefBlock& block, int first, int count) {
         if (std::ranges::find(block.variables, factor) == block.variables.end()) return;
         if (unseen_in(block, factor, options_.new_levels) == Unseen::is_zero) return;
         all_zero = false;

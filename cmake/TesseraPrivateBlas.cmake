@@ -2,7 +2,8 @@
 # tessera_private_blas: the BLAS and LAPACK of the shared libtessera_gam. Where there is a static OpenBLAS with kernels
 # for every processor (DYNAMIC_ARCH), the library has a copy of it, whose symbols the version script hides: BLAS of a
 # host program, its threads and its settings are left alone, and a model has the same bits beside any of them. The
-# serial OpenBLAS is preferred: it starts no threads. TESSERA_PRIVATE_BLAS says whether it is a copy.
+# serial OpenBLAS is preferred: another starts threads, which are ended at once. TESSERA_PRIVATE_BLAS says whether it is
+# a copy.
 include(CheckFunctionExists)
 include(CMakePushCheckState)
 set(TESSERA_PRIVATE_BLAS OFF)
@@ -44,8 +45,11 @@ add_library(tessera_private_blas INTERFACE)
 if(TESSERA_PRIVATE_BLAS)
   message(STATUS "libtessera_gam has a private copy of ${TESSERA_STATIC_OPENBLAS}")
   # linalg.cpp refers to it weakly, which takes no member from an archive: it would be the host's.
-  target_link_options(tessera_private_blas INTERFACE LINKER:--undefined=openblas_set_num_threads)
-  target_link_libraries(tessera_private_blas INTERFACE ${libraries})
+  target_link_options(tessera_private_blas INTERFACE LINKER:--undefined=openblas_set_num_threads
+    LINKER:--undefined=tessera_private_blas_ends_threads)
+  add_library(tessera_private_blas_threads STATIC ${PROJECT_SOURCE_DIR}/src/gam/linalg/private_blas.cpp)
+  target_link_libraries(tessera_private_blas_threads PRIVATE tessera_compile_options)
+  target_link_libraries(tessera_private_blas INTERFACE ${libraries} tessera_private_blas_threads)
 elseif(TESSERA_ENABLE_PRIVATE_BLAS STREQUAL "ON")
   message(FATAL_ERROR "TESSERA_ENABLE_PRIVATE_BLAS=ON: ${reason}: install libopenblas-serial-dev and liblapacke-dev, or name the archive by TESSERA_STATIC_OPENBLAS")
 else()

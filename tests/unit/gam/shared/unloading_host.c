@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: Apache-2.0 */
-/* unloading_host LIBRARY: a program that has the library as a module, fits in several threads, shuts it down
- * and closes it, twice. Each time it finds its process afterwards as it was before: threads, mappings of the
- * library's files, open files, handlers, locale, folder and floating-point state. */
+/* unloading_host LIBRARY BLAS: a program that has the library as a module, fits in several threads, shuts it
+ * down and closes it, twice. Each time it finds its process afterwards as it was before: threads, mappings of
+ * the library's files, open files, handlers, locale, folder and floating-point state. With a BLAS that is
+ * "private" the library has no threads before a fit either. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <dlfcn.h>
@@ -104,7 +105,7 @@ static void* fit(void* to) {
   return NULL;
 }
 
-static void load_and_unload(const char* path, double (*coefficients)[values]) {
+static void load_and_unload(const char* path, int has_private_blas, double (*coefficients)[values]) {
   const int before = entries("/proc/self/task");
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (library == NULL) fail("dlopen", dlerror());
@@ -112,6 +113,8 @@ static void load_and_unload(const char* path, double (*coefficients)[values]) {
   FIND(error), FIND(table_open), FIND(table_add_numbers), FIND(table_close), FIND(fit), FIND(model_values);
   FIND(model_close), FIND(shutdown);
   if (gam.shutdown == NULL) fail("dlsym", dlerror());
+  const int loaded = entries("/proc/self/task");
+  if (has_private_blas && loaded != before) fail("dlopen", "the private BLAS has threads");
 
   pthread_t thread[threads - 1];
   for (int t = 0; t < threads - 1; ++t) {
@@ -120,14 +123,16 @@ static void load_and_unload(const char* path, double (*coefficients)[values]) {
   fit(coefficients[threads - 1]); /* this one has texts of the library, too */
   for (int t = 0; t < threads - 1; ++t) pthread_join(thread[t], NULL);
   expect(gam.shutdown(), "shutdown"); /* with tables and models open */
-  if (entries("/proc/self/task") != before) fail("shutdown", "threads of the library are left");
+  if (entries("/proc/self/task") != loaded) fail("shutdown", "threads of the library are left");
   if (*mapping() == '\0') fail("/proc/self/maps", "the library has another name");
   if (dlclose(library) != 0) fail("dlclose", dlerror());
   if (*mapping() != '\0') fail("dlclose has left", mapping());
+  if (entries("/proc/self/task") != before) fail("dlclose", "threads of the library are left");
 }
 
 int main(int argc, char** argv) {
-  if (argc != 2) return 2;
+  if (argc != 3) return 2;
+  const int has_private_blas = strcmp(argv[2], "private") == 0;
   for (int i = 0; i < rows; ++i) {
     x[i] = fmod(0.618034 * i, 1);
     y[i] = sin(6 * x[i]) + fmod(0.754878 * i, 0.5);
@@ -137,8 +142,8 @@ int main(int argc, char** argv) {
   fesetround(FE_TONEAREST);
   char* const before = strdup(state());
   double coefficients[2 * threads][values];
-  load_and_unload(argv[1], coefficients);
-  load_and_unload(argv[1], coefficients + threads);
+  load_and_unload(argv[1], has_private_blas, coefficients);
+  load_and_unload(argv[1], has_private_blas, coefficients + threads);
   if (strcmp(state(), before) != 0) {
     fprintf(stderr, "before:\n%safterwards:\n%s", before, state());
     return 1;

@@ -280,7 +280,7 @@ class Elsewhere {
     std::vector<std::vector<double>> found;
     for (auto& [value, log_sp] : minima_) {
       if (value > best_.at.value + undecided || found.size() == most_others) break;
-      const auto same = [&](const auto& other) { return is_same(log_sp, other, centre); };
+      const auto same = [&, &log_sp = log_sp](const auto& other) { return is_same(log_sp, other, centre); };
       if (!same(best_.log_sp) && std::ranges::none_of(found, same)) found.push_back(std::move(log_sp));
     }
     return found;

@@ -145,6 +145,8 @@ class FittedModel(InFolder):
         self.assertLess(anova["deviances"][1]["p_value"], 1e-6)
         check = self.model.check(self.rows, permutations=10)
         self.assertEqual([row["term"] for row in check["bases"]], self.model.smooth_names)
+        dates = np.full(1000, "2001-12-29", "datetime64[D]")
+        self.assertEqual(str(self.model.check(self.rows | {"date": dates}, permutations=10)), str(check))
 
     def test_concurvity(self):
         whole = self.model.concurvity(self.rows)

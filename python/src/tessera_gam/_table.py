@@ -25,7 +25,7 @@ class Table(_native.Handle):
         extra: Mapping[str, Any] | None = None,
         options: Iterable[_native.Option] = (),
     ) -> None:
-        """Of columns with these names (None: all), and of extra ones."""
+        """Of columns with these names (None: all that are numbers or factors), and of extra ones."""
         super().__init__("table")
         request = _native.request(options)
         self.columns: dict[str, Column] = {}
@@ -38,12 +38,17 @@ class Table(_native.Handle):
         _native.call("table_open", data.rows, byref(request), self.to)
         for name in data.names:
             if names is None or name in names:
-                self._add(name, data.column(name))
+                try:
+                    column = column_of(name, data.column(name))
+                except InputError:
+                    if names is not None:
+                        raise
+                else:
+                    self._add(name, column)
         for name, values in (extra or {}).items():
-            self._add(name, values)
+            self._add(name, column_of(name, values))
 
-    def _add(self, name: str, values: Any) -> None:
-        column = column_of(name, values)
+    def _add(self, name: str, column: Column) -> None:
         self.columns[name] = column
         if not isinstance(column, Factor):
             _native.call("table_add_numbers", self.number, name.encode(), column.ctypes.data, len(column))

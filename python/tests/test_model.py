@@ -210,6 +210,10 @@ class FittedModel(InFolder):
         [axis] = surface.plot(axes=given, points=10)
         self.assertIs(axis, given)
         self.assertEqual((axis.get_xlabel(), axis.get_ylabel()), ("x", "z"))
+        corner = {name: values[(self.rows["x"] < 0.4) | (self.rows["z"] < 0.4)] for name, values in self.rows.items()}
+        [axis] = GAM("y ~ te(x, z, k=4)").fit(corner).plot(points=11)
+        drawn = axis.collections[0].get_array()
+        np.testing.assert_array_equal(np.ma.getmaskarray(drawn)[[0, 10, 10], [10, 0, 10]], [False, False, True])
         residuals, histogram = self.model.check(self.rows, permutations=5).plot()
         np.testing.assert_allclose(residuals.lines[-1].get_ydata(), residuals.lines[-1].get_xdata(), atol=0.6)
         self.assertAlmostEqual(sum(bar.get_height() * bar.get_width() for bar in histogram.patches), 1)

@@ -395,12 +395,21 @@ class GAM:
         answer = self._answer("level_differences", options=self._threads | options)
         return result_frame(answer.columns(kept_first=True))
 
-    def plot(self, terms: Iterable[str] | None = None, *, axes: Any = None, data: Any = None, **options: Any) -> Any:
+    def plot(
+        self,
+        terms: Iterable[str] | None = None,
+        *,
+        axes: Any = None,
+        data: Any = None,
+        too_far: float = 0.1,
+        **options: Any,
+    ) -> Any:
         """Plots each smooth by matplotlib, and returns the axes, an array of them.
 
         Curves have their pointwise band, and a rug of the rows of the fit, or of `data`; curves by a factor are
         together in one plot; smooths of two numbers are maps with contours; random effects are points against
-        normal quantiles. `axes`: where to plot, as many as there are plots. Options: as of `smooths`.
+        normal quantiles. `axes`: where to plot, as many as there are plots. `too_far`: maps are white where they are
+        farther than this from every row of the rug, in units of their width and height. Options: as of `smooths`.
         """
         from ._plot import plot_smooths
 
@@ -408,7 +417,7 @@ class GAM:
         if data is not None:
             rug = _rug(self._table(data, self._text("formula")).columns)
         chosen = {} if terms is None else {"terms": list(terms)}
-        return plot_smooths(self._smooths(draws=0, **chosen, **options), rug, axes)
+        return plot_smooths(self._smooths(draws=0, **chosen, **options), rug, too_far, axes)
 
     # Models in files
 

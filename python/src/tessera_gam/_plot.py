@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from ._columns import Columns, Factor, Numbers
 from ._errors import UsageError
@@ -97,8 +98,10 @@ def _axes(count: int, given: Any) -> Any:
     return axes
 
 
-def plot_smooths(columns: Columns, rug: dict[str, Numbers], given: Any = None) -> Any:
-    """Draws every smooth of the columns that `smooths` gives; returns the axes."""
+def plot_smooths(columns: Columns, rug: dict[str, Numbers], too_far: float, given: Any = None) -> Any:
+    """Draws every smooth of the columns that `smooths` gives, and leaves out of surfaces what is farther than `too_far` from
+    the rug, where their widths are 1; returns the axes.
+    """
     plots = _split_surfaces(_plots(columns))
     axes = _axes(len(plots), given)
     for plot, axis in zip(plots, axes.flat, strict=True):
@@ -108,7 +111,7 @@ def plot_smooths(columns: Columns, rug: dict[str, Numbers], given: Any = None) -
         elif dimensions == 1:
             _draw_curves(axis, plot, rug)
         else:
-            _draw_surface(axis, plot, rug)
+            _draw_surface(axis, plot, rug, too_far)
         axis.set_title(plot.title)
     return axes
 
@@ -164,7 +167,7 @@ def _draw_effect(axis: Any, plot: _Plot) -> None:
     axis.set_ylabel("effects of levels")
 
 
-def _draw_surface(axis: Any, plot: _Plot, rug: dict[str, Numbers]) -> None:
+def _draw_surface(axis: Any, plot: _Plot, rug: dict[str, Numbers], too_far: float) -> None:
     """A map of the first two variables, where the others are at the middle of their grid."""
     [curve] = plot.curves
     (x_name, x), (y_name, y), *others = curve.numbers.items()
@@ -177,6 +180,8 @@ def _draw_surface(axis: Any, plot: _Plot, rug: dict[str, Numbers]) -> None:
     ys, lines = np.unique(y[rows], return_inverse=True)
     surface = np.full((len(ys), len(xs)), np.nan)
     surface[lines, columns] = curve.results["fit"][rows]
+    if x_name in rug and y_name in rug:
+        surface[~_near(xs, ys, rug[x_name], rug[y_name], too_far)] = np.nan
     largest = np.nanmax(np.abs(surface)) or 1
     filled = axis.pcolormesh(xs, ys, surface, cmap="RdBu_r", vmin=-largest, vmax=largest, shading="nearest")
     axis.contour(xs, ys, surface, colors="0.2", linewidths=0.6)
@@ -185,3 +190,10 @@ def _draw_surface(axis: Any, plot: _Plot, rug: dict[str, Numbers]) -> None:
     axis.figure.colorbar(filled, ax=axis)
     axis.set_xlabel(x_name)
     axis.set_ylabel(y_name)
+
+
+def _near(xs: Numbers, ys: Numbers, x: Numbers, y: Numbers, distance: float) -> npt.NDArray[np.bool_]:
+    """Which points of a grid, lines of y and columns of x, have a point at most that far from them."""
+    to_x = (xs[:, None] - x) / np.ptp(xs)
+    to_y = (ys[:, None] - y) / np.ptp(ys)
+    return np.array([(to_x**2 + of_line**2 <= distance**2).any(axis=1) for of_line in to_y])

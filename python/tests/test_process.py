@@ -4,13 +4,16 @@
 from __future__ import annotations
 
 import logging
+import multiprocessing
 import os
 import signal
 import subprocess
 import sys
+import textwrap
 import threading
 import unittest
 import unittest.mock
+import warnings
 
 import numpy as np
 from support import FORMULA, main, rows
@@ -22,6 +25,10 @@ def long_fit(**arguments):
     return GAM("y ~ s(x, k=30) + te(x, z, k=10)", family="Gamma", device="cpu").fit(
         {name: values if name == "g" else np.abs(values) + 0.1 for name, values in rows(200_000).items()}, **arguments
     )
+
+
+def fitted_text(seed):
+    return GAM(FORMULA).fit(rows(seed=seed)).to_json()
 
 
 class Interrupts(unittest.TestCase):
@@ -75,12 +82,8 @@ class Interrupts(unittest.TestCase):
 class GuestOfAProcess(unittest.TestCase):
     def test_import_needs_numpy_alone(self):
         code = "import sys, numpy; before = set(sys.modules); import tessera_gam; print(*set(sys.modules) - before)"
-        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
-        found = subprocess.run(
-            [sys.executable, "-c", code], env=environment, capture_output=True, text=True, timeout=60
-        )
-        imported = set(found.stdout.split())
-        self.assertIn("tessera_gam._gam", imported, found.stderr)
+        imported = set(self.python(code).stdout.split())
+        self.assertIn("tessera_gam._gam", imported)
         packages = {"pandas", "polars", "pyarrow", "matplotlib", "scipy", "sklearn", "IPython"}
         slow = {"csv", "html", "json", "logging", "pathlib", "shutil", "subprocess", "tempfile", "urllib"}
         self.assertEqual({name.partition(".")[0] for name in imported} & (packages | slow), set())
@@ -111,6 +114,64 @@ class GuestOfAProcess(unittest.TestCase):
             thread.join()
         self.assertEqual(found, [[expected[0]] * 3, [expected[1]] * 3])
 
+    def test_fits_in_a_thread_and_in_the_main_one(self):
+        """Both for as long as the other works: neither waits for the other, and none changes the other's bits."""
+        data = [rows(20_000, seed) for seed in (1, 2)]
+        expected = [GAM(FORMULA).fit(one).to_json() for one in data]
+        found, begun, ended = [], threading.Event(), threading.Event()
+
+        def fit():
+            while not ended.is_set():
+                found.append(GAM(FORMULA).fit(data[0], progress=lambda what: begun.set()).to_json())
+
+        thread = threading.Thread(target=fit)
+        thread.start()
+        begun.wait()
+        here = [GAM(FORMULA).fit(data[1]).to_json() for _ in range(3)]
+        ended.set()
+        thread.join()
+        self.assertEqual(here, [expected[1]] * 3)
+        self.assertEqual(set(found), {expected[0]})
+
+    def test_out_of_memory(self):
+        """A fit that the process has no memory for is an error of the call, after which the process goes on."""
+        code = """
+            import resource
+            from support import FORMULA, rows
+            from tessera_gam import GAM, TesseraError
+            few, many = rows(), rows(400_000)
+            expected = GAM(FORMULA, threads=1).fit(few).to_json()
+            with open("/proc/self/statm") as file:
+                used = int(file.read().split()[0]) * resource.getpagesize()
+            resource.setrlimit(resource.RLIMIT_AS, (used + (24 << 20), resource.RLIM_INFINITY))
+            try:
+                GAM("y ~ te(x, z, k=30)", threads=1).fit(many)
+            except (MemoryError, TesseraError) as refused:
+                print(type(refused).__name__, refused)
+            resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY,) * 2)
+            print(GAM(FORMULA, threads=1).fit(few).to_json() == expected)
+        """
+        done = self.python(code)
+        refused, same = done.stdout.splitlines()
+        self.assertRegex(refused, "memory|ulimit -v")
+        self.assertEqual(same, "True")
+
+    def python(self, code):
+        environment = os.environ | {"PYTHONPATH": os.pathsep.join(sys.path)}
+        done = subprocess.run(
+            [sys.executable, "-c", textwrap.dedent(code)],
+            env=environment, capture_output=True, text=True, timeout=100,
+        )  # fmt: skip
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done
+
+    def test_pool_of_forked_processes(self):
+        expected = [GAM(FORMULA).fit(rows(seed=seed)).to_json() for seed in range(4)]
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", DeprecationWarning)  # Python's: that threads were started here before
+            with multiprocessing.get_context("fork").Pool(2) as pool:
+                self.assertEqual(pool.map(fitted_text, range(4)), expected)
+
     def test_fork(self):
         expected = GAM(FORMULA).fit(rows()).to_json()
         child = os.fork()
@@ -123,16 +184,18 @@ class GuestOfAProcess(unittest.TestCase):
             with open("/proc/self/statm") as file:
                 return int(file.read().split()[1]) * os.sysconf("SC_PAGE_SIZE")
 
-        data = rows(4000)
+        data = rows(300)
         model = GAM("y ~ g + s(x, k=5)", threads=1)
 
         def repeat(times):
-            for _ in range(times):
-                model.fit(data).predict(data)
+            for one in range(times):
+                model.fit(data)
+                if one % 10 == 0:
+                    model.predict(data)
 
-        repeat(20)
+        repeat(50)
         before = bytes_in_use()
-        repeat(100)
+        repeat(1000)
         self.assertLess(bytes_in_use() - before, 8 << 20)
 
 

@@ -135,7 +135,9 @@ endif()
 if(TESSERA_NCCL)
   part(NAME NCCL ID nccl RELATION OPTIONAL_DEPENDENCY_OF LICENSE BSD-3-Clause URL https://github.com/NVIDIA/nccl)
 endif()
-# A part of the examples.
+# Parts of the examples.
+part(NAME "Tables of the gallery, in the public domain: their README has the sources" ID gallery RELATION CONTAINS
+  LICENSE NOASSERTION)
 part(NAME "Diamonds, a table of ggplot2" ID diamonds RELATION CONTAINS LICENSE MIT
   URL https://github.com/tidyverse/ggplot2 NOTICE ggplot2.txt)
 set(SBOM_LICENSES "")

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+import contextlib
 import csv
 import importlib.util
+import io
 import os
 import pathlib
+import re
 import subprocess
 import sys
 import tempfile
@@ -16,6 +19,7 @@ sys.path.insert(0, str(pathlib.Path(__file__).parents[1] / "src"))
 
 import numpy as np  # noqa: E402
 
+ROOT = pathlib.Path(__file__).parents[2]
 FORMULA = "y ~ g + s(x, by=g, k=8) + s(z, bs='cr', k=6)"
 
 
@@ -60,6 +64,32 @@ class InFolder(unittest.TestCase):
         if arguments:
             subprocess.run([program, *map(str, arguments)], check=True, capture_output=True, timeout=60)
         return program
+
+
+class InCopyOfRoot(InFolder):
+    """In a folder that has the examples, and where matplotlib draws into files."""
+
+    def setUp(self):
+        import matplotlib
+
+        super().setUp()
+        matplotlib.use("Agg")
+        matplotlib.rcdefaults()
+        (self.folder / "examples").symlink_to(ROOT / "examples")
+        self.enterContext(contextlib.chdir(self.folder))
+
+
+def blocks_of(document, language):
+    """The code of a document."""
+    return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+
+
+def printed_by(code, names):
+    """What code prints. It reads and sets `names`."""
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, names)
+    return printed.getvalue()
 
 
 def main():

@@ -3,20 +3,11 @@
 
 from __future__ import annotations
 
-import contextlib
-import io
 import os
 import pathlib
-import re
 import subprocess
 
-from support import InFolder, main, needs, rows
-
-ROOT = pathlib.Path(__file__).parents[2]
-
-
-def blocks_of(document, language):
-    return re.findall(rf"```{language}\n(.*?)```", (ROOT / document).read_text(), re.DOTALL)
+from support import InCopyOfRoot, InFolder, blocks_of, main, needs, printed_by, rows
 
 
 class Readme(InFolder):
@@ -37,22 +28,12 @@ class Readme(InFolder):
 
 
 @needs("pandas", "matplotlib", "sklearn")
-class Guide(InFolder):
+class Guide(InCopyOfRoot):
     def test_commands(self):
-        import matplotlib
-
-        matplotlib.use("Agg")
         code = blocks_of("docs/python.md", "python")
         self.assertEqual(len(code), 3)
-        (self.folder / "examples").symlink_to(ROOT / "examples")
-        before = os.getcwd()
-        os.chdir(self.folder)
-        self.addCleanup(os.chdir, before)
-        printed, names = io.StringIO(), {}
-        with contextlib.redirect_stdout(printed):
-            for block in code:
-                exec(block, names)
-        self.assertIn("s(lcarat)", printed.getvalue())
+        names = {}
+        self.assertIn("s(lcarat)", "".join(printed_by(block, names) for block in code))
         self.assertGreater((self.folder / "smooths.png").stat().st_size, 10_000)
         self.assertEqual(names["m"].nobs, 53933)
 

@@ -155,8 +155,8 @@ foreach(i RANGE ${last})
 endforeach()
 
 # A link names a file that is there, and a section of it. A bracket would glue the elements of a CMake list together.
-foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md docs/fit.md docs/library.md
-    docs/model.md docs/site.md jobscripts/README.md)
+foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md docs/fit.md docs/gallery.md docs/library.md
+    docs/model.md docs/python.md docs/site.md jobscripts/README.md)
   file(READ ${ROOT}/${document} text)
   cmake_path(GET document PARENT_PATH folder)
   string(REPLACE "](" "link(" text "${text}")

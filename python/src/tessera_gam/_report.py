@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any
 
 import numpy as np
@@ -49,14 +50,7 @@ class Report:
         return plot_residuals(self.data["quantile_residuals"], axes)
 
     def _repr_html_(self) -> str:
-        numbers = {key: value for key, value in self.data.items() if not isinstance(value, (list, dict))}
-        parts = [_html_table("", [{"": key, " ": value} for key, value in numbers.items() if value is not None])]
-        parts += [
-            _html_table(key, value)
-            for key, value in self.data.items()
-            if isinstance(value, list) and value and all(isinstance(row, dict) for row in value)
-        ]
-        return "<div>" + "".join(parts) + "</div>"
+        return _html(self.text)
 
 
 def columns_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
@@ -83,22 +77,61 @@ def numbers_of(text: str) -> Any:
     return json.loads(text)
 
 
-def _cell(value: Any) -> str:
-    if isinstance(value, float):
-        return f"{value:.4g}"
-    return _escaped("" if value is None else str(value))
+# A report in a notebook: its text, with what is aligned in it as tables.
+
+_TITLE = re.compile(r"Std\. Error|[tz] value|Resid\. Dev|Resid\. Df|\S+")
+_NUMBER = re.compile(r"-?[\d.]|[<-]?(NA|NaN|Inf|inf|nan)|<")
+_LEFT = ' style="text-align: left"'
+
+Row = tuple[str, list[str], str]  # its name, its cells, and what is behind them
+
+
+def _rows_at(lines: list[str]) -> list[Row]:
+    """The titles and rows of the table that the lines begin with; none, if it is no table."""
+    if not lines[0].startswith((" ", "lag ")):
+        return []
+    titles = list(_TITLE.finditer(lines[0]))
+    ends = [title.end() for title in titles]
+    rows: list[Row] = [("", [title[0] for title in titles], "")]
+    for line in lines[1:]:
+        # Cells are aligned at the ends of the titles; a name is before the first of them.
+        cells = [line[begin:end].strip() for begin, end in zip([0, *ends], ends, strict=False)]
+        name, _, first = cells[0].rpartition(" ")
+        cells[0] = first
+        is_row = _NUMBER.match(first) and not any(" " in cell for cell in cells)
+        if not is_row or any(line[end : end + 1].strip() for end in ends):
+            break
+        rows.append((name.strip(), cells, line[ends[-1] :].strip()))
+    return rows if len(rows) > 1 else []
+
+
+def _html(text: str) -> str:
+    lines = text.split("\n")
+    parts: list[str] = []
+    plain: list[str] = []
+    while lines:
+        rows = _rows_at(lines)
+        plain += [] if rows else lines[:1]
+        lines = lines[len(rows) or 1 :]
+        if rows or not lines:
+            between = "\n".join(plain).strip("\n")
+            parts.append(f"<pre>{_escaped(between)}</pre>" if between else "")
+            plain = []
+        if rows:
+            parts.append(_html_table(rows))
+    return f"<div>{''.join(parts)}</div>"
+
+
+def _html_table(rows: list[Row]) -> str:
+    lines = []
+    for number, (name, cells, more) in enumerate(rows):
+        kind = "td" if number else "th"
+        middle = "".join(f"<{kind}>{_escaped(cell)}</{kind}>" for cell in cells)
+        lines.append(f"<tr><th{_LEFT}>{_escaped(name)}</th>{middle}<td{_LEFT}>{_escaped(more)}</td></tr>")
+    return f"<table><thead>{lines[0]}</thead><tbody>{''.join(lines[1:])}</tbody></table>"
 
 
 def _escaped(text: str) -> str:
     import html
 
-    return html.escape(text)
-
-
-def _html_table(title: str, rows: list[dict[str, Any]]) -> str:
-    keys = [key for key in rows[0] if not isinstance(rows[0][key], (list, dict))] if rows else []
-    head = "".join(f"<th>{_escaped(key.replace('_', ' '))}</th>" for key in keys)
-    body = "".join("<tr>" + "".join(f"<td>{_cell(row[key])}</td>" for key in keys) + "</tr>" for row in rows)
-    caption = f"<caption>{_escaped(title.replace('_', ' '))}</caption>" if title else ""
-    head = f"<thead><tr>{head}</tr></thead>" if head.strip("<>th/ ") else ""
-    return f"<table>{caption}{head}<tbody>{body}</tbody></table>"
+    return html.escape(text, quote=False)

@@ -30,6 +30,13 @@ if(formula STREQUAL "" OR place EQUAL -1)
   message(FATAL_ERROR "README.md does not show the formula of scripts/run-example")
 endif()
 
+string(REGEX MATCHALL "scripts/[a-z-]+" scripts "${readme}")
+foreach(script IN LISTS scripts)
+  if(NOT EXISTS ${ROOT}/${script})
+    message(FATAL_ERROR "README.md names ${script}, which is not there")
+  endif()
+endforeach()
+
 file(READ ${ROOT}/CMakeLists.txt lists)
 foreach(document IN ITEMS README.md spack/spack_repo/tessera/packages/tessera/package.py)
   file(READ ${ROOT}/${document} text)

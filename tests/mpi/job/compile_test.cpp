@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Kernels of a job on simulated devices of several kinds: who compiles, and what everybody gets.
+#include "base/go_on.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "unit/device/fake_compiler.hpp"
 
@@ -7,6 +8,7 @@
 
 #include <chrono>
 #include <filesystem>
+#include <future>
 #include <string>
 
 namespace {
@@ -128,6 +130,32 @@ TEST_F(CompileTest, ACompilerThatThrowsHangsNobody) {
             "9.0 \"test\" cannot be compiled: the compiler lost its temper|;");
   // The job goes on.
   EXPECT_EQ(job.compile(source_of("a")).size(), 2u);
+}
+
+TEST_F(CompileTest, AJobThatIsToStopLeavesItsCompilation) {
+  if (comm_.size() > 1) GTEST_SKIP() << "several ranks stop at passes, together";
+  std::promise<void> begun;
+  std::promise<void> released;
+  const auto compiling = begun.get_future().share();
+  compiler_->while_compiling = [this, &begun, until = released.get_future().share()] {
+    if (compiler_->compiles > 1) return;
+    begun.set_value();
+    until.wait();
+  };
+  const auto stop_once_begun = [&] {
+    if (compiling.wait_for(std::chrono::seconds(0)) == std::future_status::ready)
+      throw Error(ErrorCode::interrupted, "asked to stop");
+  };
+  Job job = make_job();
+  try {
+    const base::Abandonable abandonable(stop_once_begun);
+    (void)job.compile(source_of("a"));
+    ADD_FAILURE() << "it was compiled";
+  } catch (const Error& error) {
+    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
+  }
+  EXPECT_EQ(job.compile(source_of("a")).size(), 2u);
+  released.set_value();
 }
 
 TEST_F(CompileTest, RanksThatGiveDifferentSourcesAllHearOfIt) {

@@ -54,7 +54,7 @@ enum tessera_status {
   TESSERA_INTERRUPTED = 75  ///< a stop of the job was requested
 };
 /// What, where and what to do, in one line, of the last error of the calling thread; "" if there was none.
-/// Valid until its next error.
+/// At most 4095 bytes, of a longer one the first. Valid until its next error.
 TESSERA_API const char* tessera_error(void);
 
 /// What a job does if a device fails: a `tessera::OnDeviceFailure`.

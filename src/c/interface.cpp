@@ -17,9 +17,16 @@
 namespace tessera::c {
 namespace {
 
-std::string& last_error() noexcept {
-  thread_local std::string error;
-  return error;
+/// The text of the calling thread. Not a string: as long as a thread has an object with a destructor, the C
+/// library keeps the library in the process that the object is of.
+thread_local std::array<char, 4096> last_error{};
+
+/// As much of a text as there is room for, in whole characters.
+void keep_text(std::string_view text) noexcept {
+  std::size_t bytes = std::min(text.size(), last_error.size() - 1);
+  while (bytes < text.size() && bytes > 0 && (static_cast<unsigned char>(text[bytes]) & 0xC0U) == 0x80U)
+    --bytes;
+  *std::ranges::copy(text.substr(0, bytes), last_error.begin()).out = '\0';
 }
 
 /// The exit status of programs, but for what a program in C can mend.
@@ -44,7 +51,7 @@ ErrorCode code_of(int status) {
 
 int keep_error() noexcept {
   const std::exception_ptr thrown = std::current_exception();
-  last_error() = reason_of(thrown);
+  keep_text(reason_of(thrown));
   try {
     std::rethrow_exception(thrown);
   } catch (const Error& error) {
@@ -79,7 +86,7 @@ const char* tessera_library_version(void) {
   return tessera::version();
 }
 const char* tessera_error(void) {
-  return tessera::c::last_error().c_str();
+  return tessera::c::last_error.data();
 }
 void tessera_copy_text(const char* text, char* copy, size_t length) {
   const std::string_view whole(text != nullptr ? text : "");

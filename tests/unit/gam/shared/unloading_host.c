@@ -105,6 +105,13 @@ static void* fit(void* to) {
   return NULL;
 }
 
+/* Where the library has the core's interface for C, has it keep an error of this thread. */
+static void fail_in_the_core(void* library) {
+  int (*plan_open)(const void*, int64_t, int64_t, void**);
+  *(void**)&plan_open = dlsym(library, "tessera_plan_open");
+  if (plan_open != NULL && plan_open(NULL, 1, 1, NULL) == 0) fail("tessera_plan_open", "takes no job");
+}
+
 static void load_and_unload(const char* path, int has_private_blas, double (*coefficients)[values]) {
   const int before = entries("/proc/self/task");
   void* const library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
@@ -122,6 +129,7 @@ static void load_and_unload(const char* path, int has_private_blas, double (*coe
   }
   fit(coefficients[threads - 1]); /* this one has texts of the library, too */
   for (int t = 0; t < threads - 1; ++t) pthread_join(thread[t], NULL);
+  fail_in_the_core(library);
   expect(gam.shutdown(), "shutdown"); /* with tables and models open */
   if (entries("/proc/self/task") != loaded) fail("shutdown", "threads of the library are left");
   if (*mapping() == '\0') fail("/proc/self/maps", "the library has another name");

@@ -120,10 +120,14 @@ TEST_F(Program, RowsWithMissingValuesAreLeftOutAndPredictedAsNA) {
   write("holes.csv", table + "NA,0.5,0.5,a,7,1\n1,,0.5,b,7,1\n");
   const auto fitted = fit("holes.csv", "y ~ f + s(x, bs=\"ps\", k=12)");
   ASSERT_EQ(fitted.status, 0) << fitted.err;
-  EXPECT_NE(fitted.out.find("2 rows with missing values were left out"), std::string::npos) << fitted.out;
+  EXPECT_NE(fitted.out.find("(2 rows with missing values were left out)"), std::string::npos) << fitted.out;
   const auto shown = run(TESSERA_FIT " predict " + path("model.json") + " " + path("holes.csv"));
   EXPECT_TRUE(shown.out.ends_with("NA\n")) << "no x, no prediction";
   EXPECT_EQ(shown.out.find("NA"), shown.out.size() - 3) << "a prediction needs no response";
+  const auto part = fit("holes.csv", "y ~ s(x)", "--subset 'f == \"a\"'");
+  EXPECT_NE(part.out.find(" rows outside the subset or with missing values were left out)"),
+            std::string::npos)
+      << part.out;
 }
 
 TEST_F(Program, LeavesATerminalNoCommandsOfATable) {

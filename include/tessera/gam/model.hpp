@@ -63,7 +63,7 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] const std::string& ar_start() const noexcept;
   [[nodiscard]] double rho() const noexcept;  ///< given or estimated: mgcv's `AR1.rho`
   [[nodiscard]] double gamma() const noexcept;
-  [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< for a missing value
+  [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< by the subset or for a missing value
 
   /// Whether the scale was estimated, with the smoothing parameters at the minimum of REML: R's
   /// `scale.estimated`. Else it is known of the family. *Every rank.*

@@ -77,7 +77,7 @@ class GAM:
     deviance_explained = _Number("deviance_explained", "The part of the null deviance that is explained, 0 to 1.")
     edf_total = _Number("edf_total", "The sum of the effective degrees of freedom.")
     log_likelihood = _Number("log_likelihood", "The log likelihood; NaN of quasi families.")
-    n_dropped = _Number("n_dropped", "Rows with a missing value, which are left out.")
+    n_dropped = _Number("n_dropped", "Rows outside the subset or with a missing value, which are left out.")
     n_iterations = _Number("iterations", "Iterations of the fit.")
     null_deviance = _Number("null_deviance", "The deviance of the model with an intercept alone.")
     nobs = _Number("n", "Rows of the fit.")

@@ -52,7 +52,7 @@ struct FittedModel {
   double rho = 0;                 ///< correlation of neighbouring residuals; 0: none
   std::string ar_start;           ///< where a series of them begins, as it was given; empty: one series
   std::int64_t rows = 0;          ///< n: complete rows
-  std::int64_t rows_dropped = 0;  ///< rows of the file with a missing value
+  std::int64_t rows_dropped = 0;  ///< rows of the file outside the subset or with a missing value
   /// Of the response in these rows (response_fingerprint.hpp), in hexadecimal digits; empty in a model of
   /// before it was kept.
   std::string response_fingerprint;

@@ -133,7 +133,11 @@ class Page {
     fact("Family", model_.family.title());
     fact("Link function", std::string(model_.family.link_name()));
     fact("Rows", count_text(model_.rows));
-    if (model_.rows_dropped > 0) fact("Left out, with missing values", count_text(model_.rows_dropped));
+    if (model_.rows_dropped > 0) {
+      fact(model_.subset.empty() ? "Left out, with missing values"
+                                 : "Left out, outside the subset or with missing values",
+           count_text(model_.rows_dropped));
+    }
     if (!model_.weights.empty()) fact("Prior weights", model_.weights);
     fact("Deviance explained", fmt::format("{:.3g}%", 100 * model_.deviance_explained()));
     fact("R-sq.(adj)", signed_text(fmt::format("{:.3g}", model_.r_squared_adjusted)));

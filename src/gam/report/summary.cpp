@@ -108,7 +108,8 @@ std::string summary_text(const FittedModel& model) {
         model.ar_start.empty() ? "" : printable(fmt::format(", series begin at {}", model.ar_start)));
   }
   if (model.rows_dropped > 0) {
-    fmt::format_to(to, "({} rows with missing values were left out)\n", model.rows_dropped);
+    fmt::format_to(to, "({} rows {}with missing values were left out)\n", model.rows_dropped,
+                   model.subset.empty() ? "" : "outside the subset or ");
   }
   if (!model.no_estimate.empty()) {
     fmt::format_to(to, "There is NO finite estimate: {}.\n", printable(model.no_estimate));

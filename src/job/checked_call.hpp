@@ -2,6 +2,9 @@
 #pragma once
 
 #include "mpi/check.hpp"
+#include "mpi/exit_guard.hpp"
+
+#include <tessera/mpi/abi.h>
 
 #include <exception>
 #include <utility>
@@ -23,6 +26,10 @@ class ApplicationScope {
     thread_local int count = 0;
     return count;
   }
+
+#if TESSERA_HAVE_MPI
+  mpi::detail::ExitInFunction exit_;
+#endif
 };
 
 /// Calls a function of the application. If it made a collective call, which is refused there, the call ends

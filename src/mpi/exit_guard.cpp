@@ -120,6 +120,16 @@ void at_quick_exit() {
   abort_ranks(exit_status(ErrorCode::job_fault));
 }
 
+/// The functions of the application that run on a thread. `exit` destroys what its thread has before it runs
+/// handlers; a thread that ends by itself has none left.
+struct RunningFunctions {
+  ~RunningFunctions() {
+    if (count > 0 && is_active()) begin_to_leave();
+  }
+  int count = 0;
+};
+thread_local RunningFunctions running_functions;
+
 void name_this_rank() {
   int rank = 0;
   int length = 0;
@@ -140,6 +150,13 @@ void arm_exit_guard(MpiOwner owner) {
   if (!registered) say("on_exit failed: exit on one rank is not noticed");
   exit_guard().before = std::set_terminate(&at_terminate);
   exit_guard().armed = true;
+}
+
+ExitInFunction::ExitInFunction() noexcept : is_watched_(exit_guard().armed) {
+  if (is_watched_) ++running_functions.count;
+}
+ExitInFunction::~ExitInFunction() {
+  if (is_watched_) --running_functions.count;
 }
 
 void disarm_exit_guard() noexcept {

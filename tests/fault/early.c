@@ -53,6 +53,7 @@ static tessera_options endless(void) {
   tessera_options options = TESSERA_DEFAULT_OPTIONS;
   options.policy = TESSERA_POLICY_CPU;
   options.collective_timeout_seconds = 0;
+  options.threads = 4;
   return options;
 }
 

@@ -25,6 +25,7 @@ JobOptions endless() {
   JobOptions options;
   options.policy = Policy::cpu;
   options.collective_timeout = std::chrono::milliseconds(0);
+  options.threads = 4;
   return options;
 }
 

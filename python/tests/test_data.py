@@ -3,11 +3,12 @@
 
 from __future__ import annotations
 
+import unittest.mock
 
 import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
-from tessera_gam import GAM, InputError, UsageError
+from tessera_gam import GAM, InputError, UsageError, _native
 
 
 class KindsOfData(InFolder):
@@ -31,6 +32,34 @@ class KindsOfData(InFolder):
         path = self.write_csv("rows.csv", self.rows)
         self.expect_same(path)
         np.testing.assert_array_equal(self.expected.predict(str(path)), self.fit)
+
+    @needs("h5py")
+    def test_hdf5(self):
+        path = self.folder / "rows.h5"
+        self.tessera_fit("convert", self.write_csv("rows.csv", self.rows), path)
+        self.expect_same(path)
+        with unittest.mock.patch.object(_native, "reads_hdf5", lambda: False):
+            self.expect_same(path)
+            np.testing.assert_array_equal(self.expected.predict(path), self.fit)
+
+    @needs("h5py")
+    def test_hdf5_by_h5py(self):
+        import h5py
+
+        path = self.folder / "rows.h5"
+        with h5py.File(path, "w") as file:
+            file["x"], file["y"], file["matrix"] = self.rows["x"], self.rows["y"], np.zeros((2, 2))
+            file["g"] = np.where(self.rows["g"] == "c", "NA", self.rows["g"]).astype(object)
+            file.create_dataset("bad", data=np.full(1000, 7), dtype=h5py.enum_dtype({"a": 1}))
+        with unittest.mock.patch.object(_native, "reads_hdf5", lambda: False):
+            expected = GAM("y ~ g + s(x)").fit(self.rows, subset="g != 'c'")
+            model = GAM("y ~ g + s(x)").fit(path)
+            np.testing.assert_array_equal(model.params, expected.params)
+            self.assertEqual(model.n_dropped, (self.rows["g"] == "c").sum())
+            with self.assertRaisesRegex(InputError, "'bad' is no member"):
+                GAM("y ~ bad").fit(path)
+            with self.assertRaisesRegex(InputError, "none.h5"):
+                GAM("y ~ x").fit(self.folder / "none.h5")
 
     @needs("pandas")
     def test_pandas(self):

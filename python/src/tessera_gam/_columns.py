@@ -317,10 +317,52 @@ def _from_parquet(path: str, names: set[str] | None) -> Data:
     return _from_arrow(parquet.read_table(path, columns=_chosen(parquet.read_schema(path).names, names)))
 
 
-def data_of(data: Any, names: set[str] | None) -> Data | File:
-    """Reads what `data` is; of lazy tables and Parquet files only columns of these names. None: all."""
+def _of_hdf5(path: str, name: str, dataset: Any) -> Any:
+    """A dataset of numbers, of texts or of an enumeration; "NA" is missing, as tessera-fit writes it."""
+    import h5py
+
+    members = h5py.check_enum_dtype(dataset.dtype)
+    if members is not None:
+        stored = dataset[()]
+        values, order = np.unique([*members.values()], return_index=True)
+        places = np.minimum(np.searchsorted(values, stored), len(values) - 1)
+        if (values[places] != stored).any():
+            raise InputError(f"{path}: a value of '{name}' is no member of its enumeration")
+        texts = np.array([*members], object)[order][places]
+    elif h5py.check_string_dtype(dataset.dtype) is not None:
+        texts = dataset.asstr()[()]
+    else:
+        return dataset[()]
+    return np.where(texts == "NA", None, texts)
+
+
+def _from_hdf5(path: str, names: set[str] | None) -> Data:
+    """The one-dimensional datasets at the root of the file, by h5py: the library of the package reads no HDF5."""
+    try:
+        import h5py
+    except ImportError:
+        raise UsageError(f"{path}: HDF5 is read by h5py, which is not installed: pip install h5py") from None
+    try:
+        with h5py.File(path) as file:
+            kept = {
+                name: _of_hdf5(path, name, one)
+                for name, one in file.items()
+                if (names is None or name in names) and isinstance(one, h5py.Dataset) and one.ndim == 1
+            }
+    except OSError as failed:
+        raise InputError(f"{path}: h5py cannot read it: {failed}") from None
+    return _from_arrays(kept)
+
+
+def data_of(data: Any, names: set[str] | None, hdf5_here: bool = False) -> Data | File:
+    """Reads what `data` is; of lazy tables and Parquet files only columns of these names. None: all.
+
+    CSV is left to the library or a program, and so is HDF5 unless it is to be read here.
+    """
     if isinstance(data, (str, os.PathLike)):
         path = os.fspath(data)
+        if hdf5_here and path.endswith((".h5", ".hdf5")):
+            return _from_hdf5(path, names)
         return _from_parquet(path, names) if path.endswith((".parquet", ".pq")) else File(path)
     if made_by("pandas", data):
         return _from_pandas(data)

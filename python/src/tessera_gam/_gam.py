@@ -114,7 +114,7 @@ class GAM:
         ----------
         data
             A pandas or polars frame, an Arrow table, a dict of arrays of n values, a structured array, or the
-            path of a file: CSV (also .gz), HDF5, or Parquet by pyarrow. Texts, truth values and categoricals are
+            path of a file: CSV (also .gz), HDF5 by h5py, or Parquet by pyarrow. Texts, truth values and categoricals are
             factors. Numbers in float64 are not copied: leave them as they are while the fit runs.
         weights, offset, subset, AR_start
             As of bam: prior weights; what is added to the linear predictor; the rows of the fit; and where a
@@ -138,7 +138,7 @@ class GAM:
         given = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         expressions = {name: one for name, one in given.items() if isinstance(one, str)}
         arrays = _arrays(given)
-        table = self._table(data, " + ".join([self.formula, *expressions.values()]), arrays)
+        table = self._table(data, " + ".join([self.formula, *expressions.values()]), arrays, launcher is not None)
         options = {"family": self.family, **self.options, **expressions, **{name[1:]: name for name in arrays}}
         options["ordered"] = _ordered(table.columns, self.formula) | dict(self.options.get("ordered") or {})
         if launcher is None:
@@ -315,7 +315,7 @@ class GAM:
         """
         if self._portable is not None:
             names = names_in(self.formula)
-            found = data_of(new, names)
+            found = data_of(new, names, hdf5_here=True)
             fit = self._portable.predict(found, names, _native.why_missing(), {"type": type, "se": se, **options})
             return found.give_one("fit", fit) if isinstance(found, Data) else fit
         data, table = self._new_table(new, options)
@@ -512,17 +512,20 @@ class GAM:
         _native.call("model_text_count", self._fitted.number, name.encode(), byref(count))
         return [self._text(name, index) for index in range(count.value)]
 
-    def _table(self, data: Any, expressions: str | None, arrays: Mapping[str, Any] | None = None) -> Table:
+    def _table(
+        self, data: Any, expressions: str | None, arrays: Mapping[str, Any] | None = None, for_program: bool = False
+    ) -> Table:
         """With the columns that the expressions read, all without any."""
         names = None if expressions is None else names_in(expressions)
         options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
-        return Table(data_of(data, names), names, arrays, _native.option_texts(options))
+        found = data_of(data, names, not for_program and not _native.reads_hdf5())
+        return Table(found, names, arrays, _native.option_texts(options))
 
     def _new_table(self, new: Any, options: Mapping[str, Any]) -> tuple[Data | File, Table]:
         """Of the columns that the formula and what is kept need."""
         names = names_in(self._text("formula")) | set(_strings(options.get("keep")))
         names |= names_in(str(options.get("weights", "")))  # of simulated responses
-        data = data_of(new, names)
+        data = data_of(new, names, not _native.reads_hdf5())
         texts = _native.option_texts({name: value for name, value in self.options.items() if name in _TABLE_OPTIONS})
         return data, Table(data, names, None, texts)
 

@@ -144,6 +144,11 @@ def why_missing() -> str:
     return _library.reason if isinstance(_library, _Missing) else ""
 
 
+def reads_hdf5() -> bool:
+    """Whether the library does: that of the package has no HDF5 in it."""
+    return "TESSERA_GAM_LIBRARY" in os.environ
+
+
 def library_version() -> str:
     """The version of the library, "0.2.0"."""
     return str(_library.tessera_gam_library_version().decode())

@@ -6,10 +6,10 @@ set(sbom_parts "")
 set(sbom_relations "")
 set(sbom_notices "")
 
-# part(NAME name ID id RELATION spdx_relationship LICENSE spdx [VERSION version] [URL url] [NOTICE name.txt])
-# The relationship is Tessera's to the part, but for those that end with _OF.
+# part(NAME name ID id RELATION spdx_relationship LICENSE spdx [VERSION version] [URL url] [NOTICE name.txt] [STATIC_NOTICE name.txt])
+# The relationship is Tessera's to the part, but for those that end with _OF. STATIC_NOTICE holds where it is STATIC_LINK.
 macro(part)
-  cmake_parse_arguments(part "" "NAME;ID;RELATION;LICENSE;VERSION;URL;NOTICE" "" ${ARGN})
+  cmake_parse_arguments(part "" "NAME;ID;RELATION;LICENSE;VERSION;URL;NOTICE;STATIC_NOTICE" "" ${ARGN})
   set(part_json "\"name\": \"${part_NAME}\", \"SPDXID\": \"SPDXRef-${part_ID}\"")
   if(part_VERSION)
     string(APPEND part_json ", \"versionInfo\": \"${part_VERSION}\"")
@@ -28,6 +28,9 @@ macro(part)
   list(GET part_ends 2 part_to)
   list(APPEND sbom_relations "    {\"spdxElementId\": \"${part_from}\", \"relationshipType\": \"${part_RELATION}\", \"relatedSpdxElement\": \"${part_to}\"}")
   set(part_text "")
+  if(part_RELATION STREQUAL "STATIC_LINK" AND part_STATIC_NOTICE)
+    set(part_NOTICE ${part_STATIC_NOTICE})
+  endif()
   if(part_NOTICE)
     file(READ ${PROJECT_SOURCE_DIR}/cmake/notices/${part_NOTICE} part_text)
     set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/cmake/notices/${part_NOTICE})
@@ -97,11 +100,12 @@ if(TESSERA_ENABLE_APPS)
   part(NAME toml++ ID tomlplusplus RELATION ${kind} VERSION ${tomlplusplus_VERSION} LICENSE MIT
     URL https://github.com/marzer/tomlplusplus NOTICE tomlplusplus.txt)
   linkage(kind ${ZLIB_LIBRARIES})
-  part(NAME zlib ID zlib RELATION ${kind} VERSION ${ZLIB_VERSION_STRING} LICENSE Zlib URL https://zlib.net)
+  part(NAME zlib ID zlib RELATION ${kind} VERSION ${ZLIB_VERSION_STRING} LICENSE Zlib URL https://zlib.net
+    STATIC_NOTICE zlib.txt)
   if(TESSERA_LIBDEFLATE)
     linkage(kind ${libdeflate_LINK_LIBRARIES})
     part(NAME libdeflate ID libdeflate RELATION ${kind} VERSION ${libdeflate_VERSION} LICENSE MIT
-      URL https://github.com/ebiggers/libdeflate)
+      URL https://github.com/ebiggers/libdeflate STATIC_NOTICE libdeflate.txt)
   endif()
   # FindBLAS tells no version; pkg-config does of the one that Debian and Spack use. The programs have this one.
   linkage(kind ${BLAS_LIBRARIES})

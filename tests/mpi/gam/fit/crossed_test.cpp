@@ -120,7 +120,7 @@ TEST(CrossedEffects, HaveNoStandardErrorWhereLevelsHaveNotMet) {
     b.codes.push_back(of_b[row]);
     c.codes.push_back(0);
   }
-  const Table data(plan, {{"a", a}, {"b", b}, {"c", c}});
+  const Table data{plan, {{"a", a}, {"b", b}, {"c", c}}};
   const Predictions found = predict(job, parted, data, {.standard_errors = true});
   const Predictions expected = predict(job, whole, data, {.standard_errors = true});
   for (std::int64_t row = mine.begin; row < mine.end; ++row) {

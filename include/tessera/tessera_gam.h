@@ -65,7 +65,7 @@ enum tessera_gam_status {
   TESSERA_GAM_NOT_CONVERGED = 4,  ///< the first step of a fit cannot be computed
   TESSERA_GAM_DEVICE_ABSENT = 5,  ///< a GPU is required and there is none
   TESSERA_GAM_FAULT = 6,          ///< a failure of the system, as a lack of memory, or of a GPU
-  TESSERA_GAM_INTERRUPTED = 75    ///< `tessera_gam_call::cancelled` has asked for it
+  TESSERA_GAM_INTERRUPTED = 75    ///< cancelled: the callback `cancelled` returned non-zero
 };
 
 /// The last error of the calling thread: what, where and what to do, in one line; "" if there was none.

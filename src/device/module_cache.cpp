@@ -40,8 +40,8 @@ struct Slot {
   std::optional<Module> module;
 };
 
-/// Compilations whose callers have stopped waiting: no compiler can be told to stop. The process waits for
-/// them at its end, and before the library is unloaded.
+/// Compilations that run on after their callers were cancelled, as NVRTC cannot be interrupted. They are
+/// joined when the process exits, and before the library is unloaded.
 class AbandonedCompilations {
  public:
   AbandonedCompilations() = default;

@@ -18,9 +18,9 @@ struct Nearness {
   int distance = 0;         ///< as `ProbedDevice::distance`
 };
 
-/// What the files of the kernel tell of the cores that the calling thread may use, and of devices. A file
-/// that is missing, as in some virtual machines, is no error. Cost: a read for each core, below a millisecond
-/// on most machines; hwloc takes tens.
+/// The topology of the cores that the calling thread may use, and of devices, as /sys and /proc have it.
+/// Missing files are not errors: some virtual machines lack them. Cost: one read per core, below a
+/// millisecond on most machines, where hwloc takes tens.
 class KernelTopology {
  public:
   /// `root` has the kernel's files: "/" but in tests.

@@ -136,7 +136,7 @@ struct FrameRequest {
   std::int64_t more_bytes_per_row = 0;
 
   /// Variables, by their texts, whose medians will be wanted.
-  std::vector<std::string> medians;
+  std::vector<std::string> medians{};
 
   // Of `read_variables` alone:
   std::optional<Expression> subset{};  ///< rows for which this is not TRUE are not complete

@@ -159,6 +159,10 @@ class ColumnNumbers {
     else
       use(std::span(run_.data() + begin, end - begin));
   }
+  /// Whether these are the other's values, not copies.
+  [[nodiscard]] bool is_same_memory(const ColumnNumbers& other) const noexcept {
+    return pieces_ == other.pieces_ && run_.data() == other.run_.data() && size() == other.size();
+  }
   friend bool operator==(const ColumnNumbers& a, const ColumnNumbers& b) {
     if (a.size() != b.size()) return false;
     for (std::size_t row = 0; row < a.size(); ++row) {

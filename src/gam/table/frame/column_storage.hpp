@@ -1,10 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/huge_pages.hpp"
+
 #include <algorithm>
 #include <cstddef>
+#include <cstdlib>
 #include <initializer_list>
 #include <memory>
+#include <new>
 #include <span>
 #include <utility>
 #include <vector>
@@ -16,7 +20,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The values of a column, one a row: owned; borrowed from a table in memory, which must outlive this
-/// unchanged; or in a scratch file, which copies of the column share.
+/// unchanged; or in pages (`zeros`) or a scratch file, which copies of the column share.
 template <class T>
 class ColumnStorage {
  public:
@@ -27,6 +31,17 @@ class ColumnStorage {
   [[nodiscard]] static ColumnStorage borrow(std::span<const T> values) {
     ColumnStorage out;
     out.elsewhere_ = values;
+    return out;
+  }
+  /// Zeros in memory that copies share, whose pages the system maps where they are first written to: on the
+  /// threads that write them.
+  [[nodiscard]] static ColumnStorage zeros(std::size_t size) {
+    ColumnStorage out;
+    if (size == 0) return out;
+    out.zeros_.reset(static_cast<T*>(std::calloc(size, sizeof(T))), std::free);
+    if (!out.zeros_) throw std::bad_alloc();
+    base::prefer_huge_pages(out.zeros_.get(), size * sizeof(T));
+    out.elsewhere_ = {out.zeros_.get(), size};
     return out;
   }
   /// As many values as the scratch memory holds.
@@ -42,12 +57,16 @@ class ColumnStorage {
     if (!elsewhere_.empty()) {
       own_.assign(elsewhere_.begin(), elsewhere_.end());
       elsewhere_ = {};
+      zeros_.reset();
       scratch_.reset();
     }
     return own_;
   }
-  /// Writable values in place, owned or in a scratch file.
-  [[nodiscard]] T* writable() { return scratch_ ? static_cast<T*>(scratch_->data()) : own().data(); }
+  /// Writable values in place: all but borrowed ones, which are copied first.
+  [[nodiscard]] T* writable() {
+    if (scratch_) return static_cast<T*>(scratch_->data());
+    return zeros_ ? zeros_.get() : own().data();
+  }
 
   [[nodiscard]] const T* data() const noexcept { return all().data(); }
   [[nodiscard]] std::size_t size() const noexcept { return all().size(); }
@@ -77,7 +96,9 @@ class ColumnStorage {
 
   std::vector<T> own_;
   std::span<const T> elsewhere_;
-  std::shared_ptr<files::ScratchMemory> scratch_;  ///< that holds the values
+  // One of these holds the values, or neither.
+  std::shared_ptr<T> zeros_;
+  std::shared_ptr<files::ScratchMemory> scratch_;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -125,7 +125,7 @@ Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memo
   team.for_each_block({0, std::ssize(frame.variables) + 1}, 1, [&](int /*thread*/, Range one) {
     const RowMemory::Place& place = places[at(one.begin)];
     if (one.begin == std::ssize(frame.variables)) {
-      frame.complete = frame.memory.column<std::uint8_t>(place);
+      frame.complete = frame.memory.zeros<std::uint8_t>(place);
       return;
     }
     const ReadPlan::PlannedVariable& planned = plan.variables()[at(one.begin)];

@@ -47,6 +47,13 @@ class RowMemory {
     return column;
   }
 
+  /// The same for a column that is not to be moved to the caller of a library: its zeros are not written by
+  /// the thread that asks for them.
+  template <class T>
+  [[nodiscard]] ColumnStorage<T> zeros(const Place& place) const {
+    return place.in_memory ? ColumnStorage<T>::zeros(place.rows) : column<T>(place);
+  }
+
   [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
   [[nodiscard]] std::int64_t spilled_bytes() const noexcept { return spilled_; }
   [[nodiscard]] const std::string& folder() const noexcept { return folder_; }

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <fstream>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -50,6 +51,33 @@ TEST(ColumnStorage, CopiesBorrowedValuesBeforeTheyAreWrittenTo) {
   column.writable()[1] = 7;
   EXPECT_EQ(column, (ColumnStorage<double>{1, 7, 3}));
   EXPECT_EQ(table[1], 2);
+}
+
+TEST(ColumnStorage, OfZerosIsWrittenToInPlaceAndCopiedToBeOwned) {
+  RowMemory memory;
+  auto column = memory.zeros<double>(memory.place<double>(100'000));
+  EXPECT_TRUE(std::ranges::all_of(column, [](double value) { return value == 0; }));
+  column.writable()[99'999] = 2.5;
+  const ColumnStorage<double> copy = column;
+  EXPECT_EQ(copy.data(), column.data());
+  EXPECT_EQ(copy[99'999], 2.5);
+  EXPECT_EQ(column.own().size(), 100'000U);
+  EXPECT_NE(copy.data(), column.data());
+  EXPECT_EQ(copy, column);
+  EXPECT_TRUE(ColumnStorage<double>::zeros(0).empty());
+}
+
+TEST(ColumnNumbers, KnowsItsOwnMemory) {
+  const std::vector<double> values{1, 2, 3, 4};
+  const std::span<const double> all(values);
+  const std::vector<std::span<const double>> pieces{all.first(1), all.subspan(1)};
+  const auto whole = ColumnNumbers::borrow(std::span(&all, 1));
+  const auto cut = ColumnNumbers::borrow(pieces);
+  EXPECT_TRUE(whole.is_same_memory(ColumnNumbers::borrow(std::span(&all, 1))));
+  EXPECT_TRUE(cut.is_same_memory(ColumnNumbers(cut)));
+  EXPECT_FALSE(whole.is_same_memory(ColumnNumbers(values)));
+  EXPECT_FALSE(whole.is_same_memory(cut));
+  EXPECT_FALSE(whole.is_same_memory(ColumnNumbers::borrow(std::span(&pieces[0], 1))));
 }
 
 TEST(SpilledColumns, AreToldInOneLine) {

@@ -34,7 +34,9 @@ TESSERA_VECTORS(8);
 inline int& register_width() {
   static int width = [] {
 #ifdef __x86_64__
-    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl")) return 8;
+    if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+        __builtin_cpu_supports("avx512vl"))
+      return 8;
     if (__builtin_cpu_supports("avx2")) return 4;
 #endif
     return 2;

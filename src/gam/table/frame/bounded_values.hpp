@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/table/frame/number_scan.hpp"
+
 #include <tessera/version.hpp>
 
 #include <algorithm>
@@ -24,6 +26,12 @@ struct KeySpan {
   bool operator==(const KeySpan&) const = default;
 };
 
+/// Numbers of values below a range and in it.
+struct Bounded {
+  std::int64_t below;
+  std::int64_t inside;
+};
+
 /// The values of a column in a range of keys, and how many are below it, as one thread has found them.
 struct BoundedValues {
   KeySpan range{};
@@ -33,6 +41,15 @@ struct BoundedValues {
 
   /// Those that are no NaN.
   void add(std::span<const double> values, std::size_t most);
+  /// The same, and `scan(values)`, while they are in the cache.
+  [[nodiscard]] NumberScan add_and_scan(std::span<const double> values, std::size_t most);
+  /// What was found in other rows, and leaves nothing there.
+  void take(BoundedValues& other, std::size_t most);
+  /// Nothing was found.
+  void clear() noexcept;
+
+ private:
+  void keep(const double* found, const Bounded& bounded, std::size_t most);
 };
 
 /// Values that a thread keeps at most of so many rows: ranges that hold more than one in eight, as where many
@@ -44,12 +61,6 @@ inline std::size_t most_kept_of_thread(std::size_t rows, std::size_t threads) {
 
 /// Values that `find_in_range` takes at most.
 inline constexpr std::size_t bounded_at_once = 512;
-
-/// Numbers of values below a range and in it.
-struct Bounded {
-  std::int64_t below;
-  std::int64_t inside;
-};
 
 /// Copies the values of the range to `found`, which has room for `bounded_at_once`.
 Bounded find_in_range(std::span<const double> values, KeySpan range, double* found);

@@ -38,3 +38,54 @@ TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, dou
   }
   return out;
 }
+
+/// `find_bounded`, and adds the scan of the values, by one look at them; `found` has room for a register more
+/// than `count`.
+TESSERA_TARGET Bounded scan_bounded(const double* values, std::size_t count, double low, double high,
+                                    double* found, NumberScan& scanned) {
+#if TESSERA_LANES == 8
+  // Stores the values of the range one after another, without a branch.
+  constexpr std::size_t vectors = 2;
+  constexpr std::size_t step = vectors * Wide::count;
+  const __m512d least = _mm512_set1_pd(low);
+  const __m512d greatest = _mm512_set1_pd(high);
+  const __m512i no_sign = _mm512_set1_epi64(static_cast<long long>(magnitude));
+  const __m512i exponent = _mm512_set1_epi64(static_cast<long long>(lowest_of_exponent));
+  __m512d min[vectors];
+  __m512d max[vectors];
+  for (std::size_t v = 0; v < vectors; ++v) {
+    min[v] = _mm512_set1_pd(Extent().min);
+    max[v] = _mm512_set1_pd(Extent().max);
+  }
+  __m512i carried = _mm512_setzero_si512();
+  Bounded out{0, 0};
+  std::size_t i = 0;
+  for (; i + step <= count; i += step) {
+    for (std::size_t v = 0; v < vectors; ++v) {
+      const __m512d some = _mm512_loadu_pd(values + i + v * Wide::count);
+      // Of NaN and a number these are the second.
+      min[v] = _mm512_min_pd(some, min[v]);
+      max[v] = _mm512_max_pd(some, max[v]);
+      const __m512i bits = _mm512_and_si512(_mm512_castpd_si512(some), no_sign);
+      carried = _mm512_or_si512(carried, _mm512_add_epi64(bits, exponent));
+      const __mmask8 below = _mm512_cmp_pd_mask(some, least, _CMP_LT_OQ);
+      const __mmask8 inside =
+          _mm512_mask_cmp_pd_mask(_mm512_cmp_pd_mask(some, least, _CMP_GE_OQ), some, greatest, _CMP_LE_OQ);
+      _mm512_storeu_pd(found + out.inside, _mm512_maskz_compress_pd(inside, some));
+      out.below += std::popcount(static_cast<unsigned>(below));
+      out.inside += std::popcount(static_cast<unsigned>(inside));
+    }
+  }
+  NumberScan here;
+  here.all_finite = _mm512_movepi64_mask(carried) == 0;
+  for (std::size_t v = 0; v < vectors; ++v)
+    here.extent.add({.min = _mm512_reduce_min_pd(min[v]), .max = _mm512_reduce_max_pd(max[v])});
+  scanned.add(here);
+  const Bounded rest = find_bounded(values + i, count - i, low, high, found + out.inside);
+  scanned.add(scan({values + i, count - i}));
+  return {out.below + rest.below, out.inside + rest.inside};
+#else
+  scanned.add(scan({values, count}));
+  return find_bounded(values, count, low, high, found);
+#endif
+}

@@ -123,6 +123,7 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
     if (planned.near_median) near_medians_[v].range = *planned.near_median;
     if (!planned.expression->is_column()) continue;
     Column& column = columns_[at(planned.columns[0])];
+    if (planned.near_median) column.near_median = near_medians_[v];
     Variable& variable = frame.variables[v];
     if (variable.factor) {
       column.column_of_codes = variable.codes.writable();
@@ -248,7 +249,8 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   double* const to = of.to;
   if (to != nullptr) std::copy(numbers.begin(), numbers.end(), to + waiting_);
   counts.numbers += std::ssize(numbers);
-  const NumberScan scanned = scan(numbers);
+  const NumberScan scanned =
+      of.near_median ? of.near_median->add_and_scan(numbers, row_numbers_.size()) : scan(numbers);
   of.scanned.add(scanned);
   of.scanned_rows += numbers.size();
   if (scanned.all_finite) return;
@@ -393,7 +395,16 @@ void FramePart::measure_complete(std::size_t count) {
 void FramePart::look_near_medians(std::size_t count, bool all_complete) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < near_medians_.size(); ++v) {
-    if (!plan_->variables()[v].near_median) continue;
+    const ReadPlan::PlannedVariable& planned = plan_->variables()[v];
+    if (!planned.near_median) continue;
+    if (planned.expression->is_column()) {
+      Column& column = columns_[at(planned.columns[0])];
+      if (all_complete && column.scanned_rows == count) {
+        near_medians_[v].take(*column.near_median, most_kept_);
+        continue;
+      }
+      column.near_median->clear();
+    }
     std::span<const double> numbers(numbers_of(v), count);
     if (!all_complete) {
       complete_values_.clear();

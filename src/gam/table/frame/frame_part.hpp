@@ -199,7 +199,8 @@ class FramePart {
     const ColumnNumbers* in_memory = nullptr;
     NumberScan scanned{};  // of those waiting rows that `set_numbers` has set
     std::size_t scanned_rows = 0;
-    std::vector<double> joined{};  // waiting rows of `in_memory` that are in two pieces
+    std::optional<BoundedValues> near_median{};  // of the same rows; only where the plan says where to look
+    std::vector<double> joined{};                // waiting rows of `in_memory` that are in two pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, once it is called for a factor

@@ -11,10 +11,6 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// An exponent of all ones, that of a number which is not finite, carries into the sign bit.
-constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
-constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
-
 // Not `scan` itself: GCC exports the function that chooses a clone, whatever the visibility of what it is
 // for.
 TESSERA_WIDE NumberScan scan_wide(std::span<const double> numbers) {

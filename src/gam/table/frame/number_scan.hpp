@@ -5,6 +5,7 @@
 
 #include <tessera/version.hpp>
 
+#include <cstdint>
 #include <span>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -19,6 +20,10 @@ struct NumberScan {
     all_finite = all_finite && other.all_finite;
   }
 };
+
+// An exponent of all ones, that of a number which is not finite, carries into the sign bit.
+inline constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
+inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
 /// Reads each number once, at about the speed at which a core reads memory.
 [[nodiscard]] NumberScan scan(std::span<const double> numbers);

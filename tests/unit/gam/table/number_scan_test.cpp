@@ -1,6 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/frame/number_scan.hpp"
 
+#include "base/ordered_key.hpp"
+#include "gam/table/frame/bounded_values.hpp"
+#include "support/each_width.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstddef>
@@ -44,6 +48,33 @@ TEST(NumberScan, SeesEachNumber) {
       number = before;
     }
     EXPECT_TRUE(scan(numbers).all_finite);
+  }
+}
+
+// Against the two looks that it stands for, wherever the values of the range and those that are no numbers
+// lie.
+TEST(NumberScan, FindsTheValuesOfARangeInTheSameLook) {
+  std::mt19937_64 random(11);
+  for (const std::size_t count : {0u, 1u, 15u, 16u, 17u, 511u, 512u, 513u, 5000u}) {
+    for (const double share : {0.0, 0.01, 0.5, 1.0}) {
+      std::vector<double> numbers(count);
+      for (double& number : numbers) number = std::uniform_real_distribution(-1.0, 1.0)(random);
+      for (std::size_t i = 3; i < count; i += 97) numbers[i] = i % 2 == 0 ? nan : -infinity;
+      if (count > 8) numbers[8] = share;
+      const gam::KeySpan range{base::ordered_key(-share), base::ordered_key(share)};
+      rows_test::at_each_width([&] {
+        gam::BoundedValues apart{range};
+        apart.add(numbers, count);
+        gam::BoundedValues together{range};
+        const NumberScan scanned = together.add_and_scan(numbers, count);
+        EXPECT_EQ(together.below, apart.below);
+        EXPECT_EQ(together.inside, apart.inside);
+        EXPECT_EQ(together.all_kept, apart.all_kept);
+        EXPECT_EQ(scanned.extent.min, scan(numbers).extent.min);
+        EXPECT_EQ(scanned.extent.max, scan(numbers).extent.max);
+        EXPECT_EQ(scanned.all_finite, scan(numbers).all_finite);
+      });
+    }
   }
 }
 

@@ -531,6 +531,15 @@ std::size_t Family::first_fault(std::span<const double> responses) const {
   });
 }
 
+std::optional<double> Family::constant_saturated(double scale) const {
+  return visit(*this, [&](const auto& family) -> std::optional<double> {
+    if constexpr (requires { family.saturated_is_constant; })
+      return family.minus_two_log_likelihood(0, 0, 1, scale);
+    else
+      return std::nullopt;
+  });
+}
+
 double Family::add_saturated(double sum, std::span<const double> responses, std::span<const double> weights,
                              double scale, const std::function<double(std::size_t)>& predictor) const {
   return visit(*this, [&](const auto& family) {

@@ -108,6 +108,8 @@ class Family {
 
   /// The index of the first invalid response; their number if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
+  /// What `add_saturated` adds for any response of the weight 1; nothing if that depends on the response.
+  [[nodiscard]] std::optional<double> constant_saturated(double scale) const;
   /// Adds to `sum`, row by row, minus twice the log likelihood without the deviance over the scale: that of
   /// the saturated model. It depends on the mean only in rows whose likelihood rounds: `predictor(i)` is
   /// called for these alone. Without `weights` all are 1.

@@ -30,6 +30,7 @@ struct Gaussian {
     return log(2 * pi * scale) + weight * (y - mu) * (y - mu) / scale - log(weight);
   }
   static bool likelihood_rounds(double, double) { return false; }
+  static constexpr bool saturated_is_constant = true;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -75,6 +75,10 @@ double null_deviance_with_offset(const FitContext& fit, const Rows& of_model) {
 /// Minus twice the log likelihood of the saturated model.
 double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel& model, double scale) {
   const Frame& frame = *rows.frame;
+  if (rows.prior_weight < 0) {
+    if (const auto each = rows.family.constant_saturated(scale))
+      return *each * static_cast<double>(frame.complete_rows);
+  }
   const auto numbers = [&](int variable, std::size_t begin, std::size_t end, std::vector<double>& copy) {
     if (variable < 0) return std::span<const double>();
     return frame.variables[static_cast<std::size_t>(variable)].numbers.rows(begin, end, copy);

@@ -75,8 +75,13 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
   });
 }
 
-void check_response(const Workers& workers, const Frame& frame, const Variable& response,
-                    const Family& family) {
+void check_response(const Workers& workers, const Frame& frame, int index, const Family& family) {
+  // A family's responses are an interval: without a scan where both ends of this rank's are in it.
+  const Variable& response = frame.variables[static_cast<std::size_t>(index)];
+  if (!frame.extents.empty()) {
+    const Extent& known = frame.extents[static_cast<std::size_t>(index)];
+    if (known.empty() || (!family.response_fault(known.min) && !family.response_fault(known.max))) return;
+  }
   const auto refuse = [&](double number, std::int64_t row) {
     throw Error(ErrorCode::input,
                 fmt::format("response '{}' is {} in data row {}: for the {} family it {}{}", response.name,
@@ -174,7 +179,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
                   "no complete row: every row has a missing value in a variable of the model");
     }
     make_numeric_response(workers, frame, rows.response);
-    check_response(workers, frame, variable_of(frame, rows.response), rows.family);
+    check_response(workers, frame, rows.response, rows.family);
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
     if (rows.prior_weight >= 0) check_weights(workers, frame, variable_of(frame, rows.prior_weight));
   });

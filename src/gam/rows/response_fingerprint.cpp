@@ -3,35 +3,70 @@
 
 #include "base/at.hpp"
 #include "base/hash.hpp"
+#include "base/signals_blocked.hpp"
+#include "base/vectors.hpp"
 
 #include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <span>
+#include <system_error>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
+namespace {
 
-std::string response_fingerprint(const Workers& workers, const Rows& rows) {
-  const Frame& frame = *rows.frame;
-  const Variable& response = frame.variables[base::at(rows.response)];
+#define TESSERA_TEXT "gam/rows/fingerprint_text.hpp"
+#include "base/each_width.hpp"
+
+/// Of this rank. Ends early once `stopped`.
+std::uint64_t sum_of_rank(const Workers& workers, const Frame& frame, int response_index,
+                          const std::atomic<bool>& stopped) {
+  const Variable& response = frame.variables[base::at(response_index)];
   std::vector<std::uint64_t> of_threads(base::at(workers.team.size()));
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {
+    if (stopped) return;
     response.prepare_to_read(begin, end);
     std::uint64_t sum = 0;
     for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
       std::uint64_t row = static_cast<std::uint64_t>(frame.rows.begin) + first;
       response.numbers.for_each_piece(first, last, [&](std::span<const double> numbers) {
-        // Zeros are equal whatever their sign.
-        for (const double number : numbers)
-          sum += base::split_mix(base::split_mix(row++) ^ std::bit_cast<std::uint64_t>(number + 0.0));
+        sum += TESSERA_AT_WIDTH(sum_of_mixed(numbers.data(), numbers.size(), row));
+        row += numbers.size();
       });
     });
     of_threads[base::at(thread)] += sum;
   });
-  const std::uint64_t own = std::accumulate(of_threads.begin(), of_threads.end(), std::uint64_t{0});
-  return base::hex(workers.comm.allreduce(own, mpi::Reduction::sum));
+  return std::accumulate(of_threads.begin(), of_threads.end(), std::uint64_t{0});
+}
+
+std::string fingerprint_of(const mpi::Communicator& comm, std::uint64_t of_rank) {
+  return base::hex(comm.allreduce(of_rank, mpi::Reduction::sum));
+}
+
+}  // namespace
+
+std::string response_fingerprint(const Workers& workers, const Rows& rows) {
+  return fingerprint_of(workers.comm, sum_of_rank(workers, *rows.frame, rows.response, false));
+}
+
+FingerprintBeside::FingerprintBeside(const Workers& workers, const Rows& rows) {
+  const auto sum = [this, &comm = workers.comm, threads = workers.team.size(), frame = rows.frame,
+                    response = rows.response] {
+    HostTeam team(threads);
+    return sum_of_rank({comm, team}, *frame, response, stopped_);
+  };
+  const base::SignalsBlocked blocked;
+  try {
+    of_rank_ = std::async(std::launch::async, sum);
+  } catch (const std::system_error&) {  // no thread is granted
+    of_rank_ = std::async(std::launch::deferred, sum);
+  }
+}
+
+std::string FingerprintBeside::get(const mpi::Communicator& comm) {
+  return fingerprint_of(comm, of_rank_.get());
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -4,7 +4,9 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <cstring>
 #include <iterator>
 #include <limits>
@@ -13,11 +15,13 @@
 #include <string>
 #include <vector>
 
+#include "base/hash.hpp"
 #include "gam/basis/far_field.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/rows/aligned_sums.hpp"
 #include "gam/rows/host.hpp"
 #include "gam/rows/layout.hpp"
+#include "gam/rows/response_fingerprint.hpp"
 #include "gam/rows/row_reader.hpp"
 #include "gam/terms/evaluation.hpp"
 #include "gam/terms/point_values.hpp"
@@ -31,6 +35,7 @@ using rows_test::DenseStep;
 using rows_test::make_model;
 using rows_test::Model;
 using namespace tessera::gam;
+namespace base = tessera::base;
 
 constexpr double tolerance = 2e-14;
 
@@ -405,6 +410,25 @@ TEST(Rows, RegistersOfEveryWidthGiveTheSameBits) {
     const std::vector<double> widest = reduce(model, PassKind::step);
     at_each_width([&] { EXPECT_TRUE(same_bits(reduce(model, PassKind::step), widest)); });
   }
+}
+
+TEST(Rows, TheFingerprintOfTheResponseIsTheSumThatModelsHave) {
+  Model model = make_model({});
+  std::vector<double>& response =
+      model.frame.variables[static_cast<std::size_t>(model.response)].numbers.own();
+  response[3] = -0.0;
+  model.frame.complete.own()[5] = 0;
+  std::uint64_t sum = 0;
+  for (std::size_t row = 0; row < response.size(); ++row) {
+    if (model.frame.complete[row] == 0) continue;
+    const std::uint64_t number = base::split_mix(static_cast<std::uint64_t>(model.frame.rows.begin) + row);
+    sum += base::split_mix(number ^ std::bit_cast<std::uint64_t>(response[row] + 0.0));
+  }
+  tessera::HostTeam team(2);
+  const auto comm = tessera::mpi::Communicator::serial();
+  const Workers workers{comm, team};
+  at_each_width(
+      [&] { EXPECT_EQ(response_fingerprint(workers, model.rows_of(model.frame)), base::hex(sum)); });
 }
 
 TEST(Rows, SeveralPointsHaveTheValuesOfEachAlone) {

@@ -1,0 +1,33 @@
+// SPDX-License-Identifier: Apache-2.0
+// Mixes the values of rows with their numbers, for registers of any width: see base/each_width.hpp.
+
+/// `base::split_mix` of each.
+TESSERA_TARGET void mix(std::uint64_t __attribute__((vector_size(8 * Wide::count))) & states) {
+  states += 0x9e3779b97f4a7c15u;
+  states = (states ^ (states >> 30)) * 0xbf58476d1ce4e5b9u;
+  states = (states ^ (states >> 27)) * 0x94d049bb133111ebu;
+  states ^= states >> 31;
+}
+
+/// The sum over values of consecutive rows, of which the first is `row`.
+TESSERA_TARGET std::uint64_t sum_of_mixed(const double* values, std::size_t count, std::uint64_t row) {
+  using Words = std::uint64_t __attribute__((vector_size(8 * Wide::count)));
+  Words rows{};
+  for (int lane = 0; lane < Wide::count; ++lane) rows[lane] = row + static_cast<std::uint64_t>(lane);
+  Words sums{};
+  std::size_t i = 0;
+  for (; i + Wide::count <= count; i += Wide::count) {
+    Words mixed = rows;
+    mix(mixed);
+    // Zeros are equal whatever their sign.
+    mixed ^= reinterpret_cast<Words>(*Wide::at(values + i) + 0.0);
+    mix(mixed);
+    sums += mixed;
+    rows += Wide::count;
+  }
+  std::uint64_t sum = 0;
+  for (int lane = 0; lane < Wide::count; ++lane) sum += sums[lane];
+  for (; i < count; ++i)
+    sum += base::split_mix(base::split_mix(row + i) ^ std::bit_cast<std::uint64_t>(values[i] + 0.0));
+  return sum;
+}

@@ -17,6 +17,10 @@ DeviceTurn::~DeviceTurn() {
   if (--state_.turns_kept == 0) state_.end_turn();
 }
 
+void DeviceTurn::begin() {
+  state_.begin_turn();
+}
+
 void Job::State::begin_turn() {
   if (!claim || claim->has_turn()) return;
   claim->begin_turn([this] {

@@ -38,6 +38,10 @@ class TESSERA_EXPORT DeviceTurn {
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
 
+  /// Waits for the turn now, for work on the devices outside of passes, as copies that are to run beside the
+  /// hosts. Not collective. Throws `Error(interrupted)` if a stop is requested meanwhile.
+  void begin();
+
  private:
   friend class Job;
   friend struct Job::State;

@@ -8,6 +8,8 @@
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/run/device_choice.hpp"
+#include "gam/rows/device_table.hpp"
+#include "gam/rows/real_devices.hpp"
 #include "gam/table/frame/variable_summary.hpp"
 #include "gam/table/reader/shared_input.hpp"
 #include "gam/table/table_source.hpp"
@@ -22,6 +24,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -99,8 +104,9 @@ class TableFit {
   /// that are left.
   FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
     for (;;) {
-      const DeviceTurn turn(job_);
-      Frame frame = read(checkpoint);
+      DeviceTurn turn(job_);
+      std::shared_ptr<DeviceTable> on_devices;  // ends before the turn
+      Frame frame = read(checkpoint, turn, on_devices);
       FormulaTerms terms;
       together(job_.comm(), [&] { terms = model_terms({job_.comm(), job_.host_team()}, formula_, frame); });
       try {
@@ -111,6 +117,7 @@ class TableFit {
                                        .observer = observer_,
                                        .phases = phases_,
                                        .checkpoint = &checkpoint,
+                                       .on_devices = std::move(on_devices),
                                        .may_move_to_hosts = may_stay_on_cpu()},
                                       std::move(frame));
         model.outline.summaries = std::move(summaries_);
@@ -128,7 +135,8 @@ class TableFit {
     }
   }
 
-  Frame read(FitCheckpoint& checkpoint) {
+  /// `on_devices`: of the frame's columns, some of which are on their way there.
+  Frame read(FitCheckpoint& checkpoint, DeviceTurn& turn, std::shared_ptr<DeviceTable>& on_devices) {
     PhaseClock clock(job_.comm(), phases_, "read", "the reading of the table");
     observer_.now("counting the rows of " + source_.name);
     const Workers workers{job_.comm(), job_.host_team()};
@@ -151,6 +159,9 @@ class TableFit {
       if (std::ranges::find(request.variables, one.text, &Expression::text) == request.variables.end())
         request.columns.push_back(one);
     }
+    on_devices = make_device_table(
+        job_, options_.memory.device_bytes.value_or(std::numeric_limits<std::int64_t>::max()));
+    if (on_devices && begins_on_real_devices(job_, plan_)) begin_upload(*table, request, turn, *on_devices);
     Frame frame = read_variables(*table, workers, request, job_.local_range(plan_));
     for (const ColumnReading& column : frame.columns) observer_.note(to_string(column));
     if (frame.chosen_rows)
@@ -160,6 +171,22 @@ class TableFit {
     clock.add_bytes(job_.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
     summarise(workers, predictors, request.columns.size(), frame);
     return frame;
+  }
+
+  /// Has the numbers that are in memory copied to the devices beside their reading: the response first, as
+  /// the first pass begins with it.
+  void begin_upload(const TableReader& table, const FrameRequest& request, DeviceTurn& turn,
+                    DeviceTable& on_devices) {
+    std::vector<NamedNumbers> columns;
+    for (const Expression& one : request.variables) {
+      if (!one.is_column() || one.factor || one.computed()) continue;
+      if (const ColumnNumbers* const numbers = table.numbers_in_memory(one.columns().front()))
+        columns.push_back({one.text, *numbers});
+    }
+    if (columns.empty()) return;
+    turn.begin();
+    const auto most_of_row = static_cast<std::int64_t>((request.variables.size() + 1) * sizeof(double));
+    upload_ahead(on_devices, job_, plan_, std::move(columns), most_of_row);
   }
 
   /// Keeps what the model has of the predictors, and removes the last `columns` of the frame, which the fit

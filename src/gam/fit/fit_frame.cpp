@@ -21,6 +21,7 @@
 #include "gam/fit/run/fit_memory.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/rows/real_devices.hpp"
 #include "gam/rows/response_fingerprint.hpp"
 
 #include <tessera/error.hpp>
@@ -32,7 +33,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <numeric>
 #include <optional>
@@ -67,8 +67,7 @@ class FitRun {
   FittedModel run() {
     look_at_response();
     rows_.design = &model_.design;
-    rows_.on_devices = make_device_table(
-        fit_.job, fit_.options.memory.device_bytes.value_or(std::numeric_limits<std::int64_t>::max()));
+    rows_.on_devices = fit_.on_devices;
     require_hosts_for_series();
     needed_bytes_ = require_memory(fit_, rows_);
     const RawMoments moments = prepare_design();
@@ -101,6 +100,7 @@ class FitRun {
   void look_at_response() {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the checks of the response");
     rows_ = prepare_rows(workers(), frame_, fit_.formula, fit_.options);
+    if (begins_on_real_devices(fit_.job, fit_.plan)) fingerprint_.emplace(workers(), rows_);
     const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
     if (!response.levels.empty())
       fit_.observer.note(fmt::format("response {}: '{}' is failure, '{}' is success", response.name,
@@ -339,7 +339,8 @@ class FitRun {
     model_.recipe = frame_.recipe;
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;
-    model_.response_fingerprint = response_fingerprint(workers(), rows_);
+    model_.response_fingerprint =
+        fingerprint_ ? fingerprint_->get(fit_.job.comm()) : response_fingerprint(workers(), rows_);
   }
 
   /// Copies what every rank has of the model, in the design of the iteration.
@@ -411,6 +412,7 @@ class FitRun {
   const FitContext& fit_;
   Frame frame_;
   Rows rows_;
+  std::optional<FingerprintBeside> fingerprint_;  ///< where the hosts have little to do
   std::optional<RowPass> pass_;
   Standards standards_;
   std::int64_t needed_bytes_ = 0;      ///< of this rank, by `require_memory`

@@ -13,8 +13,13 @@
 #include <tessera/memory/buffer_pool.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
+#include <cstddef>
 #include <cstdint>
+#include <functional>
+#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -48,11 +53,22 @@ class DeviceColumns {
   void reserve(const Rows& rows, std::int64_t count, const Tile& tile);
   /// Copies those columns of these rows, unless they are there, once there is memory for them.
   void load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream);
+  /// Copies columns before there is a frame, of which rows `range` begin at the value `first`: `reserve`
+  /// finds those of the same memory. Ends early once `stopped`.
+  void load_ahead(const std::vector<NamedNumbers>& columns, Range range, std::size_t first,
+                  BufferPool& buffers, DeviceStaging& staging, StreamView stream,
+                  const std::atomic<bool>& stopped);
   [[nodiscard]] ColumnsView view() const noexcept {
     return {number_columns_.data(), code_columns_.data(), complete_.data()};
   }
 
  private:
+  struct Ahead {
+    NamedNumbers column;
+    Buffer<double> buffer;
+  };
+  [[nodiscard]] bool take_from_ahead(const Rows& rows, std::int64_t count);
+
   std::int64_t capacity_ = 0;                      ///< rows
   std::map<std::size_t, Buffer<double>> numbers_;  ///< by the frame's variable indices
   std::map<std::size_t, Buffer<std::int32_t>> codes_;
@@ -60,7 +76,10 @@ class DeviceColumns {
   Buffer<const std::int32_t*> code_columns_;
   Buffer<std::uint8_t> complete_;
   Range loaded_;                   ///< rows whose columns are here:
-  std::set<std::size_t> current_;  ///< those of these variables
+  bool marked_ = false;            ///< which of them are complete,
+  std::set<std::size_t> current_;  ///< and the columns of these variables
+  Range ahead_of_;                 ///< rows of `ahead_`
+  std::vector<Ahead> ahead_;
 };
 
 /// What is on one device of the columns of its tile, or, if the tile comes in parts, of those of one lane:
@@ -123,11 +142,25 @@ class DeviceTable {
  public:
   DeviceTable(int copy_threads, std::int64_t device_bytes)
       : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
+  ~DeviceTable() { stopped_ = true; }
+  DeviceTable(const DeviceTable&) = delete;
+  DeviceTable& operator=(const DeviceTable&) = delete;
 
-  /// Those of the device and the lane of a tile. Thread-safe.
+  /// Those of the device and the lane of a tile, once nothing is copied to them ahead. Thread-safe.
   [[nodiscard]] TileColumns& of(const Tile& tile, const DeviceContext& context);
-  /// What a tile may take of its device's memory.
-  [[nodiscard]] std::int64_t budget_bytes(const Tile& tile) const;
+  /// What may be taken of a device's memory, which has room for so many bytes.
+  [[nodiscard]] std::int64_t budget_bytes(std::int64_t memory_budget_bytes) const {
+    return std::min(memory_budget_bytes, device_bytes_);
+  }
+  [[nodiscard]] std::int64_t budget_bytes(const Tile& tile) const {
+    return budget_bytes(tile.memory_budget_bytes());
+  }
+
+  /// The same without waiting.
+  [[nodiscard]] TileColumns& of(int device, int lane, const DeviceContext& context);
+  /// Calls `copy(stopped)` on a thread, for which `of` waits for a tile of the device. It is to return soon
+  /// after the table has `stopped`.
+  void begin_ahead(int device, std::function<void(const std::atomic<bool>& stopped)> copy);
 
  private:
   int copy_threads_;
@@ -135,6 +168,9 @@ class DeviceTable {
   std::mutex mutex_;
   /// By `Tile::device_index` and `Tile::lane`.
   std::map<std::pair<int, int>, std::unique_ptr<TileColumns>> lanes_;
+  std::atomic<bool> stopped_ = false;
+  std::map<int, std::shared_future<void>>
+      ahead_;  ///< by `Tile::device_index`; their end waits for the thread
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -3,12 +3,14 @@
 
 #include "gam/fit/run/phase_clock.hpp"
 #include "gam/formula/formula.hpp"
+#include "gam/rows/device_table.hpp"
 #include "gam/rows/row_pass.hpp"
 
 #include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
 
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,7 @@ struct FitContext {
   FitObserver& observer;
   std::vector<PhaseTime>& phases;
   FitCheckpoint* checkpoint = nullptr;  ///< writes the state after every iteration; null: none is written
+  std::shared_ptr<DeviceTable> on_devices{};  ///< of the frame's columns
   bool began_on_host = job.on_host();
   bool may_move_to_hosts = false;  ///< the fit may start over on the hosts
 

@@ -157,6 +157,11 @@ class MemoryTable final : public TableReader {
     for (const MemoryColumn& column : columns_) names.push_back(*column.name);
     return names;
   }
+  [[nodiscard]] const ColumnNumbers* numbers_in_memory(std::string_view column) const override {
+    const auto found = std::ranges::find_if(
+        columns_, [&](const MemoryColumn& one) { return one.levels == nullptr && *one.name == column; });
+    return found == columns_.end() ? nullptr : &found->numbers;
+  }
   [[nodiscard]] files::FileState opened() const override { return {}; }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 

@@ -11,6 +11,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "files/input_file.hpp"
@@ -34,6 +35,10 @@ class TableReader {
   /// malformed line (with its number), text in an expression that needs numbers, too little memory on a node
   /// for its rows, a table that was written to since it was opened.
   [[nodiscard]] virtual Frame read(const Workers& workers, const FrameRequest& request, Range rows) = 0;
+  /// The numbers of a column of this rank's rows that `read` will not copy; null if there are none.
+  [[nodiscard]] virtual const ColumnNumbers* numbers_in_memory(std::string_view /*column*/) const {
+    return nullptr;
+  }
   /// The file as this rank has opened it.
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Bytes that this rank has read from the file so far.

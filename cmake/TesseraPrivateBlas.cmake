@@ -44,9 +44,10 @@ endif()
 add_library(tessera_private_blas INTERFACE)
 if(TESSERA_PRIVATE_BLAS)
   message(STATUS "libtessera_gam has a private copy of ${TESSERA_STATIC_OPENBLAS}")
-  # linalg.cpp refers to it weakly, which takes no member from an archive: it would be the host's.
+  # The library refers to the first two weakly, which takes no member from an archive: they would be the host's.
   target_link_options(tessera_private_blas INTERFACE LINKER:--undefined=openblas_set_num_threads
-    LINKER:--undefined=tessera_private_blas_ends_threads)
+    LINKER:--undefined=openblas_get_parallel LINKER:--undefined=tessera_private_blas_begins
+    LINKER:--wrap=blas_memory_alloc LINKER:--wrap=blas_memory_free)
   add_library(tessera_private_blas_threads STATIC ${PROJECT_SOURCE_DIR}/src/gam/linalg/private_blas.cpp)
   target_link_libraries(tessera_private_blas_threads PRIVATE tessera_compile_options)
   target_link_libraries(tessera_private_blas INTERFACE ${libraries} tessera_private_blas_threads)

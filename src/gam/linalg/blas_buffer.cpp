@@ -16,6 +16,11 @@
 extern "C" {
 void* blas_memory_alloc(int) __attribute__((weak));
 void blas_memory_free(void*) __attribute__((weak));
+// NOLINTNEXTLINE(readability-redundant-declaration)
+int openblas_get_parallel() __attribute__((weak));
+// Set by a private copy, which gives each thread a buffer of its own: private_blas.cpp.
+// NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
+__attribute__((visibility("hidden"))) bool tessera_private_blas_is_here = false;
 }
 
 namespace TESSERA_NAMESPACE::gam {
@@ -30,6 +35,11 @@ bool is_room_left() noexcept {
   return bytes != MAP_FAILED && munmap(bytes, needed_bytes) == 0;
 }
 
+/// A serial OpenBLAS gives the same buffer to threads that call it at the same time.
+bool is_for_one_thread() noexcept {
+  return !tessera_private_blas_is_here && openblas_get_parallel != nullptr && openblas_get_parallel() == 0;
+}
+
 /// Buffers that OpenBLAS has mapped, of which each call takes one.
 class Buffers {
  public:
@@ -38,7 +48,7 @@ class Buffers {
     std::unique_lock lock(mutex_);
     ++waiting_;
     while (!try_take()) {
-      if (is_growing_)
+      if (is_growing_ || (count_ > 0 && is_for_one_thread()))
         changed_.wait(lock);
       else if (grow(lock) == 0) {
         --waiting_;
@@ -71,7 +81,7 @@ class Buffers {
     for (int taken = 0; (taken += free_.exchange(0)) < count_;) changed_.wait(lock);
     // Those that are held are chained through their first bytes: a lack of memory is met here.
     void* held = nullptr;
-    const int wanted = count_ + waiting_;
+    const int wanted = is_for_one_thread() ? 1 : count_ + waiting_;
     for (int i = 0; i < wanted && (i < count_ || is_room_left()); ++i) {
       void* const buffer = blas_memory_alloc(0);
       *static_cast<void**>(buffer) = std::exchange(held, buffer);

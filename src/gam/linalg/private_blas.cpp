@@ -1,14 +1,49 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linked behind a copy of OpenBLAS of the library's own, so that this is constructed after it. A copy for
-// several threads has begun one for each core by then, though it never computes by more than its caller.
+// several threads has begun one for each core by then, though it never computes by more than its caller. A
+// serial one lets two threads have the same buffer, and compute wrong numbers, though it is built for several
+// threads that call it (USE_LOCKING): those of Debian 12 and Ubuntu 24.04, 0.3.21 and 0.3.26, release their
+// lock before they look for a free buffer. So calls for one go through here (the linker's --wrap).
+#include <pthread.h>
+
+#include <mutex>
 
 extern "C" {
 // Hidden, lest they be found in an OpenBLAS of the host program's. A copy without threads has not the second.
 void openblas_set_num_threads(int) __attribute__((visibility("hidden")));
 int blas_thread_shutdown_() __attribute__((weak, visibility("hidden")));
+extern bool tessera_private_blas_is_here __attribute__((visibility("hidden")));
+
+// NOLINTBEGIN(bugprone-reserved-identifier)
+void* __real_blas_memory_alloc(int) __attribute__((visibility("hidden")));
+void __real_blas_memory_free(void*) __attribute__((visibility("hidden")));
+void* __wrap_blas_memory_alloc(int) __attribute__((visibility("hidden")));
+void __wrap_blas_memory_free(void*) __attribute__((visibility("hidden")));
+// NOLINTEND(bugprone-reserved-identifier)
+}
+
+namespace {
+// Constructed before any code runs.
+constinit std::mutex buffers;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
+}  // namespace
+
+extern "C" {
+// NOLINTBEGIN(bugprone-reserved-identifier)
+void* __wrap_blas_memory_alloc(int argument) {
+  const std::lock_guard lock(buffers);
+  return __real_blas_memory_alloc(argument);
+}
+void __wrap_blas_memory_free(void* buffer) {
+  const std::lock_guard lock(buffers);
+  __real_blas_memory_free(buffer);
+}
+// NOLINTEND(bugprone-reserved-identifier)
 
 // The link asks for it by this name.
-__attribute__((constructor, visibility("hidden"))) void tessera_private_blas_ends_threads() {
+__attribute__((constructor, visibility("hidden"))) void tessera_private_blas_begins() {
+  // A child that is forked while another thread has the lock would never get it.
+  pthread_atfork([] { buffers.lock(); }, [] { buffers.unlock(); }, [] { buffers.unlock(); });
+  tessera_private_blas_is_here = true;
   if (blas_thread_shutdown_ == nullptr) return;
   openblas_set_num_threads(1);
   blas_thread_shutdown_();

@@ -35,7 +35,7 @@ bool is_room_left() noexcept {
   return bytes != MAP_FAILED && munmap(bytes, needed_bytes) == 0;
 }
 
-/// A serial OpenBLAS gives the same buffer to threads that call it at the same time.
+/// A serial OpenBLAS may give the same buffer to threads that call it at the same time, and does not tell.
 bool is_for_one_thread() noexcept {
   return !tessera_private_blas_is_here && openblas_get_parallel != nullptr && openblas_get_parallel() == 0;
 }

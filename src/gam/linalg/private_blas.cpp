@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Linked behind a copy of OpenBLAS of the library's own, so that this is constructed after it. A copy for
 // several threads has begun one for each core by then, though it never computes by more than its caller. A
-// serial one lets two threads have the same buffer, and compute wrong numbers, though it is built for several
-// threads that call it (USE_LOCKING): those of Debian 12 and Ubuntu 24.04, 0.3.21 and 0.3.26, release their
-// lock before they look for a free buffer. So calls for one go through here (the linker's --wrap).
+// serial one that was built without USE_LOCKING, as those of Debian 12 and Ubuntu 24.04 (0.3.21, 0.3.26),
+// looks for a free buffer without a lock: two threads may have the same one, and compute wrong numbers. So
+// calls for buffers go through here (the linker's --wrap).
 #include <pthread.h>
 
 #include <mutex>

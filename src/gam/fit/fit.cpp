@@ -161,7 +161,8 @@ class TableFit {
     }
     on_devices = make_device_table(
         job_, options_.memory.device_bytes.value_or(std::numeric_limits<std::int64_t>::max()));
-    if (on_devices && begins_on_real_devices(job_, plan_)) begin_upload(*table, request, turn, *on_devices);
+    if (on_devices && begins_on_real_devices(job_, plan_))
+      request.taker = begin_upload(*table, request, turn, *on_devices);
     Frame frame = read_variables(*table, workers, request, job_.local_range(plan_));
     for (const ColumnReading& column : frame.columns) observer_.note(to_string(column));
     if (frame.chosen_rows)
@@ -173,20 +174,19 @@ class TableFit {
     return frame;
   }
 
-  /// Has the numbers that are in memory copied to the devices beside their reading: the response first, as
-  /// the first pass begins with it.
-  void begin_upload(const TableReader& table, const FrameRequest& request, DeviceTurn& turn,
-                    DeviceTable& on_devices) {
+  /// Has the numbers that are in memory copied to the devices while they are read. Returns what takes them.
+  NumberTaker* begin_upload(const TableReader& table, const FrameRequest& request, DeviceTurn& turn,
+                            DeviceTable& on_devices) {
     std::vector<NamedNumbers> columns;
     for (const Expression& one : request.variables) {
       if (!one.is_column() || one.factor || one.computed()) continue;
       if (const ColumnNumbers* const numbers = table.numbers_in_memory(one.columns().front()))
-        columns.push_back({one.text, *numbers});
+        columns.push_back({one.text, numbers});
     }
-    if (columns.empty()) return;
+    if (columns.empty()) return nullptr;
     turn.begin();
     const auto most_of_row = static_cast<std::int64_t>((request.variables.size() + 1) * sizeof(double));
-    upload_ahead(on_devices, job_, plan_, std::move(columns), most_of_row);
+    return gam::begin_upload(on_devices, job_, plan_, columns, most_of_row);
   }
 
   /// Keeps what the model has of the predictors, and removes the last `columns` of the frame, which the fit

@@ -1,21 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/device_columns.hpp"
 
-#include "base/signals_blocked.hpp"
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device_memory.hpp"
 
 #include <algorithm>
 #include <exception>
 #include <iterator>
-#include <system_error>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
-
-/// Rows that are copied ahead at a time: some milliseconds.
-constexpr std::size_t rows_ahead = std::size_t{1} << 25;
 
 /// Copies local rows [begin, begin + count) of a column.
 template <class T>
@@ -47,7 +42,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   const auto take = [&]<class T>(Buffer<T>& buffer) {
     buffer = tile.buffers().take<T>(static_cast<std::size_t>(count), tile.stream());
   };
-  bool taken = take_from_ahead(rows, count);
+  bool taken = take_uploaded(rows, count);
   if (taken) take(complete_);
   if (count > capacity_) {
     // Freed before others are allocated, so that these reuse the memory.
@@ -80,36 +75,20 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
 }
 
 // Whether there were columns of so many rows.
-bool DeviceColumns::take_from_ahead(const Rows& rows, std::int64_t count) {
-  std::vector<Ahead> ahead = std::exchange(ahead_, {});
-  if (ahead.empty() || ahead_of_.size() != count) return false;
+bool DeviceColumns::take_uploaded(const Rows& rows, std::int64_t count) {
+  auto uploaded = std::exchange(uploaded_, std::nullopt);
+  if (!uploaded || uploaded->rows.size() != count) return false;
   capacity_ = count;
-  loaded_ = ahead_of_;
+  loaded_ = uploaded->rows;
   const std::vector<Variable>& variables = rows.frame->variables;
-  for (Ahead& one : ahead) {
-    const auto variable = std::ranges::find(variables, one.column.name, &Variable::name);
-    if (variable == variables.end() || !variable->numbers.is_same_memory(one.column.numbers)) continue;
+  for (UploadedColumn& column : uploaded->columns) {
+    const auto variable = std::ranges::find(variables, column.name, &Variable::name);
+    if (variable == variables.end() || !variable->numbers.is_same_memory(column.numbers)) continue;
     const auto i = static_cast<std::size_t>(variable - variables.begin());
-    numbers_[i] = std::move(one.buffer);
-    current_.insert(i);
+    numbers_[i] = std::move(column.buffer);
+    missing_[i] = column.missing;
   }
   return true;
-}
-
-void DeviceColumns::load_ahead(const std::vector<NamedNumbers>& columns, Range range, std::size_t first,
-                               BufferPool& buffers, DeviceStaging& staging, StreamView stream,
-                               const std::atomic<bool>& stopped) {
-  ahead_of_ = range;
-  const auto count = static_cast<std::size_t>(range.size());
-  for (const NamedNumbers& column : columns) {
-    Ahead one{column, buffers.take<double>(count, stream)};
-    for (std::size_t row = 0; row < count; row += rows_ahead) {
-      if (stopped) return;
-      upload(one.buffer.data() + row, column.numbers, first + row, std::min(rows_ahead, count - row), staging,
-             stream);
-    }
-    ahead_.push_back(std::move(one));
-  }
 }
 
 void DeviceColumns::load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream) {
@@ -119,6 +98,7 @@ void DeviceColumns::load(const Rows& rows, Range range, DeviceStaging& staging, 
   if (range != loaded_) {
     marked_ = false;
     current_.clear();
+    missing_.clear();
     loaded_ = range;
   }
   if (!marked_) upload(complete_.data(), frame.complete, begin, count, staging, stream);
@@ -130,8 +110,19 @@ void DeviceColumns::load(const Rows& rows, Range range, DeviceStaging& staging, 
     if (variable.factor)
       upload(codes_.at(i).data(), variable.codes, begin, count, staging, stream);
     else
-      upload(numbers_.at(i).data(), variable.numbers, begin, count, staging, stream);
+      load_numbers(i, variable.numbers, begin, count, staging, stream);
     current_.insert(i);
+  }
+}
+
+void DeviceColumns::load_numbers(std::size_t variable, const ColumnNumbers& column, std::size_t begin,
+                                 std::size_t count, DeviceStaging& staging, StreamView stream) {
+  double* const to = numbers_.at(variable).data();
+  const auto partly = missing_.find(variable);
+  if (partly == missing_.end()) return upload(to, column, begin, count, staging, stream);
+  for (const Range rows : partly->second) {
+    const auto first = static_cast<std::size_t>(rows.begin);
+    upload(to + first, column, begin + first, static_cast<std::size_t>(rows.size()), staging, stream);
   }
 }
 
@@ -176,66 +167,48 @@ RowRuns::Run RowRuns::next_part(Range range) {
   return {range.size(), current_->columns.view()};
 }
 
+DeviceTable::DeviceTable(int copy_threads, std::int64_t device_bytes)
+    : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
+DeviceTable::~DeviceTable() = default;
+
 TileColumns& DeviceTable::of(const Tile& tile, const DeviceContext& context) {
-  std::shared_future<void> ahead;
+  TileColumns* made = nullptr;
   {
     const std::lock_guard lock(mutex_);
-    const auto found = ahead_.find(tile.device_index());
-    if (found != ahead_.end()) ahead = found->second;
+    auto& slot = lanes_[{tile.device_index(), tile.lane()}];
+    if (slot) return *slot;
+    slot = std::make_unique<TileColumns>(context, copy_threads_);
+    made = slot.get();
   }
-  if (ahead.valid()) ahead.wait();
-  return of(tile.device_index(), tile.lane(), context);
-}
-
-TileColumns& DeviceTable::of(int device, int lane, const DeviceContext& context) {
-  const std::lock_guard lock(mutex_);
-  auto& slot = lanes_[{device, lane}];
-  if (!slot) slot = std::make_unique<TileColumns>(context, copy_threads_);
-  return *slot;
-}
-
-void DeviceTable::begin_ahead(int device, std::function<void(const std::atomic<bool>& stopped)> copy) {
-  try {
-    const base::SignalsBlocked blocked;
-    std::shared_future<void> ahead = std::async(std::launch::async, [this, copy = std::move(copy)] {
-      try {
-        copy(stopped_);
-      } catch (const std::exception&) {
-        // The first pass meets the same fault, and reports it.
-      }
-    });
-    const std::lock_guard lock(mutex_);
-    ahead_.emplace(device, std::move(ahead));
-  } catch (const std::system_error&) {
-    // No thread is granted: the first pass copies the columns.
+  if (upload_) {
+    if (auto uploaded = upload_->finish(tile.device_index())) made->resident.bring(std::move(*uploaded));
   }
+  return *made;
 }
 
-void upload_ahead(DeviceTable& table, Job& job, const Plan& plan, std::vector<NamedNumbers> columns,
-                  std::int64_t bytes_per_row) {
-  if (columns.empty()) return;
-  const auto shared = std::make_shared<const std::vector<NamedNumbers>>(std::move(columns));
+NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
+                          const std::vector<NamedNumbers>& columns, std::int64_t bytes_per_row) {
+  if (columns.empty()) return nullptr;
+  auto upload = std::make_unique<ColumnUpload>(job, job.host_team().size(), columns);
   const int rank = job.comm().rank();
   const std::int64_t first = job.local_range(plan).begin;
-  DevicePool& devices = job.devices();
-  DeviceBufferPools& buffers = job.buffers();
-  for (std::size_t i = 0; i < devices.size(); ++i) {
-    const int device = devices.entries()[i].claim_index;
+  const auto tiles = plan.tiles_of(rank);
+  bool any = false;
+  for (std::size_t i = 0; i < job.devices().size(); ++i) {
+    const int device = job.devices().entries()[i].claim_index;
     const InventoryDevice& known = job.inventory().devices_of(rank)[static_cast<std::size_t>(device)];
     if (known.has_host_memory() || known.excluded) continue;
-    const auto tiles = plan.tiles_of(rank);
     const auto tile = std::ranges::find(tiles, device, &PlannedTile::device);
     if (tile == tiles.end()) continue;
     const std::int64_t budget = table.budget_bytes(known.memory_budget_bytes);
     if (tile->units.size() * bytes_per_row > budget - budget / scratch_share) continue;
-    table.begin_ahead(device, [=, &table, &devices, &buffers, rows = tile->units](const auto& stopped) {
-      const DeviceContext& context = devices.context_at(i);
-      context.bind();
-      TileColumns& on = table.of(device, 0, context);
-      on.resident.load_ahead(*shared, rows, static_cast<std::size_t>(rows.begin - first), buffers.pool_at(i),
-                             on.staging, context.stream(), stopped);
-    });
+    upload->add(i, *tile, static_cast<std::size_t>(tile->units.begin - first));
+    any = true;
   }
+  if (!any) return nullptr;
+  NumberTaker* const taker = upload.get();
+  table.set_upload(std::move(upload));
+  return taker;
 }
 
 std::shared_ptr<DeviceTable> make_device_table(const Job& job, std::int64_t device_bytes) {

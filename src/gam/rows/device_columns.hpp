@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/rows/column_upload.hpp"
 #include "gam/rows/device_division.hpp"
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/layout.hpp"
@@ -15,11 +16,8 @@
 
 #include <algorithm>
 #include <array>
-#include <atomic>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <future>
 #include <map>
 #include <memory>
 #include <mutex>
@@ -53,21 +51,17 @@ class DeviceColumns {
   void reserve(const Rows& rows, std::int64_t count, const Tile& tile);
   /// Copies those columns of these rows, unless they are there, once there is memory for them.
   void load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream);
-  /// Copies columns before there is a frame, of which rows `range` begin at the value `first`: `reserve`
-  /// finds those of the same memory. Ends early once `stopped`.
-  void load_ahead(const std::vector<NamedNumbers>& columns, Range range, std::size_t first,
-                  BufferPool& buffers, DeviceStaging& staging, StreamView stream,
-                  const std::atomic<bool>& stopped);
+  /// Takes over columns that were copied before there was a frame: `reserve` finds those of its memory.
+  void bring(UploadedColumns uploaded) { uploaded_ = std::move(uploaded); }
   [[nodiscard]] ColumnsView view() const noexcept {
     return {number_columns_.data(), code_columns_.data(), complete_.data()};
   }
 
  private:
-  struct Ahead {
-    NamedNumbers column;
-    Buffer<double> buffer;
-  };
-  [[nodiscard]] bool take_from_ahead(const Rows& rows, std::int64_t count);
+  /// Those rows of a column that are not there.
+  void load_numbers(std::size_t variable, const ColumnNumbers& column, std::size_t begin, std::size_t count,
+                    DeviceStaging& staging, StreamView stream);
+  [[nodiscard]] bool take_uploaded(const Rows& rows, std::int64_t count);
 
   std::int64_t capacity_ = 0;                      ///< rows
   std::map<std::size_t, Buffer<double>> numbers_;  ///< by the frame's variable indices
@@ -75,11 +69,11 @@ class DeviceColumns {
   Buffer<const double*> number_columns_;
   Buffer<const std::int32_t*> code_columns_;
   Buffer<std::uint8_t> complete_;
-  Range loaded_;                   ///< rows whose columns are here:
-  bool marked_ = false;            ///< which of them are complete,
-  std::set<std::size_t> current_;  ///< and the columns of these variables
-  Range ahead_of_;                 ///< rows of `ahead_`
-  std::vector<Ahead> ahead_;
+  Range loaded_;                                       ///< rows whose columns are here:
+  bool marked_ = false;                                ///< which of them are complete,
+  std::set<std::size_t> current_;                      ///< and the columns of these variables
+  std::map<std::size_t, std::vector<Range>> missing_;  ///< of a variable whose other rows are here
+  std::optional<UploadedColumns> uploaded_;
 };
 
 /// What is on one device of the columns of its tile, or, if the tile comes in parts, of those of one lane:
@@ -140,13 +134,12 @@ class RowRuns {
 
 class DeviceTable {
  public:
-  DeviceTable(int copy_threads, std::int64_t device_bytes)
-      : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
-  ~DeviceTable() { stopped_ = true; }
+  DeviceTable(int copy_threads, std::int64_t device_bytes);
+  ~DeviceTable();
   DeviceTable(const DeviceTable&) = delete;
   DeviceTable& operator=(const DeviceTable&) = delete;
 
-  /// Those of the device and the lane of a tile, once nothing is copied to them ahead. Thread-safe.
+  /// Those of the device and the lane of a tile. Thread-safe.
   [[nodiscard]] TileColumns& of(const Tile& tile, const DeviceContext& context);
   /// What may be taken of a device's memory, which has room for so many bytes.
   [[nodiscard]] std::int64_t budget_bytes(std::int64_t memory_budget_bytes) const {
@@ -156,11 +149,8 @@ class DeviceTable {
     return budget_bytes(tile.memory_budget_bytes());
   }
 
-  /// The same without waiting.
-  [[nodiscard]] TileColumns& of(int device, int lane, const DeviceContext& context);
-  /// Calls `copy(stopped)` on a thread, for which `of` waits for a tile of the device. It is to return soon
-  /// after the table has `stopped`.
-  void begin_ahead(int device, std::function<void(const std::atomic<bool>& stopped)> copy);
+  /// Columns come from `upload`.
+  void set_upload(std::unique_ptr<ColumnUpload> upload) { upload_ = std::move(upload); }
 
  private:
   int copy_threads_;
@@ -168,9 +158,7 @@ class DeviceTable {
   std::mutex mutex_;
   /// By `Tile::device_index` and `Tile::lane`.
   std::map<std::pair<int, int>, std::unique_ptr<TileColumns>> lanes_;
-  std::atomic<bool> stopped_ = false;
-  std::map<int, std::shared_future<void>>
-      ahead_;  ///< by `Tile::device_index`; their end waits for the thread
+  std::unique_ptr<ColumnUpload> upload_;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

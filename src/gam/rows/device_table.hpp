@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/frame/column_numbers.hpp"
+#include "gam/table/frame/number_taker.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>
@@ -23,20 +23,20 @@ class DeviceTable;
 [[nodiscard]] std::shared_ptr<DeviceTable> make_device_table(
     const Job& job, std::int64_t device_bytes = std::numeric_limits<std::int64_t>::max());
 
-/// A column of this rank's rows, by the name of its variable.
+/// A column of a table, by the name of its variable.
 struct NamedNumbers {
   std::string name;
-  ColumnNumbers numbers;
+  const ColumnNumbers* numbers;
 };
 
-/// Begins to copy columns to the devices of this rank's tiles, each on a thread of its own, while the caller
-/// reads the table: contexts start, and columns cross the bus, beside that. Passes over a frame whose
-/// variables are in the same memory find them there. The job has its turn (`DeviceTurn`); columns and job
-/// outlive the table, which waits for the threads.
+/// Begins to copy columns to the devices of this rank's tiles while the table is read: contexts start, and
+/// columns cross the bus, beside that. Returns what is to be given the numbers that are read, as long as the
+/// table exists; null where nothing is copied. Passes over a frame whose variables are in the same memory
+/// find them there. The job has its turn (`DeviceTurn`), and outlives the table.
 ///
 /// `bytes_per_row`: at least what the frame will have. A device that does not hold its whole tile gets
 /// nothing ahead. Nor does one that fails: the first pass copies what is not there, and reports the fault.
-void upload_ahead(DeviceTable& table, Job& job, const Plan& plan, std::vector<NamedNumbers> columns,
-                  std::int64_t bytes_per_row);
+[[nodiscard]] NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
+                                        const std::vector<NamedNumbers>& columns, std::int64_t bytes_per_row);
 
 }  // namespace TESSERA_NAMESPACE::gam

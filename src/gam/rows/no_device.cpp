@@ -23,8 +23,10 @@ std::shared_ptr<DeviceTable> make_device_table(const Job& /*job*/, std::int64_t 
   return nullptr;
 }
 
-void upload_ahead(DeviceTable& /*table*/, Job& /*job*/, const Plan& /*plan*/,
-                  std::vector<NamedNumbers> /*columns*/, std::int64_t /*bytes_per_row*/) {}
+NumberTaker* begin_upload(DeviceTable& /*table*/, Job& /*job*/, const Plan& /*plan*/,
+                          const std::vector<NamedNumbers>& /*columns*/, std::int64_t /*bytes_per_row*/) {
+  return nullptr;
+}
 
 DeviceRows::DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
                        std::shared_ptr<DeviceTable> table)

@@ -442,6 +442,7 @@ FrameRequest columns_of(const FrameRequest& request) {
   FrameRequest columns;
   columns.options = request.options;
   columns.memory = request.memory;
+  columns.taker = request.taker;
   columns.every_row = true;
   std::vector<std::string> names;  // that are read as they stand
   const auto read = [&](const Expression& expression) {

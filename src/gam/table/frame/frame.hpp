@@ -7,6 +7,7 @@
 #include "gam/table/frame/column_numbers.hpp"
 #include "gam/table/frame/column_storage.hpp"
 #include "gam/table/frame/extent.hpp"
+#include "gam/table/frame/number_taker.hpp"
 #include "gam/table/frame/row_memory.hpp"
 
 #include <tessera/gam/table_options.hpp>
@@ -134,6 +135,8 @@ struct FrameRequest {
   bool every_row = false;
   /// Beside the columns a rank takes so much memory for each row.
   std::int64_t more_bytes_per_row = 0;
+
+  NumberTaker* taker = nullptr;  ///< of numbers in memory; null: there is none
 
   /// Variables, by their texts, whose medians will be wanted.
   std::vector<std::string> medians{};

@@ -146,14 +146,15 @@ Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memo
 }  // namespace
 
 FrameBuilder::FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
-                           RowMemory memory)
+                           RowMemory memory, NumberTaker* taker)
     : plan_(plan),
       row_word_(row_word),
       team_(team),
       known_(known_levels_of(plan)),
       frame_(frame_for(plan, rows, team, std::move(memory))) {
   for (int thread = 0; thread < team.size(); ++thread)
-    parts_.emplace_back(plan_, known_, frame_, row_word_, team.size());
+    parts_.emplace_back(plan_, known_, frame_, row_word_, FramePart::Thread{thread, team.size(), taker});
+  if (taker != nullptr) taker->begin();
 }
 
 void FrameBuilder::for_each_part(const std::function<void(std::size_t part)>& work) const {
@@ -482,7 +483,9 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     const Share share = share_for(comm, plan, rows);
     look_for_medians(comm, plan, file_rows);
     std::optional<FrameBuilder> builder;
-    together(comm, [&] { scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory)); });
+    together(comm, [&] {
+      scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory, plan.taker()));
+    });
     const std::vector<FieldCounts> counts = sums_over(comm, builder->counts());
     if (retyped(counts)) continue;
     together(comm, [&] { builder->refuse_faults(counts); });

@@ -19,9 +19,10 @@ namespace TESSERA_NAMESPACE::gam {
 
 class FrameBuilder {
  public:
-  /// `row_word`: how messages call a row's number, "line" or "row". `memory`: of the columns.
+  /// `row_word`: how messages call a row's number, "line" or "row". `memory`: of the columns. `taker`: of
+  /// numbers in memory, or null.
   FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
-               RowMemory memory = {});
+               RowMemory memory = {}, NumberTaker* taker = nullptr);
 
   [[nodiscard]] const ReadPlan& plan() const noexcept { return plan_; }
   [[nodiscard]] HostTeam& team() const noexcept { return team_; }

@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -23,6 +22,11 @@ using base::at;
 
 // Rows that are processed together, while their columns are in the L1 cache.
 constexpr std::size_t rows_at_once = 1024;
+/// The same of columns in memory: a long run of each is read at the rate of memory, and what takes them
+/// copies long runs.
+constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
+/// Of these, rows that are looked at while they are in the cache.
+constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -104,19 +108,24 @@ std::string excerpt(std::string_view text) {
 }
 
 FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame,
-                     std::string_view row_word, int threads)
+                     std::string_view row_word, const Thread& thread)
     : plan_(&plan),
       known_(known),
       frame_(&frame),
       row_word_(row_word),
       columns_(plan.columns().size()),
-      row_numbers_(rows_at_once),
+      most_waiting_(
+          std::ranges::any_of(plan.columns(), [](const UsedColumn& one) { return one.in_memory != nullptr; })
+              ? rows_in_memory_at_once
+              : rows_at_once),
       found_(plan.columns().size()),
       rows_without_(plan.variables().size()),
       extents_(plan.variables().size()),
       waiting_extents_(plan.variables().size()),
       near_medians_(plan.variables().size()),
-      most_kept_(most_kept_of_thread(at(frame.rows.size()), at(threads))) {
+      most_kept_(most_kept_of_thread(at(frame.rows.size()), at(thread.count))),
+      thread_(thread.number),
+      taker_(thread.taker) {
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan.variables()[v];
     unseen_is_complete_.push_back(plan.unseen_is_complete(planned));
@@ -138,7 +147,7 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
       if (column.column_to != nullptr || column.in_memory != nullptr || column.numbers != nullptr ||
           planned.expression->is_column())
         continue;
-      column.to = scratch_.emplace_back(rows_at_once, missing_number).data();
+      column.to = scratch_.emplace_back(most_waiting_, missing_number).data();
       column.numbers = column.to;
     }
   }
@@ -249,8 +258,13 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   double* const to = of.to;
   if (to != nullptr) std::copy(numbers.begin(), numbers.end(), to + waiting_);
   counts.numbers += std::ssize(numbers);
-  const NumberScan scanned =
-      of.near_median ? of.near_median->add_and_scan(numbers, row_numbers_.size()) : scan(numbers);
+  NumberScan scanned;
+  for (std::size_t begin = 0; begin < numbers.size(); begin += rows_in_cache) {
+    const auto some = numbers.subspan(begin, std::min(rows_in_cache, numbers.size() - begin));
+    scanned.add(of.near_median ? of.near_median->add_and_scan(some, most_waiting_) : scan(some));
+    if (taker_ != nullptr && of.in_memory != nullptr)
+      taker_->take(thread_, *of.in_memory, at_ + waiting_ + begin, some);
+  }
   of.scanned.add(scanned);
   of.scanned_rows += numbers.size();
   if (scanned.all_finite) return;
@@ -288,10 +302,9 @@ void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> pla
 }
 
 void FramePart::end_rows(std::int64_t first_row_number, std::size_t count) {
-  const auto first = row_numbers_.begin() + static_cast<std::ptrdiff_t>(waiting_);
-  std::iota(first, first + static_cast<std::ptrdiff_t>(count), first_row_number);
+  note_row_number(first_row_number);
   waiting_ += count;
-  if (waiting_ == row_numbers_.size()) flush();
+  if (waiting_ == most_waiting_) flush();
 }
 
 void FramePart::stop() {
@@ -368,6 +381,7 @@ void FramePart::flush() {
   look_near_medians(count, all_complete);
   if (infinite && !infinity_) find_infinity(count);
   complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
+  row_numbers_.clear();
   frame_->release_written(at_, at_ + count);
   at_ += count;
   for (Column& column : columns_) {
@@ -417,6 +431,12 @@ void FramePart::look_near_medians(std::size_t count, bool all_complete) {
   }
 }
 
+std::int64_t FramePart::row_number_of(std::size_t waiting) const {
+  const auto after = std::ranges::upper_bound(row_numbers_, waiting, {}, &RowNumbers::first);
+  const RowNumbers& of = *std::prev(after);
+  return of.number + static_cast<std::int64_t>(waiting - of.first);
+}
+
 // R drops a row with a missing value before it looks for infinite ones.
 void FramePart::find_infinity(std::size_t count) {
   for (std::size_t i = 0; i < count && !infinity_; ++i) {
@@ -425,7 +445,7 @@ void FramePart::find_infinity(std::size_t count) {
       if (frame_->variables[v].factor || !std::isinf(numbers_of(v)[i])) continue;
       const ReadPlan::PlannedVariable& planned = plan_->variables()[v];
       infinity_ = {.row = frame_->rows.begin + static_cast<std::int64_t>(at_ + i),
-                   .row_number = row_numbers_[i],
+                   .row_number = row_number_of(i),
                    .variable = v,
                    .lasting = !planned.expression->is_column() ||
                               !plan_->columns()[at(planned.columns[0])].numbers_for.empty()};

@@ -132,10 +132,16 @@ struct Infinity {
 ///     part.end_rows(18, numbers.size());
 class FramePart {
  public:
-  /// `frame` has room for all rows of the rank, which `threads` read. `known` is from `known_levels_of`;
-  /// `row_word` is how messages call a row's number: "line" or "row". All arguments must outlive this object.
+  /// One of the threads that read the rows of the rank, and what takes numbers in memory, or null.
+  struct Thread {
+    int number;
+    int count;
+    NumberTaker* taker;
+  };
+  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`; `row_word` is how messages
+  /// call a row's number: "line" or "row". All arguments must outlive this object.
   FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, std::string_view row_word,
-            int threads);
+            const Thread& thread);
 
   [[nodiscard]] const ReadPlan& plan() const noexcept { return *plan_; }
 
@@ -154,12 +160,12 @@ class FramePart {
   /// A number, treated as its field in a CSV file would be; NaN for a missing value.
   void set_number_field(std::size_t column, double value, std::int64_t row_number);
   void end_row(std::int64_t row_number) {
-    row_numbers_[waiting_] = row_number;
-    if (++waiting_ == row_numbers_.size()) flush();
+    note_row_number(row_number);
+    if (++waiting_ == most_waiting_) flush();
   }
 
   /// Rows that can be set at once.
-  [[nodiscard]] std::size_t room() const noexcept { return row_numbers_.size() - waiting_; }
+  [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
   /// The next rows of a column: numbers without quotes, or NaN for a missing value. Not copied if the plan
   /// has the column in memory.
   void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
@@ -216,6 +222,7 @@ class FramePart {
   void measure_complete(std::size_t count);
   void look_near_medians(std::size_t count, bool all_complete);
   void find_infinity(std::size_t count);
+  [[nodiscard]] std::int64_t row_number_of(std::size_t waiting) const;
 
   const ReadPlan* plan_;
   std::span<const Dictionary> known_;
@@ -223,9 +230,20 @@ class FramePart {
   std::string_view row_word_;
   std::vector<Column> columns_;
   std::vector<std::vector<double>> scratch_;
-  std::vector<std::int64_t> row_numbers_;  // of waiting rows: ended, but not processed
-  std::size_t waiting_ = 0;
-  std::size_t at_ = 0;  // index in the frame of the first of them
+  /// Waiting rows, from one of them on, and their numbers in messages, which follow one another.
+  struct RowNumbers {
+    std::size_t first;
+    std::int64_t number;
+  };
+  void note_row_number(std::int64_t number) {
+    if (row_numbers_.empty() || number - row_numbers_.back().number !=
+                                    static_cast<std::int64_t>(waiting_ - row_numbers_.back().first))
+      row_numbers_.push_back({waiting_, number});
+  }
+  std::vector<RowNumbers> row_numbers_;  // in order
+  std::size_t most_waiting_;
+  std::size_t waiting_ = 0;  // rows that have ended, but are not processed
+  std::size_t at_ = 0;       // index in the frame of the first of them
   std::vector<const double*> arguments_;
   std::vector<bool> unseen_is_complete_;
 
@@ -238,6 +256,8 @@ class FramePart {
   std::vector<Extent> waiting_extents_;  // of the waiting rows
   std::vector<BoundedValues> near_medians_;
   std::size_t most_kept_;
+  int thread_;
+  NumberTaker* taker_;
   std::vector<double> complete_values_;
   std::int64_t stopped_at_ = std::numeric_limits<std::int64_t>::max();
 };

@@ -53,6 +53,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
       memory_(request.memory),
       every_row_(request.every_row),
       more_bytes_per_row_(request.more_bytes_per_row),
+      taker_(request.taker),
       path_(std::move(path)) {
   for (const Expression& expression : request.variables) {
     const bool repeated = std::any_of(variables_.begin(), variables_.end(), [&](const PlannedVariable& v) {

@@ -69,6 +69,7 @@ class ReadPlan {
   }
   /// That of the request.
   [[nodiscard]] const std::optional<MemoryOptions>& memory() const noexcept { return memory_; }
+  [[nodiscard]] NumberTaker* taker() const noexcept { return taker_; }
   /// True for a field that stands for a missing value.
   [[nodiscard]] bool is_missing(std::string_view field) const;
   /// Whether a number may stand for a missing value: fields are then compared as texts first.
@@ -89,6 +90,7 @@ class ReadPlan {
   std::optional<MemoryOptions> memory_;
   bool every_row_ = false;
   std::int64_t more_bytes_per_row_ = 0;
+  NumberTaker* taker_ = nullptr;
   std::string path_;
 };
 

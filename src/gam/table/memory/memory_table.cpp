@@ -25,6 +25,11 @@ namespace {
 
 /// Rows that a thread takes at a time.
 constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
+/// The same of a large table that is read: runs of a column that memory gives, and the bus takes, at its
+/// rate.
+constexpr std::int64_t rows_of_read = std::int64_t{1} << 17;
+/// Runs of a thread at least, so that none waits long for the last.
+constexpr std::int64_t runs_of_thread = 8;
 
 [[noreturn]] void refuse_table(ErrorCode code, const std::string& what) {
   throw Error(code, fmt::format("{}: {}", memory_name, what));
@@ -198,9 +203,11 @@ class MemoryTable final : public TableReader {
   }
 
   void scan(Range rows, FrameBuilder& builder) {
+    const std::int64_t step =
+        std::clamp(rows.size() / (runs_of_thread * builder.team().size()), rows_of_run, rows_of_read);
     std::vector<Range> runs;
-    for (std::int64_t begin = rows.begin; begin < rows.end; begin += rows_of_run)
-      runs.push_back({begin, std::min(rows.end, begin + rows_of_run)});
+    for (std::int64_t begin = rows.begin; begin < rows.end; begin += step)
+      runs.push_back({begin, std::min(rows.end, begin + step)});
     builder.read(runs, between_, [&](int /*thread*/, std::size_t run, FramePart& part) {
       Joined joined;
       for (std::int64_t row = runs[run].begin; row < runs[run].end;)

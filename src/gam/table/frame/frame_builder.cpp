@@ -439,13 +439,19 @@ void FrameBuilder::describe_expressions(const mpi::Communicator& comm) {
 namespace {
 
 /// *Collective.* Has medians sought while rows are read, where a sample can say where they are likely to be.
-void look_for_medians(const mpi::Communicator& comm, ReadPlan& plan, std::int64_t file_rows) {
+void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_rows) {
+  if (plan.every_row()) return;
+  std::vector<std::size_t> variables;
+  std::vector<const ColumnNumbers*> columns;
   for (std::size_t v = 0; v < plan.variables().size(); ++v) {
     const ReadPlan::PlannedVariable& planned = plan.variables()[v];
     const ColumnNumbers* const numbers = plan.in_memory(planned);
-    if (planned.wants_median && numbers != nullptr && !plan.every_row())
-      plan.set_near_median(v, likely_median(comm, *numbers, file_rows));
+    if (!planned.wants_median || numbers == nullptr) continue;
+    variables.push_back(v);
+    columns.push_back(numbers);
   }
+  const std::vector<KeySpan> ranges = likely_medians(workers, columns, file_rows);
+  for (std::size_t i = 0; i < variables.size(); ++i) plan.set_near_median(variables[i], ranges[i]);
 }
 
 }  // namespace
@@ -481,7 +487,7 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
   for (;;) {
     if (spare.let_go && is_short_of_memory(comm, plan, rows, spare.bytes)) spare.let_go();
     const Share share = share_for(comm, plan, rows);
-    look_for_medians(comm, plan, file_rows);
+    look_for_medians(workers, plan, file_rows);
     std::optional<FrameBuilder> builder;
     together(comm, [&] {
       scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory, plan.taker()));

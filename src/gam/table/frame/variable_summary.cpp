@@ -33,22 +33,27 @@ KeySpan all_numbers() {
   return {ordered_key(-infinity), ordered_key(infinity)};
 }
 
-/// *Collective.* A range of keys that is likely to hold the value at the part `middle` of the sorted order of
-/// some values, of which there are about `count` in the job, from a sample of the rows for which `has` is
-/// true: the more of them, the narrower, as fewer values in the range save more than the sample costs.
+/// Keys of rows for which `has` is true, spread over this rank's part of about `count` values of the job: the
+/// more of these, the larger the sample and the narrower what it leaves, as fewer values there save more than
+/// the sample costs.
 template <class Has>
-KeySpan likely_range(const mpi::Communicator& comm, const ColumnNumbers& numbers, double middle,
-                     std::int64_t count, const Has& has) {
+std::vector<std::uint64_t> sample_of(int ranks, const ColumnNumbers& numbers, std::int64_t count,
+                                     const Has& has) {
   constexpr std::int64_t rows_per_sampled = 256;
   const std::int64_t sampled = std::clamp<std::int64_t>(count / rows_per_sampled, 1 << 12, 1 << 17);
   const auto rows = static_cast<std::int64_t>(numbers.size());
-  const std::int64_t share = std::max<std::int64_t>(sampled / comm.size(), 1);
-  std::vector<std::uint64_t> mine;
+  const std::int64_t share = std::max<std::int64_t>(sampled / ranks, 1);
+  std::vector<std::uint64_t> sample;
   for (std::int64_t row = 0; row < rows; row += (rows - 1) / share + 1) {
     const double value = numbers[at(row)];
-    if (has(at(row)) && !std::isnan(value)) mine.push_back(ordered_key(value));
+    if (has(at(row)) && !std::isnan(value)) sample.push_back(ordered_key(value));
   }
-  std::vector<std::uint64_t> sample = comm.allgatherv(std::span<const std::uint64_t>(mine));
+  return sample;
+}
+
+/// A range of keys that is likely to hold the value at the part `middle` of the sorted order of the values of
+/// which this is the sample.
+KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
   KeySpan range = all_numbers();
   if (sample.empty()) return range;
   const auto nth = [&](double index) {
@@ -167,10 +172,15 @@ class PlaceSearch {
 /// as of `PlaceSearch`, on each rank or none.
 double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t place,
                 std::int64_t count, std::vector<BoundedValues> found) {
-  KeySpan range = found.empty() ? likely_range(workers.comm, column,
-                                               static_cast<double>(place) / static_cast<double>(count), count,
-                                               [&](std::size_t row) { return frame.complete[row] != 0; })
-                                : found.front().range;
+  KeySpan range;
+  if (found.empty()) {
+    const std::vector<std::uint64_t> mine = sample_of(
+        workers.comm.size(), column, count, [&](std::size_t row) { return frame.complete[row] != 0; });
+    range = likely_range(workers.comm.allgatherv(std::span<const std::uint64_t>(mine)),
+                         static_cast<double>(place) / static_cast<double>(count));
+  } else {
+    range = found.front().range;
+  }
   PlaceSearch search(workers, frame, column, std::move(found));
   for (;;) {
     const KeyCounts found = search.counts_in(range);
@@ -237,8 +247,21 @@ std::string most_frequent(const Workers& workers, const Frame& frame, const Vari
 
 }  // namespace
 
-KeySpan likely_median(const mpi::Communicator& comm, const ColumnNumbers& numbers, std::int64_t count) {
-  return likely_range(comm, numbers, 0.5, count, [](std::size_t /*row*/) { return true; });
+std::vector<KeySpan> likely_medians(const Workers& workers, std::span<const ColumnNumbers* const> columns,
+                                    std::int64_t count) {
+  const auto for_each = [&](const auto& work) {
+    workers.team.for_each_block({0, std::ssize(columns)}, 1,
+                                [&](int /*thread*/, Range one) { work(at(one.begin)); });
+  };
+  std::vector<std::vector<std::uint64_t>> samples(columns.size());
+  for_each([&](std::size_t i) {
+    samples[i] = sample_of(workers.comm.size(), *columns[i], count, [](std::size_t /*row*/) { return true; });
+  });
+  for (std::vector<std::uint64_t>& sample : samples)
+    sample = workers.comm.allgatherv(std::span<const std::uint64_t>(sample));
+  std::vector<KeySpan> ranges(columns.size());
+  for_each([&](std::size_t i) { ranges[i] = likely_range(std::move(samples[i]), 0.5); });
+  return ranges;
 }
 
 std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,

@@ -21,10 +21,11 @@ struct VariableSummary {
   std::string level{};  ///< of a factor: the most frequent, and of several the first
 };
 
-/// *Collective.* A range that is likely to hold the median of the job's numbers, of which there are about
-/// `count`: that of complete rows too unless these are others.
-[[nodiscard]] KeySpan likely_median(const mpi::Communicator& comm, const ColumnNumbers& numbers,
-                                    std::int64_t count);
+/// *Collective.* For each column a range that is likely to hold the median of the job's numbers, of which
+/// there are about `count`: that of complete rows too unless these are others.
+[[nodiscard]] std::vector<KeySpan> likely_medians(const Workers& workers,
+                                                  std::span<const ColumnNumbers* const> columns,
+                                                  std::int64_t count);
 
 /// *Collective.* Over the complete rows, of these variables of the frame. Variables without a level or a
 /// finite number there are left out. The same bits for any number of ranks and threads. Takes what was found

@@ -17,14 +17,19 @@ namespace {
 
 using base::at;
 
-/// Numbers of a piece, 1 MiB of them. 32 threads that scan as they copy fill two H200 at 92 GB/s by three
-/// such pieces each, and at 80 by half of it.
-constexpr std::size_t piece_numbers = std::size_t{1} << 17;
+/// Largest number of numbers of a piece, 1 MiB of them. 32 threads that scan as they copy fill two H200 at 92
+/// GB/s by three such pieces each, and at 80 by half of it.
+constexpr std::size_t largest_piece = std::size_t{1} << 17;
+/// Numbers of pinned memory for a device at most, 96 MiB of them: its pages take a third of a second a GiB.
+constexpr std::size_t most_pinned = 96 * largest_piece;
 
 }  // namespace
 
 ColumnUpload::ColumnUpload(Job& job, int threads, const std::vector<NamedNumbers>& columns)
-    : job_(job), threads_(threads) {
+    : job_(job),
+      threads_(threads),
+      piece_numbers_(
+          std::clamp(most_pinned / (at(threads) * Feed::pieces), largest_piece / 16, largest_piece)) {
   for (const NamedNumbers& column : columns) {
     places_.emplace(column.numbers, columns_.size());
     columns_.push_back({column.name, *column.numbers});
@@ -73,7 +78,7 @@ void ColumnUpload::prepare(OnDevice& on, std::size_t index) {
   for (std::size_t i = 0; i < columns_.size(); ++i)
     on.buffers.push_back(pool.take<double>(at(on.rows.size()), context.stream()));
   for (int thread = 0; thread < threads_; ++thread) on.feeds.emplace_back(context);
-  on.pinned = PinnedBuffer<double>(at(threads_) * Feed::pieces * piece_numbers, context);
+  on.pinned = PinnedBuffer<double>(at(threads_) * Feed::pieces * piece_numbers_, context);
   // The buffers are there, and free of earlier work, for any stream.
   context.synchronize();
   on.ready.store(true, std::memory_order_release);
@@ -118,7 +123,7 @@ void ColumnUpload::take(int thread, const ColumnNumbers& column, std::size_t fir
 
 double* ColumnUpload::piece_of(const OnDevice& on, int thread) const {
   const Feed& feed = on.feeds[at(thread)];
-  return on.pinned.data() + (at(thread) * Feed::pieces + feed.piece) * piece_numbers;
+  return on.pinned.data() + (at(thread) * Feed::pieces + feed.piece) * piece_numbers_;
 }
 
 void ColumnUpload::copy(OnDevice& on, int thread, std::size_t column, std::size_t row,
@@ -132,12 +137,12 @@ void ColumnUpload::copy(OnDevice& on, int thread, std::size_t column, std::size_
       feed.copied[feed.piece].synchronize();
       feed.to = to;
     }
-    const std::size_t count = std::min(numbers.size(), piece_numbers - feed.filled);
+    const std::size_t count = std::min(numbers.size(), piece_numbers_ - feed.filled);
     std::copy_n(numbers.data(), count, piece_of(on, thread) + feed.filled);
     feed.filled += count;
     to += count;
     numbers = numbers.subspan(count);
-    if (feed.filled == piece_numbers) submit(on, thread);
+    if (feed.filled == piece_numbers_) submit(on, thread);
   }
 }
 

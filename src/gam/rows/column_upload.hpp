@@ -98,6 +98,7 @@ class ColumnUpload final : public NumberTaker {
 
   Job& job_;
   int threads_;
+  std::size_t piece_numbers_;
   struct Column {
     std::string name;
     ColumnNumbers numbers;

@@ -12,6 +12,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
+/// Tiles of fewer bytes are read before a device is prepared.
+constexpr std::int64_t least_upload_bytes = std::int64_t{256} << 20;
+
 /// Copies local rows [begin, begin + count) of a column.
 template <class T>
 void upload(T* to, const ColumnStorage<T>& column, std::size_t begin, std::size_t count,
@@ -201,7 +204,8 @@ NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
     const auto tile = std::ranges::find(tiles, device, &PlannedTile::device);
     if (tile == tiles.end()) continue;
     const std::int64_t budget = table.budget_bytes(known.memory_budget_bytes);
-    if (tile->units.size() * bytes_per_row > budget - budget / scratch_share) continue;
+    const std::int64_t bytes = tile->units.size() * bytes_per_row;
+    if (bytes < least_upload_bytes || bytes > budget - budget / scratch_share) continue;
     upload->add(i, *tile, static_cast<std::size_t>(tile->units.begin - first));
     any = true;
   }

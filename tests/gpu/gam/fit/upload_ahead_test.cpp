@@ -25,8 +25,9 @@ using namespace tessera::gam;
 using tessera::Range;
 using tessera::testing::ScopedVariable;
 
-constexpr std::int64_t row_count = 400'000;
-constexpr std::int64_t block = 1000;
+/// So many that those of each of two ranks are copied ahead.
+constexpr std::int64_t row_count = 16'000'000;
+constexpr std::int64_t block = 8192;
 
 /// y of x0, x1 and a factor, in which some values are missing.
 struct Columns {
@@ -94,7 +95,7 @@ class GpuUploadAhead : public ::testing::Test {
 TEST_F(GpuUploadAhead, ModelsHaveTheBitsOfColumnsCopiedInPasses) {
   const Columns columns;
   FitOptions in_parts;
-  in_parts.memory.device_bytes = 8 << 20;  // no device holds its tile, so nothing is copied ahead
+  in_parts.memory.device_bytes = 64 << 20;  // no device holds its tile, so nothing is copied ahead
   const std::vector<double> expected = coefficients_of(table(columns, 1), in_parts);
   ASSERT_FALSE(job_->on_host());
   for (const std::int64_t pieces : {1, 2, 7}) {

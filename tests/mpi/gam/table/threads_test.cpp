@@ -11,7 +11,9 @@
 #include <cmath>
 #include <cstring>
 #include <limits>
+#include <map>
 #include <memory>
+#include <mutex>
 #include <random>
 #include <span>
 #include <string>
@@ -185,6 +187,66 @@ Table in_spans(const Table& table) {
           {column.name, NumberSpans{pieces_of(std::get<std::vector<double>>(column.values))}});
   }
   return out;
+}
+
+/// Keeps what it is given, by column, and how often each row was given.
+class TakenNumbers final : public NumberTaker {
+ public:
+  explicit TakenNumbers(std::int64_t rows) : rows_(static_cast<std::size_t>(rows)) {}
+
+  void begin() noexcept override { columns_.clear(); }
+  void take(int thread, const ColumnNumbers& column, std::size_t first,
+            std::span<const double> numbers) noexcept override {
+    const std::lock_guard lock(mutex_);
+    EXPECT_GE(thread, 0);
+    auto& [values, times] = columns_[&column];
+    values.resize(rows_);
+    times.resize(rows_);
+    for (std::size_t i = 0; i < numbers.size(); ++i) {
+      values.at(first + i) = numbers[i];
+      ++times.at(first + i);
+    }
+  }
+  void expect_all_of(const ColumnNumbers& column) const {
+    const auto found = columns_.find(&column);
+    ASSERT_NE(found, columns_.end());
+    const auto& [values, times] = found->second;
+    EXPECT_TRUE(std::ranges::all_of(times, [](int given) { return given == 1; }));
+    std::vector<double> copy;
+    const auto all = column.rows(0, rows_, copy);
+    EXPECT_EQ(std::memcmp(values.data(), all.data(), rows_ * sizeof(double)), 0);
+  }
+  [[nodiscard]] std::size_t columns() const { return columns_.size(); }
+
+ private:
+  std::size_t rows_;
+  std::mutex mutex_;
+  std::map<const ColumnNumbers*, std::pair<std::vector<double>, std::vector<int>>> columns_;
+};
+
+// Once, in their places, with those that are missing; not those of the rows by which types are chosen.
+TEST(Threads, GiveEachNumberInMemoryToWhatTakesThem) {
+  const mpi::Communicator comm = world();
+  const Table table = table_of(comm, random_columns(7));
+  const Table spans = in_spans(table);
+  for (const Table* of : {&table, &spans}) {
+    for (const int threads : {1, 3}) {
+      HostTeam team(threads);
+      const Workers workers{comm, team};
+      const Range mine = of->plan.range_of(comm.rank());
+      TakenNumbers taken(mine.size());
+      FrameRequest wanted = memory_request();
+      wanted.taker = &taken;
+      const auto reader = open_memory(workers, *of);
+      (void)reader->read(workers, wanted, mine);
+      EXPECT_EQ(taken.columns(), mine.empty() ? 0 : 2);
+      if (mine.empty()) continue;
+      taken.expect_all_of(*reader->numbers_in_memory("x"));
+      taken.expect_all_of(*reader->numbers_in_memory("z"));
+      EXPECT_EQ(reader->numbers_in_memory("f"), nullptr);
+      EXPECT_EQ(reader->numbers_in_memory("y"), nullptr);
+    }
+  }
 }
 
 TEST(Threads, ReadTheSameOfSpansInMemory) {

@@ -54,6 +54,8 @@ struct Suite {
 [[nodiscard]] Suite crossed_suite();
 [[nodiscard]] Suite scale_suite();
 [[nodiscard]] Suite io_suite();
+[[nodiscard]] Suite start_suite();
+[[nodiscard]] Suite balance_suite();
 
 /// All suites of the program, in the order in which they run.
 [[nodiscard]] std::vector<Suite> all_suites();

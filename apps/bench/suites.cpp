@@ -16,6 +16,8 @@ std::vector<Suite> all_suites() {
   all.push_back(crossed_suite());
   all.push_back(scale_suite());
   all.push_back(io_suite());
+  all.push_back(start_suite());
+  all.push_back(balance_suite());
   return all;
 }
 

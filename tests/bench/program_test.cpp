@@ -87,6 +87,18 @@ TEST(Bench, SumsOverDevicesAreMeasuredByLength) {
   EXPECT_EQ(cases.size(), 3U) << result.out;
 }
 
+TEST(Bench, TheStartOfAJobAndPassesUnderABalancerAreMeasured) {
+  const ProgramResult start = bench(2, "start --device cpu --json");
+  ASSERT_EQ(start.status, 0) << start.err;
+  ASSERT_EQ(lines_of(start.out).size(), 2U);
+  EXPECT_EQ(lines_of(start.out).front().at("what"), "Job() to the first kernels");
+  EXPECT_GT(lines_of(start.out).front().at("median"), 0);
+  expect_refused("start --by-hand --occupy 1", "--occupy");
+  const ProgramResult balance = bench(1, "balance --units 400000 --rounds 20 --passes 3 --device cpu --json");
+  ASSERT_EQ(balance.status, 0) << balance.err;
+  EXPECT_EQ(measured_in(balance).size(), 5U) << balance.out;
+}
+
 TEST(Bench, LeavesThePeerOutIfToldTo) {
   const ProgramResult result = bench(1, "vote --repeats 1 --json --no-peer");
   ASSERT_EQ(result.status, 0) << result.err;

@@ -310,7 +310,7 @@ class Calls {
             "values are copied to an array of their size");
     const char* text = nullptr;
     held(tessera_gam_model_text(model, same, take_byte(input_), &text));
-    const auto form = static_cast<std::int32_t>(take_byte(input_) % 3);
+    const auto form = static_cast<std::int32_t>(take_byte(input_) % 4);
     held(tessera_gam_summary(model, form, &text, nullptr), is_open(model, Kind::model));
     const std::array<std::uint64_t, 2> both{model, handle(Kind::model)};
     held(tessera_gam_anova(both.data(), take_byte(input_) % 3, "auto", form, &text, nullptr));

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from . import _native
 from ._columns import Columns, Data, Factor, File, Numbers, data_of, give_arrays, names_in, result_frame
 from ._errors import UsageError
-from ._report import Report, numbers_of, report
+from ._report import Report, report, report_of
 from ._table import Answer, Table
 
 if TYPE_CHECKING:
@@ -243,15 +243,16 @@ class GAM:
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         table = self._table(data, None, _arrays(arrays))
-        text, numbers = (self._check(table, form, options, progress) for form in (0, 1))
-        return Report(text.strip("\n"), numbers_of(numbers))
+        return self._check(table, options, progress)
 
-    def _check(self, table: Table, form: int, options: Mapping[str, Any], progress: Progress = None) -> str:
-        with _shown(progress) as report:
-            return _native.interruptible(
-                lambda call: _native.text("check", self._fitted.number, table.number, call, form),
-                _native.option_texts({**self._job_options, **options}),
-                report,
+    def _check(self, table: Table, options: Mapping[str, Any], progress: Progress = None) -> Report:
+        with _shown(progress) as shown:
+            return report_of(
+                _native.interruptible(
+                    lambda call: _native.text("check", self._fitted.number, table.number, call, _native.BOTH_FORMS),
+                    _native.option_texts({**self._job_options, **options}),
+                    shown,
+                )
             )
 
     def concurvity(
@@ -272,7 +273,7 @@ class GAM:
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         table = self._table(data, None, _arrays(arrays))
-        found = numbers_of(self._check(table, 1, {"permutations": 1, "sample": 4}))["concurvity"]
+        found = self._check(table, {"permutations": 1, "sample": 4})["concurvity"]
         terms = {"term": np.array(found["terms"], object)}
         if full:
             return result_frame(terms | {name: np.array(values) for name, values in found["whole"].items()})

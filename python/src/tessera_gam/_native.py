@@ -27,6 +27,7 @@ Progress = Callable[[str], None]
 _PROGRESS = ctypes.CFUNCTYPE(None, c_int32, c_char_p, c_void_p)
 _CANCELLED = ctypes.CFUNCTYPE(c_int32, c_void_p)
 _OLDEST_C_VERSION = 1
+BOTH_FORMS = 2  # of a report: its text for people, and its numbers
 _LONGEST_WAIT = 0.2  # seconds that a caller who interrupts waits for the end of the work
 
 

@@ -67,14 +67,15 @@ def columns_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 def report(function: str, *arguments: Any) -> Report:
     """That of a function of the library, without a call."""
-    return Report(_native.text(function, *arguments, 0).strip("\n"), numbers_of(_native.text(function, *arguments, 1)))
+    return report_of(_native.text(function, *arguments, _native.BOTH_FORMS))
 
 
-def numbers_of(text: str) -> Any:
-    """What the JSON of a report has."""
+def report_of(both: str) -> Report:
+    """From its two forms, as JSON."""
     import json
 
-    return json.loads(text)
+    forms = json.loads(both)
+    return Report(forms["text"].strip("\n"), forms["data"])
 
 
 # A report in a notebook: its text, with what is aligned in it as tables.

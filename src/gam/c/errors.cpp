@@ -10,6 +10,7 @@
 
 #include <fmt/format.h>
 #include <pthread.h>
+#include <nlohmann/json.hpp>
 
 #include <atomic>
 #include <cstdint>
@@ -171,8 +172,15 @@ std::string text_of(const char* text, const char* name) {
 
 void require_form(std::int32_t form, const char** text) {
   require(text, "text");
-  if (form != TESSERA_GAM_TEXT && form != TESSERA_GAM_JSON)
+  if (form != TESSERA_GAM_TEXT && form != TESSERA_GAM_JSON && form != TESSERA_GAM_BOTH)
     refuse(fmt::format("{} is no form: give a tessera_gam_form", form));
+}
+
+std::string report_in(std::int32_t form, FunctionRef<std::string()> text, FunctionRef<std::string()> json) {
+  if (form == TESSERA_GAM_TEXT) return text();
+  if (form == TESSERA_GAM_JSON) return json();
+  constexpr bool in_ascii = true;
+  return fmt::format(R"({{"text": {}, "data": {}}})", nlohmann::json(text()).dump(-1, ' ', in_ascii), json());
 }
 
 void give(std::string text, const char** to, std::size_t* length) {

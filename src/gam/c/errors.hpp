@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/tessera_gam.h>
+#include <tessera/function.hpp>
 #include <tessera/version.hpp>
 
 #include <cstddef>
@@ -47,6 +48,10 @@ void require_count(std::size_t count, std::size_t needed, const char* name);
 
 /// Throws `Error(usage)` unless `form` is a `tessera_gam_form`, and there is a place for the text.
 void require_form(std::int32_t form, const char** text);
+
+/// A report in a form that `require_form` has not refused.
+[[nodiscard]] std::string report_in(std::int32_t form, FunctionRef<std::string()> text,
+                                    FunctionRef<std::string()> json);
 
 /// Gives a text to the caller: the thread's, until its next one. `length` may be null.
 void give(std::string text, const char** to, std::size_t* length = nullptr);

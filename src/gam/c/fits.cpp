@@ -138,7 +138,9 @@ int tessera_gam_check(tessera_gam_model model, tessera_gam_table table, const te
     given.run(job_options, [&](Job& job, gam::FitObserver* observer) {
       std::visit([&](const auto& source) { found = gam::check(job, *of, source, options, observer); }, *rows);
     });
-    c::give(form == TESSERA_GAM_JSON ? gam::check_json(found, options) : gam::check_text(found, options),
+    c::give(c::report_in(
+                form, [&] { return gam::check_text(found, options); },
+                [&] { return gam::check_json(found, options); }),
             text, length);
   });
 }

@@ -237,7 +237,9 @@ int tessera_gam_summary(tessera_gam_model model, int32_t form, const char** text
   return c::status_of("tessera_gam_summary", [&] {
     c::require_form(form, text);
     const auto of = c::object_of<gam::Model>(model);
-    c::give(form == TESSERA_GAM_JSON ? gam::summary_json(*of) : gam::summary(*of), text, length);
+    c::give(c::report_in(
+                form, [&] { return gam::summary(*of); }, [&] { return gam::summary_json(*of); }),
+            text, length);
   });
 }
 int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char* test, int32_t form,
@@ -249,7 +251,9 @@ int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char*
     std::vector<gam::Model> all;
     for (std::size_t i = 0; i < count; ++i) all.push_back(*c::object_of<gam::Model>(models[i]));
     const gam::DevianceTest wanted = c::test_of(c::text_of(test, "test"), all.front());
-    c::give(form == TESSERA_GAM_JSON ? gam::anova_json(all, wanted) : gam::anova_text(all, wanted), text,
-            length);
+    c::give(
+        c::report_in(
+            form, [&] { return gam::anova_text(all, wanted); }, [&] { return gam::anova_json(all, wanted); }),
+        text, length);
   });
 }

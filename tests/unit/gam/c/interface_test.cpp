@@ -358,6 +358,14 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   CheckOptions of_check;
   of_check.seed = 7;
   EXPECT_EQ(text, check_json(check(job, model, rows, of_check), of_check));
+  ASSERT_EQ(tessera_gam_check(model_, table_, &checked.call, TESSERA_GAM_BOTH, &text, nullptr),
+            TESSERA_GAM_OK)
+      << tessera_gam_error();
+  const std::string of_both(text);
+  EXPECT_TRUE(of_both.starts_with(R"({"text": ")"));
+  EXPECT_NE(of_both.find(R"(\n)"), std::string::npos);
+  EXPECT_TRUE(
+      of_both.ends_with(R"("data": )" + check_json(check(job, model, rows, of_check), of_check) + "}"));
   const tessera_gam_model smaller = fitted(table_, {{"sp", "100"}});
   const std::vector<tessera_gam_model> both{smaller, model_};
   ASSERT_EQ(tessera_gam_anova(both.data(), 2, "auto", TESSERA_GAM_TEXT, &text, nullptr), TESSERA_GAM_OK)
@@ -365,7 +373,7 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   EXPECT_NE(std::string(text).find("Pr(>F)"), std::string::npos) << text;
   expect_refusal(tessera_gam_anova(both.data(), 2, "t", TESSERA_GAM_TEXT, &text, nullptr), "the test 't'");
   expect_refusal(tessera_gam_anova(both.data(), 0, "auto", TESSERA_GAM_TEXT, &text, nullptr), "no model");
-  expect_refusal(tessera_gam_summary(model_, 2, &text, nullptr), "no form");
+  expect_refusal(tessera_gam_summary(model_, 3, &text, nullptr), "no form");
   EXPECT_EQ(tessera_gam_model_close(smaller), TESSERA_GAM_OK);
 }
 

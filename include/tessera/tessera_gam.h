@@ -127,8 +127,8 @@ typedef struct tessera_gam_call {
 /// one order: another number gives other bits.
 TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call,
                                            tessera_gam_table* table);
-/// Adds a column of `count` numbers, one a row; NaN where one is missing. They may be read in place: keep
-/// them, and do not change them, until the table is closed and no call uses it. TESSERA_GAM_USAGE while a
+/// Adds a column of `count` numbers, one a row; NaN where one is missing. They are read in place: keep them,
+/// and do not change them, until the table is closed and no call uses it. TESSERA_GAM_USAGE while a
 /// call uses the table.
 TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
                                                   const double* values, size_t count);

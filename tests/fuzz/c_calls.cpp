@@ -5,6 +5,7 @@
 
 #include <array>
 #include <cmath>
+#include <deque>
 #include <limits>
 #include <map>
 #include <optional>
@@ -175,7 +176,7 @@ class Calls {
     const std::size_t count = size_near(rows);
     const char* const name = pick(columns);
     const unsigned kind = take_byte(input_);
-    std::vector<double> numbers(count);
+    std::vector<double>& numbers = numbers_.emplace_back(count);
     std::vector<std::int32_t> codes(count);
     constexpr std::array levels{"a", "b", "c", "", "\xfe"};
     for (std::size_t i = 0; i < count; ++i) {
@@ -435,6 +436,7 @@ class Calls {
   std::string_view input_;
   std::string text_;
   gam::testing::ArrowCounts counts_;
+  std::deque<std::vector<double>> numbers_;  // that tables are read from
   std::map<std::uint64_t, Kind> open_;
   std::vector<std::uint64_t> given_;
   std::map<std::uint64_t, std::size_t> rows_;

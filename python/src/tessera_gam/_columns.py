@@ -165,9 +165,10 @@ def _of_arrow(name: str, values: Any) -> Column:
     import pyarrow as pa
 
     if isinstance(values, pa.ChunkedArray):
-        values = values.combine_chunks()
-    if isinstance(values, pa.ChunkedArray):  # of no chunks, in some versions
-        values = values.chunk(0) if values.num_chunks else pa.array([], values.type)
+        if values.num_chunks == 1:  # which pyarrow would copy to combine it
+            values = values.chunk(0)
+        else:
+            values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
     kind = values.type
     if str(kind) in ("string", "large_string", "string_view"):
         encoded = values.cast(pa.large_string()).dictionary_encode()

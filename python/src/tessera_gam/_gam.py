@@ -533,10 +533,9 @@ class GAM:
     def _answer(self, function: str, *tables: Table, options: Mapping[str, Any], progress: Progress = None) -> Answer:
         answer = Answer()
         model = self._fitted
-        numbers = [table.number for table in tables]
         with _shown(progress) as report:
             _native.interruptible(
-                lambda call: _native.call(function, model.number, *numbers, call, answer.to),
+                lambda call: _native.call(function, model.number, *(table.number for table in tables), call, answer.to),
                 _native.option_texts(options),
                 report,
             )

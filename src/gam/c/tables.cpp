@@ -75,7 +75,7 @@ int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name, con
     c::require(values, "values");
     const std::string column = c::text_of(name, "the column's name");
     c::require_rows(column, count, c::rows_of(table));
-    c::add_column(table, {column, std::vector<double>(values, values + count)});
+    c::add_column(table, {column, gam::NumberSpans{{{values, count}}}});
   });
 }
 

@@ -439,10 +439,11 @@ TEST_F(CInterface, RefusesHandlesThatAreNone) {
   // Of the open table, if it were a model's.
   expect_refusal(tessera_gam_summary(table_ ^ (std::uint64_t{3} << 56), TESSERA_GAM_TEXT, &text, nullptr),
                  "no open model");
-  const tessera_gam_table first = Data(3).table();
+  const Data three(3);
+  const tessera_gam_table first = three.table();
   ASSERT_EQ(tessera_gam_table_close(first), TESSERA_GAM_OK);
   expect_refusal(tessera_gam_table_close(first), "was closed");
-  const tessera_gam_table second = Data(3).table();  // in the place of the first
+  const tessera_gam_table second = three.table();  // in the place of the first
   EXPECT_NE(first, second);
   expect_refusal(tessera_gam_table_close(first), "was closed");
   EXPECT_EQ(tessera_gam_table_close(second), TESSERA_GAM_OK);

@@ -2,6 +2,7 @@
 #include "gam/basis/far_field.hpp"
 
 #include "base/at.hpp"
+#include "base/go_on.hpp"
 #include "base/vectors.hpp"
 
 #include <algorithm>
@@ -173,6 +174,7 @@ class FarField::Builder {
   }
 
   void divide(int index, const std::vector<int>& near_before, Expansion expansion, int divisions) {
+    base::go_on();
     const Square square = field_.squares_[at(index)];
     const double rho = std::sqrt(2.0) * square.half;
     const double far = least_distance(rho) * rho;

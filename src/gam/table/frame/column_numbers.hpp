@@ -159,6 +159,7 @@ class ColumnNumbers {
     else
       use(std::span(run_.data() + begin, end - begin));
   }
+  [[nodiscard]] bool is_one_run() const noexcept { return !pieces_; }
   /// Whether these are the other's values, not copies.
   [[nodiscard]] bool is_same_memory(const ColumnNumbers& other) const noexcept {
     return pieces_ == other.pieces_ && run_.data() == other.run_.data() && size() == other.size();

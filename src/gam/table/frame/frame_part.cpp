@@ -56,6 +56,17 @@ bool all_levels(std::span<const std::int32_t> codes) {
   return signs >= 0;
 }
 
+/// Rows that wait before they are processed. Columns in pieces may be joined for that: few at a time.
+std::size_t rows_waiting_for(const ReadPlan& plan) {
+  std::size_t rows = rows_at_once;
+  for (const UsedColumn& column : plan.columns()) {
+    if (column.in_memory == nullptr) continue;
+    if (!column.in_memory->is_one_run()) return rows_in_cache;
+    rows = rows_in_memory_at_once;
+  }
+  return rows;
+}
+
 }  // namespace
 
 void FieldCounts::add(FieldKind kind) noexcept {
@@ -114,10 +125,7 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
       frame_(&frame),
       row_word_(row_word),
       columns_(plan.columns().size()),
-      most_waiting_(
-          std::ranges::any_of(plan.columns(), [](const UsedColumn& one) { return one.in_memory != nullptr; })
-              ? rows_in_memory_at_once
-              : rows_at_once),
+      most_waiting_(rows_waiting_for(plan)),
       found_(plan.columns().size()),
       rows_without_(plan.variables().size()),
       extents_(plan.variables().size()),
@@ -312,22 +320,28 @@ void FramePart::stop() {
   stopped_at_ = frame_->rows.begin + static_cast<std::int64_t>(at_);
 }
 
-// The values of a variable in the waiting rows.
-const double* FramePart::numbers_of(std::size_t variable) const noexcept {
+// Those of the rows that are being processed: of a column in pieces joined, once they are asked for.
+const double* FramePart::numbers_of(Column& column) {
+  if (column.numbers == nullptr && column.in_memory != nullptr)
+    column.numbers = column.in_memory->rows(at_, at_ + processed_, column.joined).data();
+  return column.numbers;
+}
+
+const double* FramePart::numbers_of(std::size_t variable) {
   const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
-  return planned.expression->is_column() ? columns_[at(planned.columns[0])].numbers
+  return planned.expression->is_column() ? numbers_of(columns_[at(planned.columns[0])])
                                          : frame_->variables[variable].numbers.writable() + at_;
 }
 
 void FramePart::evaluate(std::size_t variable, std::size_t count) {
   const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
   arguments_.clear();
-  for (const int c : planned.columns) arguments_.push_back(columns_[at(c)].numbers);
+  for (const int c : planned.columns) arguments_.push_back(numbers_of(columns_[at(c)]));
   planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
 }
 
 // Without a second scan of rows that were set at once.
-NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) const {
+NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) {
   const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
   if (planned.expression->is_column()) {
     const Column& column = columns_[at(planned.columns[0])];
@@ -343,9 +357,9 @@ void FramePart::flush() {
   std::fill_n(complete, count, std::uint8_t{1});
   bool infinite = false;
   bool all_complete = true;
+  processed_ = count;
   for (Column& column : columns_) {
-    if (column.in_memory != nullptr)
-      column.numbers = column.in_memory->rows(at_, at_ + count, column.joined).data();
+    if (column.in_memory != nullptr) column.numbers = nullptr;
   }
   for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
     const Variable& variable = frame_->variables[v];

@@ -216,9 +216,10 @@ class FramePart {
   Dictionary::Entry look_up(std::size_t column, std::string_view text, std::int64_t row_number);
   void note_stray(std::size_t column, std::string_view text, std::int64_t row_number);
   void flush();
-  [[nodiscard]] const double* numbers_of(std::size_t variable) const noexcept;
+  [[nodiscard]] const double* numbers_of(Column& column);
+  [[nodiscard]] const double* numbers_of(std::size_t variable);
   void evaluate(std::size_t variable, std::size_t count);
-  [[nodiscard]] NumberScan scan_of(std::size_t variable, std::size_t count) const;
+  [[nodiscard]] NumberScan scan_of(std::size_t variable, std::size_t count);
   void measure_complete(std::size_t count);
   void look_near_medians(std::size_t count, bool all_complete);
   void find_infinity(std::size_t count);
@@ -242,8 +243,9 @@ class FramePart {
   }
   std::vector<RowNumbers> row_numbers_;  // in order
   std::size_t most_waiting_;
-  std::size_t waiting_ = 0;  // rows that have ended, but are not processed
-  std::size_t at_ = 0;       // index in the frame of the first of them
+  std::size_t waiting_ = 0;    // rows that have ended, but are not processed
+  std::size_t processed_ = 0;  // rows that are being processed
+  std::size_t at_ = 0;         // index in the frame of the first of them
   std::vector<const double*> arguments_;
   std::vector<bool> unseen_is_complete_;
 

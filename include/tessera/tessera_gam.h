@@ -212,8 +212,8 @@ TESSERA_GAM_API int tessera_gam_model_text_count(tessera_gam_model model, const 
 /// The form of a report.
 enum tessera_gam_form {
   TESSERA_GAM_TEXT = 0,  ///< for people
-  TESSERA_GAM_JSON =
-      1,                ///< in ASCII, numbers in full, null for what is not known: docs/fit.md lists the keys
+  /// In ASCII, numbers in full, null for what is not known: docs/fit.md lists the keys.
+  TESSERA_GAM_JSON = 1,
   TESSERA_GAM_BOTH = 2  ///< JSON, in ASCII, of these two: {"text": "...", "data": {...}}
 };
 /// The summary of a model, as `summary.gam` of mgcv.

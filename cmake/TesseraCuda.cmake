@@ -2,8 +2,8 @@
 # Decides whether CUDA is built, before any target exists. Sets TESSERA_CUDA (a plain variable).
 set(TESSERA_CUDA OFF)
 if(TESSERA_ENABLE_CUDA STREQUAL "AUTO")
-  include(CheckLanguage)
-  check_language(CUDA)
+  include(TesseraCheckLanguage)
+  tessera_check_language(CUDA)
   if(CMAKE_CUDA_COMPILER)
     set(TESSERA_CUDA ON)
   endif()

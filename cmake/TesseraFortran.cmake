@@ -9,8 +9,8 @@ if(NOT PROJECT_IS_TOP_LEVEL)
   return()
 endif()
 
-include(CheckLanguage)
-check_language(Fortran)
+include(TesseraCheckLanguage)
+tessera_check_language(Fortran)
 if(CMAKE_Fortran_COMPILER)
   # A copy under a relative name, which the module has in it.
   set(fortran_folder ${PROJECT_BINARY_DIR}/fortran)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Configures ROOT with TESSERA_ENABLE_CUDA=AUTO and no nvcc on the PATH, and without a Fortran compiler.
+# Configures ROOT with TESSERA_ENABLE_CUDA=AUTO and no nvcc on the PATH, and without a Fortran compiler. Configured again,
+# it looks for the first again, and not for the second, which the user has ruled out.
 set(path $ENV{PATH})
 string(REPLACE ":" ";" path "${path}")
 foreach(folder IN LISTS path)
@@ -27,4 +28,9 @@ if(NOT output MATCHES "Tessera: CUDA OFF")
 endif()
 if(EXISTS ${WORK}/cmake/tessera-fortran.pc)
   message(FATAL_ERROR "Without a Fortran compiler there is no module to be found by pkg-config")
+endif()
+
+execute_process(COMMAND ${CMAKE_COMMAND} ${WORK} OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE COMMAND_ERROR_IS_FATAL ANY)
+if(NOT output MATCHES "Looking for a CUDA compiler" OR output MATCHES "Looking for a Fortran compiler")
+  message(FATAL_ERROR "A CUDA compiler that is installed later is not found, or a Fortran compiler is looked for")
 endif()

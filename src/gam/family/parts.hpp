@@ -131,19 +131,19 @@ concept ParametricOrNot = (value_count_of<F>() == 0) ||
 /// And the rest of a family of this program.
 template <class F>
 concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F family, double x) {
-  {family.name[0]};          // as R has it; `--family` takes it in small letters, too
-  {Link(family.links[0])};   // its own link; the others that it may have, which need `variance(mu)`
-  {+family.scale_is_known};  // bool: phi is 1 by definition
-  {Limits(family.limits)};   // Limits
-  {+family.two_levels};      // bool: a text of two levels is a response of 0 and 1
-  {family.residuals[0]};     // for reports: what residuals are like where the model is right; may be ""
-  // why a finite number is no response ("must not be negative"), or nullptr, as for all of an interval
-  {family.response_fault(x)};
+  {family.name[0]};              // as R has it; `--family` takes it in small letters, too
+  {Link(family.links[0])};       // its own link; the others that it may have, which need `variance(mu)`
+  {+family.scale_is_known};      // bool: phi is 1 by definition
+  {Limits(family.limits)};       // Limits
+  {+family.two_levels};          // bool: a text of two levels is a response of 0 and 1
+  {family.residuals[0]};         // for reports: what residuals are like where the model is right; may be ""
+  {family.response_fault(x)};    // why a finite number is no response ("must not be negative"), or nullptr
   {+family.link(x)};             // the predictor of a mean
   {+family.first_mean(x, x)};    // of response and prior weight: see `Start`
   {+family.aic_scale(x, x, x)};  // the scale at which AIC takes the likelihood, of deviance, rows and scale
   {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, as family()$aic
   {+family.likelihood_rounds(x, x)};  // bool: that takes response and weight as whole numbers they are not
+  // The responses without a fault are an interval.
   // `saturated_is_constant`, if it is there: that of the saturated model depends on no response.
 };
 

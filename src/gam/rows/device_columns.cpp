@@ -170,10 +170,6 @@ RowRuns::Run RowRuns::next_part(Range range) {
   return {range.size(), current_->columns.view()};
 }
 
-DeviceTable::DeviceTable(int copy_threads, std::int64_t device_bytes)
-    : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
-DeviceTable::~DeviceTable() = default;
-
 TileColumns& DeviceTable::of(const Tile& tile, const DeviceContext& context) {
   TileColumns* made = nullptr;
   {

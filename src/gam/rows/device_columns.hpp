@@ -134,10 +134,8 @@ class RowRuns {
 
 class DeviceTable {
  public:
-  DeviceTable(int copy_threads, std::int64_t device_bytes);
-  ~DeviceTable();
-  DeviceTable(const DeviceTable&) = delete;
-  DeviceTable& operator=(const DeviceTable&) = delete;
+  DeviceTable(int copy_threads, std::int64_t device_bytes)
+      : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
 
   /// Those of the device and the lane of a tile. Thread-safe.
   [[nodiscard]] TileColumns& of(const Tile& tile, const DeviceContext& context);

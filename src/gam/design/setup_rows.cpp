@@ -7,11 +7,12 @@
 #include "gam/table/frame/extents.hpp"
 
 #include <algorithm>
+#include <array>
+#include <atomic>
 #include <cstddef>
 #include <limits>
 #include <numeric>
 #include <span>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -25,16 +26,6 @@ constexpr std::uint32_t seed_of_rows = 66;
 constexpr std::int64_t most_drawn = 10'000'000;
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
-/// Calls `use(complete, local)` for each complete row of this rank, with its index among these, while that
-/// returns true.
-template <class Use>
-void for_each_complete(const Frame& frame, const Use& use) {
-  std::int64_t complete = 0;
-  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
-    if (frame.complete[row] != 0 && !use(complete++, static_cast<std::int64_t>(row))) return;
-  }
-}
-
 /// The levels of a column that is a factor in R: a response keeps them when it becomes a number.
 std::size_t levels_of(const Variable& variable) {
   return variable.levels.size();
@@ -42,6 +33,28 @@ std::size_t levels_of(const Variable& variable) {
 
 int level_at(const Variable& variable, std::size_t row) {
   return variable.factor ? variable.codes[row] : static_cast<int>(variable.numbers[row]);
+}
+
+/// The first complete rows of this rank with each of the values; `none` where there is none.
+std::array<std::int64_t, 2> first_rows_of(const Workers& workers, const Frame& frame,
+                                          const ColumnNumbers& numbers, std::array<double, 2> values) {
+  std::array<std::atomic<std::int64_t>, 2> first{none, none};
+  for_each_run(workers, frame, [&](int /*thread*/, std::size_t run, std::size_t run_end) {
+    std::vector<double> copy;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      for_each_complete_run(frame, run, run_end, [&](std::size_t begin, std::size_t end) {
+        if (static_cast<std::int64_t>(begin) > first[i].load(std::memory_order_relaxed)) return;
+        const std::span<const double> here = numbers.rows(begin, end, copy);
+        const auto found = std::ranges::find(here, values[i]);
+        if (found == here.end()) return;
+        const auto row = static_cast<std::int64_t>(begin) + (found - here.begin());
+        std::int64_t before = first[i].load(std::memory_order_relaxed);
+        while (row < before && !first[i].compare_exchange_weak(before, row, std::memory_order_relaxed)) {
+        }
+      });
+    }
+  });
+  return {first[0], first[1]};
 }
 
 }  // namespace
@@ -69,16 +82,15 @@ std::vector<double> SetupRows::values(int variable) {
   numbers.prepare_to_read(0, numbers.size());
   if (rows_.empty()) {
     std::vector<double> mine;
-    for_each_complete(frame_, [&](std::int64_t /*complete*/, std::int64_t row) {
-      mine.push_back(numbers[at(row)]);
-      return true;
+    for_each_complete_run(frame_, 0, frame_.complete.size(), [&](std::size_t begin, std::size_t end) {
+      for (std::size_t row = begin; row < end; ++row) mine.push_back(numbers[row]);
     });
     return workers_.comm.allgatherv(std::span<const double>(mine));
   }
   // Each value is on one rank; the others add 0.
   std::vector<double> all(local_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
-    if (local_[i] >= 0) all[i] = numbers[at(local_[i])];
+    if (local_[i]) all[i] = numbers[*local_[i]];
   }
   workers_.comm.allreduce(std::span(all), mpi::Reduction::sum);
   return all;
@@ -95,26 +107,13 @@ void SetupRows::find() {
   }
   const std::int64_t count = std::max(setup_rows, extra);
   if (frame_.complete_rows <= count) return;
-  std::int64_t mine = 0;
-  for_each_complete(frame_, [&](std::int64_t /*complete*/, std::int64_t /*row*/) { return ++mine > 0; });
-  const std::vector<std::int64_t> counts = workers_.comm.allgather(mine);
-  first_ = std::accumulate(counts.begin(), counts.begin() + workers_.comm.rank(), std::int64_t{0});
-  rows_ = draw(count);
-
-  // The rows of this rank, found in one scan.
-  std::vector<std::size_t> order(rows_.size());
-  std::iota(order.begin(), order.end(), std::size_t{0});
-  std::ranges::sort(order, {}, [&](std::size_t i) { return rows_[i]; });
-  auto next = std::ranges::lower_bound(order, first_, {}, [&](std::size_t i) { return rows_[i]; });
-  local_.assign(rows_.size(), -1);
-  for_each_complete(frame_, [&](std::int64_t complete, std::int64_t row) {
-    for (; next != order.end() && rows_[*next] == first_ + complete; ++next) local_[*next] = row;
-    return next != order.end();
-  });
+  const CompleteRows complete(workers_, frame_);
+  rows_ = draw(complete, count);
+  for (const std::int64_t row : rows_) local_.push_back(complete.row_of(row));
 }
 
 /// Indices among the complete rows of the job.
-std::vector<std::int64_t> SetupRows::draw(std::int64_t count) {
+std::vector<std::int64_t> SetupRows::draw(const CompleteRows& complete, std::int64_t count) {
   const std::int64_t n = frame_.complete_rows;
   std::vector<std::int64_t> rows;
   std::vector<std::int32_t> order;
@@ -136,21 +135,15 @@ std::vector<std::int64_t> SetupRows::draw(std::int64_t count) {
         columns_, [&](int column) { return levels_of(frame_.variables[at(column)]) > 0; });
     if (has_factors) order = random.sample(size, size);
   }
-  const std::vector<std::int64_t> kept = rows_to_keep(std::move(order));
+  const std::vector<std::int64_t> kept = rows_to_keep(complete, order);
   std::ranges::copy(kept, rows.begin());
   return rows;
 }
 
 /// The first rows with the least and the largest value of each number, and, unless `order` is empty, the
 /// first in `order` of each level that occurs.
-std::vector<std::int64_t> SetupRows::rows_to_keep(std::vector<std::int32_t> order) const {
-  std::vector<std::int64_t> locals;
-  if (!order.empty()) {
-    for_each_complete(frame_, [&](std::int64_t /*complete*/, std::int64_t row) {
-      locals.push_back(row);
-      return true;
-    });
-  }
+std::vector<std::int64_t> SetupRows::rows_to_keep(const CompleteRows& complete,
+                                                  std::span<const std::int32_t> order) const {
   std::vector<std::int64_t> kept;
   for (const int column : columns_) {
     const Variable& variable = frame_.variables[at(column)];
@@ -158,14 +151,12 @@ std::vector<std::int64_t> SetupRows::rows_to_keep(std::vector<std::int32_t> orde
     const std::size_t levels = levels_of(variable);
     if (levels == 0) {
       const Extent range = extent_of(workers_, frame_, column);
-      std::vector<std::int64_t> first{none, none};
-      for_each_complete(frame_, [&](std::int64_t complete, std::int64_t row) {
-        const double value = variable.numbers[at(row)];
-        if (first[0] == none && value == range.min) first[0] = first_ + complete;
-        if (first[1] == none && value == range.max) first[1] = first_ + complete;
-        return first[0] == none || first[1] == none;
-      });
-      workers_.comm.allreduce(std::span(first), mpi::Reduction::min);
+      std::array<std::int64_t, 2> first{none, none};
+      const auto rows = first_rows_of(workers_, frame_, variable.numbers, {range.min, range.max});
+      for (std::size_t i = 0; i < rows.size(); ++i) {
+        if (rows[i] != none) first[i] = complete.index_of(at(rows[i]));
+      }
+      workers_.comm.allreduce(std::span<std::int64_t>(first), mpi::Reduction::min);
       kept.insert(kept.end(), first.begin(), first.end());
       continue;
     }
@@ -173,9 +164,9 @@ std::vector<std::int64_t> SetupRows::rows_to_keep(std::vector<std::int32_t> orde
     std::vector<std::int64_t> first(levels, none);  // position in the order
     std::size_t unseen = levels;
     for (std::size_t place = 0; place < order.size() && unseen > 0; ++place) {
-      const std::int64_t mine = order[place] - first_;
-      if (mine < 0 || mine >= std::ssize(locals)) continue;
-      std::int64_t& seen = first[at(level_at(variable, at(locals[at(mine)])))];
+      const auto row = complete.row_of(order[place]);
+      if (!row) continue;
+      std::int64_t& seen = first[at(level_at(variable, *row))];
       if (seen != none) continue;
       seen = static_cast<std::int64_t>(place);
       --unseen;

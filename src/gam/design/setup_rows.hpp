@@ -2,12 +2,14 @@
 #pragma once
 
 #include "gam/formula/formula.hpp"
+#include "gam/table/frame/complete_rows.hpp"
 #include "gam/table/frame/frame.hpp"
 #include "gam/table/frame/workers.hpp"
 
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -31,19 +33,19 @@ class SetupRows {
  private:
   [[nodiscard]] std::vector<int> columns_of_model() const;
   void find();
-  [[nodiscard]] std::vector<std::int64_t> draw(std::int64_t count);
-  [[nodiscard]] std::vector<std::int64_t> rows_to_keep(std::vector<std::int32_t> order) const;
+  [[nodiscard]] std::vector<std::int64_t> draw(const CompleteRows& complete, std::int64_t count);
+  [[nodiscard]] std::vector<std::int64_t> rows_to_keep(const CompleteRows& complete,
+                                                       std::span<const std::int32_t> order) const;
 
   const Workers& workers_;
   const Frame& frame_;
   const FormulaTerms& formula_;
   int prior_weight_;
   std::vector<int> columns_;  ///< of the model, where rows are drawn
-  std::int64_t first_ = 0;    ///< complete rows of lower ranks
   bool found_ = false;
   bool is_own_sample_ = false;
-  std::vector<std::int64_t> rows_;   ///< indices among the complete rows of the job; empty: all of them
-  std::vector<std::int64_t> local_;  ///< the local row of each of these; -1: another rank has it
+  std::vector<std::int64_t> rows_;  ///< indices among the complete rows of the job; empty: all of them
+  std::vector<std::optional<std::size_t>> local_;  ///< the row of each of these; nothing: another rank has it
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

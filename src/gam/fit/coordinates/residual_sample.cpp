@@ -5,6 +5,7 @@
 #include "base/hash.hpp"
 #include "base/number.hpp"
 #include "gam/rows/row_residuals.hpp"
+#include "gam/table/frame/complete_rows.hpp"
 
 #include <algorithm>
 #include <array>
@@ -20,8 +21,6 @@ namespace {
 constexpr int outline_parts = 60;
 /// Sampled rows in a block of work.
 constexpr std::int64_t rows_per_look = 256;
-/// Stretches of rows in a block of work.
-constexpr std::int64_t stretches_per_look = 64;
 
 using base::at;
 
@@ -123,41 +122,12 @@ std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most, std
 
 std::vector<std::int64_t> local_sample(const Workers& workers, const Frame& frame, std::int64_t most,
                                        std::uint64_t seed) {
-  constexpr std::int64_t stretch = 4096;
-  const auto end = static_cast<std::int64_t>(frame.complete.size());
-  std::vector<std::int64_t> complete_rows(at((end + stretch - 1) / stretch));  // of each stretch
-  workers.team.for_each_block(
-      {0, std::ssize(complete_rows)}, stretches_per_look, [&](int /*thread*/, Range stretches) {
-        for (std::int64_t i = stretches.begin; i < stretches.end; ++i) {
-          const std::uint8_t* const marks = frame.complete.data() + i * stretch;
-          complete_rows[at(i)] =
-              std::count(marks, marks + std::min(stretch, end - i * stretch), std::uint8_t{1});
-        }
-      });
-  const std::vector<std::int64_t> counts =
-      workers.comm.allgather(std::accumulate(complete_rows.begin(), complete_rows.end(), std::int64_t{0}));
-  std::int64_t complete = 0;  // complete rows of the job before this one
-  for (int rank = 0; rank < workers.comm.rank(); ++rank) complete += counts[at(rank)];
-
+  const CompleteRows complete(workers, frame);
   const std::vector<std::int64_t> sample = sampled_rows(frame.complete_rows, most, seed);
-  auto next = std::lower_bound(sample.begin(), sample.end(), complete);
   std::vector<std::int64_t> rows;
-  for (std::int64_t begin = 0; begin < end && next != sample.end(); begin += stretch) {
-    const std::int64_t size = std::min(stretch, end - begin);
-    const std::uint8_t* const marks = frame.complete.data() + begin;
-    const std::int64_t after = complete + complete_rows[at(begin / stretch)];
-    // The place of a complete row is known where all are, and sought elsewhere.
-    std::int64_t row = 0;
-    for (; next != sample.end() && *next < after; ++next) {
-      if (after - complete == size) {
-        rows.push_back(begin + *next - complete);
-        continue;
-      }
-      for (; marks[row] == 0 || complete < *next; ++row) complete += marks[row];
-      rows.push_back(begin + row);
-    }
-    complete = after;
-  }
+  for (auto next = std::ranges::lower_bound(sample, complete.first());
+       next != sample.end() && *next < complete.end(); ++next)
+    rows.push_back(static_cast<std::int64_t>(*complete.row_of(*next)));
   return rows;
 }
 

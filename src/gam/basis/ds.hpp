@@ -38,7 +38,8 @@ struct Ds {
   static Basis make(const MarginData& data) {
     const BasisPoints points = points_of(data);
     const int power = static_cast<int>(2 * data.m[0] + 2 * data.m[1]) - data.variables;
-    return duchon_spline(points.values, points.points, points.means, order_of(data), power, data.k);
+    return duchon_spline(*data.team, points.values, points.points, points.means, order_of(data), power,
+                         data.k);
   }
 
  private:

@@ -41,7 +41,7 @@ bool FarField::applies(const IsotropicColumns& columns) {
          columns.function.power == 2 && columns.points.rows() >= least_points;
 }
 
-/// Makes the tree from its root.
+/// Makes the tree from its root, and then the expansions.
 class FarField::Builder {
  public:
   Builder(FarField& field, const Matrix& combinations)
@@ -59,7 +59,7 @@ class FarField::Builder {
     tolerance_ /= std::abs(field.function_.scale);
   }
 
-  void run(bool with_expansions) {
+  void make_tree() {
     double low[2];
     double high[2];
     for (int v = 0; v < 2; ++v) {
@@ -74,12 +74,38 @@ class FarField::Builder {
     std::iota(all.begin(), all.end(), 0);
     field_.leaves_.push_back({0, 0, 0, all, 0, false});
     field_.squares_.push_back({(low[0] + high[0]) / 2, (low[1] + high[1]) / 2, half, {}, -1});
-    divide(0, all, Expansion(with_expansions ? 4 * (degree + 1) * columns_ : 0), 0);
+    parts_.push_back({-1, 0, {}});
+    divide(0, all, 0);
+  }
+
+  /// Level by level, the squares of one independent of one another.
+  void expand(HostTeam& team) {
+    std::vector<std::vector<int>> levels;
+    for (int i = 0; i < std::ssize(parts_); ++i) {
+      levels.resize(std::max(levels.size(), at(parts_[at(i)].level) + 1));
+      levels[at(parts_[at(i)].level)].push_back(i);
+    }
+    field_.expansions_.resize(at(field_.leaves() - 1) * expanded * columns_);
+    std::vector<Expansion> expansions(parts_.size());
+    for (std::size_t level = 0; level < levels.size(); ++level) {
+      const std::vector<int>& squares = levels[level];
+      team.for_each_block({0, std::ssize(squares)}, 1, [&](int /*thread*/, Range range) {
+        base::go_on();
+        const int index = squares[at(range.begin)];
+        const int parent = parts_[at(index)].parent;
+        Expansion own = expansion_of(index, parent < 0 ? Expansion() : expansions[at(parent)]);
+        if (field_.squares_[at(index)].leaf < 0)
+          expansions[at(index)] = std::move(own);
+        else
+          fill_leaf(field_.leaves_[at(field_.squares_[at(index)].leaf)], own);
+      });
+      if (level == 0) continue;
+      for (const int index : levels[level - 1]) expansions[at(index)] = {};
+    }
   }
 
  private:
-  /// F and H by powers: real and imaginary parts of F, then those of H, each for all columns. Empty: the tree
-  /// alone is made.
+  /// F and H by powers: real and imaginary parts of F, then those of H, each for all columns.
   using Expansion = std::vector<double>;
   static constexpr std::size_t f_re = 0;
   static constexpr std::size_t f_im = 1;
@@ -173,39 +199,52 @@ class FarField::Builder {
     return to;
   }
 
-  void divide(int index, const std::vector<int>& near_before, Expansion expansion, int divisions) {
+  [[nodiscard]] double half_diagonal(const Square& square) const { return std::sqrt(2.0) * square.half; }
+
+  void divide(int index, const std::vector<int>& near_before, int level) {
     base::go_on();
     const Square square = field_.squares_[at(index)];
-    const double rho = std::sqrt(2.0) * square.half;
-    const double far = least_distance(rho) * rho;
+    const double far = least_distance(half_diagonal(square)) * half_diagonal(square);
     std::vector<int> near;
     for (const int point : near_before) {
       const auto [x, y] = field_.places_[at(point)];
-      if (std::hypot(square.x - x, square.y - y) < far)
-        near.push_back(point);
-      else if (!expansion.empty())
-        take_in(square, rho, point, expansion);
+      (std::hypot(square.x - x, square.y - y) < far ? near : parts_[at(index)].far).push_back(point);
     }
-    if (near.size() <= most_near || divisions == most_divisions)
-      return make_leaf(index, rho, near, expansion);
+    if (near.size() <= most_near || level == most_divisions) {
+      field_.squares_[at(index)].leaf = field_.leaves();
+      field_.leaves_.push_back({square.x, square.y, 1 / half_diagonal(square), std::move(near),
+                                at(field_.leaves() - 1) * expanded * columns_, true});
+      return;
+    }
     const double half = square.half / 2;
     for (int q = 0; q < 4; ++q) {
       const double dx = q % 2 == 0 ? -half : half;
       const double dy = q / 2 == 0 ? -half : half;
       const int quarter = static_cast<int>(field_.squares_.size());
       field_.squares_.push_back({square.x + dx, square.y + dy, half, {}, -1});
+      parts_.push_back({index, level + 1, {}});
       field_.squares_[at(index)].quarters.at(at(q)) = quarter;
-      divide(quarter, near, expansion.empty() ? Expansion() : moved(expansion, Complex(dx, dy) / rho),
-             divisions + 1);
+      divide(quarter, near, level + 1);
     }
   }
 
-  /// By the real functions that `evaluate` has, in its order.
-  void make_leaf(int index, double rho, const std::vector<int>& near, Expansion& expansion) {
+  /// That of the square around it, moved, and of the points that are far from this one alone.
+  [[nodiscard]] Expansion expansion_of(int index, const Expansion& around) const {
     const Square& square = field_.squares_[at(index)];
-    field_.squares_[at(index)].leaf = field_.leaves();
-    field_.leaves_.push_back({square.x, square.y, 1 / rho, near, field_.expansions_.size(), true});
-    if (expansion.empty()) return;
+    const Part& part = parts_[at(index)];
+    Expansion out;
+    if (part.parent < 0) {
+      out.resize(4 * (degree + 1) * columns_);
+    } else {
+      const Square& outer = field_.squares_[at(part.parent)];
+      out = moved(around, Complex(square.x - outer.x, square.y - outer.y) / half_diagonal(outer));
+    }
+    for (const int point : part.far) take_in(square, half_diagonal(square), point, out);
+    return out;
+  }
+
+  /// By the real functions that `evaluate` has, in its order.
+  void fill_leaf(const Leaf& leaf, Expansion& expansion) const {
     // conj(t) F_0 is Re(t conj(F_0)).
     for (std::size_t c = 0; c < columns_; ++c) {
       row(expansion, 1, h_re)[c] += row(expansion, 0, f_re)[c];
@@ -220,20 +259,29 @@ class FarField::Builder {
       rows.emplace_back(row(expansion, k + 1, f_re), 1.0);
       rows.emplace_back(row(expansion, k + 1, f_im), -1.0);
     }
+    double* to = field_.expansions_.data() + leaf.begin;
     for (std::size_t panel = 0; panel < columns_; panel += 4) {
       for (const auto& [from, sign] : rows) {
-        for (std::size_t c = panel; c < panel + 4; ++c) field_.expansions_.push_back(sign * from[c]);
+        for (std::size_t c = panel; c < panel + 4; ++c) *to++ = sign * from[c];
       }
     }
   }
 
+  /// Of a square.
+  struct Part {
+    int parent;  ///< -1: none
+    int level;
+    std::vector<int> far;  ///< points that are near the parent
+  };
+
   FarField& field_;
   std::size_t columns_;
+  std::vector<Part> parts_;      ///< of each square
   std::vector<double> weights_;  ///< of each point, by columns
   double tolerance_ = 1;         ///< of what is left out for a weight of 1
 };
 
-FarField::FarField(const IsotropicColumns& columns, const Matrix& combinations, bool with_expansions)
+FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix& combinations)
     : function_(columns.function), columns_(combinations.cols()), points_(columns.points.rows()) {
   for (int j = 0; j < points_; ++j) places_.push_back({columns.points(j, 0), columns.points(j, 1)});
   for (const std::vector<int>& powers : columns.powers) powers_.push_back({powers[0], powers[1]});
@@ -242,7 +290,9 @@ FarField::FarField(const IsotropicColumns& columns, const Matrix& combinations, 
       for (int c = panel; c < panel + 4; ++c) weights_.push_back(combinations(i, c));
     }
   }
-  Builder(*this, combinations).run(with_expansions);
+  Builder builder(*this, combinations);
+  builder.make_tree();
+  if (team != nullptr) builder.expand(*team);
   // The polynomials are functions like those of points that are near.
   std::size_t most = 0;
   for (Leaf& leaf : leaves_) {
@@ -253,7 +303,7 @@ FarField::FarField(const IsotropicColumns& columns, const Matrix& combinations, 
 }
 
 std::int64_t FarField::bytes(const IsotropicColumns& columns, const Matrix& combinations) {
-  const FarField tree(columns, combinations, false);
+  const FarField tree(nullptr, columns, combinations);
   return static_cast<std::int64_t>(tree.leaves_.size() * expanded * at(tree.columns_) * sizeof(double));
 }
 

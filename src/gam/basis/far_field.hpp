@@ -3,6 +3,8 @@
 
 #include "gam/basis/component.hpp"
 
+#include <tessera/job/host_team.hpp>
+
 #include <array>
 #include <complex>
 #include <cstddef>
@@ -38,14 +40,15 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 /// Values at a place do not depend on other places. Immutable, hence thread-safe. Memory: `bytes`, 8 x 120 x
 /// columns a leaf; for 2,000 points and 100 columns some 28 MB where points are spread evenly, and 150 MB in
-/// crowds. Made in 0.5 s.
+/// crowds. Made in 0.5 s by one
+/// thread, which takes a third more memory for as long.
 class FarField {
  public:
   /// Whether there is one for these columns: that takes 1e2 points to be worth it.
   [[nodiscard]] static bool applies(const IsotropicColumns& columns);
-  /// `combinations` are the component's.
-  FarField(const IsotropicColumns& columns, const Matrix& combinations)
-      : FarField(columns, combinations, true) {}
+  /// `combinations` are the component's. Made on the threads of the team, of whose number bits do not depend.
+  FarField(HostTeam& team, const IsotropicColumns& columns, const Matrix& combinations)
+      : FarField(&team, columns, combinations) {}
   /// What the expansions of such a field take, without making them: from the tree, in a few milliseconds.
   [[nodiscard]] static std::int64_t bytes(const IsotropicColumns& columns, const Matrix& combinations);
 
@@ -99,7 +102,8 @@ class FarField {
   };
   class Builder;
 
-  FarField(const IsotropicColumns& columns, const Matrix& combinations, bool with_expansions);
+  /// The tree alone without a team.
+  FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix& combinations);
   void functions_at(const Leaf& leaf, int count, const std::array<double, 2>* u, double* functions) const;
 
   RadialFunction function_;

@@ -41,8 +41,8 @@ struct Gp {
     RadialFunction function{kinds[static_cast<std::size_t>(std::abs(data.m[0])) - 1]};
     function.scale = data.m[1] > 0 ? 1 / data.m[1] : 0;
     function.exponent = data.m[2];
-    return gaussian_process(points.values, points.points, points.means, function, is_stationary(data),
-                            data.k);
+    return gaussian_process(*data.team, points.values, points.points, points.means, function,
+                            is_stationary(data), data.k);
   }
 
  private:

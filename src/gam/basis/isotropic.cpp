@@ -70,21 +70,21 @@ double square_of_distance(const Matrix& a, int i, const Matrix& b, int j) {
   return square;
 }
 
-Matrix radial_matrix(const RadialFunction& function, const Matrix& points) {
+Matrix radial_matrix(HostTeam& team, const RadialFunction& function, const Matrix& points) {
+  constexpr std::int64_t columns_at_once = 8;
   Matrix out(points.rows(), points.rows());
-  for (int j = 0; j < out.cols(); ++j) {
-    for (int i = 0; i <= j; ++i)
-      out(i, j) = out(j, i) = radial_value(function, square_of_distance(points, i, points, j));
-  }
+  team.for_each_block({0, out.cols()}, columns_at_once, [&](int /*thread*/, Range columns) {
+    for (auto j = static_cast<int>(columns.begin); j < columns.end; ++j) {
+      for (int i = 0; i <= j; ++i)
+        out(i, j) = out(j, i) = radial_value(function, square_of_distance(points, i, points, j));
+    }
+  });
   return out;
 }
 
 /// Symmetric points make eigenvalues that are there as often as there are variables.
-Truncated truncate_matrix(const Matrix& e, int size, int variables) {
-  return truncate(
-      e.rows(), size,
-      [&](std::span<const double> x, std::span<double> y) { std::ranges::copy(multiply(e, x), y.begin()); },
-      variables);
+Truncated truncate_matrix(HostTeam& team, const Matrix& e, int size, int variables) {
+  return truncate(team, e.rows(), size, product_with(team, e), variables);
 }
 
 double polynomial(std::span<const int> powers, std::span<const double> u) {
@@ -110,28 +110,29 @@ std::vector<double> functions_at(const IsotropicColumns& columns, std::span<cons
 }
 
 /// The columns with these weights at all values: a row for each.
-Matrix columns_at(const IsotropicColumns& columns, const Matrix& map, const Matrix& values) {
-  constexpr int rows_at_once = 256;
+Matrix columns_at(HostTeam& team, const IsotropicColumns& columns, const Matrix& map, const Matrix& values) {
+  constexpr std::int64_t rows_at_once = 256;
   Matrix out(values.rows(), map.cols());
-  for (int begin = 0; begin < values.rows(); begin += rows_at_once) {
-    Matrix functions(map.rows(), std::min(rows_at_once, values.rows() - begin));
+  team.for_each_block({0, values.rows()}, rows_at_once, [&](int /*thread*/, Range rows) {
+    const auto begin = static_cast<int>(rows.begin);
+    Matrix functions(map.rows(), static_cast<int>(rows.size()));
     for (int i = 0; i < functions.cols(); ++i)
       std::ranges::copy(functions_at(columns, row_of(values, begin + i)), functions.column(i).begin());
     assign(out, begin, 0, multiply_tn(functions, map));
-  }
+  });
   return out;
 }
 
 }  // namespace
 
-Truncated truncate(int points, int size, const SymmetricProduct& multiply, int starts) {
+Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct& multiply, int starts) {
   if (size == points) {
     Matrix all = identity(points);
     Matrix values(points, points);
     for (int j = 0; j < points; ++j) multiply(all.column(j), values.column(j));
     return {std::move(all), values, values};
   }
-  SymmetricEigen eigen = extreme_eigen(points, size, multiply, starts);
+  SymmetricEigen eigen = extreme_eigen(team, points, size, multiply, starts);
   Matrix values = eigen.vectors;
   Matrix form(size, size);
   for (int j = 0; j < size; ++j) {
@@ -273,7 +274,7 @@ Matrix polynomials_at_points(const IsotropicColumns& columns) {
 
 /// First columns with these weights of the points, and this penalty; then the polynomials, without one. With
 /// `of_unit_size` all but the constant get a mean square of one over the values.
-Basis isotropic_basis(IsotropicColumns columns, const Matrix& weights, const Matrix& penalty,
+Basis isotropic_basis(HostTeam& team, IsotropicColumns columns, const Matrix& weights, const Matrix& penalty,
                       const Matrix& values, bool of_unit_size) {
   const int count = weights.rows();
   const int penalised = weights.cols();
@@ -282,7 +283,7 @@ Basis isotropic_basis(IsotropicColumns columns, const Matrix& weights, const Mat
   Matrix map(count + free, size);
   for (int j = 0; j < penalised; ++j) std::ranges::copy(weights.column(j), map.column(j).begin());
   for (int j = 0; j < free; ++j) map(count + j, penalised + j) = 1;
-  Matrix x = columns_at(columns, map, values);
+  Matrix x = columns_at(team, columns, map, values);
   std::vector<double> scale(at(size), 1.0);
   for (int j = 0; j < size && of_unit_size; ++j) {
     if (j != penalised) scale[at(j)] = std::sqrt(dot(x.column(j), x.column(j)) / values.rows());
@@ -316,40 +317,41 @@ IsotropicColumns columns_of(RadialFunction function, const Matrix& points, std::
 }
 
 /// Columns Z of the truncated functions, with their signs.
-Basis basis_of_columns(IsotropicColumns columns, const Truncated& truncated, Matrix z, const Matrix& values,
-                       bool of_unit_size) {
+Basis basis_of_columns(HostTeam& team, IsotropicColumns columns, const Truncated& truncated, Matrix z,
+                       const Matrix& values, bool of_unit_size) {
   fix_signs(z, multiply(truncated.values, z));
   const Matrix penalty = symmetrised(multiply_tn(z, multiply(truncated.form, z)));
-  return isotropic_basis(std::move(columns), multiply(truncated.weights, z), penalty, values, of_unit_size);
+  return isotropic_basis(team, std::move(columns), multiply(truncated.weights, z), penalty, values,
+                         of_unit_size);
 }
 
 }  // namespace
 
-Basis isotropic_thin_plate(const Matrix& values, const Matrix& points, std::span<const double> means,
-                           int order, int size) {
+Basis isotropic_thin_plate(HostTeam& team, const Matrix& values, const Matrix& points,
+                           std::span<const double> means, int order, int size) {
   IsotropicColumns columns = columns_of(thin_plate_function(order, values.cols()), points, means, order);
   const Truncated truncated =
-      truncate_matrix(radial_matrix(columns.function, columns.points), size, values.cols());
+      truncate_matrix(team, radial_matrix(team, columns.function, columns.points), size, values.cols());
   // The weights of the points are orthogonal to the polynomials that have no penalty.
   Matrix z = null_columns(multiply_tn(truncated.weights, polynomials_at_points(columns)));
-  return basis_of_columns(std::move(columns), truncated, std::move(z), values, true);
+  return basis_of_columns(team, std::move(columns), truncated, std::move(z), values, true);
 }
 
-Basis duchon_spline(const Matrix& values, const Matrix& points, std::span<const double> means, int order,
-                    int power, int size) {
+Basis duchon_spline(HostTeam& team, const Matrix& values, const Matrix& points, std::span<const double> means,
+                    int order, int power, int size) {
   RadialFunction function{power % 2 == 0 ? RadialKind::power_log : RadialKind::power, power};
   function.scale = (power / 2 + 1) % 2 == 0 ? 1 : -1;
   IsotropicColumns columns = columns_of(function, points, means, order);
   const Truncated truncated =
-      truncate_matrix(radial_matrix(columns.function, columns.points), size, values.cols());
+      truncate_matrix(team, radial_matrix(team, columns.function, columns.points), size, values.cols());
   const int free = static_cast<int>(columns.powers.size());
   const Matrix q = full_q(multiply_tn(truncated.weights, polynomials_at_points(columns)));
-  return basis_of_columns(std::move(columns), truncated, submatrix(q, 0, size, free, size - free), values,
-                          false);
+  return basis_of_columns(team, std::move(columns), truncated, submatrix(q, 0, size, free, size - free),
+                          values, false);
 }
 
-Basis gaussian_process(const Matrix& values, const Matrix& points, std::span<const double> means,
-                       RadialFunction function, bool stationary, int size) {
+Basis gaussian_process(HostTeam& team, const Matrix& values, const Matrix& points,
+                       std::span<const double> means, RadialFunction function, bool stationary, int size) {
   IsotropicColumns columns = columns_of(function, points, means, stationary ? 1 : 2);
   // The range is the largest distance of two points, unless it is given.
   if (!(function.scale > 0)) {
@@ -362,8 +364,8 @@ Basis gaussian_process(const Matrix& values, const Matrix& points, std::span<con
   }
   const int penalised = size - static_cast<int>(columns.powers.size());
   const Truncated truncated =
-      truncate_matrix(radial_matrix(columns.function, columns.points), penalised, values.cols());
-  return basis_of_columns(std::move(columns), truncated, identity(penalised), values, false);
+      truncate_matrix(team, radial_matrix(team, columns.function, columns.points), penalised, values.cols());
+  return basis_of_columns(team, std::move(columns), truncated, identity(penalised), values, false);
 }
 
 Basis without_null_space(Basis basis, const Matrix& values) {

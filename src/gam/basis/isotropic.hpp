@@ -5,6 +5,7 @@
 #include "gam/linalg/lanczos.hpp"
 
 #include <tessera/gam/matrix.hpp>
+#include <tessera/job/host_team.hpp>
 
 #include <array>
 #include <cstdint>
@@ -53,28 +54,30 @@ struct Truncated {
 
 /// With the eigenvectors of E for the `size` eigenvalues that are largest in absolute value as weights; with
 /// the points as they are where these are as many. `multiply` and `starts`: see `extreme_eigen`.
-[[nodiscard]] Truncated truncate(int points, int size, const SymmetricProduct& multiply, int starts);
+[[nodiscard]] Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct& multiply,
+                                 int starts);
 
 /// Thin plate regression splines of any number of variables and order, 2 order > variables, with mgcv's
 /// construction. First the radial columns, then the polynomials below the order; but for the constant they
 /// have a mean square of one over `values`. The sign of a column is ours. `size`: at most as many as points.
 /// Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2.
 ///
-/// Cost: that of `extreme_eigen` with points^2 a product, and points times `size` for each of the values.
-[[nodiscard]] Basis isotropic_thin_plate(const Matrix& values, const Matrix& points,
+/// Cost: that of `extreme_eigen` with points^2 a product, and points times `size` for each of the values, on
+/// the threads of the team.
+[[nodiscard]] Basis isotropic_thin_plate(HostTeam& team, const Matrix& values, const Matrix& points,
                                          std::span<const double> means, int order, int size);
 
 /// Duchon splines with derivatives of an order as penalty and r^power, or r^power log r, as functions, with
 /// mgcv's construction: as thin plate splines, but for the sizes of the columns. Source: Wood, Generalized
 /// Additive Models (2017), sec. 5.5.2.
-[[nodiscard]] Basis duchon_spline(const Matrix& values, const Matrix& points, std::span<const double> means,
-                                  int order, int power, int size);
+[[nodiscard]] Basis duchon_spline(HostTeam& team, const Matrix& values, const Matrix& points,
+                                  std::span<const double> means, int order, int power, int size);
 
 /// Gaussian process smooths with a correlation function, whose scale is 1 / range; 0: the range is the
 /// largest distance of two points. Columns are its eigenvectors with the eigenvalues as penalty, then the
 /// constant and, unless it is `stationary`, the variables. Source: Kammann and Wand, Applied Statistics 52
 /// (2003), 1.
-[[nodiscard]] Basis gaussian_process(const Matrix& values, const Matrix& points,
+[[nodiscard]] Basis gaussian_process(HostTeam& team, const Matrix& values, const Matrix& points,
                                      std::span<const double> means, RadialFunction function, bool stationary,
                                      int size);
 

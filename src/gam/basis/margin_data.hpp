@@ -4,6 +4,7 @@
 #include "gam/basis/options.hpp"
 
 #include <tessera/gam/matrix.hpp>
+#include <tessera/job/host_team.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -19,6 +20,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct MarginData : BasisOptions {
   std::string label;     ///< the smooth's, for messages
   std::string variable;  ///< its name; of several, the first's
+
+  HostTeam* team = nullptr;  ///< of this rank, for a basis that takes long to make
 
   bool factor = false;  ///< only where the basis is a random effect
   int levels = 0;       ///< of a factor

@@ -94,7 +94,8 @@ Component radial_component(RadialColumns radial) {
   return component;
 }
 
-Basis thin_plate_basis(std::span<const double> values, std::span<const double> points, int size) {
+Basis thin_plate_basis(HostTeam& team, std::span<const double> values, std::span<const double> points,
+                       int size) {
   RadialColumns radial;
   radial.points.assign(points.begin(), points.end());
   radial.shift = mean_of(values);
@@ -104,7 +105,8 @@ Basis thin_plate_basis(std::span<const double> values, std::span<const double> p
   const int penalised = size - free_columns;
 
   const Truncated truncated = truncate(
-      count, size, [&](std::span<const double> x, std::span<double> y) { multiply_radial(u, x, y); }, 1);
+      team, count, size, [&](std::span<const double> x, std::span<double> y) { multiply_radial(u, x, y); },
+      1);
   // The weights of the points are orthogonal to the polynomials that have no penalty.
   Matrix polynomials(count, free_columns);
   std::ranges::fill(polynomials.column(0), 1.0);

@@ -3,6 +3,8 @@
 
 #include "gam/basis/basis.hpp"
 
+#include <tessera/job/host_team.hpp>
+
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -17,8 +19,8 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 /// Cost: that of `extreme_eigen` with points^2 a product, and points^2 times `size` once: 0.3 s for 2,000
 /// points and 10 coefficients.
-[[nodiscard]] Basis thin_plate_basis(std::span<const double> values, std::span<const double> points,
-                                     int size);
+[[nodiscard]] Basis thin_plate_basis(HostTeam& team, std::span<const double> values,
+                                     std::span<const double> points, int size);
 
 /// The dense component that evaluates these columns, by their values and second derivatives at the points.
 /// Cost: points^2 times columns.

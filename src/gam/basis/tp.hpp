@@ -40,12 +40,12 @@ struct Tp {
     const std::vector<double> means = means_of(values);
     const Matrix points = points_for(data, values, means);
     if (!is_cubic(data)) {
-      Basis basis = isotropic_thin_plate(values, points, means, order_of(data), data.k);
+      Basis basis = isotropic_thin_plate(*data.team, values, points, means, order_of(data), data.k);
       return is_without_null_space(data) ? without_null_space(std::move(basis), values) : basis;
     }
     std::vector<double> sorted(points.values().begin(), points.values().end());
     std::ranges::sort(sorted);
-    Basis basis = thin_plate_basis(values.values(), sorted, data.k);
+    Basis basis = thin_plate_basis(*data.team, values.values(), sorted, data.k);
     return is_without_null_space(data) ? without_null_space(std::move(basis), values) : basis;
   }
 

@@ -14,12 +14,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-void add_far_fields(const mpi::Communicator& comm, Design& design, std::int64_t rows,
-                    std::int64_t beside_bytes) {
+void add_far_fields(const Workers& workers, Design& design, std::int64_t rows, std::int64_t beside_bytes) {
   constexpr int rows_of_point = 5;
   std::vector<Component*> components;
   std::int64_t bytes = 0;
-  together(comm, [&] {
+  together(workers.comm, [&] {
     for (RawTerm& term : design.terms) {
       for (Component& component : term.components) {
         if (!component.isotropic || !FarField::applies(*component.isotropic) ||
@@ -31,14 +30,14 @@ void add_far_fields(const mpi::Communicator& comm, Design& design, std::int64_t 
     }
   });
   if (components.empty()) return;
-  if (const auto shortage = find_memory_shortage(comm, bytes + beside_bytes))
+  if (const auto shortage = find_memory_shortage(workers.comm, bytes + beside_bytes))
     throw Error(ErrorCode::input,
                 fmt::format("thin plate splines of two variables {}, fewer ranks on a node, or a smaller k",
                             to_string(*shortage)));
-  together(comm, [&] {
+  together(workers.comm, [&] {
     for (Component* component : components)
       component->isotropic->far_field =
-          std::make_shared<const FarField>(*component->isotropic, component->combinations);
+          std::make_shared<const FarField>(workers.team, *component->isotropic, component->combinations);
   });
 }
 

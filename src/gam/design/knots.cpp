@@ -99,6 +99,7 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   MarginData data;
   static_cast<BasisOptions&>(data) = spec;
   data.label = label;
+  data.team = &workers.team;
   data.variable = variable.name;
   if (kind.random_effect) {
     check_coefficients(static_cast<std::int64_t>(variable.levels.size()), label, largest_parted_effect);

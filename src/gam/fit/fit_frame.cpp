@@ -150,7 +150,7 @@ class FitRun {
     DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
                                      fit_.options.largest_tested_effect, rows_.prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
-    add_far_fields(fit_.job.comm(), draft.design, frame_.complete_rows, needed_bytes_);
+    add_far_fields(workers(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
   }
   /// Where the first working model has no weights, R'1 is the intercept's row of R'R: its sums are then kept,

@@ -164,7 +164,7 @@ class TablePrediction {
         {comm, job.host_team()}, source, job.options().stop,
         {.tell = [this](std::string_view line) { progress_.note(line); }, .node_bytes = options.node_bytes});
     together(comm, [&] { choose_kept(); });
-    add_far_fields(comm, plan_.design, rows());
+    add_far_fields({comm, job.host_team()}, plan_.design, rows());
   }
 
   /// Rows of the table.

@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 #include "base/go_on.hpp"
 #include "base/hash.hpp"
-#include "base/vectors.hpp"
 
 #include <algorithm>
 #include <cmath>
@@ -24,27 +23,35 @@ using base::at;
 /// Steps from one look at the eigenvalues to the next, at least.
 constexpr int steps_a_look = 10;
 
-/// In several sums, which do not wait for one another.
-double dot_of_long(std::span<const double> x, std::span<const double> y) {
-  using Two = base::Vectors<2>;
-  constexpr std::size_t sums = 4;
-  constexpr std::size_t step = sums * Two::count;
-  Two::Doubles parts[sums] = {};
-  std::size_t i = 0;
-  for (; i + step <= x.size(); i += step) {
-    for (std::size_t k = 0; k < sums; ++k)
-      parts[k] += *Two::at(&x[i + Two::count * k]) * *Two::at(&y[i + Two::count * k]);
-  }
-  const Two::Doubles all = (parts[0] + parts[1]) + (parts[2] + parts[3]);
-  return all[0] + all[1] + dot(x.subspan(i), y.subspan(i));
+/// Calls `work(begin, end)` for parts of [0, count): on the threads of the team where that is worth waking
+/// them, for so many multiplications in all.
+template <class Work>
+void for_each_part(HostTeam& team, std::size_t count, std::int64_t part, std::size_t multiplications,
+                   const Work& work) {
+  constexpr std::size_t worth_waking = std::size_t{1} << 16;
+  if (multiplications < worth_waking) return work(std::size_t{0}, count);
+  team.for_each_block({0, static_cast<std::int64_t>(count)}, part,
+                      [&](int /*thread*/, Range range) { work(at(range.begin), at(range.end)); });
+}
+
+constexpr std::int64_t vectors_at_once = 16;
+constexpr std::int64_t numbers_at_once = 256;
+
+/// to = A' x, A being columns one after the other: by parts of a fixed size, whose bits do not depend on the
+/// threads that compute them.
+void multiply_by(HostTeam& team, const double* a, std::span<const double> x, std::span<double> to) {
+  for_each_part(
+      team, to.size(), vectors_at_once, x.size() * to.size(), [&](std::size_t begin, std::size_t end) {
+        multiply_t(a + begin * x.size(), static_cast<int>(x.size()), x, to.subspan(begin, end - begin));
+      });
 }
 
 /// Krylov subspaces of several starts at once (Ruhe, Math. Comp. 33, 1979): what is left of each product
 /// waits in a queue to become a vector of the basis.
 class Lanczos {
  public:
-  Lanczos(int size, int count, int starts, const SymmetricProduct& multiply)
-      : size_(size), count_(count), multiply_(multiply), waiting_(at(std::min(starts, size))) {
+  Lanczos(HostTeam& team, int size, int count, int starts, const SymmetricProduct& multiply)
+      : team_(team), size_(size), count_(count), multiply_(multiply), waiting_(at(std::min(starts, size))) {
     for (std::vector<double>& start : waiting_) start = drawn();
   }
 
@@ -52,10 +59,10 @@ class Lanczos {
     int next_look = count_;
     for (;;) {
       add_vector();
-      const int steps = static_cast<int>(basis_.size());
-      if (steps == size_) return eigen_of(small_eigen());
-      if (steps < next_look) continue;
-      next_look = steps + std::max(steps_a_look, steps / steps_a_look);
+      const auto now = static_cast<int>(steps());
+      if (now == size_) return eigen_of(small_eigen());
+      if (now < next_look) continue;
+      next_look = now + std::max(steps_a_look, now / steps_a_look);
       SymmetricEigen found = small_eigen();
       if (has_converged(found)) return eigen_of(std::move(found));
     }
@@ -68,10 +75,23 @@ class Lanczos {
     for (double& value : out) value = static_cast<double>(base::split_mix(draws_++) >> 11) * 0x1p-53 - 0.5;
     return out;
   }
-  /// Twice is enough (Kahan and Parlett). Returns the length that is left.
+  [[nodiscard]] std::size_t steps() const { return projected_.size(); }
+  /// The products of a vector with those of the basis.
+  [[nodiscard]] std::vector<double> projection_of(std::span<const double> x, std::size_t vectors) const {
+    std::vector<double> out(vectors);
+    multiply_by(team_, basis_.data(), x, out);
+    return out;
+  }
+  /// To all vectors at once, twice, which is enough (Giraud, Langou, Rozloznik and van den Eshof, Numer.
+  /// Math. 101 (2005), 87). Returns the length that is left.
   double orthogonalise(std::vector<double>& out) const {
-    for (int round = 0; round < 2; ++round) {
-      for (const std::vector<double>& one : basis_) add_multiple(out, -dot_of_long(one, out), one);
+    for (int round = 0; round < 2 && steps() > 0; ++round) {
+      const std::vector<double> parts = projection_of(out, steps());
+      for_each_part(team_, out.size(), numbers_at_once, parts.size() * out.size(),
+                    [&](std::size_t begin, std::size_t end) {
+                      add_product(-1, basis_.data() + begin, size_, parts,
+                                  std::span(out).subspan(begin, end - begin));
+                    });
     }
     return std::sqrt(dot(out, out));
   }
@@ -91,12 +111,11 @@ class Lanczos {
       left = orthogonalise(next);
     }
     for (double& value : next) value /= left;
-    basis_.push_back(std::move(next));
+    basis_.insert(basis_.end(), next.begin(), next.end());
     std::vector<double> product(at(size_));
-    multiply_(basis_.back(), product);
-    std::vector<double>& row = projected_.emplace_back();
-    for (const std::vector<double>& one : basis_) row.push_back(dot_of_long(one, product));
-    scale_ = std::max(scale_, largest(row));
+    multiply_(next, product);
+    projected_.push_back(projection_of(product, steps() + 1));
+    scale_ = std::max(scale_, largest(projected_.back()));
     waiting_.push_back(std::move(product));
   }
 
@@ -138,22 +157,26 @@ class Lanczos {
   }
   [[nodiscard]] SymmetricEigen eigen_of(SymmetricEigen small) const {
     SymmetricEigen out{{}, Matrix(size_, count_)};
-    int column = 0;
-    for (const int place : sought(small)) {
-      base::go_on();
-      out.values.push_back(small.values[at(place)]);
-      const auto weights = small.vectors.column(place);
-      const auto vector = out.vectors.column(column++);
-      for (std::size_t i = 0; i < basis_.size(); ++i) add_multiple(vector, weights[i], basis_[i]);
-    }
+    const std::vector<int> places = sought(small);
+    for (const int place : places) out.values.push_back(small.values[at(place)]);
+    for_each_part(team_, places.size(), 1, places.size() * basis_.size(),
+                  [&](std::size_t begin, std::size_t end) {
+                    for (std::size_t column = begin; column < end; ++column) {
+                      base::go_on();
+                      const auto weights = small.vectors.column(places[column]);
+                      const auto vector = out.vectors.column(static_cast<int>(column));
+                      add_product(1, basis_.data(), size_, weights, vector);
+                    }
+                  });
     return out;
   }
 
+  HostTeam& team_;
   int size_;
   int count_;
   const SymmetricProduct& multiply_;
   std::deque<std::vector<double>> waiting_;
-  std::vector<std::vector<double>> basis_;
+  std::vector<double> basis_;                   ///< vectors one after the other
   std::vector<std::vector<double>> projected_;  ///< rows of the lower triangle
   double scale_ = 0;
   std::uint64_t draws_ = 1;
@@ -161,8 +184,13 @@ class Lanczos {
 
 }  // namespace
 
-SymmetricEigen extreme_eigen(int size, int count, const SymmetricProduct& multiply, int starts) {
-  return Lanczos(size, count, starts, multiply).run();
+SymmetricEigen extreme_eigen(HostTeam& team, int size, int count, const SymmetricProduct& multiply,
+                             int starts) {
+  return Lanczos(team, size, count, starts, multiply).run();
+}
+
+SymmetricProduct product_with(HostTeam& team, const Matrix& a) {
+  return [&](std::span<const double> x, std::span<double> y) { multiply_by(team, a.data(), x, y); };
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

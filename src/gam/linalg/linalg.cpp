@@ -180,6 +180,19 @@ std::vector<double> multiply_t(const Matrix& a, std::span<const double> x) {
   return gemv(CblasTrans, a, x);
 }
 
+void multiply_t(const double* a, int stride, std::span<const double> x, std::span<double> to) {
+  const BlasCall call;
+  cblas_dgemv(CblasColMajor, CblasTrans, static_cast<int>(x.size()), static_cast<int>(to.size()), 1, a,
+              stride, x.data(), 1, 0, to.data(), 1);
+}
+
+void add_product(double factor, const double* a, int stride, std::span<const double> x,
+                 std::span<double> to) {
+  const BlasCall call;
+  cblas_dgemv(CblasColMajor, CblasNoTrans, static_cast<int>(to.size()), static_cast<int>(x.size()), factor, a,
+              stride, x.data(), 1, 1, to.data(), 1);
+}
+
 double dot(std::span<const double> x, std::span<const double> y) {
   check_shapes(x.size() == y.size(), "a dot product");
   double sum = 0;

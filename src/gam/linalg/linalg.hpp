@@ -21,6 +21,10 @@ namespace TESSERA_NAMESPACE::gam {
 void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product);
 [[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
 [[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
+/// to = a' x, and to += factor a x, for columns of x.size(), and of to.size(), numbers that begin `stride`
+/// numbers apart.
+void multiply_t(const double* a, int stride, std::span<const double> x, std::span<double> to);
+void add_product(double factor, const double* a, int stride, std::span<const double> x, std::span<double> to);
 [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
 /// a - b.
 [[nodiscard]] std::vector<double> difference(std::span<const double> a, std::span<const double> b);

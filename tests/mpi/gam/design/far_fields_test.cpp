@@ -23,7 +23,8 @@ Design design_of_points(int count) {
     points(i, 1) = std::fmod((i + 1) * 0.7548776662466927, 1.0);
   }
   Design design;
-  design.add_term({isotropic_thin_plate(points, points, means_of(points), 2, 20).component});
+  HostTeam team(2);
+  design.add_term({isotropic_thin_plate(team, points, points, means_of(points), 2, 20).component});
   return design;
 }
 
@@ -33,19 +34,23 @@ const FarField* field_of(const Design& design) {
 
 TEST(FarFields, AreThereWhereRowsAreManyAndMemoryIsEnough) {
   const auto comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  HostTeam team(2);
+  const Workers workers{comm, team};
   Design design = design_of_points(400);
-  add_far_fields(comm, design, 1999);
+  add_far_fields(workers, design, 1999);
   EXPECT_EQ(field_of(design), nullptr);
-  add_far_fields(comm, design, 2000);
+  add_far_fields(workers, design, 2000);
   EXPECT_NE(field_of(design), nullptr);
 }
 
 TEST(FarFields, OfARankThatLacksTheMemoryAreRefusedOnAllRanks) {
   const auto comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
+  HostTeam team(2);
+  const Workers workers{comm, team};
   Design design = design_of_points(400);
   const bool last = comm.rank() == comm.size() - 1;
   try {
-    add_far_fields(comm, design, 1'000'000, last ? std::int64_t{1} << 60 : 0);
+    add_far_fields(workers, design, 1'000'000, last ? std::int64_t{1} << 60 : 0);
     ADD_FAILURE() << "not refused";
   } catch (const Error& e) {
     EXPECT_EQ(e.code(), ErrorCode::input);

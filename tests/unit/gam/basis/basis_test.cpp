@@ -27,6 +27,12 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
+/// Threads for the bases that take long.
+HostTeam& team() {
+  static HostTeam threads(2);
+  return threads;
+}
+
 /// X of one row.
 std::vector<double> basis_row(const Basis& basis, double x) {
   std::vector<double> raw(static_cast<std::size_t>(basis.component.raw_size()));
@@ -348,7 +354,7 @@ TEST(Basis, ANaturalMarginHasAnIdentityForItsPenalty) {
   for (int i = 0; i < 200; ++i) x.push_back(std::pow((i + 0.5) / 200, 1.7));
   std::vector<Basis> bases = every_spline();
   bases.push_back(ps_basis(ps_knots(8, 0, 1), 3, true));
-  bases.push_back(thin_plate_basis(x, points_of(x), 7));
+  bases.push_back(thin_plate_basis(team(), x, points_of(x), 7));
   for (Basis& basis : bases) {
     const Basis before = basis;
     const auto columns = [&](const Matrix& map) {
@@ -466,7 +472,7 @@ TEST(ThinPlate, ColumnsAreTheirRadialFunctions) {
   const std::vector<double> values = uneven_values();
   const std::vector<double> points = points_of(values);
   EXPECT_EQ(points.size(), 241u);
-  const Basis basis = thin_plate_basis(values, points, 25);
+  const Basis basis = thin_plate_basis(team(), values, points, 25);
   for (double x = 1; x < 15; x += 0.037) {
     const std::vector<double> mine = dense_row_of(basis, x);
     const std::vector<long double> theirs = radial_row(*basis.component.radial, x);
@@ -479,7 +485,7 @@ TEST(ThinPlate, ColumnsAreTheirRadialFunctions) {
 
 TEST(ThinPlate, ColumnsHaveAMeanSquareOfOneAndASignOfTheirOwn) {
   const std::vector<double> values = uneven_values();
-  const Basis basis = thin_plate_basis(values, points_of(values), 12);
+  const Basis basis = thin_plate_basis(team(), values, points_of(values), 12);
   std::vector<double> squares(12);
   double row_sum = 0;
   for (const double x : values) {
@@ -507,7 +513,7 @@ TEST(ThinPlate, ColumnsHaveAMeanSquareOfOneAndASignOfTheirOwn) {
 /// b'Sb is the integral of f''^2, by Simpson's rule between neighbouring points.
 TEST(ThinPlate, PenaltyIsTheIntegralOfTheSquaredSecondDerivative) {
   const std::vector<double> values = uneven_values();
-  const Basis basis = thin_plate_basis(values, points_of(values), 9);
+  const Basis basis = thin_plate_basis(team(), values, points_of(values), 9);
   const std::vector<double> coef{0.3, -1, 2, 0.5, 0.1, 0.7, -0.2, 4, 5};
   const double unit = basis.component.radial->unit;
   const std::vector<double>& points = basis.component.radial->points;
@@ -529,11 +535,11 @@ TEST(ThinPlate, PenaltyIsTheIntegralOfTheSquaredSecondDerivative) {
 
 TEST(ThinPlate, IsTheSameInAnyUnit) {
   const std::vector<double> values = uneven_values();
-  const Basis basis = thin_plate_basis(values, points_of(values), 8);
+  const Basis basis = thin_plate_basis(team(), values, points_of(values), 8);
   for (const int power : {-300, 200}) {
     std::vector<double> scaled = values;
     for (double& value : scaled) value = std::ldexp(value, power);
-    const Basis other = thin_plate_basis(scaled, points_of(scaled), 8);
+    const Basis other = thin_plate_basis(team(), scaled, points_of(scaled), 8);
     EXPECT_EQ(dense_row_of(other, scaled[7]), dense_row_of(basis, values[7]));
     EXPECT_EQ(other.penalty(1, 1), std::ldexp(basis.penalty(1, 1), -3 * power));
   }
@@ -601,8 +607,8 @@ TEST(Isotropic, ASquareOfPointsHasTheSameFunctionsWhenItIsTurned) {
   }
   const int size = 8;  // between two eigenvalues that differ
   const auto columns_at = [&](const Matrix& points) {
-    const Basis basis = isotropic_thin_plate(values, distinct_points(values, means_of(values), 2000, 1),
-                                             means_of(values), 2, size);
+    const Basis basis = isotropic_thin_plate(
+        team(), values, distinct_points(values, means_of(values), 2000, 1), means_of(values), 2, size);
     Matrix out(points.rows(), size);
     std::vector<double> row(static_cast<std::size_t>(size));
     for (int i = 0; i < points.rows(); ++i) {

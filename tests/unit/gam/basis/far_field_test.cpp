@@ -21,6 +21,11 @@ using namespace tessera::gam;
 
 using Place = std::array<double, 2>;
 
+tessera::HostTeam& team() {
+  static tessera::HostTeam threads(2);
+  return threads;
+}
+
 enum class Layout { even, crowded, line };
 
 /// Places in units of 1,000 about (5,000, -300).
@@ -47,7 +52,7 @@ Component component_of(const std::vector<Place>& places, int size) {
   for (std::size_t i = 0; i < places.size(); ++i) {
     for (int v = 0; v < 2; ++v) points(static_cast<int>(i), v) = places[i].at(static_cast<std::size_t>(v));
   }
-  return isotropic_thin_plate(points, points, means_of(points), 2, size).component;
+  return isotropic_thin_plate(team(), points, points, means_of(points), 2, size).component;
 }
 
 std::vector<double> by_field(const FarField& field, const Component& component, const Place& x) {
@@ -81,7 +86,7 @@ TEST(FarField, ColumnsAreThoseOfAllPoints) {
     const std::vector<Place> points = places_of(layout, 900, 1);
     const Component component = component_of(points, 60);
     ASSERT_TRUE(FarField::applies(*component.isotropic));
-    const FarField field(*component.isotropic, component.combinations);
+    const FarField field(team(), *component.isotropic, component.combinations);
     EXPECT_GT(field.leaves(), 8);
     const auto of_leaf =
         std::int64_t{8} * static_cast<int>(field.none().expanded.size()) / field.leaves() * 60;
@@ -110,7 +115,7 @@ TEST(FarField, ColumnsAreThoseOfAllPoints) {
 /// A combination of the columns, and their sums over places, by the functions that they are sums of.
 TEST(FarField, CombinationsAndSumsAreThoseOfTheColumns) {
   const Component component = component_of(places_of(Layout::crowded, 500, 6), 30);
-  const FarField field(*component.isotropic, component.combinations);
+  const FarField field(team(), *component.isotropic, component.combinations);
   std::vector<double> coef(static_cast<std::size_t>(component.combinations.cols()));
   for (std::size_t c = 0; c < coef.size(); ++c) coef[c] = std::sin(static_cast<double>(c));
   const FarField::Functions combined = field.combined(coef.data());
@@ -136,9 +141,20 @@ TEST(FarField, CombinationsAndSumsAreThoseOfTheColumns) {
   for (std::size_t c = 0; c < found.size(); ++c) EXPECT_NEAR(found[c], expected_sums[c], 1e-10) << c;
 }
 
+TEST(FarField, BitsDoNotDependOnTheNumberOfThreads) {
+  const std::vector<Place> points = places_of(Layout::crowded, 900, 8);
+  const Component component = component_of(points, 40);
+  tessera::HostTeam one(1);
+  const FarField expected(one, *component.isotropic, component.combinations);
+  tessera::HostTeam three(3);
+  const FarField field(three, *component.isotropic, component.combinations);
+  for (const Place& place : places_of(Layout::crowded, 300, 9))
+    EXPECT_EQ(by_field(field, component, place), by_field(expected, component, place));
+}
+
 TEST(FarField, WhatIsNoNumberHasNoNumbers) {
   const Component component = component_of(places_of(Layout::even, 300, 3), 20);
-  const FarField field(*component.isotropic, component.combinations);
+  const FarField field(team(), *component.isotropic, component.combinations);
   EXPECT_TRUE(std::isnan(by_field(field, component, {std::numeric_limits<double>::quiet_NaN(), 0})[0]));
 }
 
@@ -155,7 +171,7 @@ TEST(FarField, IsForManyPointsOfThinPlateSplines) {
 TEST(FarField, ValuesDoNotDependOnTheOtherRows) {
   Component component = component_of(places_of(Layout::crowded, 400, 4), 30);
   component.isotropic->far_field =
-      std::make_shared<const FarField>(*component.isotropic, component.combinations);
+      std::make_shared<const FarField>(team(), *component.isotropic, component.combinations);
   component.variable = 0;
   component.others = {1};
   ComponentTables tables;

@@ -14,10 +14,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-SymmetricEigen extreme_eigen_of(const Matrix& a, int count) {
-  return extreme_eigen(a.rows(), count, [&](std::span<const double> x, std::span<double> y) {
-    std::ranges::copy(multiply(a, x), y.begin());
-  });
+SymmetricEigen extreme_eigen_of(const Matrix& a, int count, int threads = 3) {
+  HostTeam team(threads);
+  return extreme_eigen(team, a.rows(), count, product_with(team, a));
 }
 
 /// The values that are largest in size, descending.
@@ -75,6 +74,17 @@ TEST(ExtremeEigen, AreFoundAsOftenAsTheyAre) {
   a(11, 11) = -3;
   // A space of three dimensions has one vector for each value.
   for (const int count : {3, 4}) expect_extreme(a, count);
+}
+
+/// So large that all threads have a part of each step.
+TEST(ExtremeEigen, BitsDoNotDependOnTheNumberOfThreads) {
+  const Matrix a = random_symmetric(700);
+  const SymmetricEigen expected = extreme_eigen_of(a, 5, 1);
+  for (const int threads : {2, 5}) {
+    const SymmetricEigen found = extreme_eigen_of(a, 5, threads);
+    EXPECT_EQ(found.values, expected.values);
+    EXPECT_TRUE(std::ranges::equal(found.vectors.values(), expected.vectors.values()));
+  }
 }
 
 }  // namespace

@@ -136,7 +136,8 @@ TEST(Rows, CorrelatedRowsOfAFarFieldAreThoseOfAllPoints) {
       ASSERT_TRUE(FarField::applies(columns));
       Component& own = fast.design.terms[t].components[c];
       own = component;
-      own.isotropic->far_field = std::make_shared<const FarField>(columns, component.combinations);
+      tessera::HostTeam team(2);
+      own.isotropic->far_field = std::make_shared<const FarField>(team, columns, component.combinations);
       ++found;
     }
   }

@@ -39,12 +39,11 @@ ColumnUpload::ColumnUpload(Job& job, int threads, const std::vector<NamedNumbers
 ColumnUpload::~ColumnUpload() {
   for (auto& [device, on] : devices_) {
     if (on->prepared.valid()) on->prepared.wait();
-    for (const Feed& feed : on->feeds) {
-      try {
-        feed.stream.synchronize();
-      } catch (const std::exception&) {
-        // A device that failed copies no more.
-      }
+    if (!on->stream) continue;
+    try {
+      on->stream->synchronize();
+    } catch (const std::exception&) {
+      // A device that failed copies no more.
     }
   }
 }
@@ -77,6 +76,7 @@ void ColumnUpload::prepare(OnDevice& on, std::size_t index) {
   BufferPool& pool = job_.buffers().pool_at(index);
   for (std::size_t i = 0; i < columns_.size(); ++i)
     on.buffers.push_back(pool.take<double>(at(on.rows.size()), context.stream()));
+  on.stream.emplace(context);
   for (int thread = 0; thread < threads_; ++thread) on.feeds.emplace_back(context);
   on.pinned = PinnedBuffer<double>(at(threads_) * Feed::pieces * piece_numbers_, context);
   // The buffers are there, and free of earlier work, for any stream.
@@ -149,9 +149,9 @@ void ColumnUpload::copy(OnDevice& on, int thread, std::size_t column, std::size_
 void ColumnUpload::submit(OnDevice& on, int thread) {
   Feed& feed = on.feeds[at(thread)];
   check(cudaMemcpyAsync(feed.to, piece_of(on, thread), feed.filled * sizeof(double), cudaMemcpyHostToDevice,
-                        native(feed.stream)),
+                        native(*on.stream)),
         "copy of columns to the device");
-  feed.copied[feed.piece].record(feed.stream);
+  feed.copied[feed.piece].record(*on.stream);
   feed.piece = (feed.piece + 1) % Feed::pieces;
   feed.filled = 0;
 }
@@ -166,8 +166,8 @@ std::optional<UploadedColumns> ColumnUpload::finish(int device) {
     on.context->bind();
     for (int thread = 0; thread < threads_; ++thread) {
       if (on.feeds[at(thread)].filled > 0) submit(on, thread);
-      on.feeds[at(thread)].stream.synchronize();
     }
+    on.stream->synchronize();
   } catch (const std::exception&) {
     return std::nullopt;  // the pass meets the same fault, and reports it
   }

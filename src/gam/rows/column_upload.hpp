@@ -38,8 +38,8 @@ struct UploadedColumns {
 };
 
 /// Copies columns in memory to the devices of a rank while its threads read them: each copies what it has in
-/// its cache to pinned memory, and submits it on a stream of its own. Devices are prepared beside that: what
-/// is read before is missing there, and on a device that fails all is.
+/// its cache to pinned memory, and submits it on the stream of its device. Devices are prepared beside that:
+/// what is read before is missing there, and on a device that fails all is.
 class ColumnUpload final : public NumberTaker {
  public:
   /// `threads` that read. Refers to the job.
@@ -62,9 +62,7 @@ class ColumnUpload final : public NumberTaker {
   /// The pieces of pinned memory of one thread, used in turn: it fills one while others are on the bus.
   struct Feed {
     static constexpr std::size_t pieces = 3;
-    explicit Feed(const DeviceContext& context)
-        : stream(context), copied{Event(context), Event(context), Event(context)} {}
-    Stream stream;
+    explicit Feed(const DeviceContext& context) : copied{Event(context), Event(context), Event(context)} {}
     std::array<Event, pieces> copied;  ///< complete when the last copy from a piece is
     std::size_t piece = 0;
     double* to = nullptr;    ///< where the piece that is being filled goes
@@ -85,6 +83,7 @@ class ColumnUpload final : public NumberTaker {
     const DeviceContext* context = nullptr;
     std::vector<Buffer<double>> buffers;  ///< by column
     PinnedBuffer<double> pinned;          ///< the pieces of all threads
+    std::optional<Stream> stream;         ///< of all threads: the bus copies one piece after another
     std::vector<Feed> feeds;              ///< by thread
     std::vector<Given> given;             ///< by thread
     std::atomic<bool> ready = false;

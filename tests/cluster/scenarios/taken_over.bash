@@ -23,7 +23,7 @@ esac
 job_has_resumed
 await 60 grep -q 'but a later start of the job has taken over: left to it' "$old_log"
 if [[ $what == job ]]; then
-  job_is "$old" FAILED
+  await 60 job_is "$old" FAILED
 else
   on_node n1 slurmd
   await 60 node_is n1 idle

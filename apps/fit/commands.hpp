@@ -42,6 +42,7 @@ struct FitCommand {
   std::string subset;
   std::string rho;
   std::string ar_start;
+  std::vector<std::string> levels;
   std::vector<std::string> ordered;
   std::vector<double> sp;
   std::vector<double> min_sp;

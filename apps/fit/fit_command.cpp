@@ -99,6 +99,12 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
       "--ar-start", ar_start,
       "Where a series of such residuals begins, as bam's AR.start: a column or an expression");
   command
+      ->add_option(
+          "--levels", levels,
+          "Levels of a factor in their order, the first of which is the reference: site=cape,bay; other "
+          "values are missing (repeatable)")
+      ->allow_extra_args(false);
+  command
       ->add_option("--ordered", ordered,
                    "Column that is an ordered factor: dose, or dose=low,mid,high (repeatable)")
       ->allow_extra_args(false);
@@ -204,6 +210,7 @@ int FitCommand::run(mpi::Session& session) const {
 FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   std::vector<NamedOption> given{{"family", family}};
   if (!rho.empty()) given.push_back({"rho", rho});
+  for (const std::string& text : levels) given.push_back({"levels", text});
   for (const std::string& text : ordered) given.push_back({"ordered", text});
   for (const std::string& text : knots) given.push_back({"knots", text});
   FitOptions options;

@@ -51,7 +51,7 @@ int main(int argc, char** argv) {
   expect(tessera_gam_table_open(rows, NULL, &table));
   expect(tessera_gam_table_add_numbers(table, "hour", hour, rows));
   expect(tessera_gam_table_add_numbers(table, "visits", visits, rows));
-  expect(tessera_gam_table_add_factor(table, "site", site, rows, sites, 3));
+  expect(tessera_gam_table_add_factor(table, "site", site, rows, sites, 3, TESSERA_GAM_LEVELS_SORTED));
 
   const tessera_gam_option options[] = {{"family", "poisson"}, {"knots", "hour=0,24"}};
   tessera_gam_call call = TESSERA_GAM_CALL;
@@ -72,7 +72,7 @@ int main(int argc, char** argv) {
   tessera_gam_table wanted;
   expect(tessera_gam_table_open(hours, NULL, &wanted));
   expect(tessera_gam_table_add_numbers(wanted, "hour", at, hours));
-  expect(tessera_gam_table_add_factor(wanted, "site", cape, hours, sites + 1, 1));
+  expect(tessera_gam_table_add_factor(wanted, "site", cape, hours, sites + 1, 1, TESSERA_GAM_LEVELS_SORTED));
   const tessera_gam_option type[] = {{"type", "response"}, {"se", "true"}};
   tessera_gam_call prediction = TESSERA_GAM_CALL;
   prediction.options = type;

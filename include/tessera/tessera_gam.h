@@ -132,11 +132,16 @@ TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call*
 /// call uses the table.
 TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
                                                   const double* values, size_t count);
+/// The order in which a model has the levels of a factor, whose first is the one that others are compared
+/// with: by value if all are numbers, otherwise by their bytes, as of a file; or as they are given, like R's.
+#define TESSERA_GAM_LEVELS_SORTED 0
+#define TESSERA_GAM_LEVELS_GIVEN 1
 /// Adds a factor. `codes` has for each row the index of its level in `levels`, from 0, or a negative number
-/// where it is missing. Levels are in any order, each once. All is copied.
+/// where it is missing. Each level is there once. All is copied.
 TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const char* name,
                                                  const int32_t* codes, size_t count,
-                                                 const char* const* levels, size_t level_count);
+                                                 const char* const* levels, size_t level_count,
+                                                 int32_t level_order);
 /// Adds a column of Arrow's, of its type and the `chunk_count` arrays of its values, which follow one another
 /// and have together a row each. Which types there are, and what is read in place, <tessera/gam/arrow.hpp>
 /// says; levels are sorted.

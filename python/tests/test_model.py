@@ -80,6 +80,22 @@ class Launched(InFolder):
         path = self.write_csv("rows.csv", self.rows)
         self.assertEqual(GAM(FORMULA).fit(path, **self.launch).to_json(), GAM(FORMULA).fit(self.rows).to_json())
 
+    @needs("pandas")
+    def test_levels_keep_their_order_and_texts(self):
+        import pandas as pd
+
+        data = pd.DataFrame(self.rows)
+        data["size"] = pd.Categorical(np.array(["mid", "10", "low"])[np.arange(1000) % 3], ["mid", "low", "10"])
+        data["code"] = np.array(["1", "02", "10", "01"])[np.arange(1000) % 4]
+        model = GAM("y ~ size + factor(g) + code")
+        here = model.fit(data).to_json()
+        self.assertEqual(model.param_names[1:3], ["sizelow", "size10"])
+        self.assertEqual(model.param_names[-3:], ["code1", "code02", "code10"])
+        self.assertEqual(model.fit(data, **self.launch).to_json(), here)
+        data["size"] = data["size"].cat.rename_categories({"low": "low, or so"})
+        with self.assertRaisesRegex(UsageError, "the categorical 'size' has levels in an order of its own"):
+            model.fit(data, **self.launch)
+
     def test_failures_are_exceptions(self):
         with self.assertRaisesRegex(InputError, "unknown column 'q'"):
             GAM("y ~ q").fit(self.rows, **self.launch)

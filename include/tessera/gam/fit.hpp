@@ -35,6 +35,9 @@ struct FitOptions {
   /// Where a series of correlated residuals begins, as `AR.start` of bam: a column of TRUE and FALSE, or an
   /// expression; empty: all rows are one series.
   std::string ar_start{};
+  /// Columns that are factors, each with its levels in their order, other values being missing, as by R's
+  /// factor(x, levels = ...); the first level is the one that others are compared with.
+  std::map<std::string, std::vector<std::string>> levels{};
   /// Columns that are ordered factors, each with its levels; without levels: in the order that a factor has.
   std::map<std::string, std::vector<std::string>> ordered{};
   bool drop_unused_levels = true;                      ///< levels that no complete row has are none

@@ -32,8 +32,8 @@ struct NamedOption {
 /// Sets those of the options that `options` has, and marks them as read:
 ///
 /// - `FitOptions`: family, link, method (fREML alone), weights, offset, subset, rho (a number or "auto"),
-///   ar-start, ordered ("dose=low,mid,high"), drop-unused-levels, knots, sp, min-sp, select, gamma,
-///   residuals, tolerance, step-tolerance, max-iterations, largest-tested-effect, checkpoint, memory,
+///   ar-start, levels and ordered ("dose=low,mid,high"), drop-unused-levels, knots, sp, min-sp, select,
+///   gamma, residuals, tolerance, step-tolerance, max-iterations, largest-tested-effect, checkpoint, memory,
 ///   scratch, device-memory
 /// - `PredictOptions`: type, se (or se.fit), terms, exclude, new-levels, keep, interval, prediction-interval,
 ///   unconditional, draws, seed, memory

@@ -28,6 +28,8 @@ class Factor:
     codes: Codes
     levels: list[str]
     is_ordered: bool = False
+    keeps_order: bool = False
+    """Whether a model has the levels in this order; else it sorts them."""
 
 
 Column = npt.NDArray[Any] | Factor
@@ -60,8 +62,8 @@ def _level(value: Any) -> str:
     return str(value)
 
 
-def _factor(codes: Any, levels: Iterable[Any], is_ordered: bool = False) -> Factor:
-    return Factor(np.ascontiguousarray(codes, np.int32), [_level(level) for level in levels], is_ordered)
+def _factor(codes: Any, levels: Iterable[Any], is_ordered: bool = False, keeps_order: bool = False) -> Factor:
+    return Factor(np.ascontiguousarray(codes, np.int32), [_level(level) for level in levels], is_ordered, keeps_order)
 
 
 def _texts_factor(codes: Any, texts: Iterable[str]) -> Factor:
@@ -132,7 +134,7 @@ def _of_pandas(name: str, series: Any) -> Column:
 
     if isinstance(series.dtype, pd.CategoricalDtype):
         of = series.cat if isinstance(series, pd.Series) else series
-        return _factor(of.codes, of.categories, bool(of.ordered))
+        return _factor(of.codes, of.categories, bool(of.ordered), keeps_order=True)
     if pd.api.types.is_bool_dtype(series.dtype) and pd.api.types.is_extension_array_dtype(series.dtype):
         missing = np.asarray(pd.isna(series))
         return _truths(np.asarray(series.fillna(False), bool), missing)
@@ -155,7 +157,7 @@ def _of_polars(name: str, series: Any) -> Column:
         texts = series.cast(pl.String)
         levels = series.dtype.categories if is_enum else texts.drop_nulls().unique().sort()
         codes = texts.replace_strict(levels, list(range(len(levels))), default=-1, return_dtype=pl.Int32)
-        return _factor(codes.fill_null(-1).to_numpy(), levels)
+        return _factor(codes.fill_null(-1).to_numpy(), levels, keeps_order=is_enum)
     if series.dtype == pl.Null:
         return np.full(len(series), np.nan)
     raise _refused(name, series.dtype, _NUMBERS_OR_TEXTS)

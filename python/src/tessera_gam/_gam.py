@@ -56,10 +56,11 @@ class GAM:
         with a link, or "@FILE" with a custom family.
     options
         Those of bam, with "_" for ".": ``link``, ``knots={"hour": [0, 24]}``, ``sp``, ``min_sp``, ``select``,
-        ``gamma``, ``rho`` (a number or "auto"), ``drop_unused_levels``; and tessera-fit's: ``ordered``,
-        ``tolerance``, ``max_iterations``, ``largest_tested_effect``, ``residuals``, ``memory``, ``scratch``,
-        ``checkpoint``, ``threads`` (default: all cores), ``device`` ("auto", "gpu" or "cpu"); of tables in files
-        ``na_strings``, ``factor`` and ``numeric``. Values are numbers, texts, lists or dicts of them.
+        ``gamma``, ``rho`` (a number or "auto"), ``drop_unused_levels``; and tessera-fit's:
+        ``levels={"region": ["b", "a"]}``, ``ordered``, ``tolerance``, ``max_iterations``,
+        ``largest_tested_effect``, ``residuals``, ``memory``, ``scratch``, ``checkpoint``, ``threads`` (default: all
+        cores), ``device`` ("auto", "gpu" or "cpu"); of tables in files ``na_strings``, ``factor`` and ``numeric``.
+        Values are numbers, texts, lists or dicts of them.
 
     Examples
     --------

@@ -20,6 +20,7 @@ from ._columns import Columns, Factor, File
 from ._errors import UsageError, error_of
 
 _LONGEST_END = 30  # seconds that a job has to end in after it was asked to
+_LONGEST_ARGUMENT = 100_000  # bytes; Linux has 128 KiB
 
 
 def program_path(given: str | os.PathLike[str] | None) -> str:
@@ -48,7 +49,7 @@ def fit(
     if isinstance(data, File):
         arguments.append(data.path)
     else:
-        arguments += [str(_write(data, folder / "table.csv")), *_kept_factors(data)]
+        arguments += [str(_write(data, folder / "table.csv")), *_factors(data, options)]
     arguments += _arguments(options)
     process = subprocess.Popen(
         arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
@@ -106,10 +107,42 @@ def _write(columns: Columns, path: pathlib.Path) -> pathlib.Path:
     return path
 
 
-def _kept_factors(columns: Columns) -> list[str]:
-    """Factors whose levels may look like numbers; truth values are known as such."""
-    names = [name for name, c in columns.items() if isinstance(c, Factor) and not {*c.levels} <= {"FALSE", "TRUE"}]
-    return [part for name in names for part in ("--factor", name)]
+def _factors(columns: Columns, options: Mapping[str, Any]) -> list[str]:
+    """Factors whose levels may look like numbers, or that have an order; truth values are known as such."""
+    arguments = []
+    told = {*(options.get("ordered") or {}), *(options.get("levels") or {})}
+    for name, column in columns.items():
+        if not isinstance(column, Factor) or name in told or {*column.levels} <= {"FALSE", "TRUE"}:
+            continue
+        levels = _sorted(column.levels)
+        kept = column.levels if column.keeps_order else levels
+        # The program takes 01 for 1 unless it is told which levels there are.
+        if kept == levels and not any(_number(level) not in (None, level) for level in levels):
+            arguments += ["--factor", name]
+            continue
+        text = f"{name}={','.join(kept)}"
+        if any("," in level for level in kept) or len(text.encode()) > _LONGEST_ARGUMENT:
+            raise UsageError(
+                f"launcher=: the categorical '{name}' has levels in an order of its own that no argument can hold, "
+                "as there are commas or many levels: sort its categories, or rename them"
+            )
+        arguments += ["--levels", text]
+    return arguments
+
+
+def _number(level: str) -> str | None:
+    """As the program writes a level that is a number."""
+    try:
+        return repr(float(level)).removesuffix(".0") if "_" not in level else None
+    except ValueError:
+        return None
+
+
+def _sorted(levels: list[str]) -> list[str]:
+    """As the program sorts the levels of a file: by value if all are numbers, otherwise by their bytes."""
+    if all(_number(level) for level in levels):
+        return sorted(levels, key=lambda level: (float(level), level))
+    return sorted(levels, key=str.encode)
 
 
 @contextlib.contextmanager

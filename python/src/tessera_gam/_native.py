@@ -78,7 +78,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "last_error": (POINTER(ErrorInfo),),
     "table_open": (c_int64, _CALL, _HANDLE),
     "table_add_numbers": (c_uint64, c_char_p, c_void_p, c_size_t),
-    "table_add_factor": (c_uint64, c_char_p, c_void_p, c_size_t, _TEXT, c_size_t),
+    "table_add_factor": (c_uint64, c_char_p, c_void_p, c_size_t, _TEXT, c_size_t, c_int32),
     "table_of_file": (c_char_p, _CALL, _HANDLE),
     "table_close": (c_uint64,),
     "fit": (c_char_p, c_uint64, _CALL, _HANDLE),

@@ -62,6 +62,7 @@ class Table(_native.Handle):
             len(column.codes),
             levels,
             len(column.levels),
+            column.keeps_order,
         )
 
 

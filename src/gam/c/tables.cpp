@@ -80,15 +80,20 @@ int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name, con
 }
 
 int tessera_gam_table_add_factor(tessera_gam_table table, const char* name, const int32_t* codes,
-                                 size_t count, const char* const* levels, size_t level_count) {
+                                 size_t count, const char* const* levels, size_t level_count,
+                                 int32_t level_order) {
   return c::status_of("tessera_gam_table_add_factor", [&] {
     c::require(codes, "codes");
     if (level_count > 0) c::require(levels, "levels");
+    if (level_order != TESSERA_GAM_LEVELS_SORTED && level_order != TESSERA_GAM_LEVELS_GIVEN)
+      c::refuse(fmt::format("the order of levels {}: give TESSERA_GAM_LEVELS_SORTED or _GIVEN", level_order));
+    const auto order =
+        level_order == TESSERA_GAM_LEVELS_GIVEN ? gam::LevelOrder::given : gam::LevelOrder::sorted;
     std::vector<std::string> own;
     for (std::size_t i = 0; i < level_count; ++i) own.push_back(c::text_of(levels[i], "a level"));
     const std::string column = c::text_of(name, "the column's name");
     c::require_rows(column, count, c::rows_of(table));
-    c::add_column(table, {column, gam::Factor{{codes, codes + count}, std::move(own)}});
+    c::add_column(table, {column, gam::Factor{{codes, codes + count}, std::move(own), order}});
   });
 }
 

@@ -3,6 +3,10 @@
 
 #include "gam/fit/pirls/prepare_rows.hpp"
 
+#include <tessera/error.hpp>
+
+#include <fmt/format.h>
+
 namespace TESSERA_NAMESPACE::gam {
 
 FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
@@ -21,7 +25,13 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
   if (!options.ar_start.empty()) request.variables.push_back(option_expression(options.ar_start));
   if (!options.subset.empty()) request.subset = option_expression(options.subset);
   request.keeps_unused_levels = !options.drop_unused_levels;
-  request.ordered.assign(options.ordered.begin(), options.ordered.end());
+  for (const auto& [column, levels] : options.levels) {
+    if (options.ordered.contains(column))
+      throw Error(ErrorCode::usage,
+                  fmt::format("'{}' is an ordered factor and has levels beside: give them once", column));
+    request.given_levels.push_back({column, levels, false});
+  }
+  for (const auto& [column, levels] : options.ordered) request.given_levels.push_back({column, levels, true});
   return request;
 }
 

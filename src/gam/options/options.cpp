@@ -147,10 +147,21 @@ void add_levels(std::map<std::string, std::vector<std::string>>& all, const Name
   const std::size_t equals = text.find('=');
   std::vector<std::string> levels;
   if (equals != std::string_view::npos) {
-    for (const std::string_view level : base::split(text.substr(equals + 1), ',')) levels.emplace_back(level);
+    for (const std::string_view level : base::split(text.substr(equals + 1), ',')) {
+      if (std::ranges::find(levels, level) != levels.end())
+        refuse(given, fmt::format("the level '{}' is there twice", level));
+      levels.emplace_back(level);
+    }
   }
   if (!all.emplace(text.substr(0, equals), std::move(levels)).second)
     refuse(given, "the column is there twice");
+}
+
+/// The same where levels must be there.
+void add_all_levels(std::map<std::string, std::vector<std::string>>& all, const NamedOption& given) {
+  if (given.value.find('=') == std::string::npos)
+    refuse(given, "expected a column with levels, as site=bay,cape");
+  add_levels(all, given);
 }
 
 std::int64_t block_rows_of(const NamedOption& given) {
@@ -182,6 +193,7 @@ constexpr Reader<FitOptions> of_fits[]{
     {"subset", [](FitOptions& o, const NamedOption& g) { o.subset = g.value; }},
     {"rho", set_rho},
     {"ar-start", [](FitOptions& o, const NamedOption& g) { o.ar_start = g.value; }},
+    {"levels", [](FitOptions& o, const NamedOption& g) { add_all_levels(o.levels, g); }},
     {"ordered", [](FitOptions& o, const NamedOption& g) { add_levels(o.ordered, g); }},
     {"drop-unused-levels", [](FitOptions& o, const NamedOption& g) { o.drop_unused_levels = truth_of(g); }},
     {"knots", add_knots},
@@ -270,12 +282,7 @@ constexpr Reader<TableOptions> of_tables[]{
 
 constexpr Reader<ArrowOptions> of_arrow[]{
     {"column", [](ArrowOptions& o, const NamedOption& g) { o.columns.push_back(g.value); }},
-    {"levels",
-     [](ArrowOptions& o, const NamedOption& g) {
-       if (g.value.find('=') == std::string::npos)
-         refuse(g, "expected a column with levels, as site=bay,cape");
-       add_levels(o.levels, g);
-     }},
+    {"levels", [](ArrowOptions& o, const NamedOption& g) { add_all_levels(o.levels, g); }},
     {"block-rows", [](ArrowOptions& o, const NamedOption& g) { o.block_rows = block_rows_of(g); }},
 };
 

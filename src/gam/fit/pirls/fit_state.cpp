@@ -49,9 +49,12 @@ Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& option
   std::string knots;
   for (const auto& [variable, values] : options.knots)
     knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
-  std::string ordered;
-  for (const auto& [column, levels] : options.ordered)
-    ordered += fmt::format("{}{}={}", ordered.empty() ? "" : " ", column, fmt::join(levels, ","));
+  const auto levels_text = [](const std::map<std::string, std::vector<std::string>>& of_columns) {
+    std::string text;
+    for (const auto& [column, levels] : of_columns)
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", column, fmt::join(levels, ","));
+    return text;
+  };
   const Family& family = options.family.definition();
   return {{"program", fmt::format("tessera-fit {}", tessera::version())},
           {"formula", formula.text},
@@ -62,7 +65,8 @@ Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& option
           {"correlation of residuals",
            options.estimate_rho ? std::string("estimated") : fmt::format("{}", options.rho)},
           {"where series begin", options.ar_start},
-          {"ordered factors", ordered},
+          {"levels", levels_text(options.levels)},
+          {"ordered factors", levels_text(options.ordered)},
           {"unused levels", options.drop_unused_levels ? "dropped" : "kept"},
           {"knots", knots},
           {"sp", fmt::format("{}", fmt::join(options.sp, ","))},

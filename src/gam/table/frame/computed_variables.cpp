@@ -85,10 +85,11 @@ class FrameKnowledge final : public Knowledge {
     const Variable& variable = column(name);
     Recipe::Column found{.name = name, .type = {}};
     if (variable.factor) {
-      const bool made = has_text(request_.options.factors, name);
-      found.type.kind = !made && !variable.ordered && all_truth_values(variable.levels)
-                            ? ValueType::Kind::logical
-                            : ValueType::Kind::factor;
+      const bool made =
+          has_text(request_.options.factors, name) ||
+          std::ranges::any_of(request_.given_levels, [&](const auto& given) { return given.column == name; });
+      found.type.kind =
+          !made && all_truth_values(variable.levels) ? ValueType::Kind::logical : ValueType::Kind::factor;
       found.type.ordered = variable.ordered;
       found.type.levels = variable.levels;
     }
@@ -133,7 +134,7 @@ class FrameComputer {
       : workers_(workers), in_(std::move(columns)), request_(request), knowledge_(workers, in_, request) {}
 
   Frame run() {
-    for (const auto& [name, levels] : request_.ordered) order(name, levels);
+    for (const FrameRequest::GivenLevels& given : request_.given_levels) give_levels(given);
     for (ColumnReading& reading : in_.columns) reading.unseen = 0;
     std::vector<std::size_t> columns;
     for (const Expression& expression : request_.variables) {
@@ -178,12 +179,17 @@ class FrameComputer {
     return all;
   }
 
-  /// Gives the levels of a column their order.
-  void order(const std::string& name, const std::vector<std::string>& wanted) {
-    Variable& variable = in_.variables[at(in_.index_of(column_expression(name).text))];
-    variable.ordered = true;
-    if (!wanted.empty()) order(variable, wanted);
-    static_cast<void>(knowledge_.type_of(name));  // which predictions are to know
+  /// To a column, and to factor() of it.
+  void give_levels(const FrameRequest::GivenLevels& given) {
+    const std::string column = column_expression(given.column).text;
+    const std::string factor = fmt::format("factor({})", column);
+    for (Variable& variable : in_.variables) {
+      if (variable.name != column && variable.name != factor) continue;
+      variable.ordered = given.ordered;
+      if (!given.levels.empty()) order(variable, given.levels);
+      if (given.ordered && variable.name == column)
+        static_cast<void>(knowledge_.type_of(given.column));  // which predictions are to know
+    }
   }
   void order(Variable& variable, const std::vector<std::string>& wanted) const {
     std::vector<std::int32_t> codes;
@@ -434,7 +440,7 @@ class FrameComputer {
 }  // namespace
 
 bool has_computed_variables(const FrameRequest& request) {
-  return request.subset || request.keeps_unused_levels || !request.ordered.empty() ||
+  return request.subset || request.keeps_unused_levels || !request.given_levels.empty() ||
          request.recipe != nullptr || std::ranges::any_of(request.variables, &Expression::computed);
 }
 
@@ -461,17 +467,22 @@ FrameRequest columns_of(const FrameRequest& request) {
   };
   for (const Expression& expression : request.variables) read(expression);
   if (request.subset) read(*request.subset);
-  for (const auto& ordered : request.ordered) {
-    const std::string& name = ordered.first;
-    const bool used = std::ranges::any_of(columns.variables, [&](const Expression& one) {
-      return !one.factor && one.columns().front() == name;
-    });
+  for (const auto& [name, levels, ordered] : request.given_levels) {
+    const char* const what = ordered ? "ordered factor" : "levels of";
+    const bool used = std::ranges::any_of(
+        columns.variables, [&](const Expression& one) { return one.columns().front() == name; });
     if (!used)
       throw Error(ErrorCode::usage,
-                  fmt::format("ordered factor '{}': the formula uses no column of this name", name));
+                  fmt::format("{} '{}': the formula uses no column of this name", what, name));
     if (has_text(columns.numeric, column_expression(name).text))
-      throw Error(ErrorCode::usage, fmt::format("ordered factor '{}': the model needs numbers", name));
-    add_new(columns.options.factors, name);
+      throw Error(ErrorCode::usage, fmt::format("{} '{}': the model needs numbers", what, name));
+    // As of a model's levels: those that look like numbers are compared as such.
+    if (are_number_levels(levels)) {
+      add_new(columns.options.factors, name);
+    } else {
+      std::erase(columns.options.factors, name);
+      add_new(columns.texts, column_expression(name).text);
+    }
   }
   if (request.recipe != nullptr) {
     for (const Recipe::Column& column : request.recipe->columns) {

@@ -128,6 +128,8 @@ struct FrameRequest {
   /// `Variable::unseen`, and its row is complete only if `unseen_is_complete` names the variable.
   std::vector<std::pair<std::string, std::vector<std::string>>> known_levels;
   std::vector<std::string> unseen_is_complete;
+  /// A variable named here is a factor whose levels are the texts as they stand, numbers too.
+  std::vector<std::string> texts{};
   TableOptions options;
   /// Where columns may be stored; nothing: in memory only, or the read is refused.
   std::optional<MemoryOptions> memory;
@@ -144,8 +146,13 @@ struct FrameRequest {
   // Of `read_variables` alone:
   std::optional<Expression> subset{};  ///< rows for which this is not TRUE are not complete
   bool keeps_unused_levels = false;    ///< levels that no complete row has stay
-  /// Columns that are ordered factors, with their levels; without levels: in the order of others.
-  std::vector<std::pair<std::string, std::vector<std::string>>> ordered{};
+  /// A column that is a factor with these levels, others being missing; without any: in their usual order.
+  struct GivenLevels {
+    std::string column;
+    std::vector<std::string> levels;
+    bool ordered = false;  ///< R's ordered factor
+  };
+  std::vector<GivenLevels> given_levels{};
   const Recipe* recipe = nullptr;  ///< predicting: of the fit
   /// Columns that expressions read: variables too, behind the others, which make no row incomplete.
   std::vector<Expression> columns{};

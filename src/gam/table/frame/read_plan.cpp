@@ -93,6 +93,10 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
       column.text = column.typed = true;
       column.number_levels = are_number_levels(levels);
     }
+    if (expression.is_column() && std::ranges::find(request.texts, expression.text) != request.texts.end()) {
+      UsedColumn& column = columns_[at(variable.columns[0])];
+      column.text = column.typed = true;
+    }
     variable.wants_median = std::ranges::find(request.medians, expression.text) != request.medians.end();
     variables_.push_back(std::move(variable));
   }

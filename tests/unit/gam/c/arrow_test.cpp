@@ -84,7 +84,9 @@ class ArrowOfC : public ::testing::Test {
     const char* const levels[] = {"east", "north", "south"};
     EXPECT_EQ(tessera_gam_table_add_numbers(table, "x", x_.data(), rows), TESSERA_GAM_OK);
     EXPECT_EQ(tessera_gam_table_add_numbers(table, "y", y_.data(), rows), TESSERA_GAM_OK);
-    EXPECT_EQ(tessera_gam_table_add_factor(table, "side", side_.data(), rows, levels, 3), TESSERA_GAM_OK);
+    EXPECT_EQ(
+        tessera_gam_table_add_factor(table, "side", side_.data(), rows, levels, 3, TESSERA_GAM_LEVELS_SORTED),
+        TESSERA_GAM_OK);
     return table;
   }
   [[nodiscard]] tessera_gam_table of_stream(const std::vector<tessera_gam_option>& options = {}) {

@@ -43,7 +43,8 @@ struct Data {
     EXPECT_EQ(tessera_gam_table_open(static_cast<std::int64_t>(x.size()), nullptr, &table), TESSERA_GAM_OK);
     EXPECT_EQ(tessera_gam_table_add_numbers(table, "x", x.data(), x.size()), TESSERA_GAM_OK);
     EXPECT_EQ(tessera_gam_table_add_numbers(table, "y", y.data(), y.size()), TESSERA_GAM_OK);
-    EXPECT_EQ(tessera_gam_table_add_factor(table, "side", codes.data(), codes.size(), levels.data(), 2),
+    EXPECT_EQ(tessera_gam_table_add_factor(table, "side", codes.data(), codes.size(), levels.data(), 2,
+                                           TESSERA_GAM_LEVELS_SORTED),
               TESSERA_GAM_OK);
     return table;
   }
@@ -465,8 +466,14 @@ TEST_F(CInterface, RefusesColumnsThatAreNotTheTables) {
   expect_refusal(tessera_gam_table_add_numbers(table, "x", nullptr, 5), "values is null");
   ASSERT_EQ(tessera_gam_table_add_numbers(table, "x", numbers.data(), 5), TESSERA_GAM_OK);
   expect_refusal(tessera_gam_table_add_numbers(table, "x", numbers.data(), 5), "a column 'x' already");
-  expect_refusal(tessera_gam_table_add_factor(table, "f", codes.data(), 5, nullptr, 2), "levels is null");
-  ASSERT_EQ(tessera_gam_table_add_factor(table, "f", codes.data(), 5, levels.data(), 2), TESSERA_GAM_OK);
+  expect_refusal(
+      tessera_gam_table_add_factor(table, "f", codes.data(), 5, nullptr, 2, TESSERA_GAM_LEVELS_SORTED),
+      "levels is null");
+  ASSERT_EQ(
+      tessera_gam_table_add_factor(table, "f", codes.data(), 5, levels.data(), 2, TESSERA_GAM_LEVELS_SORTED),
+      TESSERA_GAM_OK);
+  expect_refusal(tessera_gam_table_add_factor(table, "g", codes.data(), 5, levels.data(), 2, 2),
+                 "the order of levels 2");
   tessera_gam_model model = 0;
   expect_refusal(tessera_gam_fit("x ~ f", table, nullptr, &model), "'f' has the code 2");
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);

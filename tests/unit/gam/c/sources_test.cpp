@@ -206,7 +206,7 @@ class Sources : public ::testing::Test {
     std::vector<const char*> levels;
     for (const std::string& level : source_.levels) levels.push_back(level.c_str());
     EXPECT_EQ(tessera_gam_table_add_factor(table, "f", source_.f.data(), source_.f.size(), levels.data(),
-                                           levels.size()),
+                                           levels.size(), TESSERA_GAM_LEVELS_SORTED),
               TESSERA_GAM_OK);
   }
 

@@ -56,6 +56,8 @@ extern "C" {
 TESSERA_GAM_API int32_t tessera_gam_c_version(void);
 /// The version of the library itself, "0.2.0".
 TESSERA_GAM_API const char* tessera_gam_library_version(void);
+/// The MPI library that it is linked with, "Open MPI v4.1.4"; an empty text of a library without MPI.
+TESSERA_GAM_API const char* tessera_gam_mpi_version(void);
 
 /// The kind of an error: the exit statuses of tessera-fit.
 enum tessera_gam_status {
@@ -169,7 +171,15 @@ TESSERA_GAM_API int tessera_gam_table_close(tessera_gam_table table);
 /* Models */
 
 /// Fits a model: `tessera::gam::fit` (<tessera/gam/fit.hpp>). One that has not converged is returned: its
-/// value "converged" is 0. Options: those of `FitOptions` and of `JobOptions`.
+/// value "converged" is 0. Options: those of `FitOptions` and of `JobOptions`, and comm.
+///
+/// With comm, an MPI communicator as a number that MPI_Comm_c2f gives, the call is *collective* over its
+/// ranks, which make it on the thread that initialised MPI with the same arguments. A table of columns has on
+/// each rank, in the order of ranks, its part of the rows, one or more, with the same columns, and levels, on
+/// all; a table in a file is the whole one. Each rank gets the model, which has the bits of one process' fit
+/// of all rows. A failure of one rank is one on all; a rank that does not come ends the job. Callbacks are
+/// called where there is something to tell, between passes, and SIGINT stops the fit, too. Memory: a copy of
+/// the columns.
 ///
 /// Memory: columns that the model needs, but for numbers of a table in memory, and a few p x p matrices for p
 /// coefficients. Cost: an iteration is one pass over the rows and some p^3 operations.

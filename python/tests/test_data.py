@@ -233,7 +233,6 @@ class Refusals(InFolder):
         self.expect(
             InputError, "datetime64", lambda: GAM("y ~ x").fit(data | {"x": np.full(50, np.datetime64(1, "D"))})
         )
-        self.expect(UsageError, "without MPI: launcher=", lambda: GAM("y ~ x").fit(data, comm=object()))
         self.expect(UsageError, "not fitted", lambda: GAM("y ~ x").predict(data))
 
     def test_a_formula_shows_its_fault(self):

@@ -18,7 +18,7 @@ from . import _native
 from ._columns import Columns, Data, Factor, File, Numbers, data_of, give_arrays, names_in, result_frame
 from ._errors import UsageError
 from ._report import Report, report, report_of
-from ._table import Answer, Table
+from ._table import Answer, Table, columns_of
 
 if TYPE_CHECKING:
     from ._portable import PortableModel
@@ -130,21 +130,30 @@ class GAM:
             With a launcher: the path of tessera-fit, by default $TESSERA_FIT or that of PATH, of the version of this
             package; and a folder that all nodes see, in which data that are no file are written and then removed.
         comm
-            Refused: this package has no MPI of its own. Several processes fit by `launcher`.
+            A communicator of mpi4py, all of whose processes call this with their part of the rows, or with one CSV
+            file: each gets the model, with the bits of a fit of all rows. The library is to have that MPI: it is
+            named by $TESSERA_GAM_LIBRARY, as the one in a wheel has none.
         """
+        handle = None
         if comm is not None:
-            raise UsageError(
-                "comm: this package is built without MPI: launcher='mpirun -np 8' fits by several processes"
-            )
+            from . import _comm
+
+            if launcher is not None:
+                raise UsageError("comm and launcher: the processes of a communicator, or those of a launcher, fit")
+            handle = _comm.handle_of(comm)
         given = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         expressions = {name: one for name, one in given.items() if isinstance(one, str)}
         arrays = _arrays(given)
-        table = self._table(data, " + ".join([self.formula, *expressions.values()]), arrays, launcher is not None)
+        read = " + ".join([self.formula, *expressions.values()])
+        if comm is None:
+            table = self._table(data, read, arrays, launcher is not None)
+        else:
+            table = self._table_over(comm, data, read, arrays)
         options = {"family": self.family, **self.options, **expressions, **{name[1:]: name for name in arrays}}
         options["ordered"] = _ordered(table.columns, self.formula) | dict(self.options.get("ordered") or {})
         if launcher is None:
             options = {name: value for name, value in options.items() if name not in _TABLE_OPTIONS}
-            self._model = self._fit_here(table, options, progress)
+            self._model = self._fit_here(table, options, progress, handle)
         else:
             from . import _launch
 
@@ -158,12 +167,15 @@ class GAM:
                 _native.warn(fault)
         return self
 
-    def _fit_here(self, table: Table, options: Mapping[str, Any], progress: Progress) -> _native.Handle:
+    def _fit_here(
+        self, table: Table, options: Mapping[str, Any], progress: Progress, comm: int | None
+    ) -> _native.Handle:
         fitted = _native.Handle("model")
+        run = _native.interruptible if comm is None else _native.on_this_thread
         with _shown(progress) as report:
-            _native.interruptible(
+            run(
                 lambda call: _native.call("fit", self.formula.encode(), table.number, call, fitted.to),
-                _native.option_texts(options),
+                _native.option_texts({**options, "comm": comm}),
                 report,
             )
         return fitted
@@ -521,7 +533,22 @@ class GAM:
         names = None if expressions is None else names_in(expressions)
         options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
         found = data_of(data, names, not for_program and not _native.reads_hdf5())
-        return Table(found, names, arrays, _native.option_texts(options))
+        return Table(found, columns_of(found, names, arrays), _native.option_texts(options))
+
+    def _table_over(self, comm: Any, data: Any, expressions: str, arrays: Mapping[str, Any]) -> Table:
+        """*Collective.* With this process' part of the rows."""
+        from . import _comm
+
+        def read() -> tuple[Data | File, Columns]:
+            found = data_of(data, names_in(expressions))
+            if isinstance(data, (str, os.PathLike)) and not isinstance(found, File):
+                raise UsageError(f"{os.fspath(data)}: with comm= give each process a frame with its part of the rows")
+            return found, columns_of(found, names_in(expressions), arrays)
+
+        found, columns = _comm.on_all(comm, read)
+        columns = _comm.with_levels_of_all(comm, columns)
+        options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
+        return _comm.on_all(comm, lambda: Table(found, columns, _native.option_texts(options)))
 
     def _new_table(self, new: Any, options: Mapping[str, Any]) -> tuple[Data | File, Table]:
         """Of the columns that the formula and what is kept need."""
@@ -529,7 +556,7 @@ class GAM:
         names |= names_in(str(options.get("weights", "")))  # of simulated responses
         data = data_of(new, names, not _native.reads_hdf5())
         texts = _native.option_texts({name: value for name, value in self.options.items() if name in _TABLE_OPTIONS})
-        return data, Table(data, names, None, texts)
+        return data, Table(data, columns_of(data, names), texts)
 
     def _answer(self, function: str, *tables: Table, options: Mapping[str, Any], progress: Progress = None) -> Answer:
         answer = Answer()

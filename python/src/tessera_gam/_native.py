@@ -134,6 +134,7 @@ def _load() -> ctypes.CDLL | _Missing:
     for name, arguments in _SIGNATURES.items():
         getattr(library, f"tessera_gam_{name}").argtypes = arguments
     library.tessera_gam_library_version.restype = c_char_p
+    library.tessera_gam_mpi_version.restype = c_char_p
     return library
 
 
@@ -153,6 +154,11 @@ def reads_hdf5() -> bool:
 def library_version() -> str:
     """The version of the library, "0.2.0"."""
     return str(_library.tessera_gam_library_version().decode())
+
+
+def mpi_version() -> str:
+    """The MPI library that the library is linked with, "Open MPI v4.1.4"; "" of one without MPI."""
+    return str(_library.tessera_gam_mpi_version().decode())
 
 
 def call(name: str, *arguments: Any) -> None:
@@ -260,6 +266,27 @@ def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), prog
     if failure:
         raise failure[0]
     return outcome[0]
+
+
+def on_this_thread(work: Callable[[Any], T], options: Iterable[Option], progress: Progress | None = None) -> T:
+    """`work(call)` on the caller's thread: what is raised there meanwhile ends the work between two of its steps."""
+    raised: list[BaseException] = []
+
+    def tell(is_line: int, what: bytes, _: Any) -> None:
+        try:
+            if is_line:
+                log(what.decode())
+            elif progress is not None:
+                progress(what.decode())
+        except BaseException as one:  # noqa: BLE001 - raised again once the library has returned
+            raised.append(one)
+
+    asked = request(options, _PROGRESS(tell), _CANCELLED(lambda _: int(bool(raised))))
+    try:
+        return work(byref(asked))
+    finally:
+        if raised:
+            raise raised[0]
 
 
 def log(line: str) -> None:

@@ -15,41 +15,45 @@ from ._columns import Column, Columns, Data, Factor, File, column_of
 from ._errors import InputError
 
 
+def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, Any] | None = None) -> Columns:
+    """The columns with these names (None: all that are numbers or factors), and extra ones; none of a file."""
+    if isinstance(data, File):
+        if extra:
+            raise InputError(f"{data.path}: weights, offset and subset of a file are its columns, or expressions")
+        return {}
+    columns = {}
+    for name in data.names:
+        if names is None or name in names:
+            try:
+                columns[name] = column_of(name, data.column(name))
+            except InputError:
+                if names is not None:
+                    raise
+    return {**columns, **{name: column_of(name, values) for name, values in (extra or {}).items()}}
+
+
 class Table(_native.Handle):
     """Rows for a call. The library reads numbers where they are: they live as long as this object."""
 
     def __init__(
         self,
         data: Data | File,
-        names: set[str] | None,
-        extra: Mapping[str, Any] | None = None,
+        columns: Columns,
         options: Iterable[_native.Option] = (),
     ) -> None:
-        """Of columns with these names (None: all that are numbers or factors), and of extra ones."""
+        """Of the columns of the data, those of a file being its own."""
         super().__init__("table")
         request = _native.request(options)
-        self.columns: dict[str, Column] = {}
+        self.columns = columns
         self.file = data if isinstance(data, File) else None
         if isinstance(data, File):
-            if extra:
-                raise InputError(f"{data.path}: weights, offset and subset of a file are its columns, or expressions")
             _native.call("table_of_file", data.path.encode(), byref(request), self.to)
             return
         _native.call("table_open", data.rows, byref(request), self.to)
-        for name in data.names:
-            if names is None or name in names:
-                try:
-                    column = column_of(name, data.column(name))
-                except InputError:
-                    if names is not None:
-                        raise
-                else:
-                    self._add(name, column)
-        for name, values in (extra or {}).items():
-            self._add(name, column_of(name, values))
+        for name, column in columns.items():
+            self._add(name, column)
 
     def _add(self, name: str, column: Column) -> None:
-        self.columns[name] = column
         if not isinstance(column, Factor):
             _native.call("table_add_numbers", self.number, name.encode(), column.ctypes.data, len(column))
             return

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/c/call.hpp"
 
+#include "base/number.hpp"
 #include "base/signals_blocked.hpp"
 #include "gam/c/errors.hpp"
 #include "gam/c/structures.hpp"
@@ -8,9 +9,14 @@
 #include <tessera/error.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/mpi/fail_together.hpp>
 
+#include <fmt/format.h>
+
+#include <algorithm>
 #include <chrono>
 #include <condition_variable>
+#include <csignal>
 #include <deque>
 #include <exception>
 #include <mutex>
@@ -18,6 +24,9 @@
 #include <system_error>
 #include <thread>
 #include <utility>
+#if TESSERA_HAVE_MPI
+#include <mpi.h>
+#endif
 
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
@@ -113,6 +122,26 @@ class WorkBeside final : public FitObserver {
   std::thread thread_;  // last: it uses what is above
 };
 
+/// Tells of progress on the thread of the work, and asks there whether that is to stop.
+class Telling final : public FitObserver {
+ public:
+  Telling(tessera_gam_progress progress, tessera_gam_cancelled cancelled, void* context, StopRequest& stop)
+      : progress_(progress), cancelled_(cancelled), context_(context), stop_(stop) {}
+  void now(std::string_view what) override { tell(0, what); }
+  void note(std::string_view what) override { tell(1, what); }
+
+ private:
+  void tell(int is_line, std::string_view what) {
+    if (progress_ != nullptr) progress_(is_line, std::string(what).c_str(), context_);
+    if (cancelled_ != nullptr && cancelled_(context_) != 0) stop_.request("the caller");
+  }
+
+  tessera_gam_progress progress_;
+  tessera_gam_cancelled cancelled_;
+  void* context_;
+  StopRequest& stop_;
+};
+
 }  // namespace
 
 Call::Call(const tessera_gam_call* given) {
@@ -125,6 +154,34 @@ Call::Call(const tessera_gam_call* given) {
   progress_ = call.progress;
   cancelled_ = call.cancelled;
   context_ = call.context;
+}
+
+std::optional<mpi::Communicator> Call::take_communicator() {
+  const auto given = std::ranges::find(options_, "comm", &NamedOption::name);
+  if (given == options_.end()) return std::nullopt;
+#if TESSERA_HAVE_MPI
+  const auto handle = base::parse_number<MPI_Fint>(given->value);
+  if (!handle)
+    refuse(fmt::format("comm '{}': expected a communicator, as MPI_Comm_c2f gives it", given->value));
+  int initialised = 0;
+  MPI_Initialized(&initialised);
+  if (initialised == 0) refuse("comm: MPI is not initialised");
+  options_.erase(given);
+  return mpi::Communicator::duplicate_of(MPI_Comm_f2c(*handle));
+#else
+  refuse("comm: this library is built without MPI");
+#endif
+}
+
+void Call::run_over(const mpi::Communicator& comm, const JobOptions& options, Work work) const {
+  mpi::fail_together(comm, [&] {
+    StopRequest stop(comm, {.signals = {SIGINT}});
+    Telling observer(progress_, cancelled_, context_, stop);
+    JobOptions of_job = options;
+    of_job.stop = &stop;
+    Job job(comm, std::move(of_job));
+    work(job, &observer);
+  });
 }
 
 void Call::run(const JobOptions& options, Work work) const {

@@ -6,7 +6,9 @@
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/options.hpp>
 #include <tessera/job/job.hpp>
+#include <tessera/mpi/communicator.hpp>
 
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -25,11 +27,18 @@ class Call {
     refuse_unread(options_, function);
   }
 
+  /// A private duplicate of the MPI communicator that the option comm names, of which no options are to know;
+  /// nothing without that option. *Collective*, then. Throws `Error(usage)` where there is no such one.
+  [[nodiscard]] std::optional<mpi::Communicator> take_communicator();
+
   /// Calls `work` with a job of this process alone, on this thread, or, where there are callbacks, on another
   /// one while this one calls them. Rethrows what either throws. `job.options().stop` is set in the second
   /// case.
   using Work = FunctionRef<void(Job& job, FitObserver* observer)>;
   void run(const JobOptions& options, Work work) const;
+  /// *Collective.* Calls `work` with a job over a communicator, on this thread, which calls the callbacks
+  /// where the work tells of its progress. Throws on every rank if it throws on one. SIGINT stops the work.
+  void run_over(const mpi::Communicator& comm, const JobOptions& options, Work work) const;
 
  private:
   std::vector<NamedOption> options_;

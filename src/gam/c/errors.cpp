@@ -7,6 +7,7 @@
 
 #include <tessera/error.hpp>
 #include <tessera/gam/formula.hpp>
+#include <tessera/mpi/library.hpp>
 
 #include <fmt/format.h>
 #include <pthread.h>
@@ -199,6 +200,14 @@ int32_t tessera_gam_c_version(void) {
 }
 const char* tessera_gam_library_version(void) {
   return tessera::version();
+}
+const char* tessera_gam_mpi_version(void) {
+#if TESSERA_HAVE_MPI
+  static const std::string version = tessera::mpi::library_info().version;
+  return version.c_str();
+#else
+  return "";
+#endif
 }
 
 const char* tessera_gam_error(void) {

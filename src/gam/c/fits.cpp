@@ -2,6 +2,7 @@
 // What the C interface computes by a job.
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
+#include "gam/c/shared_rows.hpp"
 
 #include <tessera/gam/gam.hpp>
 
@@ -66,6 +67,22 @@ void append(std::optional<Predictions>& all, const Predictions& part) {
   }
 }
 
+const Table& rows_for(Job& job, const ColumnTable& table, std::optional<Table>& shared) {
+  if (job.comm().is_serial()) return table;
+  return shared.emplace(shared_rows(job, table));
+}
+const TableFile& rows_for(Job& /*job*/, const TableFile& file, std::optional<Table>& /*shared*/) {
+  return file;
+}
+
+/// *Collective.* The model of rank 0.
+Model known_everywhere(const mpi::Communicator& comm, const Model& model) {
+  if (comm.size() == 1) return model;
+  const bool is_root = comm.rank() == 0;
+  const std::string text = comm.broadcast_text(is_root ? to_json(model) : std::string(), 0);
+  return is_root ? model : model_from_json(text);
+}
+
 }  // namespace
 }  // namespace TESSERA_NAMESPACE::gam::c
 
@@ -85,18 +102,25 @@ int tessera_gam_fit(const char* formula, tessera_gam_table table, const tessera_
         c::Call given(call);
         gam::FitOptions options;
         tessera::JobOptions job_options;
+        const auto comm = given.take_communicator();
         given.read_all(function, options, job_options);
         std::optional<gam::Model> fitted;
-        given.run(job_options, [&](Job& job, gam::FitObserver* observer) {
+        const auto fit = [&](Job& job, gam::FitObserver* observer) {
           std::visit(
               [&](const auto& source) {
-                const gam::FitResult result = gam::fit(job, parsed, source, options, observer);
+                std::optional<gam::Table> shared;
+                const gam::FitResult result =
+                    gam::fit(job, parsed, c::rows_for(job, source, shared), options, observer);
+                fitted = c::known_everywhere(job.comm(), result.model);
                 // The caller has the model, which more iterations would not change.
-                if (result.checkpoint && result.model.converged()) result.checkpoint->remove();
-                fitted = result.model;
+                if (result.checkpoint && fitted->converged()) result.checkpoint->remove();
               },
               *rows);
-        });
+        };
+        if (comm)
+          given.run_over(*comm, job_options, fit);
+        else
+          given.run(job_options, fit);
         *model = c::handle_of(*fitted);
       },
       formula != nullptr ? formula : "");

@@ -483,6 +483,17 @@ TEST_F(CInterface, RefusesColumnsThatAreNotTheTables) {
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
 }
 
+TEST_F(CInterface, RefusesCommunicatorsWithoutMpi) {
+  const Data data;
+  const tessera_gam_table table = data.table();
+  tessera_gam_model model = 0;
+  const bool has_mpi = std::string(tessera_gam_mpi_version()) != "";
+  const Given given({{"comm", "0"}});
+  expect_refusal(tessera_gam_fit(formula, table, &given.call, &model),
+                 has_mpi ? "comm: MPI is not initialised" : "comm: this library is built without MPI");
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+}
+
 TEST_F(CInterface, RefusesStructuresOfNoVersion) {
   tessera_gam_model model = 0;
   tessera_gam_call call = TESSERA_GAM_CALL;

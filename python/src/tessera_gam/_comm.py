@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Fits by the processes of an mpi4py communicator, each with its part of the rows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import numpy as np
+
+from . import _native
+from ._columns import Columns, Factor, made_by
+from ._errors import TesseraError, UsageError
+
+T = TypeVar("T")
+
+
+def handle_of(comm: Any) -> int:
+    """The communicator as the library takes it. Refused unless the library has the MPI of mpi4py."""
+    here = _native.mpi_version()
+    if not here:
+        raise UsageError(
+            "comm: the library of this package is built without MPI: name one that has it by TESSERA_GAM_LIBRARY, or "
+            "fit by launcher='mpirun -np 8'"
+        )
+    if not made_by("mpi4py", comm):
+        raise UsageError(f"comm is a {type(comm).__name__}: give a communicator of mpi4py")
+    from mpi4py import MPI
+
+    there = re.split("[\n,]", MPI.Get_library_version())[0].strip().replace("\t", " ")
+    if there != here:
+        raise UsageError(f"comm is of {there}, and the library of this package has {here}: install mpi4py for that")
+    return int(comm.py2f())
+
+
+def on_all(comm: Any, work: Callable[[], T]) -> T:
+    """*Collective.* What `work` returns in this process; where it fails in one, all raise that."""
+    result: T | None = None
+    fault = None
+    try:
+        result = work()
+    except TesseraError as raised:
+        fault = raised
+    faults = comm.allgather(None if fault is None else (type(fault), str(fault)))
+    for rank, told in enumerate(faults):
+        if told is not None:
+            kind, text = told
+            raise kind(f"rank {rank}: {text}") from fault
+    return result  # type: ignore[return-value]  # as work() has returned
+
+
+def with_levels_of_all(comm: Any, columns: Columns) -> Columns:
+    """*Collective.* Factors with the levels that any process has, sorted; those that have an order have the same."""
+    factors = {name: column for name, column in columns.items() if isinstance(column, Factor)}
+    everywhere = comm.allgather({name: (one.levels, one.keeps_order) for name, one in factors.items()})
+    return {**columns, **{name: _shared(name, one, everywhere) for name, one in factors.items()}}
+
+
+def _shared(name: str, column: Factor, everywhere: list[dict[str, tuple[list[str], bool]]]) -> Factor:
+    given = [of_rank[name] for of_rank in everywhere if name in of_rank]  # else the library tells what differs
+    if all(levels == column.levels for levels, _ in given):
+        return column
+    if any(keeps_order for _, keeps_order in given):
+        raise UsageError(f"the categories of '{name}' differ from rank to rank: give all of them the same")
+    levels = sorted({level for levels, _ in given for level in levels})
+    places = {level: place for place, level in enumerate(levels)}
+    codes = np.array([*(places[level] for level in column.levels), -1], np.int32)[column.codes]
+    return Factor(codes, levels)

@@ -1,0 +1,102 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/c/shared_rows.hpp"
+
+#include "base/at.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/mpi/communicator.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <numeric>
+#include <span>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam::c {
+namespace {
+
+using base::at;
+
+/// Sends each of this rank's rows to the rank that is to have it.
+class Exchange {
+ public:
+  Exchange(const mpi::Communicator& comm, const Plan& plan, std::int64_t first, std::int64_t rows)
+      : comm_(comm) {
+    for (int rank = 0; rank < comm.size(); ++rank) {
+      const Range range = plan.range_of(rank);
+      const std::int64_t begin = std::max(first, range.begin);
+      const std::int64_t end = std::min(first + rows, range.end);
+      counts_.push_back(at(std::max<std::int64_t>(0, end - begin)));
+    }
+  }
+
+  [[nodiscard]] std::vector<double> operator()(const std::vector<double>& values) const { return of(values); }
+  [[nodiscard]] std::vector<double> operator()(const NumberSpans& values) const {
+    return of(joined(values.pieces));
+  }
+  [[nodiscard]] Factor operator()(const Factor& values) const {
+    return {of(values.codes), values.levels, values.order};
+  }
+  [[nodiscard]] Factor operator()(const FactorSpans& values) const {
+    return {of(joined(values.codes)), values.levels, values.order};
+  }
+
+ private:
+  template <class T>
+  [[nodiscard]] std::vector<T> of(const std::vector<T>& values) const {
+    return comm_.alltoallv(std::span<const T>(values), counts_);
+  }
+  template <class T>
+  [[nodiscard]] static std::vector<T> joined(const std::vector<std::span<const T>>& pieces) {
+    std::vector<T> all;
+    for (const std::span<const T> piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
+    return all;
+  }
+
+  const mpi::Communicator& comm_;
+  std::vector<std::size_t> counts_;  ///< rows for each rank
+};
+
+/// The columns, as messages have them.
+std::string outline_of(const Table& table) {
+  std::string text;
+  for (const Table::Column& column : table.columns) {
+    const bool is_factor =
+        std::holds_alternative<Factor>(column.values) || std::holds_alternative<FactorSpans>(column.values);
+    text += fmt::format("{}{}{}", text.empty() ? "" : ", ", column.name, is_factor ? " (a factor)" : "");
+  }
+  return text;
+}
+
+}  // namespace
+
+Table shared_rows(Job& job, const Table& mine) {
+  const mpi::Communicator& comm = job.comm();
+  const std::vector<std::string> outlines = comm.allgather_text(outline_of(mine));
+  const auto other = std::ranges::find_if(outlines, [&](const auto& one) { return one != outlines.front(); });
+  if (other != outlines.end())
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("rank {} has the columns {}, and rank 0 has {}: give every rank the same, in one order",
+                    other - outlines.begin(), *other, outlines.front()));
+  const std::vector<std::int64_t> rows = comm.allgather(mine.plan.units());
+  const auto before = rows.begin() + comm.rank();
+  const std::int64_t first = std::accumulate(rows.begin(), before, std::int64_t{0});
+  Table out{job.plan(std::accumulate(before, rows.end(), first), mine.plan.block()), {}};
+  const Exchange exchange(comm, out.plan, first, *before);
+  for (const Table::Column& column : mine.columns)
+    std::visit(
+        [&](const auto& values) {
+          out.columns.push_back({column.name, exchange(values)});
+        },
+        column.values);
+  return out;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam::c

@@ -28,6 +28,20 @@ class KindsOfData(InFolder):
         self.expect_same(self.rows | {"g": self.rows["g"].astype("S1")})
         self.expect_same(np.rec.fromarrays(list(self.rows.values()), names=list(self.rows)))
 
+    def test_a_point_stands_for_all_other_columns(self):
+        expected = GAM("y ~ x + z + g + w").fit(self.rows, weights=self.rows["w"]).to_json()
+        path = self.write_csv("rows.csv", self.rows)
+        for data, options in (
+            (self.rows, {}),
+            (self.rows, {"launcher": "env", "workdir": self.folder, "program": self.tessera_fit()}),
+        ):
+            model = GAM("y ~ .").fit(data, weights=self.rows["w"], **options)
+            self.assertEqual(model.to_json().replace(".weights", "w"), expected.replace(".weights", "w"))
+            self.assertEqual(len(model.predict(data)), 1000)
+        self.assertEqual(GAM("y ~ .").fit(path).param_names, model.param_names)
+        with self.assertRaisesRegex(InputError, "the column 'c' is of type complex"):
+            GAM("y ~ .").fit(self.rows | {"c": 1j * self.rows["x"]})
+
     def test_files(self):
         path = self.write_csv("rows.csv", self.rows)
         self.expect_same(path)

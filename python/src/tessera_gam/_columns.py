@@ -50,6 +50,11 @@ def names_in(text: str) -> set[str]:
     return {found[1] or found[2] for found in _NAME.finditer(text) if found[1] or found[2]}
 
 
+def is_chosen(name: str, names: set[str] | None) -> bool:
+    """Whether a column is one of these names: "." stands for all of them, and so does None."""
+    return names is None or name in names or "." in names
+
+
 # What is a factor, and what are numbers
 
 
@@ -350,7 +355,7 @@ def _from_hdf5(path: str, names: set[str] | None) -> Data:
             kept = {
                 name: _of_hdf5(path, name, one)
                 for name, one in file.items()
-                if (names is None or name in names) and isinstance(one, h5py.Dataset) and one.ndim == 1
+                if is_chosen(name, names) and isinstance(one, h5py.Dataset) and one.ndim == 1
             }
     except OSError as failed:
         raise InputError(f"{path}: h5py cannot read it: {failed}") from None
@@ -386,4 +391,4 @@ def data_of(data: Any, names: set[str] | None, hdf5_here: bool = False) -> Data 
 
 
 def _chosen(known: list[str], names: set[str] | None) -> list[str]:
-    return [name for name in known if names is None or name in names]
+    return [name for name in known if is_chosen(name, names)]

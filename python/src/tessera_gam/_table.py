@@ -11,19 +11,21 @@ from typing import Any
 import numpy as np
 
 from . import _native
-from ._columns import Column, Columns, Data, Factor, File, column_of
+from ._columns import Column, Columns, Data, Factor, File, column_of, is_chosen
 from ._errors import InputError
 
 
 def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, Any] | None = None) -> Columns:
-    """The columns with these names (None: all that are numbers or factors), and extra ones; none of a file."""
+    """The columns with these names (None: all that are numbers or factors; with ".": all), and extra ones; none of a
+    file.
+    """
     if isinstance(data, File):
         if extra:
             raise InputError(f"{data.path}: weights, offset and subset of a file are its columns, or expressions")
         return {}
     columns = {}
     for name in data.names:
-        if names is None or name in names:
+        if is_chosen(name, names):
             try:
                 columns[name] = column_of(name, data.column(name))
             except InputError:

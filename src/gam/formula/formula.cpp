@@ -431,11 +431,13 @@ std::string with_columns(std::string_view text, std::span<const std::string> col
   const std::vector<std::string> read = left.response.columns();
   std::string sum;
   for (const std::string& column : columns) {
-    if (column.empty() || std::ranges::find(read, column) != read.end()) continue;
+    if (column.empty() || column[0] == '.' || std::ranges::find(read, column) != read.end()) continue;
     sum += (sum.empty() ? "" : " + ") + column_expression(column).text;
   }
   std::vector<std::size_t> places;
   find_points(tree.children[1], places);
+  if (sum.empty() && !places.empty())
+    formula_error(places.front(), "'.' stands for the other columns of the table, and there are none");
   std::string out(text);
   for (auto place = places.rbegin(); place != places.rend(); ++place)
     out.replace(*place, 1, places.size() == 1 && tree.children[1].is_name(".") ? sum : "(" + sum + ")");

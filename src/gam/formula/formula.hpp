@@ -97,7 +97,8 @@ struct FormulaTerms {
 /// defaults; where mgcv would warn and put a default in the place of an unusable value, this throws.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
-/// The text of a formula with '.' replaced by the sum of those columns that the response does not read.
+/// The text of a formula with '.' replaced by the sum of those columns that the response does not read, but
+/// for those whose names begin with a point. Throws `Error(usage)` where there is none.
 [[nodiscard]] std::string with_columns(std::string_view text, std::span<const std::string> columns);
 
 }  // namespace TESSERA_NAMESPACE::gam

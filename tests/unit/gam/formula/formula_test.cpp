@@ -590,6 +590,9 @@ TEST(Formula, NamesTheColumnsOfAPoint) {
   const std::vector<std::string> columns{"a", "y", "", "my b", "w"};
   EXPECT_TRUE(parse_terms("y ~ .").all_columns);
   EXPECT_EQ(with_columns("y ~ .", columns), "y ~ a + `my b` + w");
+  EXPECT_EQ(with_columns("y ~ .", Names{"y", ".weights", "x"}), "y ~ x");
+  EXPECT_EQ(with_columns("y ~ s(x)", Names{"y"}), "y ~ s(x)");
+  EXPECT_THROW((void)with_columns("y ~ .", Names{"y", ".weights"}), Error);
   EXPECT_EQ(with_columns("log(y + w) ~ (.)^2 - a + s(a)", columns),
             "log(y + w) ~ ((a + `my b`))^2 - a + s(a)");
   const FormulaTerms product = parse_terms(with_columns("y ~ .:a", columns));

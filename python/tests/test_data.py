@@ -28,6 +28,13 @@ class KindsOfData(InFolder):
         self.expect_same(self.rows | {"g": self.rows["g"].astype("S1")})
         self.expect_same(np.rec.fromarrays(list(self.rows.values()), names=list(self.rows)))
 
+    def test_a_single_value_is_that_of_every_row(self):
+        two = {"x": [0.1, 0.9], "g": "b", "z": 0.5}
+        whole = two | {"g": ["b"] * 2, "z": [0.5] * 2}
+        np.testing.assert_array_equal(self.expected.predict(two), self.expected.predict(whole))
+        one = self.expected.predict({"x": 0.1, "g": np.str_("b"), "z": np.float64(0.5)})
+        np.testing.assert_array_equal(one, self.expected.predict(two)[:1])
+
     def test_a_point_stands_for_all_other_columns(self):
         expected = GAM("y ~ x + z + g + w").fit(self.rows, weights=self.rows["w"]).to_json()
         path = self.write_csv("rows.csv", self.rows)

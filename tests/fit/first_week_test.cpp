@@ -154,6 +154,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
   const std::string binomial = "--family binomial";
   for (const auto& [formula, args, status, words] :
        std::vector<std::tuple<std::string, std::string, int, std::string_view>>{
+           {"y ~ x", "--subset 'x > 2'", 3, "no row: 'x > 2' is TRUE of none of them"},
            {"size ~ x", binomial, 3, "the response 'size' has 3 levels in the complete rows ('l', 'm', 's')"},
            {"same ~ x", binomial, 3,
             "the response 'same' is 'yes' in every complete row: there is nothing to fit"},

@@ -274,12 +274,19 @@ def _from_arrow(table: Any) -> Data:
     )
 
 
+def _is_single(value: Any) -> bool:
+    return isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0
+
+
 def _from_arrays(arrays: Mapping[str, Any] | npt.NDArray[Any]) -> Data:
+    """A single value is that of every row."""
     names = list(arrays) if isinstance(arrays, Mapping) else list(arrays.dtype.names or ())
+    lengths = [len(arrays[name]) for name in names if not _is_single(arrays[name])]
+    rows = lengths[0] if lengths else min(1, len(names))
     return Data(
-        len(arrays[names[0]]) if names else 0,
+        rows,
         names,
-        lambda name: arrays[name],
+        lambda name: np.full(rows, arrays[name]) if _is_single(arrays[name]) else arrays[name],
         give_arrays,
         lambda name, values: values,
     )

@@ -174,6 +174,8 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
   if (const auto weights = prior_weights(formula, options)) rows.prior_weight = frame.index_of(weights->text);
   together(workers.comm, [&] {
+    if (frame.chosen_rows == 0)
+      throw Error(ErrorCode::input, fmt::format("no row: '{}' is TRUE of none of them", options.subset));
     if (frame.complete_rows == 0) {
       throw Error(ErrorCode::input,
                   "no complete row: every row has a missing value in a variable of the model");

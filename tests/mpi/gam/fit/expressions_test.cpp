@@ -206,7 +206,12 @@ TEST(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
       {{"y ~ ifelse(f == 'a', f, 'x')"}, "write as.character(f)"},
       {{"y ~ x", changed([](auto& o) { o.ordered["q"] = {}; })}, "'q'"},
       {{"y ~ s(x, bs='cr')", changed([](auto& o) { o.ordered["x"] = {}; })}, "the model needs numbers"},
-      {{"y ~ x", changed([](auto& o) { o.subset = "x > 5"; })}, "no complete row"}};
+      {{"y ~ x", changed([](auto& o) { o.subset = "x > 5"; })}, "no row: 'x > 5' is TRUE of none"},
+      {{"y ~ x", changed([](auto& o) { o.levels["q"] = {"a"}; })}, "levels of 'q'"},
+      {{"y ~ f", changed([](auto& o) {
+          o.levels["f"] = o.ordered["f"] = {"a", "b"};
+        })},
+       "give them once"}};
   for (const auto& [spelling, expected] : cases) {
     try {
       static_cast<void>(

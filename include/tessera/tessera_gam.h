@@ -177,9 +177,9 @@ TESSERA_GAM_API int tessera_gam_table_close(tessera_gam_table table);
 /// ranks, which make it on the thread that initialised MPI with the same arguments. A table of columns has on
 /// each rank, in the order of ranks, its part of the rows, one or more, with the same columns, and levels, on
 /// all; a table in a file is the whole one. Each rank gets the model, which has the bits of one process' fit
-/// of all rows. A failure of one rank is one on all; a rank that does not come ends the job. Callbacks are
-/// called where there is something to tell, between passes, and SIGINT stops the fit, too. Memory: a copy of
-/// the columns.
+/// of all rows. A failure of one rank is one on all; a rank that does not come ends the job, but the end of
+/// the program is not watched (`tessera::mpi::watch_exits`). Callbacks are called where there is something to
+/// tell, between passes, and SIGINT stops the fit, too. Memory: a copy of the columns.
 ///
 /// Memory: columns that the model needs, but for numbers of a table in memory, and a few p x p matrices for p
 /// coefficients. Cost: an iteration is one pass over the rows and some p^3 operations.

@@ -9,6 +9,7 @@
 #include <tessera/error.hpp>
 #include <tessera/job/stop_request.hpp>
 #include <tessera/mpi/communicator.hpp>
+#include <tessera/mpi/exit_guard.hpp>
 #include <tessera/mpi/fail_together.hpp>
 
 #include <fmt/format.h>
@@ -167,6 +168,7 @@ std::optional<mpi::Communicator> Call::take_communicator() {
   MPI_Initialized(&initialised);
   if (initialised == 0) refuse("comm: MPI is not initialised");
   options_.erase(given);
+  mpi::watch_exits(false);  // how the process ends is the host's business
   return mpi::Communicator::duplicate_of(MPI_Comm_f2c(*handle));
 #else
   refuse("comm: this library is built without MPI");

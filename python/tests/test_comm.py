@@ -98,6 +98,14 @@ class Ranks(InFolder):
             GAM("y ~ s(x)").fit(bad, comm=self.comm)
         with self.assertRaisesRegex(InputError, "unknown column 'q'"):
             GAM("y ~ q").fit(self.mine(self.all), comm=self.comm)
+        # One process, which has no levels, goes on where the others differ: it hears of that.
+        import pandas as pd
+
+        levels = [["a", "b", "c"], ["c", "a", "b"], None][self.rank]
+        mine = self.mine(self.all)
+        mine["g"] = np.full(len(mine["x"]), None) if levels is None else pd.Categorical(mine["g"], levels)
+        with self.assertRaisesRegex(UsageError, "categories of 'g' differ from rank to rank"):
+            GAM("y ~ g").fit(mine, comm=self.comm)
         named = self.mine(self.all)
         if self.rank == 2:
             named = dict(reversed(named.items()))

@@ -11,7 +11,7 @@ import numpy as np
 
 from . import _native
 from ._columns import Columns, Factor, made_by
-from ._errors import TesseraError, UsageError
+from ._errors import FaultError, TesseraError, UsageError
 
 T = TypeVar("T")
 
@@ -37,12 +37,14 @@ def handle_of(comm: Any) -> int:
 def on_all(comm: Any, work: Callable[[], T]) -> T:
     """*Collective.* What `work` returns in this process; where it fails in one, all raise that."""
     result: T | None = None
-    fault = None
+    fault: Exception | None = None
+    told_here = None
     try:
         result = work()
-    except TesseraError as raised:
+    except Exception as raised:  # noqa: BLE001 - whatever it is, the others are not to wait
         fault = raised
-    faults = comm.allgather(None if fault is None else (type(fault), str(fault)))
+        told_here = (type(raised) if isinstance(raised, TesseraError) else FaultError, str(raised))
+    faults = comm.allgather(told_here)
     for rank, told in enumerate(faults):
         if told is not None:
             kind, text = told
@@ -50,14 +52,23 @@ def on_all(comm: Any, work: Callable[[], T]) -> T:
     return result  # type: ignore[return-value]  # as work() has returned
 
 
-def with_levels_of_all(comm: Any, columns: Columns) -> Columns:
-    """*Collective.* Factors with the levels that any process has, sorted; those that have an order have the same."""
-    factors = {name: column for name, column in columns.items() if isinstance(column, Factor)}
-    everywhere = comm.allgather({name: (one.levels, one.keeps_order) for name, one in factors.items()})
-    return {**columns, **{name: _shared(name, one, everywhere) for name, one in factors.items()}}
+Levels = dict[str, tuple[list[str], bool]]
+"""Of the factors of a process their levels, and whether these have an order."""
 
 
-def _shared(name: str, column: Factor, everywhere: list[dict[str, tuple[list[str], bool]]]) -> Factor:
+def levels_of_all(comm: Any, columns: Columns) -> list[Levels]:
+    """*Collective.* Those of each process."""
+    mine = {name: (one.levels, one.keeps_order) for name, one in columns.items() if isinstance(one, Factor)}
+    return list(comm.allgather(mine))
+
+
+def with_levels(columns: Columns, everywhere: list[Levels]) -> Columns:
+    """Factors with the levels that any process has, sorted; those that have an order are the same in all."""
+    shared = {name: _shared(name, one, everywhere) for name, one in columns.items() if isinstance(one, Factor)}
+    return {**columns, **shared}
+
+
+def _shared(name: str, column: Factor, everywhere: list[Levels]) -> Factor:
     given = [of_rank[name] for of_rank in everywhere if name in of_rank]  # else the library tells what differs
     if all(levels == column.levels for levels, _ in given):
         return column

@@ -526,14 +526,17 @@ class GAM:
         _native.call("model_text_count", self._fitted.number, name.encode(), byref(count))
         return [self._text(name, index) for index in range(count.value)]
 
+    @property
+    def _table_options(self) -> list[_native.Option]:
+        return _native.option_texts({name: value for name, value in self.options.items() if name in _TABLE_OPTIONS})
+
     def _table(
         self, data: Any, expressions: str | None, arrays: Mapping[str, Any] | None = None, for_program: bool = False
     ) -> Table:
         """With the columns that the expressions read, all without any."""
         names = None if expressions is None else names_in(expressions)
-        options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
         found = data_of(data, names, not for_program and not _native.reads_hdf5())
-        return Table(found, columns_of(found, names, arrays), _native.option_texts(options))
+        return Table(found, columns_of(found, names, arrays), self._table_options)
 
     def _table_over(self, comm: Any, data: Any, expressions: str, arrays: Mapping[str, Any]) -> Table:
         """*Collective.* With this process' part of the rows."""
@@ -546,17 +549,15 @@ class GAM:
             return found, columns_of(found, names_in(expressions), arrays)
 
         found, columns = _comm.on_all(comm, read)
-        columns = _comm.with_levels_of_all(comm, columns)
-        options = {name: value for name, value in self.options.items() if name in _TABLE_OPTIONS}
-        return _comm.on_all(comm, lambda: Table(found, columns, _native.option_texts(options)))
+        everywhere = _comm.levels_of_all(comm, columns)
+        return _comm.on_all(comm, lambda: Table(found, _comm.with_levels(columns, everywhere), self._table_options))
 
     def _new_table(self, new: Any, options: Mapping[str, Any]) -> tuple[Data | File, Table]:
         """Of the columns that the formula and what is kept need."""
         names = names_in(self._text("formula")) | set(_strings(options.get("keep")))
         names |= names_in(str(options.get("weights", "")))  # of simulated responses
         data = data_of(new, names, not _native.reads_hdf5())
-        texts = _native.option_texts({name: value for name, value in self.options.items() if name in _TABLE_OPTIONS})
-        return data, Table(data, columns_of(data, names), texts)
+        return data, Table(data, columns_of(data, names), self._table_options)
 
     def _answer(self, function: str, *tables: Table, options: Mapping[str, Any], progress: Progress = None) -> Answer:
         answer = Answer()

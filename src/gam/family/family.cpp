@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/family/family.hpp"
 
+#include "gam/family/count_memo.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/formula/syntax.hpp"
 
@@ -11,10 +12,8 @@
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
-#include <limits>
 #include <stdexcept>
 #include <type_traits>
 #include <utility>
@@ -548,15 +547,10 @@ double Family::add_saturated(double sum, std::span<const double> responses, std:
     const auto saturated = [&](double y, double weight) {
       return family.minus_two_log_likelihood(y, saturated_mean(family, y), weight, scale);
     };
-    // Counts have few values, and to look one up takes a hundredth of the time of a likelihood.
-    std::array<double, 256> of_counts{};
-    of_counts.fill(std::numeric_limits<double>::quiet_NaN());
+    // To look a count up takes a hundredth of the time of a likelihood.
+    CountMemo<double> known;
     const auto saturated_of_one = [&](double y, double weight) {
-      if (!(y >= 0 && y < static_cast<double>(of_counts.size())) || y != static_cast<int>(y))
-        return saturated(y, weight);
-      double& known = of_counts[static_cast<std::size_t>(y)];
-      if (std::isnan(known)) known = saturated(y, weight);
-      return known;
+      return known(y, [&](double count) { return saturated(count, weight); });
     };
     const auto add = [&](const auto& weight_of, const auto& saturated_at) {
       for (std::size_t i = 0; i < responses.size(); ++i) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/family/count_memo.hpp"
 #include "gam/family/nb.hpp"
 #include "gam/family/tweedie.hpp"
 
@@ -20,21 +21,16 @@ namespace TESSERA_NAMESPACE::gam {
 class NbMemo {
  public:
   [[nodiscard]] Nb::ResponsePart response_part(const Nb& family, double y) {
-    constexpr double most = 1 << 16;
-    if (!(y >= 0 && y < most) || y != nearbyint(y)) return family.response_part(y);
     if (family.theta != theta_) {
       theta_ = family.theta;
       known_.clear();
     }
-    const auto i = static_cast<std::size_t>(y);
-    if (i >= known_.size()) known_.resize(i + 1);
-    if (!known_[i]) known_[i] = family.response_part(y);
-    return *known_[i];
+    return known_(y, [&](double count) { return family.response_part(count); });
   }
 
  private:
   double theta_ = 0;
-  std::vector<std::optional<Nb::ResponsePart>> known_;
+  CountMemo<Nb::ResponsePart> known_;
 };
 
 /// With p given, the series of the density is a function of one number s, and so are its derivatives: they

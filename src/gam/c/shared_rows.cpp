@@ -2,6 +2,7 @@
 #include "gam/c/shared_rows.hpp"
 
 #include "base/at.hpp"
+#include "gam/table/frame/column_numbers.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -36,27 +37,27 @@ class Exchange {
     }
   }
 
-  [[nodiscard]] std::vector<double> operator()(const std::vector<double>& values) const { return of(values); }
-  [[nodiscard]] std::vector<double> operator()(const NumberSpans& values) const {
-    return of(joined(values.pieces));
+  [[nodiscard]] std::vector<double> operator()(const std::vector<double>& values) const {
+    return of(std::span(values));
   }
+  [[nodiscard]] std::vector<double> operator()(const NumberSpans& values) const { return of(values.pieces); }
   [[nodiscard]] Factor operator()(const Factor& values) const {
-    return {of(values.codes), values.levels, values.order};
+    return {of(std::span(values.codes)), values.levels, values.order};
   }
   [[nodiscard]] Factor operator()(const FactorSpans& values) const {
-    return {of(joined(values.codes)), values.levels, values.order};
+    return {of(values.codes), values.levels, values.order};
   }
 
  private:
   template <class T>
-  [[nodiscard]] std::vector<T> of(const std::vector<T>& values) const {
-    return comm_.alltoallv(std::span<const T>(values), counts_);
+  [[nodiscard]] std::vector<T> of(std::span<const T> values) const {
+    return comm_.alltoallv(values, counts_);
   }
   template <class T>
-  [[nodiscard]] static std::vector<T> joined(const std::vector<std::span<const T>>& pieces) {
-    std::vector<T> all;
-    for (const std::span<const T> piece : pieces) all.insert(all.end(), piece.begin(), piece.end());
-    return all;
+  [[nodiscard]] std::vector<T> of(const std::vector<std::span<const T>>& pieces) const {
+    const ColumnPieces<T> column{std::span(pieces)};
+    std::vector<T> copy;
+    return of(column.rows(0, column.size(), copy));
   }
 
   const mpi::Communicator& comm_;

@@ -41,18 +41,19 @@ std::array<std::int64_t, 2> first_rows_of(const Workers& workers, const Frame& f
   std::array<std::atomic<std::int64_t>, 2> first{none, none};
   for_each_run(workers, frame, [&](int /*thread*/, std::size_t run, std::size_t run_end) {
     std::vector<double> copy;
-    for (std::size_t i = 0; i < values.size(); ++i) {
-      for_each_complete_run(frame, run, run_end, [&](std::size_t begin, std::size_t end) {
-        if (static_cast<std::int64_t>(begin) > first[i].load(std::memory_order_relaxed)) return;
-        const std::span<const double> here = numbers.rows(begin, end, copy);
-        const auto found = std::ranges::find(here, values[i]);
-        if (found == here.end()) return;
-        const auto row = static_cast<std::int64_t>(begin) + (found - here.begin());
+    for_each_complete_run(frame, run, run_end, [&](std::size_t begin, std::size_t end) {
+      std::span<const double> here;
+      for (std::size_t i = 0; i < values.size(); ++i) {
         std::int64_t before = first[i].load(std::memory_order_relaxed);
+        if (static_cast<std::int64_t>(begin) > before) continue;
+        if (here.empty()) here = numbers.rows(begin, end, copy);
+        const auto found = std::ranges::find(here, values[i]);
+        if (found == here.end()) continue;
+        const auto row = static_cast<std::int64_t>(begin) + (found - here.begin());
         while (row < before && !first[i].compare_exchange_weak(before, row, std::memory_order_relaxed)) {
         }
-      });
-    }
+      }
+    });
   });
   return {first[0], first[1]};
 }

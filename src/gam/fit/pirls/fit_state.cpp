@@ -46,13 +46,10 @@ std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
 /// The fingerprint without the data.
 Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& options,
                            const TableOptions& table) {
-  std::string knots;
-  for (const auto& [variable, values] : options.knots)
-    knots += fmt::format("{}{}={}", knots.empty() ? "" : " ", variable, fmt::join(values, ","));
-  const auto levels_text = [](const std::map<std::string, std::vector<std::string>>& of_columns) {
+  const auto by_name = [](const auto& lists) {
     std::string text;
-    for (const auto& [column, levels] : of_columns)
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", column, fmt::join(levels, ","));
+    for (const auto& [name, values] : lists)
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, fmt::join(values, ","));
     return text;
   };
   const Family& family = options.family.definition();
@@ -65,10 +62,10 @@ Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& option
           {"correlation of residuals",
            options.estimate_rho ? std::string("estimated") : fmt::format("{}", options.rho)},
           {"where series begin", options.ar_start},
-          {"levels", levels_text(options.levels)},
-          {"ordered factors", levels_text(options.ordered)},
+          {"levels", by_name(options.levels)},
+          {"ordered factors", by_name(options.ordered)},
           {"unused levels", options.drop_unused_levels ? "dropped" : "kept"},
-          {"knots", knots},
+          {"knots", by_name(options.knots)},
           {"sp", fmt::format("{}", fmt::join(options.sp, ","))},
           {"min.sp", fmt::format("{}", fmt::join(options.min_sp, ","))},
           {"select", options.select ? "yes" : "no"},

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/nvrtc.hpp"
 
+#include "base/shared_library.hpp"
 #include "topology/driver/architecture.hpp"
 
 #include <tessera/device/cuda_library.hpp>
@@ -33,7 +34,9 @@ class Library {
                library_.find(api_.cubin, "nvrtcGetCUBIN") &&
                library_.find(api_.ptx_size, "nvrtcGetPTXSize") && library_.find(api_.ptx, "nvrtcGetPTX") &&
                library_.find(api_.log_size, "nvrtcGetProgramLogSize") &&
-               library_.find(api_.log, "nvrtcGetProgramLog")) {}
+               library_.find(api_.log, "nvrtcGetProgramLog")) {
+    if (found_) open_builtins();
+  }
 
   [[nodiscard]] bool found() const noexcept { return found_; }
   [[nodiscard]] std::string why_not() const {
@@ -55,7 +58,19 @@ class Library {
   }
 
  private:
+  /// NVRTC opens a second library by its name alone, which the system does not find in a toolkit outside its
+  /// library path, nor in the package of PyPI: one that is open already is found.
+  void open_builtins() {
+    int major = 0;
+    int minor = 0;
+    if (api_.version(&major, &minor) != Status::success) return;
+    const std::string name = "libnvrtc-builtins.so." + std::to_string(major) + "." + std::to_string(minor);
+    builtins_ = base::SharedLibrary(std::filesystem::path(library_.file()).replace_filename(name).string(),
+                                    base::SharedLibrary::Opening::kept_open);
+  }
+
   CudaLibrary library_{"nvrtc"};
+  base::SharedLibrary builtins_;
   nvrtc::Api api_{};
   bool found_;
 };

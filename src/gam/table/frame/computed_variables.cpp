@@ -470,7 +470,7 @@ FrameRequest columns_of(const FrameRequest& request) {
   for (const auto& [name, levels, ordered] : request.given_levels) {
     const char* const what = ordered ? "ordered factor" : "levels of";
     const bool used = std::ranges::any_of(
-        columns.variables, [&](const Expression& one) { return one.columns().front() == name; });
+        columns.variables, [&name = name](const Expression& one) { return one.columns().front() == name; });
     if (!used)
       throw Error(ErrorCode::usage,
                   fmt::format("{} '{}': the formula uses no column of this name", what, name));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/version.hpp>
+
 #include <cmath>
 #include <cstddef>
 #include <optional>

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/family/family.hpp"
 
-#include "gam/family/count_memo.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/formula/syntax.hpp"
 
@@ -220,15 +219,6 @@ Family with_values(const GivenArguments& given) {
   if (parameter_count_of<F>() == 0) return family;
   return family.estimated(!has_theta ||
                           std::ranges::any_of(given.theta, [](double value) { return value < 0; }));
-}
-
-template <class F>
-double saturated_mean([[maybe_unused]] const F& family, double y) {
-  if constexpr (requires { family.saturated_mean(y); }) {
-    return family.saturated_mean(y);
-  } else {
-    return y;
-  }
 }
 
 /// What to take in the place of a family of mgcv that is not here.
@@ -538,36 +528,6 @@ std::optional<double> Family::constant_saturated(double scale) const {
       return family.minus_two_log_likelihood(0, 0, 1, scale);
     else
       return std::nullopt;
-  });
-}
-
-double Family::add_saturated(double sum, std::span<const double> responses, std::span<const double> weights,
-                             double scale, const std::function<double(std::size_t)>& predictor) const {
-  return visit(*this, [&](const auto& family) {
-    const auto saturated = [&](double y, double weight) {
-      return family.minus_two_log_likelihood(y, saturated_mean(family, y), weight, scale);
-    };
-    // To look a count up takes a hundredth of the time of a likelihood.
-    CountMemo<double> known;
-    const auto saturated_of_one = [&](double y, double weight) {
-      return known(y, [&](double count) { return saturated(count, weight); });
-    };
-    const auto add = [&](const auto& weight_of, const auto& saturated_at) {
-      for (std::size_t i = 0; i < responses.size(); ++i) {
-        const double y = responses[i];
-        const double weight = weight_of(i);
-        if (!(weight > 0)) continue;
-        if (!family.likelihood_rounds(y, weight)) {
-          sum += saturated_at(y, weight);
-          continue;
-        }
-        const double mu = family.mean(predictor(i));
-        sum += family.minus_two_log_likelihood(y, mu, weight, scale) - family.deviance(y, mu, weight) / scale;
-      }
-      return sum;
-    };
-    return weights.empty() ? add([](std::size_t) { return 1.0; }, saturated_of_one)
-                           : add([&](std::size_t i) { return weights[i]; }, saturated);
   });
 }
 

@@ -84,7 +84,7 @@ class Family {
   [[nodiscard]] double variance(double mu) const;
   /// Of one row, with the saturated model's likelihood.
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
-  /// Whether the passes' deviance lacks the saturated model's likelihood: that is minus `add_saturated`.
+  /// Whether the passes' deviance lacks the saturated model's likelihood: that is minus `SaturatedSum`.
   [[nodiscard]] bool deviance_lacks_saturated() const;
   [[nodiscard]] NullMean null_mean() const;
   /// The predictor of a mean; nothing if there is none.
@@ -108,15 +108,8 @@ class Family {
 
   /// The index of the first invalid response; their number if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
-  /// What `add_saturated` adds for any response of the weight 1; nothing if that depends on the response.
+  /// What `SaturatedSum` adds for any response of the weight 1; nothing if that depends on the response.
   [[nodiscard]] std::optional<double> constant_saturated(double scale) const;
-  /// Adds to `sum`, row by row, minus twice the log likelihood without the deviance over the scale: that of
-  /// the saturated model. It depends on the mean only in rows whose likelihood rounds: `predictor(i)` is
-  /// called for these alone. Without `weights` all are 1.
-  [[nodiscard]] double add_saturated(double sum, std::span<const double> responses,
-                                     std::span<const double> weights, double scale,
-                                     const std::function<double(std::size_t)>& predictor) const;
-
   /// CUDA C++ that defines `family_of(parameters)`, an object with the parts of a `RowFamily`; it does not
   /// depend on the values of the parameters. It includes list.hpp.
   [[nodiscard]] std::string device_source() const;

@@ -39,9 +39,9 @@ class NbMemo {
 class TwMemo {
  public:
   [[nodiscard]] TweedieSeries response_part(const Tw& family, double y) {
-    if (!(y > 0)) return {};
-    const double c = family.series_c();
-    const double s = family.series_s(y);
+    return y > 0 ? at(family.series_c(), family.series_s(y, family.phi)) : TweedieSeries{};
+  }
+  [[nodiscard]] TweedieSeries at(double c, double s) {
     if (!(s > -range && s < range)) return tweedie_series(c, s);
     if (c != c_) {
       c_ = c;

@@ -35,6 +35,22 @@ struct TweedieParts {
   static double aic_scale(double, double, double scale) { return scale; }
   static bool likelihood_rounds(double, double) { return false; }
 
+  // The density of y > 0 has a series, a function of c, of p alone, and of s.
+  [[nodiscard]] double series_c() const { return (2 - p()) / (p() - 1); }
+  [[nodiscard]] double series_s(double y, double phi) const {
+    return (2 - p()) * log(y) - log(phi * (2 - p()));
+  }
+  /// The log likelihood of the mean y, with the series by `series(c, s)`.
+  template <class Series>
+  [[nodiscard]] double saturated(double y, double phi, const Series& series) const {
+    return y > 0 ? series(series_c(), series_s(y, phi)).value - log(y) : 0;
+  }
+
+ protected:
+  [[nodiscard]] double minus_two_log_density(double y, double mu, double weight, double phi) const {
+    return deviance(y, mu, weight) / phi - 2 * weight * saturated(y, phi, tweedie_series);
+  }
+
  private:
   [[nodiscard]] double p() const { return static_cast<const Self*>(this)->power; }
 };
@@ -59,10 +75,10 @@ struct Tweedie : TweedieParts<Tweedie> {
     return y < 0 ? "must not be negative" : nullptr;
   }
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const {
-    if (power == 2) return Gamma::minus_two_log_likelihood(y, mu, weight, scale);
-    const double saturated = y > 0 ? tweedie_saturated(y, power, scale) : 0;
-    return deviance(y, mu, weight) / scale - 2 * weight * saturated;
+    if (!has_series()) return Gamma::minus_two_log_likelihood(y, mu, weight, scale);
+    return minus_two_log_density(y, mu, weight, scale);
   }
+  [[nodiscard]] bool has_series() const { return power != 2; }
 
   double power;
 };
@@ -96,15 +112,12 @@ struct Tw : TweedieParts<Tw> {
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const {
-    const double saturated = y > 0 ? tweedie_saturated(y, power, scale) : 0;
-    return deviance(y, mu, weight) / scale - 2 * weight * saturated;
+    return minus_two_log_density(y, mu, weight, scale);
   }
-  /// The series of the density of y > 0 is that of these.
-  [[nodiscard]] double series_c() const { return (2 - power) / (power - 1); }
-  [[nodiscard]] double series_s(double y) const { return (2 - power) * log(y) - log(phi * (2 - power)); }
+  static bool has_series() { return true; }
   /// What of the likelihood depends on the response, p and phi alone.
   [[nodiscard]] TweedieSeries response_part(double y) const {
-    return y > 0 ? tweedie_series(series_c(), series_s(y)) : TweedieSeries{};
+    return y > 0 ? tweedie_series(series_c(), series_s(y, phi)) : TweedieSeries{};
   }
   void likelihood_terms(double y, double mu, double* terms) const {
     likelihood_terms(y, mu, response_part(y), terms);

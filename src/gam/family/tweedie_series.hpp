@@ -216,9 +216,4 @@ inline double half_tweedie_deviance(double y, double mu, double p) {
   return away > 0 ? exp(b * log_mu) * away : 0.0 * away;
 }
 
-/// log density of y > 0 at the mean y.
-inline double tweedie_saturated(double y, double p, double phi) {
-  return tweedie_series((2 - p) / (p - 1), (2 - p) * log(y) - log(phi * (2 - p))).value - log(y);
-}
-
 }  // namespace TESSERA_NAMESPACE::gam

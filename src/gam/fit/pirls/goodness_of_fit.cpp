@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/goodness_of_fit.hpp"
 
+#include "gam/family/saturated_sum.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/pirls/starting_point.hpp"
 #include "gam/fit/run/block_sums.hpp"
@@ -72,6 +73,13 @@ double null_deviance_with_offset(const FitContext& fit, const Rows& of_model) {
   return fit.sums_of(pass, [&] { return pass.deviance(std::array{intercept}); }).deviance;
 }
 
+/// What a thread adds the saturated model's likelihood by.
+struct SaturatedReader {
+  SaturatedReader(const Rows& of, double scale) : rows(of), saturated(of.family, scale) {}
+  RowReader rows;
+  SaturatedSum saturated;
+};
+
 /// Minus twice the log likelihood of the saturated model.
 double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel& model, double scale) {
   const Frame& frame = *rows.frame;
@@ -84,19 +92,19 @@ double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel&
     return frame.variables[static_cast<std::size_t>(variable)].numbers.rows(begin, end, copy);
   };
   const std::vector<double> raw_coef = model.design.raw_coefficients(model.coef);
-  return sums_over_blocks<RowReader>(
+  return sums_over_blocks<SaturatedReader>(
       fit, rows, 1,
-      [&](RowReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
+      [&](SaturatedReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
         std::vector<double> responses;
         std::vector<double> weights;
         for_each_complete_run(frame, first, last, [&](std::size_t begin, std::size_t end) {
-          sums[0] = rows.family.add_saturated(
-              sums[0], numbers(rows.response, begin, end, responses),
-              numbers(rows.prior_weight, begin, end, weights), scale,
-              [&](std::size_t i) { return reader.linear_predictor(begin + i, raw_coef); });
+          sums[0] = reader.saturated.add(sums[0], numbers(rows.response, begin, end, responses),
+                                         numbers(rows.prior_weight, begin, end, weights), [&](std::size_t i) {
+                                           return reader.rows.linear_predictor(begin + i, raw_coef);
+                                         });
         });
       },
-      rows)[0];
+      rows, scale)[0];
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include "gam/family/list.hpp"
 
+#include "gam/family/saturated_sum.hpp"
 #include "gam/family/visit.hpp"
 
 #include "support/reference_case.hpp"
@@ -12,6 +13,7 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <string_view>
@@ -229,7 +231,7 @@ TEST(Family, NegativeBinomialIsMgcvs) {
   }
   EXPECT_NEAR(likelihood, 18.13927595640921, 1e-13);
   EXPECT_NEAR(deviance, 1.578674525303993, 1e-13);
-  EXPECT_NEAR(family.add_saturated(0, rows.y, rows.weight, 1, {}), 16.56060143110522, 1e-13);
+  EXPECT_NEAR(SaturatedSum(family, 1).add(0, rows.y, rows.weight, {}), 16.56060143110522, 1e-13);
   EXPECT_NEAR(rows.terms(2.3)[1], -0.9424990034411537, 1e-13);
   EXPECT_NEAR(rows.terms(2.3)[2], 0.758349810424326, 1e-13);
 }
@@ -316,7 +318,7 @@ TEST(Family, TweedieIsMgcvs) {
   double deviance = 0;
   for (std::size_t i = 0; i < 4; ++i) deviance += rows.family.deviance(rows.y[i], rows.mu[i], rows.weight[i]);
   EXPECT_NEAR(deviance, 32.32008866903343, 1e-12);
-  EXPECT_NEAR(rows.family.add_saturated(0, rows.y, rows.weight, 0.8, {}) + deviance / 0.8,
+  EXPECT_NEAR(SaturatedSum(rows.family, 0.8).add(0, rows.y, rows.weight, {}) + deviance / 0.8,
               2 * 29.35027745813261, 1e-12);
   const Family fixed = chosen_family("Tweedie(1.3)");
   EXPECT_NEAR(fixed.minus_two_log_likelihood(1.7, 2.5, 1, 0.8),
@@ -350,7 +352,7 @@ TEST(Family, BetaRegressionIsMgcvs) {
   const std::vector<double> terms = rows.terms();
   expect_near_all({terms.begin() + 1, terms.end()}, {15.58409163025399, 18.79489687404163}, 1e-13);
   EXPECT_NEAR(rows.minus_two_log(), -28.37840422301333, 1e-12);
-  const double saturated = rows.family.add_saturated(0, rows.y, rows.weight, 1, {});
+  const double saturated = SaturatedSum(rows.family, 1).add(0, rows.y, rows.weight, {});
   EXPECT_NEAR(saturated, -2 * 27.85393116563848, 1e-9);
   EXPECT_TRUE(rows.family.deviance_lacks_saturated());
   double deviance = 0;
@@ -561,6 +563,38 @@ TEST(Family, LinksAreThoseOfR) {
     EXPECT_NEAR(family.derivative(one.eta) / one.derivative, 1, 1e-14) << one.family << ' ' << one.eta;
   }
   EXPECT_NEAR(chosen_family("binomial(probit)").predictor(1e-10).value(), -6.3613409024040557, 1e-14);
+}
+
+// What is found for one response serves others: counts that come again, and series of responses of any size.
+TEST(Family, SaturatedSumIsThatOfTheRows) {
+  for (const char* text :
+       {"tw(theta=1.4)", "Tweedie(1.6)", "Tweedie(2)", "nb(theta=3)", "poisson", "inverse.gaussian"}) {
+    const Family family = chosen_family(text);
+    std::vector<double> responses;
+    std::vector<double> weights;
+    for (int i = 0; i < 400; ++i) {
+      const double counted = i % 7 + (text[0] == 'T' || text[0] == 'i' ? 1 : 0);
+      responses.push_back(text[0] == 't' || text[0] == 'T' ? counted * std::pow(1.1, i % 90 - 45) : counted);
+      weights.push_back(0.5 + i % 3);
+    }
+    for (const bool weighted : {false, true}) {
+      double sum = 0;
+      double largest = 0;
+      for (std::size_t i = 0; i < responses.size(); ++i) {
+        const double weight = weighted ? weights[i] : 1;
+        const double y = responses[i];
+        const double row =
+            family.minus_two_log_likelihood(y, y, weight, 1.3) - family.deviance(y, y, weight) / 1.3;
+        sum += row;
+        largest += std::abs(row);
+      }
+      SaturatedSum of_rows(family, 1.3);
+      const auto weight_of_rows = weighted ? std::span<const double>(weights) : std::span<const double>();
+      EXPECT_NEAR(of_rows.add(0, responses, weight_of_rows, {}), sum, 1e-13 * largest) << text << weighted;
+      EXPECT_NEAR(of_rows.add(1, responses, weight_of_rows, {}), sum + 1, 1e-13 * largest)
+          << text << weighted;
+    }
+  }
 }
 
 // Sums of R's family()$aic over three rows with prior weights.

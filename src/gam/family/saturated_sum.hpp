@@ -1,0 +1,36 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/family/count_memo.hpp"
+#include "gam/family/family.hpp"
+#include "gam/family/response_memo.hpp"
+
+#include <cstddef>
+#include <functional>
+#include <span>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Minus twice the log likelihood of the saturated model, row by row. What was found for a response is kept
+/// for the next ones. Not thread-safe.
+class SaturatedSum {
+ public:
+  /// The family must outlive this.
+  SaturatedSum(const Family& family, double scale) : family_(&family), scale_(scale) {}
+
+  /// Adds to `sum` the likelihood without the deviance over the scale. It depends on the mean only in rows
+  /// whose likelihood rounds: `predictor(i)` is called for these alone. Without `weights` all are 1.
+  [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
+                           const std::function<double(std::size_t)>& predictor);
+
+ private:
+  template <class F>
+  [[nodiscard]] double saturated(const F& family, double y, double weight);
+
+  const Family* family_;
+  double scale_;
+  CountMemo<double> counts_;  ///< of the weight 1
+  TwMemo series_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -12,6 +12,7 @@
 #include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
+#include <atomic>
 #include <chrono>
 #include <cstdint>
 #include <memory>
@@ -30,13 +31,37 @@ struct BalanceSuite {
   std::int64_t units = std::int64_t{1} << 26;
   int rounds = 20'000;
   int passes = 10;
+  bool hosts = false;
 };
 
+/// Units side by side, as a host computes best.
 void iterate_on_host(std::int64_t units, int rounds) {
-  for (std::int64_t unit = 0; unit < units; ++unit) {
-    volatile double value = 1 + static_cast<double>(unit % 1024);
-    for (int round = 0; round < rounds; ++round) value = 0.999 * value + 0.001;
+  std::array<double, 16> values{};
+  volatile double kept = 0;
+  for (std::int64_t unit = 0; unit < units; unit += std::ssize(values)) {
+    values.fill(1 + static_cast<double>(unit % 1024));
+    for (int round = 0; round < rounds; ++round) {
+      for (double& value : values) value = 0.999 * value + 0.001;
+    }
+    kept = kept + values[0];
   }
+}
+
+/// Hosts beside the GPUs: with a sample of the work of each.
+void add_hosts(JobOptions& options, int rounds) {
+  constexpr std::int64_t sample_of_gpu = std::int64_t{1} << 20;
+  constexpr std::int64_t sample_of_thread = 256;
+  options.hosts = true;
+  options.score_model = ScoreModel::measured;
+  options.measure = [rounds](Tile& tile) {
+    double* const out = tile.arena().take<double>(static_cast<std::size_t>(sample_of_gpu));
+    iterate_on_device(out, sample_of_gpu, rounds, tile.stream());
+    return sample_of_gpu;
+  };
+  options.measure_on_host = [rounds](const HostTile& /*tile*/) {
+    iterate_on_host(sample_of_thread, rounds);
+    return sample_of_thread;
+  };
 }
 
 /// The longest time of a device, and that by the mean of all.
@@ -48,8 +73,9 @@ struct PassTime {
 /// *Collective.* A pass of equal units over `plan`, timed by device.
 PassTime time_pass(Job& job, const Plan& plan, const BalanceSuite& suite) {
   using Clock = std::chrono::steady_clock;
-  const auto devices = job.inventory().devices_of(job.comm().rank()).size();
-  std::vector<double> seconds(devices);
+  const auto devices = job.inventory().devices_of(job.comm().rank());
+  const std::int64_t hosts = std::ranges::count(devices, true, &InventoryDevice::host);
+  std::vector<std::atomic<double>> seconds(devices.size());
   const auto since = [](Clock::time_point start) {
     return std::chrono::duration<double>(Clock::now() - start).count();
   };
@@ -66,20 +92,30 @@ PassTime time_pass(Job& job, const Plan& plan, const BalanceSuite& suite) {
       [&](const HostTile& tile, std::span<double> partial) {
         const auto start = Clock::now();
         iterate_on_host(tile.range.size(), suite.rounds);
-        if (tile.device >= 0) seconds[static_cast<std::size_t>(tile.device)] += since(start);
+        if (tile.device >= 0) {
+          // A host's threads, which the GPUs' have no part in, share its time.
+          const bool of_host = devices[static_cast<std::size_t>(tile.device)].host;
+          const auto threads = of_host ? tile.threads - (std::ssize(devices) - hosts) : 1;
+          seconds[static_cast<std::size_t>(tile.device)] += since(start) / static_cast<double>(threads);
+        }
         partial[0] = static_cast<double>(tile.range.size());
       }));
   double mine = 0;
-  for (const double one : seconds) mine += one;
-  const double longest =
-      job.comm().allreduce(seconds.empty() ? 0 : std::ranges::max(seconds), mpi::Reduction::max);
+  double longest_here = 0;
+  for (const double one : seconds) {
+    mine += one;
+    longest_here = std::max(longest_here, one);
+  }
+  const double longest = job.comm().allreduce(longest_here, mpi::Reduction::max);
   const double all = job.comm().allreduce(mine, mpi::Reduction::sum);
   return {longest, longest * static_cast<double>(job.inventory().devices().size()) / all};
 }
 
 std::vector<Measurement> run_balance_suite(const mpi::Communicator& comm, const SuiteOptions& options,
                                            const BalanceSuite& suite) {
-  Job job = job_on_devices(comm, job_options(options));
+  JobOptions chosen = job_options(options);
+  if (suite.hosts) add_hosts(chosen, suite.rounds);
+  Job job = job_on_devices(comm, chosen);
   Balancer balancer(job, job.plan(suite.units, block_of_passes));
   static_cast<void>(time_pass(job, balancer.plan(), suite));  // devices start
   std::vector<PassTime> times;
@@ -96,6 +132,16 @@ std::vector<Measurement> run_balance_suite(const mpi::Communicator& comm, const 
   out("by the mean of all, first pass", "1").values = {times.front().imbalance};
   out("by the mean of all, last pass", "1").values = {times.back().imbalance};
   out("plans", "1").values = {static_cast<double>(plans)};
+  if (suite.hosts) {
+    std::int64_t of_hosts = 0;
+    for (const InventoryDevice& device : job.inventory().devices()) {
+      if (!device.host) continue;
+      for (const PlannedTile& tile : balancer.plan().tiles_of(device.rank)) {
+        if (tile.device == device.index) of_hosts += tile.units.size();
+      }
+    }
+    out("part of the hosts", "1").values = {static_cast<double>(of_hosts) / static_cast<double>(suite.units)};
+  }
   return out.take();
 }
 
@@ -116,6 +162,7 @@ Suite balance_suite() {
     command.add_option("--passes", chosen->passes, "Passes")
         ->check(from_to(1, 10'000))
         ->capture_default_str();
+    command.add_flag("--hosts", chosen->hosts, "Hosts compute beside their GPUs");
   };
   suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
     return run_balance_suite(comm, options, *chosen);

@@ -23,6 +23,19 @@ constexpr std::size_t largest_piece = std::size_t{1} << 17;
 /// Numbers of pinned memory for a device at most, 96 MiB of them: its pages take a third of a second a GiB.
 constexpr std::size_t most_pinned = 96 * largest_piece;
 
+/// Threads read blocks in turn: those that follow one another become one range, which several threads copy.
+void join_neighbours(std::vector<Range>& ranges) {
+  std::ranges::sort(ranges, {}, &Range::begin);
+  std::size_t joined = 0;
+  for (const Range& range : ranges) {
+    if (joined > 0 && ranges[joined - 1].end == range.begin)
+      ranges[joined - 1].end = range.end;
+    else
+      ranges[joined++] = range;
+  }
+  ranges.resize(joined);
+}
+
 }  // namespace
 
 ColumnUpload::ColumnUpload(Job& job, int threads, const std::vector<NamedNumbers>& columns)
@@ -181,6 +194,7 @@ std::optional<UploadedColumns> ColumnUpload::finish(int device) {
         if (missing.column == i) column.missing.push_back(missing.rows);
       }
     }
+    join_neighbours(column.missing);
     // A column that the table was not read by is there in the pass that asks for it.
     if (rows == at(on.rows.size())) out.columns.push_back(std::move(column));
   }

@@ -2,6 +2,7 @@
 #include "gam/fit/pirls/separation.hpp"
 
 #include "base/at.hpp"
+#include "gam/fit/pirls/predictor_bound.hpp"
 #include "gam/rows/chunk.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_reader.hpp"
@@ -225,6 +226,10 @@ std::string list(const std::vector<std::string>& names) {
 std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
                                            std::span<const double> raw_coef, std::span<const double> raw_step,
                                            double still) {
+  // A step that moves no row far is none of separation: most fits end without the scan.
+  const double largest =
+      job.comm().allreduce(predictor_bound(*rows.frame, *rows.design, raw_step), mpi::Reduction::max);
+  if (largest < large_step) return std::nullopt;
   const Movement movement = movement_of(job, rows, raw_coef, raw_step, still);
   if (movement.running == 0 || movement.others) return std::nullopt;
 

@@ -22,7 +22,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// vanish.
 ///
 /// Albert and Anderson, "On the existence of maximum likelihood estimates in logistic regression models",
-/// Biometrika 71 (1984), for the directions. Cost: one scan of the rows on the host's threads.
+/// Biometrika 71 (1984), for the directions. Cost: one scan of the rows on the host's threads, unless the
+/// step is so small that no row can move far.
 [[nodiscard]] std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
                                                          std::span<const double> raw_coef,
                                                          std::span<const double> raw_step, double still);

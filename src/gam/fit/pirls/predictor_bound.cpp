@@ -2,10 +2,10 @@
 #include "gam/fit/pirls/predictor_bound.hpp"
 
 #include "base/at.hpp"
+#include "gam/linalg/linalg.hpp"
 #include "gam/table/frame/extent.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <limits>
@@ -38,7 +38,7 @@ double numeric_bound(const Frame& frame, const Component& component) {
 double margin_bound(const Margin& margin, const Extent& x, std::span<const double> sizes) {
   if (x.empty()) return unknown;
   if (!margin.cyclic && !(x.min >= margin.breaks.front() && x.max <= margin.breaks.back())) return unknown;
-  double largest = 0;
+  double bound = 0;
   for (std::size_t cell = 0; cell < margin.cells.size(); ++cell) {
     double sum = 0;
     for (std::size_t a = 0; a < 4; ++a) {
@@ -46,31 +46,30 @@ double margin_bound(const Margin& margin, const Extent& x, std::span<const doubl
       for (std::size_t power = 0; power < 4; ++power) value += std::abs(margin.cells[cell][4 * a + power]);
       sum += value * std::abs(sizes[cell * at(margin.stride) + a]);
     }
-    largest = std::max(largest, sum);
+    bound = std::max(bound, sum);
   }
-  return largest;
+  return bound;
 }
 
 /// Of a component's columns times `sizes`, or times any numbers of those sizes.
 double component_bound(const Frame& frame, const Component& component, std::span<const double> sizes,
                        bool of_any_sign) {
-  if (std::ranges::all_of(sizes, [](double size) { return size == 0; })) return 0;
+  // Times a column that is 0, what is not known would be no number, which no comparison finds.
+  if (!std::ranges::all_of(sizes, [](double size) { return std::isfinite(size); })) return unknown;
+  if (largest(sizes) == 0) return 0;
   switch (component.kind) {
     case ComponentKind::numeric: return std::abs(sizes[0]) * numeric_bound(frame, component);
-    case ComponentKind::factor:
-      return std::abs(std::ranges::max(sizes, {}, [](double size) { return std::abs(size); }));
+    case ComponentKind::factor: return largest(sizes);
     case ComponentKind::spline:
       return margin_bound(component.margin, frame.extents[at(component.variable)], sizes);
     case ComponentKind::dense: break;
   }
   if (component.isotropic) return unknown;
-  std::vector<double> of_margin(at(component.combinations.rows()));
-  for (std::size_t j = 0; j < sizes.size(); ++j) {
-    const auto weights = component.combinations.column(static_cast<int>(j));
-    for (std::size_t i = 0; i < of_margin.size(); ++i)
-      of_margin[i] += of_any_sign ? std::abs(weights[i] * sizes[j]) : weights[i] * sizes[j];
+  Matrix combinations = component.combinations;
+  if (of_any_sign) {
+    for (double& weight : combinations.values()) weight = std::abs(weight);
   }
-  return margin_bound(component.margin, frame.extents[at(component.variable)], of_margin);
+  return margin_bound(component.margin, frame.extents[at(component.variable)], multiply(combinations, sizes));
 }
 
 /// Of a term's columns, the last component's fastest, times `numbers`.
@@ -96,16 +95,9 @@ double predictor_bound(const Frame& frame, const Design& design, std::span<const
   double sum = 0;
   for (const RawTerm& term : design.terms) {
     const std::span<const double> own = raw_coef.subspan(at(term.raw_begin), at(term.raw_size));
-    if (!term.is_dense()) {
-      sum += term_bound(frame, term, {own.begin(), own.end()});
-      continue;
-    }
-    std::vector<double> numbers(at(term.combinations.cols()));
-    for (std::size_t column = 0; column < numbers.size(); ++column) {
-      const auto weights = term.combinations.column(static_cast<int>(column));
-      for (std::size_t c = 0; c < own.size(); ++c) numbers[column] += weights[c] * own[c];
-    }
-    sum += term_bound(frame, design.terms[at(term.combined)], std::move(numbers));
+    sum += term.is_dense()
+               ? term_bound(frame, design.terms[at(term.combined)], multiply_t(term.combinations, own))
+               : term_bound(frame, term, {own.begin(), own.end()});
   }
   return sum;
 }

@@ -80,8 +80,21 @@ TEST(PredictorBound, IsInfiniteWhereExtentsTellNone) {
   EXPECT_TRUE(std::isinf(bound_of(surface))) << "of distances";
   const Design curve = testing::design_of(testing::shared_world(), "y ~ s(x, bs='cr')", frame);
   EXPECT_FALSE(std::isinf(bound_of(curve)));
+  std::vector<Design> products;
+  for (const char* formula : {"y ~ te(v, x, bs='cr')", "y ~ te(x, v, bs='cr')"})
+    products.push_back(testing::design_of(testing::shared_world(), formula, frame));
+  for (const Design& product : products) EXPECT_FALSE(std::isinf(bound_of(product)));
   frame.extents[1].max = 1.5;
   EXPECT_TRUE(std::isinf(bound_of(curve))) << "beyond the knots";
+  for (Design& product : products) {
+    EXPECT_TRUE(std::isinf(bound_of(product))) << "of one of two variables";
+    for (RawTerm& term : product.terms) {
+      for (Component& component : term.components) {
+        for (auto& cell : component.margin.cells) std::fill_n(cell.begin(), 4, 0.0);
+      }
+    }
+    EXPECT_TRUE(std::isinf(bound_of(product))) << "though some columns are 0";
+  }
   frame.extents[1] = {};
   EXPECT_TRUE(std::isinf(bound_of(curve))) << "not known";
   frame.extents.clear();

@@ -40,8 +40,7 @@ namespace TESSERA_NAMESPACE::gam {
 ///
 /// Values at a place do not depend on other places. Immutable, hence thread-safe. Memory: `bytes`, 8 x 120 x
 /// columns a leaf; for 2,000 points and 100 columns some 28 MB where points are spread evenly, and 150 MB in
-/// crowds. Made in 0.5 s
-/// of one thread, with a third more memory for as long.
+/// crowds. Made in 0.5 s of one thread, with a third more memory for as long.
 class FarField {
  public:
   /// Whether there is one for these columns: that takes 1e2 points to be worth it.

@@ -4,7 +4,6 @@
 #include "gam/family/custom_family.hpp"
 
 #include <cstddef>
-#include <functional>
 #include <memory>
 #include <optional>
 #include <span>
@@ -110,6 +109,7 @@ class Family {
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
   /// What `SaturatedSum` adds for any response of the weight 1; nothing if that depends on the response.
   [[nodiscard]] std::optional<double> constant_saturated(double scale) const;
+
   /// CUDA C++ that defines `family_of(parameters)`, an object with the parts of a `RowFamily`; it does not
   /// depend on the values of the parameters. It includes list.hpp.
   [[nodiscard]] std::string device_source() const;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-fit with its n-th call of a kind failing, once or from then on: the answer is right, to the bit, or
-// there is one line on standard error and a status of the README's table. What was there before is there, or
+// there is one line on standard error and a status of docs/site.md. What was there before is there, or
 // has been replaced whole; nothing half-written stays; and the same command, run again, gives the answer. No
 // run ends by a signal, or hangs.
 //

@@ -3,6 +3,11 @@
 cmake_minimum_required(VERSION 3.25)
 file(READ ${ROOT}/README.md readme)
 
+file(SIZE ${ROOT}/README.md bytes)
+if(bytes GREATER 8000)
+  message(FATAL_ERROR "README.md has ${bytes} bytes, of 8000: what of it belongs into docs?")
+endif()
+
 # The documents show the examples as they are.
 foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments
     docs/library.md:logistic docs/library.md:mandelbrot docs/library.md:centre docs/library.md:standardise
@@ -38,7 +43,7 @@ foreach(script IN LISTS scripts)
 endforeach()
 
 file(READ ${ROOT}/CMakeLists.txt lists)
-foreach(document IN ITEMS README.md spack/spack_repo/tessera/packages/tessera/package.py)
+foreach(document IN ITEMS docs/site.md spack/spack_repo/tessera/packages/tessera/package.py)
   file(READ ${ROOT}/${document} text)
   string(REGEX MATCHALL "TESSERA_(ENABLE_[A-Z0-9_]+|HARDENING|SANITIZE)" options "${text}")
   list(REMOVE_DUPLICATES options)
@@ -49,9 +54,11 @@ foreach(document IN ITEMS README.md spack/spack_repo/tessera/packages/tessera/pa
   endforeach()
 endforeach()
 
-# Every program's help names the environment variables of the README, but for the test builds' own.
+file(READ ${ROOT}/docs/site.md site)
+
+# Every program's help names the environment variables of docs/site.md, but for the test builds' own.
 file(READ ${ROOT}/apps/common/pages.cpp footer)
-string(REGEX MATCHALL "\n\\| `[A-Z_]+` \\|" variables "${readme}")
+string(REGEX MATCHALL "\n\\| `[A-Z_]+` \\|" variables "${site}")
 string(REGEX MATCHALL "\"  [A-Z_]+ " named "${footer}")
 list(TRANSFORM variables REPLACE "[^A-Z_]" "")
 list(TRANSFORM named REPLACE "[^A-Z_]" "")
@@ -59,20 +66,20 @@ list(FILTER variables EXCLUDE REGEX "^TESSERA_(ENABLE_.*|HARDENING|SANITIZE|FAUL
 list(SORT variables)
 list(SORT named)
 if(NOT variables STREQUAL named)
-  message(FATAL_ERROR "README.md has the environment variables ${variables}, and the programs' help ${named}")
+  message(FATAL_ERROR "docs/site.md has the environment variables ${variables}, and the programs' help ${named}")
 endif()
 
-# The exit statuses of the README are those of the library, and the programs' help has them too.
+# The exit statuses of docs/site.md are those of the library, and the programs' help has them too.
 file(READ ${ROOT}/include/tessera/error.hpp errors)
 string(REGEX MATCHALL "return [0-9]+" statuses "${errors}")
 list(TRANSFORM statuses REPLACE "[^0-9]" "")
 list(APPEND statuses 0)
 list(REMOVE_DUPLICATES statuses)
 list(SORT statuses COMPARE NATURAL)
-string(REGEX MATCHALL "\n[|] [0-9]+ [|]" told "${readme}")
+string(REGEX MATCHALL "\n[|] [0-9]+ [|]" told "${site}")
 list(TRANSFORM told REPLACE "[^0-9]" "")
 if(NOT told STREQUAL statuses)
-  message(FATAL_ERROR "README.md has the exit statuses ${told}, and error.hpp ${statuses}")
+  message(FATAL_ERROR "docs/site.md has the exit statuses ${told}, and error.hpp ${statuses}")
 endif()
 foreach(program IN ITEMS info fit bench)
   file(READ ${ROOT}/apps/${program}/main.cpp text)

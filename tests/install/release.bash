@@ -37,6 +37,15 @@ refuses "does not tell version 99.0.0" scripts/make-release v99.0.0
 
 sed -i "s/^## \[Unreleased\]$/&\n\n## [$version] - 2026-01-31/" CHANGELOG.md
 git commit --quiet --all --message "Release $version"
+
+sed -i "0,/^- /s//$(for ((i = 0; i < 15; ++i)); do printf -- '- More.\\n'; done)&/" CHANGELOG.md
+git commit --quiet --all --message "Tell everything"
+sed -i "s/ VERSION $version / VERSION 98.0.0 /" CMakeLists.txt && sed -i "s/^version: .*/version: 98.0.0/" CITATION.cff
+sed -i "0,/^## \[$version\]/s//## [98.0.0]/" CHANGELOG.md
+git commit --quiet --all --message "Release 98.0.0" && git tag v98.0.0
+refuses "lines of version 98.0.0: at most 15" scripts/make-release v98.0.0
+git reset --quiet --hard HEAD~2
+
 git tag --force "v$version" >/dev/null
 line=$(scripts/make-release "v$version" 2>/dev/null)
 archive=build/release/tessera-$version.tar.gz

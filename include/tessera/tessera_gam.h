@@ -213,6 +213,8 @@ TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* 
 ///   m$aic of mgcv. NaN: not known
 TESSERA_GAM_API int tessera_gam_model_shape(tessera_gam_model model, const char* name, size_t* rows,
                                             size_t* columns);
+/// The names of these values, static texts behind the last of which is a null pointer.
+TESSERA_GAM_API const char* const* tessera_gam_model_names(void);
 /// Copies such a value to `values`, column by column. `count` is rows times columns: any other is refused.
 TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char* name, double* values,
                                              size_t count);

@@ -10,7 +10,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <array>
 #include <cstddef>
+#include <iterator>
 #include <span>
 #include <string>
 #include <string_view>
@@ -118,6 +120,13 @@ constexpr NamedValue values[]{
     {"aic", of_one, copy_number<&Model::aic>},
 };
 
+/// Their names, as the interface lists them.
+constexpr auto value_names = [] {
+  std::array<const char*, std::size(values) + 1> names{};
+  std::ranges::transform(values, names.begin(), [](const NamedValue& value) { return value.name.data(); });
+  return names;
+}();
+
 /// Texts of a model by their name.
 struct NamedTexts {
   std::string_view name;
@@ -196,6 +205,9 @@ int tessera_gam_model_load(const char* path, tessera_gam_model* model) {
   });
 }
 
+const char* const* tessera_gam_model_names() {
+  return c::value_names.data();
+}
 int tessera_gam_model_shape(tessera_gam_model model, const char* name, size_t* rows, size_t* columns) {
   return c::status_of("tessera_gam_model_shape", [&] {
     c::require(rows, "rows");

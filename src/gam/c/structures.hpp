@@ -12,35 +12,54 @@
 /// Structures that callers of other versions know in other sizes.
 namespace TESSERA_NAMESPACE::gam::c {
 
+/// The size of a structure in the first version that had it, up to the end of its last member then. A member
+/// that is added later does not change it.
+template <class Structure>
+constexpr std::size_t first_size = 0;
+template <>
+constexpr std::size_t first_size<tessera_gam_error_info> = offsetof(tessera_gam_error_info, lines) +
+                                                           sizeof(const char*);
+template <>
+constexpr std::size_t first_size<tessera_gam_call> = offsetof(tessera_gam_call, context) + sizeof(void*);
+template <>
+constexpr std::size_t first_size<tessera_gam_answer_info> = offsetof(tessera_gam_answer_info, constant) +
+                                                            sizeof(double);
+template <>
+constexpr std::size_t first_size<tessera_gam_column_info> = offsetof(tessera_gam_column_info, levels) +
+                                                            sizeof(std::size_t);
+
 /// No version has a structure of more bytes: another size is none.
 constexpr std::size_t largest_structure = 4096;
 
-/// Throws `Error(usage)` unless `size` may be that of a structure which was `first` bytes in version 1.
-inline void require_size(std::size_t size, std::size_t first, const char* name) {
-  if (size < first || size > largest_structure)
-    refuse(fmt::format("{} has size {}: set it to the sizeof of the structure, {}", name, size, first));
+/// The bytes that a structure of `size` bytes shares with this version's. Throws `Error(usage)` if no version
+/// has that size.
+template <class Structure>
+[[nodiscard]] std::size_t shared_size(std::size_t size, const char* name) {
+  static_assert(first_size<Structure> > 0);
+  if (size < first_size<Structure> || size > largest_structure)
+    refuse(fmt::format("{} has size {}: set it to the sizeof of the structure, {}", name, size,
+                       sizeof(Structure)));
+  return std::min(size, sizeof(Structure));
 }
 
 /// The structure of a caller over `own`, the defaults. Throws `Error(usage)` for one that sets what this
 /// version does not know.
 template <class Structure>
 [[nodiscard]] Structure read_structure(const Structure* given, Structure own, const char* name) {
-  require_size(given->size, sizeof own, name);
+  const std::size_t shared = shared_size<Structure>(given->size, name);
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
-  if (std::any_of(bytes + sizeof own, bytes + given->size, [](unsigned char byte) { return byte != 0; }))
+  if (std::any_of(bytes + shared, bytes + given->size, [](unsigned char byte) { return byte != 0; }))
     refuse(
         fmt::format("{} sets what this version of the library does not have: link with a newer one", name));
-  std::memcpy(&own, given, sizeof own);
+  std::memcpy(&own, given, shared);
   return own;
 }
 
 /// Fills the structure of a caller, as far as it goes.
 template <class Structure>
 void write_structure(Structure* to, Structure filled) {
-  const std::size_t size = to->size;
-  require_size(size, sizeof filled, "info");
-  filled.size = size;
-  std::memcpy(to, &filled, sizeof filled);
+  filled.size = to->size;
+  std::memcpy(to, &filled, shared_size<Structure>(to->size, "info"));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam::c

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstring>
 #include <functional>
@@ -19,6 +20,7 @@
 #include <variant>
 #include <vector>
 
+#include "gam/c/structures.hpp"
 #include "temporary_folder.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -515,6 +517,48 @@ TEST_F(CInterface, RefusesStructuresOfNoVersion) {
   expect_refusal(tessera_gam_fit(formula, table_, &longer.known, &model), "this version of the library");
   tessera_gam_error_info info{};
   expect_refusal(tessera_gam_last_error(&info), "info has size 0");
+}
+
+TEST_F(CInterface, ListsTheValuesOfAModel) {
+  std::size_t count = 0;
+  for (const char* const* name = tessera_gam_model_names(); *name != nullptr; ++name, ++count) {
+    std::size_t rows = 0;
+    std::size_t columns = 0;
+    EXPECT_EQ(tessera_gam_model_shape(model_, *name, &rows, &columns), TESSERA_GAM_OK) << *name;
+  }
+  EXPECT_GT(count, 20U);
+}
+
+/// A structure of version 1 with a member that a later version has added.
+struct Grown {
+  std::size_t size = sizeof(Grown);
+  std::int64_t first = 0;
+  std::int64_t later = 7;
+};
+constexpr std::size_t before_growth = offsetof(Grown, later);
+
+}  // namespace
+namespace c {
+template <>
+constexpr std::size_t first_size<Grown> = before_growth;
+}  // namespace c
+namespace {
+
+TEST(CStructures, OfEarlierVersionsAreReadAndFilledAsFarAsTheyGo) {
+  const Grown given{.size = before_growth, .first = 3, .later = 5};  // beyond the caller's structure
+  const Grown read = c::read_structure(&given, Grown{}, "grown");
+  EXPECT_EQ(read.first, 3);
+  EXPECT_EQ(read.later, 7) << "the default";
+  Grown filled{.size = before_growth, .later = 5};
+  c::write_structure(&filled, Grown{.first = 9, .later = 11});
+  EXPECT_EQ(filled.size, before_growth);
+  EXPECT_EQ(filled.first, 9);
+  EXPECT_EQ(filled.later, 5) << "is not the caller's";
+  Grown whole;
+  c::write_structure(&whole, Grown{.first = 9, .later = 11});
+  EXPECT_EQ(whole.later, 11);
+  const Grown shorter{.size = before_growth - 1};
+  EXPECT_THROW(static_cast<void>(c::read_structure(&shorter, Grown{}, "grown")), Error);
 }
 
 TEST_F(CInterface, ErrorsHaveTheirPlace) {

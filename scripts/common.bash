@@ -18,11 +18,13 @@ jobs=$(nproc)
 memory_jobs=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo 2>/dev/null || echo "$jobs")
 ((jobs <= memory_jobs)) || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
 
-# Sources of a library or program are compiled several as one, which takes less time where all of them are.
+# Sources of a library or program are compiled several as one, which takes less time where all of them are. Continuous
+# integration that keeps the folder of ccache from run to run names it in CCACHE_DIR.
 configure() {
   local preset=${1:-default}
   say "Configuring build/$preset"
-  cmake --preset "$preset" -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=24
+  cmake --preset "$preset" -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=24 \
+    -D TESSERA_ENABLE_CCACHE="$([[ -v CCACHE_DIR ]] && echo ON || echo OFF)"
 }
 
 build() {

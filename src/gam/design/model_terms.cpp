@@ -55,20 +55,19 @@ class TermMaker {
       throw Error(
           ErrorCode::input,
           fmt::format("{}: bs=\"{}\" is a curve for each level of a factor, and all its variables are "
-                      "numbers: write factor(), or --factor, for the one that has levels",
+                      "numbers: write factor() for the one that has levels",
                       smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
     if (numbers.empty())
       throw Error(
           ErrorCode::input,
           fmt::format("{}: bs=\"{}\" is a curve of a number, and all its variables are factors: write "
-                      "bs=\"re\", or --numeric for one that is numbers in quotes",
+                      "bs=\"re\", or read the one that is numbers in quotes as numeric",
                       smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
     if (factors.size() > 1 && !smooth.sum_to_zero)
-      throw Error(
-          ErrorCode::input,
-          fmt::format("{}: bs=\"fs\" takes one factor, and {} and {} are both: write --numeric for one "
-                      "that is numbers in quotes",
-                      smooth.label, factors[0].text, factors[1].text));
+      throw Error(ErrorCode::input,
+                  fmt::format("{}: bs=\"fs\" takes one factor, and {} and {} are both: read the one "
+                              "that is numbers in quotes as numeric",
+                              smooth.label, factors[0].text, factors[1].text));
     curve.variable = std::move(numbers.front());
     curve.others.assign(numbers.begin() + 1, numbers.end());
     if (smooth.sum_to_zero) settle(curve, static_cast<int>(numbers.size()), smooth.label);

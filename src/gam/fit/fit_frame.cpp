@@ -193,7 +193,7 @@ class FitRun {
         if (component.kind != Component::Kind::factor || rows_.series.constant[variable] != 0) continue;
         throw Error(ErrorCode::input,
                     fmt::format("the level of '{}' changes within a series of AR1 residuals: its {} effects "
-                                "need --largest-tested-effect {}, or an --ar-start where it changes",
+                                "need largest-tested-effect {}, or an ar-start that is TRUE where it changes",
                                 frame_.variables[variable].name, term.raw_size, term.raw_size));
       }
     }

@@ -69,7 +69,7 @@ class Converter {
       const std::string problem = problem_of_hdf5_name(name);
       if (!problem.empty())
         throw Error(ErrorCode::input,
-                    fmt::format("{}: the column '{}' {}, or leave it out by naming the others with --column",
+                    fmt::format("{}: the column '{}' {}, or leave it out by naming the other columns",
                                 conversion_.from, name, problem));
     }
     return names;
@@ -81,7 +81,7 @@ class Converter {
     const std::map<std::string, std::string> left_out = table_->left_out();
     for (const auto& [name, why] : left_out) {
       if (told++ == most_lines) {
-        conversion_.tell(fmt::format("left out: {} more; --column NAME tells why one of them is",
+        conversion_.tell(fmt::format("left out: {} more; naming one as a column tells why it is",
                                      base::counted(left_out.size() - most_lines, "object")));
         return;
       }

@@ -148,14 +148,15 @@ void check_correlation(const FitOptions& options) {
   if (!(std::abs(options.rho) < 1))
     throw Error(ErrorCode::usage, fmt::format("rho is {}: it must be between -1 and 1", options.rho));
   if (!options.ar_start.empty() && !has_correlated_residuals(options))
-    throw Error(ErrorCode::usage,
-                "where series of residuals begin is of no use without their correlation: "
-                "give --rho too");
+    throw Error(
+        ErrorCode::usage,
+        "ar-start, where series of residuals begin, is of no use without their correlation: give rho too");
   if (options.estimate_rho && !family.linear())
-    throw Error(ErrorCode::usage,
-                fmt::format("--rho auto is for gaussian models with the identity link, as fREML of working "
-                            "models cannot be compared: give the family {} a number",
-                            family.text()));
+    throw Error(
+        ErrorCode::usage,
+        fmt::format("rho is auto, which is for gaussian models with the identity link, as fREML of working "
+                    "models cannot be compared: give a number for the family {}",
+                    family.text()));
 }
 
 std::optional<Expression> prior_weights(const FormulaTerms& formula, const FitOptions& options) {

@@ -191,7 +191,7 @@ TEST(Series, MayHaveSparseEffects) {
     EXPECT_EQ(error.code(), ErrorCode::input);
     EXPECT_STREQ(error.what(),
                  "the level of 'g' changes within a series of AR1 residuals: its 24 effects need "
-                 "--largest-tested-effect 24, or an --ar-start where it changes");
+                 "largest-tested-effect 24, or an ar-start that is TRUE where it changes");
   }
   options.subset = R"(!(g %in% c("g01", "g03", "g12")))";
   const FittedModel sparse = fitted_series(formula, options);
@@ -217,14 +217,16 @@ TEST(Series, AreRefusedWithAReason) {
   EXPECT_EQ(refusal([](FitOptions& options) { options.rho = -1; }), "rho is -1: it must be between -1 and 1");
   EXPECT_EQ(refusal([](FitOptions& options) { options.rho = std::nan(""); }),
             "rho is nan: it must be between -1 and 1");
-  EXPECT_EQ(refusal([](FitOptions& options) { options.ar_start = "start"; }),
-            "where series of residuals begin is of no use without their correlation: give --rho too");
+  EXPECT_EQ(
+      refusal([](FitOptions& options) { options.ar_start = "start"; }),
+      "ar-start, where series of residuals begin, is of no use without their correlation: give rho too");
   EXPECT_EQ(refusal([](FitOptions& options) {
               options.family = family("quasipoisson");
               options.estimate_rho = true;
             }),
-            "--rho auto is for gaussian models with the identity link, as fREML of working models cannot be "
-            "compared: give the family quasipoisson a number");
+            "rho is auto, which is for gaussian models with the identity link, as fREML of working models "
+            "cannot be "
+            "compared: give a number for the family quasipoisson");
   EXPECT_EQ(
       refusal([](FitOptions& options) {
         options.rho = 0.5;

@@ -157,7 +157,7 @@ TEST(Convert, ObjectsThatAreNoColumnsAreNamed) {
   EXPECT_EQ(told_of(20, {}).size(), 20U);
   const std::vector<std::string> of_many = told_of(1000, {});
   EXPECT_EQ(of_many.size(), 21U);
-  EXPECT_EQ(of_many.back(), "left out: 980 objects more; --column NAME tells why one of them is");
+  EXPECT_EQ(of_many.back(), "left out: 980 objects more; naming one as a column tells why it is");
   // Who names columns wants no others.
   EXPECT_TRUE(told_of(2, {"x"}).empty());
   EXPECT_EQ(common_fault(comm,

@@ -230,6 +230,10 @@ typedef int (*tessera_device_array_reduction)(tessera_tile* tile, tessera_sum* s
                                               void* context);
 typedef int (*tessera_host_array_reduction)(const tessera_host_tile* tile, double* partial,
                                             void* const* arrays, void* context);
+typedef int (*tessera_device_array_function)(tessera_tile* tile, void* values, void* const* arrays,
+                                             void* context);
+typedef int (*tessera_host_array_function)(const tessera_host_tile* tile, void* values, void* const* arrays,
+                                           void* context);
 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
 /// What devices had written is undone before a fallback to the host function. A null `on_device`, on every
@@ -258,6 +262,57 @@ TESSERA_API int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_
                                tessera_host_reduction on_host, void* context, double* result);
 /// Adds the `width` doubles of one block. Returns a `tessera_status`.
 TESSERA_API int tessera_sum_add(tessera_sum* sum, const double* block);
+
+/// What values of blocks are combined by: a reducer of <tessera/job/reducer.hpp>, which has the rules for
+/// equal values, NaN, sums and no unit at all.
+enum tessera_operation {
+  TESSERA_SUM = 0,  ///< doubles are summed without rounding by `tessera_reduce`, and with it by this
+  TESSERA_MINIMUM = 1,
+  TESSERA_MAXIMUM = 2,
+  TESSERA_MINIMUM_AT = 3,  ///< of a `tessera_double_at`, or the structure of another type
+  TESSERA_MAXIMUM_AT = 4,
+  TESSERA_OWN = 5  ///< `tessera_reducer::combine`
+};
+enum tessera_type { TESSERA_DOUBLE = 0, TESSERA_FLOAT = 1, TESSERA_INT32 = 2, TESSERA_INT64 = 3 };
+/// A value and its place, the index of a unit say; INT64_MAX is that of no unit.
+typedef struct tessera_double_at {
+  double value;
+  int64_t at;
+} tessera_double_at;
+typedef struct tessera_float_at {
+  float value;
+  int64_t at;
+} tessera_float_at;
+typedef struct tessera_int32_at {
+  int32_t value;
+  int64_t at;
+} tessera_int32_at;
+typedef struct tessera_int64_at {
+  int64_t value;
+  int64_t at;
+} tessera_int64_at;
+/// An operation of the program's own, associative, if only up to rounding: replaces `left` by the value of
+/// its units and of those of `right`, which follow them. Called by several threads.
+typedef void (*tessera_combine)(void* left, const void* right, void* context);
+/// The same on every rank.
+typedef struct tessera_reducer {
+  int32_t operation;  ///< a `tessera_operation`
+  int32_t type;       ///< a `tessera_type`
+  int64_t count;      ///< 1 or more: so many values at once, each combined with that of its place
+  // For TESSERA_OWN, which has no type:
+  size_t value_bytes;    ///< of one value, which is aligned to 16 bytes or less
+  const void* identity;  ///< the value of no unit
+  tessera_combine combine;
+  void* context;  ///< of `combine`
+} tessera_reducer;
+/// *Collective.* Combines the values of all blocks of the plan into `result`, of `count` values, on every
+/// rank: the same bits for any number of ranks, threads, and devices of one kind. `on_device` gets device
+/// memory with `count` values for each block of its tile, in order, and writes all of them on the stream of
+/// the tile; `on_host` gets those of the one block of its tile, which start as the identity. Null
+/// `on_device` and `device_bytes_per_unit` as in `tessera_scatter`.
+TESSERA_API int tessera_reduce_by(tessera_job* job, const tessera_plan* plan, const tessera_reducer* reducer,
+                                  size_t device_bytes_per_unit, tessera_device_function on_device,
+                                  tessera_host_function on_host, void* context, void* result);
 
 /// *Collective.* Moves host data from one plan to another of the same units: `units` are this rank's `count`
 /// units in `from`, and `moved` has room for those in `to`.
@@ -304,6 +359,11 @@ TESSERA_API int tessera_update(tessera_job* job, const tessera_array_use* arrays
 TESSERA_API int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int32_t count,
                                       size_t width, tessera_device_array_reduction on_device,
                                       tessera_host_array_reduction on_host, void* context, double* result);
+/// *Collective.* The same by a reducer, as `tessera_reduce_by`.
+TESSERA_API int tessera_reduce_arrays_by(tessera_job* job, const tessera_array_use* arrays, int32_t count,
+                                         const tessera_reducer* reducer,
+                                         tessera_device_array_function on_device,
+                                         tessera_host_array_function on_host, void* context, void* result);
 
 /// *Collective.* Agrees on the outcome of work outside of passes, such as reading a file: each rank gives the
 /// `tessera_status` of its own, and a reason if that is not TESSERA_OK. Every rank returns the status of the

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "c/callbacks.hpp"
+#include "c/reductions.hpp"
 
 #include <tessera/job/together.hpp>
 
@@ -178,5 +179,36 @@ int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int
         c::Access::sum_blocks(job->job, width, on_device == nullptr ? nullptr : &device, host,
                               c::Access::call_of("reduce"), accesses);
     std::ranges::copy(sums, result);
+  });
+}
+
+int tessera_reduce_arrays_by(tessera_job* job, const tessera_array_use* arrays, int32_t count,
+                             const tessera_reducer* reducer, tessera_device_array_function on_device,
+                             tessera_host_array_function on_host, void* context, void* result) {
+  return status_of([&] {
+    require(job, "tessera_reduce_arrays_by", "job");
+    std::vector<tessera::detail::ArrayAccess> accesses;
+    tessera_reducer how{};
+    c::check_arguments(job->job, [&] {
+      accesses = c::accesses_of(arrays, count, "tessera_reduce_arrays_by");
+      how = c::resolved(reducer, "tessera_reduce_arrays_by");
+      require(result, "tessera_reduce_arrays_by", "result");
+    });
+    const auto of_tile = [&](Tile& tile, void* values, std::size_t) {
+      const std::vector<void*> units = c::units_of(accesses, tile);
+      c::call_on_device(
+          tile, [&](tessera_tile* handle) { return on_device(handle, values, units.data(), context); });
+    };
+    const auto of_block = [&](const HostTile& tile, void* value) {
+      const std::vector<void*> units = c::units_of(accesses, tile);
+      c::call_on_host(
+          tile, [&](const tessera_host_tile* given) { return on_host(given, value, units.data(), context); });
+    };
+    c::reduce_by(job->job, arrays->array->units.plan(), how,
+                 {.has_functions = on_host != nullptr,
+                  .host_only = on_device == nullptr,
+                  .on_device = of_tile,
+                  .on_host = of_block},
+                 accesses, result);
   });
 }

@@ -14,7 +14,7 @@
 !> There are interfaces alone in this module, of Fortran 2018, so that a program needs tessera.mod, or this file, and no
 !> other library.
 module tessera
-  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_funptr, c_int, c_int32_t, c_int64_t, c_null_funptr, &
+  use, intrinsic :: iso_c_binding, only: c_char, c_double, c_float, c_funptr, c_int, c_int32_t, c_int64_t, c_null_funptr, &
                                          c_null_ptr, c_ptr, c_size_t
   implicit none
   public
@@ -55,6 +55,20 @@ module tessera
   integer(c_int), parameter :: tessera_read = 0
   integer(c_int), parameter :: tessera_write = 1
   integer(c_int), parameter :: tessera_modify = 2
+
+  !> tessera_operation
+  integer(c_int), parameter :: tessera_sum = 0
+  integer(c_int), parameter :: tessera_minimum = 1
+  integer(c_int), parameter :: tessera_maximum = 2
+  integer(c_int), parameter :: tessera_minimum_at = 3
+  integer(c_int), parameter :: tessera_maximum_at = 4
+  integer(c_int), parameter :: tessera_own = 5
+
+  !> tessera_type
+  integer(c_int), parameter :: tessera_double = 0
+  integer(c_int), parameter :: tessera_float = 1
+  integer(c_int), parameter :: tessera_int32 = 2
+  integer(c_int), parameter :: tessera_int64 = 3
 
   !> Units begin to end - 1.
   type, bind(c) :: tessera_range
@@ -113,6 +127,36 @@ module tessera
   type, bind(c) :: tessera_array_use
     type(c_ptr) :: array
     integer(c_int32_t) :: use
+  end type
+
+  type, bind(c) :: tessera_double_at
+    real(c_double) :: value
+    integer(c_int64_t) :: at
+  end type
+
+  type, bind(c) :: tessera_float_at
+    real(c_float) :: value
+    integer(c_int64_t) :: at
+  end type
+
+  type, bind(c) :: tessera_int32_at
+    integer(c_int32_t) :: value
+    integer(c_int64_t) :: at
+  end type
+
+  type, bind(c) :: tessera_int64_at
+    integer(c_int64_t) :: value
+    integer(c_int64_t) :: at
+  end type
+
+  type, bind(c) :: tessera_reducer
+    integer(c_int32_t) :: operation = tessera_sum
+    integer(c_int32_t) :: type = tessera_double
+    integer(c_int64_t) :: count = 1
+    integer(c_size_t) :: value_bytes = 0
+    type(c_ptr) :: identity = c_null_ptr
+    type(c_funptr) :: combine = c_null_funptr
+    type(c_ptr) :: context = c_null_ptr
   end type
 
   type, bind(c) :: tessera_fingerprint_entry
@@ -205,6 +249,23 @@ module tessera
       type(c_ptr), value :: context
       integer(c_int) :: failed
     end function
+    function tessera_device_array_function(tile, values, arrays, context) bind(c) result(failed)
+      import
+      type(c_ptr), value :: tile, values, context
+      type(c_ptr), intent(in) :: arrays(*)
+      integer(c_int) :: failed
+    end function
+    function tessera_host_array_function(tile, values, arrays, context) bind(c) result(failed)
+      import
+      type(tessera_host_tile), intent(in) :: tile
+      type(c_ptr), value :: values, context
+      type(c_ptr), intent(in) :: arrays(*)
+      integer(c_int) :: failed
+    end function
+    subroutine tessera_combine(left, right, context) bind(c)
+      import
+      type(c_ptr), value :: left, right, context
+    end subroutine
   end interface
 
   interface
@@ -351,6 +412,15 @@ module tessera
       real(c_double), intent(in) :: block(*)
       integer(c_int) :: status
     end function
+    function tessera_reduce_by(job, plan, reducer, device_bytes_per_unit, on_device, on_host, context, result) bind(c) &
+        result(status)
+      import
+      type(c_ptr), value :: job, plan, context, result
+      type(tessera_reducer), intent(in) :: reducer
+      integer(c_size_t), value :: device_bytes_per_unit
+      type(c_funptr), value :: on_device, on_host
+      integer(c_int) :: status
+    end function
     function tessera_move(job, from, to, units, count, unit_bytes, moved) bind(c) result(status)
       import
       type(c_ptr), value :: job, from, to, units, moved
@@ -418,6 +488,16 @@ module tessera
       integer(c_size_t), value :: width
       type(c_funptr), value :: on_device, on_host
       real(c_double), intent(out) :: result(*)
+      integer(c_int) :: status
+    end function
+    function tessera_reduce_arrays_by(job, arrays, count, reducer, on_device, on_host, context, result) bind(c) &
+        result(status)
+      import
+      type(c_ptr), value :: job, context, result
+      type(tessera_array_use), intent(in) :: arrays(*)
+      integer(c_int32_t), value :: count
+      type(tessera_reducer), intent(in) :: reducer
+      type(c_funptr), value :: on_device, on_host
       integer(c_int) :: status
     end function
     function tessera_together(job, purpose, status, reason) bind(c) result(agreed)

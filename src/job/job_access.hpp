@@ -34,6 +34,11 @@ struct JobAccess {
       std::span<const ArrayAccess> arrays) {
     return job.sum_blocks(job.plan_of(arrays), width, on_device, on_host, 0, call, arrays);
   }
+  /// `result` is the identity before.
+  static void combine_blocks(Job& job, const Plan& plan, const BlockReduction& reduction, const Call& call,
+                             std::span<const ArrayAccess> arrays, void* result) {
+    job.combine_blocks(plan, reduction, call, arrays, result);
+  }
   /// `Job::move` of `count` units.
   [[nodiscard]] static std::vector<std::byte> moved(const Job& job, const std::byte* units,
                                                     std::int64_t count, std::size_t unit_bytes,

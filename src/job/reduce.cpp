@@ -1,9 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "device/cuda_calls.hpp"
 #include "job/state.hpp"
+#include "job/sum/block_tree.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/memory/arena.hpp>
 
 #include <algorithm>
+#include <cstring>
 #include <mutex>
 #include <new>
 #include <optional>
@@ -69,6 +73,28 @@ class SharedSum {
   std::size_t width_;
 };
 
+/// Combines what the ranks have, after the vote of their pass.
+template <class State, class Work>
+void combine_ranks(State& state, const char* kind, Work&& work) {
+  const std::string what = kind + (" of " + state.pass_name());
+  const mpi::Purpose purpose(state.comm, what);
+  try {
+    work();
+  } catch (const std::exception& fault) {
+    state.verdict = State::no_verdict(what + ": " + fault.what());
+    throw;
+  }
+}
+
+/// Calls `work` for each block of the tile of a host function.
+template <class Work>
+void for_each_block(const HostTile& tile, std::int64_t block, Work&& work) {
+  for (HostTile one = tile; one.range.begin < tile.range.end; one.range.begin = one.range.end) {
+    one.range.end = one.range.begin + std::min(block, tile.range.end - one.range.begin);
+    work(one);
+  }
+}
+
 }  // namespace
 
 const Job::Call& Job::plain_call() {
@@ -120,15 +146,14 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   };
   const auto add_blocks = [&](const HostTile& tile) {
     auto& partial = partials[static_cast<std::size_t>(tile.thread)];
-    for (HostTile one = tile; one.range.begin < tile.range.end; one.range.begin = one.range.end) {
-      one.range.end = one.range.begin + std::min(plan.block(), tile.range.end - one.range.begin);
+    for_each_block(tile, plan.block(), [&](const HostTile& one) {
       partial.resize(width);
       on_host(one, partial);
       if (shared)
         shared->take(partial, tile.thread, tile.threads);
       else
         sums[static_cast<std::size_t>(tile.thread)].take(partial);
-    }
+    });
   };
   run(plan, {.call = &call,
              .has_functions = (on_device == nullptr || *on_device) && on_host,
@@ -159,15 +184,66 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                  },
              .can_move = !arrays.empty(),
              .arrays = arrays});
-  const std::string what = "the sum of " + state().pass_name();
-  const mpi::Purpose purpose(comm(), what);
-  try {
-    shared ? shared->allreduce(comm()) : sums.front().allreduce(comm());
-  } catch (const std::exception& fault) {
-    state().verdict = State::no_verdict(what + ": " + fault.what());
-    throw;
-  }
+  combine_ranks(state(), "the sum",
+                [&] { shared ? shared->allreduce(comm()) : sums.front().allreduce(comm()); });
   return shared ? shared->values() : sums.front().values();
+}
+
+void Job::combine_blocks(const Plan& plan, const detail::BlockReduction& reduction, const Call& call,
+                         std::span<const detail::ArrayAccess> arrays, void* result) {
+  const std::size_t bytes = reduction.value_bytes;
+  const int lanes = state().most_lanes(reduction.device_bytes_per_unit, arrays);
+  std::vector<BlockTree> trees;  // one for each lane of a GPU, or host thread, of this rank
+  const auto begin = [&] {
+    trees.assign(static_cast<std::size_t>(std::max(state().pass_threads.all(lanes), threads())),
+                 BlockTree(bytes, reduction.combine));
+  };
+  const auto on_device = [&](Tile& tile) {
+    const auto blocks = static_cast<std::size_t>((tile.range().size() - 1) / plan.block() + 1);
+    std::vector<std::byte> values(blocks * bytes);
+    void* const there = tile.arena().take_bytes(values.size());
+    reduction.on_device(tile, there, blocks);
+    if (tile.failed() || tile.told_to_stop()) return;
+    cuda::copy(values.data(), there, values.size(), tile.stream());
+    cuda::synchronize(tile.stream());
+    BlockTree& tree =
+        trees[static_cast<std::size_t>(state().pass_threads.of_gpu(tile.device_index(), tile.lane()))];
+    for (std::size_t i = 0; i < blocks; ++i)
+      tree.add(tile.range().begin / plan.block() + static_cast<std::int64_t>(i), &values[i * bytes]);
+  };
+  const auto on_host = [&](const HostTile& tile) {
+    std::vector<std::byte> value(bytes);
+    for_each_block(tile, plan.block(), [&](const HostTile& one) {
+      std::memcpy(value.data(), reduction.identity, bytes);
+      reduction.on_host(one, value.data());
+      trees[static_cast<std::size_t>(tile.thread)].add(one.range.begin / plan.block(), value.data());
+    });
+  };
+  std::optional<BlockTree> mine;
+  const auto merge = [&] {
+    std::vector<std::span<const std::byte>> nodes;
+    for (const BlockTree& tree : trees) nodes.push_back(tree.nodes());
+    mine.emplace(bytes, reduction.combine).add(nodes);
+  };
+  run(plan, {.call = &call,
+             .has_functions = reduction.has_functions,
+             .host_only = reduction.host_only,
+             .local_units = std::nullopt,
+             .device_bytes_per_unit = reduction.device_bytes_per_unit,
+             .prepare = begin,
+             .on_device = on_device,
+             .on_host = on_host,
+             .restore = begin,  // for the remaining devices, or for the host threads
+             .finish = merge,
+             .can_move = !arrays.empty(),
+             .arrays = arrays});
+  combine_ranks(state(), "the reduction", [&] {
+    BlockTree all(bytes, reduction.combine);
+    const std::vector<std::byte> nodes = comm().allgatherv(mine->nodes());
+    const std::span<const std::byte> of_ranks(nodes);
+    all.add({&of_ranks, 1});
+    if (const void* value = all.value()) std::memcpy(result, value, bytes);
+  });
 }
 
 }  // namespace TESSERA_NAMESPACE

@@ -12,6 +12,7 @@ SCALARS = {
     "int64_t": "integer(c_int64_t)",
     "size_t": "integer(c_size_t)",
     "double": "real(c_double)",
+    "float": "real(c_float)",
     "MPI_Fint": "integer(c_int)",
 }
 

@@ -202,9 +202,25 @@ std::vector<double> Job::reduce(const Arrays<Elements...>& arrays, std::size_t w
         const auto of_block = [&](const HostTile& tile, std::span<double> partial) {
           on_host(tile, partial, accesses.on_host(tile)...);
         };
-        const FunctionRef<void(Tile&, ReproducibleSum&)> device(of_tile);
-        return sum_blocks(plan_of(list), width, detail::is_host_only<DeviceFn> ? nullptr : &device, of_block,
-                          0, call, list);
+        FunctionRef<void(Tile&, ReproducibleSum&)> device;
+        FunctionRef<void(const HostTile&, std::span<double>)> host;
+        if (!detail::is_null(on_device)) device = of_tile;
+        if (!detail::is_null(on_host)) host = of_block;
+        return sum_blocks(plan_of(list), width, detail::is_host_only<DeviceFn> ? nullptr : &device, host, 0,
+                          call, list);
+      },
+      arrays.accesses);
+}
+
+template <Reducer R, class DeviceFn, class HostFn, class... Elements>
+typename R::Value Job::reduce(const Arrays<Elements...>& arrays, const R& reducer, DeviceFn&& on_device,
+                              HostFn&& on_host) {
+  static const Call call =
+      call_of("reduce", {&typeid(R), &typeid(Elements)...}, {sizeof(typename R::Value), sizeof(Elements)...});
+  return std::apply(
+      [&](const auto&... accesses) {
+        const detail::ArrayAccess list[] = {accesses...};
+        return reduce_by(plan_of(list), reducer, on_device, on_host, 0, call, list, accesses...);
       },
       arrays.accesses);
 }

@@ -6,6 +6,7 @@
 #include <tessera/held.hpp>
 #include <tessera/job/host_team.hpp>
 #include <tessera/job/host_threads.hpp>
+#include <tessera/job/reducer.hpp>
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/tile.hpp>
 #include <tessera/job/verdict.hpp>
@@ -151,6 +152,19 @@ class ArrayState;
 class JobArrays;
 struct ArrayAccess;
 struct JobAccess;
+
+/// A reduction of values whose type the library does not know: see `Reducer`.
+struct BlockReduction {
+  std::size_t value_bytes = 0;
+  const void* identity = nullptr;
+  FunctionRef<void(void* left, const void* right)> combine;
+  bool has_functions = true;
+  bool host_only = false;
+  /// `values`, in the device's memory, is for one of each block of the tile.
+  FunctionRef<void(Tile&, void* values, std::size_t blocks)> on_device;
+  FunctionRef<void(const HostTile&, void* value)> on_host;
+  std::int64_t device_bytes_per_unit = 0;
+};
 
 template <class Function>
 inline constexpr bool is_host_only = std::is_same_v<std::remove_cvref_t<Function>, HostOnly>;
@@ -452,6 +466,29 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, HostOnly,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host);
+  /// *Collective.* Combines one value for each block over all blocks of `plan`, by a minimum, say, and
+  /// returns the result on every rank: bit-identical for any number of ranks, threads, and devices of one
+  /// kind, given the same `plan.block()`. `reducer` is `Minimum<T>{}`, `MaximumAt<T>{}`, `Sum<T>{}`,
+  /// `Fields<…>{}` or a program's own: see `Reducer` (<tessera/job/reducer.hpp>) for the order of
+  /// combination.
+  ///
+  ///     const double step = job.reduce(plan, tessera::Minimum<double>{}, steps_on_device,
+  ///         [&](const tessera::HostTile& tile, double& least) {
+  ///           for (auto unit = tile.range.begin; unit < tile.range.end; ++unit)
+  ///             least = tessera::Minimum<double>::combine(least, step_of(unit));
+  ///         });
+  ///
+  /// `on_device(Tile&, std::span<Value> values)` gets memory of the device, from the tile's arena, with one
+  /// element for each block of `tile.range()`, in order, and writes all of them by work on `Tile::stream`.
+  /// `on_host(const HostTile&, Value& value)` adds the one block `tile.range` to `value`, which starts as the
+  /// identity. Parts and errors as in `map`. Blocks until the result is known. Cost beside the functions: as
+  /// `map`, and an allgather of a few values for each rank, at most twice the logarithm of its blocks.
+  template <Reducer R, class DeviceFn, class HostFn>
+  [[nodiscard]] typename R::Value reduce(const Plan& plan, const R& reducer, DeviceFn&& on_device,
+                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
+    static const Call call = call_of("reduce", {&typeid(R)}, {sizeof(typename R::Value)});
+    return reduce_by(plan, reducer, on_device, on_host, device_bytes_per_unit, call, {});
+  }
 
   // Passes over arrays that stay on the devices: include <tessera/job/array.hpp>.
 
@@ -470,6 +507,11 @@ class TESSERA_EXPORT Job {
   template <class DeviceFn, class HostFn, class... Elements>
   [[nodiscard]] std::vector<double> reduce(const Arrays<Elements...>& arrays, std::size_t width,
                                            DeviceFn&& on_device, HostFn&& on_host);
+  /// *Collective.* The same by a reducer: `on_device(Tile&, std::span<Value>, std::span<Element>...)`,
+  /// `on_host(const HostTile&, Value&, std::span<Element>...)`.
+  template <Reducer R, class DeviceFn, class HostFn, class... Elements>
+  [[nodiscard]] typename R::Value reduce(const Arrays<Elements...>& arrays, const R& reducer,
+                                         DeviceFn&& on_device, HostFn&& on_host);
   /// *Collective.* Copies the last versions of arrays to the hosts: of all together, or of none. If a device
   /// fails, the job falls back, or goes on without it, and every rank throws `Error(rolled_back)`.
   template <class... Elements>
@@ -541,6 +583,40 @@ class TESSERA_EXPORT Job {
                                                FunctionRef<void(const HostTile&, std::span<double>)> on_host,
                                                std::int64_t device_bytes_per_unit, const Call& call,
                                                std::span<const detail::ArrayAccess> arrays = {});
+  template <class R, class DeviceFn, class HostFn, class... Accesses>
+  [[nodiscard]] typename R::Value reduce_by(const Plan& plan, const R& reducer, DeviceFn& on_device,
+                                            HostFn& on_host, std::int64_t device_bytes_per_unit,
+                                            const Call& call, std::span<const detail::ArrayAccess> list,
+                                            const Accesses&... accesses) {
+    using Value = typename R::Value;
+    static_assert(alignof(Value) <= alignof(std::max_align_t));
+    Value result = reducer.identity();
+    const Value identity = result;
+    const auto combine = [&](void* left, const void* right) {
+      auto& value = *static_cast<Value*>(left);
+      value = reducer.combine(value, *static_cast<const Value*>(right));
+    };
+    const auto of_tile = [&](Tile& tile, void* values, std::size_t blocks) {
+      on_device(tile, std::span(static_cast<Value*>(values), blocks), accesses.on_device(tile)...);
+    };
+    const auto of_block = [&](const HostTile& tile, void* value) {
+      on_host(tile, *static_cast<Value*>(value), accesses.on_host(tile)...);
+    };
+    combine_blocks(plan,
+                   {.value_bytes = sizeof(Value),
+                    .identity = &identity,
+                    .combine = combine,
+                    .has_functions = !detail::is_null(on_device) && !detail::is_null(on_host),
+                    .host_only = detail::is_host_only<DeviceFn>,
+                    .on_device = of_tile,
+                    .on_host = of_block,
+                    .device_bytes_per_unit = device_bytes_per_unit},
+                   call, list, &result);
+    return result;
+  }
+  /// `result` is the identity, and stays it if there are no blocks.
+  void combine_blocks(const Plan& plan, const detail::BlockReduction& reduction, const Call& call,
+                      std::span<const detail::ArrayAccess> arrays, void* result);
   /// Replaces std::copy, whose header takes long to compile.
   template <class Unit>
   static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {

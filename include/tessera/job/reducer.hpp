@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+
+/// What `Job::reduce` combines the values of blocks by: a minimum, a maximum, their places, a sum, several of
+/// them at once, or a program's own. For host and device code alike: nvcc takes `constexpr` functions into
+/// kernels with --expt-relaxed-constexpr, NVRTC with --device-as-default-execution-space and
+/// `standard_headers()`.
+namespace TESSERA_NAMESPACE {
+
+/// A type with
+/// - `Value`, trivially copyable and aligned to 16 bytes or less: what is known of some units in a row,
+/// - `identity()`, the value of no unit, also the result for a plan without units, and
+/// - `combine(left, right)`, the value of the units of `left` and those of `right`, which follow them. It is
+///   associative, if only up to rounding; it need not be commutative. Several threads call it.
+///
+/// The same on every rank. A program's own:
+///
+///     struct Product {                      // of 2 by 2 matrices
+///       using Value = Matrix;
+///       static constexpr Value identity() { return {1, 0, 0, 1}; }
+///       static constexpr Value combine(const Value& left, const Value& right) { … }
+///     };
+///
+/// The order of combination depends on the number of blocks alone, so that results have the same bits at any
+/// scale: a binary tree over the blocks, of 0 with 1, of 2 with 3, and so on, then of these pairs, and of
+/// what they give; the last one of an odd number is passed on to the next level as it is.
+template <class R>
+concept Reducer = std::is_trivially_copyable_v<typename R::Value> &&
+    requires(const R& reducer, const typename R::Value& value) {
+  requires std::is_convertible_v<decltype(reducer.identity()), typename R::Value>;
+  requires std::is_convertible_v<decltype(reducer.combine(value, value)), typename R::Value>;
+};
+
+/// The sum: of integers modulo 2 to the power of their bits, of floating-point numbers rounded at each
+/// addition. The sum of doubles that is rounded once is `Job::reduce` with a width.
+template <class T>
+struct Sum {
+  static_assert(std::is_arithmetic_v<T>);
+  using Value = T;
+  static constexpr T identity() { return T{}; }
+  static constexpr T combine(T left, T right) {
+    if constexpr (std::is_integral_v<T>)
+      return static_cast<T>(static_cast<std::uint64_t>(left) + static_cast<std::uint64_t>(right));
+    else
+      return left + right;
+  }
+};
+
+/// The least number, of equal ones (0 and -0) the first, and the first NaN if there is one. Of none:
+/// infinity, or the largest integer.
+template <class T>
+struct Minimum {
+  static_assert(std::is_arithmetic_v<T>);
+  using Value = T;
+  static constexpr T identity() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? Limits::infinity() : Limits::max();
+  }
+  /// Whether `a` is to be preferred to `b`.
+  static constexpr bool precedes(T a, T b) { return a == a ? a < b : b == b; }
+  static constexpr T combine(T left, T right) { return precedes(right, left) ? right : left; }
+};
+
+/// The greatest number, as `Minimum`. Of none: -infinity, or the lowest integer.
+template <class T>
+struct Maximum {
+  static_assert(std::is_arithmetic_v<T>);
+  using Value = T;
+  static constexpr T identity() {
+    using Limits = std::numeric_limits<T>;
+    return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  }
+  static constexpr bool precedes(T a, T b) { return a == a ? b < a : b == b; }
+  static constexpr T combine(T left, T right) { return precedes(right, left) ? right : left; }
+};
+
+/// A number and its place, the index of a unit say.
+template <class T>
+struct Located {
+  T value;
+  std::int64_t at;
+  /// The place of no unit.
+  static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
+};
+
+namespace detail {
+/// Of equal numbers, and of NaNs, that of the lower place.
+template <class Extreme>
+struct ExtremeAt {
+  using Value = Located<typename Extreme::Value>;
+  static constexpr Value identity() { return {Extreme::identity(), Value::nowhere}; }
+  static constexpr Value combine(const Value& left, const Value& right) {
+    if (Extreme::precedes(left.value, right.value)) return left;
+    return Extreme::precedes(right.value, left.value) || right.at < left.at ? right : left;
+  }
+};
+}  // namespace detail
+
+/// The least number and its place: of equal ones, and of NaNs, which are preferred to numbers, the lowest
+/// place. Of none: that of `Minimum`, `nowhere`.
+template <class T>
+struct MinimumAt : detail::ExtremeAt<Minimum<T>> {};
+/// The greatest number and its place, as `MinimumAt`.
+template <class T>
+struct MaximumAt : detail::ExtremeAt<Maximum<T>> {};
+
+/// A member of a structure, and what combines it: `Field<&Look::step, Minimum<double>>`.
+template <auto member, class R>
+struct Field;
+template <class Structure, class T, T Structure::*member, class R>
+struct Field<member, R> {
+  static_assert(std::is_same_v<T, typename R::Value>, "a field is of its reducer's type");
+  using Parent = Structure;
+  static constexpr void set_identity(Structure& value) { value.*member = R::identity(); }
+  static constexpr void add(Structure& left, const Structure& right) {
+    left.*member = R::combine(left.*member, right.*member);
+  }
+};
+
+/// Several at once, each a member of one structure of the program's:
+///
+///     struct Look {
+///       double step;
+///       std::int64_t cells;
+///     };
+///     using Looks = tessera::Fields<tessera::Field<&Look::step, tessera::Minimum<double>>,
+///                                   tessera::Field<&Look::cells, tessera::Sum<std::int64_t>>>;
+///
+/// Members that are not named are the first block's.
+template <class First, class... Others>
+struct Fields {
+  using Value = typename First::Parent;
+  static constexpr Value identity() {
+    Value value{};
+    First::set_identity(value);
+    (Others::set_identity(value), ...);
+    return value;
+  }
+  static constexpr Value combine(Value left, const Value& right) {
+    First::add(left, right);
+    (Others::add(left, right), ...);
+    return left;
+  }
+};
+
+}  // namespace TESSERA_NAMESPACE

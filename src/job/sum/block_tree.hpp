@@ -1,0 +1,51 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/function.hpp>
+#include <tessera/version.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+namespace TESSERA_NAMESPACE {
+
+/// Values of blocks, which are combined in a binary tree that depends on the number of blocks of the job
+/// alone: see `Reducer`. A node of level k has 2^k blocks, from a multiple of that on. Nodes are combined as
+/// soon as both of a pair are there, so that at most two of each level are kept of blocks in a row.
+class BlockTree {
+ public:
+  /// Replaces the value of some blocks by that of these and of the blocks right of them.
+  using Combine = FunctionRef<void(void* left, const void* right)>;
+
+  /// For values of `value_bytes`, aligned to 16 bytes or less.
+  BlockTree(std::size_t value_bytes, Combine combine);
+
+  void add(std::int64_t block, const void* value) { push({block, 0}, value); }
+  /// Adds what `others`, or other ranks, have: nodes of the same size, in any order.
+  void add(std::span<const std::span<const std::byte>> others);
+  /// The nodes, in the order in which blocks were added; for other ranks, too.
+  [[nodiscard]] std::span<const std::byte> nodes() const noexcept { return nodes_; }
+
+  /// Once all blocks of the job are there: their value, or null if there are none.
+  [[nodiscard]] const void* value();
+
+ private:
+  struct Node {
+    std::int64_t first;  ///< block
+    std::int64_t level;
+  };
+  void push(Node node, const void* value);
+  [[nodiscard]] std::size_t size() const noexcept { return nodes_.size() / node_bytes_; }
+  [[nodiscard]] Node& node(std::size_t i) noexcept;
+  [[nodiscard]] bool ends_with_a_pair() noexcept;
+  void combine_last_two();
+
+  std::size_t value_bytes_;
+  std::size_t node_bytes_;  ///< its value is behind it
+  Combine combine_;
+  std::vector<std::byte> nodes_;
+};
+
+}  // namespace TESSERA_NAMESPACE

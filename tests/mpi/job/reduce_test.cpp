@@ -1,0 +1,229 @@
+// SPDX-License-Identifier: Apache-2.0
+// Reductions by minima, places, sums of integers, several of them, and operations of a program's own.
+#include "mpi/job/array_testing.hpp"
+#include "unit/job/tree_reference.hpp"
+
+#include <tessera/error.hpp>
+
+#include <atomic>
+#include <stdexcept>
+
+namespace tessera::testing {
+namespace {
+
+/// A value for each block, from which every rank can compute the result by itself.
+std::uint64_t shape_of_block(Range block) {
+  std::uint64_t shape = 11;
+  for (std::int64_t unit = block.begin; unit < block.end; ++unit)
+    shape = shape * 31 + static_cast<std::uint64_t>(unit);
+  return shape;
+}
+
+std::uint64_t expected_shape(std::int64_t units, std::int64_t block) {
+  std::vector<std::uint64_t> values;
+  for (std::int64_t begin = 0; begin < units; begin += block)
+    values.push_back(shape_of_block({begin, std::min(units, begin + block)}));
+  return combined_in_tree<Shape>(values);
+}
+
+constexpr auto no_device = [](Tile& tile, auto&&...) { no_real_device(tile); };
+
+std::uint64_t shape_of(Job& job, const Plan& plan, std::int64_t bytes_per_unit = 0) {
+  return job.reduce(
+      plan, Shape{}, no_device,
+      [&](const HostTile& tile, std::uint64_t& value) {
+        EXPECT_EQ(tile.range.begin % plan.block(), 0);
+        EXPECT_LE(tile.range.size(), plan.block());
+        EXPECT_EQ(value, Shape::identity());
+        value = shape_of_block(tile.range);
+      },
+      bytes_per_unit);
+}
+
+struct Look {
+  double least;
+  Located<double> greatest;
+  std::int64_t above;
+};
+using Looks = Fields<Field<&Look::least, Minimum<double>>, Field<&Look::greatest, MaximumAt<double>>,
+                     Field<&Look::above, Sum<std::int64_t>>>;
+
+Look look_at(std::int64_t unit) {
+  const double value = unit_value(unit);
+  return {value, {value, unit}, value > 0 ? 1 : 0};
+}
+
+Look look_at(Range units) {
+  Look look = Looks::identity();
+  for (std::int64_t unit = units.begin; unit < units.end; ++unit) look = Looks::combine(look, look_at(unit));
+  return look;
+}
+
+void expect_look(const Look& look, const Look& expected) {
+  EXPECT_EQ(look.least, expected.least);
+  EXPECT_EQ(look.greatest.value, expected.greatest.value);
+  EXPECT_EQ(look.greatest.at, expected.greatest.at);
+  EXPECT_EQ(look.above, expected.above);
+}
+
+class Reductions : public ::testing::TestWithParam<std::tuple<const char*, int>> {
+ protected:
+  void expect_verdict() {
+    const Verdict& verdict = job_.last_verdict();
+    EXPECT_EQ(verdict.ran, job_.on_host() ? Verdict::Ran::host : Verdict::Ran::devices) << verdict;
+    expect_same_on_all_ranks(job_.comm(), to_string(verdict));
+  }
+
+  ScopedVariable simulate_{"TESSERA_SIMULATE", std::get<0>(GetParam())};
+  ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
+  Job job_{world(), with_threads(std::get<1>(GetParam()))};
+};
+
+TEST_P(Reductions, HaveOneTreeForAnyRanksThreadsAndDevices) {
+  for (const std::int64_t units : {1, 63, 64, 65, 5000, 20'011}) {
+    EXPECT_EQ(shape_of(job_, job_.plan(units, 64)), expected_shape(units, 64)) << units;
+    expect_verdict();
+  }
+  EXPECT_EQ(shape_of(job_, job_.plan(1000)), expected_shape(1000, 1));
+  EXPECT_EQ(shape_of(job_, Plan::over_hosts(1000, job_.comm().size(), 3)), expected_shape(1000, 3));
+}
+
+TEST_P(Reductions, GiveTheIdentityOfNoUnit) {
+  const Plan none = job_.plan(0);
+  const auto never = [](const HostTile&, auto&) { ADD_FAILURE() << "there is no unit"; };
+  EXPECT_EQ(job_.reduce(none, Minimum<double>{}, no_device, never), Minimum<double>::identity());
+  EXPECT_EQ(job_.reduce(none, MaximumAt<float>{}, no_device, never).at, Located<float>::nowhere);
+  EXPECT_EQ(job_.reduce(none, Sum<int>{}, no_device, never), 0);
+}
+
+TEST_P(Reductions, DoNotDependOnHowTilesAreCut) {
+  EXPECT_EQ(shape_of(job_, job_.plan(4000, 8), (std::int64_t{8} << 30) / 20), expected_shape(4000, 8));
+}
+
+TEST_P(Reductions, CombineSeveralFieldsAtOnce) {
+  const Plan plan = job_.plan(5000, 7);
+  const auto on_host = [](const HostTile& tile, Look& look) {
+    look = Looks::combine(look, look_at(tile.range));
+  };
+  expect_look(job_.reduce(plan, Looks{}, no_device, on_host), look_at(Range{0, 5000}));
+  expect_verdict();
+  expect_look(job_.reduce(plan, Looks{}, host_only, on_host), look_at(Range{0, 5000}));
+  EXPECT_EQ(job_.last_verdict().ran, Verdict::Ran::host);
+}
+
+TEST_P(Reductions, OfArraysSeeTheirElements) {
+  Solver solver(job_);
+  solver.step();
+  const MinimumAt<double> reducer;
+  const auto least = job_.reduce(
+      arrays(solver.state.read(), solver.matrix.read()), reducer, no_device,
+      [&](const HostTile& tile, Located<double>& value, std::span<const double> states,
+          std::span<const double> rows) {
+        EXPECT_EQ(std::ssize(states), tile.range.size());
+        EXPECT_EQ(rows.size(), states.size() * matrix_width);
+        for (std::size_t i = 0; i < states.size(); ++i)
+          value = reducer.combine(value, {states[i], tile.range.begin + static_cast<std::int64_t>(i)});
+      });
+  const auto expected = expected_states({0, solver_units}, 1);
+  const auto place = std::ranges::min_element(expected);
+  EXPECT_EQ(least.value, *place);
+  EXPECT_EQ(least.at, place - expected.begin());
+}
+
+/// The sum of doubles without rounding, as an operation of the program's own.
+struct Exact {
+  using Value = SumElement;
+  static Value identity() { return {}; }
+  static Value combine(Value left, const Value& right) {
+    merge_into(left, right);
+    return left;
+  }
+};
+
+TEST_P(Reductions, ByAnExactSumHaveTheBitsOfTheSum) {
+  const Plan plan = job_.plan(5000, 64);
+  const SumElement sum = job_.reduce(plan, Exact{}, no_device, [](const HostTile& tile, SumElement& element) {
+    std::vector<double> partial(sum_width);
+    add_block(tile.range, partial);
+    add_to(element, partial[1]);
+  });
+  EXPECT_EQ(bits({rounded(sum)}), bits({reduce_units(job_, plan)[1]}));
+}
+
+/// A reducer of state of its own, whose operation fails where it is told to.
+struct Failing {
+  using Value = std::int64_t;
+  const std::atomic<bool>* fails;
+  [[nodiscard]] Value identity() const { return 0; }
+  [[nodiscard]] Value combine(Value left, Value right) const {
+    if (*fails) throw std::domain_error("the values do not fit");
+    return left + right;
+  }
+};
+
+TEST_P(Reductions, AnOperationThatThrowsEndsThePassOnEveryRank) {
+  const Plan plan = Plan::over_hosts(100 * job_.comm().size(), job_.comm().size());
+  const std::atomic<bool> fails = job_.comm().rank() == job_.comm().size() - 1;
+  const auto count = [&](const Failing& reducer) {
+    return job_.reduce(plan, reducer, no_device, [](const HostTile&, std::int64_t& value) { ++value; });
+  };
+  std::string message;
+  try {
+    (void)count({&fails});
+  } catch (const std::exception& error) {
+    message = error.what();
+  }
+  EXPECT_NE(message.find("the values do not fit"), std::string::npos) << message;
+  const std::atomic<bool> never = false;
+  EXPECT_EQ(count({&never}), 100 * job_.comm().size());
+}
+
+INSTANTIATE_TEST_SUITE_P(Jobs, Reductions,
+                         ::testing::Combine(::testing::Values("rank9999:T4", "*:H200",
+                                                              "rank0:2xH200+T4; rank1:T4; *:A100+L40S",
+                                                              "rank0:H200; rank2:2xT4; rank7:V100"),
+                                            ::testing::Values(1, 3)),
+                         [](const auto& test) { return "Case" + std::to_string(test.index); });
+
+class ReductionMisuse : public ::testing::Test {
+ protected:
+  [[nodiscard]] bool on_last() const { return job_.comm().rank() == job_.comm().size() - 1; }
+
+  ScopedVariable simulate_{"TESSERA_SIMULATE", "*:T4"};
+  ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
+  Job job_{world()};
+};
+
+TEST_F(ReductionMisuse, AnotherOperationOrTypeOnOneRankIsNamed) {
+  if (job_.comm().size() == 1) GTEST_SKIP() << "one rank cannot disagree";
+  const Plan plan = job_.plan(100);
+  const auto nothing = [](const HostTile&, auto&&) {};
+  const std::string operation = misuse_of([&] {
+    if (on_last())
+      (void)job_.reduce(plan, Maximum<double>{}, no_device, nothing);
+    else
+      (void)job_.reduce(plan, Minimum<double>{}, no_device, nothing);
+  });
+  EXPECT_NE(operation.find("Maximum<double>"), std::string::npos) << operation;
+  const std::string sum = misuse_of([&] {
+    if (on_last())
+      (void)job_.reduce(plan, Sum<double>{}, no_device, nothing);
+    else
+      (void)job_.reduce(plan, 1, no_device, nothing);
+  });
+  EXPECT_NE(sum.find("Sum<double>"), std::string::npos) << sum;
+}
+
+TEST_F(ReductionMisuse, ANullFunctionIsRefused) {
+  const Plan plan = job_.plan(100);
+  void (*const none)(const HostTile&, std::int64_t&) = nullptr;
+  EXPECT_NE(misuse_of([&] { (void)job_.reduce(plan, Sum<std::int64_t>{}, no_device, none); }).find("is null"),
+            std::string::npos);
+  const Array<double> array(job_, plan);
+  void (*const no_sum)(const HostTile&, std::span<double>, std::span<const double>) = nullptr;
+  EXPECT_NE(misuse_of([&] { (void)job_.reduce(arrays(array.read()), 1, no_device, no_sum); }).find("is null"),
+            std::string::npos);
+}
+
+}  // namespace
+}  // namespace tessera::testing

@@ -24,6 +24,13 @@ __global__ void reduce_kernel(const double* units, std::int64_t size, std::int64
   for (int k = 0; k < sum_width; ++k) partials[b * sum_width + k] = sum[k];
 }
 
+__global__ void look_kernel(const double* units, std::int64_t size, std::int64_t first, std::int64_t block,
+                            Look* looks) {
+  const std::int64_t b = blockIdx.x * std::int64_t{threads_per_block} + threadIdx.x;
+  const std::int64_t begin = b * block;
+  if (begin < size) looks[b] = look_at(units + begin, min(block, size - begin), first + begin);
+}
+
 __global__ void trap_kernel() {
   __trap();
 }
@@ -56,6 +63,13 @@ void launch_reduce(cudaStream_t stream, const double* units, std::int64_t size, 
   const std::int64_t sums = (size - 1) / block + 1;
   const auto blocks = static_cast<unsigned>((sums - 1) / threads_per_block + 1);
   reduce_kernel<<<blocks, threads_per_block, 0, stream>>>(units, size, block, partials);
+}
+
+void launch_look(cudaStream_t stream, const double* units, std::int64_t size, std::int64_t first,
+                 std::int64_t block, Look* looks) {
+  const std::int64_t count = (size - 1) / block + 1;
+  const auto blocks = static_cast<unsigned>((count - 1) / threads_per_block + 1);
+  look_kernel<<<blocks, threads_per_block, 0, stream>>>(units, size, first, block, looks);
 }
 
 void launch_trap(cudaStream_t stream) {

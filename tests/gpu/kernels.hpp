@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/job/reducer.hpp>
+
 #include <cuda_runtime.h>
 
 #include <cstddef>
@@ -18,6 +20,27 @@ void launch_map(unsigned blocks, unsigned threads, cudaStream_t stream, const do
 /// bit by bit.
 void launch_reduce(cudaStream_t stream, const double* units, std::int64_t size, std::int64_t block,
                    double* partials);
+
+/// What is known of some units.
+struct Look {
+  Located<double> least;
+  double greatest;
+  std::int64_t above;  ///< 0
+};
+using Looks = Fields<Field<&Look::least, MinimumAt<double>>, Field<&Look::greatest, Maximum<double>>,
+                     Field<&Look::above, Sum<std::int64_t>>>;
+
+/// For the host and for kernels; `first` is the number of units[0].
+constexpr Look look_at(const double* units, std::int64_t size, std::int64_t first) {
+  Look look = Looks::identity();
+  for (std::int64_t i = 0; i < size; ++i)
+    look = Looks::combine(look, {{units[i], first + i}, units[i], units[i] > 0 ? 1 : 0});
+  return look;
+}
+
+/// `look_at` each block of units.
+void launch_look(cudaStream_t stream, const double* units, std::int64_t size, std::int64_t first,
+                 std::int64_t block, Look* looks);
 
 /// Ends the use of the device in this process.
 void launch_trap(cudaStream_t stream);

@@ -9,7 +9,7 @@ if(bytes GREATER 8000)
 endif()
 
 # The documents show the examples as they are.
-foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments
+foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments docs/library.md:orbits
     docs/library.md:logistic docs/library.md:mandelbrot docs/library.md:centre docs/library.md:standardise
     docs/library.md:visits docs/library.md:hours)
   string(REPLACE ":" ";" pair ${pair})

@@ -32,6 +32,51 @@ contains
     to = 2 * real(from, c_double)
   end function
 
+  function furthest(tile, value, context) bind(c) result(failed)
+    type(tessera_host_tile), intent(in) :: tile
+    type(c_ptr), value :: value, context
+    integer(c_int) :: failed
+    type(tessera_int64_at), pointer :: most
+    integer(c_int64_t) :: unit
+    failed = merge(1, 0, c_associated(context))
+    call c_f_pointer(value, most)
+    do unit = tile%range%begin, tile%range%end - 1
+      if (modulo(unit * 7, 1000_c_int64_t) > most%value) most = tessera_int64_at(modulo(unit * 7, 1000_c_int64_t), unit)
+    end do
+  end function
+
+  function sixes(tile, value, arrays, context) bind(c) result(failed)
+    type(tessera_host_tile), intent(in) :: tile
+    type(c_ptr), value :: value, context
+    type(c_ptr), intent(in) :: arrays(*)
+    integer(c_int) :: failed
+    integer(c_int64_t), pointer :: units(:)
+    integer(c_int64_t), target :: number
+    integer :: i
+    failed = merge(1, 0, c_associated(context))
+    call c_f_pointer(arrays(1), units, [tile%range%end - tile%range%begin])
+    do i = 1, size(units)
+      number = 6 * units(i)
+      call divide(value, c_loc(number), context)
+    end do
+  end function
+
+  !> The greatest common divisor.
+  subroutine divide(left, right, context) bind(c)
+    type(c_ptr), value :: left, right, context
+    integer(c_int64_t), pointer :: divisor, other
+    integer(c_int64_t) :: rest, next
+    if (c_associated(context)) return
+    call c_f_pointer(left, divisor)
+    call c_f_pointer(right, other)
+    rest = other
+    do while (rest /= 0)
+      next = modulo(divisor, rest)
+      divisor = rest
+      rest = next
+    end do
+  end subroutine
+
   function never_on_device(tile, units, results, context) bind(c) result(failed)
     type(c_ptr), value :: tile, units, results, context
     integer(c_int) :: failed
@@ -81,6 +126,8 @@ program main
   character(6), pointer :: saved
   integer(c_int64_t), pointer :: on_host(:)
   real(c_double), allocatable, target :: doubled(:)
+  type(tessera_int64_at), target :: most
+  integer(c_int64_t), target :: divisor = -1, none = 0
   integer(c_int), target :: ranks
   integer(c_int32_t) :: agreed
   integer(c_size_t) :: bytes
@@ -117,6 +164,14 @@ program main
   call check_ok(tessera_download(job, [array], 1))
   call c_f_pointer(tessera_array_host(array), on_host, [mine%end - mine%begin])
   call check(tessera_array_version(array) == 1 .and. all(on_host(:1) == mine%begin), 'an array')
+  call check_ok(tessera_reduce_by(job, plan, tessera_reducer(tessera_maximum_at, tessera_int64), 0_c_size_t, &
+                                  c_null_funptr, c_funloc(furthest), c_null_ptr, c_loc(most)))
+  call check(most%value == 999 .and. most%at == 857, 'a maximum and its place')
+  call check_ok(tessera_reduce_arrays_by(job, [tessera_array_use(array, tessera_read)], 1, &
+                                         tessera_reducer(operation=tessera_own, value_bytes=8, identity=c_loc(none), &
+                                                         combine=c_funloc(divide)), &
+                                         c_null_funptr, c_funloc(sixes), c_null_ptr, c_loc(divisor)))
+  call check(divisor == 6, 'an operation of the program')
   allocate (doubled(size(on_host)))
   call check_ok(tessera_map(job, plan, c_loc(on_host), size(on_host, kind=c_int64_t), c_sizeof(0_c_int64_t), &
                             c_loc(doubled), c_sizeof(0.0_c_double), 0_c_size_t, c_funloc(never_on_device), &

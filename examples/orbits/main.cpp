@@ -86,6 +86,18 @@ void move_on_device(tessera::Tile& tile, std::span<Look>, std::span<Comet>, doub
 }
 #endif
 
+/// One pass moves all comets, and says how far the next one may.
+Look move_all(tessera::Job& job, tessera::Array<Comet>& comets, double step) {
+  return job.reduce(
+      tessera::arrays(comets.modify()), Looks{},
+      [=](tessera::Tile& tile, std::span<Look> looks, std::span<Comet> its_comets) {
+        move_on_device(tile, looks, its_comets, step);
+      },
+      [=](const tessera::HostTile& tile, Look& look, std::span<Comet> its_comets) {
+        look = move_block(its_comets.data(), tile.range.size(), tile.range.begin, step);
+      });
+}
+
 int main(int argc, char** argv) {
   tessera::mpi::Session session(argc, argv);
   tessera::Job job(session.world());
@@ -98,25 +110,14 @@ int main(int argc, char** argv) {
     comet = {distance, 0, 0, 0.8 / std::sqrt(distance)};
   }
 
-  // One pass moves all comets, and says how far the next may.
-  const auto move_all = [&](double step) {
-    return job.reduce(
-        tessera::arrays(comets.modify()), Looks{},
-        [=](tessera::Tile& tile, std::span<Look> looks, std::span<Comet> its_comets) {
-          move_on_device(tile, looks, its_comets, step);
-        },
-        [=](const tessera::HostTile& tile, Look& look, std::span<Comet> its_comets) {
-          look = move_block(its_comets.data(), tile.range.size(), tile.range.begin, step);
-        });
-  };
   constexpr double end = 3;
-  Look look = move_all(0);
+  Look look = move_all(job, comets, 0);
   const double energy = look.energy;
   tessera::Located<double> nearest = look.distance;
   int steps = 0;
   for (double time = 0; time < end; ++steps) {
     const double step = std::min(look.step, end - time);
-    look = move_all(step);
+    look = move_all(job, comets, step);
     time += step;
     nearest = tessera::MinimumAt<double>::combine(nearest, look.distance);
   }

@@ -156,6 +156,45 @@ INSTANTIATE_TEST_SUITE_P(Jobs, Reductions,
                                             ::testing::Values(1, 3)),
                          [](const auto& test) { return "Case" + std::to_string(test.index); });
 
+TEST(ReductionsOfHosts, HaveTheSameTreeBesideDevices) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
+  const ScopedVariable fault("TESSERA_FAULT", std::nullopt);
+  JobOptions options = with_threads(4);
+  options.hosts = true;
+  options.score_model = ScoreModel::measured;
+  options.measure = [](Tile&) { return std::int64_t{1}; };
+  options.measure_on_host = [](const HostTile&) { return std::int64_t{1}; };
+  Job job(world(), options);
+  const Plan plan = even_plan(job, 5000, 16);
+  EXPECT_EQ(shape_of(job, plan), expected_shape(5000, 16));
+  EXPECT_EQ(job.last_verdict().hosts, job.comm().size()) << job.last_verdict();
+  EXPECT_EQ(shape_of(job, plan, 1), expected_shape(5000, 16));
+}
+
+TEST(ReductionsOfStreams, HaveTheSameTreeInPartsOfArrays) {
+  const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
+  const ScopedVariable fault("TESSERA_FAULT", std::nullopt);
+  JobOptions options = with_threads(1);
+  options.memory_fraction = 4000.0 / static_cast<double>(std::int64_t{16} << 30);
+  Job job(world(), options);
+  const Plan plan = job.plan(1000 * job.comm().size(), 10);
+  Array<std::int64_t> numbers(job, plan);
+  std::int64_t unit = job.local_range(plan).begin;
+  for (std::int64_t& number : numbers.overwrite()) number = unit++;
+  for (int pass = 0; pass < 2; ++pass) {
+    const auto shape =
+        job.reduce(arrays(numbers.modify()), Shape{}, no_device,
+                   [&](const HostTile& tile, std::uint64_t& value, std::span<std::int64_t> own) {
+                     EXPECT_EQ(own.front(), tile.range.begin + pass);
+                     value = shape_of_block(tile.range);
+                     for (std::int64_t& number : own) ++number;
+                   });
+    EXPECT_EQ(shape, expected_shape(plan.units(), 10));
+    EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::devices) << job.last_verdict();
+  }
+  EXPECT_GT(numbers.traffic().uploads, 4) << "in parts";
+}
+
 class ReductionMisuse : public ::testing::Test {
  protected:
   [[nodiscard]] bool on_last() const { return job_.comm().rank() == job_.comm().size() - 1; }

@@ -8,9 +8,11 @@
 
 #include <fmt/core.h>
 
+#include <algorithm>
 #include <cmath>
 #include <span>
 #include <string>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -18,6 +20,8 @@ namespace {
 using base::at;
 
 constexpr double tolerance = 1e-13;
+/// Behind a pivot p, rounding is some 1e-16 / p of a column's square: above this, far less than a pivot.
+constexpr double clear = 1e-4;
 
 struct Column {
   int index;
@@ -53,34 +57,48 @@ Matrix correlations(const PartedMatrix& gram, const std::vector<Column>& columns
   return out;
 }
 
-bool independent(const Matrix& correlation) {
+/// True if the columns in their order, of which the factorisation takes the least time, leave no doubt.
+bool clearly_independent(const Matrix& correlation) {
   const auto lower = cholesky(correlation);
   if (!lower) return false;
   for (int i = 0; i < lower->rows(); ++i) {
     // Pivot i: the share of column i that the columns before it do not explain.
-    if (!((*lower)(i, i) * (*lower)(i, i) > tolerance)) return false;
+    if (!((*lower)(i, i) * (*lower)(i, i) > clear)) return false;
   }
   return true;
 }
 
-/// Labels of the other blocks that have a part in the combination R^-1 row of earlier columns.
-std::string other_blocks_in(const Matrix& factor, std::span<const double> row,
-                            const std::vector<Column>& columns) {
-  std::vector<double> weights(row.begin(), row.end());
-  for (int k = static_cast<int>(weights.size()) - 1; k >= 0; --k) {
+/// The columns that make column `i` of a QR of this rank, and itself, ascending.
+std::vector<int> dependency(const PivotedQr& qr, int rank, int i) {
+  std::vector<double> weights(qr.r.column(i).begin(), qr.r.column(i).begin() + rank);
+  std::vector<int> all{qr.pivots[at(i)]};
+  for (int k = rank - 1; k >= 0; --k) {
     double& weight = weights[at(k)];
-    weight /= factor(k, k);
-    for (int m = 0; m < k; ++m) weights[at(m)] -= factor(m, k) * weight;
+    weight /= qr.r(k, k);
+    add_multiple(std::span(weights).first(at(k)), -weight, qr.r.column(k).first(at(k)));
+    if (std::abs(weight) > 1e-4) all.push_back(qr.pivots[at(k)]);
   }
-  std::string labels;
-  const CoefBlock* last = columns[weights.size()].block;
-  for (std::size_t k = 0; k < weights.size(); ++k) {
-    const CoefBlock* const block = columns[k].block;
-    if (std::abs(weights[k]) < 1e-4 || block == last || block == columns[weights.size()].block) continue;
-    last = block;
-    labels += (labels.empty() ? "" : ", ") + last->label;
+  std::ranges::sort(all);
+  return all;
+}
+
+[[noreturn]] void refuse(const std::vector<int>& dependent, const std::vector<Column>& columns) {
+  const CoefBlock* const block = columns[at(dependent.back())].block;
+  const CoefBlock* last = block;
+  std::string others;
+  for (const int index : dependent) {
+    const CoefBlock* const other = columns[at(index)].block;
+    if (other == block || other == last) continue;
+    last = other;
+    others += (others.empty() ? "" : ", ") + other->label;
   }
-  return labels;
+  throw Error(
+      ErrorCode::input,
+      others.empty()
+          ? fmt::format("the columns of {} are linearly dependent: give it fewer coefficients, or "
+                        "leave it out",
+                        block->label)
+          : fmt::format("the term {} is linearly dependent on {}: remove one of them", block->label, others));
 }
 
 }  // namespace
@@ -96,32 +114,22 @@ void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
                             column.block->label));
   }
   const Matrix correlation = correlations(gram, columns);
-  if (independent(correlation)) return;
+  if (clearly_independent(correlation)) return;
 
-  // Once more, column by column, to say what depends on what. Column i of `factor` is row i of the root.
+  // Once more, the largest remainder first, which keeps rounding at that of one column. The order of those of
+  // a null space, any basis of it, would decide else.
+  const PivotedQr qr = pivoted_qr(transpose(robust_cholesky(correlation)));
   const int count = correlation.rows();
-  Matrix factor(count, count);
-  for (int i = 0; i < count; ++i) {
-    for (int k = 0; k < i; ++k) {
-      const auto before = at(k);
-      const double explained = dot(factor.column(k).first(before), factor.column(i).first(before));
-      factor(k, i) = (correlation(k, i) - explained) / factor(k, k);
-    }
-    const auto row = factor.column(i).first(at(i));
-    const double pivot = 1 - dot(row, row);
-    if (!(pivot > tolerance)) {
-      const std::string& label = columns[at(i)].block->label;
-      const std::string others = other_blocks_in(factor, row, columns);
-      throw Error(
-          ErrorCode::input,
-          others.empty()
-              ? fmt::format("the columns of {} are linearly dependent: give it fewer coefficients, or "
-                            "leave it out",
-                            label)
-              : fmt::format("the term {} is linearly dependent on {}: remove one of them", label, others));
-    }
-    factor(i, i) = std::sqrt(pivot);
+  int rank = 0;
+  while (rank < count && qr.r(rank, rank) * qr.r(rank, rank) > tolerance) ++rank;
+  if (rank == count) return;
+  // Named is the first term that is complete: those before it are independent.
+  std::vector<int> first = dependency(qr, rank, rank);
+  for (int i = rank + 1; i < count; ++i) {
+    std::vector<int> next = dependency(qr, rank, i);
+    if (next.back() < first.back()) first = std::move(next);
   }
+  refuse(first, columns);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -916,6 +916,28 @@ TEST(FitReml, RefusesNestedSmooths) {
   EXPECT_NE(fault_of(model, data).find("te(x,z) is linearly dependent on"), std::string::npos);
 }
 
+// Behind nearly dependent columns, a dependent one is rounding that exceeds the tolerance.
+TEST(FitReml, RefusesADependentColumnBehindNearlyDependentOnes) {
+  const Data data;
+  for (const double share : {1e-1, 1e-2, 1e-3}) {
+    std::vector<double> near;
+    std::vector<double> both;
+    for (std::size_t i = 0; i < data.x.size(); ++i) {
+      near.push_back(data.x[i] + share * data.z[i]);
+      both.push_back(data.z[i] + data.v[i]);
+    }
+    DenseModel model(rows);
+    model.add_intercept();
+    model.add_parametric("x", as_column(data.x));
+    model.add_parametric("near", as_column(near));
+    model.add_parametric("v", as_column(data.v));
+    EXPECT_EQ(fault_of(model, data), "none") << share;
+    model.add_parametric("both", as_column(both));
+    EXPECT_EQ(fault_of(model, data), "the term both is linearly dependent on x, near, v: remove one of them")
+        << share;
+  }
+}
+
 TEST(FitReml, RefusesAFactorTwiceAndALevelWithoutRows) {
   const Data data;
   DenseModel twice(rows);

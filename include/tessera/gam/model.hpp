@@ -70,7 +70,7 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] bool scale_is_estimated() const noexcept;
   /// The scale of the covariance: of an estimated one the Pearson statistic over n less the edf, as in mgcv.
   [[nodiscard]] double covariance_scale() const noexcept;
-  [[nodiscard]] double null_deviance() const noexcept;       ///< R's `null.deviance`
+  [[nodiscard]] double null_deviance() const noexcept;       ///< R's `null.deviance`, with the offset
   [[nodiscard]] double residual_df() const noexcept;         ///< n less the edf: R's `df.residual`
   [[nodiscard]] double r_squared_adjusted() const noexcept;  ///< `r.sq` of `summary.gam`
   [[nodiscard]] double deviance_explained() const noexcept;  ///< `dev.expl` of `summary.gam`

@@ -80,7 +80,7 @@ class GAM:
     log_likelihood = _Number("log_likelihood", "The log likelihood; NaN of quasi families.")
     n_dropped = _Number("n_dropped", "Rows outside the subset or with a missing value, which are left out.")
     n_iterations = _Number("iterations", "Iterations of the fit.")
-    null_deviance = _Number("null_deviance", "The deviance of the model with an intercept alone.")
+    null_deviance = _Number("null_deviance", "The deviance of the model with an intercept, and the offset, alone.")
     nobs = _Number("n", "Rows of the fit.")
     reml = _Number("reml", "The REML score at its minimum.")
     residual_df = _Number("residual_df", "Residual degrees of freedom.")

@@ -1,19 +1,24 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/goodness_of_fit.hpp"
 
+#include "base/at.hpp"
 #include "gam/family/saturated_sum.hpp"
+#include "gam/fit/pirls/pirls.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/pirls/starting_point.hpp"
+#include "gam/fit/pirls/step_halving.hpp"
 #include "gam/fit/run/block_sums.hpp"
 #include "gam/rows/row_reader.hpp"
+#include "gam/table/frame/extents.hpp"
 #include "gam/table/frame/workers.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
+#include <limits>
 #include <span>
+#include <utility>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -51,27 +56,80 @@ NullFit null_fit(const FitContext& fit, const Rows& of_model) {
   return {fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); }), moments.sum_weight};
 }
 
-/// The least deviance of an intercept beside the offset, as mgcv's find.null.dev has it for families with
-/// parameters. It is convex in the intercept where the likelihood is.
-double null_deviance_with_offset(const FitContext& fit, const Rows& of_model) {
-  constexpr int max_steps = 100;
-  constexpr double longest_step = 2;
-  constexpr double last_step = 1e-8;
-  const Design constant = constant_design();
-  const Rows rows = rows_by(constant, of_model);
-  RowPass pass(fit.job, fit.plan, rows);
-  const RawMoments moments = fit.sums_of(pass, [&] { return pass.moments(); });
-  double intercept = predictor_of(rows.family, moments.mean_response());
-  for (int i = 0; i < max_steps; ++i) {
-    const RawSums sums = fit.sums_of(pass, [&] { return pass.step(std::array{intercept}); });
-    const double size = 1 + std::abs(intercept);
-    const double step =
-        std::clamp(sums.gradient[0] / sums.gram(0, 0), -longest_step * size, longest_step * size);
-    if (!(std::abs(step) > last_step * size)) break;
-    intercept += step;
-  }
-  return fit.sums_of(pass, [&] { return pass.deviance(std::array{intercept}); }).deviance;
+/// Whether the null model has the mean of the responses.
+bool is_of_mean(const Rows& rows) {
+  return rows.offsets.empty() && rows.family.null_mean() != NullMean::likeliest;
 }
+
+/// *Collective.* The range of the sum of the offsets over the complete rows of the job.
+Extent extent_of_offset(const FitContext& fit, const Rows& rows) {
+  const Workers workers{fit.job.comm(), fit.job.host_team()};
+  const auto measure = [&](std::size_t row, std::span<Extent> here) {
+    double sum = 0;
+    for (const int offset : rows.offsets) sum += rows.frame->variables[base::at(offset)].numbers[row];
+    here[0].add(sum);
+  };
+  return extents_of(workers, *rows.frame, 1, measure).front();
+}
+
+/// The way to the intercept of the least deviance beside the offset.
+class InterceptSearch {
+ public:
+  InterceptSearch(const FitContext& fit, const Rows& rows)
+      : fit_(fit), rows_(rows), pass_(fit.job, fit.plan, rows) {}
+
+  /// Of the mean of the responses, or of the least deviance.
+  NullModel run(bool of_mean) {
+    const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
+    const double mean = predictor_of(rows_.family, moments.mean_response());
+    // Where one step is the answer the mean is that of y - offset. No finite intercept gives an infinite one.
+    if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
+    if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
+    constexpr int max_steps = 100;
+    for (int i = 0; i < max_steps && advance();) ++i;
+    return at(intercept_);
+  }
+
+ private:
+  NullModel at(double intercept) {
+    return {intercept, fit_.sums_of(pass_, [&] { return pass_.deviance(std::array{intercept}); }).deviance};
+  }
+
+  [[nodiscard]] bool move_to(double intercept) {
+    RawSums sums = fit_.sums_of(pass_, [&] { return pass_.step(std::array{intercept}); });
+    if (!is_finite(sums)) return false;
+    if (!sums_.gradient.empty() && is_rise(sums_.deviance, sums.deviance)) return false;
+    sums_ = std::move(sums);
+    intercept_ = intercept;
+    return true;
+  }
+
+  /// Of a link whose predictors have one sign a mean and an offset may be none together: then all predictors
+  /// are brought to one side of that of the mean.
+  bool begin(double mean) {
+    if (move_to(mean)) return true;
+    const Extent offset = extent_of_offset(fit_, rows_);
+    return move_to(mean - offset.min) || move_to(mean - offset.max);
+  }
+
+  /// A step, halved while it leaves the means of the family or the deviance rises; false if there is none.
+  bool advance() {
+    constexpr double longest_step = 2;
+    constexpr double last_step = 1e-8;
+    const double size = 1 + std::abs(intercept_);
+    double step = std::clamp(sums_.gradient[0] / sums_.gram(0, 0), -longest_step * size, longest_step * size);
+    for (; std::abs(step) > last_step * size; step /= 2) {
+      if (move_to(intercept_ + step)) return true;
+    }
+    return false;
+  }
+
+  const FitContext& fit_;
+  const Rows& rows_;
+  RowPass pass_;
+  double intercept_ = 0;
+  RawSums sums_;
+};
 
 /// What a thread adds the saturated model's likelihood by.
 struct SaturatedReader {
@@ -109,6 +167,12 @@ double saturated_sum(const FitContext& fit, const Rows& rows, const FittedModel&
 
 }  // namespace
 
+NullModel null_model(const FitContext& fit, const Rows& of_model) {
+  const Design constant = constant_design();
+  const Rows rows = rows_by(constant, of_model);
+  return InterceptSearch(fit, rows).run(is_of_mean(of_model));
+}
+
 RawMoments response_moments(const FitContext& fit, const Rows& of_model) {
   const Design constant = constant_design();
   const Rows rows = rows_by(constant, of_model);
@@ -124,11 +188,8 @@ double measure_deviance(const FitContext& fit, RowPass& pass, const Rows& rows, 
   const NullFit whole =
       known.null ? NullFit{*known.null, static_cast<double>(model.rows)} : null_fit(fit, rows);
   model.deviance = left.deviance * deviance_unit(rows);
-  const NullMean mean = rows.family.null_mean();
-  const bool with_offset =
-      mean == NullMean::likeliest || (mean == NullMean::with_offset && !rows.offsets.empty());
-  model.null_deviance =
-      (with_offset ? null_deviance_with_offset(fit, rows) : whole.deviance.deviance) * deviance_unit(rows);
+  const double null_deviance = is_of_mean(rows) ? whole.deviance.deviance : null_model(fit, rows).deviance;
+  model.null_deviance = null_deviance * deviance_unit(rows);
   if (rows.family.deviance_lacks_saturated()) {
     const double saturated = saturated_sum(fit, rows, model, 1);
     model.deviance -= saturated;

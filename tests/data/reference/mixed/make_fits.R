@@ -7,6 +7,9 @@ source("../../basis/own_bases.R")
 d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
 ctl <- gam.control(epsilon=1e-12, maxit=400)
 # `named`: what the formula is to R, where a basis is one of ours.
+# bam's has no offset.
+null_deviance <- function(b) if (all(b$offset == 0)) b$null.deviance else
+  glm(b$y ~ offset(b$offset), family=b$family, weights=b$prior.weights, start=b$family$linkfun(mean(b$y)) - mean(b$offset), epsilon=1e-15)$deviance
 save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL, offset=NULL, subset=NULL, ordered=NULL,
                       named=formula, select=FALSE, gamma=1, sp=NULL, min.sp=NULL, knots=NULL, tests=FALSE) {
   folder <- file.path("..", name)
@@ -46,7 +49,7 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
                   select=select, gamma=gamma, sp=sp, min_sp=min.sp,
                   fits=list(bam_fREML_tight=Filter(Negate(is.null), list(kind="bam", control="tight", log_sp=I(log(as.numeric(b$full.sp))),
                     tests=if (tests) unname(s$s.table),
-                    edf_total=sum(b$edf), deviance=b$deviance, null_deviance=b$null.deviance, scale=b$sig2,
+                    edf_total=sum(b$edf), deviance=b$deviance, null_deviance=null_deviance(b), scale=b$sig2,
                     r_squared_adjusted=s$r.sq, aic=b$aic, gam_intercept=a, gam_parametric=parametric,
                     new_link=if (!is.null(q)) as.numeric(q$fit), new_se=if (!is.null(q)) as.numeric(q$se.fit), se_link50=as.numeric(p$se.fit)[1:50])))),
              file.path(folder, "ref.json"), digits=NA, auto_unbox=TRUE, null="null", na="null", pretty=TRUE)

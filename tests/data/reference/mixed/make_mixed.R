@@ -3,6 +3,9 @@
 # The README says which of the numbers were kept, and under which names.
 suppressMessages(library(mgcv)); library(jsonlite)
 ctl <- gam.control(epsilon=1e-12, maxit=400)
+# bam's has no offset.
+null_deviance <- function(b) if (all(b$offset == 0)) b$null.deviance else
+  glm(b$y ~ offset(b$offset), family=b$family, weights=b$prior.weights, start=b$family$linkfun(mean(b$y)) - mean(b$offset), epsilon=1e-15)$deviance
 save_case <- function(name, formula, family, data, knots=NULL, weights=NULL, args="") {
   dir.create(name, showWarnings=FALSE)
   d <- data
@@ -16,7 +19,7 @@ save_case <- function(name, formula, family, data, knots=NULL, weights=NULL, arg
   p <- predict(b, se.fit=TRUE)
   s <- summary(b)
   write.csv(data.frame(fitted=format(as.numeric(fitted(b)),digits=17), linpred=format(as.numeric(p$fit),digits=17), se=format(as.numeric(p$se.fit),digits=17)), file.path(name,"fitted.csv"), row.names=FALSE, quote=FALSE)
-  write_json(list(formula=formula, family=tolower(b$family$family), args=args, weights=weights, edf=sum(b$edf), scale=b$sig2, reml=as.numeric(b$gcv.ubre), deviance=deviance(b), null_deviance=b$null.deviance, aic=b$aic, AIC=AIC(b), rsq=s$r.sq, log_sp=log(b$sp), conv=b$converged, stable=capture.output(print(s))), file.path(name,"ref.json"), digits=NA, auto_unbox=TRUE)
+  write_json(list(formula=formula, family=tolower(b$family$family), args=args, weights=weights, edf=sum(b$edf), scale=b$sig2, reml=as.numeric(b$gcv.ubre), deviance=deviance(b), null_deviance=null_deviance(b), aic=b$aic, AIC=AIC(b), rsq=s$r.sq, log_sp=log(b$sp), conv=b$converged, stable=capture.output(print(s))), file.path(name,"ref.json"), digits=NA, auto_unbox=TRUE)
   cat(name,"edf",sum(b$edf),"dev",deviance(b),"\n")
 }
 set.seed(11)

@@ -104,12 +104,16 @@ class InterceptSearch {
     return true;
   }
 
-  /// Of a link whose predictors have one sign a mean and an offset may be none together: then all predictors
-  /// are brought to one side of that of the mean.
+  /// At the mean of the responses, without the offset or with its least or greatest value, wherever the
+  /// deviance is least: with one of these all predictors are on one side of that of the mean, as a link asks
+  /// for that has predictors of one sign.
+  /// False if all leave the means of the family.
   bool begin(double mean) {
-    if (move_to(mean)) return true;
+    bool begun = move_to(mean);
+    if (rows_.offsets.empty()) return begun;
     const Extent offset = extent_of_offset(fit_, rows_);
-    return move_to(mean - offset.min) || move_to(mean - offset.max);
+    for (const double of_row : {offset.min, offset.max}) begun = move_to(mean - of_row) || begun;
+    return begun;
   }
 
   /// A step, halved while it leaves the means of the family or the deviance rises; false if there is none.

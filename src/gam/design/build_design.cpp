@@ -787,10 +787,12 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     design.blocks.push_back(std::move(block));
   }
   design.count_coefficients();
-  if (design.coef_size > rows) {
+  // More of them than rows are determined by their penalties, if the others are by the rows.
+  if (design.coef_size > rows && design.null_space() >= rows) {
     throw Error(ErrorCode::input,
-                fmt::format("the model has {} coefficients but only {} complete rows: reduce k or the terms",
-                            design.coef_size, rows));
+                fmt::format("the model has {} coefficients, {} of them without a penalty, but "
+                            "only {} complete rows: reduce k or the terms",
+                            design.coef_size, design.null_space(), rows));
   }
   return design;
 }

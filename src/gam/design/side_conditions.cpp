@@ -297,6 +297,30 @@ void describe(Penalty& penalty, int size) {
   penalty.set_ranks.push_back(all.rank);
 }
 
+/// The sum of a smooth's penalties, each with elements of the size of those of the columns that it sees.
+Matrix sum_of_sizes(const CoefBlock& block, const ColumnSums& columns) {
+  Matrix sum(block.coef_size, block.coef_size);
+  for (std::size_t j = 0; j < block.penalty->count(); ++j) {
+    const Matrix penalty = block.penalty->matrix(j);
+    double squares = 0;
+    double elements = 0;
+    int seen = 0;
+    for (int c = 0; c < penalty.cols(); ++c) {
+      double of_column = 0;
+      for (const double element : penalty.column(c)) of_column += std::abs(element);
+      if (of_column == 0) continue;
+      ++seen;
+      elements += of_column;
+      squares += columns.gram(block.coef_begin + c, block.coef_begin + c);
+    }
+    // The mean square, over the mean element.
+    if (seen > 0)
+      add_multiple(sum.values(), squares * seen / static_cast<double>(columns.rows) / elements,
+                   penalty.values());
+  }
+  return sum;
+}
+
 void drop(CoefBlock& block, std::span<const int> dropped) {
   std::vector<int> kept;
   for (int i = 0; i < block.coef_size; ++i) {
@@ -384,6 +408,28 @@ bool has_constant(const Design& design) {
              return component.kind == Component::Kind::factor;
            });
   });
+}
+
+ColumnSums with_penalties(ColumnSums columns, const Design& design) {
+  const int rows = columns.sketch.rows();
+  Matrix sketch(rows + design.coef_size, design.coef_size);
+  assign(sketch, 0, 0, columns.sketch);
+  for (const CoefBlock& block : design.blocks) {
+    if (!block.penalty) continue;
+    const Matrix sum = sum_of_sizes(block, columns);
+    const SymmetricEigen eigen = symmetric_eigen(sum);
+    for (int i = 0; i < sum.rows(); ++i) {
+      const double value = eigen.values[at(i)];
+      const double root = value > rank_tolerance * eigen.values.back() ? std::sqrt(value) : 0;
+      for (int j = 0; j < sum.cols(); ++j) {
+        columns.gram(block.coef_begin + i, block.coef_begin + j) += sum(i, j);
+        sketch(rows + block.coef_begin + i, block.coef_begin + j) = root * eigen.vectors(j, i);
+      }
+    }
+  }
+  columns.sketch = std::move(sketch);
+  columns.sketched_ones.resize(at(columns.sketch.rows()));
+  return columns;
 }
 
 std::vector<std::vector<int>> dependent_columns(const Design& design, std::span<const NestedSmooth> nested,

@@ -87,6 +87,7 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
     columns.sums = to_coefficients(moments.column_sums, part);
     columns.rows = rows.frame->complete_rows;
     set_sketch(columns, sketch.raw, sketch.compact);
+    if (design.coef_size > columns.rows) columns = with_penalties(std::move(columns), part);
     dropped = dependent_columns(part, nested_smooths(part), columns, has_constant(design));
   });
   dropped = told_by_root(job.comm(), std::move(dropped));

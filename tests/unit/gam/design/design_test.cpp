@@ -877,10 +877,10 @@ TEST(DraftDesign, RefusesInOneClearLine) {
        "no constraint that a point could have"},
       {"y ~ t2(x, z, sp=1)", {}, ErrorCode::usage, "sp= has 1 value, and the smooth 3 smoothing parameters"},
       {"y ~ s(x, bs=\"ps\", k=31)", {}, ErrorCode::input, "k = 31 is too large"},
-      {"y ~ f + s(x, by=f, bs=\"ps\", k=12)",
+      {"y ~ f + s(x, by=f, bs=\"ps\", k=12, fx=TRUE)",
        {},
        ErrorCode::input,
-       "36 coefficients but only 30 complete rows"},
+       "36 coefficients, 36 of them without a penalty, but only 30 complete rows"},
   };
   for (const Refusal& refusal : refusals) {
     try {

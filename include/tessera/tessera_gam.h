@@ -253,6 +253,11 @@ TESSERA_GAM_API int tessera_gam_check(tessera_gam_model model, tessera_gam_table
 /// Options: those of `PredictOptions` and of `JobOptions`.
 TESSERA_GAM_API int tessera_gam_predict(tessera_gam_model model, tessera_gam_table table,
                                         const tessera_gam_call* call, tessera_gam_answer* answer);
+/// Residuals of the rows of the table that a model was fitted to: `tessera::gam::residuals`
+/// (<tessera/gam/residuals.hpp>), a column "residual", NaN in rows that the fit left out, and then the
+/// variables if they come along. Options: those of `ResidualOptions`, and threads.
+TESSERA_GAM_API int tessera_gam_residuals(tessera_gam_model model, tessera_gam_table table,
+                                          const tessera_gam_call* call, tessera_gam_answer* answer);
 /// Each smooth on a grid: `tessera::gam::smooth_estimates` (<tessera/gam/posterior.hpp>). Options here and
 /// below: those of the C++ structure of options, and threads.
 TESSERA_GAM_API int tessera_gam_smooths(tessera_gam_model model, const tessera_gam_call* call,

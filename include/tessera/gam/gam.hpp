@@ -18,5 +18,6 @@
 #include <tessera/gam/predict.hpp>
 #include <tessera/gam/predictions_file.hpp>
 #include <tessera/gam/report.hpp>
+#include <tessera/gam/residuals.hpp>
 #include <tessera/gam/table.hpp>
 #include <tessera/gam/terms.hpp>

@@ -6,6 +6,7 @@
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/gam/predict.hpp>
+#include <tessera/gam/residuals.hpp>
 #include <tessera/gam/table_options.hpp>
 #include <tessera/job/job.hpp>
 
@@ -41,6 +42,7 @@ struct NamedOption {
 ///   variables
 /// - `SimulateOptions`: draws, seed, unconditional, posterior-predictive, weights, new-levels, keep
 /// - `CheckOptions`: seed, sample, permutations, largest-concurvity, autocorrelation, series, memory, scratch
+/// - `ResidualOptions`: type, variables, memory, scratch
 /// - `TableOptions`: na-strings, factor, numeric, block-rows
 /// - `ArrowOptions`: column (one of those to take), levels ("dose=low,mid,high"), block-rows
 /// - `JobOptions`: device (auto, gpu or cpu), on-device-failure (cpu, error or exclude), score-model,
@@ -55,6 +57,7 @@ TESSERA_EXPORT void read_options(std::span<NamedOption> given, SmoothOptions& op
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, DerivativeOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, SimulateOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, CheckOptions& options);
+TESSERA_EXPORT void read_options(std::span<NamedOption> given, ResidualOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, TableOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ArrowOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, JobOptions& options);

@@ -169,6 +169,24 @@ int tessera_gam_check(tessera_gam_model model, tessera_gam_table table, const te
   });
 }
 
+int tessera_gam_residuals(tessera_gam_model model, tessera_gam_table table, const tessera_gam_call* call,
+                          tessera_gam_answer* answer) {
+  constexpr const char* function = "tessera_gam_residuals";
+  return c::status_of(function, [&] {
+    c::require(answer, "answer");
+    const auto of = c::object_of<gam::Model>(model);
+    const auto rows = c::object_of<c::AnyTable>(table);
+    gam::ResidualOptions options;
+    *answer = c::answer_of(
+        function, call,
+        [&](Job& job, gam::FitObserver* observer) {
+          return std::visit(
+              [&](const auto& source) { return gam::residuals(job, *of, source, options, observer); }, *rows);
+        },
+        options);
+  });
+}
+
 int tessera_gam_smooths(tessera_gam_model model, const tessera_gam_call* call, tessera_gam_answer* answer) {
   constexpr const char* function = "tessera_gam_smooths";
   return c::status_of(function, [&] {

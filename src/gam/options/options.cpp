@@ -123,6 +123,15 @@ PredictionType type_of(const NamedOption& given) {
                                         {"lpmatrix", PredictionType::lpmatrix}});
 }
 
+ResidualType residual_type_of(const NamedOption& given) {
+  return one_of<ResidualType>(given, {{"deviance", ResidualType::deviance},
+                                      {"pearson", ResidualType::pearson},
+                                      {"response", ResidualType::response},
+                                      {"working", ResidualType::working},
+                                      {"partial", ResidualType::partial},
+                                      {"fitted", ResidualType::fitted}});
+}
+
 NewLevels new_levels_of(const NamedOption& given) {
   return one_of<NewLevels>(given, {{"mgcv", NewLevels::mgcv},
                                    {"population", NewLevels::population},
@@ -269,6 +278,13 @@ constexpr Reader<CheckOptions> of_checks[]{
     {"scratch", [](CheckOptions& o, const NamedOption& g) { o.memory.scratch = g.value; }},
 };
 
+constexpr Reader<ResidualOptions> of_residuals[]{
+    {"type", [](ResidualOptions& o, const NamedOption& g) { o.type = residual_type_of(g); }},
+    {"variables", [](ResidualOptions& o, const NamedOption& g) { o.variables = truth_of(g); }},
+    {"memory", [](ResidualOptions& o, const NamedOption& g) { o.memory.node_bytes = bytes_of(g); }},
+    {"scratch", [](ResidualOptions& o, const NamedOption& g) { o.memory.scratch = g.value; }},
+};
+
 constexpr Reader<TableOptions> of_tables[]{
     {"na-strings",
      [](TableOptions& o, const NamedOption& g) {
@@ -323,7 +339,7 @@ std::vector<std::string> all_names() {
     for (const auto& reader : readers) names.emplace_back(reader.name);
   };
   add(of_fits), add(of_predictions), add(of_smooths), add(of_derivatives), add(of_simulations);
-  add(of_checks), add(of_tables), add(of_arrow), add(of_jobs);
+  add(of_checks), add(of_residuals), add(of_tables), add(of_arrow), add(of_jobs);
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -356,6 +372,9 @@ void read_options(std::span<NamedOption> given, SimulateOptions& options) {
 }
 void read_options(std::span<NamedOption> given, CheckOptions& options) {
   read<CheckOptions>(given, options, of_checks);
+}
+void read_options(std::span<NamedOption> given, ResidualOptions& options) {
+  read<ResidualOptions>(given, options, of_residuals);
 }
 void read_options(std::span<NamedOption> given, TableOptions& options) {
   read<TableOptions>(given, options, of_tables);

@@ -369,6 +369,20 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   EXPECT_NE(of_both.find(R"(\n)"), std::string::npos);
   EXPECT_TRUE(
       of_both.ends_with(R"("data": )" + check_json(check(job, model, rows, of_check), of_check) + "}"));
+  for (const char* type : {"deviance", "pearson", "response", "working", "partial", "fitted"}) {
+    const Given of_type{{"type", type}, {"variables", "true"}};
+    ASSERT_EQ(tessera_gam_residuals(model_, table_, &of_type.call, &answer), TESSERA_GAM_OK)
+        << tessera_gam_error();
+    const std::vector<double> found = matrix(answer);
+    const std::vector<double> fit = predict(job, model, rows).columns.front().values;
+    for (std::size_t i = 0; i < found.size(); ++i)
+      EXPECT_NEAR(found[i], type == std::string("fitted") ? fit[i] : data_.y[i] - fit[i], 1e-12) << type;
+    tessera_gam_answer_info extent{.size = sizeof extent};
+    EXPECT_EQ(tessera_gam_answer_extent(answer, &extent), TESSERA_GAM_OK);
+    EXPECT_EQ(extent.rows, data_.y.size());
+    EXPECT_EQ(extent.kept, 2U);
+    EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  }
   const tessera_gam_model smaller = fitted(table_, {{"sp", "100"}});
   const std::vector<tessera_gam_model> both{smaller, model_};
   ASSERT_EQ(tessera_gam_anova(both.data(), 2, "auto", TESSERA_GAM_TEXT, &text, nullptr), TESSERA_GAM_OK)

@@ -1,0 +1,42 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/fit.hpp>
+#include <tessera/gam/model.hpp>
+#include <tessera/gam/predict.hpp>
+#include <tessera/gam/table.hpp>
+#include <tessera/job/job.hpp>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Of a row of the fit, mu being its mean, y its response and w its prior weight.
+enum class ResidualType {
+  deviance,  ///< sign(y - mu) times the root of the row's deviance
+  pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN of scat, betar and custom families
+  response,  ///< y - mu
+  working,   ///< (y - mu) times the slope of the link
+  partial,   ///< what plots of terms add to a term: that of Pearson, or the working one where it is NaN
+  fitted,    ///< no residual: mu
+};
+
+struct ResidualOptions {
+  ResidualType type = ResidualType::deviance;
+  bool variables = false;  ///< the variables of the model's terms come along: `Predictions::kept`
+  MemoryOptions memory{};  ///< of the columns
+};
+
+/// *Collective.* Residuals of this rank's rows of the table that a model was fitted to, as `residuals.gam` of
+/// mgcv: a column "residual", NaN in rows that the fit left out. Without correlation of neighbours (rho).
+///
+/// Throws as `check` does. It blocks. Cost: one pass over the rows on the job's host threads; memory: the
+/// variables of the model, and a number for each row. The bits do not depend on ranks and threads.
+[[nodiscard]] TESSERA_EXPORT Predictions residuals(Job& job, const Model& model, const Table& table,
+                                                   const ResidualOptions& options = {},
+                                                   FitObserver* observer = nullptr);
+
+/// The same for a table in a file.
+[[nodiscard]] TESSERA_EXPORT Predictions residuals(Job& job, const Model& model, const TableFile& file,
+                                                   const ResidualOptions& options = {},
+                                                   FitObserver* observer = nullptr);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,130 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "base/at.hpp"
+#include "gam/fit/model_rows.hpp"
+#include "gam/model/model.hpp"
+#include "gam/rows/columns.hpp"
+#include "gam/rows/row_residuals.hpp"
+#include "gam/table/table_source.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/gam/residuals.hpp>
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using base::at;
+
+/// In the user's units.
+class ResidualsOfRows {
+ public:
+  ResidualsOfRows(const ModelRows& rows, ResidualType type)
+      : family_(rows.model().family), rows_(rows.rows()), frame_(rows.frame()), type_(type) {}
+
+  [[nodiscard]] double of(const RowResiduals::Residual& row, std::size_t place) const {
+    const double mean = family_.mean(row.linear_predictor) / rows_.response_factor;
+    const double difference = number(rows_.response, place) - mean;
+    switch (type_) {
+      case ResidualType::fitted: return mean;
+      case ResidualType::response: return difference;
+      case ResidualType::working: return working(row, difference);
+      case ResidualType::pearson: return pearson(mean, difference, place);
+      case ResidualType::partial: {
+        const double weighted = pearson(mean, difference, place);
+        return std::isnan(weighted) ? working(row, difference) : weighted;
+      }
+      default: return row.deviance / std::sqrt(rows_.prior_factor) / rows_.response_factor;
+    }
+  }
+
+ private:
+  [[nodiscard]] double number(int variable, std::size_t place) const {
+    return frame_.variables[at(variable)].numbers[place];
+  }
+  [[nodiscard]] double working(const RowResiduals::Residual& row, double difference) const {
+    return difference / family_.derivative(row.linear_predictor);
+  }
+  [[nodiscard]] double pearson(double mean, double difference, std::size_t place) const {
+    const double weight = rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, place);
+    return difference * std::sqrt(weight / family_.variance(mean));
+  }
+
+  const Family& family_;
+  const Rows& rows_;
+  const Frame& frame_;
+  ResidualType type_;
+};
+
+/// Copies of the variables of the design, in which a table's columns have other names than expressions.
+std::vector<Table::Column> variables_of_terms(const ModelRows& rows) {
+  std::vector<std::string> names = rows.model().design.known_numbers();
+  for (const auto& [factor, levels] : rows.model().design.known_levels()) names.push_back(factor);
+  const std::size_t count = rows.frame().complete.size();
+  std::vector<Table::Column> columns;
+  for (const std::string& name : names) {
+    const Variable& variable = rows.frame().at(name);
+    variable.prepare_to_read(0, count);
+    if (variable.factor) {
+      columns.push_back(
+          {name, Factor{{variable.codes.data(), variable.codes.data() + count}, variable.levels}});
+      continue;
+    }
+    std::vector<double> numbers(count);
+    for (std::size_t row = 0; row < count; ++row) numbers[row] = variable.numbers[row];
+    columns.push_back({name, std::move(numbers)});
+  }
+  return columns;
+}
+
+Predictions residuals_of_source(Job& job, const Model& model, const TableSource& source,
+                                const ResidualOptions& options, FitObserver* observer) {
+  FitObserver silent;
+  const ModelRows rows(job, model.fitted(), source, options.memory, observer != nullptr ? *observer : silent);
+  const Frame& frame = rows.frame();
+  Predictions out;
+  out.plan = rows.plan();
+  out.table_rows = frame.file_rows;
+  together(job.comm(), [&] {
+    std::vector<double> values(frame.complete.size(), std::numeric_limits<double>::quiet_NaN());
+    const ResidualsOfRows residual(rows, options.type);
+    const std::vector<int> read = variables_read(rows.rows());
+    std::vector<RowResiduals> readers(at(job.threads()), RowResiduals(rows.rows(), rows.raw_coef()));
+    const bool whole = job.host_team().for_each_block(
+        frame.rows, rows.plan().block(),
+        [&](int thread, Range block) {
+          const std::size_t begin = at(block.begin - frame.rows.begin);
+          const std::size_t end = at(block.end - frame.rows.begin);
+          for (const int variable : read) frame.variables[at(variable)].prepare_to_read(begin, end);
+          for (std::size_t row = begin; row < end; ++row) {
+            if (frame.complete[row] != 0) values[row] = residual.of(readers[at(thread)].of(row), row);
+          }
+        },
+        job.options().stop);
+    if (!whole) throw Error(ErrorCode::interrupted, "asked to stop");
+    out.columns.push_back({"residual", std::move(values)});
+    if (options.variables) out.kept = variables_of_terms(rows);
+  });
+  return out;
+}
+
+}  // namespace
+
+Predictions residuals(Job& job, const Model& model, const Table& table, const ResidualOptions& options,
+                      FitObserver* observer) {
+  return residuals_of_source(job, model, source_of(table), options, observer);
+}
+
+Predictions residuals(Job& job, const Model& model, const TableFile& file, const ResidualOptions& options,
+                      FitObserver* observer) {
+  return residuals_of_source(job, model, source_of(file), options, observer);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import os
 import unittest.mock
 
 import numpy as np
@@ -48,6 +49,41 @@ class KindsOfData(InFolder):
         self.assertEqual(GAM("y ~ .").fit(path).param_names, model.param_names)
         with self.assertRaisesRegex(InputError, "the column 'c' is of type complex"):
             GAM("y ~ .").fit(self.rows | {"c": 1j * self.rows["x"]})
+
+    def test_names_of_files_that_are_no_text(self):
+        name = self.folder / os.fsdecode(b"\xfe.csv")
+        self.write_csv("rows.csv", self.rows).rename(name)
+        self.expect_same(name)
+        self.expected.save(name.with_suffix(".json"))
+        self.assertEqual(GAM.load(name.with_suffix(".json")).to_json(), self.expected.to_json())
+        with self.assertRaisesRegex(InputError, r"\\xfe.none"):
+            GAM.load(name.with_suffix(".none"))
+
+    def test_names_of_columns_in_backticks(self):
+        odd = {"y": self.rows["y"], "a`b": self.rows["x"], "a\\b": self.rows["z"], "a~b": self.rows["w"]}
+        model = GAM(r"y ~ s(`a\`b`, k=5) + `a\\b` + `a~b`").fit(odd)
+        expected = GAM("y ~ s(x, k=5) + z + w").fit(self.rows)
+        np.testing.assert_array_equal(model.params, expected.params)
+        self.assertEqual(GAM("y ~ x", subset="g != 'a`b' & z > 0.5").fit(self.rows).nobs, (self.rows["z"] > 0.5).sum())
+
+    def test_no_rows(self):
+        none = {name: values[:0] for name, values in self.rows.items()}
+        self.assertEqual(self.expected.predict(none).shape, (0,))
+        p = len(self.expected.param_names)
+        self.assertEqual(self.expected.predict(none, type="lpmatrix").shape, (0, p))
+        self.assertEqual({len(one) for one in self.expected.predict(none, type="terms").values()}, {0})
+        self.assertEqual(len(self.expected.differences(none, none)["fit"]), 0)
+        self.assertEqual(self.expected.predict({"x": [], "g": [], "z": []}).shape, (0,))
+
+    @needs("pandas")
+    def test_no_rows_of_pandas(self):
+        import pandas as pd
+
+        none = pd.DataFrame(self.rows).head(0)
+        self.assertTrue(self.expected.predict(none).index.equals(none.index))
+        both = self.expected.predict(none, se=True, keep="g")
+        self.assertEqual((both.shape, list(both.columns)), ((0, 3), ["fit", "se", "g"]))
+        self.assertEqual(self.expected.simulate(2, none).shape, (0, 2))
 
     def test_files(self):
         path = self.write_csv("rows.csv", self.rows)
@@ -123,6 +159,19 @@ class KindsOfData(InFolder):
         self.assertEqual(model.param_names, ["(Intercept)", "g.L", "g.Q"])
         self.assertEqual(model.to_json(), GAM("y ~ g", ordered={"g": ["b", "a", "c"]}).fit(self.rows).to_json())
 
+    @needs("pandas")
+    def test_categories_that_are_numbers(self):
+        import pandas as pd
+
+        frame = pd.DataFrame(self.rows)
+        for numbers, texts in (
+            ([9007199254740993, 9007199254740992, 1], ["9007199254740992", "1"]),
+            ([0.1, 0.1 + 2**-55, 1e20], ["0.10000000000000003", "1e+20"]),
+            ([10, 200000, 10**15], ["200000", "1e+15"]),
+        ):
+            frame["n"] = pd.Categorical.from_codes(np.arange(1000) % 3, numbers)
+            self.assertEqual(GAM("y ~ n").fit(frame).param_names[1:], [f"n{text}" for text in texts])
+
     @needs("polars")
     def test_polars(self):
         import polars as pl
@@ -185,6 +234,43 @@ class KindsOfData(InFolder):
         other.check(self.rows, weights=self.rows["w"], offset=self.rows["z"], subset=chosen)
 
 
+class Labels(InFolder):
+    """A Series goes by its labels, as in pandas."""
+
+    @needs("pandas")
+    def test_series_beside_a_frame(self):
+        import pandas as pd
+
+        data = pd.DataFrame(rows(), index=np.arange(1000) * 3)
+        order = np.random.default_rng(2).permutation(1000)
+        for name, values in (("weights", data.w), ("offset", data.z), ("subset", data.z > 0.4)):
+            expected = GAM(FORMULA).fit(data, **{name: values.to_numpy()}).to_json()
+            self.assertEqual(GAM(FORMULA).fit(data, **{name: values.iloc[order]}).to_json(), expected)
+            model = GAM(FORMULA).fit(data, **{name: values})
+            np.testing.assert_array_equal(
+                model.concurvity(data, **{name: values.iloc[order]})["worst"],
+                model.concurvity(data, **{name: values})["worst"],
+            )
+            for other in (values.iloc[1:], values.reset_index(drop=True), values.iloc[[*range(999), 0]]):
+                with self.assertRaisesRegex(InputError, f"the labels of '{name}' are not those"):
+                    GAM(FORMULA).fit(data, **{name: other})
+
+    @needs("pandas")
+    def test_series_in_a_dict(self):
+        import pandas as pd
+
+        data = pd.DataFrame(rows())
+        expected = GAM("y ~ s(x)").fit(data.iloc[::-1], weights=data.w).to_json()
+        mixed = {"y": data.y.iloc[::-1], "x": data.x.sample(frac=1, random_state=1)}
+        self.assertEqual(GAM("y ~ s(x)").fit(mixed, weights=data.w).to_json(), expected)
+        with self.assertRaisesRegex(InputError, "the labels of 'x'"):
+            GAM("y ~ s(x)").fit({"y": data.y, "x": data.x.iloc[1:]})
+
+    def test_arrays_go_by_position(self):
+        data = rows()
+        self.assertEqual(GAM("y ~ x").fit(data, weights=list(data["w"])).nobs, 1000)
+
+
 class MissingValues(InFolder):
     def setUp(self):
         super().setUp()
@@ -206,6 +292,40 @@ class MissingValues(InFolder):
         masks["x"][3] = masks["y"][7] = True
         masked = {name: np.ma.MaskedArray(np.where(mask, 0, self.rows[name]), mask) for name, mask in masks.items()}
         self.assertEqual(self.expect(self.rows | masked).to_json(), model.to_json())
+
+    def test_masks_of_texts_and_objects(self):
+        data = rows(300)
+        mask = data["x"] > 0.5
+        texts = np.where(mask, "only where it is masked", data["g"])
+        expected = GAM("y ~ g", drop_unused_levels=False).fit(data | {"g": np.where(mask, None, data["g"])}).to_json()
+        for kind in (str, object, "S"):
+            masked = data | {"g": np.ma.MaskedArray(texts.astype(kind), mask)}
+            self.assertEqual(GAM("y ~ g", drop_unused_levels=False).fit(masked).to_json(), expected)
+        masked = np.ma.MaskedArray(data["x"].astype(object), mask)
+        self.assertEqual(GAM("y ~ x").fit(data | {"x": masked}).nobs, 300 - mask.sum())
+        self.assertEqual(GAM("y ~ x").fit(data | {"x": masked.tolist()}).nobs, 300 - mask.sum())
+        record = np.ma.MaskedArray(np.rec.fromarrays([data["x"], data["y"]], names=["x", "y"]))
+        record["x"][mask] = np.ma.masked
+        self.assertEqual(GAM("y ~ x").fit(record).nobs, 300 - mask.sum())
+        self.assertTrue(np.isnan(GAM("y ~ x").fit(data).predict({"x": np.ma.masked})).all())
+
+    def test_what_is_missing_in_a_list(self):
+        data = rows(300)
+        texts = [np.nan if level == "a" else str(level) for level in data["g"]]
+        self.assertEqual(GAM("y ~ g").fit(data | {"g": texts}).param_names, ["(Intercept)", "gc"])
+        truths = [None if level == "a" else bool(level == "b") for level in data["g"]]
+        truths[0] = np.nan
+        model = GAM("y ~ g").fit(data | {"g": truths})
+        self.assertEqual(
+            (model.param_names[1], model.n_dropped), ("gTRUE", sum(one in (None, truths[0]) for one in truths))
+        )
+        with self.assertRaisesRegex(InputError, "of type object, with float, str"):
+            GAM("y ~ g").fit(data | {"g": ["1", *data["x"][1:].tolist()]})
+
+    def test_new_rows_without_any_value(self):
+        model = GAM(FORMULA).fit(rows())
+        for none in ([None] * 3, [np.nan] * 3, np.full(3, None)):
+            self.assertTrue(np.isnan(model.predict(rows(3) | {"g": none})).all())
 
     def test_file(self):
         self.expect(self.write_csv("rows.csv", self.rows))
@@ -255,6 +375,105 @@ class Refusals(InFolder):
             InputError, "datetime64", lambda: GAM("y ~ x").fit(data | {"x": np.full(50, np.datetime64(1, "D"))})
         )
         self.expect(UsageError, "not fitted", lambda: GAM("y ~ x").predict(data))
+
+    def test_kinds_that_are_no_table(self):
+        data = rows(50)
+        model = GAM("y ~ s(x, k=5)").fit(data)
+        self.expect(UsageError, "data are a ndarray", lambda: model.predict(np.ones((3, 1))))
+        self.expect(InputError, "'x' has 2 dimensions", lambda: model.predict({"x": [[1.0, 2.0], [3.0, 4.0]]}))
+        self.expect(InputError, "'x' is no array", lambda: model.predict({"x": [[1.0], [3.0, 4.0]]}))
+        self.expect(InputError, "'weights' is a single float", lambda: GAM("y ~ x").fit(data, weights=2.0))
+        self.expect(InputError, "no UTF-8", lambda: GAM("y ~ g").fit(data | {"g": data["g"].astype("S") + b"\xe9"}))
+        self.expect(InputError, "the data have no rows", lambda: GAM("y ~ x").fit({"x": [], "y": []}))
+        self.expect(InputError, "the data have no rows", lambda: model.check({"x": [], "y": []}))
+
+    @needs("pandas")
+    def test_kinds_of_pandas_that_are_no_table(self):
+        import pandas as pd
+
+        frame = pd.DataFrame(rows(50))
+        model = GAM("y ~ s(x, k=5)").fit(frame)
+        self.expect(UsageError, "as series.to_frame()", lambda: model.predict(frame.iloc[0]))
+        self.expect(InputError, "'weights' is of type DataFrame", lambda: GAM("y ~ x").fit(frame, weights=frame[["w"]]))
+        frame.columns = pd.MultiIndex.from_product([["a"], frame.columns])
+        self.expect(InputError, "several levels (a MultiIndex)", lambda: GAM("y ~ x").fit(frame))
+
+    @needs("polars")
+    def test_kinds_of_polars_that_are_no_table(self):
+        import polars as pl
+
+        model = GAM("y ~ s(x, k=5)").fit(rows(50))
+        self.expect(UsageError, "data are a Series", lambda: model.predict(pl.Series("x", [0.5])))
+        self.expect(InputError, "'weights' is of type Expr", lambda: GAM("y ~ x").fit(rows(50), weights=pl.col("w")))
+
+    @needs("pyarrow")
+    def test_kinds_of_arrow_that_are_no_table(self):
+        import pyarrow as pa
+
+        model = GAM("y ~ s(x, k=5)").fit(rows(50))
+        self.expect(UsageError, "data are a DoubleArray", lambda: model.predict(pa.array([0.5])))
+
+    @needs("pandas", "pyarrow")
+    def test_two_columns_of_one_name(self):
+        import pandas as pd
+        import pyarrow as pa
+
+        frame = pd.DataFrame(rows(50))
+        twice = pd.concat([frame, frame[["x"]] + 1], axis=1)
+        arrow = pa.Table.from_arrays(
+            [pa.array(twice.iloc[:, i]) for i in range(twice.shape[1])], names=[*twice.columns]
+        )
+        for data in (twice, arrow):
+            for formula in ("y ~ x", "y ~ ."):
+                self.expect(InputError, "2 columns 'x'", lambda formula=formula, data=data: GAM(formula).fit(data))
+            self.assertEqual(GAM("y ~ z").fit(data).to_json(), GAM("y ~ z").fit(frame).to_json())
+
+    def test_unknown_columns_are_sought_among_all(self):
+        data = rows(50)
+        self.expect(
+            InputError, "unknown column 'X' (did you mean 'x'?); it has: x, z, g", lambda: GAM("y ~ X").fit(data)
+        )
+        model = GAM("y ~ s(x, k=5)").fit(data)
+        for call in (model.predict, model.check, lambda new: model.differences(data, new)):
+            self.expect(
+                InputError, "unknown column 'x'; it has: w, y", lambda call=call: call({"w": [1.0], "y": [1.0]})
+            )
+        self.expect(InputError, "unknown column 'x'; it has no columns", lambda: model.simulate(1, {}))
+        many = {f"column{i}": [1.0] for i in range(100)}
+        self.expect(InputError, "column19 and 80 more", lambda: model.predict(many))
+        long = self.expect(InputError, "unknown column 'xxx", lambda: GAM("y ~ " + "x" * 600_000).fit(data))
+        self.assertLess(len(str(long)), 3000)
+
+    def test_a_zero_byte_ends_no_text(self):
+        data = rows(50)
+        model = GAM("y ~ x").fit(data)
+        for call in (
+            lambda: GAM("y ~ x\0 + z").fit(data),
+            lambda: GAM("y ~ x\0 + z").fit(data, launcher="env"),
+            lambda: GAM("y ~ x", family="gaussian\0").fit(data),
+            lambda: GAM("y ~ x", sp="1\0").fit(data),
+            lambda: GAM("y ~ x").fit(data, weights="w\0"),
+            lambda: GAM("y ~ .").fit(data | {"a\0b": data["x"]}),
+            lambda: GAM("y ~ g").fit(data | {"g": ["a\0", *data["g"][1:]]}),
+            lambda: GAM("y ~ x").fit(f"{self.folder}/rows\0.csv"),
+            lambda: GAM("y ~ x").fit(f"{self.folder}/rows\0.parquet"),
+            lambda: model.save(f"{self.folder}/m.json\0.bak"),
+            lambda: GAM.load(f"{self.folder}/m.json\0.bak"),
+            lambda: GAM.from_json(model.to_json() + "\0"),
+            lambda: model.anova(test="F\0"),
+            lambda: model.predict(data, terms=["x\0"]),
+        ):
+            self.expect(UsageError, "zero byte", call)
+        self.expect(UsageError, "the formula is 5", lambda: GAM(5).fit(data))
+        self.expect(UsageError, "give a text of Unicode", lambda: GAM("y ~ x").fit(data, weights="\ud800"))
+        self.assertEqual(list(self.folder.iterdir()), [])
+
+    def test_options_with_commas_are_no_lists(self):
+        self.expect(
+            UsageError,
+            "levels of 'g': a value has a comma",
+            lambda: GAM("y ~ g", levels={"g": ["(0, 1]", "(1, 2]"]}).fit(rows(50)),
+        )
 
     def test_a_formula_shows_its_fault(self):
         fault = self.expect(UsageError, "'(' is not closed", lambda: GAM("y ~ s(x").fit(rows(50)))

@@ -15,7 +15,7 @@ import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
 import tessera_gam
-from tessera_gam import GAM, InputError, TesseraWarning, UsageError
+from tessera_gam import GAM, InputError, TesseraWarning, UsageError, _native
 
 
 class SameBits(InFolder):
@@ -43,6 +43,13 @@ class SameBits(InFolder):
         formula = "y ~ s(x, bs='cc', k=6) + s(z, k=5)"
         arguments = ("--knots", "x=0,1", "--sp", "0.5,-1", "--select")
         self.expect_same(rows(), formula, arguments=arguments[:-1], knots={"x": [0, 1]}, sp=[0.5, -1])
+
+    def test_single_values_and_arrays(self):
+        formula = "y ~ s(x, k=6)"
+        for sp in (0.5, [0.5], np.array(0.5), np.array([0.5]), np.float32(0.5)):
+            self.expect_same(rows(), formula, arguments=("--sp", "0.5"), sp=sp)
+        found = _native.option_texts({"levels": {"g": "ab"}, "knots": {"x": 3, "z": np.array([0, 1])}, "terms": "s(x)"})
+        self.assertEqual(found, [("levels", "g=ab"), ("knots", "x=3"), ("knots", "z=0,1"), ("terms", "s(x)")])
 
     def test_predictions(self):
         data, new = rows(), rows(200, seed=2)
@@ -131,6 +138,65 @@ class FittedModel(InFolder):
         self.assertAlmostEqual(model.deviance_explained, 1 - model.deviance / model.null_deviance)
         self.assertTrue(model.converged)
         self.assertEqual((model.nobs, model.n_dropped), (1000, 0))
+
+    def test_intervals_of_coefficients(self):
+        params, errors = np.asarray(self.model.params), np.sqrt(np.diag(self.model.cov))
+        np.testing.assert_array_equal(self.model.bse, errors)
+        found = self.model.conf_int(0.9)
+        self.assertEqual(list(found), ["lower", "upper"])
+        np.testing.assert_allclose(found["lower"], params - 1.6448536269514722 * errors, rtol=1e-12)
+        np.testing.assert_allclose(found["upper"], params + 1.6448536269514722 * errors, rtol=1e-12)
+        for level in (0, 1, 95, np.nan):
+            with self.assertRaisesRegex(UsageError, "a probability"):
+                self.model.conf_int(level)
+
+    def test_residuals(self):
+        data = self.rows | {"counts": np.round(np.exp(self.rows["y"])), "g": self.rows["g"].astype(object)}
+        data["g"][5] = None
+        model = GAM("counts ~ g + s(log(x)) + offset(z / 9)", family="poisson").fit(data, weights="w", subset="x < 0.9")
+        mu = np.where(data["x"] < 0.9, model.predict(data, type="response"), np.nan)
+        y, w = data["counts"], data["w"]
+        np.testing.assert_allclose(model.fittedvalues, mu, rtol=1e-12)
+        self.assertTrue(np.isnan(model.fittedvalues[5]))
+        self.assertEqual(np.isnan(model.resid).sum(), model.n_dropped)
+        deviance = 2 * w * (np.where(y > 0, y * np.log(np.maximum(y, 1) / mu), 0) - (y - mu))
+        for kind, expected in (
+            ("deviance", np.sign(y - mu) * np.sqrt(deviance)),
+            ("pearson", (y - mu) * np.sqrt(w / mu)),
+            ("response", y - mu),
+            ("working", (y - mu) / mu),
+        ):
+            np.testing.assert_allclose(model.residuals(kind), expected, atol=1e-9)
+        np.testing.assert_array_equal(model.residuals(), model.resid)
+        self.assertAlmostEqual(np.nansum(model.resid**2), model.deviance, 8)
+        copied = pickle.loads(pickle.dumps(model))
+        with self.assertRaisesRegex(UsageError, r"give residuals\(type, data\) its rows"):
+            copied.resid
+        np.testing.assert_array_equal(copied.residuals("deviance", data), model.resid)
+        np.testing.assert_array_equal(copied.residuals("deviance", self.write_csv("rows.csv", data)), model.resid)
+        with self.assertRaisesRegex(InputError, "give the table that the model was fitted to"):
+            copied.residuals("deviance", data | {"counts": y + 1})
+        with self.assertRaisesRegex(UsageError, "deviance"):
+            model.residuals("student")
+        with self.assertRaisesRegex(UsageError, "no residuals of Pearson"):
+            GAM("y ~ s(x)", family="scat(theta=c(4, 0.5))").fit(self.rows).residuals("pearson")
+
+    def test_residuals_of_arrays_beside_the_rows(self):
+        w = self.rows["w"]
+        model = GAM("y ~ s(x)").fit(self.rows, weights=w, offset=list(self.rows["z"]))
+        np.testing.assert_allclose(model.resid, np.sqrt(w) * model.residuals("response"), rtol=1e-12)
+        np.testing.assert_allclose(model.fittedvalues, model.predict(self.rows) + self.rows["z"], rtol=1e-12)
+
+    @needs("pandas")
+    def test_residuals_have_the_labels_of_the_rows(self):
+        import pandas as pd
+
+        frame = pd.DataFrame(self.rows, index=np.arange(1000) + 7)
+        model = GAM(FORMULA).fit(frame)
+        for found in (model.fittedvalues, model.resid, model.residuals("pearson")):
+            self.assertTrue(found.index.equals(frame.index))
+        np.testing.assert_allclose(model.fittedvalues + model.resid, frame.y, rtol=1e-12)
+        self.assertEqual(list(model.conf_int().index), model.param_names)
 
     def test_terms_add_up(self):
         terms = self.model.predict(self.rows, type="terms")
@@ -254,8 +320,36 @@ class FittedModel(InFolder):
         self.assertAlmostEqual(sum(bar.get_height() * bar.get_width() for bar in histogram.patches), 1)
         with self.assertRaisesRegex(UsageError, r"check\(data\)"):
             self.model.summary().plot()
+        with self.assertRaisesRegex(UsageError, "no smooths to plot"):
+            GAM("y ~ x").fit(self.rows).plot()
+        self.assertEqual(len(self.model.plot("s(z)")), 1)
         effects = GAM("y ~ s(g, bs='re')").fit(self.rows).plot()
         self.assertEqual(len(effects[0].lines[0].get_xdata()), 3)
+        plt.close("all")
+
+    @needs("matplotlib")
+    def test_plots_of_partial_residuals(self):
+        import matplotlib
+
+        matplotlib.use("Agg")
+        import matplotlib.pyplot as plt
+
+        data = self.rows | {"x": self.rows["x"] + 0.1}
+        model = GAM("y ~ g + s(log(x), by=g) + s(z) + s(x, by=w) + te(x, z, k=3)").fit(data, weights="w")
+        axes = model.plot(residuals=True, points=20)
+        self.assertEqual([len(axis.lines) for axis in axes], [6, 2, 1, 1])  # of a surface its rug
+        terms = model.predict(data, type="terms")
+        partial = np.sqrt(data["w"]) * model.residuals("response")
+        of_b = data["g"] == "b"
+        points = axes[0].lines[3]
+        np.testing.assert_allclose(points.get_xdata(), np.log(data["x"][of_b]))
+        np.testing.assert_allclose(points.get_ydata(), (terms["s(log(x)):gb"] + partial)[of_b], atol=1e-9)
+        np.testing.assert_allclose(axes[1].lines[1].get_ydata(), terms["s(z)"] + partial, atol=1e-9)
+        model = pickle.loads(pickle.dumps(GAM("y ~ s(z)").fit(data)))
+        with self.assertRaisesRegex(UsageError, "its rows"):
+            model.plot(residuals=True)
+        [axis] = model.plot(residuals=True, data=data)
+        self.assertEqual(len(axis.lines[1].get_xdata()), 1000)
         plt.close("all")
 
     def test_examples_of_docstrings(self):

@@ -6,16 +6,19 @@ pandas, polars and pyarrow are imported only where the caller's data are theirs.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import numpy.typing as npt
 
 from ._errors import InputError, UsageError
+from ._native import encoded_path
 
 Numbers = npt.NDArray[np.float64]
 Codes = npt.NDArray[np.int32]
@@ -42,12 +45,26 @@ def made_by(package: str, data: object) -> bool:
 
 
 # Numbers come first, as the "e" of "1e3" is no name.
-_NAME = re.compile(r"\.?\d[\w.]*|`([^`]*)`|((?:[^\W\d]|\.(?!\d))[\w.]*)")
+_QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`((?:[^`\\]|\\.)*)`"""
+_NAME = re.compile(rf"\.?\d[\w.]*|{_QUOTED}|((?:[^\W\d]|\.(?!\d))[\w.]*)", re.DOTALL)
+_LEFT_SIDE = re.compile(rf"((?:[^~`'\"]|{_QUOTED})*)~", re.DOTALL)
 
 
 def names_in(text: str) -> set[str]:
     """Every name in a formula or an expression, those of functions among them."""
-    return {found[1] or found[2] for found in _NAME.finditer(text) if found[1] or found[2]}
+    quoted = {re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL) for found in _NAME.finditer(text) if found[1]}
+    return quoted | {found[2] for found in _NAME.finditer(text) if found[2]}
+
+
+def left_side(formula: str) -> str | None:
+    """What is in front of the tilde of a formula; None: it has none."""
+    found = _LEFT_SIDE.match(formula)
+    return None if found is None else found[1]
+
+
+def quoted(name: str) -> str:
+    """A name of a column as a formula has it."""
+    return "`" + re.sub(r"([`\\])", r"\\\1", name) + "`"
 
 
 def is_chosen(name: str, names: set[str] | None) -> bool:
@@ -63,12 +80,17 @@ def _level(value: Any) -> str:
     if isinstance(value, (bool, np.bool_)):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float, np.number)):
-        return f"{value:.15g}"
+        text = f"{value:.15g}"
+        return str(value) if isinstance(value, (int, np.integer)) and int(value) != float(text) else text
     return str(value)
 
 
 def _factor(codes: Any, levels: Iterable[Any], is_ordered: bool = False, keeps_order: bool = False) -> Factor:
-    return Factor(np.ascontiguousarray(codes, np.int32), [_level(level) for level in levels], is_ordered, keeps_order)
+    values = [*levels]
+    texts = [_level(value) for value in values]
+    counts = Counter(texts)  # of numbers that differ behind the 15th digit
+    texts = [text if counts[text] == 1 else str(value) for text, value in zip(texts, values, strict=True)]
+    return Factor(np.ascontiguousarray(codes, np.int32), texts, is_ordered, keeps_order)
 
 
 def _texts_factor(codes: Any, texts: Iterable[str]) -> Factor:
@@ -95,9 +117,28 @@ def _refused(name: str, kind: object, advice: str) -> InputError:
 _NUMBERS_OR_TEXTS = "give numbers (of dates, as days), texts or a categorical"
 
 
+def _array_of(name: str, values: Any) -> npt.NDArray[Any]:
+    """Texts in a list, and truth values among others, stay what they are: numpy would make them texts, or numbers."""
+    if isinstance(values, (list, tuple)):
+        kinds = {*map(type, values)}
+        if any(issubclass(kind, (str, bytes)) for kind in kinds) or (len(kinds) > 1 and kinds & {bool, np.bool_}):
+            array = np.empty(len(values), object)
+            array[:] = values
+            return array
+    try:
+        array = np.asarray(values)
+        return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
+    except UnicodeDecodeError:
+        raise InputError(f"the column '{name}' has bytes that are no UTF-8: decode them") from None
+    except ValueError as failed:
+        raise InputError(f"the column '{name}' is no array: {failed}") from None
+
+
 def _of_numpy(name: str, values: Any) -> Column:
     masked = np.ma.getmaskarray(values) if isinstance(values, np.ma.MaskedArray) else None
-    array = np.asarray(values)
+    array = _array_of(name, values)
+    if array.ndim == 0:
+        raise InputError(f"the column '{name}' is a single {type(values).__name__}: give one value a row")
     if array.ndim != 1:
         raise InputError(f"the column '{name}' has {array.ndim} dimensions: give one of them")
     if array.dtype.kind == "b":
@@ -105,31 +146,45 @@ def _of_numpy(name: str, values: Any) -> Column:
     if array.dtype.kind in "iuf":
         numbers = np.ascontiguousarray(array, np.float64)
         return numbers if masked is None else np.where(masked, np.nan, numbers)
-    if array.dtype.kind in "US":
-        texts = array.astype(str) if array.dtype.kind == "S" else array
-        levels, codes = np.unique(texts, return_inverse=True)
-        return _factor(codes if masked is None else np.where(masked, -1, codes), levels)
-    if array.dtype.kind == "O":
-        return _of_objects(name, array)
+    if array.dtype.kind in "TUO" and masked is not None:
+        objects = array.astype(object)
+        objects[masked] = None
+        return _of_objects(name, objects)
+    if array.dtype.kind == "U":
+        levels, codes = np.unique(array, return_inverse=True)
+        return _factor(codes, levels)
+    if array.dtype.kind in "TO":
+        return _of_objects(name, array.astype(object, copy=False))
     raise _refused(name, array.dtype, _NUMBERS_OR_TEXTS)
 
 
+def _is_missing(value: Any) -> bool:
+    if value is None or value is np.ma.masked or type(value).__name__ == "NAType":
+        return True
+    differs = value != value
+    return isinstance(differs, (bool, np.bool_)) and bool(differs)
+
+
 def _of_objects(name: str, array: npt.NDArray[Any]) -> Column:
-    """Texts, truth values or numbers, with None, NaN or pandas.NA where one is missing."""
-    missing = np.fromiter((v is None or type(v).__name__ == "NAType" or v != v for v in array), bool, len(array))
+    """Texts, truth values or numbers, with None, NaN, pandas.NA or a mask where one is missing."""
+    missing = np.fromiter(map(_is_missing, array), bool, len(array))
     kinds = {type(value) for value in array[~missing]}
     if not kinds:
         return np.full(len(array), np.nan)
     if all(issubclass(kind, (bool, np.bool_)) for kind in kinds):
         return _truths(np.where(missing, False, array).astype(bool), missing)
     if all(issubclass(kind, str) for kind in kinds):
-        levels, codes = np.unique(array[~missing].astype(str), return_inverse=True)
-        all_codes = np.full(len(array), -1, np.int32)
-        all_codes[~missing] = codes
-        return _factor(all_codes, levels)
+        texts = array[~missing].tolist()
+        levels = sorted({*texts})
+        places = {level: place for place, level in enumerate(levels)}
+        codes = np.full(len(array), -1, np.int32)
+        codes[~missing] = [places[text] for text in texts]
+        return _factor(codes, levels)
     try:
+        if any(issubclass(kind, (str, bytes)) for kind in kinds):
+            raise ValueError
         return np.where(missing, np.nan, array).astype(np.float64)
-    except (TypeError, ValueError):
+    except (TypeError, ValueError, OverflowError):
         found = ", ".join(sorted(kind.__name__ for kind in kinds))
         raise _refused(name, f"object, with {found}", _NUMBERS_OR_TEXTS) from None
 
@@ -137,6 +192,8 @@ def _of_objects(name: str, array: npt.NDArray[Any]) -> Column:
 def _of_pandas(name: str, series: Any) -> Column:
     import pandas as pd
 
+    if not isinstance(series, (pd.Series, pd.Index, pd.api.extensions.ExtensionArray)):
+        raise _refused(name, type(series).__name__, "give a Series")
     if isinstance(series.dtype, pd.CategoricalDtype):
         of = series.cat if isinstance(series, pd.Series) else series
         return _factor(of.codes, of.categories, bool(of.ordered), keeps_order=True)
@@ -153,6 +210,8 @@ def _of_pandas(name: str, series: Any) -> Column:
 def _of_polars(name: str, series: Any) -> Column:
     import polars as pl
 
+    if not isinstance(series, pl.Series):
+        raise _refused(name, type(series).__name__, "give a Series")
     if series.dtype == pl.Boolean:
         return _truths(series.fill_null(False).to_numpy(), series.is_null().to_numpy())
     if series.dtype.is_numeric():
@@ -171,6 +230,8 @@ def _of_polars(name: str, series: Any) -> Column:
 def _of_arrow(name: str, values: Any) -> Column:
     import pyarrow as pa
 
+    if not isinstance(values, (pa.Array, pa.ChunkedArray)):
+        raise _refused(name, type(values).__name__, "give an Array")
     if isinstance(values, pa.ChunkedArray):
         if values.num_chunks == 1:  # which pyarrow would copy to combine it
             values = values.chunk(0)
@@ -214,6 +275,8 @@ class Data:
     """A frame of the caller's kind."""
     give_one: Callable[[str, Numbers], Any]
     """The one column of such a frame."""
+    index: Any = None
+    """Labels of the rows, of pandas."""
 
 
 @dataclass(frozen=True)
@@ -223,17 +286,59 @@ class File:
     path: str
 
 
+def _places(names: Iterable[str]) -> Callable[[str], int]:
+    """The place of a column by its name, which no other one has."""
+    known = [*names]
+    counts = Counter(known)
+    places = {name: place for place, name in enumerate(known)}
+
+    def place(name: str) -> int:
+        if counts[name] > 1:
+            raise InputError(f"the data have {counts[name]} columns '{name}': rename all but one of them")
+        return places[name]
+
+    return place
+
+
+def _index_of(values: Any) -> Any:
+    """Labels of the rows of a pandas Series; None of anything else."""
+    if not made_by("pandas", values):
+        return None
+    import pandas as pd
+
+    return values.index if isinstance(values, pd.Series) else None
+
+
+def aligned(name: str, values: Any, index: Any) -> Any:
+    """Values with labels in the order of the labels of the rows, if both have any."""
+    own = _index_of(values)
+    if own is None or index is None or own.equals(index):
+        return values
+    if len(own) == len(index) and own.is_unique and index.is_unique:
+        places = own.get_indexer(index)
+        if (places >= 0).all():
+            return values.iloc[places]
+    raise InputError(
+        f"the labels of '{name}' are not those of the data's rows: give it their index, or an array, which goes by position"
+    )
+
+
 def _from_pandas(frame: Any) -> Data:
     import pandas as pd
 
+    if frame.columns.nlevels > 1:
+        raise InputError(
+            "the frame's columns have several levels (a MultiIndex): give them one, as by frame.columns.to_flat_index()"
+        )
     names = [str(name) for name in frame.columns]
-    places = {name: i for i, name in reversed(list(enumerate(names)))}
+    place = _places(names)
     return Data(
         len(frame),
         names,
-        lambda name: frame.iloc[:, places[name]],
+        lambda name: frame.iloc[:, place(name)],
         lambda columns: pandas_frame(columns, frame.index),
         lambda name, values: pd.Series(values, index=frame.index, name=name),
+        frame.index,
     )
 
 
@@ -265,10 +370,11 @@ def _from_arrow(table: Any) -> Data:
         codes = pa.array(column.codes, mask=column.codes < 0)
         return pa.DictionaryArray.from_arrays(codes, pa.array(column.levels, pa.string()))
 
+    place = _places(table.column_names)
     return Data(
         table.num_rows,
         table.column_names,
-        table.column,
+        lambda name: table.column(place(name)),
         lambda columns: pa.table({name: array(column) for name, column in columns.items()}),
         lambda name, values: pa.array(values),
     )
@@ -278,18 +384,21 @@ def _is_single(value: Any) -> bool:
     return isinstance(value, (str, bytes)) or not hasattr(value, "__len__") or getattr(value, "ndim", 1) == 0
 
 
-def _from_arrays(arrays: Mapping[str, Any] | npt.NDArray[Any]) -> Data:
+def _from_arrays(arrays: Mapping[Any, Any] | npt.NDArray[Any]) -> Data:
     """A single value is that of every row."""
-    names = list(arrays) if isinstance(arrays, Mapping) else list(arrays.dtype.names or ())
-    lengths = [len(arrays[name]) for name in names if not _is_single(arrays[name])]
-    rows = lengths[0] if lengths else min(1, len(names))
-    return Data(
-        rows,
-        names,
-        lambda name: np.full(rows, arrays[name]) if _is_single(arrays[name]) else arrays[name],
-        give_arrays,
-        lambda name, values: values,
-    )
+    keys = list(arrays) if isinstance(arrays, Mapping) else list(arrays.dtype.names or ())
+    place = _places(map(str, keys))
+    all_rows = [arrays[key] for key in keys if not _is_single(arrays[key])]
+    rows = len(all_rows[0]) if all_rows else min(1, len(keys))
+    index = next((own for own in map(_index_of, all_rows) if own is not None), None)
+
+    def column(name: str) -> Any:
+        values = arrays[keys[place(name)]]
+        if _is_single(values):
+            return np.full(rows, None if values is np.ma.masked else values)
+        return aligned(name, values, index)
+
+    return Data(rows, [*map(str, keys)], column, give_arrays, lambda name, values: values, index)
 
 
 def give_arrays(columns: Columns) -> dict[str, npt.NDArray[Any]]:
@@ -300,6 +409,11 @@ def give_arrays(columns: Columns) -> dict[str, npt.NDArray[Any]]:
 def factor_texts(column: Column) -> npt.NDArray[Any]:
     """The levels of a factor's rows, None where one is missing; numbers as they are."""
     return np.array([*column.levels, None], object)[column.codes] if isinstance(column, Factor) else column
+
+
+def rows_of(column: Column, rows: npt.NDArray[np.intp]) -> Column:
+    """Some rows of a column."""
+    return replace(column, codes=column.codes[rows]) if isinstance(column, Factor) else column[rows]
 
 
 def pandas_frame(columns: Columns, index: Any = None) -> Any:
@@ -375,25 +489,27 @@ def data_of(data: Any, names: set[str] | None, hdf5_here: bool = False) -> Data 
     CSV is left to the library or a program, and so is HDF5 unless it is to be read here.
     """
     if isinstance(data, (str, os.PathLike)):
-        path = os.fspath(data)
+        path = os.fsdecode(encoded_path(data))
         if hdf5_here and path.endswith((".h5", ".hdf5")):
             return _from_hdf5(path, names)
         return _from_parquet(path, names) if path.endswith((".parquet", ".pq")) else File(path)
-    if made_by("pandas", data):
+    kind = type(data).__name__
+    if made_by("pandas", data) and hasattr(data, "columns") and hasattr(data, "iloc"):
         return _from_pandas(data)
-    if made_by("polars", data):
+    if made_by("polars", data) and kind in ("DataFrame", "LazyFrame"):
         if hasattr(data, "collect"):
             data = data.select(_chosen(data.collect_schema().names(), names)).collect()
         return _from_polars(data)
-    if made_by("pyarrow", data) or hasattr(data, "__arrow_c_stream__"):
-        import pyarrow as pa
-
-        return _from_arrow(data if isinstance(data, pa.Table) else pa.table(data))
     if isinstance(data, Mapping) or (isinstance(data, np.ndarray) and data.dtype.names):
         return _from_arrays(data)
+    if made_by("pyarrow", data) or (hasattr(data, "__arrow_c_stream__") and kind != "Series"):
+        import pyarrow as pa
+
+        with contextlib.suppress(TypeError, pa.ArrowInvalid):
+            return _from_arrow(data if isinstance(data, pa.Table) else pa.table(data))
     raise UsageError(
-        f"data are a {type(data).__name__}: give a pandas or polars frame, an Arrow table, a dict of arrays, "
-        "a structured array, or the path of a table"
+        f"data are a {kind}: give a pandas or polars frame{', as series.to_frame()' if kind == 'Series' else ''}, "
+        "an Arrow table, a dict of arrays, a structured array, or the path of a table"
     )
 
 

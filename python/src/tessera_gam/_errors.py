@@ -50,14 +50,22 @@ class TesseraWarning(UserWarning):
     """A result that is to be read with care, as of a fit that has not converged."""
 
 
+_LONGEST = 2000
+
+
+def _shortened(text: str) -> str:
+    """Names in a message may be of any length."""
+    return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 500]} … {text[-500:]}"
+
+
 def error_of(status: int, message: str, position: int, lines: str) -> TesseraError:
     """The exception of a status; one of a formula shows each fault in a note."""
     if position >= 0:
-        refused = FormulaError(message)
+        refused = FormulaError(_shortened(message))
         refused.position = position
-        refused.add_note(lines.rstrip("\n"))
+        refused.add_note(_shortened(lines.rstrip("\n")))
         return refused
     for kind in (UsageError, InputError, NotConvergedError, DeviceAbsentError):
         if kind.status == status:
-            return kind(message)
-    return FaultError(message)
+            return kind(_shortened(message))
+    return FaultError(_shortened(message))

@@ -9,21 +9,35 @@ import os
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from ctypes import byref, c_char_p, c_size_t, c_uint64
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from . import _native
-from ._columns import Columns, Data, Factor, File, Numbers, data_of, give_arrays, names_in, result_frame
-from ._errors import UsageError
+from ._columns import (
+    Column,
+    Columns,
+    Data,
+    Factor,
+    File,
+    Numbers,
+    data_of,
+    give_arrays,
+    names_in,
+    result_frame,
+    rows_of,
+)
+from ._errors import InputError, UsageError
 from ._report import Report, report, report_of
-from ._table import Answer, Table, columns_of
+from ._table import Answer, Table, columns_of, naming_columns
 
 if TYPE_CHECKING:
+    from ._plot import PartialResiduals
     from ._portable import PortableModel
 
 PredictionType = Literal["link", "response", "terms", "iterms", "lpmatrix"]
+ResidualType = Literal["deviance", "pearson", "response", "working"]
 Progress = bool | Callable[[str], None] | None
 
 _JOB_OPTIONS = {
@@ -31,6 +45,7 @@ _JOB_OPTIONS = {
 }  # fmt: skip
 _TABLE_OPTIONS = {"na_strings", "factor", "numeric", "block_rows"}
 _RUG_ROWS = 500
+_MOST_POINTS = 5000
 
 
 class _Number:
@@ -94,6 +109,7 @@ class GAM:
         self._model: _native.Handle | None = None
         self._portable: PortableModel | None = None
         self._rug: dict[str, Numbers] = {}
+        self._rows: _Rows | None = None
 
     def fit(
         self,
@@ -116,11 +132,12 @@ class GAM:
         data
             A pandas or polars frame, an Arrow table, a dict of arrays of n values, a structured array, or the
             path of a file: CSV (also .gz), HDF5 by h5py, or Parquet by pyarrow. Texts, truth values and categoricals are
-            factors. Numbers in float64 are not copied: leave them as they are while the fit runs.
+            factors. Numbers in float64 are not copied: leave them as they are while the fit runs. The model refers
+            to the data for `residuals` and `fittedvalues`.
         weights, offset, subset, AR_start
             As of bam: prior weights; what is added to the linear predictor; the rows of the fit; and where a
             series of correlated residuals begins. A column's name, an expression such as "x > 0", or an array of
-            n values.
+            n values, in the order of the rows; a pandas Series goes by the labels of the data's rows.
         progress
             True shows what the fit does; a function is called with each line of that. What it raises ends the
             fit, as Ctrl-C does. Lines for a log go to `logging.getLogger("tessera_gam")`.
@@ -135,6 +152,7 @@ class GAM:
             named by $TESSERA_GAM_LIBRARY, as the one in a wheel has none.
         """
         handle = None
+        _native.encoded(self.formula, "the formula")
         if comm is not None:
             from . import _comm
 
@@ -142,11 +160,12 @@ class GAM:
                 raise UsageError("comm and launcher: the processes of a communicator, or those of a launcher, fit")
             handle = _comm.handle_of(comm)
         given = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
+        given = {name: self.options.get(name) if one is None else one for name, one in given.items()}
         expressions = {name: one for name, one in given.items() if isinstance(one, str)}
         arrays = _arrays(given)
         read = " + ".join([self.formula, *expressions.values()])
         if comm is None:
-            table = self._table(data, read, arrays, launcher is not None)
+            table = self._table(data, read, arrays, launcher is not None, needs_rows=True)
         else:
             table = self._table_over(comm, data, read, arrays)
         options = {"family": self.family, **self.options, **expressions, **{name[1:]: name for name in arrays}}
@@ -162,6 +181,7 @@ class GAM:
                 rows = table.file or table.columns
                 self._model = self.load(_launch.fit(launcher, path, self.formula, rows, options, folder))._model
         self._rug = _rug(table.columns)
+        self._rows = _Rows(data, read, arrays) if comm is None else None
         for fault in (self._text("no_estimate"), self._text("why_not_converged")):
             if fault:
                 _native.warn(fault)
@@ -172,9 +192,10 @@ class GAM:
     ) -> _native.Handle:
         fitted = _native.Handle("model")
         run = _native.interruptible if comm is None else _native.on_this_thread
-        with _shown(progress) as report:
+        formula = _native.encoded(self.formula, "the formula")
+        with _shown(progress) as report, naming_columns(table):
             run(
-                lambda call: _native.call("fit", self.formula.encode(), table.number, call, fitted.to),
+                lambda call: _native.call("fit", formula, table.number, call, fitted.to),
                 _native.option_texts({**options, "comm": comm}),
                 report,
             )
@@ -196,6 +217,22 @@ class GAM:
     def cov(self) -> npt.NDArray[np.float64]:
         """The posterior covariance of the coefficients, p x p. NaN where a large random effect has none."""
         return self._values("covariance")
+
+    @property
+    def bse(self) -> Any:
+        """The standard errors of the p coefficients, the roots of the diagonal of `cov`, as `params`."""
+        return _labelled(np.sqrt(np.diag(self.cov)), self.param_names)
+
+    def conf_int(self, level: float = 0.95) -> Any:
+        """Ends of the interval of each coefficient with this probability, as `confint.default(m)` of R, which takes
+        them as normal: "lower" and "upper", a frame of p rows by name; without pandas a dict of arrays.
+        """
+        from statistics import NormalDist
+
+        if not 0 < level < 1:
+            raise UsageError(f"level={level}: a probability is above 0 and below 1")
+        params, half = self._values("coefficients"), NormalDist().inv_cdf((1 + level) / 2) * np.sqrt(np.diag(self.cov))
+        return _labelled_frame({"lower": params - half, "upper": params + half}, self.param_names)
 
     @property
     def edf(self) -> Any:
@@ -228,6 +265,57 @@ class GAM:
         """The labels of the smooths: "s(x)", "s(x):ga"."""
         return self._texts("smooths")
 
+    # What the rows of the fit are
+
+    @property
+    def fittedvalues(self) -> Any:
+        """The means of the rows of the fit, as `fitted(m)` of R: see `residuals`."""
+        return self._of_rows("fitted", self._own_rows())
+
+    @property
+    def resid(self) -> Any:
+        """Deviance residuals, as `resid(m)` of R: `residuals()`."""
+        return self.residuals()
+
+    def residuals(
+        self,
+        type: ResidualType = "deviance",
+        data: Any = None,
+        *,
+        weights: Any = None,
+        offset: Any = None,
+        subset: Any = None,
+        AR_start: Any = None,
+        progress: Progress = None,
+    ) -> Any:
+        """Residuals of the rows of the fit, as `residuals(m, type)` of mgcv; NaN of a row that the fit left out.
+
+        With mu the mean of a row, y its response and w its weight: "deviance", the root of its deviance with the sign
+        of y - mu; "pearson", (y - mu) sqrt(w / V(mu)); "response", y - mu; "working", (y - mu) times the slope of the
+        link. In the kind of the data, as `predict`. A model that was loaded, copied or fitted with `comm` has not the
+        rows of its fit: give data and arrays as for the fit.
+        """
+        arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
+        rows = self._own_rows() if data is None else _Rows(data, None, _arrays(arrays))
+        return self._of_rows(type, rows, progress)
+
+    def _own_rows(self) -> _Rows:
+        if self._fitted and self._rows is None:
+            raise UsageError("the model was loaded, copied or fitted with comm=: give residuals(type, data) its rows")
+        assert self._rows is not None
+        return self._rows
+
+    def _of_rows(self, type: str, rows: _Rows, progress: Progress = None) -> Any:
+        table = self._table(*rows, needs_rows=True)
+        options = self._threads | {"type": type}
+        values = self._answer("residuals", table, options=options, progress=progress).columns()["residual"]
+        assert not isinstance(values, Factor)
+        if type == "pearson" and np.isnan(values).all():
+            raise UsageError(f"the family {self.family} has no residuals of Pearson: take those of deviance")
+        return table.data.give_one(type, values) if isinstance(table.data, Data) else values
+
+    # Reports
+
     def summary(self) -> Report:
         """The summary, as `summary(m)` of mgcv. `frame("smooths")` and `frame("coefficients")` are its tables."""
         return report("summary", self._fitted.number)
@@ -236,7 +324,7 @@ class GAM:
         """Tests of the terms of this model; or the analysis of deviance of it and of others of the same rows."""
         models = [self, *others]
         handles = (c_uint64 * len(models))(*(model._fitted.number.value for model in models))
-        return report("anova", handles, len(models), test.encode())
+        return report("anova", handles, len(models), _native.encoded(test, "test"))
 
     def check(
         self,
@@ -255,11 +343,11 @@ class GAM:
         `sample`, `permutations`, `largest_concurvity`, `autocorrelation`, `series`.
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
-        table = self._table(data, None, _arrays(arrays))
+        table = self._table(data, None, _arrays(arrays), needs_rows=True)
         return self._check(table, options, progress)
 
     def _check(self, table: Table, options: Mapping[str, Any], progress: Progress = None) -> Report:
-        with _shown(progress) as shown:
+        with _shown(progress) as shown, naming_columns(table):
             return report_of(
                 _native.interruptible(
                     lambda call: _native.text("check", self._fitted.number, table.number, call, _native.BOTH_FORMS),
@@ -285,7 +373,7 @@ class GAM:
         those of the fit.
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
-        table = self._table(data, None, _arrays(arrays))
+        table = self._table(data, None, _arrays(arrays), needs_rows=True)
         found = self._check(table, {"permutations": 1, "sample": 4})["concurvity"]
         terms = {"term": np.array(found["terms"], object)}
         if full:
@@ -415,6 +503,7 @@ class GAM:
         *,
         axes: Any = None,
         data: Any = None,
+        residuals: bool = False,
         too_far: float = 0.1,
         **options: Any,
     ) -> Any:
@@ -423,21 +512,43 @@ class GAM:
         Curves have their pointwise band, and a rug of the rows of the fit, or of `data`; curves by a factor are
         together in one plot; smooths of two numbers are maps with contours; random effects are points against
         normal quantiles. `axes`: where to plot, as many as there are plots. `too_far`: maps are white where they are
-        farther than this from every row of the rug, in units of their width and height. Options: as of `smooths`.
+        farther than this from every row of the rug, in units of their width and height. `residuals`: curves have
+        partial residuals of rows of the fit, of a curve by a level those of its rows: what the smooth adds to the
+        predictor of a row, and the row's weighted working residual. Options: as of `smooths`.
         """
         from ._plot import plot_smooths
 
         rug = self._rug
         if data is not None:
             rug = _rug(self._table(data, self._text("formula")).columns)
-        chosen = {} if terms is None else {"terms": list(terms)}
-        return plot_smooths(self._smooths(draws=0, **chosen, **options), rug, too_far, axes)
+        partial = self._partial_residuals(data) if residuals else None
+        chosen = {} if terms is None else {"terms": _strings(terms)}
+        return plot_smooths(self._smooths(draws=0, **chosen, **options), rug, too_far, axes, partial)
+
+    def _partial_residuals(self, data: Any) -> PartialResiduals:
+        """Of some rows, evenly spaced."""
+        from ._plot import PartialResiduals
+
+        rows = self._own_rows() if data is None else _Rows(data, None, {})
+        options = self._threads | {"type": "partial", "variables": True}
+        variables = dict(self._answer("residuals", self._table(*rows), options=options).columns())
+        residuals = variables.pop("residual")
+        assert not isinstance(residuals, Factor)
+        _, table = self._new_table(rows.data, {})
+        terms = self._answer("predict", table, options=self._threads | {"type": "terms"}).columns()
+        kept = np.flatnonzero(np.isfinite(residuals))
+        kept = kept[:: -(-len(kept) // _MOST_POINTS) or 1]
+        return PartialResiduals(
+            residuals[kept],
+            {name: column[kept] for name, column in terms.items() if not isinstance(column, Factor)},
+            {name: rows_of(column, kept) for name, column in variables.items()},
+        )
 
     # Models in files
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Writes the model to a file that `load` and tessera-fit read: docs/model.md has the format."""
-        _native.call("model_save", self._fitted.number, os.fspath(path).encode())
+        _native.call("model_save", self._fitted.number, _native.encoded_path(path))
 
     @classmethod
     def load(cls, path: str | os.PathLike[str]) -> GAM:
@@ -453,7 +564,7 @@ class GAM:
             loaded._portable = portable
             return loaded
         model = _native.Handle("model")
-        _native.call("model_load", os.fspath(path).encode(), model.to)
+        _native.call("model_load", _native.encoded_path(path), model.to)
         return cls._of(model)
 
     def to_json(self) -> str:
@@ -464,7 +575,7 @@ class GAM:
     def from_json(cls, text: str) -> GAM:
         """The model of such a text."""
         model = _native.Handle("model")
-        encoded = text.encode()
+        encoded = _native.encoded(text, "the text of a model")
         _native.call("model_from_json", encoded, len(encoded), model.to)
         return cls._of(model)
 
@@ -477,10 +588,10 @@ class GAM:
         return loaded
 
     def __getstate__(self) -> dict[str, Any]:
-        return self.__dict__ | {"_model": None if self._model is None else self.to_json()}
+        return self.__dict__ | {"_model": None if self._model is None else self.to_json(), "_rows": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        self.__dict__.update(state)
+        self.__dict__.update({"_rows": None} | state)
         if state["_model"] is not None:
             self._model = self.from_json(state["_model"])._model
 
@@ -531,11 +642,18 @@ class GAM:
         return _native.option_texts({name: value for name, value in self.options.items() if name in _TABLE_OPTIONS})
 
     def _table(
-        self, data: Any, expressions: str | None, arrays: Mapping[str, Any] | None = None, for_program: bool = False
+        self,
+        data: Any,
+        expressions: str | None,
+        arrays: Mapping[str, Any] | None = None,
+        for_program: bool = False,
+        needs_rows: bool = False,
     ) -> Table:
         """With the columns that the expressions read, all without any."""
         names = None if expressions is None else names_in(expressions)
         found = data_of(data, names, not for_program and not _native.reads_hdf5())
+        if needs_rows and isinstance(found, Data) and found.rows == 0:
+            raise InputError("the data have no rows")
         return Table(found, columns_of(found, names, arrays), self._table_options)
 
     def _table_over(self, comm: Any, data: Any, expressions: str, arrays: Mapping[str, Any]) -> Table:
@@ -557,12 +675,26 @@ class GAM:
         names = names_in(self._text("formula")) | set(_strings(options.get("keep")))
         names |= names_in(str(options.get("weights", "")))  # of simulated responses
         data = data_of(new, names, not _native.reads_hdf5())
-        return data, Table(data, columns_of(data, names), self._table_options)
+        columns = self._without_values(columns_of(data, names))
+        return data, Table(data, columns, self._table_options)
+
+    def _without_values(self, columns: Columns) -> Columns:
+        """Columns that miss every value, which have no type, as factors where the model has factors."""
+        missing = [name for name, one in columns.items() if not isinstance(one, Factor) and _all_missing(one)]
+        if not missing:
+            return columns
+        import json
+
+        factors: set[str] = set()
+        for variable in json.loads(self.to_json())["design"]["variables"]:
+            factors |= names_in(variable["name"]) if "levels" in variable else set()
+        none = {name: _no_levels(columns[name]) for name in missing if name in factors}
+        return {**columns, **none}
 
     def _answer(self, function: str, *tables: Table, options: Mapping[str, Any], progress: Progress = None) -> Answer:
-        answer = Answer()
+        answer = Answer(any(table.is_empty for table in tables))
         model = self._fitted
-        with _shown(progress) as report:
+        with _shown(progress) as report, naming_columns(*tables):
             _native.interruptible(
                 lambda call: _native.call(function, model.number, *(table.number for table in tables), call, answer.to),
                 _native.option_texts(options),
@@ -573,9 +705,26 @@ class GAM:
         return answer
 
 
+class _Rows(NamedTuple):
+    """The rows of a fit: what `GAM._table` takes."""
+
+    data: Any
+    read: str | None
+    arrays: Mapping[str, Any]
+
+
 def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
     """Those that are no column or expression of the table, by the names of columns that they become."""
     return {f".{name}": one for name, one in given.items() if one is not None and not isinstance(one, str)}
+
+
+def _no_levels(column: Column) -> Factor:
+    assert not isinstance(column, Factor)
+    return Factor(np.full(len(column), -1, np.int32), [])
+
+
+def _all_missing(numbers: Numbers) -> bool:
+    return len(numbers) == 0 or bool(np.isnan(numbers[0]) and np.isnan(numbers).all())
 
 
 def _strings(value: Any) -> list[str]:
@@ -610,6 +759,14 @@ def _labelled(values: Numbers, names: list[str]) -> Any:
     except ImportError:
         return values
     return pd.Series(values, index=names)
+
+
+def _labelled_frame(columns: dict[str, Numbers], names: list[str]) -> Any:
+    try:
+        import pandas as pd
+    except ImportError:
+        return columns
+    return pd.DataFrame(columns, index=names)
 
 
 @contextlib.contextmanager

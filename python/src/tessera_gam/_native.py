@@ -19,7 +19,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ._errors import TesseraWarning, error_of
+from ._errors import TesseraWarning, UsageError, error_of
 
 T = TypeVar("T")
 Progress = Callable[[str], None]
@@ -95,6 +95,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
     "anova": (_HANDLE, c_size_t, c_char_p, c_int32, _TEXT, _SIZE),
     "check": (c_uint64, c_uint64, _CALL, c_int32, _TEXT, _SIZE),
     "predict": (c_uint64, c_uint64, _CALL, _HANDLE),
+    "residuals": (c_uint64, c_uint64, _CALL, _HANDLE),
     "smooths": (c_uint64, _CALL, _HANDLE),
     "derivatives": (c_uint64, _CALL, _HANDLE),
     "level_differences": (c_uint64, _CALL, _HANDLE),
@@ -129,16 +130,40 @@ def _load() -> ctypes.CDLL | _Missing:
         library = ctypes.CDLL(path)
     except OSError as failed:
         return _Missing(f"{failed}: install the package by pip, or set TESSERA_GAM_LIBRARY to a libtessera_gam")
+    earlier = _Missing(f"{path} is of an earlier version: remove it, and install the package anew")
     if library.tessera_gam_c_version() < _OLDEST_C_VERSION:
-        return _Missing(f"{path} is of an earlier version: remove it, and install the package anew")
-    for name, arguments in _SIGNATURES.items():
-        getattr(library, f"tessera_gam_{name}").argtypes = arguments
+        return earlier
+    try:
+        for name, arguments in _SIGNATURES.items():
+            getattr(library, f"tessera_gam_{name}").argtypes = arguments
+    except AttributeError:
+        return earlier
     library.tessera_gam_library_version.restype = c_char_p
     library.tessera_gam_mpi_version.restype = c_char_p
     return library
 
 
 _library = _load()
+
+
+def encoded(text: str, what: str) -> bytes:
+    """A text as the library takes it; `what` it is, for a message. A zero byte would end it there."""
+    try:
+        given = text.encode()
+    except (AttributeError, UnicodeEncodeError):
+        raise UsageError(f"{what} is {text!r:.100}: give a text of Unicode") from None
+    return _whole(given, what)
+
+
+def encoded_path(path: str | os.PathLike[str]) -> bytes:
+    """The path of a file as the system has it, whose bytes need be no UTF-8."""
+    return _whole(os.fsencode(path), "the path")
+
+
+def _whole(given: bytes, what: str) -> bytes:
+    if 0 in given:
+        raise UsageError(f"{what} has a zero byte, in {given!r:.100}: leave it out")
+    return given
 
 
 def why_missing() -> str:
@@ -166,7 +191,12 @@ def call(name: str, *arguments: Any) -> None:
     if getattr(_library, f"tessera_gam_{name}")(*arguments) != 0:
         info = ErrorInfo(size=ctypes.sizeof(ErrorInfo))
         _library.tessera_gam_last_error(byref(info))
-        raise error_of(info.status, info.message.decode(), info.position, info.lines.decode())
+        raise error_of(info.status, _text_of(info.message), info.position, _text_of(info.lines))
+
+
+def _text_of(given: bytes) -> str:
+    """A message, in which there may be bytes of a file or its name."""
+    return given.decode(errors="backslashreplace")
 
 
 def text(name: str, *arguments: Any) -> str:
@@ -202,6 +232,17 @@ def _plain(value: Any) -> str:
     return repr(float(value)) if isinstance(value, (float, np.floating)) else str(value)
 
 
+def _listed(value: Any) -> list[Any]:
+    """A single value is a list of it."""
+    if isinstance(value, np.ndarray):
+        value = value.tolist()
+    return [value] if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) else [*value]
+
+
+def _joined(value: Any) -> str:
+    return ",".join(map(_plain, _listed(value)))
+
+
 def option_texts(options: Mapping[str, Any]) -> list[Option]:
     """Options as the library takes them; None is none."""
     texts = []
@@ -209,19 +250,22 @@ def option_texts(options: Mapping[str, Any]) -> list[Option]:
         if value is None:
             continue
         if isinstance(value, Mapping):
-            texts += [(name, f"{key}={','.join(map(_plain, values))}") for key, values in value.items()]
-        elif isinstance(value, str) or not isinstance(value, Iterable):
-            texts.append((name, _plain(value)))
-        elif name != "na_strings" and all(isinstance(one, str) for one in value):
-            texts += [(name, one) for one in value]
+            for key, values in value.items():
+                if any("," in one for one in _listed(values) if isinstance(one, str)):
+                    raise UsageError(f"{name} of '{key}': a value has a comma: give the column as a categorical")
+                texts.append((name, f"{key}={_joined(values)}"))
+            continue
+        listed = _listed(value)
+        if name != "na_strings" and all(isinstance(one, str) for one in listed):
+            texts += [(name, one) for one in listed]
         else:
-            texts.append((name, ",".join(map(_plain, value))))
+            texts.append((name, _joined(listed)))
     return texts
 
 
 def request(options: Iterable[Option], progress: Any = _PROGRESS(), cancelled: Any = _CANCELLED()) -> Call:
     """What a function takes beside its arguments."""
-    texts = [_Option(name.encode(), value.encode()) for name, value in options]
+    texts = [_Option(encoded(name, "an option"), encoded(value, f"the option {name}")) for name, value in options]
     return Call(ctypes.sizeof(Call), (_Option * len(texts))(*texts), len(texts), progress, cancelled)
 
 
@@ -234,7 +278,7 @@ def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), prog
     news: queue.SimpleQueue[tuple[bool, str] | None] = queue.SimpleQueue()
     asked = request(
         options,
-        _PROGRESS(lambda is_line, what, _: news.put((bool(is_line), what.decode()))),
+        _PROGRESS(lambda is_line, what, _: news.put((bool(is_line), _text_of(what)))),
         _CANCELLED(lambda _: int(stop.is_set())),
     )
     outcome: list[T] = []
@@ -275,9 +319,9 @@ def on_this_thread(work: Callable[[Any], T], options: Iterable[Option], progress
     def tell(is_line: int, what: bytes, _: Any) -> None:
         try:
             if is_line:
-                log(what.decode())
+                log(_text_of(what))
             elif progress is not None:
-                progress(what.decode())
+                progress(_text_of(what))
         except BaseException as one:  # noqa: BLE001 - raised again once the library has returned
             raised.append(one)
 

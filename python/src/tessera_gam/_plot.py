@@ -19,9 +19,36 @@ _RESULTS = {"fit", "se", "lower", "upper", "lower.simultaneous", "upper.simultan
 class _Curve:
     """Rows of a smooth for one combination of levels."""
 
-    label: str  # of the levels, "" without any
+    smooth: str
+    levels: dict[str, str]  # of its factors
     numbers: dict[str, Numbers]  # its variables
     results: dict[str, Numbers]
+
+    @property
+    def label(self) -> str:
+        return ", ".join(self.levels.values())
+
+
+@dataclass
+class PartialResiduals:
+    """Of rows: their residuals, what each smooth adds, and the variables of the smooths."""
+
+    residuals: Numbers
+    terms: dict[str, Numbers]
+    variables: Columns
+
+    def of(self, curve: _Curve) -> tuple[Numbers, Numbers]:
+        """Where the points of a curve are: those of its rows."""
+        [name] = curve.numbers
+        x, term = self.variables.get(name), self.terms.get(curve.smooth)
+        if x is None or term is None or isinstance(x, Factor):
+            return np.empty(0), np.empty(0)
+        rows = np.ones(len(x), bool)
+        for factor, level in curve.levels.items():
+            column = self.variables[factor]
+            assert isinstance(column, Factor)
+            rows &= column.codes == column.levels.index(level)
+        return x[rows], (term + self.residuals)[rows]
 
 
 @dataclass
@@ -29,6 +56,7 @@ class _Plot:
     title: str
     curves: list[_Curve] = field(default_factory=list)
     levels: list[str] = field(default_factory=list)  # of a random effect
+    is_multiplied: bool = False  # by a number
 
 
 def _plots(columns: Columns) -> list[_Plot]:
@@ -51,7 +79,9 @@ def _plots(columns: Columns) -> list[_Plot]:
                 title = label.removesuffix(by) + f":{name}"
         plot = plots.setdefault(title, _Plot(title))
         # A number that a smooth is by is 1 throughout.
-        variables = [name for name in variables if np.ptp(numbers[name][rows]) > 0] or variables
+        varied = [name for name in variables if np.ptp(numbers[name][rows]) > 0] or variables
+        plot.is_multiplied = varied != variables
+        variables = varied
         if not variables:
             plot.levels = [
                 ", ".join(factors[name].levels[codes[i]] for name, codes in own.items()) for i in range(len(rows))
@@ -59,10 +89,10 @@ def _plots(columns: Columns) -> list[_Plot]:
         combinations = np.column_stack(list(own.values())) if own and variables else np.zeros((len(rows), 0))
         for combination in np.unique(combinations, axis=0):
             of = rows[(combinations == combination).all(axis=1)]
-            levels = [factors[name].levels[int(c)] for name, c in zip(own, combination, strict=False)]
             plot.curves.append(
                 _Curve(
-                    ", ".join(levels),
+                    label,
+                    {name: factors[name].levels[int(c)] for name, c in zip(own, combination, strict=False)},
                     {name: numbers[name][of] for name in variables},
                     {name: values[of] for name, values in results.items()},
                 )
@@ -98,18 +128,26 @@ def _axes(count: int, given: Any) -> Any:
     return axes
 
 
-def plot_smooths(columns: Columns, rug: dict[str, Numbers], too_far: float, given: Any = None) -> Any:
-    """Draws every smooth of the columns that `smooths` gives, and leaves out of surfaces what is farther than `too_far` from
-    the rug, where their widths are 1; returns the axes.
+def plot_smooths(
+    columns: Columns,
+    rug: dict[str, Numbers],
+    too_far: float,
+    given: Any = None,
+    partial: PartialResiduals | None = None,
+) -> Any:
+    """Draws every smooth of the columns that `smooths` gives, curves with their partial residuals, and leaves out of
+    surfaces what is farther than `too_far` from the rug, where their widths are 1; returns the axes.
     """
     plots = _split_surfaces(_plots(columns))
+    if not plots:
+        raise UsageError("the model has no smooths to plot: print(m.summary()) shows its coefficients")
     axes = _axes(len(plots), given)
     for plot, axis in zip(plots, axes.flat, strict=True):
         dimensions = len(plot.curves[0].numbers)
         if dimensions == 0:
             _draw_effect(axis, plot)
         elif dimensions == 1:
-            _draw_curves(axis, plot, rug)
+            _draw_curves(axis, plot, rug, partial)
         else:
             _draw_surface(axis, plot, rug, too_far)
         axis.set_title(plot.title)
@@ -138,7 +176,7 @@ def plot_residuals(quantiles: dict[str, Any], given: Any = None) -> Any:
 _MOST_NAMED_CURVES = 10
 
 
-def _draw_curves(axis: Any, plot: _Plot, rug: dict[str, Numbers]) -> None:
+def _draw_curves(axis: Any, plot: _Plot, rug: dict[str, Numbers], partial: PartialResiduals | None) -> None:
     is_named = 1 < len(plot.curves) <= _MOST_NAMED_CURVES
     has_bands = len(plot.curves) <= _MOST_NAMED_CURVES
     for curve in plot.curves:
@@ -147,6 +185,8 @@ def _draw_curves(axis: Any, plot: _Plot, rug: dict[str, Numbers]) -> None:
         if has_bands and "lower" in curve.results:
             lower, upper = curve.results["lower"], curve.results["upper"]
             axis.fill_between(x, lower, upper, color=line.get_color(), alpha=0.2, linewidth=0)
+        if has_bands and partial is not None and not plot.is_multiplied:
+            axis.plot(*partial.of(curve), ".", color=line.get_color(), markersize=2, alpha=0.4, zorder=1)
     if name in rug:
         # Ticks of a height in the axes' own coordinates, whatever the curve.
         axis.vlines(rug[name], 0, 0.03, transform=axis.get_xaxis_transform(), color="0.3", linewidth=0.4)

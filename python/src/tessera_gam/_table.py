@@ -3,15 +3,18 @@
 
 from __future__ import annotations
 
+import contextlib
 import ctypes
-from collections.abc import Iterable, Mapping
+import re
+from collections.abc import Iterable, Iterator, Mapping
 from ctypes import byref, c_char_p
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from . import _native
-from ._columns import Column, Columns, Data, Factor, File, column_of, is_chosen
+from ._columns import Column, Columns, Data, Factor, File, aligned, column_of, is_chosen, rows_of
 from ._errors import InputError
 
 
@@ -31,7 +34,10 @@ def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, An
             except InputError:
                 if names is not None:
                     raise
-    return {**columns, **{name: column_of(name, values) for name, values in (extra or {}).items()}}
+    for name, values in (extra or {}).items():
+        told = name.removeprefix(".")
+        columns[name] = column_of(told, aligned(told, values, data.index))
+    return columns
 
 
 class Table(_native.Handle):
@@ -46,24 +52,31 @@ class Table(_native.Handle):
         """Of the columns of the data, those of a file being its own."""
         super().__init__("table")
         request = _native.request(options)
+        self.data = data
+        self.is_empty = isinstance(data, Data) and data.rows == 0
+        if self.is_empty:  # the library's tables have a row: one without values
+            columns = {name: _missing_row(column) for name, column in columns.items()}
         self.columns = columns
         self.file = data if isinstance(data, File) else None
         if isinstance(data, File):
-            _native.call("table_of_file", data.path.encode(), byref(request), self.to)
+            _native.call("table_of_file", _native.encoded_path(data.path), byref(request), self.to)
             return
-        _native.call("table_open", data.rows, byref(request), self.to)
+        _native.call("table_open", max(1, data.rows), byref(request), self.to)
         for name, column in columns.items():
             self._add(name, column)
 
     def _add(self, name: str, column: Column) -> None:
+        encoded = _native.encoded(name, "a column's name")
         if not isinstance(column, Factor):
-            _native.call("table_add_numbers", self.number, name.encode(), column.ctypes.data, len(column))
+            _native.call("table_add_numbers", self.number, encoded, column.ctypes.data, len(column))
             return
-        levels = (c_char_p * len(column.levels))(*(level.encode() for level in column.levels))
+        levels = (c_char_p * len(column.levels))(
+            *(_native.encoded(one, f"a level of '{name}'") for one in column.levels)
+        )
         _native.call(
             "table_add_factor",
             self.number,
-            name.encode(),
+            encoded,
             column.codes.ctypes.data,
             len(column.codes),
             levels,
@@ -72,11 +85,49 @@ class Table(_native.Handle):
         )
 
 
+def _missing_row(column: Column) -> Column:
+    if isinstance(column, Factor):
+        return replace(column, codes=np.full(1, -1, np.int32))
+    return np.full(1, np.nan)
+
+
+_UNKNOWN = re.compile(r"(.*unknown column '(.*?)')(?: \(did you mean .*\?\))?; it has: ", re.DOTALL)
+_MOST_NAMES = 20
+
+
+@contextlib.contextmanager
+def naming_columns(*tables: Table) -> Iterator[None]:
+    """A column that the library misses is told with the caller's columns: it has only those that it may need."""
+    try:
+        yield
+    except InputError as refused:
+        found = _UNKNOWN.match(str(refused))
+        of_caller = [table.data.names for table in tables if isinstance(table.data, Data)]
+        names = next((names for names in of_caller if found and found[2] not in names), None)
+        if found is None or names is None:
+            raise
+        raise InputError(f"{found[1]}{_nearest(found[2], names)}; {_list_of(names)}") from None
+
+
+def _nearest(name: str, names: list[str]) -> str:
+    from difflib import get_close_matches
+
+    nearest = [one for one in names if one.lower() == name.lower()] or get_close_matches(name, names[:10_000], 1)
+    return f" (did you mean '{nearest[0]}'?)" if nearest else ""
+
+
+def _list_of(names: list[str]) -> str:
+    more = f" and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else ""
+    return f"it has: {', '.join(names[:_MOST_NAMES])}{more}" if names else "it has no columns"
+
+
 class Answer(_native.Handle):
     """A table of results, of which `columns` copies the columns."""
 
-    def __init__(self) -> None:
+    def __init__(self, is_empty: bool = False) -> None:
+        """`is_empty`: of no rows."""
         super().__init__("answer")
+        self.is_empty = is_empty
 
     def extent(self) -> _native.AnswerInfo:
         info = _native.AnswerInfo(size=ctypes.sizeof(_native.AnswerInfo))
@@ -90,7 +141,11 @@ class Answer(_native.Handle):
         order: Iterable[int] = range(extent.columns)
         if kept_first:
             order = [*range(computed, extent.columns), *range(computed)]
-        return dict(self._column(index, extent.rows) for index in order)
+        columns = dict(self._column(index, extent.rows) for index in order)
+        if not self.is_empty:
+            return columns
+        none = np.arange(0)
+        return {name: rows_of(column, none) for name, column in columns.items()}
 
     def remarks(self) -> list[str]:
         def remark(index: int) -> str:

@@ -53,6 +53,43 @@ class Estimators(unittest.TestCase):
         np.testing.assert_array_equal(model.feature_names_in_, ["x", "g"])
         self.assertIn("`g`", self.regressor().fit(frame[["x", "g"]], frame.y).formula_)
 
+    @needs("pandas")
+    def test_arrays_after_frames_and_frames_after_arrays(self):
+        import pandas as pd
+
+        frame = pd.DataFrame(self.rows)[["x", "g", "z"]]
+        model = self.regressor("g + s(x) + z").fit(frame, self.rows["y"])
+        odd = frame.rename(columns={"x": "a`b"})
+        numbers = self.regressor().fit(self.X, self.rows["y"])
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", UserWarning)  # of scikit-learn, on names
+            np.testing.assert_array_equal(model.predict(frame.to_numpy()), model.predict(frame))
+            np.testing.assert_array_equal(numbers.predict(frame[["x", "z"]]), numbers.predict(self.X))
+        self.assertIn(r"`a\`b`", self.regressor().fit(odd, self.rows["y"]).formula_)
+
+    def test_left_sides(self):
+        expected = self.regressor("s(x0) + x1").fit(self.X, self.rows["y"]).predict(self.X)
+        for formula in ("~ s(x0) + x1", "y ~ s(x0) + x1", "`a~b` ~ s(x0) + x1"):
+            found = self.regressor(formula).fit(self.X, self.rows["y"])
+            np.testing.assert_array_equal(found.predict(self.X), expected)
+        for formula in ("log(y) ~ x0", "cbind(a, b) ~ x0", "list(y ~ x0, ~ x1)", "y + 1 ~ x0"):
+            with self.assertRaisesRegex(ValueError, "give the predictors alone"):
+                self.regressor(formula).fit(self.X, self.rows["y"])
+
+    @needs("pandas")
+    def test_a_row_with_a_missing_value_has_no_class(self):
+        import pandas as pd
+
+        labels = np.where(self.rows["y"] > 0.5, "high", "low")
+        frame = pd.DataFrame(self.X, columns=["a", "b"])
+        model = self.classifier().fit(frame, labels)
+        frame.loc[7, "a"] = np.nan
+        self.assertEqual(np.isnan(model.predict_proba(frame)).any(axis=1).nonzero()[0].tolist(), [7])
+        with self.assertRaisesRegex(ValueError, "Input X contains NaN: row 7 has no class"):
+            model.predict(frame)
+        with self.assertRaisesRegex(ValueError, "contains NaN"):
+            model.predict(frame.to_numpy())
+
     def test_pipelines_and_searches(self):
         from sklearn.model_selection import GridSearchCV
         from sklearn.pipeline import make_pipeline

@@ -11,6 +11,8 @@ scikit-learn that ask for that, for `check_estimator(estimator, expected_failed_
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
 from typing import Any, Self
 
 import numpy as np
@@ -18,8 +20,8 @@ from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from ._columns import Data, Factor, column_of, data_of
-from ._errors import UsageError
+from ._columns import Data, Factor, column_of, data_of, left_side, quoted
+from ._errors import InputError, UsageError
 from ._gam import GAM
 
 EXPECTED_FAILED_CHECKS = {
@@ -40,16 +42,23 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         self.options = options
 
     def _rows(self, X: Any, reset: bool) -> Data:
-        """The columns of a frame, or those of an array as x0, x1, …."""
+        """The columns of a frame, or those of an array as x0, x1, …; of a prediction by the names of the fit, in their
+        order.
+        """
         if hasattr(X, "columns") or hasattr(X, "column_names"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             found = data_of(X, None)
-            assert isinstance(found, Data)
-            return found
-        array = validate_data(self, X, reset=reset, dtype=np.float64)
-        found = data_of({f"x{i}": array[:, i] for i in range(array.shape[1])}, None)
+        else:
+            # Texts in an array of objects are those of a factor.
+            dtype = None if not reset and getattr(X, "dtype", None) == object else np.float64
+            array = validate_data(self, X, reset=reset, dtype=dtype)
+            found = data_of({f"x{i}": array[:, i] for i in range(array.shape[1])}, None)
         assert isinstance(found, Data)
-        return found
+        if reset:
+            self._names = found.names
+            return found
+        columns = {name: found.column(own) for name, own in zip(self._names, found.names, strict=True)}
+        return replace(found, names=self._names, column=columns.__getitem__)
 
     def _fit_rows(self, X: Any, response: Any, sample_weight: Any) -> Self:
         rows = self._rows(X, reset=True)
@@ -58,7 +67,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         if len(response) != rows.rows:
             raise UsageError(f"X has {rows.rows} rows, and y {len(response)}")
         data = {name: rows.column(name) for name in rows.names} | {_RESPONSE: response}
-        predictors = (self.formula or _formula(rows)).rpartition("~")[2]
+        predictors = _formula(rows) if self.formula is None else _predictors(self.formula)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, response)
         self.gam_ = GAM(f"{_RESPONSE} ~ {predictors}", self.family, **self.options or {}).fit(data, weights=weights)
         self.formula_ = self.gam_.formula
@@ -70,6 +79,18 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         return self.gam_.predict({name: rows.column(name) for name in rows.names}, type="response")
 
 
+def _predictors(formula: str) -> str:
+    """What follows the tilde. On its left there may be a name alone: the response is y, as it is."""
+    response = left_side(formula)
+    if response is None:
+        return formula
+    if not re.fullmatch(r"\s*([\w.]+|`[^`]*`)?\s*", response):
+        raise UsageError(
+            f"formula: '{response.strip():.100} ~': give the predictors alone, and fit(X, y) this response as y"
+        )
+    return formula[len(response) + 1 :]
+
+
 def _formula(rows: Data) -> str:
     """A smooth of each column of numbers, a line where it has less than three values, and factors.
 
@@ -78,10 +99,10 @@ def _formula(rows: Data) -> str:
     room = rows.rows // 2 // max(1, len(rows.names))
     terms = []
     for name in rows.names:
-        column, quoted = column_of(name, rows.column(name)), f"`{name}`"
+        column, term = column_of(name, rows.column(name)), quoted(name)
         distinct = 0 if isinstance(column, Factor) else len(np.unique(column[~np.isnan(column)]))
         k = min(_LARGEST_K, distinct, room)
-        terms.append(quoted if k < 3 else f"s({quoted}, k={k})")
+        terms.append(term if k < 3 else f"s({term}, k={k})")
     return " + ".join(terms)
 
 
@@ -91,8 +112,8 @@ class GAMRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     Parameters
     ----------
     formula
-        The predictors, in R's notation: "s(age, k=20) + region". Columns of an array are x0, x1, …. None: a smooth of
-        each column of numbers, with k = min(10, distinct values, room), and each factor.
+        The predictors, in R's notation: "s(age, k=20) + region". Columns of an array are x0, x1, …, but in a
+        prediction those of the fit. None: a smooth of each column of numbers, with k = min(10, distinct values, room), and each factor.
     family, options
         Those of `GAM`.
 
@@ -141,8 +162,11 @@ class GAMClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
         return np.column_stack([1 - second, second])
 
     def predict(self, X: Any) -> Any:
-        """The likelier class of n rows."""
+        """The likelier class of n rows, all of whose values are known."""
         second = self._mean(X)
+        if np.isnan(second).any():
+            first = int(np.flatnonzero(np.isnan(second))[0])
+            raise InputError(f"Input X contains NaN: row {first} has no class; predict_proba gives NaN for it")
         return self.classes_[(second > 0.5).astype(int)]
 
     def __sklearn_tags__(self) -> Any:

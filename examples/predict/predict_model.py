@@ -110,8 +110,8 @@ def text(value):
 
 def times(matrix, rows):
     """The product of the matrix and each row."""
-    if "values" in matrix:  # column by column
-        return rows @ np.reshape(matrix["values"], (matrix["cols"], matrix["rows"]))
+    if "values" in matrix:
+        return rows @ dense(matrix).T
     product = np.zeros((len(rows), matrix["rows"]))
     for i, j, value in matrix["entries"]:
         product[:, i] += value * rows[:, j]
@@ -119,4 +119,9 @@ def times(matrix, rows):
 
 
 def dense(matrix):
-    return times(matrix, np.eye(matrix["cols"])).T
+    if "values" in matrix:  # column by column
+        return np.reshape(matrix["values"], (matrix["cols"], matrix["rows"])).T
+    full = np.zeros((matrix["rows"], matrix["cols"]))
+    for i, j, value in matrix["entries"]:
+        full[i, j] += value
+    return full

@@ -21,12 +21,14 @@ class Tessera(CMakePackage, CudaPackage):
     # Below it a line for each release, which scripts/make-release prints.
     version("main", branch="main")
 
-    variant("apps", default=True, description="Build the programs, and tessera::gam")
-    variant("hdf5", default=True, when="+apps", description="Let tessera-fit read tables in HDF5")
-    variant("libdeflate", default=True, when="+apps", description="Unpack tables by libdeflate")
-    variant("nccl", default=False, when="+cuda", description="Sum between GPUs by NCCL")
-    variant("shared", default=True, description="The shared library alone, not the static one too")
-    variant("tests", default=False, description="Build the tests, and the faults that some need")
+    # Sticky: what a dependency does not allow is an error, and no part is left out unless it is asked for.
+    variant("apps", default=True, sticky=True, description="Build the programs, and tessera::gam")
+    with when("+apps"):
+        variant("hdf5", default=True, sticky=True, description="Let tessera-fit read tables in HDF5")
+        variant("libdeflate", default=True, sticky=True, description="Unpack tables by libdeflate")
+    variant("nccl", default=False, sticky=True, when="+cuda", description="Sum between GPUs by NCCL")
+    variant("shared", default=True, sticky=True, description="The shared library alone, not the static one too")
+    variant("tests", default=False, sticky=True, description="Build the tests, and the faults that some need")
 
     generator("ninja")
     test_requires_compiler = True

@@ -404,6 +404,33 @@ std::optional<Family> Family::linked(std::string_view name) const {
   return family;
 }
 
+bool Family::has_two_sides() const {
+  return custom() == nullptr && link_name() == "inverse" && !response_fault(-1);
+}
+
+Family Family::on_side(int side) const {
+  Family family = *this;
+  family.side_ = side;
+  return family;
+}
+
+PredictorRange Family::predictors() const {
+  // The ends of ranges of means are 0 and 1, and links take these to -1, 0 and 1.
+  const auto valid = [&](double eta) {
+    const double y = side_ < 0 ? -0.5 : 0.5;
+    return std::isfinite(deviance(y, mean(eta), 1));
+  };
+  PredictorRange range;
+  if (custom() != nullptr) return range;
+  for (const double end : {1.0, 0.0, -1.0}) {
+    if (!valid(-2) && valid(end + 0.5)) range.lower = end;
+  }
+  for (const double end : {-1.0, 0.0, 1.0}) {
+    if (!valid(2) && valid(end - 0.5)) range.upper = end;
+  }
+  return range;
+}
+
 std::string_view Family::residuals() const {
   return visit(*this, [](const auto& family) -> std::string_view { return family.residuals; });
 }
@@ -550,8 +577,8 @@ std::string Family::device_source() const {
     return family_device_source(*family) + "constexpr OwnFamily family_of(const double*) { return {}; }\n";
   return fmt::format(
       "constexpr auto family_of(const double* parameters) {{\n"
-      "  return family_at<{}, {}>(BuiltInFamilies{{}}, parameters);\n}}\n",
-      index_, link_);
+      "  return family_at<{}, {}, {}>(BuiltInFamilies{{}}, parameters);\n}}\n",
+      index_, link_, side_);
 }
 
 int Family::index_of(std::string_view name) {

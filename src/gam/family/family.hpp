@@ -4,6 +4,7 @@
 #include "gam/family/custom_family.hpp"
 
 #include <cstddef>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -13,6 +14,17 @@
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
+
+/// An open interval of linear predictors.
+struct PredictorRange {
+  double lower = -std::numeric_limits<double>::infinity();
+  double upper = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] bool has_lower() const { return lower > -std::numeric_limits<double>::infinity(); }
+  [[nodiscard]] bool has_upper() const { return upper < std::numeric_limits<double>::infinity(); }
+  [[nodiscard]] bool any() const { return has_lower() || has_upper(); }
+  [[nodiscard]] bool has(double eta) const { return eta > lower && eta < upper; }
+};
 
 /// The family of a fit, with the values of its parameters: one of the list with one of its links, the first
 /// of which is mgcv's default (log for the Gamma), or a custom one. parts.hpp describes the parts; visit.hpp
@@ -41,6 +53,13 @@ class Family {
   [[nodiscard]] std::vector<std::string_view> link_names() const;
   /// The family with the named link; nothing if it lacks that link.
   [[nodiscard]] std::optional<Family> linked(std::string_view name) const;
+  /// Whether means may be on either side of a pole of the link.
+  [[nodiscard]] bool has_two_sides() const;
+  /// The side on which the means of a fit are: their sign, 1 or -1; 0: any.
+  [[nodiscard]] int side() const { return side_; }
+  [[nodiscard]] Family on_side(int side) const;
+  /// The predictors of its means: an open interval.
+  [[nodiscard]] PredictorRange predictors() const;
 
   /// Its values: the parameters of its likelihood, then constants. Empty if it has none.
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
@@ -119,6 +138,7 @@ class Family {
 
   int index_ = 0;
   int link_ = 0;
+  int side_ = 0;
   std::shared_ptr<const CustomFamily> custom_;
   std::vector<double> parameters_;
   bool estimated_ = false;

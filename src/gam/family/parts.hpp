@@ -161,14 +161,22 @@ constexpr F family_of([[maybe_unused]] const double* parameters) {
   }
 }
 
+/// The limits of proportions that are those of an infinite predictor.
+constexpr Limits limits_of_proportions(Link link) {
+  switch (link) {
+    case Link::logit:
+    case Link::probit:
+    case Link::cloglog:
+    case Link::cauchit: return {0, 1};
+    case Link::log: return {.lower = 0};
+    default: return {};
+  }
+}
+
 /// A family with a link other than its own.
 template <class F>
 struct Linked : F {
   static constexpr bool linear = false;
-  static constexpr Start start =
-      F::start == Start::response && F::links[0] == Link::identity ? Start::mean : F::start;
-  /// Limits of proportions are limits for any link.
-  static constexpr Limits limits = F::limits.has_upper() ? F::limits : Limits{};
 
   [[nodiscard]] double link(double mu) const { return link_of(which, mu); }
   [[nodiscard]] double mean(double eta) const { return mean_of(which, eta); }
@@ -178,21 +186,31 @@ struct Linked : F {
   }
   /// A predictor whose mean is none of the family is no step of a fit.
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
-    const bool inside =
-        (!F::limits.has_lower() || mu > F::limits.lower) && (!F::limits.has_upper() || mu < F::limits.upper);
+    const bool inside = (!F::limits.has_lower() || mu > F::limits.lower) &&
+                        (!F::limits.has_upper() || mu < F::limits.upper) && !(side * mu < 0);
     return inside ? F::deviance(y, mu, prior) : std::numeric_limits<double>::quiet_NaN();
+  }
+  /// A response of 0, at the pole of an inverse link, is moved as scat has it in mgcv.
+  [[nodiscard]] double first_mean(double y, double prior) const {
+    return side != 0 && y == 0 ? 0.1 * side : F::first_mean(y, prior);
   }
 
   Link which;
+  /// The sign of all means, on one side of a pole of the link: 1 or -1. 0: there is no pole, or they have
+  /// any.
+  double side = 0;
+  Start start =
+      F::start == Start::response && F::links[0] == Link::identity && side == 0 ? Start::mean : F::start;
+  Limits limits = F::limits.has_upper() ? limits_of_proportions(which) : Limits{};
 };
 
-/// The family at an index of the list, with one of its links.
-template <int index, int link, class First, class... Rest>
+/// The family at an index of the list, with one of its links, and of one side of its pole.
+template <int index, int link, int side, class First, class... Rest>
 constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* parameters) {
   if constexpr (index > 0) {
-    return family_at<index - 1, link>(FamilyList<Rest...>{}, parameters);
+    return family_at<index - 1, link, side>(FamilyList<Rest...>{}, parameters);
   } else if constexpr (link > 0) {
-    return Linked<First>{family_of<First>(parameters), First::links[link]};
+    return Linked<First>{family_of<First>(parameters), First::links[link], side};
   } else {
     return family_of<First>(parameters);
   }

@@ -113,15 +113,24 @@ struct Quasi {
   Start start = Start::response;
 };
 
-/// A constant variance allows any response, which the link need not. Limits of proportions are limits for any
-/// link, and that of a variance mu is one of its logarithm.
+/// A constant variance allows any response, which the link need not. The limit of a variance mu is one of its
+/// logarithm.
 template <>
 struct Linked<Quasi> : Quasi {
-  constexpr Linked(Quasi quasi, Link link) : Quasi(quasi) {
+  constexpr Linked(Quasi quasi, Link link, double side_of_means) : Quasi(quasi), side(side_of_means) {
     linked = link;
-    if (which == constant) start = Start::mean;
+    if (which == constant && side == 0) start = Start::mean;
+    if (which == mu_1_mu) limits = limits_of_proportions(link);
     if (which == mu && link == Link::log) limits = {.lower = 0};
   }
+  [[nodiscard]] double deviance(double y, double mean, double prior) const {
+    return side * mean < 0 ? std::numeric_limits<double>::quiet_NaN() : Quasi::deviance(y, mean, prior);
+  }
+  [[nodiscard]] double first_mean(double y, double prior) const {
+    return side != 0 && y == 0 ? 0.1 * side : Quasi::first_mean(y, prior);
+  }
+
+  double side;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

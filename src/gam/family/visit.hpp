@@ -9,13 +9,14 @@
 namespace TESSERA_NAMESPACE::gam {
 
 template <class Use, class First, class... Rest>
-decltype(auto) visit_index(int index, int link, FamilyList<First, Rest...> /*list*/, const double* parameters,
-                           Use& use) {
+decltype(auto) visit_index(int index, int link, int side, FamilyList<First, Rest...> /*list*/,
+                           const double* parameters, Use& use) {
   if constexpr (sizeof...(Rest) > 0) {
-    if (index > 0) return visit_index(index - 1, link, FamilyList<Rest...>{}, parameters, use);
+    if (index > 0) return visit_index(index - 1, link, side, FamilyList<Rest...>{}, parameters, use);
   }
   if constexpr (std::size(First::links) > 1) {
-    if (link > 0) return use(Linked<First>{family_of<First>(parameters), First::links[link]});
+    if (link > 0)
+      return use(Linked<First>{family_of<First>(parameters), First::links[link], static_cast<double>(side)});
   }
   return use(family_of<First>(parameters));
 }
@@ -25,7 +26,8 @@ decltype(auto) visit_index(int index, int link, FamilyList<First, Rest...> /*lis
 template <class Use>
 decltype(auto) visit(const Family& family, Use&& use) {
   if (const CustomFamily* custom = family.custom()) return use(*custom);
-  return visit_index(family.index(), family.link(), BuiltInFamilies{}, family.parameters().data(), use);
+  return visit_index(family.index(), family.link(), family.side(), BuiltInFamilies{},
+                     family.parameters().data(), use);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -353,10 +353,28 @@ class FitRun {
     model_.scale = end.solution.scale * deviance_unit(rows_);
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
-    outline(measure_deviance(fit_, *pass_, rows_, end.deviances, model_));
+    const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);
+    doubt_if_worse_than_null();
+    outline(prior_weights);
     model_.verdict = to_string(fit_.job.last_verdict());
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
+  }
+  /// A maximum of the likelihood has no larger deviance than a constant mean, whose predictor has no penalty.
+  void doubt_if_worse_than_null() {
+    constexpr double rounding = 1e-7;
+    const bool has_null = rows_.offsets.empty() || rows_.family.null_mean() != NullMean::mean;
+    if (!model_.converged || rows_.family.linear() || rows_.series.correlated() || !has_null) return;
+    if (std::ranges::find(model_.design.blocks, "(Intercept)", &CoefBlock::label) ==
+        model_.design.blocks.end())
+      return;
+    const double size = std::abs(model_.deviance) + std::abs(model_.null_deviance);
+    if (!(model_.deviance - model_.null_deviance > rounding * size)) return;
+    model_.converged = false;
+    model_.why_not_converged = fmt::format(
+        "the deviance, {:g}, is above that of the intercept alone, {:g}: the iteration is at "
+        "another optimum than the likeliest; take another link",
+        model_.deviance, model_.null_deviance);
   }
   void outline(double prior_weights) {
     constexpr int lags = 30;

@@ -33,6 +33,9 @@ constexpr double far_base = 1e3;
 /// hundred units in the last place: a response without noise, whose residuals tell nothing of smoothing
 /// parameters.
 constexpr double rounding_share = 1e-26;
+/// Distance of a predictor from the end of those that the link allows, relative to that of the mean, below
+/// which it is at the edge.
+constexpr double edge = 1e-6;
 /// A longer step than this, in the linear predictor, leads to another solution: it is not the remainder of
 /// the way to the present one.
 constexpr double to_another = 1e-6;
@@ -154,7 +157,7 @@ void PirlsLoop::solve_from_end(Search search) {
 
 /// One iteration; false if it was the last.
 bool PirlsLoop::advance(int iteration) {
-  const std::vector<double> begin = end_.coef;
+  std::vector<double> begin = end_.coef;
   try {
     solve(course_.phase == Phase::searching ? Search::global : Search::local);
   } catch (const Error& error) {
@@ -164,6 +167,7 @@ bool PirlsLoop::advance(int iteration) {
     if (!of_model || end_.solution.coef.empty()) throw;
     return goes_on_without(iteration, error);
   }
+  if (iteration == 1 && starts_within_range()) begin = constant_coefficients().value_or(begin);
   halve_step(begin, iteration == 1);
   if (iteration == 1) begin_again_if_worse_than_the_mean();
   if (!is_finite(sums_)) {
@@ -177,8 +181,7 @@ bool PirlsLoop::advance(int iteration) {
   deviance_ = sums_.deviance;
   end_.iterations = iteration;
   tell(iteration, change);
-  const bool still = change < fit_.options.tolerance * size_of(deviance_) &&
-                     end_.solution.step <= fit_.options.step_tolerance;
+  const bool still = is_still(change);
   end_.converged = settle(still && end_.solution.converged, iteration >= fit_.options.max_iterations);
   last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
   // At a solution, what is left is to look for others.
@@ -188,10 +191,28 @@ bool PirlsLoop::advance(int iteration) {
   if (is_separated(change / size_of(deviance_), last)) return false;
   if (last) {
     explain(change);
+    if (end_.converged && rows_at_edge_ > 0)
+      fit_.observer.note(
+          fmt::format("{}, and {} row{} at that edge, beyond which the likelihood rises: standard "
+                      "errors and tests are those of a solution that is not at an edge",
+                      needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are"));
     return false;
   }
   keep(iteration);
   return true;
+}
+
+/// Whether the last step changed nothing, the deviance by `change`. At the edge of the predictors that the
+/// link allows, weights grow beyond any bound, and steps become short as a root of what they change.
+bool PirlsLoop::is_still(double change) {
+  rows_at_edge_ = 0;
+  if (!(change < fit_.options.tolerance * size_of(deviance_))) return false;
+  const double step = end_.solution.step;
+  if (step <= fit_.options.step_tolerance) return true;
+  if (!(step * step <= fit_.options.tolerance) || !rows_.family.predictors().any()) return false;
+  rows_at_edge_ = rows_at_edge(fit_.job, rows_, design_.raw_coefficients(end_.coef),
+                               edge * std::abs(predictor_of(rows_.family, mean_)));
+  return rows_at_edge_ > 0;
 }
 
 /// After an iteration without a finite state: false, and the fit ends with the iteration before; or true, and
@@ -306,11 +327,22 @@ void PirlsLoop::set_parameters(std::vector<double> parameters) {
   pass_.set_parameters(std::move(parameters));
 }
 
+/// Whether the first means are those of the rows, and later ones may leave what the family allows.
+bool PirlsLoop::starts_within_range() const {
+  return has_own_start(rows_.family) && rows_.family.predictors().any();
+}
+
+/// Those of a common mean, which the first step of the rows' own means is halved towards.
+std::optional<std::vector<double>> PirlsLoop::constant_coefficients() const {
+  if (!starts_within_range()) return coefficients_of_mean(design_, rows_.family, mean_);
+  return inner_coefficients({fit_.job.comm(), fit_.job.host_team()}, rows_, mean_);
+}
+
 /// From the responses as first means, the first step can end at a larger deviance than the common mean has,
 /// as logarithms of responses near zero tell little of the mean. Then the iteration begins at that mean.
 void PirlsLoop::begin_again_if_worse_than_the_mean() {
-  if (rows_.family.start() != Start::response) return;
-  const auto mean = coefficients_of_mean(design_, rows_.family, mean_);
+  if (rows_.family.start() != Start::response && !starts_within_range()) return;
+  const auto mean = constant_coefficients();
   if (!mean) return;
   const RawDeviance at_mean =
       fit_.sums_of(pass_, [&] { return pass_.deviance(design_.raw_coefficients(*mean)); });
@@ -485,12 +517,23 @@ void PirlsLoop::keep(int iteration) {
 Error PirlsLoop::diverged(bool at_own_start) const {
   const std::string fault =
       at_own_start ? "" : first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.coef));
+  const bool of_range = !fault.empty() && rows_.family.predictors().any();
   return {ErrorCode::not_converged,
           fmt::format("the iteration diverged: {:.0f} rows have no working weight or no finite deviance{}{}",
                       sums_.bad_rows, fault.empty() ? "" : ": " + fault,
-                      rows_.family.custom() != nullptr && !fault.empty()
+                      of_range ? unlimited_link()
+                      : rows_.family.custom() != nullptr && !fault.empty()
                           ? ""
                           : "; look for extreme values in the response, offset or weights")};
+}
+
+/// What to do where predictors leave the range of the link.
+std::string PirlsLoop::unlimited_link() const {
+  for (const std::string_view name : rows_.family.link_names()) {
+    if (!rows_.family.linked(name)->predictors().any())
+      return fmt::format("; give the formula an intercept, or take the link {}, which needs none such", name);
+  }
+  return "; give the formula an intercept";
 }
 
 void PirlsLoop::remember_step() {

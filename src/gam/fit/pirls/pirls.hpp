@@ -9,6 +9,7 @@
 
 #include <tessera/error.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <span>
 #include <string>
@@ -78,7 +79,10 @@ class PirlsLoop {
   void find_first_parameters();
   void move_parameters();
   void set_parameters(std::vector<double> parameters);
+  [[nodiscard]] bool starts_within_range() const;
+  [[nodiscard]] std::optional<std::vector<double>> constant_coefficients() const;
   void begin_again_if_worse_than_the_mean();
+  [[nodiscard]] bool is_still(double change);
   [[nodiscard]] bool is_separated(double change, bool ends);
   [[nodiscard]] bool settle(bool still, bool hurry);
   void look_around();
@@ -89,6 +93,7 @@ class PirlsLoop {
   [[nodiscard]] std::string why_no_minimum() const;
   void end_before(int iteration, const Error& why);
   [[nodiscard]] Error diverged(bool at_own_start = false) const;
+  [[nodiscard]] std::string unlimited_link() const;
   void keep(int iteration);
   void remember_step();
   void tell(int iteration, double change) const;
@@ -106,6 +111,7 @@ class PirlsLoop {
   double minus_log_ = 0;  ///< negative log likelihood there, where the family's parameters are estimated
   std::vector<double> last_step_;  ///< of the coefficients, before mixing and halving; empty before the first
   bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
+  std::int64_t rows_at_edge_ = 0;  ///< of the predictors that the link allows, at the solution
   Course course_;                  ///< of the steps so far
   PirlsEnd end_;
 };

@@ -137,6 +137,15 @@ void choose_units(const Workers& workers, Rows& rows) {
     rows.prior_factor = power_of_two_for(extent_of(workers, frame, rows.prior_weight).max);
 }
 
+/// Where all responses are on one side of a pole of the link, so are the means: a step across the pole leads
+/// to another optimum, of means that are far from all responses.
+void choose_side(const Workers& workers, Rows& rows) {
+  if (!rows.family.has_two_sides()) return;
+  const Extent responses = extent_of(workers, *rows.frame, rows.response);
+  if (responses.min >= 0 || responses.max <= 0)
+    rows.family = rows.family.on_side(responses.min >= 0 ? 1 : -1);
+}
+
 }  // namespace
 
 bool has_correlated_residuals(const FitOptions& options) {
@@ -193,6 +202,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
     rows.series.rho = options.estimate_rho ? 0 : options.rho;
   }
   require_variation(workers, rows, formula);
+  choose_side(workers, rows);
   choose_units(workers, rows);
   return rows;
 }

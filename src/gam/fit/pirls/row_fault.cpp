@@ -42,19 +42,25 @@ std::optional<std::string> family_fault(const CustomFamily& family, double eta) 
   return std::nullopt;
 }
 
+std::int64_t data_row(const Rows& rows, std::size_t row) {
+  return rows.frame->rows.begin + static_cast<std::int64_t>(row) + 1;
+}
+
 /// The fault of one row at its predictor; nothing if its working weight is valid.
 std::optional<std::string> row_fault(const Rows& rows, std::size_t row, double eta) {
   const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
   const double y = rows.response_factor * number(rows.response);
   const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
   const CustomFamily* const custom = rows.family.custom();
-  const std::string where =
-      fmt::format("in data row {}", rows.frame->rows.begin + static_cast<std::int64_t>(row) + 1);
+  const std::string where = fmt::format("in data row {}", data_row(rows, row));
   if (!std::isfinite(eta)) return fmt::format("{} the linear predictor is {}", where, value_text(eta));
   if (custom != nullptr) {
     if (const auto found = family_fault(*custom, eta))
       return fmt::format("{} the family {} has no working weight: {}", where, custom->name, *found);
   }
+  if (!rows.family.predictors().has(eta))
+    return fmt::format("{}, which in data row {} is {:g}", needed_predictor(rows.family), data_row(rows, row),
+                       eta);
   const double mu = rows.family.mean(eta);
   const double slope = rows.family.derivative(eta);
   const double deviance = rows.family.deviance(y, mu, prior);
@@ -86,6 +92,28 @@ std::string first_row_fault(const Job& job, const Rows& rows, std::span<const do
   if (first == none) return {};
   const auto owner = comm.allreduce(mine == first ? std::int64_t{comm.rank()} : none, mpi::Reduction::min);
   return comm.broadcast_text(text, static_cast<int>(owner));
+}
+
+std::string needed_predictor(const Family& family) {
+  const PredictorRange range = family.predictors();
+  const std::string side = range.has_lower() && range.has_upper()
+                               ? fmt::format("between {:g} and {:g}", range.lower, range.upper)
+                           : range.has_lower() ? fmt::format("above {:g}", range.lower)
+                                               : fmt::format("below {:g}", range.upper);
+  return fmt::format("{}({}) needs a linear predictor {}", family.name(), family.link_name(), side);
+}
+
+std::int64_t rows_at_edge(const Job& job, const Rows& rows, std::span<const double> raw_coef, double near) {
+  const Frame& frame = *rows.frame;
+  const PredictorRange range = rows.family.predictors();
+  RowReader reader(rows);
+  std::int64_t count = 0;
+  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
+    if (frame.complete[row] == 0) continue;
+    const double eta = reader.linear_predictor(row, raw_coef);
+    if (eta - range.lower < near || range.upper - eta < near) ++count;
+  }
+  return job.comm().allreduce(count, mpi::Reduction::sum);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -5,6 +5,7 @@
 
 #include <tessera/job/job.hpp>
 
+#include <cstdint>
 #include <span>
 #include <string>
 
@@ -15,5 +16,13 @@ namespace TESSERA_NAMESPACE::gam {
 /// same on every rank; empty if there is no such row.
 [[nodiscard]] std::string first_row_fault(const tessera::Job& job, const Rows& rows,
                                           std::span<const double> raw_coef);
+
+/// What the link of a family with `Family::predictors` needs: "poisson(identity) needs a linear predictor
+/// above 0".
+[[nodiscard]] std::string needed_predictor(const Family& family);
+
+/// *Collective.* How many rows have a predictor within `near` of an end of `Family::predictors`.
+[[nodiscard]] std::int64_t rows_at_edge(const tessera::Job& job, const Rows& rows,
+                                        std::span<const double> raw_coef, double near);
 
 }  // namespace TESSERA_NAMESPACE::gam

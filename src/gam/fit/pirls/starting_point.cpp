@@ -1,12 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/starting_point.hpp"
 
+#include "base/at.hpp"
+#include "gam/table/frame/extents.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>
+#include <span>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -28,6 +32,34 @@ std::optional<std::vector<double>> coefficients_of_mean(const Design& design, co
   if (intercept == design.blocks.end()) return std::nullopt;
   std::vector<double> coef(static_cast<std::size_t>(design.coef_size));
   coef[static_cast<std::size_t>(intercept->coef_begin)] = predictor_of(family, mean);
+  return coef;
+}
+
+double inner_predictor(const Workers& workers, const Rows& rows, double mean) {
+  const double eta = predictor_of(rows.family, mean);
+  const PredictorRange range = rows.family.predictors();
+  if (rows.offsets.empty() || !range.any()) return eta;
+  const Frame& frame = *rows.frame;
+  const Extent offset = extents_of(workers, frame, 1, [&](std::size_t row, std::span<Extent> here) {
+    double sum = 0;
+    for (const int variable : rows.offsets) sum += frame.variables[base::at(variable)].numbers[row];
+    here[0].add(sum);
+  })[0];
+  return eta - rows.response_factor * (range.has_lower() ? offset.min : offset.max);
+}
+
+std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows, double mean) {
+  const Design& design = *rows.design;
+  const auto constant = std::ranges::find_if(design.blocks, [&](const CoefBlock& block) {
+    const RawTerm& term = design.term_of(block);
+    if (block.penalty || term.is_dense() || term.components.size() > 1) return false;
+    if (!term.components.empty() && term.components[0].kind != Component::Kind::factor) return false;
+    const std::vector<double> ones(base::at(block.coef_size), 1.0);
+    return std::ranges::all_of(block.to_raw(ones), [](double one) { return one == 1; });
+  });
+  if (constant == design.blocks.end()) return std::nullopt;
+  std::vector<double> coef(base::at(design.coef_size));
+  std::fill_n(coef.begin() + constant->coef_begin, constant->coef_size, inner_predictor(workers, rows, mean));
   return coef;
 }
 

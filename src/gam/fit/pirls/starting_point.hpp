@@ -3,6 +3,8 @@
 
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
+#include "gam/rows/row_pass.hpp"
+#include "gam/table/frame/workers.hpp"
 
 #include <optional>
 #include <vector>
@@ -21,6 +23,15 @@ namespace TESSERA_NAMESPACE::gam {
 /// The coefficients with which every mean is `mean`; nothing in a model without an intercept.
 [[nodiscard]] std::optional<std::vector<double>> coefficients_of_mean(const Design& design,
                                                                       const Family& family, double mean);
+
+/// *Collective.* A predictor whose mean is `mean`, less as much of the offset as leaves that of every row
+/// within what the family's link allows. Throws as `predictor_of` does.
+[[nodiscard]] double inner_predictor(const Workers& workers, const Rows& rows, double mean);
+
+/// *Collective.* The coefficients of that predictor, as every row's but for its offset; nothing in a model
+/// with neither an intercept nor a factor of all levels.
+[[nodiscard]] std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows,
+                                                                    double mean);
 
 /// The first coefficients: those of the mean; zeros for a family with a start of its own, and in a gaussian
 /// model without an intercept. Throws `Error(usage)` for a custom family in a model without one.

@@ -363,8 +363,7 @@ class FitRun {
   /// A maximum of the likelihood has no larger deviance than a constant mean, whose predictor has no penalty.
   void doubt_if_worse_than_null() {
     constexpr double rounding = 1e-7;
-    const bool has_null = rows_.offsets.empty() || rows_.family.null_mean() != NullMean::mean;
-    if (!model_.converged || rows_.family.linear() || rows_.series.correlated() || !has_null) return;
+    if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;
     if (std::ranges::find(model_.design.blocks, "(Intercept)", &CoefBlock::label) ==
         model_.design.blocks.end())
       return;

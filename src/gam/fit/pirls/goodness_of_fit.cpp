@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/goodness_of_fit.hpp"
 
-#include "base/at.hpp"
 #include "gam/family/saturated_sum.hpp"
 #include "gam/fit/pirls/pirls.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
@@ -9,7 +8,6 @@
 #include "gam/fit/pirls/step_halving.hpp"
 #include "gam/fit/run/block_sums.hpp"
 #include "gam/rows/row_reader.hpp"
-#include "gam/table/frame/extents.hpp"
 #include "gam/table/frame/workers.hpp"
 
 #include <algorithm>
@@ -61,17 +59,6 @@ bool is_of_mean(const Rows& rows) {
   return rows.offsets.empty() && rows.family.null_mean() != NullMean::likeliest;
 }
 
-/// *Collective.* The range of the sum of the offsets over the complete rows of the job.
-Extent extent_of_offset(const FitContext& fit, const Rows& rows) {
-  const Workers workers{fit.job.comm(), fit.job.host_team()};
-  const auto measure = [&](std::size_t row, std::span<Extent> here) {
-    double sum = 0;
-    for (const int offset : rows.offsets) sum += rows.frame->variables[base::at(offset)].numbers[row];
-    here[0].add(sum);
-  };
-  return extents_of(workers, *rows.frame, 1, measure).front();
-}
-
 /// The way to the intercept of the least deviance beside the offset.
 class InterceptSearch {
  public:
@@ -86,7 +73,7 @@ class InterceptSearch {
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;
-    for (int i = 0; i < max_steps && advance();) ++i;
+    for (int i = 0; i < max_steps && advance(); ++i) continue;
     return at(intercept_);
   }
 
@@ -111,7 +98,7 @@ class InterceptSearch {
   bool begin(double mean) {
     bool begun = move_to(mean);
     if (rows_.offsets.empty()) return begun;
-    const Extent offset = extent_of_offset(fit_, rows_);
+    const Extent offset = extent_of_offset({fit_.job.comm(), fit_.job.host_team()}, rows_);
     for (const double of_row : {offset.min, offset.max}) begun = move_to(mean - of_row) || begun;
     return begun;
   }

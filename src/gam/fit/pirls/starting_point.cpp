@@ -35,17 +35,22 @@ std::optional<std::vector<double>> coefficients_of_mean(const Design& design, co
   return coef;
 }
 
+Extent extent_of_offset(const Workers& workers, const Rows& rows) {
+  const auto measure = [&](std::size_t row, std::span<Extent> here) {
+    double sum = 0;
+    for (const int offset : rows.offsets)
+      sum += rows.response_factor * rows.frame->variables[base::at(offset)].numbers[row];
+    here[0].add(sum);
+  };
+  return extents_of(workers, *rows.frame, 1, measure).front();
+}
+
 double inner_predictor(const Workers& workers, const Rows& rows, double mean) {
   const double eta = predictor_of(rows.family, mean);
   const PredictorRange range = rows.family.predictors();
   if (rows.offsets.empty() || !range.any()) return eta;
-  const Frame& frame = *rows.frame;
-  const Extent offset = extents_of(workers, frame, 1, [&](std::size_t row, std::span<Extent> here) {
-    double sum = 0;
-    for (const int variable : rows.offsets) sum += frame.variables[base::at(variable)].numbers[row];
-    here[0].add(sum);
-  })[0];
-  return eta - rows.response_factor * (range.has_lower() ? offset.min : offset.max);
+  const Extent offset = extent_of_offset(workers, rows);
+  return eta - (range.has_lower() ? offset.min : offset.max);
 }
 
 std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows, double mean) {

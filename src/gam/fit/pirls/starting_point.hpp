@@ -4,6 +4,7 @@
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
 #include "gam/rows/row_pass.hpp"
+#include "gam/table/frame/extent.hpp"
 #include "gam/table/frame/workers.hpp"
 
 #include <optional>
@@ -23,6 +24,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// The coefficients with which every mean is `mean`; nothing in a model without an intercept.
 [[nodiscard]] std::optional<std::vector<double>> coefficients_of_mean(const Design& design,
                                                                       const Family& family, double mean);
+
+/// *Collective.* The range of the sum of the offsets over the complete rows of the job, in the units of the
+/// fit.
+[[nodiscard]] Extent extent_of_offset(const Workers& workers, const Rows& rows);
 
 /// *Collective.* A predictor whose mean is `mean`, less as much of the offset as leaves that of every row
 /// within what the family's link allows. Throws as `predictor_of` does.

@@ -23,23 +23,25 @@ BlockTree::Node& BlockTree::node(std::size_t i) noexcept {
 }
 
 bool BlockTree::ends_with_a_pair() noexcept {
-  if (size() < 2) return false;
-  const Node& left = node(size() - 2);
-  const Node& right = node(size() - 1);
+  if (size_ < 2) return false;
+  const Node& left = node(size_ - 2);
+  const Node& right = node(size_ - 1);
   const std::int64_t blocks = std::int64_t{1} << left.level;
   return left.level == right.level && left.first + blocks == right.first && (left.first & blocks) == 0;
 }
 
 void BlockTree::combine_last_two() {
-  combine_(&node(size() - 2) + 1, &node(size() - 1) + 1);
-  ++node(size() - 2).level;
-  nodes_.resize(nodes_.size() - node_bytes_);
+  Node& left = node(size_ - 2);
+  combine_(&left + 1, &node(size_ - 1) + 1);
+  ++left.level;
+  --size_;
 }
 
 void BlockTree::push(Node added, const void* value) {
-  nodes_.resize(nodes_.size() + node_bytes_);
-  node(size() - 1) = added;
-  std::memcpy(&node(size() - 1) + 1, value, value_bytes_);
+  if (size_ * node_bytes_ == nodes_.size()) nodes_.resize(nodes_.size() + node_bytes_);
+  Node& last = node(size_++);
+  last = added;
+  std::memcpy(&last + 1, value, value_bytes_);
   while (ends_with_a_pair()) combine_last_two();
 }
 
@@ -53,8 +55,8 @@ void BlockTree::add(std::span<const std::span<const std::byte>> others) {
 }
 
 const void* BlockTree::value() {
-  if (nodes_.empty()) return nullptr;
-  while (size() > 1) combine_last_two();
+  if (size_ == 0) return nullptr;
+  while (size_ > 1) combine_last_two();
   return &node(0) + 1;
 }
 

@@ -26,7 +26,9 @@ class BlockTree {
   /// Adds what `others`, or other ranks, have: nodes of the same size, in any order.
   void add(std::span<const std::span<const std::byte>> others);
   /// The nodes, in the order in which blocks were added; for other ranks, too.
-  [[nodiscard]] std::span<const std::byte> nodes() const noexcept { return nodes_; }
+  [[nodiscard]] std::span<const std::byte> nodes() const noexcept {
+    return {nodes_.data(), size_ * node_bytes_};
+  }
 
   /// Once all blocks of the job are there: their value, or null if there are none.
   [[nodiscard]] const void* value();
@@ -37,7 +39,6 @@ class BlockTree {
     std::int64_t level;
   };
   void push(Node node, const void* value);
-  [[nodiscard]] std::size_t size() const noexcept { return nodes_.size() / node_bytes_; }
   [[nodiscard]] Node& node(std::size_t i) noexcept;
   [[nodiscard]] bool ends_with_a_pair() noexcept;
   void combine_last_two();
@@ -45,7 +46,8 @@ class BlockTree {
   std::size_t value_bytes_;
   std::size_t node_bytes_;  ///< its value is behind it
   Combine combine_;
-  std::vector<std::byte> nodes_;
+  std::vector<std::byte> nodes_;  ///< `size_` of them, and room
+  std::size_t size_ = 0;
 };
 
 }  // namespace TESSERA_NAMESPACE

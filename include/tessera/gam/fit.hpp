@@ -89,7 +89,7 @@ struct PhaseTime {
 /// devices.
 struct CostEstimate {
   double host_seconds = 0;
-  double device_seconds = 0;  ///< including device start-up, with compiled kernels in the module cache
+  double device_seconds = 0;  ///< including start-up, and the compilation of kernels that are not cached
 };
 
 /// The result of a fit, on every rank.

@@ -7,6 +7,7 @@
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
+#include "gam/fit/run/compiled_fits.hpp"
 #include "gam/fit/run/device_choice.hpp"
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/real_devices.hpp"
@@ -120,6 +121,7 @@ class TableFit {
                                        .on_devices = std::move(on_devices),
                                        .may_move_to_hosts = may_stay_on_cpu()},
                                       std::move(frame));
+        if (begins_on_real_devices(job_, plan_)) mark_as_compiled(job_, formula_, options_);
         model.outline.summaries = std::move(summaries_);
         return model;
       } catch (const NeedsHosts& needed) {

@@ -3,6 +3,7 @@
 
 #include "base/counted.hpp"
 #include "gam/family/family.hpp"
+#include "gam/fit/run/compiled_fits.hpp"
 #include "gam/terms/shape.hpp"
 
 #include <fmt/core.h>
@@ -21,6 +22,8 @@ constexpr double device_seconds_of_product = 1.2e-12;
 constexpr double bus_bytes_per_second = 30e9;
 /// Start of a context, the kernels' modules and the first buffers, with cached modules.
 constexpr double device_start_seconds = 0.35;
+/// NVRTC's, of the kernels of a fit.
+constexpr double compilation_seconds = 5;
 constexpr double device_pass_seconds = 2e-3;
 /// Passes of a fit whose working model changes from step to step.
 constexpr double passes_of_iteration = 10;
@@ -39,7 +42,8 @@ CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_
 
   CostEstimate out;
   out.host_seconds = passes * n * (host_seconds_of_row + host_seconds_of_product * products) / threads;
-  out.device_seconds = device_start_seconds + bytes / bus_bytes_per_second / devices +
+  out.device_seconds = device_start_seconds + (hardware.has_kernels ? 0 : compilation_seconds) +
+                       bytes / bus_bytes_per_second / devices +
                        passes * (device_pass_seconds + n * device_seconds_of_product * products / devices);
   return out;
 }
@@ -49,9 +53,15 @@ std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaT
   const auto devices = job.inventory().devices();
   if (job.on_host() || job.options().policy != Policy::automatic || devices.empty()) return std::nullopt;
   if (std::ranges::any_of(devices, &InventoryDevice::has_host_memory)) return std::nullopt;
-  const Hardware hardware{job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum),
-                          std::ssize(devices)};
-  return estimate_cost(formula, options.family.definition().linear(), rows, hardware);
+  Hardware hardware{job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum),
+                    std::ssize(devices)};
+  const auto estimate = [&] {
+    return estimate_cost(formula, options.family.definition().linear(), rows, hardware);
+  };
+  const CostEstimate cached = estimate();
+  if (cached.host_seconds <= cached.device_seconds) return cached;
+  hardware.has_kernels = has_compiled(job, formula, options);
+  return estimate();
 }
 
 std::string reason_for_host(const CostEstimate& estimate, std::size_t devices) {

@@ -17,6 +17,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct Hardware {
   std::int64_t host_threads = 1;  ///< of all ranks
   std::int64_t devices = 1;
+  bool has_kernels = true;  ///< the cache of modules has those of the fit
 };
 
 /// Estimates the time of the passes over `rows` rows, from the products that a row adds to X'WX. `linear`:
@@ -25,7 +26,8 @@ struct Hardware {
 [[nodiscard]] CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
                                          const Hardware& hardware);
 
-/// *Collective.* The estimate by which a job chooses under `Policy::automatic`. Nothing if there is no
+/// *Collective.* The estimate by which a job chooses under `Policy::automatic`, with the compilation of
+/// kernels that are not cached where devices would be chosen without. Nothing if there is no
 /// choice: under another policy, without devices, with simulated ones, which rehearse a job of devices, or
 /// with hosts working beside devices.
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,

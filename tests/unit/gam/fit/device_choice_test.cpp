@@ -1,9 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/run/device_choice.hpp"
 
+#include "gam/fit/run/compiled_fits.hpp"
+#include "temporary_folder.hpp"
+#include "unit/device/fake_compiler.hpp"
+
 #include <gtest/gtest.h>
 
 #include <cstdint>
+#include <cstdlib>
+#include <memory>
+#include <string>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -17,6 +24,19 @@ CostEstimate cost(const char* formula, bool linear, std::int64_t rows, Hardware 
 
 bool prefers_host(const CostEstimate& estimate) {
   return estimate.host_seconds <= estimate.device_seconds;
+}
+
+/// Of one simulated device, whose modules a compiler of this version makes for a folder.
+Job job_with(const std::string& cache, const char* compiler) {
+  JobOptions options;
+  const auto fake = std::make_shared<testing::FakeCompiler>();
+  fake->the_version = compiler;
+  options.modules.compiler = fake;
+  options.modules.directory = cache;
+  ::setenv("TESSERA_SIMULATE", "rank0:H200", 1);
+  Job job(mpi::Communicator::serial(), options);
+  ::unsetenv("TESSERA_SIMULATE");
+  return job;
 }
 
 TEST(DeviceChoice, AFewRowsAreTheHostsAndManyTheDevices) {
@@ -41,6 +61,37 @@ TEST(DeviceChoice, RowsAreSharedByWhatThereIsOfHardware) {
   const CostEstimate two = cost(four_smooths, true, rows, {32, 2});
   EXPECT_DOUBLE_EQ(one.host_seconds, 2 * two.host_seconds);
   EXPECT_GT(one.device_seconds, 1.5 * two.device_seconds);
+}
+
+TEST(DeviceChoice, CountsTheCompilationOfKernelsThatAreNotCached) {
+  const std::int64_t rows = 4'000'000;
+  EXPECT_FALSE(prefers_host(cost(four_smooths, false, rows, {16, 1, true})));
+  EXPECT_TRUE(prefers_host(cost(four_smooths, false, rows, {16, 1, false})));
+  // In a large fit it is little.
+  EXPECT_FALSE(prefers_host(cost(four_smooths, false, 25 * rows, {16, 1, false})));
+}
+
+TEST(DeviceChoice, RemembersTheFitsThatHaveCompiled) {
+  const TemporaryFolder folder;
+  const auto has = [](const std::string& cache, const char* formula, const FitOptions& options,
+                      const char* compiler = "fake 1.0") {
+    const Job job = job_with(cache, compiler);
+    return has_compiled(job, parse_terms(formula), options);
+  };
+  const std::string cache = (folder / "modules").string();
+  EXPECT_FALSE(has(cache, four_smooths, {}));
+  mark_as_compiled(job_with(cache, "fake 1.0"), parse_terms(four_smooths), {});
+  EXPECT_TRUE(has(cache, four_smooths, {}));
+  EXPECT_FALSE(has(cache, "y ~ s(a)", {}));
+  EXPECT_FALSE(has(cache, four_smooths, {}, "fake 1.1"));
+  EXPECT_FALSE(has((folder / "another").string(), four_smooths, {}));
+  EXPECT_FALSE(has("", four_smooths, {})) << "there is no cache on disk";
+  FitOptions other;
+  other.weights = "w";
+  EXPECT_FALSE(has(cache, four_smooths, other));
+  other = {};
+  other.family = family("poisson");
+  EXPECT_FALSE(has(cache, four_smooths, other));
 }
 
 TEST(DeviceChoice, TellsBothEstimates) {

@@ -216,6 +216,22 @@ class KindsOfData(InFolder):
         np.testing.assert_array_equal(model.params, numbers.params)
         self.assertIn("highTRUE", GAM("y ~ high").fit(data).param_names)
 
+    def test_truth_values_in_expressions_are_numbers(self):
+        data = self.rows | {"high": self.rows["z"] > 0.5}
+        numbers = data | {"high": data["high"].astype(float)}
+        for formula in ("y ~ I(high * x) + z", "y ~ s(I(x + high), k=5)", "I(y * (1 + high)) ~ x + offset(high / 2)"):
+            model, expected = GAM(formula).fit(data), GAM(formula).fit(numbers)
+            np.testing.assert_array_equal(model.params, expected.params)
+            for other in (model, GAM.from_json(model.to_json())):
+                np.testing.assert_array_equal(other.predict(data), expected.predict(numbers))
+            np.testing.assert_array_equal(model.resid, expected.resid)
+        both = GAM("y ~ high + I(high * x)").fit(data)
+        self.assertEqual(both.param_names, ["(Intercept)", "highTRUE", "I(high * x)"])
+        path = self.write_csv("rows.csv", data | {"high": np.where(data["high"], "TRUE", "FALSE")})
+        np.testing.assert_array_equal(both.predict(path), both.predict(data))
+        with self.assertRaisesRegex(InputError, r"I\(g \* x\) needs numbers"):
+            GAM("y ~ I(g * x)").fit(data)
+
     @needs("pandas")
     def test_missing_truth_values(self):
         import pandas as pd

@@ -9,6 +9,11 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
+#include <iterator>
+#include <string>
+#include <vector>
+
 namespace TESSERA_NAMESPACE::gam {
 
 void stop_if_asked(StopRequest* stop) {
@@ -52,12 +57,38 @@ std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSour
   return table;
 }
 
-Frame read_variables(TableReader& table, const Workers& workers, const FrameRequest& request, Range rows) {
+namespace {
+
+/// Whether a column has truth values, by the table or the fit.
+bool has_truths(const TableReader& table, const Recipe* recipe, const std::string& name) {
+  if (recipe != nullptr) {
+    const auto known = std::ranges::find(recipe->columns, name, &Recipe::Column::name);
+    if (known != recipe->columns.end()) return known->type.kind == ValueType::Kind::logical;
+  }
+  return table.has_truths(name);
+}
+
+/// Has expressions of truth values computed where these are known, as numbers are read from no levels.
+void compute_with_truths(const TableReader& table, FrameRequest& request) {
+  for (Expression& variable : request.variables) {
+    if (variable.is_column() || variable.computed()) continue;
+    const std::vector<std::string> columns = variable.columns();
+    const auto truths = [&](const std::string& name) { return has_truths(table, request.recipe, name); };
+    if (std::ranges::none_of(columns, truths)) continue;
+    variable.source = variable.text;
+    variable.reads = columns;
+    std::ranges::remove_copy_if(columns, std::back_inserter(variable.numeric), truths);
+  }
+}
+
+}  // namespace
+
+Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request, Range rows) {
+  compute_with_truths(table, request);
   if (!has_computed_variables(request)) {
     // A row that lacks a number of an expression lacks that of the expression.
-    FrameRequest all = request;
-    all.variables.insert(all.variables.end(), request.columns.begin(), request.columns.end());
-    return table.read(workers, all, rows);
+    request.variables.insert(request.variables.end(), request.columns.begin(), request.columns.end());
+    return table.read(workers, request, rows);
   }
   return computed_frame(workers, table.read(workers, columns_of(request), rows), request);
 }

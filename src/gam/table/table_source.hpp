@@ -43,7 +43,7 @@ void stop_if_asked(StopRequest* stop);
 
 /// *Collective.* `TableReader::read` for any variables: those that the columns' types or all rows have a part
 /// in, too (frame/computed_variables.hpp).
-[[nodiscard]] Frame read_variables(TableReader& table, const Workers& workers, const FrameRequest& request,
+[[nodiscard]] Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request,
                                    Range rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

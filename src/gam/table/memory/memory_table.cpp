@@ -167,6 +167,12 @@ class MemoryTable final : public TableReader {
         columns_, [&](const MemoryColumn& one) { return one.levels == nullptr && *one.name == column; });
     return found == columns_.end() ? nullptr : &found->numbers;
   }
+  [[nodiscard]] bool has_truths(std::string_view column) const override {
+    const auto found = std::ranges::find(columns_, column, [](const MemoryColumn& one) { return *one.name; });
+    return found != columns_.end() && found->levels != nullptr &&
+           std::ranges::all_of(*found->levels,
+                               [](const std::string& one) { return one == "TRUE" || one == "FALSE"; });
+  }
   [[nodiscard]] files::FileState opened() const override { return {}; }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 

@@ -39,6 +39,8 @@ class TableReader {
   [[nodiscard]] virtual const ColumnNumbers* numbers_in_memory(std::string_view /*column*/) const {
     return nullptr;
   }
+  /// Whether a column is known to have truth values.
+  [[nodiscard]] virtual bool has_truths(std::string_view /*column*/) const { return false; }
   /// The file as this rank has opened it.
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Bytes that this rank has read from the file so far.

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <atomic>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
@@ -14,6 +15,7 @@
 #include <tessera/mpi/session.hpp>
 #include <utility>
 
+#include "base/stack_left.hpp"
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
@@ -59,6 +61,8 @@ inline void complain_in_lines(const char* program, const std::string& what) {
 template <class Run>
 int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
   try {
+    constexpr std::size_t kib = 48;  // to tell more than that the process ends
+    base::require_stack(kib, "the program");
     return std::forward<Run>(run)();
   } catch (const mpi::Failure& fault) {
     end_job(program, session, fault.what());

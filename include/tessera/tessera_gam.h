@@ -135,9 +135,11 @@ TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call*
 TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
                                                   const double* values, size_t count);
 /// The order in which a model has the levels of a factor, whose first is the one that others are compared
-/// with: by value if all are numbers, otherwise by their bytes, as of a file; or as they are given, like R's.
+/// with: by value if all are numbers, otherwise by their bytes, as of a file; or as they are given, like R's;
+/// or as the steps of a scale, like R's ordered factors, which have polynomial contrasts: dose.L, dose.Q, ...
 #define TESSERA_GAM_LEVELS_SORTED 0
 #define TESSERA_GAM_LEVELS_GIVEN 1
+#define TESSERA_GAM_LEVELS_ORDERED 2
 /// Adds a factor. `codes` has for each row the index of its level in `levels`, from 0, or a negative number
 /// where it is missing. Each level is there once. All is copied.
 TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const char* name,
@@ -146,7 +148,7 @@ TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const 
                                                  int32_t level_order);
 /// Adds a column of Arrow's, of its type and the `chunk_count` arrays of its values, which follow one another
 /// and have together a row each. Which types there are, and what is read in place, <tessera/gam/arrow.hpp>
-/// says; levels are sorted.
+/// says; levels are sorted, but those of a dictionary with ARROW_FLAG_DICTIONARY_ORDERED, an ordered factor.
 ///
 /// Takes over the schema and the arrays: whatever the call returns, each of their release callbacks is called
 /// once, and they are marked as released. What is read in place is released when the table is closed, by the

@@ -234,6 +234,20 @@ TEST_F(Predict, HasTheSameBitsInPartsAndOnAnyRanks) {
   }
 }
 
+TEST_F(Predict, AModelWithoutCoefficientsHasNoColumns) {
+  fit({{"formula", "y ~ 0"}, {"family", "gaussian"}});
+  for (const std::string type : {"lpmatrix", "terms", "iterms"}) {
+    const auto nothing = predict("--type " + type);
+    EXPECT_EQ(nothing.status, 0) << nothing.err;
+    const auto kept = predict("--keep e --type " + type);
+    EXPECT_EQ(kept.status, 0) << kept.err;
+    EXPECT_EQ(Csv(kept.out).names, std::vector<std::string>{"e"}) << type;
+  }
+  const auto differences = run(TESSERA_FIT " contrasts " + path("model.json") + " --of " +
+                               prediction_data("new.csv") + " --minus " + prediction_data("new.csv"));
+  EXPECT_EQ(differences.status, 0) << differences.err;
+}
+
 TEST_F(Predict, RefusesWhatItCannotTell) {
   fit(prediction_cases().at(0));
   const auto expect_refused = [&](const std::string& args, const std::string& reason) {

@@ -32,6 +32,8 @@ struct ArrowData {
   std::vector<std::optional<std::vector<std::byte>>> buffers{};  ///< nothing: a null pointer
   std::vector<ArrowData> children{};
   std::shared_ptr<ArrowData> dictionary{};
+  std::int64_t flags = 0;                   ///< of the schema
+  std::optional<std::int64_t> n_buffers{};  ///< nothing: as many as there are
 };
 
 namespace arrow_data_detail {
@@ -85,6 +87,7 @@ inline ArrowSchema schema_of(const ArrowData& data, ArrowCounts& counts) {
       [](const ArrowData& from, auto& /*kept*/, ArrowSchema& out) {
         out.format = from.format.c_str();
         out.name = from.name.c_str();
+        out.flags = from.flags;
       });
 }
 
@@ -96,7 +99,7 @@ inline ArrowArray array_of(const ArrowData& data, ArrowCounts& counts) {
         out.length = from.length;
         out.null_count = from.null_count;
         out.offset = from.offset;
-        out.n_buffers = std::ssize(from.buffers);
+        out.n_buffers = from.n_buffers.value_or(std::ssize(from.buffers));
         out.buffers = kept.buffers.data();
       });
 }

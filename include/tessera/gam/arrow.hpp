@@ -28,6 +28,8 @@
 /// | bool                          | a factor, converted: FALSE and TRUE, as in a file                |
 /// | dictionary of texts           | a factor; int32 indices in place, in a batch without nulls whose |
 /// |                               | dictionary is that of the first; all others are converted        |
+/// | the same with ordered = true  | an ordered factor, in the order of its dictionary, which may grow |
+/// |                               | from batch to batch at its end                                   |
 /// | utf8, large_utf8, string_view | a factor, converted                                              |
 ///
 /// Values are converted once, batch by batch, on the job's threads. A null is a missing value, as is NaN.
@@ -38,7 +40,8 @@ struct ArrowOptions {
   /// Columns to take; empty: all. Others are not read, and may be of any type.
   std::vector<std::string> columns{};
   /// The levels of factors, by column, in the order of `LevelOrder::given`. Other values are missing, as in
-  /// R's factor(x, levels = ...). Factors that are not here have the levels that there are, sorted.
+  /// R's factor(x, levels = ...). Factors that are not here have the levels that there are, sorted unless
+  /// they are ordered.
   std::map<std::string, std::vector<std::string>> levels{};
   std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 };

@@ -19,7 +19,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// The order in which a model has the levels of a factor; the first is the one that others are compared with.
 enum class LevelOrder {
   sorted,  ///< as levels of a file: by value if all are numbers, otherwise by their bytes
-  given    ///< as the column has them, like a factor of R
+  given,   ///< as the column has them, like a factor of R
+  ordered  ///< likewise, and they are steps of a scale, like those of R's ordered factor: polynomial
+           ///< contrasts
 };
 
 /// A column of levels: `codes[i]` is the place in `levels` of the level of row i, or negative where it is

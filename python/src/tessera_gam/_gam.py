@@ -169,13 +169,13 @@ class GAM:
         else:
             table = self._table_over(comm, data, read, arrays)
         options = {"family": self.family, **self.options, **expressions, **{name[1:]: name for name in arrays}}
-        options["ordered"] = _ordered(table.columns, self.formula) | dict(self.options.get("ordered") or {})
         if launcher is None:
             options = {name: value for name, value in options.items() if name not in _TABLE_OPTIONS}
             self._model = self._fit_here(table, options, progress, handle)
         else:
             from . import _launch
 
+            options["ordered"] = _ordered(table.columns, self.formula) | dict(self.options.get("ordered") or {})
             path = _launch.program_path(program)
             with _launch.folder_in(workdir) as folder:
                 rows = table.file or table.columns
@@ -425,13 +425,14 @@ class GAM:
             "predict", table, progress=progress, options=self._job_options | {"type": type, "se": se, **options}
         )
         columns = answer.columns()
-        [(name, only), *more] = columns.items()
-        if not more and type in ("link", "response") and not isinstance(only, Factor):
+        name, only = next(iter(columns.items()), ("", None))
+        if len(columns) == 1 and type in ("link", "response") and not isinstance(only, Factor):
             return data.give_one(name, only) if isinstance(data, Data) else only
         if isinstance(data, Data) and data.give is not give_arrays:
             return data.give(columns)
         if type == "lpmatrix":
-            return np.column_stack([column for column in columns.values() if not isinstance(column, Factor)])
+            numbers = [column for column in columns.values() if not isinstance(column, Factor)]
+            return np.column_stack(numbers) if numbers else np.empty((answer.extent().rows, 0))
         return give_arrays(columns)
 
     def simulate(

@@ -81,7 +81,7 @@ class Table(_native.Handle):
             len(column.codes),
             levels,
             len(column.levels),
-            column.keeps_order,
+            2 if column.is_ordered else int(column.keeps_order),
         )
 
 

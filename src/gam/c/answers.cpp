@@ -42,7 +42,7 @@ const Factor& factor_of(const Column& column) {
 }
 
 std::size_t rows_of(const Predictions& answer) {
-  if (answer.columns.empty() && answer.kept.empty()) return 0;
+  if (answer.columns.empty() && answer.kept.empty()) return static_cast<std::size_t>(answer.table_rows);
   const Column first = column_of(answer, 0);
   return first.numbers != nullptr ? first.numbers->size() : first.factor->codes.size();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/c/call.hpp"
 
+#include "base/go_on.hpp"
 #include "base/number.hpp"
 #include "base/signals_blocked.hpp"
 #include "gam/c/errors.hpp"
@@ -34,6 +35,10 @@ namespace {
 
 /// Between two calls of `cancelled`.
 constexpr std::chrono::milliseconds pause(20);
+
+[[noreturn]] void throw_cancelled() {
+  throw Error(ErrorCode::interrupted, "cancelled by the caller");
+}
 
 /// Work on a thread of its own, whose progress the caller's thread hears, and which that thread can stop.
 class WorkBeside final : public FitObserver {
@@ -84,7 +89,11 @@ class WorkBeside final : public FitObserver {
       StopRequest stop(comm, {.signals = {}});
       announce(&stop);
       options_.stop = &stop;
+      const auto check = [&] {
+        if (stop.requested()) throw_cancelled();
+      };
       try {
+        const base::Abandonable abandonable(check);
         Job job(comm, std::move(options_));
         work_(job, this);
       } catch (...) {
@@ -148,6 +157,7 @@ class Telling final : public FitObserver {
 Call::Call(const tessera_gam_call* given) {
   if (given == nullptr) return;
   const tessera_gam_call call = read_structure(given, tessera_gam_call TESSERA_GAM_CALL, "call");
+  require_possible(call.option_count, "the list of options");
   if (call.option_count > 0) require(call.options, "the list of options");
   for (std::size_t i = 0; i < call.option_count; ++i)
     options_.push_back({text_of(call.options[i].name, "an option's name"),
@@ -186,7 +196,12 @@ void Call::run_over(const mpi::Communicator& comm, const JobOptions& options, Wo
   });
 }
 
+void Call::stop_if_cancelled() const {
+  if (cancelled_ != nullptr && cancelled_(context_) != 0) throw_cancelled();
+}
+
 void Call::run(const JobOptions& options, Work work) const {
+  stop_if_cancelled();
   if (progress_ == nullptr && cancelled_ == nullptr) {
     Job job(mpi::Communicator::serial(), options);
     work(job, nullptr);

@@ -31,9 +31,11 @@ class Call {
   /// nothing without that option. *Collective*, then. Throws `Error(usage)` where there is no such one.
   [[nodiscard]] std::optional<mpi::Communicator> take_communicator();
 
-  /// Calls `work` with a job of this process alone, on this thread, or, where there are callbacks, on another
-  /// one while this one calls them. Rethrows what either throws. `job.options().stop` is set in the second
-  /// case.
+  /// Throws `Error(interrupted)` if the caller asks for that.
+  void stop_if_cancelled() const;
+  /// The same before work. Calls `work` with a job of this process alone, on this thread, or, where there are
+  /// callbacks, on another one while this one calls them: `base::go_on` then ends the work, too. Rethrows
+  /// what either throws. `job.options().stop` is set in the second case.
   using Work = FunctionRef<void(Job& job, FitObserver* observer)>;
   void run(const JobOptions& options, Work work) const;
   /// *Collective.* Calls `work` with a job over a communicator, on this thread, which calls the callbacks

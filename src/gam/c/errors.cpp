@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/c/errors.hpp"
 
+#include "base/stack_left.hpp"
 #include "base/utf8.hpp"
 #include "gam/c/handles.hpp"
 #include "gam/c/structures.hpp"
@@ -144,6 +145,8 @@ int keep_error(const char* function, std::string_view formula) noexcept {
 }
 
 CallInProgress::CallInProgress() {
+  constexpr std::size_t kib = 48;  // without BLAS, which asks for more where it is called
+  base::require_stack(kib, "the library");
   if (calls.fetch_add(1) >= 0) return;
   calls.fetch_sub(1);
   refuse("the library is being shut down: wait for tessera_gam_shutdown");
@@ -158,6 +161,10 @@ void refuse(const std::string& why) {
 
 void require(const void* argument, const char* name) {
   if (argument == nullptr) refuse(fmt::format("{} is null", name));
+}
+
+void require_possible(std::size_t count, const char* name) {
+  if (!is_possible(count)) refuse(fmt::format("{} has {} elements, which is impossible", name, count));
 }
 
 void require_count(std::size_t count, std::size_t needed, const char* name) {

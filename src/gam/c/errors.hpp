@@ -41,6 +41,12 @@ template <class Work>
 [[noreturn]] void refuse(const std::string& why);
 /// Throws `Error(usage)` if an argument that must not be null is. `name`: of the argument.
 void require(const void* argument, const char* name);
+/// Whether the memory of a machine may have an array of so many elements.
+[[nodiscard]] constexpr bool is_possible(std::size_t count) noexcept {
+  return count <= std::size_t{1} << 40;
+}
+/// Throws `Error(usage)` for a count of elements that is none.
+void require_possible(std::size_t count, const char* name);
 /// Throws `Error(usage)` unless the caller's array has as many elements as there are.
 void require_count(std::size_t count, std::size_t needed, const char* name);
 /// A text of the caller. Throws `Error(usage)` if it is null or not UTF-8.

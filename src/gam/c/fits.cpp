@@ -3,8 +3,11 @@
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
 #include "gam/c/shared_rows.hpp"
+#include "gam/table/require_memory.hpp"
 
 #include <tessera/gam/gam.hpp>
+
+#include <fmt/format.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -294,8 +297,15 @@ int tessera_gam_simulate_responses(tessera_gam_model model, tessera_gam_table ta
           std::vector<std::string> remarks = std::visit(
               [&](const auto& source) {
                 return gam::simulate_responses(
-                    job, *of, source, [&](const gam::Predictions& part) { c::append(all, part); }, options,
-                    observer);
+                    job, *of, source,
+                    [&](const gam::Predictions& part) {
+                      if (!all)
+                        gam::require_memory(
+                            job.comm(), static_cast<double>(part.table_rows) * options.draws,
+                            fmt::format("{} draws of {} responses", options.draws, part.table_rows));
+                      c::append(all, part);
+                    },
+                    options, observer);
               },
               *rows);
           all->remarks = std::move(remarks);

@@ -187,6 +187,7 @@ int tessera_gam_model_from_json(const char* text, size_t length, tessera_gam_mod
   return c::status_of("tessera_gam_model_from_json", [&] {
     c::require(text, "text");
     c::require(model, "model");
+    c::require_possible(length, "text");
     *model = c::handle_of(gam::model_from_json({text, length}));
   });
 }
@@ -260,6 +261,7 @@ int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char*
     c::require_form(form, text);
     c::require(models, "models");
     if (count == 0) c::refuse("no model is given");
+    c::require_possible(count, "models");
     std::vector<gam::Model> all;
     for (std::size_t i = 0; i < count; ++i) all.push_back(*c::object_of<gam::Model>(models[i]));
     const gam::DevianceTest wanted = c::test_of(c::text_of(test, "test"), all.front());

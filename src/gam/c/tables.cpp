@@ -40,6 +40,17 @@ void require_rows(const std::string& column, std::size_t count, std::size_t rows
     refuse(fmt::format("the column '{}' has {} rows, and the table has {}", column, count, rows));
 }
 
+LevelOrder order_of(std::int32_t given) {
+  switch (given) {
+    case TESSERA_GAM_LEVELS_SORTED: return LevelOrder::sorted;
+    case TESSERA_GAM_LEVELS_GIVEN: return LevelOrder::given;
+    case TESSERA_GAM_LEVELS_ORDERED: return LevelOrder::ordered;
+    default:
+      refuse(
+          fmt::format("the order of levels {}: give TESSERA_GAM_LEVELS_SORTED, _GIVEN or _ORDERED", given));
+  }
+}
+
 /// Adds a column, and what it refers to.
 void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<const void> owner = nullptr) {
   change_unused(Kind::table, handle, [&](void* object) {
@@ -62,8 +73,11 @@ int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call, tessera_g
   return c::status_of(function, [&] {
     c::require(table, "table");
     if (rows < 1) c::refuse(fmt::format("a table of {} rows: it has 1 or more", rows));
+    c::require_possible(static_cast<std::size_t>(rows), "the table");
     gam::TableOptions options;
-    c::Call(call).read_all(function, options);
+    c::Call given(call);
+    given.read_all(function, options);
+    given.stop_if_cancelled();
     gam::Table opened{tessera::Plan::over_hosts(rows, 1, options.block_rows), {}};
     *table = c::handle_of(c::AnyTable(c::ColumnTable{std::move(opened)}));
   });
@@ -85,10 +99,8 @@ int tessera_gam_table_add_factor(tessera_gam_table table, const char* name, cons
   return c::status_of("tessera_gam_table_add_factor", [&] {
     c::require(codes, "codes");
     if (level_count > 0) c::require(levels, "levels");
-    if (level_order != TESSERA_GAM_LEVELS_SORTED && level_order != TESSERA_GAM_LEVELS_GIVEN)
-      c::refuse(fmt::format("the order of levels {}: give TESSERA_GAM_LEVELS_SORTED or _GIVEN", level_order));
-    const auto order =
-        level_order == TESSERA_GAM_LEVELS_GIVEN ? gam::LevelOrder::given : gam::LevelOrder::sorted;
+    c::require_possible(level_count, "levels");
+    const gam::LevelOrder order = c::order_of(level_order);
     std::vector<std::string> own;
     for (std::size_t i = 0; i < level_count; ++i) own.push_back(c::text_of(levels[i], "a level"));
     const std::string column = c::text_of(name, "the column's name");
@@ -100,8 +112,9 @@ int tessera_gam_table_add_factor(tessera_gam_table table, const char* name, cons
 int tessera_gam_table_add_arrow(tessera_gam_table table, const char* name, struct ArrowSchema* schema,
                                 struct ArrowArray* chunks, size_t chunk_count) {
   const gam::HandedOver<ArrowSchema> handed_over(schema, 1);
-  const gam::HandedOver<ArrowArray> chunks_too(chunks, chunk_count);
+  const gam::HandedOver<ArrowArray> chunks_too(chunks, c::is_possible(chunk_count) ? chunk_count : 0);
   return c::status_of("tessera_gam_table_add_arrow", [&] {
+    c::require_possible(chunk_count, "chunks");
     if (chunk_count > 0) c::require(chunks, "chunks");
     const std::string column = c::text_of(name, "the column's name");
     const std::size_t rows = c::rows_of(table);
@@ -140,7 +153,9 @@ int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call, te
     c::require(path, "path");  // its bytes are the file system's
     c::require(table, "table");
     gam::TableFile file{path, {}};
-    c::Call(call).read_all(function, file.options);
+    c::Call given(call);
+    given.read_all(function, file.options);
+    given.stop_if_cancelled();
     *table = c::handle_of(c::AnyTable(std::move(file)));
   });
 }

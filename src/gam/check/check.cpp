@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/go_on.hpp"
 #include "gam/check/basis_check.hpp"
 #include "gam/check/check_rows.hpp"
 #include "gam/check/concurvity.hpp"
@@ -182,6 +183,7 @@ class TableCheck {
     const auto n = static_cast<double>(residuals.size());
     for (std::size_t place = 1; place <= residuals.size(); ++place) {
       constexpr double outside = 0.05;
+      base::go_on();
       const auto i = static_cast<double>(place);
       out.normal.push_back(normal_quantile((i - 0.5) / n));
       out.lower.push_back(normal_quantile(beta_quantile(outside / 2, i, n + 1 - i)));
@@ -202,6 +204,7 @@ class TableCheck {
     together(job_.comm(), [&] {
       RowResiduals residuals(rows_, data_.raw_coef());
       for (const std::int64_t row : sample) {
+        base::go_on();
         const RowResiduals::Residual one = residuals.of(at(row));
         mine.push_back(one.deviance * unit_);
         mine.push_back(quantile_residual(one, at(row), seed));

@@ -63,6 +63,25 @@ void check_trials(const FormulaTerms& formula, const Family& family) {
                             formula.response.text, family.name()));
 }
 
+/// Ordered factors of the table are those of the model, which reads no other; but for a response, whose order
+/// says nothing.
+void take_ordered(const std::vector<std::string>& columns, const std::string& response,
+                  FrameRequest& request) {
+  for (const std::string& column : columns) {
+    const auto reads = [&](const Expression& one) {
+      const std::vector<std::string> read = one.columns();
+      return one.text != response && std::ranges::find(read, column) != read.end();
+    };
+    if (std::ranges::none_of(request.variables, reads) && !(request.subset && reads(*request.subset)))
+      continue;
+    const auto given = std::ranges::find(request.given_levels, column, &FrameRequest::GivenLevels::column);
+    if (given == request.given_levels.end())
+      request.given_levels.push_back({column, {}, true});
+    else
+      given->ordered = true;
+  }
+}
+
 class TableFit {
  public:
   TableFit(Job& job, const Formula& formula, const TableSource& source, const FitOptions& options,
@@ -154,6 +173,7 @@ class TableFit {
                                                                  : job_.plan(table->rows(), block);
     observer_.now(fmt::format("reading {} rows of {}", table->rows(), source_.name));
     FrameRequest request = request_of_fit(formula_, options_, source_.options);
+    take_ordered(table->ordered_columns(), formula_.response.text, request);
     const std::vector<Expression> predictors =
         options_.residuals ? predictors_of(formula_.text) : std::vector<Expression>();
     for (const Expression& one : predictors) {

@@ -9,6 +9,7 @@
 #include "gam/model/model.hpp"
 #include "gam/rows/prediction_pass.hpp"
 #include "gam/table/reader/shared_input.hpp"
+#include "gam/table/require_memory.hpp"
 #include "gam/table/table_source.hpp"
 
 #include <tessera/gam/predict.hpp>
@@ -33,6 +34,7 @@
 #include <vector>
 
 #include "base/counted.hpp"
+#include "base/go_on.hpp"
 #include "base/huge_pages.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -156,7 +158,6 @@ class TablePrediction {
     if (options.prediction_interval > 0)
       together(comm, [&] { response_.emplace(model.family, model.scale); });
     if (options.interval > 0) quantile_ = normal_quantile((1 + options.interval) / 2);
-    if (options.draws > 0) together(comm, [&] { draw_coefficients(); });
     request_ = request_for(formula_, model, plan_, source.options);
     progress_.now("reading " + source.name);
     const mpi::Purpose purpose(comm, "the reading of the table");
@@ -186,7 +187,7 @@ class TablePrediction {
     const mpi::Communicator& comm = job_.comm();
     if (options_.rows_at_once > 0) return options_.rows_at_once;
     // Numbers and the values they are parsed from, predictions, and predictions by column.
-    const auto columns = static_cast<std::int64_t>(names().size());
+    const std::int64_t columns = column_count();
     const std::int64_t bytes_of_row = 16 * std::ssize(request_.variables) + 24 * std::ssize(kept_.variables) +
                                       8 * columns + (on_hosts_alone() ? 0 : 16) + 16;
     const std::int64_t wanted = job_.local_range(job_.plan(rows())).size() * bytes_of_row;
@@ -232,6 +233,7 @@ class TablePrediction {
       }
       if (crossed()) of_model.pairs = level_pairs({comm, job_.host_team()}, frame, design, 0, false);
     });
+    prepare_room(rows.size());
     progress_.now(rows.size() == this->rows() ? "predicting"
                                               : fmt::format("predicting rows {} to {} of {}", rows.begin + 1,
                                                             rows.end, this->rows()));
@@ -245,6 +247,16 @@ class TablePrediction {
     return out;
   }
 
+  /// *Collective.* Throws if so many rows of predictions do not fit into memory; draws the coefficients once.
+  void prepare_room(std::int64_t rows) {
+    const mpi::Communicator& comm = job_.comm();
+    const bool draws = options_.draws > 0 && draws_.empty();
+    const auto each = static_cast<double>(rows + (draws ? std::ssize(model_.coef) : 0));
+    require_memory(comm, static_cast<double>(column_count()) * each,
+                   fmt::format("{} columns of {}", column_count(), base::counted(rows, "row")));
+    if (draws) together(comm, [&] { draw_coefficients(); });
+  }
+
   void choose_kept() {
     std::vector<std::string> kept = options_.keep;
     if (options_.keep_all) {
@@ -253,6 +265,7 @@ class TablePrediction {
     }
     kept_.options = source_.options;
     kept_.every_row = true;
+    if (kept.empty()) return;
     const std::vector<std::string> predicted = names();
     for (const std::string& name : kept) {
       if (std::ranges::find(predicted, name) != predicted.end())
@@ -284,6 +297,7 @@ class TablePrediction {
     const Matrix root = root_of(posterior.covariance.core);
     draws_ = Matrix(root.rows(), options_.draws);
     for (int draw = 0; draw < options_.draws; ++draw) {
+      base::go_on();
       const auto coef = draws_.column(draw);
       draw_normal(root, options_.seed, stream_of_coefficients, static_cast<std::uint64_t>(draw), coef);
       add_multiple(coef, 1, posterior.coef);
@@ -291,6 +305,7 @@ class TablePrediction {
   }
 
   void evaluate(const Rows& rows, Predictions& out) {
+    if (out.columns.empty()) return;  // the model matrix of no coefficients, or no terms
     if (plan_.design_rows || options_.draws > 0) {
       const std::size_t columns = out.columns.size();
       const bool to_mean = options_.type == PredictionType::response;
@@ -305,13 +320,14 @@ class TablePrediction {
       if (plan_.design_rows) return gam::design_rows(job_, out.plan, rows, put_rows);
       return predictors_at(job_, out.plan, rows, draws_, put_rows);
     }
-    if (plan_.terms) {
-      if (plan_.names.empty()) return;
+    if (plan_.terms)
       return predict_terms(
           job_, out.plan, rows, plan_.posterior,
           [&](std::size_t first, std::span<const Prediction> predictions) { put(first, predictions, out); });
+    std::vector<Prediction> predictions = predict_rows(job_, out.plan, rows, plan_.posterior);
+    if (model_.coef.empty()) {  // nothing is uncertain
+      for (Prediction& one : predictions) one.se = std::isnan(one.fit) ? one.fit : 0;
     }
-    const std::vector<Prediction> predictions = predict_rows(job_, out.plan, rows, plan_.posterior);
     const std::int64_t rows_of_run = response_ ? 1 << 8 : 1 << 16;
     job_.host_team().for_each_block(
         {0, std::ssize(predictions)}, rows_of_run, [&](int /*thread*/, Range run) {
@@ -361,6 +377,9 @@ class TablePrediction {
     return 1 + (options_.standard_errors ? 1 : 0) + (options_.interval > 0 ? 2 : 0);
   }
 
+  [[nodiscard]] std::int64_t column_count() const {
+    return options_.draws > 0 && !plan_.design_rows ? options_.draws : std::ssize(names());
+  }
   /// Of the columns of output.
   [[nodiscard]] std::vector<std::string> names() const {
     if (plan_.design_rows) return plan_.names;

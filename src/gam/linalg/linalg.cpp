@@ -2,6 +2,7 @@
 #include "gam/linalg/linalg.hpp"
 
 #include "base/go_on.hpp"
+#include "base/stack_left.hpp"
 #include "gam/linalg/blas_buffer.hpp"
 
 #include <cblas.h>
@@ -28,6 +29,12 @@ int openblas_get_num_threads() __attribute__((weak));
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
+/// What a call of LAPACK has returned, after which `go_on` is asked again: it may have taken seconds.
+lapack_int ended(lapack_int info) {
+  base::go_on();
+  return info;
+}
+
 /// Lets BLAS and LAPACK use one thread while any thread of this process computes by them here: a blocked
 /// algorithm's bits depend on how many share it. What is no number is found by those who use a result:
 /// LAPACKE would call it an argument out of range. Both are settings of the whole process, which may be
@@ -36,6 +43,7 @@ class BlasCall {
  public:
   BlasCall() {
     base::go_on();
+    require_stack();
     if (is_joined()) return;
     const std::lock_guard lock(changing());
     if (calls() == 0) make_settings();
@@ -51,6 +59,12 @@ class BlasCall {
 
  private:
   BlasBuffer buffer_;  // before the settings are made, which is not undone if there is none
+
+  /// Kernels of OpenBLAS have buffers there, up to 33 KiB each, and call one another.
+  static void require_stack() {
+    constexpr std::size_t kib = 128;
+    base::require_stack(kib, "BLAS");
+  }
 
   static void make_settings() noexcept {
     nancheck() = LAPACKE_get_nancheck();
@@ -271,7 +285,8 @@ SymmetricEigen symmetric_eigen(const Matrix& a) {
   const int n = a.rows();
   SymmetricEigen out{std::vector<double>(static_cast<std::size_t>(n)), a};
   if (n == 0) return out;
-  check("dsyevd", LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, out.vectors.data(), n, out.values.data()));
+  check("dsyevd",
+        ended(LAPACKE_dsyevd(LAPACK_COL_MAJOR, 'V', 'L', n, out.vectors.data(), n, out.values.data())));
   return out;
 }
 
@@ -282,8 +297,8 @@ std::vector<double> singular_values(Matrix a) {
   std::vector<double> values(static_cast<std::size_t>(std::min(m, n)));
   if (values.empty()) return values;
   std::vector<double> superdiagonal(values.size());
-  check("dgesvd", LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'N', m, n, a.data(), leading(a), values.data(),
-                                 nullptr, 1, nullptr, 1, superdiagonal.data()));
+  check("dgesvd", ended(LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'N', m, n, a.data(), leading(a), values.data(),
+                                       nullptr, 1, nullptr, 1, superdiagonal.data())));
   return values;
 }
 
@@ -295,8 +310,9 @@ RightSingular right_singular(Matrix a) {
   if (out.values.empty()) return out;
   std::vector<double> superdiagonal(out.values.size());
   Matrix transposed(n, n);
-  check("dgesvd", LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'A', m, n, a.data(), leading(a), out.values.data(),
-                                 nullptr, 1, transposed.data(), n, superdiagonal.data()));
+  check("dgesvd",
+        ended(LAPACKE_dgesvd(LAPACK_COL_MAJOR, 'N', 'A', m, n, a.data(), leading(a), out.values.data(),
+                             nullptr, 1, transposed.data(), n, superdiagonal.data())));
   out.vectors = transpose(transposed);
   return out;
 }
@@ -307,7 +323,7 @@ double log_abs_determinant(Matrix a) {
   const int n = a.rows();
   if (n == 0) return 0;
   std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
-  const lapack_int info = LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, a.data(), n, pivots.data());
+  const lapack_int info = ended(LAPACKE_dgetrf(LAPACK_COL_MAJOR, n, n, a.data(), n, pivots.data()));
   if (info < 0) check("dgetrf", info);
   double sum = 0;
   for (int i = 0; i < n; ++i) sum += std::log(std::abs(a(i, i)));
@@ -320,7 +336,7 @@ std::optional<Matrix> cholesky(const Matrix& a) {
   Matrix lower = a;
   const int n = a.rows();
   if (n == 0) return lower;
-  const lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, lower.data(), n);
+  const lapack_int info = ended(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', n, lower.data(), n));
   if (info > 0) return std::nullopt;
   check("dpotrf", info);
   clear_upper(lower);
@@ -374,7 +390,8 @@ Matrix robust_cholesky(const Matrix& given) {
 
 bool factor_block(Matrix& a, int begin, int end) {
   const BlasCall call;
-  const lapack_int info = LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', end - begin, &a(begin, begin), a.rows());
+  const lapack_int info =
+      ended(LAPACKE_dpotrf(LAPACK_COL_MAJOR, 'L', end - begin, &a(begin, begin), a.rows()));
   if (info > 0) return false;
   check("dpotrf", info);
   return true;
@@ -425,7 +442,7 @@ Matrix cholesky_inverse(const Matrix& lower) {
   Matrix inverse = lower;
   const int n = lower.rows();
   if (n == 0) return inverse;
-  check("dpotri", LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', n, inverse.data(), n));
+  check("dpotri", ended(LAPACKE_dpotri(LAPACK_COL_MAJOR, 'L', n, inverse.data(), n)));
   for (int j = 1; j < n; ++j) {
     for (int i = 0; i < j; ++i) inverse(i, j) = inverse(j, i);
   }
@@ -458,7 +475,7 @@ std::optional<Matrix> solve(const Matrix& a, const Matrix& b) {
   if (x.empty()) return x;
   std::vector<lapack_int> pivots(static_cast<std::size_t>(n));
   const lapack_int info =
-      LAPACKE_dgesv(LAPACK_COL_MAJOR, n, columns, factors.data(), n, pivots.data(), x.data(), n);
+      ended(LAPACKE_dgesv(LAPACK_COL_MAJOR, n, columns, factors.data(), n, pivots.data(), x.data(), n));
   if (info > 0) return std::nullopt;
   check("dgesv", info);
   return x;
@@ -479,8 +496,8 @@ Matrix full_q(const Matrix& a) {
   std::copy_n(a.data(), static_cast<std::size_t>(m) * static_cast<std::size_t>(reflectors), q.data());
   if (m == 0) return q;
   std::vector<double> tau(static_cast<std::size_t>(m));
-  check("dgeqrf", LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, reflectors, q.data(), m, tau.data()));
-  check("dorgqr", LAPACKE_dorgqr(LAPACK_COL_MAJOR, m, m, reflectors, q.data(), m, tau.data()));
+  check("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, reflectors, q.data(), m, tau.data())));
+  check("dorgqr", ended(LAPACKE_dorgqr(LAPACK_COL_MAJOR, m, m, reflectors, q.data(), m, tau.data())));
   return q;
 }
 
@@ -495,9 +512,9 @@ Matrix unexplained(const Matrix& a, const Matrix& b) {
   Matrix factors = a;
   Matrix product = b;
   std::vector<double> tau(static_cast<std::size_t>(n));
-  check("dgeqrf", LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, tau.data()));
-  check("dormqr", LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', m, columns, n, factors.data(), m, tau.data(),
-                                 product.data(), m));
+  check("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, factors.data(), m, tau.data())));
+  check("dormqr", ended(LAPACKE_dormqr(LAPACK_COL_MAJOR, 'L', 'T', m, columns, n, factors.data(), m,
+                                       tau.data(), product.data(), m)));
   Matrix rest(m - n, columns);
   for (int j = 0; j < columns; ++j) {
     const auto column = product.column(j).subspan(static_cast<std::size_t>(n));
@@ -513,7 +530,7 @@ Matrix triangle_of(Matrix a) {
   Matrix r(std::min(m, n), n);
   if (r.empty()) return r;
   std::vector<double> tau(static_cast<std::size_t>(r.rows()));
-  check("dgeqrf", LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, a.data(), m, tau.data()));
+  check("dgeqrf", ended(LAPACKE_dgeqrf(LAPACK_COL_MAJOR, m, n, a.data(), m, tau.data())));
   for (int j = 0; j < n; ++j)
     std::copy_n(a.column(j).begin(), std::min(j + 1, r.rows()), r.column(j).begin());
   return r;
@@ -530,7 +547,8 @@ PivotedQr pivoted_qr(const Matrix& a) {
     return out;
   }
   std::vector<double> tau(static_cast<std::size_t>(out.r.rows()));
-  check("dgeqp3", LAPACKE_dgeqp3(LAPACK_COL_MAJOR, m, n, factors.data(), m, out.pivots.data(), tau.data()));
+  check("dgeqp3",
+        ended(LAPACKE_dgeqp3(LAPACK_COL_MAJOR, m, n, factors.data(), m, out.pivots.data(), tau.data())));
   for (int& pivot : out.pivots) --pivot;
   for (int j = 0; j < n; ++j) {
     for (int i = 0; i <= std::min(j, out.r.rows() - 1); ++i) out.r(i, j) = factors(i, j);

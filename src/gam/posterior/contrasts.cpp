@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/go_on.hpp"
 #include "gam/fit/prediction_plan.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
@@ -72,6 +73,7 @@ SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::siz
   // The points of the factor's first level.
   auto places = std::make_shared<std::vector<std::int64_t>>();
   for (std::int64_t point = 0; point < grid->size(); ++point) {
+    base::go_on();
     if (grid->at(point)[axis] == 0) places->push_back(point);
   }
   out.points = std::ssize(*places);
@@ -175,6 +177,7 @@ Predictions differences_of(Job& job, const Model& model, const Rows& minuend, co
     const std::size_t count = out.columns[0].values.size();
     Predictions::Column se{"se", {}};
     for (std::size_t i = 0; i < count; ++i) {
+      base::go_on();
       Combination x;
       for (std::size_t c = 0; c < rows.columns.size(); ++c) {
         const double value = rows.columns[c].values[i] - less_rows.columns[c].values[i];
@@ -206,6 +209,7 @@ Predictions level_differences(Job& job, const Model& model, const SmoothOptions&
                         "or the difference of two tables",
                         smooth.label, levels.size(), pairs, smooth.points));
       for (int a = 0; a < std::ssize(levels); ++a) {
+        base::go_on();
         for (int b = a + 1; b < std::ssize(levels); ++b) {
           pieces.push_back({.texts = {smooth.label, levels[at(a)], levels[at(b)]},
                             .points = smooth.points,

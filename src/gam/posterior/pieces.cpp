@@ -3,11 +3,13 @@
 #include "gam/model/covariance.hpp"
 
 #include "base/at.hpp"
+#include "base/go_on.hpp"
 #include "gam/basis/basis.hpp"
 #include "gam/fit/prediction_plan.hpp"
 #include "gam/formula/expression.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/posterior/simultaneous.hpp"
+#include "gam/table/require_memory.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -36,6 +38,16 @@ int points_of_each(int numbers, int wanted) {
     case 3: return 15;
     default: return 6;
   }
+}
+
+/// Grids beyond this are a table of their own, as data slices are.
+constexpr double most_points = 1e8;
+
+void require_points(const CoefBlock& block, double points) {
+  if (points > most_points)
+    throw Error(ErrorCode::usage,
+                fmt::format("the grid of {} has {:.3g} points, more than {:.0g}: take fewer", block.label,
+                            points, most_points));
 }
 
 int index_of(const Design& design, const std::string& name) {
@@ -88,6 +100,7 @@ SmoothGrid::SmoothGrid(const FittedModel& model, const CoefBlock& block, int poi
   const Design& design = model.design;
   const auto numbers = static_cast<int>(std::ranges::count_if(axes_, &SmoothAxis::is_smooth));
   const int of_each = points_of_each(numbers, points);
+  require_points(block, std::pow(of_each, numbers));
   for (std::size_t i = 0; i < axes_.size(); ++i) {
     const SmoothAxis& axis = axes_[i];
     std::vector<double>& values = values_.emplace_back();
@@ -100,6 +113,7 @@ SmoothGrid::SmoothGrid(const FittedModel& model, const CoefBlock& block, int poi
     } else {
       values = {1};
     }
+    require_points(block, static_cast<double>(size_) * static_cast<double>(values.size()));
     size_ *= std::ssize(values);
   }
   for (std::size_t i = 0; i < axes_.size(); ++i) {
@@ -157,6 +171,25 @@ Piece piece_of(const FittedModel& model, const CoefBlock& block, int points) {
           .combination = [grid, rows](std::int64_t point) { return rows->at(grid->at(point)); }};
 }
 
+void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(Range block)> work) {
+  const bool is_done = job.host_team().for_each_block(
+      range, block, [&](int /*thread*/, Range one) { work(one); }, job.options().stop);
+  together(job.comm(), [&] {
+    if (!is_done) throw Error(ErrorCode::interrupted, "asked to stop");
+  });
+}
+
+double numbers_of_rows(const std::vector<Piece>& pieces, double columns) {
+  double numbers = 0;
+  for (const Piece& piece : pieces) {
+    // Weights with their places, an array, and the variables.
+    const double of_row = 2.0 * static_cast<double>(piece.combination(0).size()) + 4 +
+                          static_cast<double>(piece.describe(0).size()) + columns;
+    numbers += of_row * static_cast<double>(piece.points);
+  }
+  return numbers;
+}
+
 PieceRows rows_of(const Job& job, const Design& design, const std::vector<std::string>& text_columns,
                   const std::vector<Piece>& pieces) {
   PieceRows out;
@@ -181,6 +214,7 @@ PieceRows rows_of(const Job& job, const Design& design, const std::vector<std::s
     }
     const Range rows{std::max(mine.begin, begins[p]), std::min(mine.end, begins[p + 1])};
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      base::go_on();
       const std::int64_t point = row - begins[p];
       for (const auto& [variable, value] : pieces[p].describe(point)) {
         auto& values = column_of(variable)->second.values;
@@ -204,14 +238,21 @@ Predictions answer_of(Job& job, const FittedModel& model, const std::vector<std:
   Predictions out;
   PartedMatrix covariance;
   std::vector<std::size_t> piece_of_row;
+  double numbers = options.draws;
   together(job.comm(), [&] {
     require_probability(options.interval);
+    constexpr double columns = 6;
+    numbers += numbers_of_rows(pieces, columns);
+  });
+  require_memory(job.comm(), numbers, "the points of all smooths, and draws,");
+  together(job.comm(), [&] {
     covariance = covariance_of(model, options.unconditional);
     PieceRows rows = rows_of(job, model.design, text_columns, pieces);
     out = std::move(rows.described);
     piece_of_row = std::move(rows.piece_of_row);
     out.columns = {{"fit", {}}, {"se", {}}};
     for (const Combination& x : rows.combinations) {
+      base::go_on();
       const Estimate estimate = estimate_of(x, model.coef, covariance);
       out.columns[0].values.push_back(estimate.fit);
       out.columns[1].values.push_back(estimate.se);

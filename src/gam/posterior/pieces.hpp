@@ -59,6 +59,8 @@ struct PieceRows {
   std::vector<std::size_t> piece_of_row;  ///< of each local row
   std::vector<Combination> combinations;  ///< of each local row
 };
+/// Numbers that these take, with `columns` of results.
+[[nodiscard]] double numbers_of_rows(const std::vector<Piece>& pieces, double columns);
 [[nodiscard]] PieceRows rows_of(const Job& job, const Design& design,
                                 const std::vector<std::string>& text_columns,
                                 const std::vector<Piece>& pieces);
@@ -67,6 +69,10 @@ struct PieceRows {
 /// lacks or that is no smooth.
 [[nodiscard]] std::vector<const CoefBlock*> smooths_of(const FittedModel& model,
                                                        const SmoothOptions& options);
+
+/// *Collective.* Calls `work` for blocks of so many draws, or rows, of this rank's, on its threads. Throws
+/// `Error(interrupted)` on every rank if the job is asked to stop.
+void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(Range block)> work);
 
 /// Adds the ends of the intervals of this probability to the columns fit and se; 0: none.
 void add_interval(Predictions& out, double probability);

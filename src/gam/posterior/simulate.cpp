@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/go_on.hpp"
 #include "base/philox.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/prediction_plan.hpp"
 #include "gam/inference/normal_draws.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
+#include "gam/table/require_memory.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/posterior.hpp>
@@ -19,6 +21,7 @@
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -27,6 +30,12 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
+
+/// *Collective.* Throws `Error(input)` where draws of so many numbers do not fit into memory.
+void require_memory_of_draws(const Job& job, const SimulateOptions& options, double numbers,
+                             std::string_view of_what) {
+  require_memory(job.comm(), options.draws * numbers, fmt::format("{} draws of {}", options.draws, of_what));
+}
 
 void check_options(const SimulateOptions& options) {
   if (options.draws < 1) throw Error(ErrorCode::usage, "simulate: the number of draws is at least 1");
@@ -39,7 +48,10 @@ Matrix root_of_posterior(const FittedModel& model, const SimulateOptions& option
 
 std::vector<Predictions::Column> columns_of_draws(int draws, const std::vector<double>& values) {
   std::vector<Predictions::Column> columns;
-  for (int draw = 1; draw <= draws; ++draw) columns.push_back({"draw." + std::to_string(draw), values});
+  for (int draw = 1; draw <= draws; ++draw) {
+    base::go_on();
+    columns.push_back({"draw." + std::to_string(draw), values});
+  }
   return columns;
 }
 
@@ -88,6 +100,9 @@ std::vector<std::string> simulate_rows(Job& job, const Model& model, const Rows&
   return predict_in_parts(
       job, model, table,
       [&](const Predictions& means) {
+        const double copies = options.posterior_predictive ? 1 : 2;
+        require_memory_of_draws(job, options, copies * static_cast<double>(means.plan.units()),
+                                fmt::format("{} responses", means.plan.units()));
         Predictions part = means;
         std::vector<double> weights;
         together(job.comm(), [&] {
@@ -98,7 +113,7 @@ std::vector<std::string> simulate_rows(Job& job, const Model& model, const Rows&
         const Range mine = job.local_range(part.plan);
         const std::int64_t first = part.first_row + mine.begin;
         // Means become responses.
-        job.host_team().for_each_block({0, mine.size()}, rows_of_block, [&](int /*thread*/, Range rows) {
+        for_each_block(job, {0, mine.size()}, rows_of_block, [&](Range rows) {
           for (int draw = 0; draw < options.draws; ++draw) {
             for (std::int64_t i = rows.begin; i < rows.end; ++i) {
               base::RandomPlace random(options.seed, static_cast<std::uint64_t>(first + i),
@@ -119,8 +134,10 @@ Predictions simulate_coefficients(Job& job, const Model& model, const SimulateOp
   const FittedModel& fitted = model.fitted();
   Predictions out;
   Matrix root;
+  together(job.comm(), [&] { check_options(options); });
+  require_memory_of_draws(job, options, static_cast<double>(fitted.coef.size()),
+                          fmt::format("{} coefficients", fitted.coef.size()));
   together(job.comm(), [&] {
-    check_options(options);
     root = root_of_posterior(fitted, options);
     out.plan = job.plan_for_hosts(options.draws);
     out.table_rows = options.draws;
@@ -128,7 +145,7 @@ Predictions simulate_coefficients(Job& job, const Model& model, const SimulateOp
       out.columns.push_back({std::move(name), std::vector<double>(at(job.local_range(out.plan).size()))});
   });
   const Range mine = job.local_range(out.plan);
-  job.host_team().for_each_block(mine, 1, [&](int /*thread*/, Range draws) {
+  for_each_block(job, mine, 1, [&](Range draws) {
     std::vector<double> deviation(fitted.coef.size());
     for (std::int64_t draw = draws.begin; draw < draws.end; ++draw) {
       draw_normal(root, options.seed, stream_of_coefficients, static_cast<std::uint64_t>(draw), deviation);
@@ -144,16 +161,21 @@ Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions
   const FittedModel& fitted = model.fitted();
   PieceRows rows;
   Matrix root;
+  std::vector<Piece> pieces;
+  double numbers = 0;
   together(job.comm(), [&] {
     check_options(options);
-    root = root_of_posterior(fitted, options);
-    std::vector<Piece> pieces;
     for (const CoefBlock* block : smooths_of(fitted, smooths))
       pieces.push_back(piece_of(fitted, *block, smooths.points));
+    numbers = numbers_of_rows(pieces, options.draws);
+  });
+  require_memory(job.comm(), numbers, fmt::format("{} draws of smooths", options.draws));
+  together(job.comm(), [&] {
+    root = root_of_posterior(fitted, options);
     rows = rows_of(job, fitted.design, {"smooth"}, pieces);
     rows.described.columns = columns_of_draws(options.draws, std::vector<double>(rows.combinations.size()));
   });
-  job.host_team().for_each_block({0, options.draws}, 1, [&](int /*thread*/, Range draws) {
+  for_each_block(job, {0, options.draws}, 1, [&](Range draws) {
     std::vector<double> coef(fitted.coef.size());
     for (std::int64_t draw = draws.begin; draw < draws.end; ++draw) {
       draw_normal(root, options.seed, stream_of_coefficients, static_cast<std::uint64_t>(draw), coef);

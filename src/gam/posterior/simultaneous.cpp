@@ -2,6 +2,7 @@
 #include "gam/posterior/simultaneous.hpp"
 
 #include "base/at.hpp"
+#include "base/go_on.hpp"
 #include "gam/inference/normal_draws.hpp"
 #include "gam/posterior/pieces.hpp"
 
@@ -36,6 +37,7 @@ ScaledPoints scaled_points(const PartedMatrix& covariance, const Piece& piece) {
   int end = 0;
   std::int64_t weights = 0;
   for (std::int64_t point = 0; point < piece.points; ++point) {
+    base::go_on();
     Combination x = piece.combination(point);
     if (x.empty()) continue;
     begin = std::min(begin, x.front().coefficient);
@@ -82,10 +84,9 @@ double critical_value(Job& job, const PartedMatrix& covariance, const Piece& pie
   });
   if (root.empty()) return std::numeric_limits<double>::quiet_NaN();
   // Each rank computes some of the draws.
-  constexpr std::int64_t draws_at_once = 16;
   std::vector<double> largest(at(band.draws));
   const Range mine = job.plan_for_hosts(band.draws).range_of(job.comm().rank());
-  job.host_team().for_each_block(mine, draws_at_once, [&](int /*thread*/, Range draws) {
+  for_each_block(job, mine, 1, [&](Range draws) {
     std::vector<double> deviation(at(root.rows()));
     for (std::int64_t draw = draws.begin; draw < draws.end; ++draw) {
       draw_normal(root, band.seed, band.stream, static_cast<std::uint64_t>(draw), deviation);

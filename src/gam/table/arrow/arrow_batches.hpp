@@ -7,6 +7,7 @@
 #include <tessera/gam/arrow.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -61,6 +62,9 @@ class HandedOver {
  private:
   std::span<T> all_;
 };
+
+/// More rows than a table has, so that the places of values in bytes do not overflow.
+inline constexpr std::int64_t most_arrow_rows = std::int64_t{1} << 40;
 
 struct ArrowBatches {
   ArrowOwner<ArrowSchema> schema;

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/did_you_mean.hpp"
+#include "base/go_on.hpp"
 #include "gam/table/frame/frame_part.hpp"
 #include "gam/table/frame/level_cache.hpp"
 
@@ -23,6 +24,9 @@ namespace {
 
 using base::at;
 using Kind = ArrowType::Kind;
+
+/// Between two questions whether the work is to end.
+constexpr std::size_t values_between_questions = std::size_t{1} << 16;
 
 std::string named(const std::string& column) {
   return fmt::format("the column '{}'", printable(column));
@@ -87,7 +91,8 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
     refuse_arrow(ErrorCode::input,
                  fmt::format("its schema has the format '{}', and that of record batches is '+s'",
                              schema.format == nullptr ? "" : printable(schema.format)));
-  if (schema.n_children < 0 || (schema.n_children > 0 && schema.children == nullptr))
+  if (schema.n_children < 0 || schema.n_children > static_cast<std::int64_t>(max_columns) ||
+      (schema.n_children > 0 && schema.children == nullptr))
     refuse_arrow(ErrorCode::input, fmt::format("its schema has {} children", schema.n_children));
   std::vector<std::string> names;
   for (std::int64_t place = 0; place < schema.n_children; ++place) {
@@ -122,6 +127,7 @@ ArrowColumns::Column ArrowColumns::column_of(std::int64_t place, const std::stri
   Column column{.name = name, .place = place, .schema = &schema, .type = arrow_type(schema, named(name))};
   if (column.coded()) {
     column.dictionary = arrow_type(*schema.dictionary, "the dictionary of " + named(name));
+    column.ordered = (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0;
     if (!column.type.is_integer() || !column.dictionary.is_text())
       refuse_arrow(ErrorCode::input,
                    fmt::format("{} has a dictionary of the format '{}' with indices of the "
@@ -136,9 +142,8 @@ void ArrowColumns::check_batch(const ArrowArray& batch, std::size_t number) cons
   const auto refuse = [&](const std::string& fault) {
     refuse_arrow(ErrorCode::input, fmt::format("batch {} {}", number, fault));
   };
-  constexpr std::int64_t most_rows = std::int64_t{1} << 40;
-  if (batch.length < 0 || batch.offset < 0 || batch.length > most_rows || batch.offset > most_rows ||
-      rows_ > most_rows)
+  if (batch.length < 0 || batch.offset < 0 || batch.length > most_arrow_rows ||
+      batch.offset > most_arrow_rows || rows_ > most_arrow_rows)
     refuse(fmt::format("has the length {} and the offset {}", batch.length, batch.offset));
   if (batch.n_children != from_.schema->n_children || (batch.n_children > 0 && batch.children == nullptr))
     refuse(fmt::format("has {} columns, and the schema has {}", batch.n_children, from_.schema->n_children));
@@ -197,6 +202,7 @@ void ArrowColumns::read_texts(const ArrowValues& values, const std::string& what
   const auto cache = std::make_unique<LevelCache<std::int32_t>>();
   part.own_codes.resize(values.size());
   for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i % values_between_questions == 0) base::go_on();
     std::int32_t& code = part.own_codes[i];
     code = Variable::missing;
     if (values.is_null(i)) continue;
@@ -231,6 +237,7 @@ void ArrowColumns::read_codes(const Column& column, const ArrowArray& array, con
                                values.in_place<T>().size() == values.size();
       if (!as_they_are) part.own_codes.resize(values.size());
       for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i % values_between_questions == 0) base::go_on();
         const bool null = values.is_null(i);
         const T index = values.number<T>(i);
         if (!null && (std::cmp_less(index, 0) || std::cmp_greater_equal(index, texts.size())))
@@ -267,16 +274,26 @@ void ArrowColumns::set_levels(std::vector<Levels> levels, HostTeam& team) {
     for (const std::string& level : columns_[c].levels)
       code_of[c].emplace(level, static_cast<std::int32_t>(code_of[c].size()));
   }
-  for_each_part(team, [&](const Column& column, std::size_t /*batch*/, Part& part) {
+  for_each_part(team, [&](const Column& column, std::size_t batch, Part& part) {
     std::vector<std::int32_t> to;
     for (const auto& text : part.texts) {
       const auto& known = code_of[static_cast<std::size_t>(&column - columns_.data())];
       const auto found = text ? known.find(*text) : known.end();
       to.push_back(found == known.end() ? Variable::missing : found->second);
     }
+    if (column.ordered && !column.given) check_order(column, batch, to);
     recode(to, part);
     part.texts = {};
   });
+}
+
+void ArrowColumns::check_order(const Column& column, std::size_t batch, std::vector<std::int32_t> codes) {
+  std::erase(codes, Variable::missing);
+  if (!std::ranges::is_sorted(codes))
+    refuse_arrow(
+        ErrorCode::input,
+        fmt::format("{}, batch {}: its ordered dictionary contradicts those before it: make them one",
+                    named(column.name), batch + 1));
 }
 
 void ArrowColumns::recode(std::span<const std::int32_t> to, Part& part) {
@@ -294,8 +311,11 @@ std::vector<Table::Column> ArrowColumns::columns() const {
   std::vector<Table::Column> out;
   for (const Column& column : columns_) {
     NumberSpans numbers;
-    FactorSpans factor{
-        .codes = {}, .levels = column.levels, .order = column.given ? LevelOrder::given : LevelOrder::sorted};
+    FactorSpans factor{.codes = {},
+                       .levels = column.levels,
+                       .order = column.ordered ? LevelOrder::ordered
+                                : column.given ? LevelOrder::given
+                                               : LevelOrder::sorted};
     for (const Part& part : column.parts) {
       numbers.pieces.push_back(part.numbers);
       factor.codes.push_back(part.codes);

@@ -57,6 +57,7 @@ class ArrowColumns {
     std::vector<Part> parts{};
     std::vector<std::string> levels{};
     bool given = false;  ///< its levels are
+    bool ordered = false;
 
     [[nodiscard]] bool coded() const noexcept { return schema->dictionary != nullptr; }
     [[nodiscard]] bool factor() const noexcept {
@@ -73,6 +74,8 @@ class ArrowColumns {
   static void read_texts(const ArrowValues& values, const std::string& what, Part& part);
   static void read_codes(const Column& column, const ArrowArray& array, const ArrowValues& values,
                          const std::string& what, Part& part);
+  /// Throws unless the entries of a batch's ordered dictionary are in the order of the levels.
+  static void check_order(const Column& column, std::size_t batch, std::vector<std::int32_t> codes);
   static void recode(std::span<const std::int32_t> to, Part& part);
   template <class Work>
   void for_each_part(HostTeam& team, const Work& work);

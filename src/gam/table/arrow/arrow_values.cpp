@@ -7,11 +7,15 @@
 
 #include <fmt/format.h>
 
+#include <limits>
+
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// More values than can be, so that their places in bytes do not overflow.
-constexpr std::int64_t most_values = std::int64_t{1} << 56;
+/// Of a text by views, which say by 32 bits in which of the buffers it is.
+constexpr std::int64_t most_buffers = 3 + std::int64_t{std::numeric_limits<std::int32_t>::max()};
+/// Of the texts in one buffer.
+constexpr std::int64_t most_text_bytes = std::int64_t{1} << 47;
 
 template <class T>
 T read(const unsigned char* bytes, std::size_t i) {
@@ -30,7 +34,8 @@ ArrowValues::ArrowValues(const ArrowArray& array, const ArrowType& type, std::in
                          std::int64_t count, const std::string& what)
     : type_(type), what_(what) {
   if (array.release == nullptr) refuse("its array was released, or moved elsewhere");
-  if (array.length < 0 || array.offset < 0 || array.length > most_values || array.offset > most_values)
+  if (array.length < 0 || array.offset < 0 || array.length > most_arrow_rows ||
+      array.offset > most_arrow_rows)
     refuse(
         fmt::format("the length {} and offset {} of its array are impossible", array.length, array.offset));
   if (begin + count > array.length)
@@ -46,7 +51,7 @@ ArrowValues::ArrowValues(const ArrowArray& array, const ArrowType& type, std::in
 void ArrowValues::check_buffers(const ArrowArray& array) {
   const bool views = type_.kind == ArrowType::Kind::text_view;
   const int expected = type_.kind == ArrowType::Kind::text || views ? 3 : 2;
-  if (views ? array.n_buffers < expected : array.n_buffers != expected)
+  if (views ? array.n_buffers < expected || array.n_buffers > most_buffers : array.n_buffers != expected)
     refuse(fmt::format("its array has {} buffers where its type has {}{}", array.n_buffers, expected,
                        views ? " or more" : ""));
   if (array.buffers == nullptr) refuse("its array has no buffers");
@@ -79,7 +84,7 @@ std::string_view ArrowValues::text(std::size_t i) const {
       type_.bytes == 4 ? read<std::int32_t>(values_, at) : read<std::int64_t>(values_, at);
   const std::int64_t end =
       type_.bytes == 4 ? read<std::int32_t>(values_, at + 1) : read<std::int64_t>(values_, at + 1);
-  if (begin < 0 || end < begin)
+  if (begin < 0 || end < begin || end > most_text_bytes)
     refuse(fmt::format("text {} is from {} to {} of its buffer", i + 1, begin, end));
   if (begin == end) return {};
   if (text_ == nullptr) refuse("the buffer of its texts is a null pointer");

@@ -99,14 +99,20 @@ void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows)
   });
 }
 
+std::string kind_of(LevelOrder order) {
+  switch (order) {
+    case LevelOrder::sorted: return "levels ";
+    case LevelOrder::given: return "levels in order ";
+    default: return "ordered levels ";
+  }
+}
+
 /// Names and levels of the columns, packed one text each.
 std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   std::vector<std::string> outline;
   for (const MemoryColumn& column : columns) {
     outline.push_back(*column.name);
-    outline.push_back(column.levels == nullptr            ? "numbers"
-                      : column.order == LevelOrder::given ? "levels in order " + pack(*column.levels)
-                                                          : "levels " + pack(*column.levels));
+    outline.push_back(column.levels == nullptr ? "numbers" : kind_of(column.order) + pack(*column.levels));
   }
   return outline;
 }
@@ -162,6 +168,13 @@ class MemoryTable final : public TableReader {
     for (const MemoryColumn& column : columns_) names.push_back(*column.name);
     return names;
   }
+  [[nodiscard]] std::vector<std::string> ordered_columns() const override {
+    std::vector<std::string> names;
+    for (const MemoryColumn& column : columns_) {
+      if (column.order == LevelOrder::ordered) names.push_back(*column.name);
+    }
+    return names;
+  }
   [[nodiscard]] const ColumnNumbers* numbers_in_memory(std::string_view column) const override {
     const auto found = std::ranges::find_if(
         columns_, [&](const MemoryColumn& one) { return one.levels == nullptr && *one.name == column; });
@@ -203,7 +216,7 @@ class MemoryTable final : public TableReader {
       refuse_table(ErrorCode::input,
                    fmt::format("the column '{}' has numbers, but the model has its levels", used.name));
     if (factor)
-      plan.set_factor(c, column.order == LevelOrder::given ? column.levels : nullptr);
+      plan.set_factor(c, column.order == LevelOrder::sorted ? nullptr : column.levels);
     else if (!used.text)
       plan.set_in_memory(c, column.numbers);
   }
@@ -303,8 +316,9 @@ std::uint64_t hash_of(const Workers& workers, const Table& table) {
   std::uint64_t mine = 0;
   for (const MemoryColumn& column : columns) {
     mine += hash_of_column(workers.team, column, rows);
-    if (column.order == LevelOrder::given && workers.comm.rank() == 0)
-      mine += base::fnv1a(*column.name + pack(*column.levels));
+    if (column.order == LevelOrder::sorted || workers.comm.rank() != 0) continue;
+    const char* const scale = column.order == LevelOrder::ordered ? "ordered" : "";
+    mine += base::fnv1a(*column.name + scale + pack(*column.levels));
   }
   return workers.comm.allreduce(mine, mpi::Reduction::sum);
 }

@@ -29,6 +29,8 @@ class TableReader {
   /// Data rows of the file, the same on every rank.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
+  /// Those that are R's ordered factors.
+  [[nodiscard]] virtual std::vector<std::string> ordered_columns() const { return {}; }
   /// All other names in the file; for each, why it is no column and what to do, to follow the name.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,

@@ -168,6 +168,43 @@ TEST_F(ArrowOfC, ReadsOptionsByName) {
   EXPECT_TRUE(model_of(table) == blocks);
 }
 
+TEST_F(ArrowOfC, OrderedDictionariesAreOrderedFactors) {
+  const auto coded = [&](std::size_t begin, std::size_t end,
+                         const std::vector<std::optional<std::string>>& levels) {
+    ArrowData data = side(begin, end);
+    *data.dictionary = testing::texts_of<std::int32_t>("", "u", levels);
+    data.flags = ARROW_FLAG_DICTIONARY_ORDERED | ARROW_FLAG_NULLABLE;
+    return data;
+  };
+  const auto with = [&](const std::vector<ArrowData>& chunks) {
+    const tessera_gam_table table = opened();
+    EXPECT_EQ(tessera_gam_table_add_numbers(table, "x", x_.data(), rows), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_table_add_numbers(table, "y", y_.data(), rows), TESSERA_GAM_OK);
+    EXPECT_EQ(add(table, "side", chunks), TESSERA_GAM_OK) << tessera_gam_error();
+    return model_of(table);
+  };
+  const tessera_gam_table of_levels = opened();
+  const char* const levels[] = {"south", "east", "north"};
+  ASSERT_EQ(tessera_gam_table_add_numbers(of_levels, "x", x_.data(), rows), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_table_add_numbers(of_levels, "y", y_.data(), rows), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_table_add_factor(of_levels, "side", side_.data(), rows, levels, 3,
+                                         TESSERA_GAM_LEVELS_ORDERED),
+            TESSERA_GAM_OK);
+  const std::string expected = model_of(of_levels);
+  EXPECT_NE(expected.find("\"side.L\""), std::string::npos);
+  EXPECT_TRUE(with({coded(0, rows, {"south", "east", "north"})}) == expected);
+  // A dictionary that grows.
+  EXPECT_TRUE(with({coded(0, 2, {"south", "east"}), coded(2, rows, {"south", "east", "north"})}) == expected);
+  const tessera_gam_table table = opened();
+  EXPECT_EQ(add(table, "side",
+                {coded(0, 9, {"south", "east", "north"}), coded(9, rows, {"east", "south", "north"})}),
+            TESSERA_GAM_INPUT);
+  EXPECT_STREQ(tessera_gam_error(),
+               "the Arrow table: the column 'side', batch 2: its ordered dictionary contradicts those before "
+               "it: make them one");
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+}
+
 TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   const tessera_gam_table table = opened();
   const auto refuses = [&](int status, const std::string& text, int expected = TESSERA_GAM_USAGE) {
@@ -197,6 +234,12 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   refuses(tessera_gam_table_add_arrow(table, "x", &schema, nullptr, 2), "chunks is null");
   schema = testing::schema_of(x(0, rows), counts_);
   refuses(tessera_gam_table_add_arrow(table, "x", &schema, nullptr, 0), "'x' has 0 rows");
+  // Counts of which no array is, which are not followed.
+  schema = testing::schema_of(x(0, rows), counts_);
+  chunks[0] = testing::array_of(x(0, rows), counts_);
+  EXPECT_EQ(tessera_gam_table_add_arrow(table, "x", &schema, chunks, SIZE_MAX), TESSERA_GAM_USAGE);
+  EXPECT_STREQ(tessera_gam_error(), "chunks has 18446744073709551615 elements, which is impossible");
+  chunks[0].release(&chunks[0]);
   ASSERT_EQ(add(table, "y", {y(0, rows)}), TESSERA_GAM_OK);
   const std::int64_t held = counts_.made - counts_.released;
   EXPECT_EQ(add(table, "y", {y(0, rows)}), TESSERA_GAM_USAGE);

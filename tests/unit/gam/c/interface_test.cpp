@@ -4,6 +4,7 @@
 #include <tessera/gam/gam.hpp>
 
 #include <gtest/gtest.h>
+#include <pthread.h>
 
 #include <algorithm>
 #include <cmath>
@@ -253,6 +254,144 @@ TEST_F(CInterface, PredictsEveryTypeWithTheBitsOfTheEngine) {
   compare(options, {{"exclude", "side"}, {"exclude", "(Intercept)"}});
 }
 
+/// `y ~ 0` has none.
+TEST_F(CInterface, AModelWithoutCoefficientsAnswers) {
+  const Given given{};
+  tessera_gam_model model = 0;
+  ASSERT_EQ(tessera_gam_fit("y ~ 0", table_, &given.call, &model), TESSERA_GAM_OK) << tessera_gam_error();
+  EXPECT_TRUE(values(model, "covariance").empty());
+  // By reference: the call that makes the status makes the answer, in any order of arguments.
+  const auto expect_extent = [](int status, const tessera_gam_answer& answer, std::size_t rows,
+                                std::size_t columns) {
+    ASSERT_EQ(status, TESSERA_GAM_OK) << tessera_gam_error();
+    tessera_gam_answer_info info{};
+    info.size = sizeof info;
+    ASSERT_EQ(tessera_gam_answer_extent(answer, &info), TESSERA_GAM_OK);
+    EXPECT_EQ(info.rows, rows);
+    EXPECT_EQ(info.columns, columns);
+    for (const double one : matrix(answer)) EXPECT_TRUE(std::isfinite(one));
+    EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  };
+  tessera_gam_answer answer = 0;
+  for (const auto& [type, columns] : std::initializer_list<std::pair<const char*, std::size_t>>{
+           {"link", 1}, {"response", 1}, {"terms", 0}, {"iterms", 0}, {"lpmatrix", 0}}) {
+    const Given of_type{{"type", type}};
+    expect_extent(tessera_gam_predict(model, table_, &of_type.call, &answer), answer, 400, columns);
+  }
+  const Given errors{{"se", "true"}, {"interval", "0.9"}};
+  expect_extent(tessera_gam_predict(model, table_, &errors.call, &answer), answer, 400, 4);
+  const Given drawn{{"draws", "3"}};
+  expect_extent(tessera_gam_predict(model, table_, &drawn.call, &answer), answer, 400, 3);
+  expect_extent(tessera_gam_simulate_responses(model, table_, &drawn.call, &answer), answer, 400, 3);
+  expect_extent(tessera_gam_simulate_coefficients(model, &drawn.call, &answer), answer, 3, 0);
+  expect_extent(tessera_gam_simulate_smooths(model, &drawn.call, &answer), answer, 0, 4);
+  expect_extent(tessera_gam_smooths(model, &drawn.call, &answer), answer, 0, 7);
+  expect_extent(tessera_gam_table_differences(model, table_, table_, nullptr, &answer), answer, 400, 2);
+  expect_refusal(tessera_gam_derivatives(model, nullptr, &answer), "none of these terms is a smooth");
+  expect_refusal(tessera_gam_level_differences(model, nullptr, &answer), "no smooth that differs");
+  const char* text = nullptr;
+  for (const std::int32_t form : {TESSERA_GAM_TEXT, TESSERA_GAM_JSON, TESSERA_GAM_BOTH}) {
+    EXPECT_EQ(tessera_gam_summary(model, form, &text, nullptr), TESSERA_GAM_OK) << tessera_gam_error();
+    EXPECT_EQ(tessera_gam_anova(&model, 1, "auto", form, &text, nullptr), TESSERA_GAM_OK)
+        << tessera_gam_error();
+    EXPECT_EQ(tessera_gam_check(model, table_, nullptr, form, &text, nullptr), TESSERA_GAM_OK)
+        << tessera_gam_error();
+  }
+  tessera_gam_table slice = 0;
+  ASSERT_EQ(tessera_gam_slice(model, "", &slice, &text), TESSERA_GAM_OK) << tessera_gam_error();
+  expect_extent(tessera_gam_predict(model, slice, nullptr, &answer), answer, 1, 1);
+  EXPECT_EQ(tessera_gam_table_close(slice), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_model_to_json(model, &text, nullptr), TESSERA_GAM_OK);
+  const std::string json = text;
+  tessera_gam_model again = 0;
+  ASSERT_EQ(tessera_gam_model_from_json(json.data(), json.size(), &again), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  const Given rows{{"type", "lpmatrix"}};
+  expect_extent(tessera_gam_predict(again, table_, &rows.call, &answer), answer, 400, 0);
+  EXPECT_EQ(tessera_gam_model_close(again), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+}
+
+/// As the option ordered does; predictions know the levels, whatever their order there.
+TEST_F(CInterface, OrderedFactorsHavePolynomialContrasts) {
+  Data data(90);
+  data.levels = {"low", "mid, or so", "high"};
+  for (std::size_t i = 0; i < 90; ++i) data.codes[i] = static_cast<std::int32_t>(i % 3);
+  const auto json_of = [&](std::int32_t order, std::initializer_list<tessera_gam_option> options,
+                           const char* of_dose) {
+    tessera_gam_table table = 0;
+    EXPECT_EQ(tessera_gam_table_open(90, nullptr, &table), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_table_add_numbers(table, "y", data.y.data(), 90), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_table_add_numbers(table, "x", data.x.data(), 90), TESSERA_GAM_OK);
+    EXPECT_EQ(
+        tessera_gam_table_add_factor(table, "dose", data.codes.data(), 90, data.levels.data(), 3, order),
+        TESSERA_GAM_OK);
+    const Given given(options);
+    tessera_gam_model model = 0;
+    EXPECT_EQ(tessera_gam_fit(of_dose, table, &given.call, &model), TESSERA_GAM_OK) << tessera_gam_error();
+    const char* text = "";
+    EXPECT_EQ(tessera_gam_model_to_json(model, &text, nullptr), TESSERA_GAM_OK);
+    const std::string json = text;
+    const std::vector<std::int32_t> codes{1, 0};
+    const char* const turned[] = {"high", "low"};
+    tessera_gam_table two = 0;
+    EXPECT_EQ(tessera_gam_table_open(2, nullptr, &two), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_table_add_numbers(two, "x", data.x.data(), 2), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_table_add_factor(two, "dose", codes.data(), 2, turned, 2, order), TESSERA_GAM_OK);
+    tessera_gam_answer answer = 0;
+    EXPECT_EQ(tessera_gam_predict(model, two, nullptr, &answer), TESSERA_GAM_OK) << tessera_gam_error();
+    for (const double one : matrix(answer)) EXPECT_TRUE(std::isfinite(one)) << of_dose;
+    for (const std::uint64_t closed : {table, two})
+      EXPECT_EQ(tessera_gam_table_close(closed), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+    return json;
+  };
+  for (const char* const one :
+       {"y ~ dose", "y ~ dose + s(x, by=dose, k=5)", "y ~ dose*x", "y ~ (dose > 'low') + x"}) {
+    EXPECT_EQ(json_of(TESSERA_GAM_LEVELS_ORDERED, {}, one),
+              json_of(TESSERA_GAM_LEVELS_GIVEN, {{"ordered", "dose"}}, one));
+  }
+  const std::string ordered = json_of(TESSERA_GAM_LEVELS_ORDERED, {}, "y ~ dose");
+  EXPECT_NE(ordered.find("\"dose.L\""), std::string::npos);
+  EXPECT_NE(ordered.find("\"dose.Q\""), std::string::npos);
+  EXPECT_NE(json_of(TESSERA_GAM_LEVELS_GIVEN, {}, "y ~ dose"), ordered);
+  // Of a condition alone.
+  EXPECT_NE(
+      json_of(TESSERA_GAM_LEVELS_ORDERED, {{"subset", "dose >= 'mid, or so'"}}, "y ~ x").find("\"n\": 60,"),
+      std::string::npos);
+  // A level that the option leaves out is missing; the others stay the steps of the scale.
+  const std::string two = json_of(TESSERA_GAM_LEVELS_ORDERED, {{"levels", "dose=high,low"}}, "y ~ dose");
+  EXPECT_NE(two.find("\"dose.L\""), std::string::npos);
+  EXPECT_EQ(two.find("\"dose.Q\""), std::string::npos);
+}
+
+/// What does not fit is refused before it is drawn.
+TEST_F(CInterface, CountsTheMemoryOfDraws) {
+  const Data many(100'000);
+  const tessera_gam_table rows = many.table();
+  const Given draws{{"draws", "100000000"}};
+  tessera_gam_answer answer = 0;
+  expect_refusal(tessera_gam_simulate_responses(model_, rows, &draws.call, &answer),
+                 "100000000 draws of 100000 responses need ", TESSERA_GAM_INPUT);
+  expect_refusal(tessera_gam_predict(model_, rows, &draws.call, &answer),
+                 "100000000 columns of 100000 rows need ", TESSERA_GAM_INPUT);
+  EXPECT_EQ(tessera_gam_table_close(rows), TESSERA_GAM_OK);
+  const Given smooths{{"draws", "100000000"}, {"points", "100000"}};
+  expect_refusal(tessera_gam_simulate_smooths(model_, &smooths.call, &answer),
+                 "100000000 draws of smooths need ", TESSERA_GAM_INPUT);
+  tessera_gam_model model = 0;
+  const Given given{};
+  std::vector<double> z = data_.x;
+  std::ranges::rotate(z, z.begin() + 7);
+  ASSERT_EQ(tessera_gam_table_add_numbers(table_, "z", z.data(), z.size()), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_fit("y ~ te(x, z, k=3)", table_, &given.call, &model), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  const Given points{{"points", "100000"}};
+  expect_refusal(tessera_gam_smooths(model, &points.call, &answer), "the grid of te(x,z) has 1e+10 points");
+  EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+}
+
 TEST_F(CInterface, KeepsColumnsAndTellsOfUnseenLevels) {
   Data data(10);
   data.levels = {"south", "west"};
@@ -473,6 +612,7 @@ TEST_F(CInterface, RefusesColumnsThatAreNotTheTables) {
   tessera_gam_table table = 0;
   expect_refusal(tessera_gam_table_open(0, nullptr, &table), "0 rows");
   expect_refusal(tessera_gam_table_open(-1, nullptr, &table), "-1 rows");
+  expect_refusal(tessera_gam_table_open(INT64_MAX, nullptr, &table), "which is impossible");
   expect_refusal(tessera_gam_table_open(1, nullptr, nullptr), "table is null");
   ASSERT_EQ(tessera_gam_table_open(5, nullptr, &table), TESSERA_GAM_OK);
   expect_refusal(tessera_gam_table_add_numbers(table, "x", numbers.data(), 4), "'x' has 4 rows");
@@ -488,8 +628,12 @@ TEST_F(CInterface, RefusesColumnsThatAreNotTheTables) {
   ASSERT_EQ(
       tessera_gam_table_add_factor(table, "f", codes.data(), 5, levels.data(), 2, TESSERA_GAM_LEVELS_SORTED),
       TESSERA_GAM_OK);
-  expect_refusal(tessera_gam_table_add_factor(table, "g", codes.data(), 5, levels.data(), 2, 2),
-                 "the order of levels 2");
+  expect_refusal(tessera_gam_table_add_factor(table, "g", codes.data(), 5, levels.data(), 2, 3),
+                 "the order of levels 3");
+  // More than the memory of a machine has.
+  expect_refusal(tessera_gam_table_add_factor(table, "g", codes.data(), 5, levels.data(), SIZE_MAX,
+                                              TESSERA_GAM_LEVELS_SORTED),
+                 "levels has 18446744073709551615 elements, which is impossible");
   tessera_gam_model model = 0;
   expect_refusal(tessera_gam_fit("x ~ f", table, nullptr, &model), "'f' has the code 2");
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
@@ -520,6 +664,10 @@ TEST_F(CInterface, RefusesStructuresOfNoVersion) {
   call = TESSERA_GAM_CALL;
   call.option_count = 1;
   expect_refusal(tessera_gam_fit(formula, table_, &call, &model), "the list of options is null");
+  const tessera_gam_option option{"threads", "1"};
+  call.options = &option;
+  call.option_count = SIZE_MAX;
+  expect_refusal(tessera_gam_fit(formula, table_, &call, &model), "which is impossible");
   struct {
     tessera_gam_call known = TESSERA_GAM_CALL;
     std::int64_t later = 0;
@@ -681,6 +829,52 @@ TEST_F(CInterface, ShutsDownOnceNoCallIsInProgress) {
   expect_refusal(tessera_gam_summary(model, TESSERA_GAM_TEXT, &text, nullptr), "was closed");
   SetUp();  // the library can be used again
   EXPECT_EQ(values(model_, "n"), std::vector{400.0});
+}
+
+/// Runs on a thread with a stack of so many KiB; false where the system makes no such thread, as it is too
+/// little for thread-local storage, of which OpenBLAS has 60 KiB.
+bool run_on_stack(std::size_t kib, std::function<void()> work) {
+  pthread_attr_t attributes;
+  EXPECT_EQ(pthread_attr_init(&attributes), 0);
+  EXPECT_EQ(pthread_attr_setstacksize(&attributes, kib << 10), 0);
+  pthread_t thread{};
+  const auto run = [](void* given) -> void* {
+    (*static_cast<std::function<void()>*>(given))();
+    return nullptr;
+  };
+  const bool is_made = pthread_create(&thread, &attributes, run, &work) == 0;
+  if (is_made) {
+    EXPECT_EQ(pthread_join(thread, nullptr), 0);
+  }
+  pthread_attr_destroy(&attributes);
+  return is_made;
+}
+
+TEST(CInterfaceThreads, OfASmallStackAreRefused) {
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+  GTEST_SKIP() << "a sanitizer takes more of the stack itself";
+#endif
+  const Data data;
+  const tessera_gam_table table = data.table();
+  const Given given{};
+  for (const std::size_t kib : {64, 96, 128}) {
+    tessera_gam_model model = 0;
+    int status = 0;
+    std::string said;
+    const bool is_made = run_on_stack(kib, [&] {
+      status = tessera_gam_fit(formula, table, &given.call, &model);
+      said = tessera_gam_error();
+    });
+    if (!is_made) continue;
+    EXPECT_EQ(status, TESSERA_GAM_FAULT) << kib;
+    EXPECT_NE(said.find("KiB of its thread's stack"), std::string::npos) << said;
+  }
+  tessera_gam_model model = 0;
+  EXPECT_TRUE(run_on_stack(512, [&] {
+    EXPECT_EQ(tessera_gam_fit(formula, table, &given.call, &model), TESSERA_GAM_OK) << tessera_gam_error();
+  }));
+  EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
 }
 
 TEST(CInterfaceThreads, DoNotMeet) {

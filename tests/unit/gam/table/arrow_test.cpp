@@ -284,6 +284,18 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { d.children[0].length = -3; });
   says("the column 'x', batch 2: the length 3 and offset -1 of its array are impossible",
        [](Data& d) { d.children[0].offset = -1; });
+  // More than can be, so that places in bytes are beyond what a number of 64 bits tells.
+  constexpr std::int64_t huge = std::int64_t{1} << 56;
+  says("the column 'x', batch 2: the length 3 and offset 72057594037927936 of its array are impossible",
+       [](Data& d) { d.children[0].offset = huge; });
+  says("the column 'x', batch 2: the length 72057594037927936 and offset 0 of its array are impossible",
+       [](Data& d) { d.children[0].length = huge; });
+  says(
+      "the column 'f', batch 2, its dictionary: the length 2 and offset 72057594037927936 of its array are "
+      "impossible",
+      [](Data& d) { d.children[3].dictionary->offset = huge; });
+  says("the column 'v', batch 2: its array has 9223372036854775807 buffers where its type has 3 or more",
+       [](Data& d) { d.children[2].n_buffers = std::numeric_limits<std::int64_t>::max(); });
   says("the column 'x', batch 2: its array has 1 children",
        [](Data& d) { d.children[0].children.push_back(d.children[1]); });
   says("the column 'u', batch 2: text 2 is from 7 to 6 of its buffer",

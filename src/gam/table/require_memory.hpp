@@ -1,0 +1,15 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/mpi/communicator.hpp>
+
+#include <string_view>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// *Collective.* Throws the same `Error(input)` on every rank if so many numbers of an answer, over all
+/// ranks, are more than is left of the memory of a node. `what`: takes them, "9 draws of 4 coefficients".
+/// Cost: none for some megabytes, else that of `find_memory_shortage`.
+void require_memory(const mpi::Communicator& comm, double numbers, std::string_view what);
+
+}  // namespace TESSERA_NAMESPACE::gam

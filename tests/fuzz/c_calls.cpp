@@ -10,6 +10,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -36,7 +37,10 @@ constexpr std::array formulas{"y ~ x",
                               "y ~ .",
                               "f ~ x",
                               "y ~ s(x, k=400)",
-                              "y ~ ((("};
+                              "y ~ (((",
+                              "y ~ 0",
+                              "y ~ 0 + offset(x)",
+                              "y ~ s(x, bs='cs', k=4) + s(f, z, bs='re')"};
 constexpr std::array options{
     "family",        "link",       "gamma",          "select",  "knots", "sp",         "weights",
     "type",          "se.fit",     "terms",          "exclude", "keep",  "new-levels", "interval",
@@ -191,7 +195,7 @@ class Calls {
     }
     const std::size_t level_count = kind % 6;
     const int status = factor ? tessera_gam_table_add_factor(table, name, codes.data(), count, levels.data(),
-                                                             std::min(level_count, levels.size()), kind % 3)
+                                                             std::min(level_count, levels.size()), kind % 4)
                               : tessera_gam_table_add_numbers(table, name, numbers.data(), count);
     if (held(status, is_open(table, Kind::table)) == TESSERA_GAM_OK)
       require(count == rows, "a column has the rows of its table");
@@ -226,21 +230,57 @@ class Calls {
     }
   }
 
-  void add_arrow() {
+  /// A count, an offset or a flag of a structure that lies, as no memory can have it.
+  template <class Structure>
+  void lie(Structure& structure) {
+    constexpr std::array lies{std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 56,
+                              std::numeric_limits<std::int64_t>::min(), std::int64_t{-2}};
+    const std::int64_t one = lies[take_byte(input_) % lies.size()];
+    const unsigned field = take_byte(input_) % 6;
+    if constexpr (std::is_same_v<Structure, ArrowSchema>) {
+      if (field == 0) structure.n_children = one;
+      if (field == 1) structure.format = nullptr;
+      if (field >= 2) structure.flags = one;
+    } else {
+      if (field == 0) structure.length = one;
+      if (field == 1) structure.null_count = one;
+      if (field == 2) structure.offset = one;
+      if (field == 3) structure.n_buffers = one;
+      if (field == 4) structure.n_children = one;
+      if (field == 5) structure.buffers = nullptr;
+    }
+  }
+
+  void add_arrow(bool lies = false) {
     const std::uint64_t table = handle(Kind::table);
     const std::size_t rows = size_near(rows_.contains(table) ? rows_.at(table) : 3);
     const std::size_t cut = rows > 0 ? take_byte(input_) % rows : 0;
     const unsigned kind = take_byte(input_);
     const std::array chunks{arrow_column(kind, cut), arrow_column(kind, rows - cut)};
     ArrowSchema schema = gam::testing::schema_of(chunks[0], counts_);
+    schema.flags = kind % 2 == 0 ? ARROW_FLAG_NULLABLE : ARROW_FLAG_DICTIONARY_ORDERED;
     std::array arrays{gam::testing::array_of(chunks[0], counts_), gam::testing::array_of(chunks[1], counts_)};
     const char* const name = pick(columns);
     const std::size_t count = take_byte(input_) % 8 == 0 ? 1 : 2;
+    if (lies) {
+      const unsigned which = take_byte(input_) % 4;
+      if (which == 3) {
+        require(held(tessera_gam_table_add_arrow(table, name, &schema, arrays.data(), SIZE_MAX)) ==
+                    TESSERA_GAM_USAGE,
+                "an impossible count is not followed");
+        for (ArrowArray& array : arrays) array.release(&array);
+        return;
+      }
+      if (which == 0)
+        lie(schema);
+      else
+        lie(arrays[which - 1]);
+    }
     const int status = tessera_gam_table_add_arrow(table, name, &schema, arrays.data(), count);
     if (count == 1) arrays[1].release(&arrays[1]);
     require(schema.release == nullptr && arrays[0].release == nullptr && arrays[1].release == nullptr,
             "what is handed over is marked as released");
-    if (held(status, is_open(table, Kind::table)) == TESSERA_GAM_OK && rows_.contains(table))
+    if (held(status, is_open(table, Kind::table)) == TESSERA_GAM_OK && rows_.contains(table) && !lies)
       require((count == 1 ? cut : rows) == rows_.at(table), "a column has the rows of its table");
   }
 
@@ -275,6 +315,28 @@ class Calls {
     require(from.release == nullptr, "a stream is released");
     add(status, Kind::table, table);
     if (status == TESSERA_GAM_OK) rows_[table] = rows;
+  }
+
+  /// Counts of a call and of arrays that no memory has, which are not followed.
+  void lie_about_counts() {
+    const std::uint64_t table = handle(Kind::table);
+    const std::uint64_t model = handle(Kind::model);
+    const std::size_t count = SIZE_MAX >> (take_byte(input_) % 20);
+    tessera_gam_call lying = TESSERA_GAM_CALL;
+    const tessera_gam_option option{"threads", "1"};
+    lying.options = &option;
+    lying.option_count = count;
+    std::uint64_t made = 0;
+    const char* text = nullptr;
+    const std::int32_t code = 0;
+    const char* const level = "a";
+    for (const int status :
+         {tessera_gam_predict(model, table, &lying, &made), tessera_gam_table_open(3, &lying, &made),
+          tessera_gam_table_add_factor(table, "f", &code, 1, &level, count, TESSERA_GAM_LEVELS_ORDERED),
+          tessera_gam_table_add_numbers(table, "x", numbers_.emplace_back(1).data(), count),
+          tessera_gam_model_from_json("{}", count, &made),
+          tessera_gam_anova(&model, count, "auto", TESSERA_GAM_TEXT, &text, nullptr)})
+      require(held(status) == TESSERA_GAM_USAGE, "an impossible count is refused:", tessera_gam_error());
   }
 
   void close() {
@@ -342,7 +404,7 @@ class Calls {
     const std::uint64_t other = handle(Kind::table);
     const bool has_model = is_open(model, Kind::model);
     const bool has_table = is_open(table, Kind::table);
-    const unsigned which = take_byte(input_) % 10;
+    const unsigned which = take_byte(input_) % 11;
     const tessera_gam_call* const given = call();
     std::uint64_t made = 0;
     const char* text = nullptr;
@@ -365,6 +427,8 @@ class Calls {
       case 7:
         return add(held(tessera_gam_simulate_responses(model, table, given, &made), has_model && has_table),
                    Kind::answer, made);
+      case 10:
+        return add(held(tessera_gam_simulate_smooths(model, given, &made), has_model), Kind::answer, made);
       case 8:
         held(tessera_gam_check(model, table, given, TESSERA_GAM_JSON, &text, nullptr),
              has_model && has_table);
@@ -425,10 +489,12 @@ class Calls {
       case 10: return read_answer();
       default: break;
     }
-    const unsigned other = take_byte(input_) % 4;
+    const unsigned other = take_byte(input_) % 8;
     if (other == 1) return add_arrow();
     if (other == 2) return table_of_arrow();
-    if (other == 3) return;
+    if (other == 4) return lie_about_counts();
+    if (other == 5) return add_arrow(true);
+    if (other != 0) return;
     require(tessera_gam_shutdown() == TESSERA_GAM_OK, "the library shuts down:", tessera_gam_error());
     open_.clear();
   }

@@ -141,8 +141,10 @@ Predictions simulate_coefficients(Job& job, const Model& model, const SimulateOp
     root = root_of_posterior(fitted, options);
     out.plan = job.plan_for_hosts(options.draws);
     out.table_rows = options.draws;
-    for (std::string& name : fitted.design.coef_names())
+    for (std::string& name : fitted.design.coef_names()) {
+      base::go_on();
       out.columns.push_back({std::move(name), std::vector<double>(at(job.local_range(out.plan).size()))});
+    }
   });
   const Range mine = job.local_range(out.plan);
   for_each_block(job, mine, 1, [&](Range draws) {

@@ -279,6 +279,8 @@ TEST_F(CInterface, AModelWithoutCoefficientsAnswers) {
     expect_extent(tessera_gam_predict(model, table_, &of_type.call, &answer), answer, 400, columns);
   }
   const Given errors{{"se", "true"}, {"interval", "0.9"}};
+  const Given of_terms{{"type", "iterms"}, {"se", "true"}};
+  expect_extent(tessera_gam_predict(model, table_, &of_terms.call, &answer), answer, 400, 0);
   expect_extent(tessera_gam_predict(model, table_, &errors.call, &answer), answer, 400, 4);
   const Given drawn{{"draws", "3"}};
   expect_extent(tessera_gam_predict(model, table_, &drawn.call, &answer), answer, 400, 3);

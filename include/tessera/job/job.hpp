@@ -157,12 +157,12 @@ struct JobAccess;
 struct BlockReduction {
   std::size_t value_bytes = 0;
   const void* identity = nullptr;
-  FunctionRef<void(void* left, const void* right)> combine;
+  FunctionRef<void(void* left, const void* right)> combine{};
   bool has_functions = true;
   bool host_only = false;
   /// `values`, in the device's memory, is for one of each block of the tile.
-  FunctionRef<void(Tile&, void* values, std::size_t blocks)> on_device;
-  FunctionRef<void(const HostTile&, void* value)> on_host;
+  FunctionRef<void(Tile&, void* values, std::size_t blocks)> on_device{};
+  FunctionRef<void(const HostTile&, void* value)> on_host{};
   std::int64_t device_bytes_per_unit = 0;
 };
 

@@ -44,11 +44,13 @@ endif()
 add_library(tessera_private_blas INTERFACE)
 if(TESSERA_PRIVATE_BLAS)
   message(STATUS "libtessera_gam has a private copy of ${TESSERA_STATIC_OPENBLAS}")
-  # The library refers to the first two weakly, which takes no member from an archive: they would be the host's.
+  # The library refers to some of these weakly, which takes no member from an archive: they would be the host's.
   target_link_options(tessera_private_blas INTERFACE LINKER:--undefined=openblas_set_num_threads
     LINKER:--undefined=openblas_get_parallel LINKER:--undefined=tessera_private_blas_begins
-    LINKER:--wrap=blas_memory_alloc LINKER:--wrap=blas_memory_free)
+    LINKER:--undefined=openblas_get_corename
+    LINKER:--wrap=blas_memory_alloc LINKER:--wrap=blas_memory_free LINKER:--wrap=getenv)
   add_library(tessera_private_blas_threads STATIC ${PROJECT_SOURCE_DIR}/src/gam/linalg/private_blas.cpp)
+  target_include_directories(tessera_private_blas_threads PRIVATE ${PROJECT_SOURCE_DIR}/src)
   target_link_libraries(tessera_private_blas_threads PRIVATE tessera_compile_options)
   target_link_libraries(tessera_private_blas INTERFACE ${libraries} tessera_private_blas_threads)
 elseif(TESSERA_ENABLE_PRIVATE_BLAS STREQUAL "ON")

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // tessera-bench: measures parts of Tessera on this machine, beside a peer where there is one.
+#include "gam/linalg/blas_kernels.hpp"
+#include "r_script.hpp"
 #include "suite.hpp"
 
 #include <CLI/CLI.hpp>
@@ -10,6 +12,7 @@
 #include <tessera/tessera.hpp>
 #include <vector>
 
+#include "common/blas_kernels.hpp"
 #include "common/job_arguments.hpp"
 #include "common/pages.hpp"
 #include "common/program_end.hpp"
@@ -29,9 +32,18 @@ Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   return gather_inventory(comm, here, mine, std::vector<std::uint64_t>(mine.devices.size(), 1));
 }
 
+/// "; BLAS: Haswell, R's: Prescott", as peers compute by R's.
+std::string kernels_of(bool peer) {
+  const std::string ours = gam::kernels_of_blas();
+  const std::string theirs = peer ? kernels_of_r() : std::string();
+  std::string text = "; BLAS: " + (ours.empty() ? "no OpenBLAS" : ours);
+  return theirs.empty() ? text : text + ", R's: " + theirs;
+}
+
 void measure(const std::vector<Suite>& suites, const CLI::App& app, const mpi::Session& session,
              const SuiteOptions& options, bool json) {
-  const std::string machine = machine_of(look_around(session.world(), options.policy));
+  std::string machine = machine_of(look_around(session.world(), options.policy));
+  if (session.is_root()) machine += kernels_of(options.peer);
   for (const Suite& suite : suites) {
     if (!app.got_subcommand(suite.name)) continue;
     const auto measurements = suite.run(session.world(), options);
@@ -93,6 +105,7 @@ int run(int argc, char** argv, std::optional<mpi::Session>& session) {
 
 int main(int argc, char** argv) {
   tessera::apps::keep_memory_in_reserve();
+  tessera::apps::take_better_kernels();
   std::optional<tessera::mpi::Session> session;
   return tessera::apps::exit_status_of(tessera::bench::name, session,
                                        [&] { return tessera::bench::run(argc, argv, session); });

@@ -36,6 +36,18 @@ std::optional<std::string> version_of_r_package(const std::string& package) {
   return version.text;
 }
 
+std::string kernels_of_r() {
+  // OpenBLAS itself says what it takes.
+  const Output said = output_of(
+      "OPENBLAS_VERBOSE=2 Rscript -e 'cat(\"\\nCore:\", extSoftVersion()[[\"BLAS\"]], \"\\n\")' 2>&1");
+  if (said.status != 0) return {};
+  std::istringstream lines(said.text);
+  for (std::string word; lines >> word;) {
+    if (word == "Core:" && lines >> word) return word;
+  }
+  return {};
+}
+
 RFigures run_r_script(const TemporaryFolder& folder, const char* script, const std::string& arguments,
                       const std::string& what, const std::string& key) {
   const auto path = folder.file("script.R");

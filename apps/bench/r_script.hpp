@@ -14,6 +14,10 @@ namespace tessera::bench {
 /// The version of a package; nothing if Rscript or the package is not installed.
 [[nodiscard]] std::optional<std::string> version_of_r_package(const std::string& package);
 
+/// The processor whose kernels R's OpenBLAS takes: "Haswell"; of another BLAS, its file. Empty if Rscript is
+/// not installed.
+[[nodiscard]] std::string kernels_of_r();
+
 /// What a script measured, by the words before its figures: it prints lines such as "seconds 1.5".
 using RFigures = std::map<std::string, std::vector<double>>;
 

@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <cstdlib>
+#include <string_view>
+
+/// The kernels of an OpenBLAS that has those of many processors (DYNAMIC_ARCH). It takes those of a Prescott,
+/// which has neither AVX nor FMA, for a processor of Intel's that is newer than itself.
+namespace tessera::base {
+
+/// The largest registers that processor and system let kernels use.
+enum class Registers { sse, avx2, avx512 };
+
+inline Registers registers_here() noexcept {
+#ifdef __x86_64__
+  __builtin_cpu_init();
+  if (__builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512dq") &&
+      __builtin_cpu_supports("avx512bw") && __builtin_cpu_supports("avx512vl"))
+    return Registers::avx512;
+  if (__builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma")) return Registers::avx2;
+#endif
+  return Registers::sse;
+}
+
+/// The kernels to take in place of `taken` where these use smaller registers than there are; else null, also
+/// for kernels of a name that is not known.
+constexpr const char* better_kernels(std::string_view taken, Registers registers) noexcept {
+  constexpr std::array<std::string_view, 15> without_avx2{
+      "Prescott",     "Atom",      "Core2", "Penryn", "Dunnington", "Nehalem",    "Sandybridge", "Opteron",
+      "Opteron_SSE3", "Barcelona", "Nano",  "Bobcat", "Bulldozer",  "Piledriver", "Steamroller"};
+  constexpr std::array<std::string_view, 3> without_avx512{"Haswell", "Zen", "Excavator"};
+  const bool lacks_avx2 = std::ranges::find(without_avx2, taken) != without_avx2.end();
+  const bool lacks_avx512 = lacks_avx2 || std::ranges::find(without_avx512, taken) != without_avx512.end();
+  if (registers == Registers::avx512 && lacks_avx512) return "SkylakeX";
+  if (registers == Registers::avx2 && lacks_avx2) return "Haswell";
+  return nullptr;
+}
+
+/// By which a user names kernels.
+inline constexpr const char* kernels_variable = "OPENBLAS_CORETYPE";
+
+/// What OpenBLAS exports without a header; null of another BLAS, or of kernels of one processor alone.
+struct KernelChoice {
+  char* (*name)() = nullptr;   ///< gotoblas_corename
+  void (*forget)() = nullptr;  ///< gotoblas_dynamic_quit
+  void (*choose)() = nullptr;  ///< gotoblas_dynamic_init, by processor and variable
+};
+
+/// Has OpenBLAS take better kernels, unless the user names some. Before its first call. `choose` has it
+/// choose again as if the variable had this value.
+template <class Choose>
+void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
+  if (blas.name == nullptr || blas.forget == nullptr || blas.choose == nullptr) return;
+  const char* const better = better_kernels(blas.name(), registers_here());
+  if (better == nullptr || std::getenv(kernels_variable) != nullptr) return;
+  blas.forget();
+  choose(better);
+}
+
+/// The same in a program of our own that has no other threads yet: children do not see the variable.
+inline void take_better_kernels(const KernelChoice& blas) {
+  take_better_kernels(blas, [&](const char* kernels) {
+    setenv(kernels_variable, kernels, 1);
+    blas.choose();
+    unsetenv(kernels_variable);
+  });
+}
+
+}  // namespace tessera::base

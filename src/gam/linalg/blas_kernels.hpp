@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <string>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// The processor whose kernels OpenBLAS computes by: "Haswell"; empty for another BLAS.
+[[nodiscard]] std::string kernels_of_blas();
+
+}  // namespace TESSERA_NAMESPACE::gam

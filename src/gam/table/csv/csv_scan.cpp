@@ -24,6 +24,8 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+// With the first byte of what follows, as a header may begin with PAR1.
+constexpr std::string_view parquet_mark = "PAR1\x15";
 
 /// Whether a line of a header has a carriage return with text after it.
 bool has_lone_returns(std::string_view row) {
@@ -83,6 +85,7 @@ class RowScanner {
 
  private:
   void take_row(FramePart& part) {
+    if (!part.has_bare_field()) look_for_bare_field(part);
     const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
     if (fields != file_.columns)
       throw Error(ErrorCode::input,
@@ -96,6 +99,14 @@ class RowScanner {
     const std::span<const std::uint32_t> ends = reader_.field_ends();
     const std::size_t begin = position == 0 ? 0 : ends[position - 1] + std::size_t{1};
     return reader_.row().substr(begin, ends[position] - begin);
+  }
+
+  void look_for_bare_field(FramePart& part) const {
+    for (std::size_t i = 0; i < reader_.field_ends().size(); ++i) {
+      const std::string_view text = trimmed_field(field(i));
+      if (!text.empty() && text.front() != '"' && !part.plan().is_missing(text))
+        return part.note_bare_field();
+    }
   }
 
   /// Whether quotes only surround whole fields.
@@ -192,10 +203,14 @@ void scan_by_landmarks(const CsvRows& file, Range rows, FrameBuilder& builder) {
 }  // namespace
 
 CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes) {
-  std::array<char, byte_order_mark.size()> first{};
+  std::array<char, parquet_mark.size()> bytes{};
   source.seek(0);
-  const std::size_t got = source.read(first);
-  const bool marked = std::string_view(first.data(), got) == byte_order_mark;
+  const std::string_view first(bytes.data(), source.read(bytes));
+  if (first == parquet_mark)
+    throw Error(
+        ErrorCode::input,
+        fmt::format("{}: a Parquet file: fit it in Python, which reads these, or write it as CSV", path));
+  const bool marked = first.starts_with(byte_order_mark);
   CsvRowReader reader(source, path, buffer_bytes,
                       marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);
   if (!reader.next()) throw Error(ErrorCode::input, fmt::format("{}: the file is empty", path));
@@ -217,8 +232,10 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
         throw Error(ErrorCode::input,
                     fmt::format("{}, line {}: more than the {} columns that a table may have", path,
                                 reader.line(), max_columns));
-      header.columns.emplace_back(trimmed_field(fields.field(scratch).text));
+      const CsvField field = fields.field(scratch);
+      header.columns.emplace_back(trimmed_field(field.text));
       const std::string& name = header.columns.back();
+      header.quotes += field.quoted || name.empty() ? '"' : ' ';
       if (!base::is_utf8(name))
         throw Error(ErrorCode::input, fmt::format("{}, line {}: the name of column {} is not UTF-8: {}", path,
                                                   reader.line(), header.columns.size(), base::how_to_utf8));

@@ -18,6 +18,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// The header: the first row that is not blank.
 struct CsvHeader {
   std::vector<std::string> columns;
+  std::string quotes;            ///< for each of them '"' if its name is in quotes, or empty; else a blank
   std::int64_t data_offset = 0;  ///< of the first byte behind it
   std::int64_t data_line = 1;
 };

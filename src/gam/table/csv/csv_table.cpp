@@ -41,17 +41,17 @@ struct CsvBytes {
 
 class CsvTable final : public TableReader {
  public:
-  CsvTable(std::string path, CsvOptions options, CsvBytes bytes, SharedTable shared,
-           std::vector<std::string> columns, CsvIndex index)
+  CsvTable(std::string path, CsvOptions options, CsvBytes bytes, SharedTable shared, CsvHeader header,
+           CsvIndex index)
       : path_(std::move(path)),
         options_(std::move(options)),
         bytes_(std::move(bytes)),
         shared_(shared),
-        columns_(std::move(columns)),
+        header_(std::move(header)),
         index_(std::move(index)) {}
 
   [[nodiscard]] std::int64_t rows() const override { return index_.rows; }
-  [[nodiscard]] std::vector<std::string> columns() const override { return columns_; }
+  [[nodiscard]] std::vector<std::string> columns() const override { return header_.columns; }
   [[nodiscard]] files::FileState opened() const override { return shared_.opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_.source->bytes_read(); }
   [[nodiscard]] std::int64_t kept_bytes() const override {
@@ -60,11 +60,13 @@ class CsvTable final : public TableReader {
 
   [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
     return shared_.read(workers.comm, [&] {
-      return read_frame(workers, ReadPlan(request, columns_, path_), rows, index_.rows, "line",
+      ReadPlan plan(request, header_.columns, path_);
+      plan.set_quotes(header_.quotes);
+      return read_frame(workers, std::move(plan), rows, index_.rows, "line",
                         [this](Range part, FrameBuilder& builder) {
                           scan_csv({.source = *bytes_.source,
                                     .path = path_,
-                                    .columns = columns_.size(),
+                                    .columns = header_.columns.size(),
                                     .index = index_,
                                     .buffer_bytes = options_.buffer_bytes,
                                     .between = options_.open.between},
@@ -81,13 +83,13 @@ class CsvTable final : public TableReader {
   CsvOptions options_;
   CsvBytes bytes_;
   SharedTable shared_;  // refers to the file of the source
-  std::vector<std::string> columns_;
+  CsvHeader header_;
   CsvIndex index_;
 };
 
 /// What is known of a table when it is open.
 struct Outline {
-  std::vector<std::string> columns;
+  CsvHeader header;
   CsvIndex index;
 };
 
@@ -142,6 +144,7 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
                              : file_bytes;
   });
   header.columns = unpack(comm.broadcast_text(pack(header.columns), 0));
+  header.quotes = comm.broadcast_text(header.quotes, 0);
   std::array<std::int64_t, 4> offsets{header.data_offset, header.data_line, size, file_bytes};
   comm.broadcast(std::span<std::int64_t>(offsets), 0);
   std::int64_t data = 0;
@@ -171,7 +174,7 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
   if (kept) packed->end_keeping();
   if (index.rows == 0)
     throw Error(ErrorCode::input, fmt::format("{}: there is a header, but no row of data", path));
-  return {std::move(header.columns), std::move(index)};
+  return {std::move(header), std::move(index)};
 }
 
 }  // namespace
@@ -191,7 +194,7 @@ std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string&
   });
   const SharedTable shared(comm, bytes.source->file(), options.open.between);
   Outline outline = shared.read(comm, [&] { return read_outline(workers, bytes, path, options); });
-  return std::make_unique<CsvTable>(path, options, std::move(bytes), shared, std::move(outline.columns),
+  return std::make_unique<CsvTable>(path, options, std::move(bytes), shared, std::move(outline.header),
                                     std::move(outline.index));
 }
 

@@ -27,6 +27,8 @@ std::string to_string(const ColumnReading& column) {
                                                  column.levels == 1 ? "" : "s")
                                    : column.name + ": numbers";
   if (column.levels > 0) text += fmt::format(", the first '{}'", column.first);
+  if (column.without_quotes)
+    text += fmt::format(", all in quotes (levels if '{}' is among the factors)", column.name);
   if (column.missing > 0) text += fmt::format(", {} missing", column.missing);
   if (column.blank > 0)
     text += fmt::format(", {} blank (a level; missing if the NA strings are 'NA,')", column.blank);

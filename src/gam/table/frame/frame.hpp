@@ -48,6 +48,7 @@ struct ColumnReading {
   bool factor = false;
   std::int64_t missing = 0;
   std::int64_t blank = 0;                    ///< fields of a factor that are empty or blank, which are levels
+  bool without_quotes = false;               ///< numbers in quotes that say nothing
   std::int64_t levels = 0;                   ///< of a factor
   std::string first{};                       ///< of these
   std::int64_t unseen = 0;                   ///< predicting: rows whose level the model lacks

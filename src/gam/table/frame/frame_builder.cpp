@@ -89,17 +89,6 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
                                             plan.path(), column.name, max_levels));
 }
 
-/// *Collective.* Sums over the ranks.
-std::vector<FieldCounts> sums_over(const mpi::Communicator& comm, std::vector<FieldCounts> counts) {
-  std::vector<std::int64_t> flat;
-  for (const FieldCounts& column : counts)
-    flat.insert(flat.end(), {column.numbers, column.texts, column.missing, column.blank});
-  comm.allreduce(std::span(flat), mpi::Reduction::sum);
-  for (std::size_t c = 0; c < counts.size(); ++c)
-    counts[c] = {flat[4 * c], flat[4 * c + 1], flat[4 * c + 2], flat[4 * c + 3]};
-  return counts;
-}
-
 /// Places of the variables' columns, and last that of the marks of complete rows, which are read first of all
 /// and so are the last to be spilled.
 std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
@@ -233,6 +222,22 @@ std::vector<FieldCounts> FrameBuilder::counts() const {
   std::vector<FieldCounts> counts(plan_.columns().size());
   for (const FramePart& part : parts_) {
     for (std::size_t c = 0; c < counts.size(); ++c) counts[c] += part.found(c).counts;
+  }
+  return counts;
+}
+
+std::vector<FieldCounts> FrameBuilder::counts(const mpi::Communicator& comm) const {
+  std::vector<FieldCounts> counts = this->counts();
+  std::vector<std::int64_t> sums{std::ranges::count_if(parts_, &FramePart::has_bare_field)};
+  for (const FieldCounts& of : counts)
+    sums.insert(sums.end(), {of.numbers, of.texts, of.missing, of.blank, of.quoted_numbers, of.not_numbers});
+  comm.allreduce(std::span(sums), mpi::Reduction::sum);
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const std::int64_t* const sum = sums.data() + 1 + 6 * c;
+    FieldCounts& of = counts[c] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5]};
+    const bool all_in_quotes = of.numbers == 0 && of.texts == of.quoted_numbers;
+    if (plan_.has_quotes() && (sums[0] == 0 || (plan_.columns()[c].quoted_apart && all_in_quotes)))
+      of.ignore_quotes();
   }
   return counts;
 }
@@ -383,15 +388,18 @@ Frame FrameBuilder::finish(const mpi::Communicator& comm, std::int64_t file_rows
 
 // Describes each column for the log and for predictions.
 void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
-  const std::vector<FieldCounts> counts = sums_over(comm, this->counts());
+  const std::vector<FieldCounts> counts = this->counts(comm);
   for (std::size_t c = 0; c < counts.size(); ++c) {
     const UsedColumn& used = plan_.columns()[c];
     const bool of_texts = used.text && !used.number_levels;
-    ColumnReading reading{.name = used.factor_call.empty() ? used.name : used.factor_call,
-                          .variable = used.variable(),
-                          .factor = used.text,
-                          .missing = counts[c].missing + (of_texts ? 0 : counts[c].blank),
-                          .blank = of_texts ? counts[c].blank : 0};
+    ColumnReading reading{
+        .name = used.factor_call.empty() ? used.name : used.factor_call,
+        .variable = used.variable(),
+        .factor = used.text,
+        .missing = counts[c].missing + counts[c].not_numbers + (of_texts ? 0 : counts[c].blank),
+        .blank = of_texts ? counts[c].blank : 0,
+        .without_quotes = counts[c].without_quotes && counts[c].quoted_numbers > 0 && !used.text &&
+                          used.numbers_for.empty()};
     for (const Variable& variable : frame_.variables) {
       if (!used.text || variable.name != reading.variable) continue;
       reading.levels = static_cast<std::int64_t>(variable.levels.size());
@@ -482,7 +490,7 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     sample.end = rows.begin == first ? std::min(rows.end, first + sampled_rows) : rows.begin;
     std::optional<FrameBuilder> builder;
     together(comm, [&] { scan(sample, builder.emplace(plan, sample, row_word, workers.team)); });
-    static_cast<void>(retyped(sums_over(comm, builder->counts())));
+    static_cast<void>(retyped(builder->counts(comm)));
   }
   for (;;) {
     if (spare.let_go && is_short_of_memory(comm, plan, rows, spare.bytes)) spare.let_go();
@@ -492,7 +500,7 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     together(comm, [&] {
       scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory, plan.taker()));
     });
-    const std::vector<FieldCounts> counts = sums_over(comm, builder->counts());
+    const std::vector<FieldCounts> counts = builder->counts(comm);
     if (retyped(counts)) continue;
     together(comm, [&] { builder->refuse_faults(counts); });
     Frame frame = builder->finish(comm, file_rows);

@@ -36,6 +36,8 @@ class FrameBuilder {
 
   /// Counts of the fields read so far, for each column of the plan.
   [[nodiscard]] std::vector<FieldCounts> counts() const;
+  /// *Collective.* Those of the job.
+  [[nodiscard]] std::vector<FieldCounts> counts(const mpi::Communicator& comm) const;
   /// Throws `Error(input)` with the first fault recorded in this rank's rows: a text among numbers, too many
   /// levels, one that is not UTF-8, an infinite value. Call it once the plan has the types decided from
   /// `counts`, those of the whole job.

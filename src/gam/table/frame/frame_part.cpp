@@ -30,15 +30,40 @@ constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
+/// Characters that a reader takes for a blank, or does not see, with R's texts of them.
+constexpr std::pair<std::string_view, std::string_view> unseen_characters[] = {
+    {"\u00A0", "<U+00A0>"}, {"\u2007", "<U+2007>"}, {"\u2009", "<U+2009>"},
+    {"\u200B", "<U+200B>"}, {"\u200E", "<U+200E>"}, {"\u202F", "<U+202F>"},
+    {"\u2060", "<U+2060>"}, {"\u3000", "<U+3000>"}, {"\uFEFF", "<U+FEFF>"}};
+
+/// Whether a text is a day, as 2020-01-31, 31.1.2020 or 1/31/20, perhaps with a time.
+bool looks_like_date(std::string_view text) {
+  int numbers = 0;
+  char separator = 0;
+  while (numbers < 3) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (digits == 0 || digits > 4) return false;
+    text.remove_prefix(digits);
+    if (++numbers == 3) break;
+    if (text.empty() || std::string_view("-/.").find(text[0]) == std::string_view::npos ||
+        (separator != 0 && text[0] != separator))
+      return false;
+    separator = text[0];
+    text.remove_prefix(1);
+  }
+  return text.empty() || text[0] == ' ' || text[0] == 'T';
+}
+
 /// False for most texts that are no number, without parsing.
 bool begins_like_number(std::string_view text) {
   return !text.empty() && std::string_view("0123456789+-.iInN").find(text[0]) != std::string_view::npos;
 }
 
-FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number) {
+FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number, bool quoted) {
   if (core.empty()) return FieldKind::blank;
   if (plan.is_missing(core)) return FieldKind::not_a_level;
-  return number ? FieldKind::number : FieldKind::text;
+  if (!number) return FieldKind::text;
+  return quoted ? FieldKind::quoted_number : FieldKind::number;
 }
 
 /// An entry without a code.
@@ -46,7 +71,7 @@ Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::st
   const std::string_view core = trimmed_field(text);
   const bool may_be_number = !used.typed || used.made_factor;
   const bool number = may_be_number && begins_like_number(core) && field_number(core).has_value();
-  return {.plain = kind_of(plan, core, number), .quoted = kind_of(plan, core, false)};
+  return {.plain = kind_of(plan, core, number, false), .quoted = kind_of(plan, core, number, true)};
 }
 
 /// Whether none is negative.
@@ -73,6 +98,7 @@ void FieldCounts::add(FieldKind kind) noexcept {
   switch (kind) {
     case FieldKind::number: ++numbers; break;
     case FieldKind::text: ++texts; break;
+    case FieldKind::quoted_number: ++texts, ++quoted_numbers; break;
     case FieldKind::missing: ++missing; break;
     case FieldKind::blank: ++blank; break;
     case FieldKind::not_a_level: break;
@@ -84,7 +110,15 @@ FieldCounts& FieldCounts::operator+=(const FieldCounts& other) noexcept {
   texts += other.texts;
   missing += other.missing;
   blank += other.blank;
+  quoted_numbers += other.quoted_numbers;
+  not_numbers += other.not_numbers;
   return *this;
+}
+
+void FieldCounts::ignore_quotes() noexcept {
+  without_quotes = true;
+  numbers += quoted_numbers;
+  texts -= quoted_numbers;
 }
 
 void Dictionary::add(std::string_view text, Entry entry) {
@@ -115,6 +149,10 @@ std::string excerpt(std::string_view text) {
   std::string shown(text.substr(0, most));
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  for (const auto& [character, name] : unseen_characters) {
+    for (std::size_t place; (place = shown.find(character)) != std::string::npos;)
+      shown.replace(place, character.size(), name);
+  }
   return text.size() > most ? shown + "..." : shown;
 }
 
@@ -236,7 +274,8 @@ void FramePart::set_field(std::size_t column, std::string_view text, bool quoted
   Column& of = columns_[column];
   const std::string_view core = trimmed_field(text);
   const auto value = begins_like_number(core) ? field_number(core) : std::nullopt;
-  const FieldKind kind = kind_of(*plan_, core, value && !quoted);
+  const FieldKind kind = kind_of(*plan_, core, value.has_value(), quoted);
+  if (value && std::isnan(*value) && kind != FieldKind::not_a_level) ++found.counts.not_numbers;
   found.counts.add(kind == FieldKind::not_a_level ? FieldKind::missing : kind);
   if (kind == FieldKind::text && !value) note_stray(column, core, row_number);
   of.to[waiting_] = value && kind != FieldKind::not_a_level ? *value : missing_number;
@@ -251,11 +290,13 @@ void FramePart::set_number_field(std::size_t column, double value, std::int64_t 
 void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
   const UsedColumn& used = plan_->columns()[column];
   if (!used.numbers_for.empty())
-    throw Error(ErrorCode::input,
-                fmt::format("{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: give a "
-                            "number or NA, or name the text among the NA strings",
-                            plan_->path(), row_word_, row_number, used.name, excerpt(text),
-                            used.numbers_for == used.name ? "the model" : used.numbers_for));
+    throw Error(
+        ErrorCode::input,
+        fmt::format("{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: {}", plan_->path(),
+                    row_word_, row_number, used.name, excerpt(text),
+                    used.numbers_for == used.name ? "the model" : used.numbers_for,
+                    looks_like_date(text) ? "give dates as numbers, such as days since the first"
+                                          : "give a number or NA, or name the text among the NA strings"));
   ColumnFindings::Stray& stray = found_[column].stray;
   if (stray.row_number == 0) stray = {row_number, std::string(text)};
 }

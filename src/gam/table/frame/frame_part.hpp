@@ -27,6 +27,9 @@
 /// And where most fields are numbers without quotes, any other text is an error; R would make the whole
 /// column a factor.
 ///
+/// Quotes say nothing in a file all of whose fields are in quotes, but for missing and blank ones; nor in a
+/// column of numbers that are all in quotes, as is its name, where another column's name is not.
+///
 /// | field                                | in a column of numbers | in a factor     |
 /// | ------------------------------------ | ---------------------- | --------------- |
 /// | `NA`, in quotes or not               | missing                | missing         |
@@ -41,11 +44,12 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// What a field implies for the type of its column.
 enum class FieldKind : std::uint8_t {
-  number,      ///< without quotes
-  text,        ///< neither number, missing nor blank
-  missing,     ///< missing in a column of any type
-  blank,       ///< nothing, or blanks
-  not_a_level  ///< missing with blanks around it: a level in a factor, though not counted for its type
+  number,         ///< without quotes
+  text,           ///< neither number, missing nor blank
+  quoted_number,  ///< a text, unless quotes say nothing
+  missing,        ///< missing in a column of any type
+  blank,          ///< nothing, or blanks
+  not_a_level     ///< missing with blanks around it: a level in a factor, though not counted for its type
 };
 
 /// Counts of the kinds of fields in a column.
@@ -54,7 +58,12 @@ struct FieldCounts {
   std::int64_t texts = 0;
   std::int64_t missing = 0;
   std::int64_t blank = 0;
+  std::int64_t quoted_numbers = 0;  ///< among the texts, or among the numbers if quotes say nothing
+  std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: among the numbers, but missing
+  bool without_quotes = false;      ///< quotes say nothing
 
+  /// Counts numbers in quotes as numbers.
+  void ignore_quotes() noexcept;
   [[nodiscard]] bool factor() const noexcept { return texts > 0 && texts >= numbers; }
   void add(FieldKind kind) noexcept;
   FieldCounts& operator+=(const FieldCounts& other) noexcept;
@@ -182,6 +191,9 @@ class FramePart {
   void stop();
 
   [[nodiscard]] std::span<const Range> runs() const noexcept { return runs_; }
+  /// Notes a field of the file that is neither in quotes, missing nor blank.
+  void note_bare_field() noexcept { has_bare_field_ = true; }
+  [[nodiscard]] bool has_bare_field() const noexcept { return has_bare_field_; }
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
@@ -251,6 +263,7 @@ class FramePart {
 
   std::vector<Range> runs_;
   std::vector<ColumnFindings> found_;
+  bool has_bare_field_ = false;
   std::optional<Infinity> infinity_;
   std::int64_t complete_rows_ = 0;
   std::vector<std::int64_t> rows_without_;

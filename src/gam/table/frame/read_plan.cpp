@@ -134,6 +134,12 @@ void ReadPlan::apply(const TableOptions& options) {
   }
 }
 
+void ReadPlan::set_quotes(std::string_view quotes) {
+  has_quotes_ = true;
+  if (quotes.find_first_not_of('"') == std::string_view::npos) return;
+  for (UsedColumn& column : columns_) column.quoted_apart = quotes[at(column.position)] == '"';
+}
+
 void ReadPlan::set_factor(std::size_t column, const std::vector<std::string>* level_order) {
   columns_[column].level_order = level_order;
   columns_[column].text = columns_[column].typed = true;

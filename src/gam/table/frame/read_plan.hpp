@@ -22,7 +22,8 @@ struct UsedColumn {
   /// A factor whose levels are numbers, as R's factor() makes of them: 1, 1.0 and 01 are one, and blanks are
   /// missing.
   bool number_levels = false;
-  std::string numbers_for;  ///< the variable that needs it as numbers; empty if none does
+  bool quoted_apart = false;  ///< the header has its name in quotes, and another one without
+  std::string numbers_for;    ///< the variable that needs it as numbers; empty if none does
   const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
   const std::vector<std::string>* level_order = nullptr;   ///< of all its levels; null: they are sorted
   const ColumnNumbers* in_memory = nullptr;                ///< this rank's rows, if the table is in memory
@@ -57,6 +58,10 @@ class ReadPlan {
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
   /// The numbers of a variable that is a column in memory; else null.
   [[nodiscard]] const ColumnNumbers* in_memory(const PlannedVariable& variable) const;
+  /// Of a file that may have fields in quotes: for each of its columns '"' where the header has its name in
+  /// quotes.
+  void set_quotes(std::string_view quotes);
+  [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
   void set_text(std::size_t column, bool text) { columns_[column].text = text; }
   void set_number_levels(std::size_t column, bool number_levels) {
     columns_[column].number_levels = number_levels;
@@ -87,6 +92,7 @@ class ReadPlan {
   std::vector<std::string> missing_;
   std::vector<std::string> unseen_is_complete_;
   bool numbers_may_be_missing_ = false;
+  bool has_quotes_ = false;
   std::optional<MemoryOptions> memory_;
   bool every_row_ = false;
   std::int64_t more_bytes_per_row_ = 0;

@@ -375,15 +375,15 @@ TEST(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
             "1.5|\n" + na + na + na + na + na + na + "2|\n3|\n4|\n9|\n");
   EXPECT_EQ(read({"a", "NA", "\"NA\"", "", "\"\"", "  ", " a", "a ", "\" a\"", " \"a\" ", " NA", "\"7\""}),
             "a|\n" + none + none + "|\n|\n  |\n a|\na |\n a|\n a |\n NA|\n7|\n");
-  // All in quotes: a factor, where read.csv has numbers.
-  EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\""}), "1|\n2|\n 1|\n");
-  EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\""}, {.numbers = {"v"}}), "1|\n2|\n1|\n");
+  // In quotes: a factor, where read.csv has numbers.
+  EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\"", "3"}), "1|\n2|\n 1|\n3|\n");
+  EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\"", "3"}, {.numbers = {"v"}}), "1|\n2|\n1|\n3|\n");
   EXPECT_EQ(read({"1", "2", "1"}, {.factors = {"v"}}), "1|\n2|\n1|\n");
   // The levels of numbers are numbers, as factor() of read.csv has them; texts stay as they are.
   EXPECT_EQ(read({"1.0", "01", " 1 ", "", "NaN", " NA ", "-0", "1e3", "2.50"}, {.factors = {"v"}}),
             "1|\n1|\n1|\n" + none + none + none + "0|\n1000|\n2.5|\n");
   EXPECT_EQ(read({"1.0", "01", "", "a"}, {.factors = {"v"}}), "1.0|\n01|\n|\na|\n");
-  EXPECT_EQ(read({"\"1.0\"", "\"01\"", "\"1\""}, {.factors = {"v"}}), "1.0|\n01|\n1|\n");
+  EXPECT_EQ(read({"\"1.0\"", "\"01\"", "1"}, {.factors = {"v"}}), "1.0|\n01|\n1|\n");
   EXPECT_EQ(read({"9007199254740993", "9007199254740992"}, {.factors = {"v"}}),
             "9007199254740993|\n9007199254740992|\n");
   // Logical values: R's names.
@@ -397,6 +397,51 @@ TEST(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
   EXPECT_EQ(read({"a", "NA", "", "-"}, {.missing = {"", "-"}}), "a|\nNA|\n" + none + none);
   // Texts where half of the fields are.
   EXPECT_EQ(read({"1", "a", "2", "b"}), "1|\na|\n2|\nb|\n");
+}
+
+// What exports write that quote every field, and columns whose names are quoted apart from others.
+TEST(Csv, QuotesThatSayNothing) {
+  const auto& comm = world();
+  const SharedFile file(comm, "quotes.csv");
+  const auto read = [&](const std::string& text, const TableOptions& options = {}) {
+    file.write(text);
+    const auto table = open_table(crew(comm), file.path());
+    FrameRequest wanted = request({"x", "g"});
+    wanted.every_row = true;
+    wanted.options = options;
+    const Frame frame = table->read(crew(comm), wanted, uneven_share(comm, table->rows(), 4));
+    std::string types;
+    for (const ColumnReading& column : frame.columns) types += to_string(column) + "\n";
+    return types;
+  };
+  const std::string said = ", all in quotes (levels if 'x' is among the factors)";
+  const std::string all =
+      "\"x\",\"g\",\"note\"\n\"1.5\",\"a\",\"b\nc\"\n\"\",\"3\",\"\"\n NA,\"b\",\n\"02\",\"b\",\"7\"\n";
+  const std::string factor = "g: factor of 3 levels, the first '3'\n";
+  EXPECT_EQ(read(all), "x: numbers" + said + ", 2 missing\n" + factor);
+  EXPECT_EQ(read("x,g,note" + all.substr(all.find('\n'))), "x: numbers" + said + ", 2 missing\n" + factor);
+  EXPECT_EQ(read(all, {.numbers = {"x"}}), "x: numbers, 2 missing\n" + factor);
+  EXPECT_EQ(read(all, {.factors = {"x"}}), "x: factor of 2 levels, the first '1.5', 2 missing\n" + factor);
+  EXPECT_EQ(read("x,g\n\"1\",\"-\"\n\"2\",\"a\"\n-,\"b\"\n", {.missing = {"-"}}),
+            "x: numbers" + said + ", 1 missing\ng: factor of 2 levels, the first 'a', 1 missing\n");
+  // One field without quotes, in a column that is not read, behind the rows whose types are tried first.
+  std::string late = "\"x\",\"g\",\"note\"\n";
+  for (int i = 0; i < 3000; ++i) late += "\"" + std::to_string(i % 3) + "\",\"a\",\"b\"\n";
+  EXPECT_EQ(read(late), "x: numbers" + said + "\ng: factor of 1 level, the first 'a'\n");
+  EXPECT_EQ(read(late + "\"1\",\"a\",b\n"),
+            "x: factor of 3 levels, the first '0'\ng: factor of 1 level, the first 'a'\n");
+  // NaN among numbers is missing, and said.
+  EXPECT_EQ(read("x,g\n1,2\nNaN,3\nNA,nan\n"), "x: numbers, 2 missing\ng: numbers, 1 missing\n");
+  // As write.csv of R has numbers, and a factor whose levels look like them.
+  EXPECT_EQ(read("\"x\",\"g\"\n\"1\",2\n\"3\",4\n"), "x: factor of 2 levels, the first '1'\ng: numbers\n");
+  EXPECT_EQ(read("x,\"g\"\n\"1\",2\n\"3\",4\n"), "x: factor of 2 levels, the first '1'\ng: numbers\n");
+  EXPECT_EQ(read("\"x\",g\n\"1\",2\n\"3\",4\n"), "x: numbers" + said + "\ng: numbers\n");
+  EXPECT_EQ(read("\"x\",g\n\"1\",2\n\"3\",4\n5,6\nb,8\n\"7\",9\n"),
+            "x: factor of 5 levels, the first '1'\ng: numbers\n");
+  EXPECT_EQ(common_fault(comm, [&] { read("x,g\n\"1\",\"a\"\n\"2\",\"b\"\n\".\",\"c\"\n"); }),
+            file.path() +
+                ", line 4: the column 'x' holds the text '.', but most of its fields are numbers (2 of 3): "
+                "it is a missing value if the NA strings are 'NA,.', or a level if 'x' is among the factors");
 }
 
 TEST(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {

@@ -115,6 +115,9 @@ struct AbsentBasis {
 
 constexpr AbsentBasis absent_bases[] = {
     {"ad", "an adaptive smooth", R"(bs="ps" with a larger k)"},
+    {"sc", "a smooth whose shape is constrained", R"(bs="bs", which has no constraint)"},
+    {"scad", "an adaptive smooth whose shape is constrained",
+     R"(bs="bs" with a larger k, which has no constraint)"},
     {"sos", "a spline on the sphere", R"(te(latitude, longitude, bs=c("cr","cc")))"},
     {"mrf", "a Markov random field over neighbouring regions",
      R"(s(region, bs="re"), which knows no neighbours)"},
@@ -123,20 +126,25 @@ constexpr AbsentBasis absent_bases[] = {
     {"sw", "a soap film without its boundary", "te(x, z)"},
 };
 
-/// Refuses a basis that there is not, by its own name.
-void check_basis(const std::string& basis, std::size_t position, const std::string& smooth) {
+constexpr std::string_view curve_a_level = "fs";
+constexpr std::string_view deviation_a_level = "sz";
+
+/// Refuses a basis that there is not, by its own name. `may_have_factor`: of s(), which has a curve a level
+/// too.
+void check_basis(const std::string& basis, std::size_t position, const std::string& smooth,
+                 bool may_have_factor) {
   const auto* const found = std::find_if(std::begin(absent_bases), std::end(absent_bases),
                                          [&](const AbsentBasis& absent) { return absent.name == basis; });
   if (found != std::end(absent_bases))
     formula_error(position, fmt::format("{} is {} (bs=\"{}\"), which is not available; write {}", smooth,
                                         found->what, basis, found->instead));
   if (find_basis(basis) != nullptr) return;
-  formula_error(position, fmt::format("bs=\"{}\" is no basis; there are {}", basis,
-                                      base::listed(basis_names(), "and")));
+  std::vector<std::string> names = basis_names();
+  if (may_have_factor)
+    names.insert(names.end(), {std::string(curve_a_level), std::string(deviation_a_level)});
+  formula_error(position,
+                fmt::format("bs=\"{}\" is no basis; there are {}", basis, base::listed(names, "and")));
 }
-
-constexpr std::string_view curve_a_level = "fs";
-constexpr std::string_view deviation_a_level = "sz";
 
 bool is_curve_a_level(std::string_view basis) {
   return basis == curve_a_level || basis == deviation_a_level;
@@ -157,7 +165,7 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
         fmt::format("xt: expected the basis of the curves, such as \"cr\", found {}", deparse(*value)));
   const std::string basis = value == nullptr ? "tp" : value->text;
   const std::size_t position = value == nullptr ? call.position : value->position;
-  check_basis(basis, position, deparse(call));
+  check_basis(basis, position, deparse(call), false);
   if (is_random_effect(basis))
     formula_error(position, fmt::format("xt: bs=\"{}\" is no basis of curves", basis));
   return basis;
@@ -172,7 +180,7 @@ std::string basis_from(const Syntax* value, const Syntax& call) {
   const std::string basis = value == nullptr ? "tp" : value->text;
   if (is_curve_a_level(basis))
     formula_error(value->position, fmt::format("bs=\"{}\" is no margin of {}()", basis, call.text));
-  check_basis(basis, value == nullptr ? call.position : value->position, deparse(call));
+  check_basis(basis, value == nullptr ? call.position : value->position, deparse(call), call.text == "s");
   return basis;
 }
 

@@ -150,10 +150,14 @@ class Lexer {
 
 class Parser {
  public:
-  explicit Parser(std::string_view text) : lexer_(text), token_(lexer_.next()) {}
+  explicit Parser(std::string_view text)
+      : lexer_(text), token_(lexer_.next()), begins_list_(token_.text == "list") {}
 
   Syntax whole() {
     Syntax result = binary(0);
+    if (result.is_call("list") &&
+        std::ranges::any_of(result.children, [](const Syntax& child) { return child.is_binary("~"); }))
+      refuse_list();
     if (token_.kind != Token::Kind::end) unexpected("an operator");
     return result;
   }
@@ -188,7 +192,16 @@ class Parser {
     return left;
   }
 
-  [[noreturn]] Syntax one_sided() const { formula_error(token_.position, "there is no response before '~'"); }
+  [[noreturn]] Syntax one_sided() const {
+    if (begins_list_) refuse_list();
+    formula_error(token_.position, "there is no response before '~'");
+  }
+
+  [[noreturn]] static void refuse_list() {
+    formula_error(0,
+                  "list() of formulas is a model with a linear predictor for each of several parameters, as "
+                  "location and scale, which is not available: give one formula, response ~ terms");
+  }
 
   Syntax unary() {
     if (is_at(negation)) return binary(negation);  // a + !b > c is a + !(b > c) in R
@@ -292,6 +305,7 @@ class Parser {
 
   Lexer lexer_;
   Token token_;
+  bool begins_list_;
   int depth_ = 0;
   int operators_ = 0;
 };

@@ -75,7 +75,16 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
   });
 }
 
-void check_response(const Workers& workers, const Frame& frame, int index, const Family& family) {
+[[noreturn]] void refuse_count(const std::string& response, std::int64_t row) {
+  throw Error(ErrorCode::input,
+              fmt::format("response '{}' has a negative count in data row {}: give the numbers of successes "
+                          "and of failures",
+                          response, row));
+}
+
+/// `of_counts`: a proportion of two counts, which is within 0 and 1 unless one of them is negative.
+void check_response(const Workers& workers, const Frame& frame, int index, const Family& family,
+                    bool of_counts) {
   // A family's responses are an interval: without a scan where both ends of this rank's are in it.
   const Variable& response = frame.variables[static_cast<std::size_t>(index)];
   if (!frame.extents.empty()) {
@@ -83,6 +92,7 @@ void check_response(const Workers& workers, const Frame& frame, int index, const
     if (known.empty() || (!family.response_fault(known.min) && !family.response_fault(known.max))) return;
   }
   const auto refuse = [&](double number, std::int64_t row) {
+    if (of_counts) refuse_count(response.name, row);
     throw Error(ErrorCode::input,
                 fmt::format("response '{}' is {} in data row {}: for the {} family it {}{}", response.name,
                             number, row, family.name(), family.response_fault(number).value(),
@@ -98,7 +108,9 @@ void check_offset(const Variable& offset) {
     throw Error(ErrorCode::input, fmt::format("offset '{}' is text: it must be numeric", offset.name));
 }
 
-void check_weights(const Workers& workers, const Frame& frame, const Variable& weights) {
+/// `counts`: the response whose trials they are; empty: given weights.
+void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
+                   const std::string& counts) {
   if (weights.factor) {
     throw Error(ErrorCode::input, fmt::format("weights '{}' are text: they must be numbers", weights.name));
   }
@@ -109,6 +121,7 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
         return static_cast<std::size_t>(fault - numbers.begin());
       },
       [&](double number, std::int64_t row) {
+        if (!counts.empty()) refuse_count(counts, row);
         throw Error(ErrorCode::input,
                     fmt::format("weights '{}' are {} in data row {}: they must not be negative", weights.name,
                                 number, row));
@@ -191,9 +204,11 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
                   "no complete row: every row has a missing value in a variable of the model");
     }
     make_numeric_response(workers, frame, rows.response);
-    check_response(workers, frame, rows.response, rows.family);
+    check_response(workers, frame, rows.response, rows.family, formula.trials.has_value());
     for (const int offset : rows.offsets) check_offset(variable_of(frame, offset));
-    if (rows.prior_weight >= 0) check_weights(workers, frame, variable_of(frame, rows.prior_weight));
+    if (rows.prior_weight >= 0)
+      check_weights(workers, frame, variable_of(frame, rows.prior_weight),
+                    options.weights.empty() ? formula.response.text : "");
   });
   if (has_correlated_residuals(options)) {
     const int start =

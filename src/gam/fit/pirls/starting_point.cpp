@@ -21,9 +21,9 @@ bool has_own_start(const Family& family) {
 double predictor_of(const Family& family, double mean) {
   if (const auto found = family.predictor(mean)) return *found;
   throw Error(ErrorCode::input,
-              fmt::format("the mean of the response, {:g}, is no mean of the family {}: its inverse link "
-                          "passes it at no predictor in the direction of its derivative",
-                          mean, family.name()));
+              fmt::format("the mean of the response is {:g}, which no linear predictor gives under {}({}): "
+                          "choose another link, or look for responses that are wrong",
+                          mean, family.name(), family.link_name()));
 }
 
 std::optional<std::vector<double>> coefficients_of_mean(const Design& design, const Family& family,

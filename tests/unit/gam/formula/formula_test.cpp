@@ -731,7 +731,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, xt=list(max.knots=0))", "max.knots: expected a positive number"},
       {"y ~ s(x, bs='gp', m=6)", "m: bs=\"gp\" takes the kind of its correlation"},
       {"y ~ s(x, bs='gp', m=c(2,1,3))", "a power above 0 and at most 2"},
-      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, bs, cr, cs, cc, tp, ts, ds, gp and re"},
+      {"y ~ s(x, bs='zz')", "bs=\"zz\" is no basis; there are ps, cp, bs, cr, cs, cc, tp, ts, ds, gp, re, fs and sz"},
       {"y ~ s(x, z, bs='ds', m=c(1,0))", "with a sum above 1"},
       {"y ~ s(x, z, bs='ds', m=c(2,.3))", "a multiple m[2] of 1/2 between -1 and 1"},
       {"y ~ s(x, bs='fs')", "is a curve for each level of a factor: write s(x, g, bs=\"fs\")"},

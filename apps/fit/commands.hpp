@@ -36,6 +36,7 @@ struct FitCommand {
   std::string data;
   std::string formula;
   std::string family = "gaussian";
+  std::string link;
   std::vector<std::string> knots;
   std::string weights;
   std::string offset;
@@ -59,6 +60,8 @@ struct FitCommand {
   std::string out = "model.json";
   std::string run_report;
   int max_iterations = FitOptions{}.max_iterations;
+  std::string tolerance;
+  std::string step_tolerance;
   int largest_tested_effect = FitOptions{}.largest_tested_effect;
   std::string checkpoint;
   apps::MemoryArguments memory;

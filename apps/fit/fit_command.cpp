@@ -11,10 +11,12 @@
 #include <CLI/CLI.hpp>
 #include <chrono>
 #include <csignal>
+#include <cstdint>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>
 #include <tessera/tessera.hpp>
+#include <utility>
 
 #include "common/file_name.hpp"
 #include "common/program_end.hpp"
@@ -50,6 +52,15 @@ std::string planned(const Job& job) {
   return {};
 }
 
+/// A text, or that of the file that it names as @FILE.
+std::string text_or_file(const std::string& text) {
+  constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
+  if (!text.starts_with('@')) return text;
+  std::string of_file = apps::read_text(text.substr(1), most_bytes);
+  if (of_file.ends_with('\n')) of_file.pop_back();
+  return of_file;
+}
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -69,6 +80,7 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
                       fmt::join(family_names(), ", ")))
       ->type_name("FAMILY")
       ->capture_default_str();
+  command->add_option("--link", link, "Link of the family, as --family 'binomial(probit)'");
   command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeatable)")
       ->allow_extra_args(false);
   command
@@ -101,12 +113,12 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command
       ->add_option(
           "--levels", levels,
-          "Levels of a factor in their order, the first of which is the reference: site=cape,bay; other "
-          "values are missing (repeatable)")
+          "Levels of a factor in their order, the first of which is the reference: site=cape,bay, in double "
+          "quotes where they have , or =; or @FILE with that text; other values are missing (repeatable)")
       ->allow_extra_args(false);
   command
       ->add_option("--ordered", ordered,
-                   "Column that is an ordered factor: dose, or dose=low,mid,high (repeatable)")
+                   "Column that is an ordered factor: dose, dose=low,mid,high, or @FILE (repeatable)")
       ->allow_extra_args(false);
   command
       ->add_option("--drop-unused-levels", drop_unused_levels, "Drop the levels that no row of the fit has")
@@ -127,6 +139,14 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("--max-iterations", max_iterations, "Iteration limit")
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
+  command
+      ->add_option("--tolerance", tolerance,
+                   "Largest relative change of the deviance that ends the iteration")
+      ->type_name("NUMBER");
+  command
+      ->add_option("--step-tolerance", step_tolerance,
+                   "Largest relative change of the linear predictor that ends the iteration")
+      ->type_name("NUMBER");
   command
       ->add_option("--largest-tested-effect", largest_tested_effect,
                    "Largest random effect, in coefficients, that is tested: a test costs p^3")
@@ -209,12 +229,19 @@ int FitCommand::run(mpi::Session& session) const {
 
 FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
   std::vector<NamedOption> given{{"family", family}};
-  if (!rho.empty()) given.push_back({"rho", rho});
-  for (const std::string& text : levels) given.push_back({"levels", text});
-  for (const std::string& text : ordered) given.push_back({"ordered", text});
+  for (const auto& [name, value] : {std::pair("link", link),
+                                    {"rho", rho},
+                                    {"tolerance", tolerance},
+                                    {"step-tolerance", step_tolerance}}) {
+    if (!value.empty()) given.push_back({name, value});
+  }
   for (const std::string& text : knots) given.push_back({"knots", text});
   FitOptions options;
-  together(world, [&] { read_options(given, options); });
+  together(world, [&] {
+    for (const std::string& text : levels) given.push_back({"levels", text_or_file(text)});
+    for (const std::string& text : ordered) given.push_back({"ordered", text_or_file(text)});
+    read_options(given, options);
+  });
   options.weights = weights;
   options.offset = offset;
   options.subset = subset;

@@ -33,7 +33,8 @@ struct NamedOption {
 /// Sets those of the options that `options` has, and marks them as read:
 ///
 /// - `FitOptions`: family, link, method (fREML alone), weights, offset, subset, rho (a number or "auto"),
-///   ar-start, levels and ordered ("dose=low,mid,high"), drop-unused-levels, knots, sp, min-sp, select,
+///   ar-start, levels and ordered ("dose=low,mid,high"; a text in double quotes may have ',' and '=', and ""
+///   for a quote), drop-unused-levels, knots, sp, min-sp, select,
 ///   gamma, residuals, tolerance, step-tolerance, max-iterations, largest-tested-effect, checkpoint, memory,
 ///   scratch, device-memory
 /// - `PredictOptions`: type, se (or se.fit), terms, exclude, new-levels, keep, interval, prediction-interval,

@@ -493,7 +493,8 @@ class Compiler {
                                                    labels->size(), value.levels.size()));
       value.levels = *labels;
     }
-    check_distinct(value.levels, syntax);
+    // Before the column's type is known, "1" and "01" may be levels of texts or one number.
+    if (knowledge_ != nullptr) check_distinct(value.levels, syntax);
     value.character = false;
     return value;
   }

@@ -20,6 +20,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -150,27 +151,47 @@ void set_rho(FitOptions& options, const NamedOption& given) {
   options.rho = options.estimate_rho ? 0 : number_of(given);
 }
 
+/// Takes a text from the front: what is in double quotes, "" being one of them; or else all before `end`.
+std::string take_text(const NamedOption& given, std::string_view& rest, char end) {
+  std::string text;
+  if (!rest.starts_with('"')) {
+    text = rest.substr(0, rest.find(end));
+    rest.remove_prefix(text.size());
+    return text;
+  }
+  for (rest.remove_prefix(1); !rest.empty(); rest.remove_prefix(1)) {
+    if (rest[0] == '"') {
+      rest.remove_prefix(1);
+      if (!rest.starts_with('"')) {
+        if (!rest.empty() && rest[0] != end) refuse(given, "text behind a closing quote");
+        return text;
+      }
+    }
+    text += rest[0];
+  }
+  refuse(given, "a quote is not closed; a text that begins with one is written in quotes, with it doubled");
+}
+
 /// Adds a column with its levels, as "dose=low,mid,high".
 void add_levels(std::map<std::string, std::vector<std::string>>& all, const NamedOption& given) {
-  const std::string_view text = given.value;
-  const std::size_t equals = text.find('=');
+  std::string_view rest = given.value;
+  const std::string column = take_text(given, rest, '=');
   std::vector<std::string> levels;
-  if (equals != std::string_view::npos) {
-    for (const std::string_view level : base::split(text.substr(equals + 1), ',')) {
-      if (std::ranges::find(levels, level) != levels.end())
-        refuse(given, fmt::format("the level '{}' is there twice", level));
-      levels.emplace_back(level);
-    }
+  std::set<std::string> known;
+  while (!rest.empty()) {
+    rest.remove_prefix(1);
+    levels.push_back(take_text(given, rest, ','));
+    if (!known.insert(levels.back()).second)
+      refuse(given, fmt::format("the level '{}' is there twice", levels.back()));
   }
-  if (!all.emplace(text.substr(0, equals), std::move(levels)).second)
-    refuse(given, "the column is there twice");
+  if (!all.emplace(column, std::move(levels)).second) refuse(given, "the column is there twice");
 }
 
 /// The same where levels must be there.
 void add_all_levels(std::map<std::string, std::vector<std::string>>& all, const NamedOption& given) {
-  if (given.value.find('=') == std::string::npos)
-    refuse(given, "expected a column with levels, as site=bay,cape");
   add_levels(all, given);
+  if (std::ranges::any_of(all, [](const auto& of_column) { return of_column.second.empty(); }))
+    refuse(given, "expected a column with levels, as site=bay,cape");
 }
 
 std::int64_t block_rows_of(const NamedOption& given) {

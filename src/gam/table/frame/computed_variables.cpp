@@ -16,6 +16,8 @@
 #include <cmath>
 #include <optional>
 #include <set>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -192,11 +194,13 @@ class FrameComputer {
     }
   }
   void order(Variable& variable, const std::vector<std::string>& wanted) const {
+    std::unordered_map<std::string_view, std::int32_t> place_of;
+    for (const std::string& level : wanted)
+      place_of.emplace(level, static_cast<std::int32_t>(place_of.size()));
     std::vector<std::int32_t> codes;
     for (const std::string& level : variable.levels) {
-      const auto found = std::ranges::find(wanted, level);
-      codes.push_back(found == wanted.end() ? Variable::missing
-                                            : static_cast<std::int32_t>(found - wanted.begin()));
+      const auto found = place_of.find(level);
+      codes.push_back(found == place_of.end() ? Variable::missing : found->second);
     }
     recode(variable, codes);
     variable.levels = wanted;

@@ -3,19 +3,23 @@
 
 from __future__ import annotations
 
+import contextlib
 import copy
 import doctest
 import html
 import os
+import pathlib
 import pickle
 import re
+import shlex
 import warnings
+from unittest import mock
 
 import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
 import tessera_gam
-from tessera_gam import GAM, InputError, TesseraWarning, UsageError, _native
+from tessera_gam import GAM, FormulaError, InputError, TesseraWarning, UsageError, _native
 
 
 class SameBits(InFolder):
@@ -99,20 +103,65 @@ class Launched(InFolder):
         self.assertEqual(model.param_names[1:3], ["sizelow", "size10"])
         self.assertEqual(model.param_names[-3:], ["code1", "code02", "code10"])
         self.assertEqual(model.fit(data, **self.launch).to_json(), here)
-        data["size"] = data["size"].cat.rename_categories({"low": "low, or so"})
-        with self.assertRaisesRegex(UsageError, "the categorical 'size' has levels in an order of its own"):
-            model.fit(data, **self.launch)
+        data["size"] = data["size"].cat.rename_categories({"low": '"low", or so'})
+        here = model.fit(data).to_json()
+        self.assertEqual(model.fit(data, **self.launch).to_json(), here)
+        data["size"] = data["size"].cat.as_ordered()
+        model = GAM("y ~ size").fit(data, **self.launch)
+        self.assertEqual(model.param_names[1:], ["size.L", "size.Q"])
 
     def test_failures_are_exceptions(self):
         with self.assertRaisesRegex(InputError, "unknown column 'q'"):
             GAM("y ~ q").fit(self.rows, **self.launch)
         with self.assertRaisesRegex(UsageError, "none: cannot be run"):
             GAM("y ~ x").fit(self.rows, **self.launch, program="/none")
-        old = self.folder / "old"
-        old.write_text("#!/bin/sh\necho tessera-fit 0.0.1\n")
-        old.chmod(0o755)
+        faults = []
+        for how in ({}, self.launch):
+            with self.assertRaises(FormulaError) as raised:
+                GAM('y ~ s(é, bs="zz") + te(é, q=1)').fit(self.rows, **how)
+            faults.append((str(raised.exception), raised.exception.position, raised.exception.__notes__))
+        self.assertEqual(*faults)
+        for launcher, why in (("/none -np 2", "/none: cannot be run: No such file"), ("a 'b", "No closing quotation")):
+            with self.assertRaisesRegex(UsageError, why):
+                GAM("y ~ x").fit(self.rows, launcher=launcher, workdir=self.folder)
+        with self.assertRaisesRegex(UsageError, "the column ' x' has blanks around its name"):
+            GAM("y ~ ` x`").fit({"y": self.rows["y"], " x": self.rows["z"]}, **self.launch)
         with self.assertRaisesRegex(UsageError, "is version 0.0.1, and this package"):
-            GAM("y ~ x").fit(self.rows, **self.launch, program=old)
+            GAM("y ~ x").fit(self.rows, **self.launch, program=self.script("echo tessera-fit 0.0.1"))
+
+    def script(self, text):
+        path = self.folder / "script"
+        path.write_text(f"#!/bin/sh\n{text}\n")
+        path.chmod(0o755)
+        return path
+
+    def in_place_of_program(self, text):
+        return self.script(f'program={shlex.quote(self.tessera_fit())}\n[ "$1" = fit ] || exec "$program" "$@"\n{text}')
+
+    def test_what_a_program_says_may_be_no_utf8(self):
+        program = self.in_place_of_program('printf "\\377\\n" >&2; exec "$program" "$@"')
+        with self.assertLogs("tessera_gam") as log:
+            GAM("y ~ z").fit(self.rows, **self.launch, program=program)
+        self.assertIn("\\xff", log.output[0])
+
+    def test_a_file_may_be_named_like_an_option(self):
+        self.write_csv("-x.csv", self.rows)
+        with contextlib.chdir(self.folder):
+            model = GAM("y ~ z").fit("-x.csv", **self.launch)
+        self.assertEqual(model.to_json(), GAM("y ~ z").fit(self.rows).to_json())
+
+    def test_an_interrupt_ends_all_processes_of_a_launcher(self):
+        program = self.in_place_of_program("echo $$ >&2; exec sleep 600")
+        pids = []
+
+        def interrupt(line):
+            pids.append(int(line))
+            raise KeyboardInterrupt
+
+        with mock.patch.object(_native, "log", interrupt), self.assertRaises(KeyboardInterrupt):
+            GAM("y ~ z").fit(self.rows, launcher="sh -c '\"$@\"; exit 1' sh", program=program, workdir=self.folder)
+        state = pathlib.Path(f"/proc/{pids[0]}/stat")  # a zombie, where nobody waits for orphans
+        self.assertTrue(not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z")
 
 
 class FittedModel(InFolder):

@@ -249,7 +249,7 @@ def _of_arrow(name: str, values: Any) -> Column:
         missing = values.is_null().to_numpy(zero_copy_only=False)
         return _truths(values.fill_null(False).to_numpy(zero_copy_only=False), missing)
     if pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind) or pa.types.is_null(kind):
-        return np.ascontiguousarray(values.cast(pa.float64()).to_numpy(zero_copy_only=False))
+        return np.ascontiguousarray(values.cast(pa.float64(), safe=False).to_numpy(zero_copy_only=False))
     raise _refused(name, kind, _NUMBERS_OR_TEXTS)
 
 

@@ -170,6 +170,7 @@ class GAM:
             table = self._table_over(comm, data, read, arrays)
         options = {"family": self.family, **self.options, **expressions, **{name[1:]: name for name in arrays}}
         if launcher is None:
+            options["ordered"] = _ordered(table.columns, self.formula) | dict(self.options.get("ordered") or {})
             options = {name: value for name, value in options.items() if name not in _TABLE_OPTIONS}
             self._model = self._fit_here(table, options, progress, handle)
         else:

@@ -7,6 +7,7 @@ import contextlib
 import csv
 import os
 import pathlib
+import re
 import shlex
 import shutil
 import signal
@@ -16,11 +17,13 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 from . import _native
-from ._columns import Columns, Factor, File
-from ._errors import UsageError, error_of
+from ._columns import Column, Columns, Factor, File
+from ._errors import TesseraError, UsageError, error_of
 
 _LONGEST_END = 30  # seconds that a job has to end in after it was asked to
-_LONGEST_ARGUMENT = 100_000  # bytes; Linux has 128 KiB
+_OF_FILES = {"factor", "na_strings", "numeric"}  # options of tables that are read; a frame has its types
+_OTHER_FLAGS = {"nthreads": "threads"}
+_SWITCHES = {"allow-sharing", "select"}
 
 
 def program_path(given: str | os.PathLike[str] | None) -> str:
@@ -29,8 +32,10 @@ def program_path(given: str | os.PathLike[str] | None) -> str:
     if not path:
         raise UsageError("launcher= needs tessera-fit: install it, and name it by program=, TESSERA_FIT or PATH")
     try:
-        told = subprocess.run([path, "--version"], capture_output=True, text=True, timeout=60, check=True).stdout
-    except (OSError, subprocess.SubprocessError) as failed:
+        told = subprocess.run(
+            [path, "--version"], capture_output=True, text=True, errors="replace", timeout=60, check=True
+        ).stdout
+    except (OSError, ValueError, subprocess.SubprocessError) as failed:
         raise UsageError(f"{path}: cannot be run: {failed}") from None
     version = told.split()[-1] if told.split() else "unknown"
     if version != _native.library_version():
@@ -45,103 +50,193 @@ def fit(
 ) -> pathlib.Path:
     """Runs the fit; returns the path of its model, in `folder`, which all nodes see."""
     model = folder / "model.json"
-    arguments = [*shlex.split(launcher), program, "fit", "--formula", formula, "--out", str(model)]
     if isinstance(data, File):
-        arguments.append(data.path)
+        table = data.path
+        told = _arguments(options, folder)
     else:
-        arguments += [str(_write(data, folder / "table.csv")), *_factors(data, options)]
-    arguments += _arguments(options)
-    process = subprocess.Popen(
-        arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True,
-        start_new_session=True,
-    )  # fmt: skip
-    last = ""
+        table = str(folder / "table.csv")
+        told = _arguments(_with_table(formula, data, options, table), folder)
     try:
-        assert process.stderr is not None
-        for line in process.stderr:
-            if line.startswith("tessera-fit: "):
-                last = line.removeprefix("tessera-fit: ").strip()
-            _native.log(line.rstrip())
-        status = process.wait()
-    except BaseException:
-        process.send_signal(signal.SIGTERM)
-        try:
-            process.wait(_LONGEST_END)
-        except subprocess.TimeoutExpired:
-            process.kill()
-        raise
-    finally:
-        if process.stderr is not None:
-            process.stderr.close()
+        command = [*shlex.split(launcher), program]
+    except ValueError as failed:
+        raise UsageError(f"launcher {launcher!r}: {failed}") from None
+    status, messages = _run([*command, "fit", f"--formula={formula}", f"--out={model}", *told, "--", table])
     if not model.exists():
-        raise error_of(status, last or f"{shlex.join(arguments[:4])} has ended with status {status}", -1, "")
+        raise _error_of(status, messages or [f"{shlex.join(command)} fit has ended with status {status}"])
     return model
 
 
-def _arguments(options: Mapping[str, Any]) -> list[str]:
-    """Options of the command line: a truth value is a flag, but for one that has a value there."""
-    arguments = []
-    for name, value in options.items():
-        flag = "--" + name.replace("_", "-").lower()
-        if name == "residuals":
-            arguments += [] if value else ["--no-residuals"]
-        elif isinstance(value, bool) and name != "drop_unused_levels":
-            arguments += [flag] if value else []
-        else:
-            arguments += [part for _, text in _native.option_texts({name: value}) for part in (flag, text)]
-    return arguments
+def _error_of(status: int, messages: list[str]) -> TesseraError:
+    """The exception of a program's messages, of which a formula has one for each fault, and two that show it."""
+    faults = [found for found in map(re.compile(r"formula, (character (\d+): .*)").fullmatch, messages) if found]
+    if not faults:
+        return error_of(status, messages[-1], -1, "")
+    whole = "formula, " + "; ".join(found[1] for found in faults)
+    return error_of(status, whole, int(faults[0][2]) - 1, "\n".join(messages))
 
 
-def _write(columns: Columns, path: pathlib.Path) -> pathlib.Path:
-    """Numbers in as many digits as read back to the same bits."""
-    lists = [
-        [[*column.levels, "NA"][code] for code in column.codes]
-        if isinstance(column, Factor)
-        else ["NA" if value != value else value for value in column.tolist()]
-        for column in columns.values()
-    ]
-    with path.open("w", newline="", encoding="utf-8") as file:
-        writer = csv.writer(file)
-        writer.writerow(columns)
-        writer.writerows(zip(*lists, strict=True))
-    return path
-
-
-def _factors(columns: Columns, options: Mapping[str, Any]) -> list[str]:
-    """Factors whose levels may look like numbers, or that have an order; truth values are known as such."""
-    arguments = []
-    told = {*(options.get("ordered") or {}), *(options.get("levels") or {})}
-    for name, column in columns.items():
-        if not isinstance(column, Factor) or name in told or {*column.levels} <= {"FALSE", "TRUE"}:
-            continue
-        levels = _sorted(column.levels)
-        kept = column.levels if column.keeps_order else levels
-        # The program takes 01 for 1 unless it is told which levels there are.
-        if kept == levels and not any(_number(level) not in (None, level) for level in levels):
-            arguments += ["--factor", name]
-            continue
-        text = f"{name}={','.join(kept)}"
-        if any("," in level for level in kept) or len(text.encode()) > _LONGEST_ARGUMENT:
-            raise UsageError(
-                f"launcher=: the categorical '{name}' has levels in an order of its own that no argument can hold, "
-                "as there are commas or many levels: sort its categories, or rename them"
-            )
-        arguments += ["--levels", text]
-    return arguments
-
-
-def _number(level: str) -> str | None:
-    """As the program writes a level that is a number."""
+def _run(arguments: list[str]) -> tuple[int, list[str]]:
+    """The status of a command, and its messages. What is raised meanwhile ends all of its processes."""
     try:
-        return repr(float(level)).removesuffix(".0") if "_" not in level else None
-    except ValueError:
+        process = subprocess.Popen(
+            arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
+            text=True, encoding="utf-8", errors="backslashreplace", start_new_session=True,
+        )  # fmt: skip
+    except (OSError, ValueError) as failed:
+        raise UsageError(f"{arguments[0]}: cannot be run: {getattr(failed, 'strerror', None) or failed}") from None
+    messages = []
+    with process:
+        assert process.stderr is not None
+        try:
+            for line in process.stderr:
+                if line.startswith("tessera-fit: "):
+                    messages.append(line.removeprefix("tessera-fit: ").rstrip())
+                _native.log(line.rstrip())
+            process.wait()
+        except BaseException:
+            _signal_all(process, signal.SIGTERM)
+            try:
+                with contextlib.suppress(subprocess.TimeoutExpired):
+                    process.communicate(timeout=_LONGEST_END)  # until none of them holds standard error
+            finally:
+                _signal_all(process, signal.SIGKILL)
+            raise
+    return process.returncode, messages
+
+
+def _signal_all(process: subprocess.Popen[str], number: int) -> None:
+    """To the processes of the command's session."""
+    with contextlib.suppress(ProcessLookupError):
+        os.killpg(process.pid, number)
+
+
+def _arguments(options: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
+    """Options of the command line; levels are in files, as an argument has no room for many."""
+    arguments: list[str] = []
+    for name, value in options.items():
+        flag = name.replace("_", "-").replace(".", "-").lower()
+        flag = _OTHER_FLAGS.get(flag, flag)
+        if flag in ("levels", "ordered") and isinstance(value, Mapping):
+            for column, levels in _levels_of(value).items():
+                path = folder / f"{flag}{len(arguments)}"
+                text = f"{_quoted(column)}={','.join(map(_quoted, levels))}"
+                path.write_text(text, encoding="utf-8", newline="")
+                arguments.append(f"--{flag}=@{path}")
+            continue
+        for _, text in _native.option_texts({name: value}):
+            if flag in ("residuals", *_SWITCHES):
+                is_true = text.lower() in ("true", "1")
+                arguments += ["--no-residuals"] * (flag == "residuals" and not is_true)
+                arguments += [f"--{flag}"] * (flag != "residuals" and is_true)
+            elif flag == "method" and text.lower() == "freml":
+                continue
+            else:
+                arguments += [f"--{flag}={text}"] if text else [f"--{flag}", ""]
+    return arguments
+
+
+def _quoted(text: str) -> str:
+    return '"' + text.replace('"', '""') + '"'
+
+
+def _levels_of(option: Any) -> dict[str, list[str]]:
+    """Levels of columns as `levels` and `ordered` give them; none of a column in its usual order."""
+    if isinstance(option, Mapping):
+        return {str(name): [*map(_native._plain, of)] for name, of in option.items()}
+    texts = [option] if isinstance(option, str) else option or []
+    parts = [str(text).partition("=") for text in texts]
+    return {name: levels.split(",") if equals else [] for name, equals, levels in parts}
+
+
+# A string, an operator as %in%, a number, or a name.
+_TOKEN = re.compile(
+    r"""(?s:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|%\w*%|`((?:[^`\\]|\\.)*)`)|\.?\d[\w.]*|((?:[^\W\d]|\.(?!\d))[\w.]*)"""
+)
+_CALL_OR_ARGUMENT = re.compile(r"\s*(?:\(|=(?!=)|::)")
+
+
+def _variables_in(text: str) -> set[str]:
+    """The names of a formula that may be columns: those of functions and of arguments are none."""
+    return {
+        re.sub(r"(?s)\\(.)", r"\1", found[1]) if found[1] else found[2]
+        for found in _TOKEN.finditer(text)
+        if found[1] or (found[2] and not _CALL_OR_ARGUMENT.match(text, found.end()))
+    }
+
+
+def _with_table(formula: str, columns: Columns, options: Mapping[str, Any], path: str) -> dict[str, Any]:
+    """Writes the columns that the fit reads; returns its options, which tell the levels that each factor has.
+
+    So no text is taken for a number, for another level or for a missing value.
+    """
+    expressions = [options[name] for name in ("weights", "offset", "subset", "AR_start") if name in options]
+    names = set().union(*map(_variables_in, [formula, *expressions]))
+    compared = set().union(*map(_variables_in, [formula.partition("~")[2], *expressions]))
+    used = {name: column for name, column in columns.items() if "." in names or name in names} or columns
+    levels, ordered = _levels_of(options.get("levels")), _levels_of(options.get("ordered"))
+    for name, column in used.items():
+        if name != name.strip(" \t\r"):
+            raise UsageError(f"launcher=: the column {name!r} has blanks around its name, as none of a file: rename it")
+        if not isinstance(column, Factor):
+            continue
+        if column.is_ordered and name not in ordered and not compared.isdisjoint((name, ".")):
+            ordered[name] = levels.pop(name, [])
+        given = ordered if name in ordered else levels
+        keeps_order = column.keeps_order or column.is_ordered
+        given[name] = given.get(name) or (column.levels if keeps_order else _sorted(column))
+    told = levels | ordered
+    missing = "NA"
+    while any(missing in of for of in told.values()):
+        missing += "_"
+    _write({name: _fields(column, told.get(name, []), missing) for name, column in used.items()}, path)
+    kept = {name: value for name, value in options.items() if name not in _OF_FILES}
+    return {**kept, "na_strings": missing, "levels": levels, "ordered": ordered}
+
+
+def _fields(column: Column, told: list[str], missing: str) -> list[Any]:
+    """What is missing is an empty field, unless that is a level; and so is a level that is not told."""
+    if not isinstance(column, Factor):
+        return ["" if value != value else value for value in column.tolist()]
+    known = {*told}
+    none = missing if "" in known else ""
+    texts = [level if level in known else none for level in column.levels]
+    return [[*texts, none][code] for code in column.codes]
+
+
+def _write(fields: Mapping[str, list[Any]], path: str) -> None:
+    """Numbers in as many digits as read back to the same bits. The first name may begin with a byte order mark."""
+    with open(path, "w", newline="", encoding="utf-8-sig") as file:
+        writer = csv.writer(file, quoting=csv.QUOTE_NONNUMERIC)
+        writer.writerow(fields)
+        writer.writerows(zip(*fields.values(), strict=True))
+
+
+_NUMBER = re.compile(
+    r"[ \t\r]*([+-]?)(?:(inf(?:inity)?|(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?)"
+    r"|(0x(?:[\da-f]+\.?[\da-f]*|\.[\da-f]+)(?:p[+-]?\d+)?))[ \t\r]*",
+    re.ASCII | re.IGNORECASE,
+)
+
+
+def _number(level: str) -> float | None:
+    """The number that the library reads in a level."""
+    found = _NUMBER.fullmatch(level)
+    if not found:
         return None
+    sign, decimal, hexadecimal = found.groups()
+    try:
+        value = float(decimal) if decimal else float.fromhex(hexadecimal)
+    except OverflowError:
+        value = float("inf")
+    return -value if sign == "-" else value
 
 
-def _sorted(levels: list[str]) -> list[str]:
-    """As the program sorts the levels of a file: by value if all are numbers, otherwise by their bytes."""
-    if all(_number(level) for level in levels):
-        return sorted(levels, key=lambda level: (float(level), level))
+def _sorted(column: Factor) -> list[str]:
+    """The levels that there are, as the library sorts them: by value if all are numbers, otherwise by their bytes."""
+    levels = [column.levels[code] for code in sorted({*column.codes.tolist()} - {-1})]
+    numbers = {level: _number(level) for level in levels}
+    if all(number is not None for number in numbers.values()):
+        return sorted(levels, key=lambda level: (numbers[level], level.encode()))
     return sorted(levels, key=str.encode)
 
 

@@ -36,7 +36,7 @@ void check_rank(int rank, int ranks) {
                                       std::to_string(ranks) + " ranks, numbered from 0");
 }
 
-/// The scores of each rank together. If all are zero, equal ones for the ranks with a device.
+/// The scores of each rank together. If all are zero, the number of its devices.
 std::vector<std::uint64_t> totals_of_ranks(std::span<const std::uint64_t> scores,
                                            std::span<const std::int64_t> offsets) {
   const auto devices_of = [&](std::size_t r) {
@@ -49,7 +49,7 @@ std::vector<std::uint64_t> totals_of_ranks(std::span<const std::uint64_t> scores
     all_zero = all_zero && totals[r] == 0;
   }
   if (all_zero)
-    for (std::size_t r = 0; r < totals.size(); ++r) totals[r] = devices_of(r) > 0 ? 1 : 0;
+    for (std::size_t r = 0; r < totals.size(); ++r) totals[r] = devices_of(r);
   return totals;
 }
 

@@ -59,6 +59,7 @@ std::string wrong_with_plan(const Plan& plan, std::int64_t units, const Scores& 
   if (covered != units) return "units are left over";
 
   Scores totals;  // of the ranks that have a device
+  Scores counts;  // of their devices
   std::vector<std::int64_t> rank_shares;
   std::size_t tile_count = 0;
   std::int64_t rank_begin = 0;
@@ -86,10 +87,12 @@ std::string wrong_with_plan(const Plan& plan, std::int64_t units, const Scores& 
         !wrong.empty())
       return "inside rank " + std::to_string(r) + ": " + wrong;
     totals.push_back(total);
+    counts.push_back(count);
     rank_shares.push_back(mine);
   }
   if (tile_count != plan.tiles().size()) return "a tile belongs to no rank";
-  const auto wrong = wrong_with_shares(blocks_in({0, units}, block), totals, rank_shares);
+  const bool all_zero = std::ranges::count(totals, 0U) == std::ssize(totals);
+  const auto wrong = wrong_with_shares(blocks_in({0, units}, block), all_zero ? counts : totals, rank_shares);
   return wrong.empty() ? "" : "over ranks: " + wrong;
 }
 
@@ -106,9 +109,13 @@ TEST(Plan, DevicesOfARankGoHighestScoreFirst) {
   EXPECT_EQ(tiles_of(plan), (Tiles{{0, 3, {0, 5}}, {0, 1, {5, 8}}, {0, 0, {8, 9}}, {0, 2, {9, 10}}}));
 }
 
-TEST(Plan, AllScoresZeroSplitsEvenlyOverRanksWithADevice) {
+TEST(Plan, AllScoresZeroSplitsEvenlyOverDevices) {
   const auto plan = Plan::over_devices(9, Scores{0, 0, 0}, Offsets{0, 0, 2, 2, 3});
-  EXPECT_EQ(tiles_of(plan), (Tiles{{1, 0, {0, 3}}, {1, 1, {3, 5}}, {3, 0, {5, 9}}}));
+  EXPECT_EQ(tiles_of(plan), (Tiles{{1, 0, {0, 3}}, {1, 1, {3, 6}}, {3, 0, {6, 9}}}));
+  const auto weighted = Plan::over_devices(1200, Scores{0, 0, 0, 0}, Offsets{0, 3, 4},
+                                           {.weights = [](std::int64_t unit) { return unit < 600 ? 1 : 3; }});
+  EXPECT_EQ(tiles_of(weighted),
+            (Tiles{{0, 0, {0, 600}}, {0, 1, {600, 800}}, {0, 2, {800, 1000}}, {1, 0, {1000, 1200}}}));
 }
 
 TEST(Plan, ARankOfZerosBesideOthersTakesNothing) {

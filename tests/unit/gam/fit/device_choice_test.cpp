@@ -29,7 +29,7 @@ bool prefers_host(const CostEstimate& estimate) {
 /// Of one simulated device, whose modules a compiler of this version makes for a folder.
 Job job_with(const std::string& cache, const char* compiler) {
   JobOptions options;
-  const auto fake = std::make_shared<testing::FakeCompiler>();
+  const auto fake = std::make_shared<tessera::testing::FakeCompiler>();
   fake->the_version = compiler;
   options.modules.compiler = fake;
   options.modules.directory = cache;

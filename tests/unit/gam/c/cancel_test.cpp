@@ -100,8 +100,13 @@ class Cancelled : public ::testing::Test {
     call.option_count = 1;
     ASSERT_EQ(tessera_gam_fit("y ~ side + s(x, by=side, k=8)", few_.table, &call, &model_), TESSERA_GAM_OK)
         << tessera_gam_error();
+    ASSERT_EQ(tessera_gam_fit("y ~ s(x)", many_.table, &call, &model_of_many_), TESSERA_GAM_OK)
+        << tessera_gam_error();
   }
-  void TearDown() override { EXPECT_EQ(tessera_gam_model_close(model_), TESSERA_GAM_OK); }
+  void TearDown() override {
+    EXPECT_EQ(tessera_gam_model_close(model_), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_model_close(model_of_many_), TESSERA_GAM_OK);
+  }
 
   [[nodiscard]] std::map<std::string, LongCall> long_calls() {
     tessera_gam_answer* const none = &none_;
@@ -141,6 +146,11 @@ class Cancelled : public ::testing::Test {
         {"tessera_gam_predict",
          {{{"device", "cpu"}, {"type", "response"}, {"prediction-interval", "0.9"}},
           [=](const tessera_gam_call* call) { return tessera_gam_predict(model, many, call, none); }}},
+        {"tessera_gam_residuals",
+         {{},
+          [=, this](const tessera_gam_call* call) {
+            return tessera_gam_residuals(model_of_many_, many, call, none);
+          }}},
         {"tessera_gam_smooths", answer(tessera_gam_smooths, {draws})},
         {"tessera_gam_derivatives", answer(tessera_gam_derivatives, {draws})},
         {"tessera_gam_level_differences", answer(tessera_gam_level_differences, {draws})},
@@ -182,7 +192,8 @@ class Cancelled : public ::testing::Test {
 
   const CancelData few_{400};
   const CancelData many_{300'000};
-  tessera_gam_model model_ = 0;
+  tessera_gam_model model_ = 0;          ///< of the few
+  tessera_gam_model model_of_many_ = 0;  ///< whose residuals take long
   std::uint64_t none_ = 0;
   testing::ArrowCounts counts_;
 };

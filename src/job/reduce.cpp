@@ -222,6 +222,7 @@ void Job::combine_blocks(const Plan& plan, const detail::BlockReduction& reducti
   std::optional<BlockTree> mine;
   const auto merge = [&] {
     std::vector<std::span<const std::byte>> nodes;
+    nodes.reserve(trees.size());
     for (const BlockTree& tree : trees) nodes.push_back(tree.nodes());
     mine.emplace(bytes, reduction.combine).add(nodes);
   };

@@ -52,6 +52,14 @@ struct Sum {
   }
 };
 
+namespace detail {
+/// Also in kernels; `std::isnan` is no constexpr function.
+template <class T>
+constexpr bool is_number(T x) {
+  return x == x;  // NOLINT(misc-redundant-expression): a NaN is not
+}
+}  // namespace detail
+
 /// The least number, of equal ones (0 and -0) the first, and the first NaN if there is one. Of none:
 /// infinity, or the largest integer.
 template <class T>
@@ -63,7 +71,7 @@ struct Minimum {
     return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
   /// Whether `a` is to be preferred to `b`.
-  static constexpr bool precedes(T a, T b) { return a == a ? a < b : b == b; }
+  static constexpr bool precedes(T a, T b) { return detail::is_number(a) ? a < b : detail::is_number(b); }
   static constexpr T combine(T left, T right) { return precedes(right, left) ? right : left; }
 };
 
@@ -76,7 +84,7 @@ struct Maximum {
     using Limits = std::numeric_limits<T>;
     return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
   }
-  static constexpr bool precedes(T a, T b) { return a == a ? b < a : b == b; }
+  static constexpr bool precedes(T a, T b) { return detail::is_number(a) ? b < a : detail::is_number(b); }
   static constexpr T combine(T left, T right) { return precedes(right, left) ? right : left; }
 };
 

@@ -38,7 +38,7 @@ class BlockTree {
     std::int64_t first;  ///< block
     std::int64_t level;
   };
-  void push(Node node, const void* value);
+  void push(Node added, const void* value);
   [[nodiscard]] Node& node(std::size_t i) noexcept;
   [[nodiscard]] bool ends_with_a_pair() noexcept;
   void combine_last_two();

@@ -85,16 +85,16 @@ TEST_P(Reductions, CombineSeveralFieldsAtOnce) {
 TEST_P(Reductions, OfArraysSeeTheirElements) {
   Solver solver(job_);
   solver.step();
-  const MinimumAt<double> reducer;
-  const auto least = job_.reduce(
-      arrays(solver.state.read(), solver.matrix.read()), reducer, no_device,
-      [&](const HostTile& tile, Located<double>& value, std::span<const double> states,
-          std::span<const double> rows) {
-        EXPECT_EQ(std::ssize(states), tile.range.size());
-        EXPECT_EQ(rows.size(), states.size() * matrix_width);
-        for (std::size_t i = 0; i < states.size(); ++i)
-          value = reducer.combine(value, {states[i], tile.range.begin + static_cast<std::int64_t>(i)});
-      });
+  const auto least =
+      job_.reduce(arrays(solver.state.read(), solver.matrix.read()), MinimumAt<double>{}, no_device,
+                  [&](const HostTile& tile, Located<double>& value, std::span<const double> states,
+                      std::span<const double> rows) {
+                    EXPECT_EQ(std::ssize(states), tile.range.size());
+                    EXPECT_EQ(rows.size(), states.size() * matrix_width);
+                    for (std::size_t i = 0; i < states.size(); ++i)
+                      value = MinimumAt<double>::combine(
+                          value, {states[i], tile.range.begin + static_cast<std::int64_t>(i)});
+                  });
   const auto expected = expected_states({0, solver_units}, 1);
   const auto place = std::ranges::min_element(expected);
   EXPECT_EQ(least.value, *place);

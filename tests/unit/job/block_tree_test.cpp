@@ -62,7 +62,7 @@ TEST(BlockTree, DoesNotDependOnHowBlocksAreDistributed) {
     const auto blocks = static_cast<std::int64_t>(random() % 500 + 1);
     std::vector<std::pair<std::int64_t, std::int64_t>> runs;
     for (std::int64_t begin = 0; begin < blocks;) {
-      const std::int64_t end = std::min<std::int64_t>(blocks, begin + random() % 40 + 1);
+      const std::int64_t end = std::min(blocks, begin + static_cast<std::int64_t>(random() % 40) + 1);
       runs.emplace_back(begin, end);
       begin = end;
     }

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One set of odd inputs by every way in: the same bits, or a refusal by all. docs/python.md says what differs by design.
+"""One set of odd inputs by every way in: the same bits, or a refusal by all. docs/python.md has what differs by design.
 
 Started without a launcher this starts three of itself, for fits of one, two and three ranks.
 """
@@ -118,7 +118,9 @@ def of_levels():
     yield Case("more levels than an argument holds", "y ~ s(g, bs='re') + x", {**BASE, "g": many})
     names = {"k": Levels(CODES[0], ["a", "b", "c"]), "bs": Levels(CODES[1], ["a", "b", "c"]), "cr": TRUTHS}
     yield Case("factors named as arguments", "y ~ s(x, k=4, bs='cr') + z", {**BASE, **names})
-    yield Case("all columns", "y ~ .", {**BASE, "g": Levels(CODES[0], ["a", "b", "c"])})
+    factors = {"g": Levels(CODES[0], ["a", "b", "c"]), "h": Levels(CODES[1], ["a", "b", "c"])}
+    yield Case("all columns", "y ~ .", {**BASE, **factors})
+    yield Case("all columns but one", "y ~ . - h # + h\n - z", {**BASE, **factors})
 
 
 def of_names():

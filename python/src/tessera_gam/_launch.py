@@ -50,20 +50,35 @@ def fit(
 ) -> pathlib.Path:
     """Runs the fit; returns the path of its model, in `folder`, which all nodes see."""
     model = folder / "model.json"
-    if isinstance(data, File):
-        table = data.path
-        told = _arguments(options, folder)
-    else:
-        table = str(folder / "table.csv")
-        told = _arguments(_with_table(formula, data, options, table), folder)
     try:
-        command = [*shlex.split(launcher), program]
+        command = [*shlex.split(launcher), program, "fit", f"--formula={formula}", f"--out={model}"]
     except ValueError as failed:
         raise UsageError(f"launcher {launcher!r}: {failed}") from None
-    status, messages = _run([*command, "fit", f"--formula={formula}", f"--out={model}", *told, "--", table])
-    if not model.exists():
-        raise _error_of(status, messages or [f"{shlex.join(command)} fit has ended with status {status}"])
-    return model
+    if isinstance(data, File):
+        table, told = data.path, options
+    else:
+        table = str(folder / "table.csv")
+        told = _with_table(formula, data, options, table)
+    while True:
+        status, messages = _run([*command, *_arguments(told, folder), "--", table])
+        if model.exists():
+            return model
+        unused = _UNUSED.fullmatch(messages[-1] if messages else "")
+        if not unused or not _forget(unused[1], told, options):
+            raise _error_of(status, messages or [f"{launcher}: tessera-fit has ended with status {status}"])
+
+
+_UNUSED = re.compile(r"(?:levels of|ordered factor) '(.*)': the formula uses no column of this name")
+
+
+def _forget(name: str, told: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
+    """Tells no levels of a factor that the formula does not read, as that of `y ~ . - g`, unless the caller does."""
+    kinds = [kind for kind in ("levels", "ordered") if told is not given and name in told[kind]]
+    if any(name in _levels_of(given.get(kind)) for kind in kinds):
+        return False
+    for kind in kinds:
+        del told[kind][name]
+    return bool(kinds)
 
 
 def _error_of(status: int, messages: list[str]) -> TesseraError:
@@ -148,9 +163,10 @@ def _levels_of(option: Any) -> dict[str, list[str]]:
     return {name: levels.split(",") if equals else [] for name, equals, levels in parts}
 
 
-# A string, an operator as %in%, a number, or a name.
+# A comment, a string, an operator as %in%, a number, or a name.
 _TOKEN = re.compile(
-    r"""(?s:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|%\w*%|`((?:[^`\\]|\\.)*)`)|\.?\d[\w.]*|((?:[^\W\d]|\.(?!\d))[\w.]*)"""
+    r"""#.*|(?s:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|%\w*%|`((?:[^`\\]|\\.)*)`)"""
+    r"""|\.?\d[\w.]*|((?:[^\W\d]|\.(?!\d))[\w.]*)"""
 )
 _CALL_OR_ARGUMENT = re.compile(r"\s*(?:\(|=(?!=)|::)")
 

@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <limits>
 #include <string>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -15,7 +16,21 @@ bool equals_ignoring_case(std::string_view text, std::string_view lower) {
          std::equal(text.begin(), text.end(), lower.begin(), [](char a, char b) { return (a | 0x20) == b; });
 }
 
+/// Characters that a reader takes for a blank, or does not see.
+constexpr std::pair<std::string_view, std::string_view> unseen_characters[] = {
+    {"\u00A0", "<U+00A0>"}, {"\u2007", "<U+2007>"}, {"\u2009", "<U+2009>"},
+    {"\u200B", "<U+200B>"}, {"\u200E", "<U+200E>"}, {"\u202F", "<U+202F>"},
+    {"\u2060", "<U+2060>"}, {"\u3000", "<U+3000>"}, {"\uFEFF", "<U+FEFF>"}};
+
 }  // namespace
+
+std::string visible_text(std::string text) {
+  for (const auto& [character, name] : unseen_characters) {
+    for (std::size_t place; (place = text.find(character)) != std::string::npos;)
+      text.replace(place, character.size(), name);
+  }
+  return text;
+}
 
 std::optional<double> field_number(std::string_view text) {
   if (text.empty()) return std::nullopt;

@@ -6,6 +6,7 @@
 #include <tessera/version.hpp>
 
 #include <optional>
+#include <string>
 #include <string_view>
 
 /// The text of a field: a cell of a table, or one of the texts that stand for a missing value.
@@ -15,6 +16,10 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] inline std::string_view trimmed_field(std::string_view field) noexcept {
   return base::trimmed(field, " \t\r");
 }
+
+/// A text for a message, in which R's texts stand for characters that a reader takes for a blank, or does not
+/// see: "<U+00A0>1.5" begins with a no-break space.
+[[nodiscard]] std::string visible_text(std::string text);
 
 /// A number as R reads it: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing for any other
 /// text. The text must be trimmed. Overflow gives infinity, underflow 0.

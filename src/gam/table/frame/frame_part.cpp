@@ -30,12 +30,6 @@ constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Characters that a reader takes for a blank, or does not see, with R's texts of them.
-constexpr std::pair<std::string_view, std::string_view> unseen_characters[] = {
-    {"\u00A0", "<U+00A0>"}, {"\u2007", "<U+2007>"}, {"\u2009", "<U+2009>"},
-    {"\u200B", "<U+200B>"}, {"\u200E", "<U+200E>"}, {"\u202F", "<U+202F>"},
-    {"\u2060", "<U+2060>"}, {"\u3000", "<U+3000>"}, {"\uFEFF", "<U+FEFF>"}};
-
 /// Whether a text is a day, as 2020-01-31, 31.1.2020 or 1/31/20, perhaps with a time.
 bool looks_like_date(std::string_view text) {
   int numbers = 0;
@@ -149,10 +143,7 @@ std::string excerpt(std::string_view text) {
   std::string shown(text.substr(0, most));
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
-  for (const auto& [character, name] : unseen_characters) {
-    for (std::size_t place; (place = shown.find(character)) != std::string::npos;)
-      shown.replace(place, character.size(), name);
-  }
+  shown = visible_text(std::move(shown));
   return text.size() > most ? shown + "..." : shown;
 }
 

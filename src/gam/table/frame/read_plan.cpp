@@ -25,13 +25,13 @@ constexpr std::size_t max_listed = 20;
                                  const std::string& wanted, std::string_view table_word) {
   std::string list;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
-    list += fmt::format("{}{}", i == 0 ? "" : ", ", names[i]);
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", visible_text(names[i]));
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
   // Separators of files that other programs call CSV.
   const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t") != std::string::npos;
   throw Error(ErrorCode::input,
-              fmt::format("{}: unknown column '{}'{}; {} has: {}{}", path, wanted,
-                          base::did_you_mean(names, wanted), table_word, list,
+              fmt::format("{}: unknown column '{}'{}; {} has: {}{}", path, visible_text(wanted),
+                          visible_text(base::did_you_mean(names, wanted)), table_word, list,
                           other_separator ? " (one column, since only commas separate fields)" : ""));
 }
 

@@ -19,7 +19,7 @@ import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
 import tessera_gam
-from tessera_gam import GAM, FormulaError, InputError, TesseraWarning, UsageError, _native
+from tessera_gam import GAM, InputError, TesseraWarning, UsageError, _native
 
 
 class SameBits(InFolder):
@@ -117,7 +117,7 @@ class Launched(InFolder):
             GAM("y ~ x").fit(self.rows, **self.launch, program="/none")
         faults = []
         for how in ({}, self.launch):
-            with self.assertRaises(FormulaError) as raised:
+            with self.assertRaises(tessera_gam.FormulaError) as raised:
                 GAM('y ~ s(é, bs="zz") + te(é, q=1)').fit(self.rows, **how)
             faults.append((str(raised.exception), raised.exception.position, raised.exception.__notes__))
         self.assertEqual(*faults)

@@ -219,11 +219,12 @@ int FitCommand::run(mpi::Session& session) const {
   });
   // In any other case more iterations would end the same way.
   if (result.checkpoint && !is_cut_short(result.model) && is_safe) result.checkpoint->remove();
-  if (session.is_root()) {
+  together(world, [&] {
+    if (!session.is_root()) return;
     progress.note(fmt::format("{}; {} rows, {}, {:.2f} s", result.model.verdict(), result.model.rows(),
                               counted(result.model.iterations(), "iteration"), seconds_since(start)));
     show(result);
-  }
+  });
   return result.model.converged() ? EXIT_SUCCESS : status_not_converged;
 }
 
@@ -288,10 +289,15 @@ bool FitCommand::is_cut_short(const Model& model) const {
 
 void FitCommand::show(const FitResult& result) const {
   const Model& model = result.model;
-  // The model is written: a full disk for standard output does not fail the fit. Flushed at once, as mpirun
-  // may drop the last output of a rank that ends with a status other than 0.
-  apps::say(json ? summary_json(model) : fmt::format("{}\nModel written to {}\n", summary(model), out),
-            stdout);
+  // Flushed at once, as mpirun may drop the last output of a rank that ends with a status other than 0.
+  std::string lost;
+  try {
+    apps::write_output(json ? summary_json(model)
+                            : fmt::format("{}\nModel written to {}\n", summary(model), out));
+    apps::flush_output();
+  } catch (const Error& error) {
+    lost = error.what();
+  }
   if (!model.no_estimate().empty()) {
     apps::say_line({fmt::format("tessera-fit: there is no finite estimate: {}; the last iterate is in {}",
                                 model.no_estimate(), out)});
@@ -303,6 +309,7 @@ void FitCommand::show(const FitResult& result) const {
             ? fmt::format("; with more --max-iterations the same command resumes from {}", checkpoint)
             : std::string())});
   }
+  if (!lost.empty()) throw Error(ErrorCode::input, fmt::format("{}; the model is in {}", lost, out));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -13,8 +13,10 @@
 #include <string>
 #include <utility>
 
+#include "example.hpp"
 #include "info/own_cgroup.hpp"
 #include "info/run_program.hpp"
+#include "support/address_limit.hpp"
 
 namespace tessera {
 namespace {
@@ -157,6 +159,30 @@ TEST(FitLimits, TheMemoryOfAModelIsThatWhichTheLogForetells) {
     EXPECT_LT(taken, 1.1 * foretold);
     EXPECT_GT(taken, foretold / 3);
   }
+}
+
+/// The message's last number of MiB is enough for the next step at least, and in the end for the fit.
+TEST(FitLimits, ALackOfAddressSpaceSaysHowMuchIsNeeded) {
+  if (!testing::can_limit_address_space) GTEST_SKIP() << "sanitizers need the address space";
+  const ScratchFile table(example_table());
+  const ScratchFile model;
+  const auto fit_within = [&](long mebibytes) {
+    return run("ulimit -v " + std::to_string(1024 * mebibytes) +
+               "; OPENBLAS_NUM_THREADS=1 " TESSERA_FIT " fit " + table.path() +
+               " --formula 'y ~ s(x)' --device cpu --threads 1 --out " + model.path());
+  };
+  long allowed = 200;
+  ProgramResult result = fit_within(allowed);
+  EXPECT_EQ(result.status, 6) << result.err;
+  for (int attempt = 0; attempt < 4 && result.status != 0; ++attempt) {
+    const auto allow = result.err.rfind(": allow ");
+    ASSERT_NE(allow, std::string::npos) << result.err;
+    const long needed = std::stol(result.err.substr(allow + 8));
+    EXPECT_GT(needed, allowed) << result.err;
+    allowed = needed;
+    result = fit_within(allowed);
+  }
+  EXPECT_EQ(result.status, 0) << result.err;
 }
 
 /// A small fit on two ranks under `variables`; the report of its run.

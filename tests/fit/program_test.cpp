@@ -862,11 +862,13 @@ TEST_F(Program, AFullDiskBehindStandardOutputIsAnError) {
   // A shell for each rank: behind mpirun alone, standard output is mpirun's pipe.
   std::vector<ProgramResult> results;
   for (const std::string& what :
-       {"summary " + path("model.json"), "predict " + path("model.json") + " " + path("data.csv")}) {
+       {"summary " + path("model.json"), "predict " + path("model.json") + " " + path("data.csv"),
+        "fit " + path("data.csv") + " --formula \"y ~ x\" --device cpu --out " + path("model.json")}) {
     const std::string into_full = "sh -c 'exec " TESSERA_FIT " " + what + " >/dev/full'";
     results.push_back(run(into_full));
     results.push_back(run(std::string(TESSERA_MPIRUN) + " 2 " + into_full));
   }
+  EXPECT_NE(results.back().err.find("; the model is in " + path("model.json")), std::string::npos);
   fs::remove(path("model.json"));
   for (const auto& result : results)
     expect_refusal(result, 3, "standard output cannot be written: No space left");

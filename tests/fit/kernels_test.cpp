@@ -12,9 +12,9 @@
 namespace tessera {
 namespace {
 
-const std::string unknown = "env -u OPENBLAS_CORETYPE LD_PRELOAD=" TESSERA_UNKNOWN_PROCESSOR " ";
+const std::string on_unknown_processor = "env -u OPENBLAS_CORETYPE LD_PRELOAD=" TESSERA_UNKNOWN_PROCESSOR " ";
 
-std::string expected() {
+std::string kernels_expected() {
   const char* const better = base::better_kernels("Prescott", base::registers_here());
   return better != nullptr ? better : "Prescott";
 }
@@ -49,8 +49,8 @@ class FitKernels : public ::testing::Test {
 };
 
 TEST_F(FitKernels, AreThoseThatTheProcessorAllows) {
-  EXPECT_EQ(kernels_of_fit(unknown), expected());
-  EXPECT_EQ(kernels_of_info(unknown), expected());
+  EXPECT_EQ(kernels_of_fit(on_unknown_processor), kernels_expected());
+  EXPECT_EQ(kernels_of_info(on_unknown_processor), kernels_expected());
 }
 
 TEST_F(FitKernels, AreTheUsersWhereHeNamesSome) {
@@ -60,9 +60,10 @@ TEST_F(FitKernels, AreTheUsersWhereHeNamesSome) {
 #ifdef TESSERA_GAM_LIBRARY
 /// OpenBLAS tells what it takes. The host, which does not look for what is preloaded, ends with 1.
 TEST_F(FitKernels, OfTheLibrarysOwnCopyAreSoToo) {
-  const auto result =
-      run(unknown + "OPENBLAS_VERBOSE=2 " TESSERA_UNLOADING_HOST " " TESSERA_GAM_LIBRARY " private");
-  EXPECT_NE(result.err.find("Core: Prescott\nCore: " + expected() + '\n'), std::string::npos) << result.err;
+  const auto result = run(on_unknown_processor + "OPENBLAS_VERBOSE=2 " TESSERA_UNLOADING_HOST
+                                                 " " TESSERA_GAM_LIBRARY " private");
+  EXPECT_NE(result.err.find("Core: Prescott\nCore: " + kernels_expected() + '\n'), std::string::npos)
+      << result.err;
 }
 #endif
 

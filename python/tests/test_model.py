@@ -69,6 +69,14 @@ class SameBits(InFolder):
                 found = np.column_stack(list(found.values()))
             np.testing.assert_array_equal(found, expected, kind)
 
+    def test_a_model_without_coefficients_predicts(self):
+        data = rows(30)
+        model = GAM("y ~ 0").fit(data)
+        for kind in ("terms", "iterms"):
+            self.assertEqual(model.predict(data, type=kind), {}, kind)
+        self.assertEqual(model.predict(data, type="lpmatrix").shape, (30, 0))
+        np.testing.assert_array_equal(model.differences(data, data)["se"], np.zeros(30))
+
 
 class Launched(InFolder):
     """The program under a launcher, here `env`, makes the model that this process makes."""

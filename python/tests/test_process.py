@@ -79,6 +79,21 @@ class Interrupts(unittest.TestCase):
             long_fit(progress=lambda what: signal.setitimer(signal.ITIMER_REAL, 0.02))
 
 
+    def test_draws_end_with_their_caller(self):
+        """They would go on for minutes; tearDown waits for them."""
+
+        def expire(number, frame):
+            raise TimeoutError
+
+        before = signal.signal(signal.SIGALRM, expire)
+        self.addCleanup(signal.signal, signal.SIGALRM, before)
+        model = GAM(FORMULA).fit(rows())
+        for draw in (model.smooths, model.derivatives):
+            with self.assertRaises(TimeoutError):
+                signal.setitimer(signal.ITIMER_REAL, 0.1)
+                draw(draws=50_000_000, points=1000)
+
+
 class GuestOfAProcess(unittest.TestCase):
     def test_import_needs_numpy_alone(self):
         code = "import sys, numpy; before = set(sys.modules); import tessera_gam; print(*set(sys.modules) - before)"

@@ -243,8 +243,8 @@ TEST_F(Predict, AModelWithoutCoefficientsHasNoColumns) {
     EXPECT_EQ(kept.status, 0) << kept.err;
     EXPECT_EQ(Csv(kept.out).names, std::vector<std::string>{"e"}) << type;
   }
-  const auto differences = run(TESSERA_FIT " contrasts " + path("model.json") + " --of " +
-                               prediction_data("new.csv") + " --minus " + prediction_data("new.csv"));
+  const auto differences = run(TESSERA_FIT " contrasts " + path("model.json") + " " +
+                               prediction_data("new.csv") + " " + prediction_data("new.csv"));
   EXPECT_EQ(differences.status, 0) << differences.err;
 }
 

@@ -107,9 +107,10 @@ typedef int32_t (*tessera_gam_cancelled)(void* context);
 /// What a call takes beside its arguments. Null in place of one is TESSERA_GAM_CALL.
 ///
 /// Callbacks are called on the thread that has made the call, while another one does the work. `cancelled` is
-/// called at least every 50 ms; the work ends soon after it asks for that: while rows are read, in passes
-/// over them, and in the search for smoothing parameters of up to 500 coefficients, in some hundredths of a
-/// second. Callbacks may call functions of this interface, except `tessera_gam_shutdown`. They must return:
+/// called before the work begins, and then at least every 50 ms; the work ends soon after it asks for that:
+/// between rows, draws, points of grids and steps of a fit, and before and after each call of LAPACK. With up
+/// to 500 coefficients that takes some hundredths of a second; how long the longest call takes with more,
+/// docs/library.md says. Functions that take no call run to their end. Callbacks may call functions of this interface, except `tessera_gam_shutdown`. They must return:
 /// longjmp out of one is undefined, and an exception of C++ ends the call with TESSERA_GAM_FAULT and its
 /// text.
 typedef struct tessera_gam_call {

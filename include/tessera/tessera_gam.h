@@ -109,10 +109,10 @@ typedef int32_t (*tessera_gam_cancelled)(void* context);
 /// Callbacks are called on the thread that has made the call, while another one does the work. `cancelled` is
 /// called before the work begins, and then at least every 50 ms; the work ends soon after it asks for that:
 /// between rows, draws, points of grids and steps of a fit, and before and after each call of LAPACK. With up
-/// to 500 coefficients that takes some hundredths of a second; how long the longest call takes with more,
-/// docs/library.md says. Functions that take no call run to their end. Callbacks may call functions of this interface, except `tessera_gam_shutdown`. They must return:
-/// longjmp out of one is undefined, and an exception of C++ ends the call with TESSERA_GAM_FAULT and its
-/// text.
+/// to 500 coefficients that takes some hundredths of a second; with more, docs/library.md says how long the
+/// longest takes. Functions that take no `tessera_gam_call` run to their end. Callbacks may call functions of
+/// this interface, except `tessera_gam_shutdown`. They must return: longjmp out of one is undefined, and an
+/// exception of C++ ends the call with TESSERA_GAM_FAULT and its text.
 typedef struct tessera_gam_call {
   size_t size;                        ///< sizeof(tessera_gam_call)
   const tessera_gam_option* options;  ///< `option_count` of them; null: none

@@ -426,9 +426,10 @@ class GAM:
             "predict", table, progress=progress, options=self._job_options | {"type": type, "se": se, **options}
         )
         columns = answer.columns()
-        name, only = next(iter(columns.items()), ("", None))
-        if len(columns) == 1 and type in ("link", "response") and not isinstance(only, Factor):
-            return data.give_one(name, only) if isinstance(data, Data) else only
+        if len(columns) == 1 and type in ("link", "response"):
+            [(name, only)] = columns.items()
+            if not isinstance(only, Factor):
+                return data.give_one(name, only) if isinstance(data, Data) else only
         if isinstance(data, Data) and data.give is not give_arrays:
             return data.give(columns)
         if type == "lpmatrix":

@@ -351,6 +351,10 @@ class FitRun {
     model_.no_estimate = end.no_estimate;
     model_.why_not_converged = end.why_not_converged;
     model_.scale = end.solution.scale * deviance_unit(rows_);
+    // Of others the variance of a coefficient is found to be so.
+    if (model_.coef.empty() && std::isinf(model_.scale))
+      throw Error(ErrorCode::input,
+                  "the scale is beyond the range of numbers: give the response another unit");
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
     const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);

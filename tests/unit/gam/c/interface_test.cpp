@@ -314,6 +314,18 @@ TEST_F(CInterface, AModelWithoutCoefficientsAnswers) {
   EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
 }
 
+TEST_F(CInterface, AModelWithoutCoefficientsHasAScaleInRange) {
+  const std::vector<double> huge{1e300, 2e299, 4e299};
+  tessera_gam_table table = 0;
+  ASSERT_EQ(tessera_gam_table_open(3, nullptr, &table), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_table_add_numbers(table, "y", huge.data(), 3), TESSERA_GAM_OK);
+  const Given given{};
+  tessera_gam_model model = 0;
+  expect_refusal(tessera_gam_fit("y ~ 0", table, &given.call, &model),
+                 "the scale is beyond the range of numbers", TESSERA_GAM_INPUT);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+}
+
 /// As the option ordered does; predictions know the levels, whatever their order there.
 TEST_F(CInterface, OrderedFactorsHavePolynomialContrasts) {
   Data data(90);

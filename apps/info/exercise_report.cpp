@@ -55,6 +55,11 @@ std::vector<std::string> headings_of_rates(std::vector<std::string> before) {
   return before;
 }
 
+/// "8 devices"; "8 shares" where ranks drive a device together.
+std::string counted_shares(const Inventory& inventory, std::size_t count) {
+  return apps::counted(count, inventory.is_shared() ? "share" : "device");
+}
+
 /// Once for each kind of device.
 std::string median_table(const ExercisedJob& job) {
   std::map<std::pair<std::string, int>, std::pair<int, const DeviceExercise*>> kinds;
@@ -64,7 +69,8 @@ std::string median_table(const ExercisedJob& job) {
     ++count;
     one = &job.found.devices[i];
   }
-  TextTable table(headings_of_rates({"devices", "median of", "sharers"}));
+  TextTable table(
+      headings_of_rates({job.inventory.is_shared() ? "shares" : "devices", "median of", "sharers"}));
   for (const auto& [kind, of_kind] : kinds) {
     std::vector<std::string> cells{std::to_string(of_kind.first), kind.first, std::to_string(kind.second)};
     for (const RateColumn& column : rate_columns)
@@ -94,7 +100,7 @@ std::string device_rows(const ExercisedJob& job, bool every_device) {
     table.add(std::move(cells));
   }
   std::string text = left_out < job.found.devices.size() ? table.text() : "";
-  if (left_out > 0) text += fmt::format("  in order: {}\n", apps::counted(left_out, "device"));
+  if (left_out > 0) text += fmt::format("  in order: {}\n", counted_shares(job.inventory, left_out));
   return text;
 }
 
@@ -135,7 +141,7 @@ Json sum_json(const ExercisedSum& sum) {
 std::string exercise_table(const ExercisedJob& job, bool every_device) {
   std::string text = "Exercise\n";
   if (!job.found.devices.empty()) text += median_table(job) + device_rows(job, every_device);
-  text += sum_line(job.found.device_sum, apps::counted(job.found.devices.size(), "device"));
+  text += sum_line(job.found.device_sum, counted_shares(job.inventory, job.found.devices.size()));
   text += sum_line(job.found.rank_sum, apps::counted(job.inventory.ranks().size(), "rank"));
   text += slow_lines(job);
   for (const std::string& failure : failures_of(job)) text += "  broken: " + failure + '\n';

@@ -161,7 +161,7 @@ typedef struct tessera_failure {
 /// A `tessera::Verdict`: the same on every rank. Later versions may append to it.
 typedef struct tessera_verdict {
   int32_t ran;           ///< a `tessera_ran`
-  int32_t devices;       ///< GPUs that computed; 0 unless `ran` is TESSERA_RAN_DEVICES
+  int32_t devices;       ///< GPUs that computed, by UUID; 0 unless `ran` is TESSERA_RAN_DEVICES
   int32_t hosts;         ///< hosts that computed beside them (`tessera_options::hosts`)
   int32_t simulated;     ///< 1 if the devices were simulated, else 0
   int32_t busiest_rank;  ///< by the units per host thread, in a pass on the CPU over a plan for devices
@@ -172,6 +172,7 @@ typedef struct tessera_verdict {
   double imbalance;                ///< share of `busiest_rank` by that of a plan for hosts; 1: balanced
   const char* absence;             ///< why no device was used, if `ran` is TESSERA_RAN_HOST; else ""
   const char* reason;              ///< how the pass ended, if `ran` is TESSERA_RAN_NONE; else ""
+  int32_t shares;  ///< where ranks drive a GPU together: pairs of rank and GPU that computed; else 0
 } tessera_verdict;
 /// The last pass as codes and lists; before the first pass, the set-up. Valid until the next call with `job`.
 /// Null after an error.

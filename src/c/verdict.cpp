@@ -39,7 +39,8 @@ tessera_verdict verdict_of(const Verdict& verdict, std::vector<tessera_failure>&
           .failure = fell_back ? &failures.back() : nullptr,
           .imbalance = verdict.imbalance,
           .absence = verdict.absence.c_str(),
-          .reason = verdict.reason.c_str()};
+          .reason = verdict.reason.c_str(),
+          .shares = verdict.shares};
 }
 
 }  // namespace

@@ -122,6 +122,7 @@ module tessera
     real(c_double) :: imbalance
     type(c_ptr) :: absence
     type(c_ptr) :: reason
+    integer(c_int32_t) :: shares
   end type
 
   type, bind(c) :: tessera_array_use

@@ -19,6 +19,7 @@
 #include <csignal>
 #include <cstdlib>
 #include <numeric>
+#include <set>
 #include <thread>
 
 namespace TESSERA_NAMESPACE {
@@ -175,10 +176,11 @@ void Job::State::fall_back(const Verdict::Failure& first) {
   refuse_if_gpu_is_required();
 }
 
-Verdict Job::State::verdict_of_devices(int gpus, int hosts) const {
+Verdict Job::State::verdict_of_devices(int gpus, int shares, int hosts) const {
   Verdict done;
   done.ran = Verdict::Ran::devices;
   done.devices = gpus;
+  done.shares = inventory.is_shared() ? shares : 0;
   done.hosts = hosts;
   done.excluded = excluded;
   done.simulated = std::ranges::any_of(inventory.devices(), &InventoryDevice::simulated);
@@ -186,13 +188,18 @@ Verdict Job::State::verdict_of_devices(int gpus, int hosts) const {
 }
 
 Verdict Job::State::verdict_of_tiles(std::span<const PlannedTile> tiles) const {
-  const auto is_of_host = [&](const PlannedTile& tile) {
-    return inventory.devices_of(tile.rank)[static_cast<std::size_t>(tile.device)].host;
+  const auto computed_by = [&](const PlannedTile& tile) -> const InventoryDevice& {
+    return inventory.devices_of(tile.rank)[static_cast<std::size_t>(tile.device)];
   };
   const auto all = static_cast<int>(tiles.size());
+  const auto is_of_host = [&](const PlannedTile& tile) { return computed_by(tile).host; };
   const bool with_hosts = pass_threads.host > 0;
   const int hosts = with_hosts ? static_cast<int>(std::ranges::count_if(tiles, is_of_host)) : 0;
-  return verdict_of_devices(all - hosts, hosts);
+  if (!inventory.is_shared()) return verdict_of_devices(all - hosts, 0, hosts);
+  std::set<Uuid> gpus;
+  for (const PlannedTile& tile : tiles)
+    if (!is_of_host(tile)) gpus.insert(computed_by(tile).uuid);
+  return verdict_of_devices(static_cast<int>(gpus.size()), all - hosts, hosts);
 }
 
 Verdict Job::State::verdict_of_host() const {

@@ -311,7 +311,7 @@ void Job::State::set_up() {
                            on_cores ? ParkedThread::host_patience : ParkedThread::device_patience);
     const auto hosts = std::ranges::count(inventory.devices(), true, &InventoryDevice::host);
     const auto left = std::ranges::count(inventory.devices(), false, &InventoryDevice::excluded);
-    verdict = verdict_of_devices(static_cast<int>(left - hosts), static_cast<int>(hosts));
+    verdict = verdict_of_devices(inventory.gpus(), static_cast<int>(left - hosts), static_cast<int>(hosts));
   }
 }
 

@@ -185,8 +185,8 @@ struct Job::State {
   /// True if `plan` has a tile on a device that was left out.
   [[nodiscard]] bool is_outdated(const Plan& plan) const;
 
-  /// The verdict of a pass that this many GPUs and hosts computed.
-  [[nodiscard]] Verdict verdict_of_devices(int gpus, int hosts) const;
+  /// The verdict of a pass that this many GPUs, shares of them, and hosts computed.
+  [[nodiscard]] Verdict verdict_of_devices(int gpus, int shares, int hosts) const;
   [[nodiscard]] Verdict verdict_of_tiles(std::span<const PlannedTile> tiles) const;
   [[nodiscard]] Verdict verdict_of_host() const;
   /// The verdict of a pass over `plan`, with its imbalance.

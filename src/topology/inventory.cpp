@@ -173,6 +173,15 @@ Inventory::Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevi
     ++offsets_[static_cast<std::size_t>(device.rank) + 1];
   }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) offsets_[rank + 1] += offsets_[rank];
+  std::vector<std::pair<Uuid, bool>> gpus;  // the excluded shares of each at its end
+  for (const auto& device : devices_)
+    if (!device.host) gpus.emplace_back(device.uuid, device.excluded);
+  std::ranges::sort(gpus);
+  for (std::size_t i = 0; i < gpus.size(); ++i) {
+    const bool again = i > 0 && gpus[i].first == gpus[i - 1].first;
+    shared_ = shared_ || again;
+    if (!again && !gpus[i].second) ++gpus_;
+  }
 }
 
 std::span<const InventoryRank> Inventory::ranks() const noexcept {

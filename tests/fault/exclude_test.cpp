@@ -106,6 +106,22 @@ TEST_P(ExcludeInAPass, TheOtherDevicesComputeThePassAgainAndAllLaterOnes) {
   expect_all_verbs(job, next);
 }
 
+TEST_F(Exclude, ADeviceOfWhichOneShareFailedStillCounts) {
+  if (comm_.size() < 2) GTEST_SKIP() << "needs ranks that share a device";
+  const ScopedVariable shared("TESSERA_SIMULATE", "*:H200@node");
+  const ScopedVariable fault("TESSERA_FAULT", "throw@rank1:pass1");
+  JobOptions options = moving();
+  options.allow_sharing = true;
+  Job job(comm_, options);
+  const Plan plan = job.plan(1000, 16);
+  EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
+  const Verdict& verdict = job.last_verdict();
+  EXPECT_EQ(verdict.devices, 1) << verdict;
+  EXPECT_EQ(verdict.shares, comm_.size() - 1) << verdict;
+  EXPECT_NE(to_string(verdict).find(", without 1 share that failed: rank 1 "), std::string::npos) << verdict;
+  EXPECT_EQ(job.inventory().gpus(), 1);
+}
+
 INSTANTIATE_TEST_SUITE_P(Stages, ExcludeInAPass,
                          ::testing::Values(std::tuple("bind", "bind"), std::tuple("allocate", "allocate"),
                                            std::tuple("throw", "tile"), std::tuple("fail", "tile")),

@@ -134,6 +134,18 @@ TEST_F(Report, HasEveryTermTheChecksAndTheRun) {
     EXPECT_NE(ran.find(">" + std::string(phase)), std::string::npos) << phase;
 }
 
+TEST_F(Report, CountsADeviceThatRanksShareOnce) {
+  const auto fitted =
+      run("TESSERA_SIMULATE='*:H200@node' " TESSERA_MPIRUN " 2 " TESSERA_FIT " fit " + path("data.csv") +
+          " --formula 'y ~ f' --device gpu --allow-sharing --threads 1 --block-rows 100 --out " +
+          path("shared.json") + " --run-report " + path("shared_run.json"));
+  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  EXPECT_NE(fitted.err.find("to run on 1 simulated device"), std::string::npos) << fitted.err;
+  EXPECT_NE(read("shared_run.json").find("computed on 1 simulated device in 2 shares"), std::string::npos);
+  const std::string ran = section(page_of("shared.json", "--run-report " + path("shared_run.json")), "run");
+  EXPECT_NE(ran.find("<dt>Devices</dt><dd>1</dd>"), std::string::npos) << ran;
+}
+
 TEST_F(Report, StandsAlone) {
   std::string page = page_of("model.json", "--run-report " + path("run.json"));
   // Names of markup, not addresses that are looked up.

@@ -38,7 +38,8 @@ struct Verdict {
   };
 
   Ran ran = Ran::host;
-  int devices = 0;         ///< GPUs that computed; 0 unless `ran` is `devices`
+  int devices = 0;         ///< GPUs that computed, by UUID; 0 unless `ran` is `devices`
+  int shares = 0;          ///< where ranks drive a GPU together: pairs of rank and GPU that computed; else 0
   int hosts = 0;           ///< hosts of ranks that computed beside them (`JobOptions::hosts`)
   bool simulated = false;  ///< the devices were simulated
   /// Why devices of the job were left out (`OnDeviceFailure::exclude`), if `ran` is `devices`: in this pass
@@ -53,12 +54,13 @@ struct Verdict {
   std::string reason;  ///< how the pass ended, if `ran` is `none`
 };
 
-/// One line: "computed on 8 devices", "computed on 8 devices and 2 hosts", "computed on the CPU: no NVIDIA
-/// driver is installed", "computed on the CPU: rank 3 (node7) device 1 GPU-… failed in tile: …", or "not
-/// computed: stopped by SIGUSR1 on rank 3". Devices that were left out are counted, and the first is named:
-/// "computed on 7 devices, without 1 that failed: rank 3 (node7) device 1 GPU-… failed in tile: …". Simulated
-/// devices are marked as such, and a load imbalance on the CPU is reported: "computed on the CPU, unevenly
-/// (by a plan for devices rank 0 had 2.7 times an even share): …".
+/// One line: "computed on 8 devices", "computed on 8 devices and 2 hosts", "computed on 1 device in 4 shares"
+/// where 4 ranks drive it together, "computed on the CPU: no NVIDIA driver is installed", "computed on the
+/// CPU: rank 3 (node7) device 1 GPU-… failed in tile: …", or "not computed: stopped by SIGUSR1 on rank 3".
+/// Devices that were left out are counted, and the first is named: "computed on 7 devices, without 1 that
+/// failed: rank 3 (node7) device 1 GPU-… failed in tile: …". Simulated devices are marked as such, and a load
+/// imbalance on the CPU is reported: "computed on the CPU, unevenly (by a plan for devices rank 0 had 2.7
+/// times an even share): …".
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const Verdict& verdict);
 /// The part of that line that names the failure.
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const Verdict::Failure& failure);

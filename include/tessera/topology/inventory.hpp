@@ -65,6 +65,10 @@ class TESSERA_EXPORT Inventory {
   /// The devices of one rank, by index. Throws `Error(usage)` for an unknown rank.
   [[nodiscard]] std::span<const InventoryDevice> devices_of(int rank) const;
   [[nodiscard]] int nodes() const noexcept { return nodes_; }
+  /// GPUs that are not excluded: one that several ranks drive counts once.
+  [[nodiscard]] int gpus() const noexcept { return gpus_; }
+  /// Ranks drive a GPU together, which is in `devices` once for each of them.
+  [[nodiscard]] bool is_shared() const noexcept { return shared_; }
 
   /// Partitions units over the devices that are not excluded, in proportion to their scores; over the hosts
   /// of all ranks if there is no device. Deterministic: the same on every rank. Throws and costs as
@@ -79,6 +83,8 @@ class TESSERA_EXPORT Inventory {
   std::vector<InventoryDevice> devices_;
   std::vector<std::int64_t> offsets_;
   int nodes_ = 0;
+  int gpus_ = 0;
+  bool shared_ = false;
 };
 
 /// *Collective.* Gathers the claims of all ranks. `scores` has one score for each of `claim.devices`, that of

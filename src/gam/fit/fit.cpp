@@ -234,7 +234,7 @@ class TableFit {
       return stay_on_cpu("AR1 residuals are fitted there");
     estimate_ = estimate_to_choose_by(job_, formula_, options_, rows);
     if (!estimate_ || estimate_->host_seconds > estimate_->device_seconds) return;
-    stay_on_cpu(reason_for_host(*estimate_, job_.inventory().devices().size()));
+    stay_on_cpu(reason_for_host(*estimate_, job_.inventory().gpus()));
   }
 
   FitResult result(FittedModel model, const FitCheckpoint& checkpoint) {

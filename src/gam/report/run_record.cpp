@@ -54,10 +54,14 @@ void set_rows(RunRecord::Part& part, const JsonField& begin, const JsonField& en
 /// Names of the devices by rank and number.
 using DeviceNames = std::map<std::pair<std::size_t, int>, std::string>;
 
-DeviceNames devices_of(const JsonField& devices, std::size_t ranks) {
+DeviceNames devices_of(const JsonField& devices, std::size_t ranks, RunRecord& run) {
   DeviceNames names;
-  for (const JsonField& device : devices.elements())
+  std::set<std::string> uuids;  // one that ranks share is listed for each of them
+  for (const JsonField& device : devices.elements()) {
     names[{device.at("rank").index_below(ranks), device.at("device").whole()}] = device.at("name").text();
+    uuids.insert(device.at("uuid").text());
+  }
+  run.devices = static_cast<int>(uuids.size());
   return names;
 }
 
@@ -76,8 +80,7 @@ RunRecord from_json(const JsonField& json) {
   run.verdict = verdict.at("text").text();
   run.threads = json.at("threads_per_rank").whole();
   const std::vector<std::string> hosts = hosts_of(json.at("ranks"), run);
-  const DeviceNames names = devices_of(json.at("devices"), hosts.size());
-  run.devices = static_cast<int>(names.size());
+  const DeviceNames names = devices_of(json.at("devices"), hosts.size(), run);
 
   const JsonField plan = json.at("plan");
   run.rows = plan.at("units").whole<std::int64_t>();

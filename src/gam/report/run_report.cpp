@@ -25,6 +25,7 @@ Json verdict_json(const Verdict& verdict) {
     case Verdict::Ran::none: json["ran"] = "none"; break;
   }
   json["devices"] = verdict.devices;
+  if (verdict.shares > 0) json["shares"] = verdict.shares;
   json["simulated"] = verdict.simulated;
   if (verdict.ran == Verdict::Ran::fallback) json["failure"] = failure_json(verdict.failure);
   for (const Verdict::Failure& failure : verdict.excluded) json["excluded"].push_back(failure_json(failure));

@@ -6,6 +6,8 @@
 #include <cstdio>
 #include <ostream>
 
+#include "base/counted.hpp"
+
 namespace TESSERA_NAMESPACE {
 namespace {
 
@@ -18,18 +20,23 @@ std::string imbalance_of(const Verdict& verdict) {
          times.data() + " times an even share)";
 }
 
+/// The text about a GPU that ranks drive together.
+std::string shares_of(const Verdict& verdict) {
+  return verdict.shares == 0 ? std::string() : " in " + base::counted(verdict.shares, "share");
+}
+
 /// The text about hosts beside devices.
 std::string hosts_of(const Verdict& verdict) {
   if (verdict.hosts == 0) return {};
-  return " and " + std::to_string(verdict.hosts) + (verdict.hosts == 1 ? " host" : " hosts");
+  return " and " + base::counted(verdict.hosts, "host");
 }
 
 /// The text about devices that were left out.
 std::string exclusion_of(const Verdict& verdict) {
   if (verdict.excluded.empty()) return {};
   const auto count = verdict.excluded.size();
-  return ", without " + std::to_string(count) + " that failed" + (count > 1 ? ", the first: " : ": ") +
-         to_string(verdict.excluded.front());
+  return ", without " + (verdict.shares == 0 ? std::to_string(count) : base::counted(count, "share")) +
+         " that failed" + (count > 1 ? ", the first: " : ": ") + to_string(verdict.excluded.front());
 }
 
 }  // namespace
@@ -44,8 +51,9 @@ std::string to_string(const Verdict::Failure& failure) {
 std::string to_string(const Verdict& verdict) {
   switch (verdict.ran) {
     case Verdict::Ran::devices:
-      return "computed on " + std::to_string(verdict.devices) + (verdict.simulated ? " simulated" : "") +
-             (verdict.devices == 1 ? " device" : " devices") + hosts_of(verdict) + exclusion_of(verdict);
+      return "computed on " +
+             base::counted(verdict.devices, verdict.simulated ? "simulated device" : "device") +
+             shares_of(verdict) + hosts_of(verdict) + exclusion_of(verdict);
     case Verdict::Ran::host: return "computed on the CPU" + imbalance_of(verdict) + ": " + verdict.absence;
     case Verdict::Ran::fallback:
       return "computed on the CPU" + imbalance_of(verdict) + ": " + to_string(verdict.failure);

@@ -116,7 +116,12 @@ TEST(JobDevices, OneThatRanksShareCountsAsItsShare) {
   EXPECT_EQ(devices[0].sharers, comm.size());
   EXPECT_EQ(job.devices().entries()[0].score, devices[static_cast<std::size_t>(comm.rank())].score);
   const Plan plan = job.plan(1000, 10);
+  EXPECT_EQ(job.last_verdict().devices, 1) << "before the first pass";
   EXPECT_EQ(bits(reduce_units(job, plan)), bits(expected_sums(1000, 10)));
+  EXPECT_EQ(job.inventory().gpus(), 1);
+  EXPECT_EQ(job.inventory().is_shared(), comm.size() > 1);
+  EXPECT_EQ(job.last_verdict().devices, 1);
+  EXPECT_EQ(job.last_verdict().shares, comm.size() > 1 ? comm.size() : 0);
 }
 
 TEST(JobDevices, WhatAJobDrivesIsNoOtherJobs) {

@@ -27,6 +27,22 @@ TEST(Verdict, SaysHowManyDevicesComputed) {
   EXPECT_EQ(to_string(verdict), "computed on 2 devices and 3 hosts");
 }
 
+TEST(Verdict, TellsSharesOfADeviceFromDevices) {
+  Verdict verdict;
+  verdict.ran = Verdict::Ran::devices;
+  verdict.devices = 1;
+  verdict.shares = 8;
+  EXPECT_EQ(to_string(verdict), "computed on 1 device in 8 shares");
+  verdict.hosts = 2;
+  EXPECT_EQ(to_string(verdict), "computed on 1 device in 8 shares and 2 hosts");
+  verdict.shares = 1;
+  verdict.hosts = 0;
+  verdict.excluded = {{.rank = 3, .hostname = "node7", .stage = "tile", .reason = "lost"}};
+  EXPECT_EQ(to_string(verdict),
+            "computed on 1 device in 1 share, without 1 share that failed: rank 3 (node7) device 0 failed in "
+            "tile: lost");
+}
+
 TEST(Verdict, SaysWhyNoDeviceComputed) {
   Verdict verdict;
   verdict.absence = "no NVIDIA driver is installed";

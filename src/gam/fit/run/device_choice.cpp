@@ -54,7 +54,7 @@ std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaT
   if (job.on_host() || job.options().policy != Policy::automatic || devices.empty()) return std::nullopt;
   if (std::ranges::any_of(devices, &InventoryDevice::has_host_memory)) return std::nullopt;
   Hardware hardware{job.comm().allreduce(static_cast<std::int64_t>(job.threads()), mpi::Reduction::sum),
-                    std::ssize(devices)};
+                    job.inventory().gpus()};
   const auto estimate = [&] {
     return estimate_cost(formula, options.family.definition().linear(), rows, hardware);
   };
@@ -64,7 +64,7 @@ std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaT
   return estimate();
 }
 
-std::string reason_for_host(const CostEstimate& estimate, std::size_t devices) {
+std::string reason_for_host(const CostEstimate& estimate, int devices) {
   return fmt::format("estimated {:.1g} s, against {:.1g} s on {}", estimate.host_seconds,
                      estimate.device_seconds, base::counted(devices, "GPU"));
 }

@@ -34,6 +34,6 @@ struct Hardware {
                                                                 const FitOptions& options, std::int64_t rows);
 
 /// "estimated 0.02 s, against 0.4 s on 1 GPU".
-[[nodiscard]] std::string reason_for_host(const CostEstimate& estimate, std::size_t devices);
+[[nodiscard]] std::string reason_for_host(const CostEstimate& estimate, int devices);
 
 }  // namespace TESSERA_NAMESPACE::gam

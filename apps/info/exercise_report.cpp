@@ -171,12 +171,13 @@ Json exercise_json(const ExercisedJob& job) {
                         {"failure", failure.reason}});
   return {{"devices", std::move(devices)},
           {"left_out", std::move(left_out)},
+          {"unreadable", job.found.broken},
           {"sum_over_devices", sum_json(job.found.device_sum)},
           {"sum_over_ranks", sum_json(job.found.rank_sum)}};
 }
 
 std::vector<std::string> failures_of(const ExercisedJob& job) {
-  std::vector<std::string> failures;
+  std::vector<std::string> failures = job.found.broken;
   for (const Verdict::Failure& failure : job.found.left_out) failures.push_back(to_string(failure));
   for (std::size_t i = 0; i < job.found.devices.size(); ++i)
     if (!job.found.devices[i].failure.empty())

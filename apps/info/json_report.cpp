@@ -50,6 +50,7 @@ Json rank_list(const Survey& survey) {
                     {"memory", memory_object(around.memory)},
                     {"numa_nodes", around.numa_nodes},
                     {"visible", around.visible},
+                    {"unreadable", around.broken},
                     {"drives", survey.inventory.devices_of(rank.rank).size()},
                     {"unguarded", around.unguarded.empty() ? Json() : Json(around.unguarded)},
                     {"absence", rank.absence.empty() ? Json() : Json(rank.absence)}});

@@ -1,11 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "survey.hpp"
 
-#include <fmt/core.h>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <tessera/error.hpp>
 #include <tessera/job/fault_points.hpp>
 
 #include <algorithm>
+#include <sstream>
 #include <string>
 #include <utility>
 
@@ -80,6 +82,7 @@ std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, con
   const auto threads = gather_threads(comm, mine);
   const auto memory = gather_memory(comm);
   const auto unguarded = comm.allgather_text(claimed.unguarded);
+  const auto broken = comm.allgather_text(fmt::format("{}", fmt::join(here.broken, "\n")));
   std::vector<Surroundings> around(static_cast<std::size_t>(comm.size()));
   for (std::size_t r = 0; r < around.size(); ++r) {
     for (auto i = node_offsets[r]; i < node_offsets[r + 1]; ++i) around[r].numa_nodes.push_back(all_nodes[i]);
@@ -88,6 +91,8 @@ std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, con
     around[r].threads = threads[r];
     around[r].memory = memory[r];
     around[r].unguarded = unguarded[r];
+    std::istringstream lines(broken[r]);
+    for (std::string line; std::getline(lines, line);) around[r].broken.push_back(line);
   }
   return around;
 }

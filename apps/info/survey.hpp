@@ -32,6 +32,7 @@ struct Surroundings {
   std::vector<int> numa_nodes;        ///< hwloc OS indexes of the rank's cores
   std::vector<std::string> visible;   ///< UUIDs of the GPUs that the rank could drive
   HostThreads threads;                ///< that a job would give the rank, if it is not told
+  std::vector<std::string> broken;    ///< `Probe::broken`
   std::string unguarded;              ///< why other jobs may not know what this rank drives; empty: they do
   std::optional<MemoryLimit> memory;  ///< the limit of which least is left; none: not known
 };

@@ -55,7 +55,10 @@ std::string host_table(const Survey& survey) {
 /// What of the ranks' surroundings a person should know, each sentence once.
 std::string remarks(const Survey& survey) {
   std::set<std::string> lines;
-  for (const Surroundings& rank : survey.around) {
+  for (const InventoryRank& its : survey.inventory.ranks()) {
+    const Surroundings& rank = survey.around[static_cast<std::size_t>(its.rank)];
+    for (const std::string& gpu : rank.broken)
+      lines.insert(fmt::format("  {}: the driver cannot read {}\n", its.hostname, gpu));
     if (!rank.threads.ignored.empty()) lines.insert("  " + rank.threads.ignored + "\n");
     if (!rank.unguarded.empty())
       lines.insert("  other jobs are not kept off these devices: " + rank.unguarded + "\n");

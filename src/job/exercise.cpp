@@ -178,6 +178,23 @@ std::vector<Verdict::Failure> left_out_of(const Job& job) {
   return failures;
 }
 
+/// *Collective.* What drivers cannot read, each GPU once, as all ranks of a node see it.
+std::vector<std::string> broken_on_nodes(const mpi::Communicator& comm, const Inventory& inventory,
+                                         const std::vector<std::string>& here) {
+  std::string packed;
+  for (const std::string& one : here) base::pack(packed, one, base::tight);
+  std::set<std::pair<int, std::string>> of_nodes;
+  std::vector<std::string> named;
+  const auto all = comm.allgather_text(packed);
+  for (const InventoryRank& rank : inventory.ranks()) {
+    std::string_view rest = all[static_cast<std::size_t>(rank.rank)];
+    while (const auto one = base::unpack(rest, base::tight))
+      if (of_nodes.emplace(rank.node, *one).second)
+        named.push_back(rank.hostname + ": the driver cannot read " + std::string(*one));
+  }
+  return named;
+}
+
 /// The findings of all ranks, in the order of the inventory.
 std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Devices& devices) {
   constexpr std::size_t numbers = rates.size() + 1;
@@ -239,6 +256,7 @@ Exercise exercise(Job& job) {
   const auto watch = watch_of(job.devices());
   Exercise found;
   found.left_out = left_out_of(job);
+  found.broken = broken_on_nodes(job.comm(), job.inventory(), detail::JobAccess::state(job).broken);
   work_on_devices(job, devices);
   found.device_sum = sum_over_devices(job, devices);
   found.rank_sum = sum_over_ranks(job.comm());

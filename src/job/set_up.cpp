@@ -247,6 +247,7 @@ void Job::State::set_up() {
     faults = fault::Faults::from_environment(comm.rank());
   });
   const Probe here = probe_rank(comm, options, faults, attempt);
+  broken = here.broken;
   Claim mine = claim_devices(comm, here, options.allow_sharing);
   auto entries = find_claimed(comm, mine, visibility, faults, attempt);
   pass_threads.gpus = static_cast<int>(entries.size());

@@ -78,6 +78,7 @@ struct Job::State {
   int number = 1;                                  ///< distinguishes jobs of one program in messages
   int pass = 0;                                    ///< from 1; 0 during the set-up
   std::string absence;                             ///< why the job uses no device; empty if it does
+  std::vector<std::string> broken;                 ///< `Probe::broken`
   std::optional<Verdict::Failure> fallback_cause;  ///< the failure after which the job stays on the CPU
   std::vector<Verdict::Failure> excluded;          ///< failures of the devices that were left out
   detail::RemainingDevices remaining;              ///< of the inventory; valid once devices were left out

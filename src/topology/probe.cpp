@@ -39,8 +39,10 @@ class Search {
   [[nodiscard]] detail::FoundDevices found() {
     auto environment = detail::CudaEnvironment::current();
     environment.visible_devices = detail::visible_devices_as_found();
-    auto found = detail::find_devices(survey_.get(), environment, TESSERA_CUDA_VERSION);
+    detail::Survey surveyed = survey_.get();
+    auto found = detail::find_devices(surveyed, environment, TESSERA_CUDA_VERSION);
     if (const auto started_with = detail::devices_of_started_cuda()) detail::leave_only(*started_with, found);
+    found.broken = std::move(surveyed.broken);
     return found;
   }
 
@@ -126,6 +128,7 @@ Probe probe(int rank) {
   probe.host = topology.host();
   detail::FoundDevices found = search ? search->found() : simulated(simulation, rank);
   probe.absence = std::move(found.absence);
+  probe.broken = std::move(found.broken);
   for (DeviceInfo& device : found.devices) {
     int distance = 0;
     if (!device.simulated) {

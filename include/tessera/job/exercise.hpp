@@ -48,6 +48,9 @@ struct Exercise {
   /// Devices that were left out when the job was made (`OnDeviceFailure::exclude`), and so are not in the
   /// list.
   std::vector<Verdict::Failure> left_out;
+  /// GPUs that the driver of their node cannot read (`Probe::broken`): "node7: the driver cannot read GPU
+  /// 1: GPU is lost".
+  std::vector<std::string> broken;
   ExercisedSum device_sum;
   ExercisedSum rank_sum;
 };

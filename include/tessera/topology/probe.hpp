@@ -38,6 +38,9 @@ struct Probe {
   HostInfo host;
   std::vector<ProbedDevice> devices;  ///< in CUDA's order
   std::optional<Absence> absence;     ///< present exactly when `devices` is empty
+  /// GPUs of the node that the driver counts but cannot read, for another reason than a permission: "GPU 1:
+  /// GPU is lost". CUDA_VISIBLE_DEVICES does not count.
+  std::vector<std::string> broken{};
 };
 
 /// The host's part of `probe`: opens no driver and does not read `TESSERA_SIMULATE`. For jobs with the policy

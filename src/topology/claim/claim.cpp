@@ -286,10 +286,12 @@ Absence nothing_left(const Probe& probe, int ranks_of_node, const std::map<Uuid,
   if (taken_here == seen)
     return {Absence::Reason::driven, "other jobs on " + probe.host.hostname + " drive " + what + " (" + who +
                                          "): wait for their end, or allow sharing in all of them"};
-  return {Absence::Reason::none_left, "the other ranks of " + probe.host.hostname + " (" +
-                                          std::to_string(ranks_of_node) + " in all)" +
-                                          (who.empty() ? "" : " and other jobs (" + who + ")") + " drive " +
-                                          what + ": start fewer ranks or allow sharing"};
+  return {Absence::Reason::none_left,
+          "the other ranks of " + probe.host.hostname + " (" + std::to_string(ranks_of_node) + " in all)" +
+              (who.empty() ? "" : " and other jobs (" + who + ")") + " drive " + what +
+              (probe.broken.empty() ? ": start fewer ranks or allow sharing"
+                                    : ", as the driver cannot read " + probe.broken.front() +
+                                          ": have it repaired, or use another node")};
 }
 
 }  // namespace

@@ -33,9 +33,10 @@ FoundDevices find_devices(const Survey& survey, const CudaEnvironment& env, int 
                                               " and this program needs CUDA " +
                                               std::to_string(built_with / 1000) + ": update the driver");
   if (survey.gpus.empty() && !survey.unreadable.empty())
-    return absent(Reason::driver_error, "the NVIDIA driver lets this process use none of its " +
-                                            gpus_text(survey.unreadable.size()) + " (" +
-                                            survey.unreadable.front() + ")");
+    return absent(Reason::driver_error,
+                  "the NVIDIA driver lets this process use none of its " +
+                      gpus_text(survey.unreadable.size()) + " (" +
+                      (survey.broken.empty() ? survey.unreadable : survey.broken).front() + ")");
   if (survey.gpus.empty()) return absent(Reason::no_device, "the NVIDIA driver sees no GPU");
 
   auto visible = visible_devices(survey.gpus, env);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <sys/sysinfo.h>
+#include <tessera/function.hpp>
 
 #include <string>
 
@@ -35,13 +36,19 @@ int read_clock(const nvml::Api& api, nvml::Device device, nvml::Clock clock) {
 
 /// The instances of a GPU in MIG mode. What the driver reports for the whole GPU only is inherited; the
 /// width of the memory bus is divided in proportion to memory, as the hardware's slices are.
-std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, const DeviceInfo& whole) {
+/// `failed` is told of those that do not answer.
+std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, const DeviceInfo& whole,
+                                        FunctionRef<void(unsigned slot, Status status)> failed) {
   std::vector<MigInstance> instances;
   unsigned slots = 0;
   if (call(api.max_mig_devices, gpu, &slots) != Status::success) return instances;
   for (unsigned slot = 0; slot < slots; ++slot) {
     nvml::Device handle = nullptr;
-    if (call(api.mig_device_by_index, gpu, slot, &handle) != Status::success) continue;  // an empty slot
+    const auto status = call(api.mig_device_by_index, gpu, slot, &handle);
+    if (status != Status::success) {
+      if (status != Status::not_found) failed(slot, status);  // that is an empty slot
+      continue;
+    }
     const auto uuid = parse_uuid(nvml::text_of(api.uuid, handle));
     if (!uuid) continue;
     MigInstance instance;
@@ -64,7 +71,8 @@ std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, 
 }
 
 /// Everything about one GPU, or the status of the first call without which it cannot be used.
-Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu) {
+Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu,
+                FunctionRef<void(unsigned slot, Status status)> instance_failed) {
   nvml::Device device = nullptr;
   if (const auto status = call(api.device_by_index, index, &device); status != Status::success) return status;
   DeviceInfo& info = gpu.info;
@@ -93,7 +101,7 @@ Status read_gpu(const nvml::Api& api, unsigned index, Gpu& gpu) {
   if (call(api.ecc_mode, device, &value, &pending) == Status::success) info.ecc = value != 0;
   if (call(api.mig_mode, device, &value, &pending) == Status::success && value != 0) {
     gpu.mig_mode = true;
-    gpu.instances = read_instances(api, device, info);
+    gpu.instances = read_instances(api, device, info, instance_failed);
   }
   return Status::success;
 }
@@ -129,11 +137,19 @@ Survey survey_nvml() {
                      "the NVIDIA driver does not count its GPUs: " + library.describe(status));
   for (unsigned index = 0; index < count; ++index) {
     Gpu gpu;
-    const auto status = read_gpu(api, index, gpu);
-    if (status == Status::success)
+    const std::string name = "GPU " + std::to_string(index);
+    const auto add_broken = [&](const std::string& what, Status status) {
+      if (status != Status::no_permission) survey.broken.push_back(what + ": " + library.describe(status));
+    };
+    const auto status = read_gpu(api, index, gpu, [&](unsigned slot, Status of_instance) {
+      add_broken(name + " MIG instance " + std::to_string(slot), of_instance);
+    });
+    if (status == Status::success) {
       survey.gpus.push_back(std::move(gpu));
-    else
-      survey.unreadable.push_back("GPU " + std::to_string(index) + ": " + library.describe(status));
+    } else {
+      add_broken(name, status);
+      survey.unreadable.push_back(name + ": " + library.describe(status));
+    }
   }
   return survey;
 }

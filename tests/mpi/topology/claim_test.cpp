@@ -150,6 +150,17 @@ TEST_F(ClaimTest, MoreRanksThanGpusWithoutSharing) {
   }
 }
 
+TEST_F(ClaimTest, ABrokenGpuIsNoReasonToStartFewerRanks) {
+  Probe probe = sees({device(0)});
+  probe.broken = {"GPU 1: GPU is lost"};
+  agree(probe);
+  if (rank_ == 0) return;
+  ASSERT_TRUE(mine_.absence);
+  EXPECT_NE(mine_.absence->message.find("the driver cannot read GPU 1: GPU is lost"), std::string::npos)
+      << mine_.absence->message;
+  EXPECT_EQ(mine_.absence->message.find("fewer ranks"), std::string::npos) << mine_.absence->message;
+}
+
 TEST_F(ClaimTest, MoreRanksThanGpusWithSharing) {
   const int gpus = (ranks_ + 2) / 3;
   const auto all = agree(sees(devices(gpus)), true);

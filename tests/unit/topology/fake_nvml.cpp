@@ -4,6 +4,7 @@
 
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 
 #define EXPORT extern "C" __attribute__((visibility("default")))
 
@@ -25,6 +26,7 @@ bool is_instance(void* device) {
   return number(device) >= 10;
 }
 constexpr unsigned long long gib = 1ULL << 30;
+constexpr auto gpu_is_lost = static_cast<Status>(15);
 }  // namespace
 
 EXPORT Status nvmlInit_v2() {
@@ -47,6 +49,8 @@ EXPORT Status nvmlDeviceGetCount_v2(unsigned* count) {
   return Status::success;
 }
 EXPORT Status nvmlDeviceGetHandleByIndex_v2(unsigned index, void** device) {
+  const char* const lost = std::getenv("TESSERA_FAKE_LOST");  // of a program that is run
+  if (static_cast<int>(index) == (lost != nullptr ? std::atoi(lost) : fake_nvml.lost)) return gpu_is_lost;
   if (index == 1) return Status::no_permission;
   *device = handle(index + 1);
   return Status::success;
@@ -105,6 +109,7 @@ EXPORT Status nvmlDeviceGetMaxMigDeviceCount(void*, unsigned* count) {
 }
 EXPORT Status nvmlDeviceGetMigDeviceHandleByIndex(void*, unsigned index, void** device) {
   if (index != 0 && index != 3) return Status::not_found;
+  if (static_cast<int>(index) == fake_nvml.lost_instance) return gpu_is_lost;
   *device = handle(10 + index);
   return Status::success;
 }

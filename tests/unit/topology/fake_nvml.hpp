@@ -14,6 +14,8 @@ struct FakeNvml {
   nvml::Status cuda_library = nvml::Status::success;
   int cuda_version = 13000;
   unsigned devices = 3;
+  int lost = -1;                           ///< index of a GPU that cannot be read
+  int lost_instance = -1;                  ///< place of an instance that cannot be read
   int open = 0;                            ///< nvmlInit calls less nvmlShutdown calls
   int event_sets = 0;                      ///< made less freed
   std::vector<unsigned long long> xids{};  ///< numbers of errors to come, all of the first GPU

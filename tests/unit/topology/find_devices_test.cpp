@@ -55,6 +55,10 @@ TEST(FindDevices, GpusThatMayNotBeOpenedAreNotNumbered) {
   EXPECT_EQ(find_devices(survey, {"0", std::nullopt}, cuda_13_0).devices.at(0).uuid, uuid_with_head(1));
   survey.gpus.clear();
   expect_absent(find_devices(survey, {}, cuda_13_0), Reason::driver_error, "Insufficient Permissions");
+  survey.unreadable.push_back("GPU 1: GPU is lost");
+  survey.broken = {"GPU 1: GPU is lost"};
+  expect_absent(find_devices(survey, {}, cuda_13_0), Reason::driver_error,
+                "none of its 2 GPUs (GPU 1: GPU is lost)");
 }
 
 TEST(FindDevices, NoGpu) {

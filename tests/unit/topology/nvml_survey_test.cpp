@@ -66,6 +66,18 @@ TEST_F(NvmlSurvey, SaysWhyAGpuCannotBeOpened) {
   EXPECT_EQ(survey.unreadable[0], "GPU 1: Insufficient Permissions");
 }
 
+TEST_F(NvmlSurvey, TellsABrokenGpuFromOneThatIsNotForThisProcess) {
+  EXPECT_TRUE(survey_nvml().broken.empty());
+  fake_->lost = 0;
+  fake_->lost_instance = 3;
+  const auto survey = survey_nvml();
+  ASSERT_EQ(survey.gpus.size(), 1U);
+  EXPECT_EQ(survey.gpus[0].instances.size(), 1U);
+  EXPECT_EQ(survey.unreadable.size(), 2U);
+  EXPECT_EQ(survey.broken,
+            (std::vector<std::string>{"GPU 0: Some Error", "GPU 2 MIG instance 3: Some Error"}));
+}
+
 TEST_F(NvmlSurvey, ADriverThatIsNotLoaded) {
   fake_->init = nvml::Status::driver_not_loaded;
   expect_absent(Reason::no_driver, "not loaded");

@@ -7,6 +7,7 @@
 
 #include <array>
 #include <atomic>
+#include <csignal>
 #include <cstddef>
 #include <cstdio>
 #include <cstdlib>
@@ -95,6 +96,7 @@ inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
 /// common to all ranks, and rank 0 reports it; any other exception is one rank's, and ends the job.
 template <class Run>
 int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error, as a full disk is
   try {
     constexpr std::size_t kib = 48;  // to tell more than that the process ends
     base::require_stack(kib, "the program");

@@ -12,6 +12,7 @@
 #include <string>
 #include <string_view>
 
+#include "common/same_command_line.hpp"
 #include "common/usage_complaint.hpp"
 
 /// How a program starts: as a rank of MPI, or alone.
@@ -28,7 +29,7 @@ inline void add_mpi_flag(CLI::App& app) {
 /// Parses the command line and makes the session. MPI, whose start costs 0.4 s, is left alone where this
 /// process is no rank, for help and version, and where `needs_one_rank` says so of the parsed command line:
 /// then the first rank answers alone. False if nothing is left to do for this one. Throws `Error(usage)` on
-/// all ranks for a command line that is wrong.
+/// all ranks for a command line that is wrong, or that is not that of all ranks.
 inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc, char** argv,
                   FunctionRef<bool()> needs_one_rank) {
   const bool asked = std::any_of(argv + 1, argv + argc, [](const char* text) { return text == mpi_flag; });
@@ -46,6 +47,7 @@ inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc,
   }
   const mpi::Runtime launched = is_alone ? mpi::Runtime::serial : mpi::launched_runtime();
   session.emplace(argc, argv, asked ? mpi::Runtime::mpi : launched);
+  require_same_command_line(session->world(), app.get_name(), argc, argv);
   return parse(app, argc, argv, session->is_root());
 }
 

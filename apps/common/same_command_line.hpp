@@ -1,0 +1,16 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <string>
+
+#include <tessera/mpi/communicator.hpp>
+
+namespace tessera::apps {
+
+/// *Collective.* Throws `Error(usage)` on all ranks, with two of the lines, unless all were started by one
+/// command line of `program`: they would make other collective calls, or fit other models, without a word.
+/// Cost: an allreduce of 16 bytes.
+void require_same_command_line(const mpi::Communicator& comm, const std::string& program, int argc,
+                               char** argv);
+
+}  // namespace tessera::apps

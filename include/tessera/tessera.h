@@ -93,6 +93,7 @@ typedef struct tessera_host_tile {
   int32_t thread;       ///< 0 to threads - 1: no two calls with the same one run concurrently
   int32_t threads;
   int32_t device;  ///< whose tile it is, by index among the rank's devices; -1 in a pass on hosts
+  int32_t lane;    ///< as `tessera_tile_lane`
 } tessera_host_tile;
 
 /// Whether the library watches how the process leaves the program: `tessera::mpi::watch_exits`
@@ -202,8 +203,17 @@ TESSERA_API int tessera_plan_range_of(const tessera_plan* plan, int32_t rank, te
 
 /// The units to compute now.
 TESSERA_API tessera_range tessera_tile_range(const tessera_tile* tile);
+/// The whole tile that the plan gives the device, of which the units to compute now may be a part.
+TESSERA_API tessera_range tessera_tile_whole(const tessera_tile* tile);
 /// The device's index among those of this rank.
 TESSERA_API int32_t tessera_tile_device(const tessera_tile* tile);
+/// From 0 to `tessera_options::parts_in_flight` - 1: no two calls for one device in the same lane run
+/// concurrently. What a function keeps for a device between calls it keeps for each lane.
+TESSERA_API int32_t tessera_tile_lane(const tessera_tile* tile);
+/// Bytes of device memory that this call may use.
+TESSERA_API int64_t tessera_tile_memory_budget(const tessera_tile* tile);
+/// The compute capability of the device, 10 times the major number and the minor one: 90.
+TESSERA_API int32_t tessera_tile_capability(const tessera_tile* tile);
 /// A `cudaStream_t`, synchronised after the function returns.
 TESSERA_API void* tessera_tile_stream(const tessera_tile* tile);
 /// Device memory for this call alone. Null if there is not enough: the tile has then failed, with the reason.

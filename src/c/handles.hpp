@@ -63,7 +63,7 @@ namespace tessera::c {
 }
 
 [[nodiscard]] inline tessera_host_tile handle_of(const HostTile& tile) noexcept {
-  return {range_of(tile.range), tile.thread, tile.threads, tile.device};
+  return {range_of(tile.range), tile.thread, tile.threads, tile.device, tile.lane};
 }
 
 /// Keeps the message of the exception that is being handled for `tessera_error`, and returns its status.

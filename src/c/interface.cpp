@@ -166,8 +166,21 @@ int tessera_plan_range_of(const tessera_plan* plan, int32_t rank, tessera_range*
 tessera_range tessera_tile_range(const tessera_tile* tile) {
   return tessera::c::range_of(tessera::c::tile_of(tile).range());
 }
+tessera_range tessera_tile_whole(const tessera_tile* tile) {
+  return tessera::c::range_of(tessera::c::tile_of(tile).whole());
+}
 int32_t tessera_tile_device(const tessera_tile* tile) {
   return tessera::c::tile_of(tile).device_index();
+}
+int32_t tessera_tile_lane(const tessera_tile* tile) {
+  return tessera::c::tile_of(tile).lane();
+}
+int64_t tessera_tile_memory_budget(const tessera_tile* tile) {
+  return tessera::c::tile_of(tile).memory_budget_bytes();
+}
+int32_t tessera_tile_capability(const tessera_tile* tile) {
+  const auto& capability = tessera::c::tile_of(tile).device().capability;
+  return 10 * capability.major + capability.minor;
 }
 void* tessera_tile_stream(const tessera_tile* tile) {
   return tessera::c::tile_of(tile).stream().native();

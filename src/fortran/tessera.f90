@@ -81,6 +81,7 @@ module tessera
     integer(c_int32_t) :: thread
     integer(c_int32_t) :: threads
     integer(c_int32_t) :: device
+    integer(c_int32_t) :: lane
   end type
 
   type, bind(c) :: tessera_options
@@ -354,7 +355,27 @@ module tessera
       type(c_ptr), value :: tile
       type(tessera_range) :: units
     end function
+    function tessera_tile_whole(tile) bind(c) result(units)
+      import
+      type(c_ptr), value :: tile
+      type(tessera_range) :: units
+    end function
     function tessera_tile_device(tile) bind(c) result(answer)
+      import
+      type(c_ptr), value :: tile
+      integer(c_int32_t) :: answer
+    end function
+    function tessera_tile_lane(tile) bind(c) result(answer)
+      import
+      type(c_ptr), value :: tile
+      integer(c_int32_t) :: answer
+    end function
+    function tessera_tile_memory_budget(tile) bind(c) result(answer)
+      import
+      type(c_ptr), value :: tile
+      integer(c_int64_t) :: answer
+    end function
+    function tessera_tile_capability(tile) bind(c) result(answer)
       import
       type(c_ptr), value :: tile
       integer(c_int32_t) :: answer

@@ -29,12 +29,12 @@ namespace {
   throw Error(ErrorCode::usage, message);
 }
 
-/// The fault point "vote-late": sleeps for longer than the others wait, or for a moment if they have no
-/// timeout.
+/// The fault point "vote-late": sleeps for longer than the others wait, if they wait for a minute or less, or
+/// else for a moment.
 void delay_vote(std::chrono::milliseconds timeout) {
-  const std::chrono::milliseconds lateness =
-      timeout.count() > 0 ? timeout + 6 * mpi::detail::grace_of_watchdogs : std::chrono::milliseconds(50);
-  std::this_thread::sleep_for(lateness);
+  const bool ends_job = timeout.count() > 0 && timeout <= std::chrono::minutes(1);
+  std::this_thread::sleep_for(ends_job ? timeout + 6 * mpi::detail::grace_of_watchdogs
+                                       : std::chrono::milliseconds(50));
 }
 
 /// Lines that describe the use of arrays in a pass.
@@ -161,9 +161,11 @@ void Job::State::end_pass(const Attempt& attempt, const Ballot& decided) {
 }
 
 void Job::State::refuse_if_gpu_is_required() const {
-  const bool required = options.policy == Policy::gpu || options.on_device_failure == OnDeviceFailure::error;
-  if (required && fallback_cause)
-    throw Error(ErrorCode::job_fault, "a GPU is required, but " + tessera::to_string(*fallback_cause));
+  const bool required = options.policy == Policy::gpu;
+  if (fallback_cause && (required || options.on_device_failure == OnDeviceFailure::error))
+    throw Error(ErrorCode::job_fault, (required ? "a GPU is required, but "
+                                                : "the job may not go on without a device that fails: ") +
+                                          tessera::to_string(*fallback_cause));
 }
 
 void Job::State::fall_back(const Verdict::Failure& first) {

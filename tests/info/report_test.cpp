@@ -214,6 +214,13 @@ TEST(InfoExercise, OfAJobOnTheCpuIsTheSumOfItsRanks) {
 }
 
 #ifdef TESSERA_HAVE_FAULTS
+TEST(InfoExercise, OfOneRankHasNoRateOfMpi) {
+  const auto result = info(mixed, 1, "--exercise --policy cpu");
+  EXPECT_EQ(result.status, 0) << result.err;
+  EXPECT_NE(result.out.find("sum over 1 rank: none, as there is one rank\n"), std::string::npos)
+      << result.out;
+}
+
 /// The exercise of two equal devices on each of two ranks.
 ProgramResult exercise_with(const std::string& faults) {
   return run("TESSERA_FAULT='" + faults +

@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <new>
+#include <string>
 #include <string_view>
 #include <utility>
 
@@ -48,8 +49,17 @@ std::string cpu_model(hwloc_topology_t topology) {
 void load_topology(hwloc_topology_t topology) {
   static std::mutex loading;
   const std::lock_guard lock(loading);
-  if (hwloc_topology_load(topology) != 0)
-    throw Error(ErrorCode::job_fault, "hwloc cannot load this machine's topology: check HWLOC_XMLFILE");
+  // hwloc itself takes this machine in place of a file that it cannot read.
+  const char* const file = std::getenv("HWLOC_XMLFILE");
+  const bool recorded = file != nullptr && *file != '\0';
+  if ((!recorded || hwloc_topology_set_xml(topology, file) == 0) && hwloc_topology_load(topology) == 0)
+    return;
+  throw Error(ErrorCode::job_fault,
+              recorded
+                  ? "HWLOC_XMLFILE=\"" + std::string(file) +
+                        "\" names no topology that hwloc can read: give a file that lstopo has written, or "
+                        "unset the variable"
+                  : "hwloc cannot load this machine's topology");
 }
 
 /// GPU memory that the host can address appears as a NUMA node without cores.

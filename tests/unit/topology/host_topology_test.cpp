@@ -4,6 +4,8 @@
 #include <gtest/gtest.h>
 #include <sched.h>
 #include <unistd.h>
+#include <tessera/error.hpp>
+#include <tessera/topology/probe.hpp>
 
 #include <cstdlib>
 #include <filesystem>
@@ -71,6 +73,23 @@ TEST(HostTopology, ALoadedMachineIsDescribed) {
   EXPECT_EQ(host.numa_nodes, (std::vector{0, 1}));
   EXPECT_EQ(host.cpu_model, "Example CPU @ 2.40GHz");
   EXPECT_EQ(load("one_socket").host().cpu_model, "");
+}
+
+TEST(HostTopology, AFileThatIsNoneIsNotTakenForThisMachine) {
+  const Scratch scratch;
+  const fs::path garbage = scratch.path() / "garbage.xml";
+  std::ofstream(garbage) << "garbage\n";
+  for (const fs::path& file : {garbage, scratch.path() / "missing.xml", scratch.path()}) {
+    setenv("HWLOC_XMLFILE", file.c_str(), 1);
+    try {
+      (void)probe_host();
+      ADD_FAILURE() << file << " was taken";
+    } catch (const Error& error) {
+      EXPECT_EQ(error.code(), ErrorCode::job_fault);
+      EXPECT_NE(std::string(error.what()).find(file.string()), std::string::npos) << error.what();
+    }
+    unsetenv("HWLOC_XMLFILE");
+  }
 }
 
 TEST(HostTopology, OnlyWhatIsAllowedCounts) {

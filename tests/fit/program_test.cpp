@@ -378,6 +378,13 @@ TEST_F(Program, AGpuThatFailsEndsTheJobIfItIsToldSo) {
   expect_refusal(result, 6, "the job may not go on without a device that fails: rank 1 (");
 }
 
+std::string number_text(double number, int digits) {
+  std::ostringstream text;
+  text.precision(digits);
+  text << number;
+  return text.str();
+}
+
 TEST_F(Program, TellsTheThetaThatItEstimates) {
   const auto fitted = fit("data.csv", "I(few^3) ~ f + s(x, bs=\"ps\", k=12)",
                           "--family 'nb()' --run-report " + path("run.json"), 2);

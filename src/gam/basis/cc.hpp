@@ -42,7 +42,7 @@ struct Cc {
   static constexpr bool random_effect = false;
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
-    if (auto fault = settle_no_order(options, name)) return fault;
+    ignore_orders(options, 0, name);
     return settle_k(options, 10, 4, name);
   }
   static BasisSize size(const BasisOptions& options) {

@@ -7,6 +7,7 @@
 
 #include <optional>
 #include <span>
+#include <string_view>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -43,10 +44,7 @@ struct Cr {
   static constexpr char name[] = "cr";
   static constexpr bool random_effect = false;
   static constexpr bool several = false;
-  static std::optional<OptionFault> settle(BasisOptions& options) {
-    if (auto fault = settle_no_order(options, name)) return fault;
-    return settle_k(options, 10, 3, name);
-  }
+  static std::optional<OptionFault> settle(BasisOptions& options) { return settle_as(options, name); }
   static BasisSize size(const BasisOptions& options) {
     return {.cells = options.k - 1, .stride = 2, .coefficients = options.k, .free = 2};
   }
@@ -56,6 +54,12 @@ struct Cr {
     if (data.supplied.empty()) return cr_basis(data.quantiles({}));
     data.require_knots(data.k, false);
     return cr_basis(data.supplied);
+  }
+
+ protected:
+  static std::optional<OptionFault> settle_as(BasisOptions& options, std::string_view basis) {
+    ignore_orders(options, 0, basis);
+    return settle_k(options, 10, 3, basis);
   }
 };
 

@@ -8,6 +8,7 @@
 #include "gam/linalg/submatrix.hpp"
 
 #include <array>
+#include <optional>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -16,6 +17,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct Cs : Cr {
   static constexpr char name[] = "cs";
 
+  static std::optional<OptionFault> settle(BasisOptions& options) { return settle_as(options, name); }
   static BasisSize size(const BasisOptions& options) {
     BasisSize size = Cr::size(options);
     size.free = 0;

@@ -21,11 +21,12 @@ struct Ds {
 
   static std::optional<OptionFault> settle(BasisOptions& options) {
     constexpr int most = 10;
+    ignore_orders(options, 2, name);
     const double half = options.variables / 2.0;
     const double order = order_or(options, 0, 2);
     const double s = order_or(options, 1, 0);
-    if (options.m.size() > 2 || order != std::floor(order) || order < 1 || order > most ||
-        2 * s != std::floor(2 * s) || std::abs(s) >= half || order + s <= half)
+    if (order != std::floor(order) || order < 1 || order > most || 2 * s != std::floor(2 * s) ||
+        std::abs(s) >= half || order + s <= half)
       return OptionFault{
           "m", fmt::format("m: bs=\"ds\" of {} variable{} takes a whole number m[1] from 1 to {} and a "
                            "multiple m[2] of 1/2 between -{} and {}, with a sum above {}",

@@ -20,11 +20,12 @@ struct Gp {
   static constexpr bool several = true;
 
   static std::optional<OptionFault> settle(BasisOptions& options) {
+    ignore_orders(options, 3, name);
     const double kind = order_or(options, 0, 3);
     const double range = order_or(options, 1, -1);
     const double power = order_or(options, 2, 1);
-    if (options.m.size() > 3 || kind != std::floor(kind) || std::abs(kind) < 1 ||
-        std::abs(kind) > kinds.size() || !(power > 0 && power <= 2))
+    if (kind != std::floor(kind) || std::abs(kind) < 1 || std::abs(kind) > kinds.size() ||
+        !(power > 0 && power <= 2))
       return OptionFault{
           "m",
           "m: bs=\"gp\" takes the kind of its correlation, from 1 to 5 or -1 to -5, a range, and a power "

@@ -24,6 +24,7 @@ struct BasisOptions {
   /// Of a basis made from points: the most of them, and R's seed for those that are drawn.
   int most_points = 2000;
   std::uint32_t seed = 1;
+  std::vector<std::string> ignored{};  ///< what is given and has no effect, as in mgcv: for the log
   friend bool operator==(const BasisOptions&, const BasisOptions&) = default;
 };
 
@@ -47,23 +48,29 @@ struct OptionFault {
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// For a basis without orders: those that are given are 2, or 0 for the default.
-[[nodiscard]] inline std::optional<OptionFault> settle_no_order(BasisOptions& options,
-                                                                std::string_view basis) {
-  const bool plain = std::ranges::all_of(
-      options.m, [](double order) { return std::isnan(order) || order == 2 || order == 0; });
-  options.m.clear();
-  if (plain) return std::nullopt;
-  return OptionFault{"m", fmt::format("m has no effect on bs=\"{}\"; leave it out", basis)};
+/// Removes the orders behind the first ones, which mgcv ignores. Of a basis without orders 2 and 0, the
+/// default, are not told.
+inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string_view basis) {
+  if (options.m.size() <= behind) return;
+  const bool plain = behind == 0 && std::ranges::all_of(options.m, [](double order) {
+                       return std::isnan(order) || order == 2 || order == 0;
+                     });
+  options.m.resize(behind);
+  if (plain) return;
+  const std::string beyond = behind == 0   ? ""
+                             : behind == 1 ? " beyond its first number"
+                                           : fmt::format(" beyond its first {} numbers", behind);
+  options.ignored.push_back(fmt::format("m has no effect on bs=\"{}\"{}", basis, beyond));
 }
 
 /// For P-splines: the order of the splines, whose degree is one more, and that of the differences; one number
 /// stands for both.
-[[nodiscard]] inline std::optional<OptionFault> settle_differences(BasisOptions& options, int least) {
+[[nodiscard]] inline std::optional<OptionFault> settle_differences(BasisOptions& options, int least,
+                                                                   std::string_view basis) {
   constexpr int most = 3;
+  ignore_orders(options, 2, basis);
   const double spline = order_or(options, 0, 2);
   const double difference = order_or(options, options.m.size() == 1 ? 0 : 1, 2);
-  if (options.m.size() > 2) return OptionFault{"m", "m: expected one or two numbers"};
   if (spline != 0 && spline != 1 && spline != 2)
     return OptionFault{"m", fmt::format("m[1]={}: splines of the orders 0, 1 and 2, which is cubic, are "
                                         "available",

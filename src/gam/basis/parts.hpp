@@ -30,7 +30,7 @@ concept BasisType = requires(const MarginData& data, BasisOptions& options) {
   {B::name[0]};         // as bs= has it
   {+B::random_effect};  // bool: a coefficient for each level, or one for a number, without constraint
   {+B::several};        // bool: it may be of several variables
-  // Puts mgcv's defaults in the place of what is not given, or says what cannot be.
+  // Puts mgcv's defaults in the place of what is not given, tells what has no effect, or says what cannot be.
   {std::optional<OptionFault>(B::settle(options))};
   {BasisSize(B::size(std::as_const(options)))};
   {Basis(B::make(data))};  // *Collective.* Throws on every rank alike, see knots.hpp

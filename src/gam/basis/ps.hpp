@@ -45,7 +45,7 @@ struct Ps {
   static constexpr bool random_effect = false;
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
-    if (auto fault = settle_differences(options, 0)) return fault;
+    if (auto fault = settle_differences(options, 0, name)) return fault;
     return settle_k(options, 10, static_cast<int>(std::max(options.m[0] + 2, options.m[1] + 1)), name);
   }
   static BasisSize size(const BasisOptions& options) {

@@ -25,7 +25,7 @@ struct Re {
   static constexpr bool random_effect = true;
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
-    if (auto fault = settle_no_order(options, name)) return fault;
+    ignore_orders(options, 0, name);
     return settle_k(options, 10, 1, name);
   }
   static BasisSize size(const BasisOptions& /*options*/) { return {}; }

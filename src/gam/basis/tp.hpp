@@ -62,12 +62,22 @@ struct Tp {
   static std::optional<OptionFault> settle_as(BasisOptions& options, std::string_view basis) {
     constexpr int most = 10;
     const int dimensions = options.variables;
-    if (options.m.size() > 2 || (options.m.size() == 2 && (options.m[1] != 0 || basis != name)))
-      return OptionFault{"m", fmt::format("m: bs=\"{}\" takes one number, the order of its derivatives{}",
-                                          basis, basis == name ? ", and a 0 for no null space" : "")};
+    const bool whole = options.m.size() < 2 || order_or(options, 1, 0) != 0;
+    ignore_orders(options, whole ? 1 : 2, basis);
+    if (!whole && basis != name)
+      return OptionFault{"m",
+                         fmt::format("m: bs=\"{}\" takes one number, the order of its derivatives", basis)};
     double order = order_or(options, 0, 0);
-    if (order == 0) order = (dimensions + 3) / 2;
-    if (order != std::floor(order) || 2 * order <= dimensions || order > most)
+    if (2 * order <= dimensions) {
+      const double usual = (dimensions + 3) / 2;
+      if (order != 0)
+        options.ignored.push_back(
+            fmt::format("m={} has no effect on bs=\"{}\" of {} variable{}, which takes one "
+                        "above {}/2: it is {}",
+                        order, basis, dimensions, dimensions == 1 ? "" : "s", dimensions, usual));
+      order = usual;
+    }
+    if (order != std::floor(order) || order > most)
       return OptionFault{"m", fmt::format("m={}: bs=\"{}\" of {} variable{} takes a whole number above {}/2",
                                           order, basis, dimensions, dimensions == 1 ? "" : "s", dimensions)};
     if (options.m.empty()) options.m.push_back(order);

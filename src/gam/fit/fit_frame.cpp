@@ -150,6 +150,7 @@ class FitRun {
     DesignDraft draft = draft_design(workers(), fit_.formula, frame_, fit_.options.knots, standards_,
                                      fit_.options.largest_tested_effect, rows_.prior_weight);
     if (!draft.note.empty()) fit_.observer.note(draft.note);
+    note_ignored();
     add_far_fields(workers(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
   }
@@ -318,6 +319,19 @@ class FitRun {
     return true;
   }
 
+  /// Arguments of smooths that have no effect, each once.
+  void note_ignored() const {
+    for (const SmoothSpec& smooth : fit_.formula.smooths) {
+      std::vector<std::string> told;
+      for (const MarginSpec& margin : smooth.margins) {
+        for (const std::string& one : margin.ignored) {
+          if (std::ranges::find(told, one) != told.end()) continue;
+          told.push_back(one);
+          fit_.observer.note(fmt::format("{}: {}, as in mgcv", smooth.label, one));
+        }
+      }
+    }
+  }
   void note_untested() {
     std::vector<std::string> untested;
     for (const CoefBlock& block : model_.design.blocks) {

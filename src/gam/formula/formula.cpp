@@ -231,6 +231,7 @@ class RightHandSide {
       MarginSpec linked = first->margins[i];
       linked.variable = std::move(smooth.margins[i].variable);
       linked.others = std::move(smooth.margins[i].others);
+      linked.ignored.clear();
       smooth.margins[i] = std::move(linked);
     }
     smooth.normalise = first->normalise;

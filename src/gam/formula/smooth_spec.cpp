@@ -289,16 +289,26 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
 }
 
 /// What xt=list(…) says of the points of a basis; `known`: the name of an element that is read elsewhere.
+/// What else there is has no effect in mgcv, but for what makes a basis another.
 void set_points(MarginSpec& margin, const Syntax& value, std::string_view known = {}) {
+  const bool has_points = basis_of(margin.basis).several;
+  const auto ignore = [&](const std::string& what) {
+    margin.ignored.push_back(fmt::format("{} has no effect on bs=\"{}\"", what, margin.basis));
+  };
+  if (!value.is_call("list") && !has_points && !is_random_effect(margin.basis)) return ignore("xt");
   if (!value.is_call("list"))
     formula_error(value.position, fmt::format("xt: expected list(max.knots=…), found {}", deparse(value)));
   for (std::size_t i = 0; i < value.children.size(); ++i) {
     const std::string& name = value.argument_names[i];
     const Syntax& child = value.children[i];
     if (!name.empty() && name == known) continue;
-    if (!basis_of(margin.basis).several || (name != "max.knots" && name != "seed"))
-      formula_error(child.position, fmt::format("xt: {}is not available for bs=\"{}\"; leave it out",
-                                                name.empty() ? "" : name + " ", margin.basis));
+    if ((name == "S" && is_random_effect(margin.basis)) || name == "dropu")
+      formula_error(child.position,
+                    fmt::format("xt: {} is not available for bs=\"{}\"; leave it out", name, margin.basis));
+    if (!has_points || (name != "max.knots" && name != "seed")) {
+      ignore(name.empty() ? "xt" : "xt: " + name);
+      continue;
+    }
     const int number = integer(child, name);
     if (number < 1) formula_error(child.position, fmt::format("{}: expected a positive number", name));
     if (name == "seed")
@@ -349,20 +359,25 @@ std::vector<double> given_sp(const Arguments& arguments) {
   return *numbers;
 }
 
-/// ord of t2(): some of the numbers from 0 to that of its margins.
-std::vector<int> given_orders(const Arguments& arguments, std::size_t margins) {
+/// ord of t2(): some of the numbers from 0 to that of its margins. Products of more margins there are none.
+void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
   const Syntax* value = arguments.find("ord");
-  if (value == nullptr || is_missing(*value)) return {};
-  std::vector<int> orders;
-  for (const double one : constant_numbers(*value).value_or(std::vector<double>{-1})) {
-    if (one != std::floor(one) || one < 0 || one > static_cast<double>(margins))
-      formula_error(value->position, fmt::format("ord: expected whole numbers from 0 to {}, found {}",
-                                                 margins, deparse(*value)));
-    orders.push_back(static_cast<int>(one));
+  if (value == nullptr || is_missing(*value)) return;
+  const auto margins = static_cast<double>(smooth.margins.size());
+  const auto given = constant_numbers(*value).value_or(std::vector<double>{-1});
+  const auto refuse = [&] {
+    formula_error(value->position, fmt::format("ord: expected whole numbers from 0 to {}, found {}", margins,
+                                               deparse(*value)));
+  };
+  for (const double one : given) {
+    if (one != std::floor(one) || one < 0) refuse();
+    if (one <= margins) smooth.orders.push_back(static_cast<int>(one));
   }
-  if (std::ranges::all_of(orders, [](int order) { return order == 0; }))
+  if (smooth.orders.empty()) refuse();
+  if (smooth.orders.size() < given.size())
+    smooth.margins.front().ignored.push_back(fmt::format("ord has no effect above {}", margins));
+  if (std::ranges::all_of(smooth.orders, [](int order) { return order == 0; }))
     formula_error(value->position, "ord: the product of order 0 has no penalty; add another");
-  return orders;
 }
 
 /// pc: a number for each variable, in c() or list(), which may have their names.
@@ -479,7 +494,7 @@ SmoothSpec smooth_from(const Syntax& given) {
 
   set_fixed(arguments, smooth);
   if (const Syntax* full = arguments.find("full")) smooth.full = truth_of(*full, "full");
-  smooth.orders = given_orders(arguments, margins);
+  set_orders(arguments, smooth);
   smooth.sp = given_sp(arguments);
   smooth.point = given_point(arguments, smooth.margins, call);
   if (smooth.fixed && !smooth.sp.empty())

@@ -723,10 +723,10 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ a:s(x, bs='cr')", "inside a product"},
       {"y ~ a*offset(e)", "offset() inside a product"},
       {"y ~ s(x, k=2)", "k=2 is too small: bs=\"tp\" needs at least 3"},
-      {"y ~ s(x, z, m=1)", "m=1: bs=\"tp\" of 2 variables takes a whole number above 2/2"},
       {"y ~ s(x, m=1.5)", "m=1.5: bs=\"tp\" of 1 variable takes a whole number above 1/2"},
       {"y ~ s(x, z, k=3)", "k=3 is too small: bs=\"tp\" needs at least 4"},
-      {"y ~ s(x, bs='ps', xt=list(max.knots=9))", "xt: max.knots is not available for bs=\"ps\""},
+      {"y ~ s(g, bs='re', xt=list(S=1))", "xt: S is not available for bs=\"re\""},
+      {"y ~ te(x, z, xt=list(dropu=TRUE))", "xt: dropu is not available for bs=\"cr\""},
       {"y ~ s(x, xt=9)", "xt: expected list(max.knots=…), found 9"},
       {"y ~ s(x, xt=list(max.knots=0))", "max.knots: expected a positive number"},
       {"y ~ s(x, bs='gp', m=6)", "m: bs=\"gp\" takes the kind of its correlation"},
@@ -741,7 +741,6 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, g, bs='fs', xt=list(bs='re'))", "xt: bs=\"re\" is no basis of curves"},
       {"y ~ s(x, g, bs='fs', xt='fs')", "bs=\"fs\" is no basis"},
       {"y ~ s(x, g, bs='fs', xt=5)", "xt: expected the basis of the curves"},
-      {"y ~ s(x, g, bs='fs', xt=list(bs='cr', max.knots=9))", "max.knots is not available for bs=\"cr\""},
       {"y ~ s(x, z, g, bs='fs', xt='cr')", "xt: bs=\"cr\" is a basis of one variable"},
       {"y ~ s(x, g, bs='fs', xt='bs', m=c(3,2,1))", "a margin of bs=\"fs\" has one penalty"},
       {"y ~ te(x, g, bs=c('cr','fs'))", "bs=\"fs\" is no margin of te()"},
@@ -791,7 +790,6 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, z, pc=list(x=1, v=2))", "pc: expected a number for each of x and z"},
       {"y ~ s(log(x), pc=1)", "pc: the values are of columns"},
       {"y ~ ti(x, z, pc=c(1, 2))", "pc: this smooth has no constraint"},
-      {"y ~ s(x, m=c(2,1))", "takes one number, the order of its derivatives, and a 0 for no null space"},
       {"y ~ s(x, bs='ts', m=c(2,0))", "takes one number, the order of its derivatives"},
       {"y ~ te(x, z, bs='tp', m=list(c(2,0), 2))", "a margin of te() has its null space"},
       {"y ~ te(x, z, bs='tp', xt=list(list(max.knots=50), 1, 2))", "xt: 3 values for 2 variables"},
@@ -815,13 +813,59 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ s(x, bs='ps', m=c(3,2))", "m[1]=3"},
       {"y ~ s(x, bs='ps', m=c(2,4))", "m[2]=4: the order of the penalty is from 0 to 3"},
       {"y ~ s(x, bs='cp', m=c(2,0))", "m[2]=0: the order of the penalty is from 1 to 3"},
-      {"y ~ s(x, bs='cr', m=1)", "m has no effect"},
       {"y ~ s(x, bs='cr') + s(x, bs='ps')", "s(x) is there twice"}};
   for (const auto& [text, expected] : cases) {
     const std::string message = fault(text);
     EXPECT_NE(message.find(expected), std::string::npos) << text << "\n  gave: " << message;
     EXPECT_EQ(message.rfind("formula, character ", 0), 0U) << message;
   }
+}
+
+// As mgcv fits them, which does not read what is told here.
+TEST(Formula, TellsWhatHasNoEffect) {
+  const auto ignored = [](std::string_view text) {
+    const FormulaTerms terms = parse_terms(text);
+    std::string told;
+    for (const MarginSpec& margin : terms.smooths.at(0).margins) {
+      for (const std::string& one : margin.ignored) told += one + ";";
+    }
+    return told;
+  };
+  const std::vector<std::pair<const char*, const char*>> cases = {
+      {"y ~ s(x, g, bs='fs', m=1, xt='cr')", "m has no effect on bs=\"cr\";"},
+      {"y ~ s(x, g, bs='fs', xt=list(bs='cr', max.knots=9))", "xt: max.knots has no effect on bs=\"cr\";"},
+      {"y ~ te(x, z, bs=c('cc','tp'), m=list(1, 2))", "m has no effect on bs=\"cc\";"},
+      {"y ~ te(x, z, bs=c('cc','tp'), m=2)", ""},
+      {"y ~ s(x, bs='cs', m=c(2,1))", "m has no effect on bs=\"cs\";"},
+      {"y ~ s(g, bs='re', m=1, xt=list(rank=1))",
+       "xt: rank has no effect on bs=\"re\";m has no effect on bs=\"re\";"},
+      {"y ~ s(x, m=c(2,1))", "m has no effect on bs=\"tp\" beyond its first number;"},
+      {"y ~ s(x, m=c(2,0,1))", "m has no effect on bs=\"tp\" beyond its first 2 numbers;"},
+      {"y ~ s(x, bs='ts', m=c(2,1))", "m has no effect on bs=\"ts\" beyond its first number;"},
+      {"y ~ s(x, z, m=1)",
+       "m=1 has no effect on bs=\"tp\" of 2 variables, which takes one above 2/2: it is 2;"},
+      {"y ~ s(x, m=-1)",
+       "m=-1 has no effect on bs=\"tp\" of 1 variable, which takes one above 1/2: it is 2;"},
+      {"y ~ s(x, m=0)", ""},
+      {"y ~ s(x, bs='ps', m=c(2,1,3))", "m has no effect on bs=\"ps\" beyond its first 2 numbers;"},
+      {"y ~ s(x, bs='cp', m=c(2,1,3))", "m has no effect on bs=\"cp\" beyond its first 2 numbers;"},
+      {"y ~ s(x, z, bs='ds', m=c(1,.5,3))", "m has no effect on bs=\"ds\" beyond its first 2 numbers;"},
+      {"y ~ s(x, bs='gp', m=c(3,1,1,4))", "m has no effect on bs=\"gp\" beyond its first 3 numbers;"},
+      {"y ~ s(x, bs='ps', xt=list(max.knots=9))", "xt: max.knots has no effect on bs=\"ps\";"},
+      {"y ~ s(x, bs='cr', xt=3)", "xt has no effect on bs=\"cr\";"},
+      {"y ~ s(x, xt=list(a=3, max.knots=50))", "xt: a has no effect on bs=\"tp\";"},
+      {"y ~ t2(x, z, ord=c(1, 3))", "ord has no effect above 2;"},
+  };
+  for (const auto& [text, told] : cases) EXPECT_EQ(ignored(text), told) << text;
+  const auto margin = [](std::string_view text) {
+    MarginSpec one = parse_terms(text).smooths.at(0).margins.at(0);
+    one.ignored.clear();
+    return one;
+  };
+  EXPECT_EQ(margin("y ~ s(x, z, m=1)"), margin("y ~ s(x, z)"));
+  EXPECT_EQ(margin("y ~ s(x, m=c(2,1))"), margin("y ~ s(x)"));
+  EXPECT_EQ(margin("y ~ s(x, m=c(2,0,1))"), margin("y ~ s(x, m=c(2,0))"));
+  EXPECT_EQ(parse_terms("y ~ t2(x, z, ord=c(1, 3))").smooths.at(0).orders, std::vector{1});
 }
 
 TEST(Formula, TellsAllRefusalsAtOnceWithCarets) {

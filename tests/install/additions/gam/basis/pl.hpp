@@ -15,7 +15,7 @@ struct Pl {
   static constexpr bool random_effect = false;
   static constexpr bool several = false;
   static std::optional<OptionFault> settle(BasisOptions& options) {
-    if (auto fault = settle_no_order(options, name)) return fault;
+    ignore_orders(options, 0, name);
     return settle_k(options, 10, 3, name);
   }
   static BasisSize size(const BasisOptions& options) {

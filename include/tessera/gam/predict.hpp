@@ -87,7 +87,7 @@ struct Predictions {
 
 /// *Collective.* Predicts every row of a table that has the columns of the formula's right-hand side. `model`
 /// is the result of a fit of this program, or one that every rank has read from the same file. A row without
-/// a value of a variable is NaN; `NewLevels` has what an unseen level is. A pass of the job: link and
+/// a value of a variable is NaN, and one with an infinite offset has the limit; `NewLevels` has what an unseen level is. A pass of the job: link and
 /// response on its devices, or on the host threads of every rank, as reported by `Job::last_verdict`; other
 /// types on hosts. Bits do not depend on ranks, threads, or devices of one kind.
 ///

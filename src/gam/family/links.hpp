@@ -90,7 +90,7 @@ inline double derivative_of(Link link, double eta) {
     case Link::sqrt: return 2 * eta;
     case Link::inverse_square: return -0.5 / (eta * sqrt(eta));
     case Link::probit: slope = normal_density(eta); break;
-    case Link::cloglog: slope = exp(eta - exp(eta)); break;
+    case Link::cloglog: slope = eta > 700 ? 0.0 : exp(eta - exp(eta)); break;
     case Link::cauchit: slope = 1 / (pi * (1 + eta * eta)); break;
     case Link::logit: {
       const double e = exp(eta);

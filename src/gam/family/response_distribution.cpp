@@ -172,6 +172,8 @@ double ResponseDistribution::cumulative_at(double y, double mean, double scale) 
 
 double ResponseDistribution::draw(double mean, double weight, base::RandomPlace& random) const {
   if (std::isnan(mean) || std::isnan(weight)) return nan;
+  if (std::isinf(mean)) return kind_ == Kind::count ? nan : mean;
+  if (kind_ == Kind::positive && mean == 0) return 0;
   const auto gamma = [&](double shape, double unit) {
     return std::gamma_distribution<double>(shape, unit)(random);
   };
@@ -263,7 +265,12 @@ double ResponseDistribution::probability_of_zero(double mean) const {
 }
 
 double ResponseDistribution::quantile(double p, double predictor, double error) const {
-  if (!std::isfinite(predictor) || !std::isfinite(error)) return nan;
+  if (std::isnan(predictor) || !std::isfinite(error)) return nan;
+  if (std::isinf(predictor)) {
+    // The mean is a limit, whatever the error.
+    error = 0;
+    if (const double mean = family_.mean(predictor); !std::isfinite(mean)) return mean;
+  }
   if (kind_ == Kind::gaussian && family_.linear())
     return predictor +
            bm::quantile(bm::normal_distribution<double, MathPolicy>(), p) * std::sqrt(error * error + scale_);

@@ -79,7 +79,11 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
   if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))
     request.recipe = &model.recipe;
   for (const Expression& offset : formula.offsets) {
-    if (plan.offsets) request.numeric.push_back(offset.text);
+    if (!plan.offsets) continue;
+    request.numeric.push_back(offset.text);
+    // The mean of an infinite predictor is a limit: no exposure, no events.
+    if (std::ranges::find(request.numeric, offset.text) == request.numeric.end() - 1)
+      request.unbounded.push_back(offset.text);
   }
   return request;
 }

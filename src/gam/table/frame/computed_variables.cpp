@@ -367,7 +367,7 @@ class FrameComputer {
     std::vector<Infinite> first(at(workers_.team.size()));
     for_each_run(workers_, in_, [&](int thread, std::size_t begin, std::size_t end) {
       for (const Variable& variable : out_.variables) {
-        if (variable.factor) continue;
+        if (variable.factor || has_text(request_.unbounded, variable.name)) continue;
         for (std::size_t i = begin; i < end; ++i) {
           const std::int64_t row = in_.rows.begin + static_cast<std::int64_t>(i);
           if (!std::isinf(variable.numbers[i]) || in_.complete[i] == 0 || row >= first[at(thread)].row)

@@ -129,6 +129,8 @@ struct FrameRequest {
   /// `Variable::unseen`, and its row is complete only if `unseen_is_complete` names the variable.
   std::vector<std::pair<std::string, std::vector<std::string>>> known_levels;
   std::vector<std::string> unseen_is_complete;
+  /// Variables, by their texts, whose values may be infinite.
+  std::vector<std::string> unbounded{};
   /// A variable named here is a factor whose levels are the texts as they stand, numbers too.
   std::vector<std::string> texts{};
   TableOptions options;

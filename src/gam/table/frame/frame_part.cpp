@@ -417,7 +417,7 @@ void FramePart::flush() {
         complete[i] = 0;
         ++rows_without_[v];
       }
-      if (std::isinf(numbers[i])) infinite = true;
+      if (std::isinf(numbers[i])) infinite = infinite || !plan_->variables()[v].may_be_infinite;
     }
   }
   if (!plan_->every_row()) {
@@ -490,6 +490,7 @@ void FramePart::find_infinity(std::size_t count) {
     for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
       if (frame_->variables[v].factor || !std::isinf(numbers_of(v)[i])) continue;
       const ReadPlan::PlannedVariable& planned = plan_->variables()[v];
+      if (planned.may_be_infinite) continue;
       infinity_ = {.row = frame_->rows.begin + static_cast<std::int64_t>(at_ + i),
                    .row_number = row_number_of(i),
                    .variable = v,

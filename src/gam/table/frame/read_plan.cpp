@@ -97,6 +97,8 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
       UsedColumn& column = columns_[at(variable.columns[0])];
       column.text = column.typed = true;
     }
+    variable.may_be_infinite =
+        std::ranges::find(request.unbounded, expression.text) != request.unbounded.end();
     variable.wants_median = std::ranges::find(request.medians, expression.text) != request.medians.end();
     variables_.push_back(std::move(variable));
   }

@@ -46,6 +46,7 @@ class ReadPlan {
   struct PlannedVariable {
     const Expression* expression = nullptr;
     std::vector<int> columns;  ///< indices into `columns()`, in the order of Expression::columns()
+    bool may_be_infinite = false;
     bool wants_median = false;
     std::optional<KeySpan> near_median{};  ///< where to look for it while rows are read
   };

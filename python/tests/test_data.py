@@ -484,12 +484,14 @@ class Refusals(InFolder):
         self.expect(UsageError, "give a text of Unicode", lambda: GAM("y ~ x").fit(data, weights="\ud800"))
         self.assertEqual(list(self.folder.iterdir()), [])
 
-    def test_options_with_commas_are_no_lists(self):
-        self.expect(
-            UsageError,
-            "levels of 'g': a value has a comma",
-            lambda: GAM("y ~ g", levels={"g": ["(0, 1]", "(1, 2]"]}).fit(rows(50)),
-        )
+    def test_levels_have_commas_and_quotes(self):
+        data = rows(50)
+        texts = ["(0, 1]", '(1, 2] "high"', "="]
+        data["g"] = [texts[i % 3] for i in range(50)]
+        for option in ({"levels": {"g": texts}}, {"ordered": {"g": texts}}):
+            model = GAM("y ~ g", **option).fit(data)
+            names = ["g.L", "g.Q"] if "ordered" in option else [f"g{text}" for text in texts[1:]]
+            self.assertEqual(model.param_names[1:], names)
 
     def test_a_formula_shows_its_fault(self):
         fault = self.expect(UsageError, "'(' is not closed", lambda: GAM("y ~ s(x").fit(rows(50)))

@@ -170,13 +170,11 @@ class GAM:
             table = self._table_over(comm, data, read, arrays)
         options = {"family": self.family, **self.options, **expressions, **{name[1:]: name for name in arrays}}
         if launcher is None:
-            options["ordered"] = _ordered(table.columns, self.formula) | dict(self.options.get("ordered") or {})
             options = {name: value for name, value in options.items() if name not in _TABLE_OPTIONS}
             self._model = self._fit_here(table, options, progress, handle)
         else:
             from . import _launch
 
-            options["ordered"] = _ordered(table.columns, self.formula) | dict(self.options.get("ordered") or {})
             path = _launch.program_path(program)
             with _launch.folder_in(workdir) as folder:
                 rows = table.file or table.columns
@@ -732,19 +730,6 @@ def _all_missing(numbers: Numbers) -> bool:
 
 def _strings(value: Any) -> list[str]:
     return [value] if isinstance(value, str) else list(value or [])
-
-
-def _ordered(columns: Columns, formula: str) -> dict[str, list[str]]:
-    """The levels of ordered factors among the predictors."""
-    found = {}
-    for name in names_in(formula.partition("~")[2]):
-        column = columns.get(name)
-        if not isinstance(column, Factor) or not column.is_ordered:
-            continue
-        if any("," in level for level in column.levels):
-            raise UsageError(f"the ordered categorical '{name}' has a level with a comma: rename the level")
-        found[name] = column.levels
-    return found
 
 
 def _rug(columns: Columns) -> dict[str, Numbers]:

@@ -134,8 +134,7 @@ def _arguments(options: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
         if flag in ("levels", "ordered") and isinstance(value, Mapping):
             for column, levels in _levels_of(value).items():
                 path = folder / f"{flag}{len(arguments)}"
-                text = f"{_quoted(column)}={','.join(map(_quoted, levels))}"
-                path.write_text(text, encoding="utf-8", newline="")
+                path.write_text(_native.level_text(column, levels), encoding="utf-8", newline="")
                 arguments.append(f"--{flag}=@{path}")
             continue
         for _, text in _native.option_texts({name: value}):
@@ -148,10 +147,6 @@ def _arguments(options: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
             else:
                 arguments += [f"--{flag}={text}"] if text else [f"--{flag}", ""]
     return arguments
-
-
-def _quoted(text: str) -> str:
-    return '"' + text.replace('"', '""') + '"'
 
 
 def _levels_of(option: Any) -> dict[str, list[str]]:

@@ -243,6 +243,12 @@ def _joined(value: Any) -> str:
     return ",".join(map(_plain, _listed(value)))
 
 
+def level_text(column: str, levels: Iterable[Any]) -> str:
+    """Levels of a column, in quotes, in which they and its name may have commas, quotes and equals signs."""
+    texts = ['"' + _plain(text).replace('"', '""') + '"' for text in (column, *levels)]
+    return f"{texts[0]}={','.join(texts[1:])}"
+
+
 def option_texts(options: Mapping[str, Any]) -> list[Option]:
     """Options as the library takes them; None is none."""
     texts = []
@@ -251,9 +257,8 @@ def option_texts(options: Mapping[str, Any]) -> list[Option]:
             continue
         if isinstance(value, Mapping):
             for key, values in value.items():
-                if any("," in one for one in _listed(values) if isinstance(one, str)):
-                    raise UsageError(f"{name} of '{key}': a value has a comma: give the column as a categorical")
-                texts.append((name, f"{key}={_joined(values)}"))
+                has_levels = name in ("levels", "ordered")
+                texts.append((name, level_text(key, _listed(values)) if has_levels else f"{key}={_joined(values)}"))
             continue
         listed = _listed(value)
         if name != "na_strings" and all(isinstance(one, str) for one in listed):

@@ -73,7 +73,8 @@ class InterceptSearch {
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;
-    for (int i = 0; i < max_steps && advance(); ++i) continue;
+    int steps = 0;
+    while (steps < max_steps && advance()) ++steps;
     return at(intercept_);
   }
 
@@ -92,9 +93,8 @@ class InterceptSearch {
   }
 
   /// At the mean of the responses, without the offset or with its least or greatest value, wherever the
-  /// deviance is least: with one of these all predictors are on one side of that of the mean, as a link asks
-  /// for that has predictors of one sign.
-  /// False if all leave the means of the family.
+  /// deviance is least. With one of these all predictors are on one side of that of the mean, which a link
+  /// needs whose predictors have one sign. False if all leave the means of the family.
   bool begin(double mean) {
     bool begun = move_to(mean);
     if (rows_.offsets.empty()) return begun;

@@ -54,7 +54,8 @@ fault_of <- function(seed) {
   by_bam <- function(...) bam(formula, family=family, data=table, weights=prior, control=control, chunk.size=1e6, select=model$select,
                               gamma=model$gamma, rho=model$rho, AR.start=start, ...)
   theirs <- tryCatch(if (model$family == "gaussian" && model$nested) by_gam(family) else by_bam(), error=function(e) NULL)
-  if (is.null(theirs) || !theirs$converged) {
+  # bam says that it has converged where its iteration turns back and forth up to its end: such an answer is no solution.
+  if (is.null(theirs) || !theirs$converged || isTRUE(theirs$iter >= control$maxit)) {
     counts["not fitted by mgcv"] <<- counts["not fitted by mgcv"] + 1
     return(NULL)
   }

@@ -161,6 +161,9 @@ constexpr F family_of([[maybe_unused]] const double* parameters) {
   }
 }
 
+/// Distance from the end of the means of counts and of proportions of a row that is at that end.
+inline constexpr double near_end = 1e-8;
+
 /// The limits of proportions that are those of an infinite predictor.
 constexpr Limits limits_of_proportions(Link link) {
   switch (link) {
@@ -171,6 +174,11 @@ constexpr Limits limits_of_proportions(Link link) {
     case Link::log: return {.lower = 0};
     default: return {};
   }
+}
+
+/// The first mean of a row, moved from the pole of an inverse link as scat moves it in mgcv.
+constexpr double off_pole(Link link, double mean, double side) {
+  return link == Link::inverse && mean == 0 ? (side < 0 ? -0.1 : 0.1) : mean;
 }
 
 /// A family with a link other than its own.
@@ -190,17 +198,23 @@ struct Linked : F {
                         (!F::limits.has_upper() || mu < F::limits.upper) && !(side * mu < 0);
     return inside ? F::deviance(y, mu, prior) : std::numeric_limits<double>::quiet_NaN();
   }
-  /// A response of 0, at the pole of an inverse link, is moved as scat has it in mgcv.
+  /// Whether a predictor is nearly at its end, of means that have a unit: counts and proportions.
+  [[nodiscard]] bool is_at_end(double mu) const {
+    if (which == Link::log) return F::limits.has_upper() && mu > F::limits.upper - near_end;
+    return which == Link::identity && F::scale_is_known && F::limits.has_lower() &&
+           mu < F::limits.lower + near_end;
+  }
   [[nodiscard]] double first_mean(double y, double prior) const {
-    return side != 0 && y == 0 ? 0.1 * side : F::first_mean(y, prior);
+    return off_pole(which, F::first_mean(y, prior), side);
   }
 
   Link which;
   /// The sign of all means, on one side of a pole of the link: 1 or -1. 0: there is no pole, or they have
   /// any.
   double side = 0;
-  Start start =
-      F::start == Start::response && F::links[0] == Link::identity && side == 0 ? Start::mean : F::start;
+  Start start = F::start == Start::response && F::links[0] == Link::identity && which != Link::inverse
+                    ? Start::mean
+                    : F::start;
   Limits limits = F::limits.has_upper() ? limits_of_proportions(which) : Limits{};
 };
 

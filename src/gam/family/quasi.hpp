@@ -119,7 +119,7 @@ template <>
 struct Linked<Quasi> : Quasi {
   constexpr Linked(Quasi quasi, Link link, double side_of_means) : Quasi(quasi), side(side_of_means) {
     linked = link;
-    if (which == constant && side == 0) start = Start::mean;
+    if (which == constant && linked != Link::inverse) start = Start::mean;
     if (which == mu_1_mu) limits = limits_of_proportions(link);
     if (which == mu && link == Link::log) limits = {.lower = 0};
   }
@@ -127,7 +127,7 @@ struct Linked<Quasi> : Quasi {
     return side * mean < 0 ? std::numeric_limits<double>::quiet_NaN() : Quasi::deviance(y, mean, prior);
   }
   [[nodiscard]] double first_mean(double y, double prior) const {
-    return side != 0 && y == 0 ? 0.1 * side : Quasi::first_mean(y, prior);
+    return off_pole(linked, Quasi::first_mean(y, prior), side);
   }
 
   double side;

@@ -24,11 +24,25 @@ inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
   }
 }
 
+/// By what a row is held back from an end of the means. Steps are cut short where a row leaves the means, so
+/// that one at their end, whose weight has no bound, would keep all others from moving. Its score is the
+/// same.
+template <RowFamily F>
+inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] double mu) {
+  if constexpr (requires { family.is_at_end(mu); }) {
+    return family.is_at_end(mu) ? 10 : 1;
+  } else {
+    return 1;
+  }
+}
+
 template <RowFamily F>
 inline RowStep row_step(const F& family, double y, double eta, double prior) {
   const double mu = family.mean(eta);
   const double slope = family.derivative(eta);
-  return {family.weight(prior, mu, slope), mean_step(family, y, mu) / slope, family.deviance(y, mu, prior)};
+  const double caution = caution_at(family, mu);
+  return {caution * family.weight(prior, mu, slope), mean_step(family, y, mu) / slope / caution,
+          family.deviance(y, mu, prior)};
 }
 
 /// The predictor that a row's first step starts from; not a number where a fit starts elsewhere.

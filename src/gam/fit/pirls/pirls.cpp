@@ -35,7 +35,7 @@ constexpr double far_base = 1e3;
 constexpr double rounding_share = 1e-26;
 /// Distance of a predictor from the end of those that the link allows, relative to that of the mean, below
 /// which it is at the edge.
-constexpr double edge = 1e-6;
+constexpr double edge = 1e-7;
 /// A longer step than this, in the linear predictor, leads to another solution: it is not the remainder of
 /// the way to the present one.
 constexpr double to_another = 1e-6;
@@ -165,9 +165,12 @@ bool PirlsLoop::advance(int iteration) {
     // its weights vanish.
     const bool of_model = error.code() == ErrorCode::not_converged || error.code() == ErrorCode::input;
     if (!of_model || end_.solution.coef.empty()) throw;
+    if (ends_at_edge(iteration)) return false;
     return goes_on_without(iteration, error);
   }
-  if (iteration == 1 && starts_within_range()) begin = constant_coefficients().value_or(begin);
+  // Of other families halving towards no coefficients at all may keep all rows in the range.
+  const bool adjusted = rows_.family.start() == Start::adjusted || rows_.family.side() != 0;
+  if (iteration == 1 && adjusted && starts_within_range()) begin = constant_coefficients().value_or(begin);
   halve_step(begin, iteration == 1);
   if (iteration == 1) begin_again_if_worse_than_the_mean();
   if (!is_finite(sums_)) {
@@ -191,11 +194,7 @@ bool PirlsLoop::advance(int iteration) {
   if (is_separated(change / size_of(deviance_), last)) return false;
   if (last) {
     explain(change);
-    if (end_.converged && rows_at_edge_ > 0)
-      fit_.observer.note(
-          fmt::format("{}, and {} row{} at that edge, beyond which the likelihood rises: standard "
-                      "errors and tests are those of a solution that is not at an edge",
-                      needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are"));
+    if (end_.converged && rows_at_edge_ > 0) note_edge();
     return false;
   }
   keep(iteration);
@@ -206,13 +205,44 @@ bool PirlsLoop::advance(int iteration) {
 /// link allows, weights grow beyond any bound, and steps become short as a root of what they change.
 bool PirlsLoop::is_still(double change) {
   rows_at_edge_ = 0;
+  last_change_ = change;
   if (!(change < fit_.options.tolerance * size_of(deviance_))) return false;
   const double step = end_.solution.step;
   if (step <= fit_.options.step_tolerance) return true;
-  if (!(step * step <= fit_.options.tolerance) || !rows_.family.predictors().any()) return false;
+  if (!(step * step <= fit_.options.tolerance)) return false;
+  return is_at_edge();
+}
+
+bool PirlsLoop::is_at_edge() {
+  if (!rows_.family.predictors().any()) return false;
   rows_at_edge_ = rows_at_edge(fit_.job, rows_, design_.raw_coefficients(end_.coef),
                                edge * std::abs(predictor_of(rows_.family, mean_)));
   return rows_at_edge_ > 0;
+}
+
+/// Where rows are at the edge, a working model may have no solution, as their weights hide all others. Then
+/// the iteration ends: at a solution, if the last step changed next to nothing.
+bool PirlsLoop::ends_at_edge(int iteration) {
+  constexpr double next_to_nothing = 1e-8;
+  if (course_.phase == Phase::elsewhere || !is_at_edge()) return false;
+  end_.iterations = iteration - 1;
+  end_.converged = end_.solution.converged && last_change_ < next_to_nothing * size_of(deviance_);
+  if (end_.converged)
+    note_edge();
+  else
+    end_.why_not_converged = fmt::format(
+        "{}, and {} rows are so near that edge that their weights hide the others: take "
+        "another link",
+        needed_predictor(rows_.family), rows_at_edge_);
+  return true;
+}
+
+void PirlsLoop::note_edge() const {
+  fit_.observer.note(
+      fmt::format("{}, and {} row{} at that edge, beyond which the likelihood rises: standard errors and "
+                  "tests are those of a "
+                  "solution that is not at an edge",
+                  needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are"));
 }
 
 /// After an iteration without a finite state: false, and the fit ends with the iteration before; or true, and
@@ -269,11 +299,15 @@ void PirlsLoop::solve(Search search) {
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   look_at_end();
   cut_short_ = false;
+  // Half-way from the edge of the range a row keeps a weight that does not hide the others.
+  bool may_be_near = rows_.family.start() == Start::adjusted && rows_.family.predictors().any();
   double fraction = 1;
   for (int faults = 0, rises = 0;;) {
     if (!is_finite(sums_)) {
       cut_short_ = true;
       if (++faults > fault_halvings) return;
+    } else if (cut_short_ && may_be_near) {
+      may_be_near = false;
     } else {
       const PenaltyOnLine& penalty = end_.solution.penalty;
       // Of correlated rows steps need not lower the deviance, which is that of independent ones.
@@ -293,10 +327,10 @@ void PirlsLoop::look_at_end() {
     sums_ = sums_at(end_.coef);
     return;
   }
-  const RawDeviance at_end =
+  const RawDeviance found =
       fit_.sums_of(pass_, [&] { return pass_.deviance(design_.raw_coefficients(end_.coef)); });
-  sums_.deviance = at_end.deviance;
-  sums_.bad_rows = at_end.bad_rows;
+  sums_.deviance = found.deviance;
+  sums_.bad_rows = found.bad_rows;
 }
 
 /// Moves the family's parameters to their maximum of the likelihood at the means of `end_.coef`, and computes
@@ -346,7 +380,7 @@ void PirlsLoop::begin_again_if_worse_than_the_mean() {
   if (!mean) return;
   const RawDeviance at_mean =
       fit_.sums_of(pass_, [&] { return pass_.deviance(design_.raw_coefficients(*mean)); });
-  if (at_mean.bad_rows > 0 || !(at_mean.deviance < sums_.deviance)) return;
+  if (at_mean.bad_rows > 0 || (is_finite(sums_) && !(at_mean.deviance < sums_.deviance))) return;
   end_.coef = *mean;
   sums_ = sums_at(end_.coef);
 }

@@ -83,6 +83,9 @@ class PirlsLoop {
   [[nodiscard]] std::optional<std::vector<double>> constant_coefficients() const;
   void begin_again_if_worse_than_the_mean();
   [[nodiscard]] bool is_still(double change);
+  [[nodiscard]] bool is_at_edge();
+  [[nodiscard]] bool ends_at_edge(int iteration);
+  void note_edge() const;
   [[nodiscard]] bool is_separated(double change, bool ends);
   [[nodiscard]] bool settle(bool still, bool hurry);
   void look_around();
@@ -111,6 +114,7 @@ class PirlsLoop {
   double minus_log_ = 0;  ///< negative log likelihood there, where the family's parameters are estimated
   std::vector<double> last_step_;  ///< of the coefficients, before mixing and halving; empty before the first
   bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
+  double last_change_ = 0;         ///< of the deviance by the last step
   std::int64_t rows_at_edge_ = 0;  ///< of the predictors that the link allows, at the solution
   Course course_;                  ///< of the steps so far
   PirlsEnd end_;

@@ -368,6 +368,39 @@ class MissingValues(InFolder):
         self.expect(pa.table({name: [None if v != v else v for v in c.tolist()] for name, c in self.rows.items()}))
 
 
+class InfiniteValues(InFolder):
+    """A row in which one is has no prediction; others have theirs."""
+
+    def test_predictions(self):
+        data, new = rows(), rows(20, seed=2)
+        infinite = {name: values.copy() for name, values in new.items()}
+        infinite["x"][3], infinite["x"][5], infinite["z"][7], infinite["w"][9] = np.inf, -np.inf, 0, np.inf
+        for formula, left_out in (
+            (FORMULA, [3, 5]),
+            ("y ~ x + s(z, k=5)", [3, 5]),
+            ("y ~ s(log(z), k=5)", [7]),
+            ("y ~ g + log(z) + I(x * 2)", [3, 5, 7]),
+            ("y ~ te(x, z, k=4)", [3, 5]),
+        ):
+            model = GAM(formula).fit(data)
+            for options in ({}, {"type": "response"}, {"se": True}):
+                found, expected = model.predict(infinite, **options), model.predict(new, **options)
+                found, expected = (one if isinstance(one, dict) else {"fit": one} for one in (found, expected))
+                for name, values in found.items():
+                    self.assertEqual(np.flatnonzero(np.isnan(values)).tolist(), left_out, formula)
+                    kept = np.delete(np.arange(20), [*left_out, 7])  # z is another number there
+                    np.testing.assert_array_equal(values[kept], expected[name][kept])
+            self.assertEqual(np.isnan(model.simulate(1, infinite)["draw.1"]).nonzero()[0].tolist(), left_out)
+        path = self.write_csv("new.csv", infinite)
+        np.testing.assert_array_equal(model.predict(path), model.predict(infinite))
+
+    def test_fits_refuse_them(self):
+        data = rows()
+        data["x"][3] = np.inf
+        with self.assertRaisesRegex(InputError, "row 4: x is infinite"):
+            GAM("y ~ x").fit(data)
+
+
 class Refusals(InFolder):
     def expect(self, kind, words, call):
         with self.assertRaises(kind) as raised:

@@ -36,7 +36,7 @@ class Portable(InFolder):
 
     def test_predictions(self):
         data, new = rows(), rows(50, seed=2)
-        new["x"][3] = np.nan
+        new["x"][3], new["z"][4] = np.nan, np.inf
         data["y"] = np.round(np.exp(data["y"]))
         model = GAM("y ~ g + s(x, by=g, k=6) + te(x, z, k=4)", family="poisson").fit(data)
         model.save(self.folder / "model.json")

@@ -87,10 +87,10 @@ struct Predictions {
 
 /// *Collective.* Predicts every row of a table that has the columns of the formula's right-hand side. `model`
 /// is the result of a fit of this program, or one that every rank has read from the same file. A row without
-/// a value of a variable is NaN, and one with an infinite offset has the limit; `NewLevels` has what an
-/// unseen level is. A pass of the job: link and response on its devices, or on the host threads of every
-/// rank, as reported by `Job::last_verdict`; other types on hosts. Bits do not depend on ranks, threads, or
-/// devices of one kind.
+/// a finite value of a term's variable is NaN, and one with an infinite offset has the limit; `NewLevels` has
+/// what an unseen level is. A pass of the job: link and response on its devices, or on the host threads of
+/// every rank, as reported by `Job::last_verdict`; other types on hosts. Bits do not depend on ranks,
+/// threads, or devices of one kind.
 ///
 /// Throws the same `Error` on every rank: `usage` for a term that the model lacks; `input` for a missing
 /// column, text where the model has numbers, or different models on different ranks; `interrupted` when the

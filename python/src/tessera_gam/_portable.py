@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from . import _predict_model
-from ._columns import Data, File, Numbers, column_of, factor_texts
+from ._columns import Data, Factor, File, Numbers, column_of, factor_texts
 from ._errors import InputError, UsageError
 from ._native import encoded_path
 
@@ -50,10 +50,15 @@ class PortableModel:
             raise UsageError(f"{unknown}: not among what numpy predicts, type='link' and 'response'; {reason}")
         if isinstance(data, File):
             raise UsageError(f"{data.path}: numpy predicts frames and arrays; {reason}")
-        columns = {name: factor_texts(column_of(name, data.column(name))) for name in data.names if name in names}
-        for name, column in columns.items():
-            if len(column) != data.rows:
-                raise InputError(f"the column '{name}' has {len(column)} rows, and the data have {data.rows}")
+        columns = {}
+        offsets = {name.strip("`") for name in self.model.get("formula_offsets", [])}
+        for name in filter(names.__contains__, data.names):
+            column = column_of(name, data.column(name))
+            if not isinstance(column, Factor) and name not in offsets:
+                column = np.where(np.isinf(column), np.nan, column)
+            columns[name] = factor_texts(column)
+            if len(columns[name]) != data.rows:
+                raise InputError(f"the column '{name}' has {len(columns[name])} rows, and the data have {data.rows}")
         columns = columns or {"": np.zeros(data.rows)}  # which tells the number of rows
         step = max(1, _NUMBERS_AT_ONCE // self._width)
         parts = [

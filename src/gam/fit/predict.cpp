@@ -74,6 +74,7 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
   request.variables = variables_of(plan, formula, model.recipe);
   request.known_levels = plan.design.known_levels();
   request.unseen_is_complete = plan.unseen_is_complete;
+  request.left_out_if_infinite = plan.design.known_numbers();
   request.numeric = plan.design.known_numbers();
   request.options = options;
   if (!model.recipe.empty() || std::ranges::any_of(request.variables, &Expression::computed))

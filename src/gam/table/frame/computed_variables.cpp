@@ -311,6 +311,7 @@ class FrameComputer {
   /// Rows that lack a value, and what the log tells of a computed variable.
   void mark_complete(Variable& variable) {
     const bool unseen_is_complete = has_text(request_.unseen_is_complete, variable.name);
+    const bool needs_finite = has_text(request_.left_out_if_infinite, variable.name);
     map_to_known_levels(variable);
     std::uint8_t* const complete = in_.complete.writable();
     std::vector<std::int64_t> missing(at(workers_.team.size()));
@@ -318,8 +319,9 @@ class FrameComputer {
     for_each_run(workers_, in_, [&](int thread, std::size_t begin, std::size_t end) {
       variable.prepare_to_read(begin, end);
       for (std::size_t i = begin; i < end; ++i) {
-        const bool lacks =
-            variable.factor ? variable.codes[i] == Variable::missing : std::isnan(variable.numbers[i]);
+        const bool lacks = variable.factor ? variable.codes[i] == Variable::missing
+                                           : std::isnan(variable.numbers[i]) ||
+                                                 (needs_finite && std::isinf(variable.numbers[i]));
         const bool is_unseen = variable.factor && variable.codes[i] == Variable::unseen;
         missing[at(thread)] += lacks ? 1 : 0;
         unseen[at(thread)] += is_unseen ? 1 : 0;

@@ -133,6 +133,8 @@ struct FrameRequest {
   std::vector<std::string> unbounded{};
   /// A variable named here is a factor whose levels are the texts as they stand, numbers too.
   std::vector<std::string> texts{};
+  /// Predicting: a row in which a variable named here is infinite is not complete; else that is an Error.
+  std::vector<std::string> left_out_if_infinite{};
   TableOptions options;
   /// Where columns may be stored; nothing: in memory only, or the read is refused.
   std::optional<MemoryOptions> memory;

@@ -412,8 +412,9 @@ void FramePart::flush() {
     if (scanned.all_finite) continue;
     all_complete = false;
     const std::span<const double> numbers(numbers_of(v), count);
+    const bool needs_finite = plan_->variables()[v].left_out_if_infinite;
     for (std::size_t i = 0; i < count; ++i) {
-      if (std::isnan(numbers[i])) {
+      if (std::isnan(numbers[i]) || (needs_finite && std::isinf(numbers[i]))) {
         complete[i] = 0;
         ++rows_without_[v];
       }

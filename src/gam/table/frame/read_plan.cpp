@@ -100,6 +100,8 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
     variable.may_be_infinite =
         std::ranges::find(request.unbounded, expression.text) != request.unbounded.end();
     variable.wants_median = std::ranges::find(request.medians, expression.text) != request.medians.end();
+    const auto& left_out = request.left_out_if_infinite;
+    variable.left_out_if_infinite = std::ranges::find(left_out, expression.text) != left_out.end();
     variables_.push_back(std::move(variable));
   }
   apply(request.options);

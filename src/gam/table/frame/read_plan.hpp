@@ -49,6 +49,7 @@ class ReadPlan {
     bool may_be_infinite = false;
     bool wants_median = false;
     std::optional<KeySpan> near_median{};  ///< where to look for it while rows are read
+    bool left_out_if_infinite = false;
   };
 
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }

@@ -194,7 +194,7 @@ bool PirlsLoop::advance(int iteration) {
   if (is_separated(change / size_of(deviance_), last)) return false;
   if (last) {
     explain(change);
-    if (end_.converged && rows_at_edge_ > 0) note_edge();
+    if (end_.converged && is_at_edge()) note_edge();
     return false;
   }
   keep(iteration);
@@ -204,7 +204,6 @@ bool PirlsLoop::advance(int iteration) {
 /// Whether the last step changed nothing, the deviance by `change`. At the edge of the predictors that the
 /// link allows, weights grow beyond any bound, and steps become short as a root of what they change.
 bool PirlsLoop::is_still(double change) {
-  rows_at_edge_ = 0;
   last_change_ = change;
   if (!(change < fit_.options.tolerance * size_of(deviance_))) return false;
   const double step = end_.solution.step;
@@ -231,8 +230,7 @@ bool PirlsLoop::ends_at_edge(int iteration) {
     note_edge();
   else
     end_.why_not_converged = fmt::format(
-        "{}, and {} rows are so near that edge that their weights hide the others: take "
-        "another link",
+        "{}, and there are rows so near that edge ({}) that their weights hide the others: take another link",
         needed_predictor(rows_.family), rows_at_edge_);
   return true;
 }
@@ -565,7 +563,8 @@ Error PirlsLoop::diverged(bool at_own_start) const {
 std::string PirlsLoop::unlimited_link() const {
   for (const std::string_view name : rows_.family.link_names()) {
     if (!rows_.family.linked(name)->predictors().any())
-      return fmt::format("; give the formula an intercept, or take the link {}, which needs none such", name);
+      return fmt::format("; give the formula an intercept, or take the link {}, which any predictor suits",
+                         name);
   }
   return "; give the formula an intercept";
 }

@@ -605,7 +605,8 @@ TEST_F(Program, AVarianceThatIsNotAboveZeroIsNamedWithItsMean) {
       << missing.err;
   const auto flat = run("mu", "0 * eta");
   EXPECT_EQ(flat.status, 3) << flat.err;
-  EXPECT_NE(flat.err.find("passes it at no predictor in the direction of its derivative"), std::string::npos)
+  EXPECT_NE(flat.err.find("which no linear predictor gives under own(inverse of exp(eta)): "),
+            std::string::npos)
       << flat.err;
 }
 

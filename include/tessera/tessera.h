@@ -38,7 +38,7 @@ extern "C" {
 
 /// The version of the C interface of the library that is linked.
 TESSERA_API int32_t tessera_c_version(void);
-/// The version of the library itself, "0.2.0".
+/// The version of the library itself, "0.3.0".
 TESSERA_API const char* tessera_library_version(void);
 
 /// Also the exit statuses of Tessera's programs, except TESSERA_OUTDATED_PLAN and TESSERA_ROLLED_BACK.

@@ -54,7 +54,7 @@ extern "C" {
 
 /// The version of the C interface of the library that is linked.
 TESSERA_GAM_API int32_t tessera_gam_c_version(void);
-/// The version of the library itself, "0.2.0".
+/// The version of the library itself, "0.3.0".
 TESSERA_GAM_API const char* tessera_gam_library_version(void);
 /// The MPI library that it is linked with, "Open MPI v4.1.4"; an empty text of a library without MPI.
 TESSERA_GAM_API const char* tessera_gam_mpi_version(void);

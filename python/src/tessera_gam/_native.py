@@ -177,7 +177,7 @@ def reads_hdf5() -> bool:
 
 
 def library_version() -> str:
-    """The version of the library, "0.2.0"."""
+    """The version of the library, "0.3.0"."""
     return str(_library.tessera_gam_library_version().decode())
 
 

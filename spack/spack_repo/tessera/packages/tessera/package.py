@@ -14,7 +14,7 @@ class Tessera(CMakePackage, CudaPackage):
     # The recipe is part of the source tree that it builds. The archives of releases are where
     # scripts/make-release puts them, or in a mirror of the site's.
     git = "file://" + str(pathlib.Path(__file__).resolve()).rpartition("/spack/spack_repo/")[0]
-    url = git + "/build/release/tessera-0.2.0.tar.gz"
+    url = git + "/build/release/tessera-0.3.0.tar.gz"
 
     license("Apache-2.0")
 

@@ -17,7 +17,7 @@ struct WrittenFile {
 /// The files that have others beside them, whose names begin with theirs; empty: there is none.
 struct FilesBeside {
   std::string model{};       ///< its covariances
-  std::string checkpoint{};  ///< what docs/fit.md lists, and is written by `Checkpoint`
+  std::string checkpoint{};  ///< what docs/site.md lists, and is written by `Checkpoint`
 };
 
 /// Throws `Error(usage)` if a file that is written is one that is `read`, or that another option writes,

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # full_disk.bash FIT LAUNCHER...: a fit whose checkpoint lies on a disk that is really full, a tmpfs of 64 KiB, goes
-# on or ends as docs/fit.md says; the state before is intact, and nothing half-written is left. Skipped (77) where no
+# on or ends as docs/site.md says; the state before is intact, and nothing half-written is left. Skipped (77) where no
 # file system can be mounted.
 set -euo pipefail
 if [[ ${1-} != --inside ]]; then

@@ -170,7 +170,7 @@ endforeach()
 
 # A link names a file that is there, and a section of it. A bracket would glue the elements of a CMake list together.
 foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md docs/fit.md docs/gallery.md docs/library.md
-    docs/model.md docs/python.md docs/site.md jobscripts/README.md)
+    docs/mgcv.md docs/model.md docs/numerics.md docs/python.md docs/site.md jobscripts/README.md)
   file(READ ${ROOT}/${document} text)
   cmake_path(GET document PARENT_PATH folder)
   string(REPLACE "](" "link(" text "${text}")
@@ -181,6 +181,9 @@ foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md d
     if(file MATCHES "^(.*)#(.*)$")
       set(file ${CMAKE_MATCH_1})
       set(section ${CMAKE_MATCH_2})
+    endif()
+    if("${file}" STREQUAL "")  # a section of its own
+      cmake_path(GET document FILENAME file)
     endif()
     if(NOT EXISTS ${ROOT}/${folder}/${file})
       message(FATAL_ERROR "${document} links to ${file}, which is not there")

@@ -35,7 +35,7 @@ refuses "there is no tag v99.0.0" scripts/make-release v99.0.0
 git tag v99.0.0
 refuses "does not tell version 99.0.0" scripts/make-release v99.0.0
 
-sed -i "s/^## \[Unreleased\]$/&\n\n## [$version] - 2026-01-31/" CHANGELOG.md
+grep -q "^## \[$version\]" CHANGELOG.md || sed -i "s/^## \[Unreleased\]$/&\n\n## [$version] - 2026-01-31/" CHANGELOG.md
 git commit --quiet --all --message "Release $version"
 
 sed -i "0,/^- /s//$(for ((i = 0; i < 15; ++i)); do printf -- '- More.\\n'; done)&/" CHANGELOG.md

@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a file of ROOT includes what the tables of docs/design.md do not allow to its room, or if the tables and the
-# folders are not the same rooms.
+# Fails if a file of ROOT includes what the tables of docs/design.md do not allow to its room, if a room has more lines than
+# they allow, or if the tables and the folders are not the same rooms.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${ROOT}/docs/design.md design)
 string(REGEX REPLACE ".*\n## Rooms\n(.*)\n## Invariants\n.*" "\\1" design "${design}")
-string(REGEX MATCHALL "[|] `[a-z0-9/]+` [|][^|\n]*[|]" rows "${design}")
+string(REGEX MATCHALL "[|] `[a-z0-9/]+` [|][^|\n]*[|] [0-9]+ [|]" rows "${design}")
 set(library_rooms "")
 foreach(row IN LISTS rows)
-  string(REGEX MATCH "^[|] `([a-z0-9/]+)` [|]([^|]*)[|]" match "${row}")
+  string(REGEX MATCH "^[|] `([a-z0-9/]+)` [|]([^|]*)[|] ([0-9]+) [|]" match "${row}")
   set(room ${CMAKE_MATCH_1})
   list(APPEND rooms ${room})
+  set(budget_${room} ${CMAKE_MATCH_3})
+  set(lines_${room} 0)
   string(REGEX MATCHALL "[a-z0-9/]+" may_${room} "${CMAKE_MATCH_2}")
   if(EXISTS ${ROOT}/include/tessera/${room})
     list(APPEND library_rooms ${room})
@@ -43,6 +45,10 @@ foreach(source IN LISTS sources)
     list(APPEND unknown ${room})
     continue()
   endif()
+  file(READ ${ROOT}/${source} text)
+  string(REGEX MATCHALL "\n" text "${text}")
+  list(LENGTH text length)
+  math(EXPR lines_${room} "${lines_${room}} + ${length}")
   # Who may include a room may include those in it; a room is made of those in it.
   set(may ${room} ${may_${room}})
   foreach(other IN LISTS rooms)
@@ -87,6 +93,10 @@ if(unknown)
   message(FATAL_ERROR "docs/design.md does not say what these rooms may include: ${unknown}")
 endif()
 foreach(room IN LISTS rooms)
+  if(lines_${room} GREATER budget_${room})
+    message(FATAL_ERROR "${room} has ${lines_${room}} lines, of ${budget_${room}} in docs/design.md: what of it can go? An "
+      "issue that needs more says so there")
+  endif()
   if(NOT EXISTS ${ROOT}/src/${room} AND NOT EXISTS ${ROOT}/${room})
     message(FATAL_ERROR "docs/design.md tells of the room ${room}, which is not there")
   endif()

@@ -228,7 +228,7 @@ class FittedModel(InFolder):
         self.assertAlmostEqual(np.nansum(model.resid**2), model.deviance, 8)
         copied = pickle.loads(pickle.dumps(model))
         with self.assertRaisesRegex(UsageError, r"give residuals\(type, data\) its rows"):
-            copied.resid
+            copied.resid  # noqa: B018
         np.testing.assert_array_equal(copied.residuals("deviance", data), model.resid)
         np.testing.assert_array_equal(copied.residuals("deviance", self.write_csv("rows.csv", data)), model.resid)
         with self.assertRaisesRegex(InputError, "give the table that the model was fitted to"):

@@ -78,7 +78,6 @@ class Interrupts(unittest.TestCase):
         with self.assertRaises(TimeoutError):
             long_fit(progress=lambda what: signal.setitimer(signal.ITIMER_REAL, 0.02))
 
-
     def test_draws_end_with_their_caller(self):
         """They would go on for minutes; tearDown waits for them."""
 

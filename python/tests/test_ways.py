@@ -96,9 +96,7 @@ def batches(kinds, size=6):
     """Several factors in one model, as each program that starts takes its time."""
     for begin in range(0, len(kinds), size):
         some = kinds[begin : begin + size]
-        yield {
-            f"g{i}": Levels(CODES[i] % len(levels), sorted(levels, key=str.encode)) for i, levels in enumerate(some)
-        }
+        yield {f"g{i}": Levels(CODES[i] % len(levels), sorted(levels, key=str.encode)) for i, levels in enumerate(some)}
 
 
 def of_levels():

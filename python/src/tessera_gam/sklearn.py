@@ -50,7 +50,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             found = data_of(X, None)
         else:
             # Texts in an array of objects are those of a factor.
-            dtype = None if not reset and getattr(X, "dtype", None) == object else np.float64
+            dtype = None if not reset and getattr(X, "dtype", None) == np.dtype(object) else np.float64
             array = validate_data(self, X, reset=reset, dtype=dtype)
             found = data_of({f"x{i}": array[:, i] for i in range(array.shape[1])}, None)
         assert isinstance(found, Data)

@@ -22,6 +22,19 @@ class KindsOfData(InFolder):
     def expect_same(self, data):
         self.assertEqual(GAM(FORMULA).fit(data).to_json(), self.expected.to_json())
 
+    @needs("pandas")
+    def test_levels_that_are_intervals(self):
+        import pandas as pd
+
+        frame = pd.DataFrame(self.rows).assign(part=pd.cut(self.rows["x"], [0, 0.3, 0.6, 1]))
+        model = GAM("y ~ part").fit(frame)
+        self.assertEqual(model.param_names, ["(Intercept)", "part.L", "part.Q"])
+        texts = self.rows | {"part": frame["part"].astype(str)}
+        levels = {"part": [*frame["part"].cat.categories.astype(str)]}
+        self.assertEqual(model.to_json(), GAM("y ~ part", ordered=levels).fit(texts).to_json())
+        self.assertEqual(GAM("y ~ part", levels=levels).fit(texts).param_names[1], "part(0.3, 0.6]")
+        np.testing.assert_array_equal(model.predict(texts), model.predict(frame))
+
     def test_numpy(self):
         self.expect_same({name: list(values) for name, values in self.rows.items()})
         self.expect_same({name: values[::-1][::-1] for name, values in self.rows.items()})

@@ -15,7 +15,6 @@ struct Betar {
   static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
   static constexpr Limits limits{};
-  static constexpr NullMean null_mean = NullMean::mean;
   static constexpr bool two_levels = false;
   static constexpr char residuals[] = " They are close to normal only where phi is large.";
 

@@ -508,14 +508,11 @@ bool Family::deviance_lacks_saturated() const {
   });
 }
 
-NullMean Family::null_mean() const {
+bool Family::null_is_likeliest() const {
   return visit(*this, [](const auto& family) {
-    using F = std::decay_t<decltype(family)>;
-    if constexpr (requires { F::null_mean; }) {
-      return F::null_mean;
-    } else {
-      return parameter_count_of<F>() > 0 ? NullMean::with_offset : NullMean::mean;
-    }
+    return requires {
+      family.null_is_likeliest;
+    };
   });
 }
 

@@ -104,7 +104,9 @@ class Family {
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
   /// Whether the passes' deviance lacks the saturated model's likelihood: that is minus `SaturatedSum`.
   [[nodiscard]] bool deviance_lacks_saturated() const;
-  [[nodiscard]] NullMean null_mean() const;
+  /// Whether the null model is the likeliest constant mean, without an offset too; else it is that of the
+  /// responses.
+  [[nodiscard]] bool null_is_likeliest() const;
   /// The predictor of a mean; nothing if there is none.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
   /// Why `y` cannot be a response of the family; nothing if it can.

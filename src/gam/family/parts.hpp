@@ -20,13 +20,6 @@ enum class Start {
   mean,      ///< the mean of all responses, by a constant predictor
 };
 
-/// The constant mean of the null deviance.
-enum class NullMean {
-  mean,         ///< that of the responses, without an offset
-  with_offset,  ///< the same where there is no offset, and else the intercept of the least deviance beside it
-  likeliest     ///< the intercept of the least deviance
-};
-
 /// Responses at which the mean is the limit of an infinite predictor, so that the likelihood can increase for
 /// ever. Infinite: none.
 struct Limits {
@@ -118,7 +111,8 @@ concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x,
   {family.likelihood_terms(x, x, out)};  // of y and mu, for a prior weight of 1: minus the log likelihood but
                                          // for what no parameter changes; its derivatives by the working
                                          // parameters; the second ones, upper triangle row by row
-  // `scale()`, if it is there: phi, which is one of the parameters. `null_mean`: if not `with_offset`.
+  // `scale()`, if it is there: phi, which is one of the parameters. `null_is_likeliest`:
+  // true if the likeliest constant mean is not that of the responses.
   // `saturated_mean(y)`, if it is there: the likeliest mean of a response whose deviance lacks the
   // saturated model's likelihood; else it is the response.
 };

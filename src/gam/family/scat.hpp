@@ -15,7 +15,7 @@ struct Scat {
   static constexpr bool linear = false;
   static constexpr Start start = Start::response;
   static constexpr Limits limits{};
-  static constexpr NullMean null_mean = NullMean::likeliest;
+  static constexpr bool null_is_likeliest = true;
   static constexpr bool two_levels = false;
   static constexpr char residuals[] = " Large ones are fewer than of a normal response where nu is small.";
 

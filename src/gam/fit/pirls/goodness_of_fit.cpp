@@ -56,7 +56,7 @@ NullFit null_fit(const FitContext& fit, const Rows& of_model) {
 
 /// Whether the null model has the mean of the responses.
 bool is_of_mean(const Rows& rows) {
-  return rows.offsets.empty() && rows.family.null_mean() != NullMean::likeliest;
+  return rows.offsets.empty() && !rows.family.null_is_likeliest();
 }
 
 /// The way to the intercept of the least deviance beside the offset.

@@ -10,7 +10,7 @@
 namespace tessera::testing {
 namespace {
 
-constexpr std::int64_t units = 1000;
+constexpr std::int64_t reduced_units = 1000;
 
 double value_of(std::int64_t unit) {
   return std::sin(static_cast<double>(unit));
@@ -24,7 +24,7 @@ int least_on_host(const tessera_host_tile* tile, void* value, void*) {
   return 0;
 }
 
-/// The number of units, and of those that are above 0.
+/// The number of reduced_units, and of those that are above 0.
 int counts_on_host(const tessera_host_tile* tile, void* value, void*) {
   auto* const counts = static_cast<std::int32_t*>(value);
   for (std::int64_t unit = tile->range.begin; unit < tile->range.end; ++unit) {
@@ -34,7 +34,7 @@ int counts_on_host(const tessera_host_tile* tile, void* value, void*) {
   return 0;
 }
 
-/// Of units in a row: neither of the ends is known of none.
+/// Of reduced_units in a row: neither of the ends is known of none.
 struct Stretch {
   std::int64_t begin, end;
 };
@@ -68,7 +68,7 @@ class CReduce : public ::testing::TestWithParam<const char*> {
   ScopedVariable simulate_{"TESSERA_SIMULATE", GetParam()};
   ScopedVariable no_fault_{"TESSERA_FAULT", std::nullopt};
   OwnedJob job_ = opened();
-  OwnedPlan plan_ = planned(job_, units, 16);
+  OwnedPlan plan_ = planned(job_, reduced_units, 16);
 };
 
 TEST_P(CReduce, FindsTheLeastAndItsPlace) {
@@ -76,7 +76,7 @@ TEST_P(CReduce, FindsTheLeastAndItsPlace) {
   ASSERT_EQ(reduce(reducer_of(TESSERA_MINIMUM_AT, TESSERA_DOUBLE), least_on_host, &least), TESSERA_OK)
       << tessera_error();
   std::int64_t expected = 0;
-  for (std::int64_t unit = 0; unit < units; ++unit)
+  for (std::int64_t unit = 0; unit < reduced_units; ++unit)
     if (value_of(unit) < value_of(expected)) expected = unit;
   EXPECT_EQ(least.at, expected);
   EXPECT_EQ(least.value, value_of(expected));
@@ -87,8 +87,8 @@ TEST_P(CReduce, SumsSeveralIntegers) {
   ASSERT_EQ(reduce(reducer_of(TESSERA_SUM, TESSERA_INT32, 2), counts_on_host, counts), TESSERA_OK)
       << tessera_error();
   std::int32_t above = 0;
-  for (std::int64_t unit = 0; unit < units; ++unit) above += value_of(unit) > 0 ? 1 : 0;
-  EXPECT_EQ(counts[0], units);
+  for (std::int64_t unit = 0; unit < reduced_units; ++unit) above += value_of(unit) > 0 ? 1 : 0;
+  EXPECT_EQ(counts[0], reduced_units);
   EXPECT_EQ(counts[1], above);
 }
 
@@ -103,7 +103,7 @@ TEST_P(CReduce, CombinesByAnOperationOfTheProgramInOrder) {
   Stretch all{};
   ASSERT_EQ(reduce(reducer, run_on_host, &all), TESSERA_OK) << tessera_error();
   EXPECT_EQ(all.begin, 0);
-  EXPECT_EQ(all.end, units);
+  EXPECT_EQ(all.end, reduced_units);
 }
 
 TEST_P(CReduce, EveryTypeHasItsExtremes) {
@@ -117,7 +117,7 @@ TEST_P(CReduce, EveryTypeHasItsExtremes) {
     Value greatest{};
     EXPECT_EQ(reduce(reducer_of(TESSERA_MAXIMUM, type), greatest_on_host, &greatest), TESSERA_OK)
         << tessera_error();
-    EXPECT_EQ(greatest, static_cast<Value>(units));
+    EXPECT_EQ(greatest, static_cast<Value>(reduced_units));
   };
   check(0.0, TESSERA_DOUBLE);
   check(0.0f, TESSERA_FLOAT);
@@ -147,7 +147,7 @@ TEST_P(CReduce, ReducesArrays) {
             TESSERA_OK)
       << tessera_error();
   double expected = 0;
-  for (std::int64_t unit = 0; unit < units; ++unit) expected = std::min(expected, value_of(unit));
+  for (std::int64_t unit = 0; unit < reduced_units; ++unit) expected = std::min(expected, value_of(unit));
   EXPECT_EQ(least, expected);
 }
 

@@ -24,7 +24,7 @@ int least_on_host(const tessera_host_tile* tile, void* value, void*) {
   return 0;
 }
 
-/// The number of reduced_units, and of those that are above 0.
+/// The number of units, and of those that are above 0.
 int counts_on_host(const tessera_host_tile* tile, void* value, void*) {
   auto* const counts = static_cast<std::int32_t*>(value);
   for (std::int64_t unit = tile->range.begin; unit < tile->range.end; ++unit) {
@@ -34,7 +34,7 @@ int counts_on_host(const tessera_host_tile* tile, void* value, void*) {
   return 0;
 }
 
-/// Of reduced_units in a row: neither of the ends is known of none.
+/// Of units in a row: neither of the ends is known of none.
 struct Stretch {
   std::int64_t begin, end;
 };

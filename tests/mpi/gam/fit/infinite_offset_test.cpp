@@ -15,12 +15,12 @@ namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
-const std::string data = TESSERA_TEST_DATA "/null_deviances/data.csv";
+const std::string offset_data = TESSERA_TEST_DATA "/null_deviances/data.csv";
 
 Model model_of(Job& job, const std::string& chosen, const std::string& formula) {
   FitOptions options;
   options.family = family(chosen);
-  return fit(job, parse_formula(formula), testing::in_blocks(data, 16), options).model;
+  return fit(job, parse_formula(formula), testing::in_blocks(offset_data, 16), options).model;
 }
 
 /// Of offsets 0, minus infinity and infinity, on every rank.

@@ -14,25 +14,25 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-const std::string folder = TESSERA_TEST_DATA "/more_coefficients";
+const std::string more_folder = TESSERA_TEST_DATA "/more_coefficients";
 
-FitResult fit_of(Job& job, const std::string& formula, const FitOptions& options) {
-  return fit(job, parse_formula(formula), testing::in_blocks(folder + "/data.csv", 4), options);
+FitResult fit_more(Job& job, const std::string& formula, const FitOptions& options) {
+  return fit(job, parse_formula(formula), testing::in_blocks(more_folder + "/data.csv", 4), options);
 }
 
 TEST(MoreCoefficients, AgreeWithRemlOfMgcvsMatrices) {
-  std::ifstream file(folder + "/more_coefficients.json");
+  std::ifstream file(more_folder + "/more_coefficients.json");
   Job job = testing::cpu_job(testing::world());
   for (const nlohmann::json& one : nlohmann::json::parse(file)) {
     SCOPED_TRACE(one.dump());
     FitOptions options;
     options.family = family(one.at("family"));
     options.weights = one.at("weights");
-    const FittedModel model = fit_of(job, one.at("formula"), options).model.fitted();
+    const FittedModel model = fit_more(job, one.at("formula"), options).model.fitted();
     EXPECT_TRUE(model.converged);
     EXPECT_EQ(model.design.coef_size, one.at("coefficients").get<int>());
     EXPECT_GT(model.design.coef_size, model.rows);
-    const auto found = testing::predicted_from_file(job, model, folder + "/data.csv");
+    const auto found = testing::predicted_from_file(job, model, more_folder + "/data.csv");
     if (job.comm().rank() != 0) continue;
     EXPECT_NEAR(model.edf_total / one.at("edf").get<double>(), 1, 1e-6);
     EXPECT_NEAR(model.scale / one.at("scale").get<double>(), 1, 1e-6);
@@ -51,7 +51,7 @@ TEST(MoreCoefficients, LoseTheColumnsOfNestedSmoothsThatTheirPenaltiesTellToo) {
   for (const auto& [formula, dropped] : {Nested{R"(y ~ s(x, k=8) + s(z, k=8) + te(x, z, k=6))", {29, 34}},
                                          Nested{R"(y ~ s(x, bs="ps", k=6) + te(x, z, bs="ps", k=6))", {34}},
                                          Nested{R"(y ~ s(x, k=5) + s(x, z, k=14))", {11}}}) {
-    const FittedModel model = fit_of(job, formula, {}).model.fitted();
+    const FittedModel model = fit_more(job, formula, {}).model.fitted();
     EXPECT_GT(model.design.coef_size, model.rows) << formula;
     EXPECT_EQ(model.design.blocks.back().dropped, dropped) << formula;
   }
@@ -61,7 +61,7 @@ TEST(MoreCoefficients, AreRefusedWhereThoseWithoutAPenaltyAreNotFewerThanTheRows
   Job job = testing::cpu_job(testing::world());
   for (const char* formula : {"y ~ g + s(x, k=5)", "y ~ g + x + z"}) {
     const std::string message =
-        testing::common_fault(job.comm(), [&] { static_cast<void>(fit_of(job, formula, {})); });
+        testing::common_fault(job.comm(), [&] { static_cast<void>(fit_more(job, formula, {})); });
     EXPECT_NE(message.find("of them without a penalty, but only 15 complete rows"), std::string::npos)
         << message;
   }

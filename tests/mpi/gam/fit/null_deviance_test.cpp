@@ -12,7 +12,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-const std::string folder = TESSERA_TEST_DATA "/null_deviances";
+const std::string null_folder = TESSERA_TEST_DATA "/null_deviances";
 
 FittedModel fit_of(Job& job, const nlohmann::json& given) {
   FitOptions options;
@@ -26,11 +26,11 @@ FittedModel fit_of(Job& job, const nlohmann::json& given) {
   const auto text = [&](const char* name) { return given.at(name).get<std::string>(); };
   const Formula formula =
       parse_formula(text("response") + " ~ " + text("terms") + " + offset(" + text("offset") + ")");
-  return fit(job, formula, testing::in_blocks(folder + "/data.csv", 16), options).model.fitted();
+  return fit(job, formula, testing::in_blocks(null_folder + "/data.csv", 16), options).model.fitted();
 }
 
 TEST(NullDeviance, HasTheOffset) {
-  std::ifstream file(folder + "/null_deviances.json");
+  std::ifstream file(null_folder + "/null_deviances.json");
   Job job = testing::cpu_job(testing::world());
   for (const nlohmann::json& one : nlohmann::json::parse(file)) {
     SCOPED_TRACE(one.dump());

@@ -53,7 +53,7 @@ class SameBits(InFolder):
         for sp in (0.5, [0.5], np.array(0.5), np.array([0.5]), np.float32(0.5)):
             self.expect_same(rows(), formula, arguments=("--sp", "0.5"), sp=sp)
         found = _native.option_texts({"levels": {"g": "ab"}, "knots": {"x": 3, "z": np.array([0, 1])}, "terms": "s(x)"})
-        self.assertEqual(found, [("levels", "g=ab"), ("knots", "x=3"), ("knots", "z=0,1"), ("terms", "s(x)")])
+        self.assertEqual(found, [("levels", '"g"="ab"'), ("knots", "x=3"), ("knots", "z=0,1"), ("terms", "s(x)")])
 
     def test_predictions(self):
         data, new = rows(), rows(200, seed=2)

@@ -59,6 +59,8 @@ compare <- function(name, formulas, family, spelled) {
     m$Vp[own, own] <- vapply(fit$covariance$columns[own], function(one) unlist(one[own]), numeric(m$nsdf))
     for (field in c("edf", "edf1", "edf2")) m[[field]][] <- m[[field]] * ours[[field]] / sum(m[[field]])
     m$sig2 <- fit$scale; m$deviance <- fit$deviance; m$aic <- if (is.null(fit$aic)) NA else fit$aic
+    # bam() leaves the offset out of the null model, gam() does not.
+    if (any(m$offset != 0)) m$null.deviance <- glm(m$y ~ 1, family = m$family, offset = m$offset)$deviance
     theirs[[i]] <- m
     same["logLik"] <- max(same["logLik"], distance(ours[c("log_likelihood", "log_likelihood_df")], c(logLik(m), attr(logLik(m), "df"))), na.rm = TRUE)
     right <- summary(m); run("summary", paste0(i, ".json"), "--json"); own <- fromJSON("log", simplifyVector = FALSE)

@@ -36,7 +36,7 @@ git tag v99.0.0
 refuses "does not tell version 99.0.0" scripts/make-release v99.0.0
 
 grep -q "^## \[$version\]" CHANGELOG.md || sed -i "s/^## \[Unreleased\]$/&\n\n## [$version] - 2026-01-31/" CHANGELOG.md
-git commit --quiet --all --message "Release $version"
+git commit --quiet --all --allow-empty --message "Release $version"
 
 sed -i "0,/^- /s//$(for ((i = 0; i < 15; ++i)); do printf -- '- More.\\n'; done)&/" CHANGELOG.md
 git commit --quiet --all --message "Tell everything"

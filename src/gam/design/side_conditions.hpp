@@ -45,9 +45,9 @@ struct ColumnSums {
   std::vector<double> sketched_ones;  ///< of the constant, in the same sketch
 };
 
-/// Of a model with more coefficients than rows, which rows alone cannot tell apart: the columns of each smooth
-/// go on with a root of its penalties, each brought to the size of the columns, as in mgcv's `augment.smX`
-/// (there by the mean size of their elements, here by the mean square). Pure.
+/// Of a model with more coefficients than rows, which rows alone cannot tell apart: the columns of each
+/// smooth go on with a root of its penalties, each brought to the size of the columns, as in mgcv's
+/// `augment.smX` (there by the mean size of their elements, here by the mean square). Pure.
 [[nodiscard]] ColumnSums with_penalties(ColumnSums columns, const Design& design);
 
 /// The columns of each block that the smooths before it explain, ascending. Of columns that depend on one

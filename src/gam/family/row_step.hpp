@@ -26,11 +26,12 @@ inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
 
 /// By what a row is held back from an end of the means. Steps are cut short where a row leaves the means, so
 /// that one at their end, whose weight has no bound, would keep all others from moving. Its score is the
-/// same.
+/// same. With 1e4 the row stays within the means as long as the others push it out by less than 1e4 of its
+/// own scores, and its weight, of at most 1e12 for one of a row inside, does not hide them.
 template <RowFamily F>
 inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] double mu) {
   if constexpr (requires { family.is_at_end(mu); }) {
-    return family.is_at_end(mu) ? 10 : 1;
+    return family.is_at_end(mu) ? 1e4 : 1;
   } else {
     return 1;
   }

@@ -184,7 +184,7 @@ bool PirlsLoop::advance(int iteration) {
   deviance_ = sums_.deviance;
   end_.iterations = iteration;
   tell(iteration, change);
-  const bool still = is_still(change);
+  const bool still = is_still(change, begin);
   end_.converged = settle(still && end_.solution.converged, iteration >= fit_.options.max_iterations);
   last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
   // At a solution, what is left is to look for others.
@@ -194,7 +194,7 @@ bool PirlsLoop::advance(int iteration) {
   if (is_separated(change / size_of(deviance_), last)) return false;
   if (last) {
     explain(change);
-    if (end_.converged && is_at_edge()) note_edge();
+    if (end_.converged && is_at_edge(end_.coef)) note_edge();
     return false;
   }
   keep(iteration);
@@ -203,27 +203,32 @@ bool PirlsLoop::advance(int iteration) {
 
 /// Whether the last step changed nothing, the deviance by `change`. At the edge of the predictors that the
 /// link allows, weights grow beyond any bound, and steps become short as a root of what they change.
-bool PirlsLoop::is_still(double change) {
+bool PirlsLoop::is_still(double change, std::span<const double> begin) {
   last_change_ = change;
-  if (!(change < fit_.options.tolerance * size_of(deviance_))) return false;
+  constexpr double change_at_edge = 1e-10;
+  constexpr double step_at_edge = 1e-4;
+  if (!(change < change_at_edge * size_of(deviance_))) return false;
   const double step = end_.solution.step;
-  if (step <= fit_.options.step_tolerance) return true;
-  if (!(step * step <= fit_.options.tolerance)) return false;
-  return is_at_edge();
+  if (change < fit_.options.tolerance * size_of(deviance_) && step <= fit_.options.step_tolerance)
+    return true;
+  return step <= step_at_edge && is_at_edge(begin);
 }
 
-bool PirlsLoop::is_at_edge() {
+/// Whether rows are at the edge, none of which the step from `begin` has moved back from it.
+bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   if (!rows_.family.predictors().any()) return false;
-  rows_at_edge_ = rows_at_edge(fit_.job, rows_, design_.raw_coefficients(end_.coef),
-                               edge * std::abs(predictor_of(rows_.family, mean_)));
-  return rows_at_edge_ > 0;
+  const RowsAtEdge found =
+      rows_at_edge(fit_.job, rows_, design_.raw_coefficients(begin), design_.raw_coefficients(end_.coef),
+                   edge * std::abs(predictor_of(rows_.family, mean_)));
+  rows_at_edge_ = found.count;
+  return found.count > 0 && found.leaving == 0;
 }
 
 /// Where rows are at the edge, a working model may have no solution, as their weights hide all others. Then
 /// the iteration ends: at a solution, if the last step changed next to nothing.
 bool PirlsLoop::ends_at_edge(int iteration) {
   constexpr double next_to_nothing = 1e-8;
-  if (course_.phase == Phase::elsewhere || !is_at_edge()) return false;
+  if (course_.phase == Phase::elsewhere || !is_at_edge(end_.coef)) return false;
   end_.iterations = iteration - 1;
   end_.converged = end_.solution.converged && last_change_ < next_to_nothing * size_of(deviance_);
   if (end_.converged)
@@ -276,8 +281,10 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
 void PirlsLoop::solve(Search search) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   ++course_.steps;
+  // At an edge of the link's range a step is a part of the distance, by which others cannot be foretold.
   const bool mixed =
-      course_.steps >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration);
+      course_.steps >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration) &&
+      !is_at_edge(end_.coef);
   auto solution = with_crowding([&] {
     return solver_.solve(sums_, end_.coef, end_.solution.log_sp, rows_.frame->complete_rows,
                          mixed ? &course_.past : nullptr, search, rows_.family.scale().value_or(1));

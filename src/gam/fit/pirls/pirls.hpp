@@ -82,8 +82,8 @@ class PirlsLoop {
   [[nodiscard]] bool starts_within_range() const;
   [[nodiscard]] std::optional<std::vector<double>> constant_coefficients() const;
   void begin_again_if_worse_than_the_mean();
-  [[nodiscard]] bool is_still(double change);
-  [[nodiscard]] bool is_at_edge();
+  [[nodiscard]] bool is_still(double change, std::span<const double> begin);
+  [[nodiscard]] bool is_at_edge(std::span<const double> begin);
   [[nodiscard]] bool ends_at_edge(int iteration);
   void note_edge() const;
   [[nodiscard]] bool is_separated(double change, bool ends);

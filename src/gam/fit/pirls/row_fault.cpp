@@ -8,6 +8,7 @@
 
 #include <fmt/core.h>
 
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -103,17 +104,23 @@ std::string needed_predictor(const Family& family) {
   return fmt::format("{}({}) needs a linear predictor {}", family.name(), family.link_name(), side);
 }
 
-std::int64_t rows_at_edge(const Job& job, const Rows& rows, std::span<const double> raw_coef, double near) {
+RowsAtEdge rows_at_edge(const Job& job, const Rows& rows, std::span<const double> raw_begin,
+                        std::span<const double> raw_end, double near) {
   const Frame& frame = *rows.frame;
   const PredictorRange range = rows.family.predictors();
   RowReader reader(rows);
-  std::int64_t count = 0;
+  std::array<std::int64_t, 2> counts{};
   for (std::size_t row = 0; row < frame.complete.size(); ++row) {
     if (frame.complete[row] == 0) continue;
-    const double eta = reader.linear_predictor(row, raw_coef);
-    if (eta - range.lower < near || range.upper - eta < near) ++count;
+    const double eta = reader.linear_predictor(row, raw_end);
+    const bool low = eta - range.lower < near;
+    if (!low && !(range.upper - eta < near)) continue;
+    const double before = reader.linear_predictor(row, raw_begin);
+    ++counts[0];
+    counts[1] += (low ? eta > before : eta < before) ? 1 : 0;
   }
-  return job.comm().allreduce(count, mpi::Reduction::sum);
+  job.comm().allreduce(std::span<std::int64_t>(counts), mpi::Reduction::sum);
+  return {counts[0], counts[1]};
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

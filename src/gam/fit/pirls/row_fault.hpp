@@ -21,8 +21,15 @@ namespace TESSERA_NAMESPACE::gam {
 /// above 0".
 [[nodiscard]] std::string needed_predictor(const Family& family);
 
-/// *Collective.* How many rows have a predictor within `near` of an end of `Family::predictors`.
-[[nodiscard]] std::int64_t rows_at_edge(const tessera::Job& job, const Rows& rows,
-                                        std::span<const double> raw_coef, double near);
+/// Rows whose predictor is near an end of `Family::predictors`.
+struct RowsAtEdge {
+  std::int64_t count = 0;
+  std::int64_t leaving = 0;  ///< of these, on the way back from the end
+};
+
+/// *Collective.* Those within `near` of an end after a step from the coefficients `raw_begin` to `raw_end`.
+[[nodiscard]] RowsAtEdge rows_at_edge(const tessera::Job& job, const Rows& rows,
+                                      std::span<const double> raw_begin, std::span<const double> raw_end,
+                                      double near);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -218,7 +218,7 @@ bool PirlsLoop::is_still(double change, std::span<const double> begin) {
 bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   if (!rows_.family.predictors().any()) return false;
   const RowsAtEdge found =
-      rows_at_edge(fit_.job, rows_, design_.raw_coefficients(begin), design_.raw_coefficients(end_.coef),
+      rows_at_edge(fit_, rows_, design_.raw_coefficients(begin), design_.raw_coefficients(end_.coef),
                    edge * std::abs(predictor_of(rows_.family, mean_)));
   rows_at_edge_ = found.count;
   return found.count > 0 && found.leaving == 0;

@@ -2,18 +2,19 @@
 #include "gam/fit/pirls/row_fault.hpp"
 
 #include "base/at.hpp"
+#include "gam/fit/run/block_sums.hpp"
 #include "gam/rows/row_reader.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 
 #include <fmt/core.h>
 
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -104,23 +105,25 @@ std::string needed_predictor(const Family& family) {
   return fmt::format("{}({}) needs a linear predictor {}", family.name(), family.link_name(), side);
 }
 
-RowsAtEdge rows_at_edge(const Job& job, const Rows& rows, std::span<const double> raw_begin,
+RowsAtEdge rows_at_edge(const FitContext& fit, const Rows& rows, std::span<const double> raw_begin,
                         std::span<const double> raw_end, double near) {
   const Frame& frame = *rows.frame;
   const PredictorRange range = rows.family.predictors();
-  RowReader reader(rows);
-  std::array<std::int64_t, 2> counts{};
-  for (std::size_t row = 0; row < frame.complete.size(); ++row) {
-    if (frame.complete[row] == 0) continue;
-    const double eta = reader.linear_predictor(row, raw_end);
-    const bool low = eta - range.lower < near;
-    if (!low && !(range.upper - eta < near)) continue;
-    const double before = reader.linear_predictor(row, raw_begin);
-    ++counts[0];
-    counts[1] += (low ? eta > before : eta < before) ? 1 : 0;
-  }
-  job.comm().allreduce(std::span<std::int64_t>(counts), mpi::Reduction::sum);
-  return {counts[0], counts[1]};
+  const std::vector<double> counts = sums_over_blocks<RowReader>(
+      fit, rows, 2,
+      [&](RowReader& reader, std::size_t first, std::size_t last, std::span<double> sums) {
+        for (std::size_t row = first; row < last; ++row) {
+          if (frame.complete[row] == 0) continue;
+          const double eta = reader.linear_predictor(row, raw_end);
+          const bool low = eta - range.lower < near;
+          if (!low && !(range.upper - eta < near)) continue;
+          const double before = reader.linear_predictor(row, raw_begin);
+          ++sums[0];
+          sums[1] += (low ? eta > before : eta < before) ? 1 : 0;
+        }
+      },
+      rows);
+  return {static_cast<std::int64_t>(counts[0]), static_cast<std::int64_t>(counts[1])};
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/fit/run/fit_context.hpp"
 #include "gam/rows/row_pass.hpp"
 
 #include <tessera/job/job.hpp>
@@ -28,7 +29,8 @@ struct RowsAtEdge {
 };
 
 /// *Collective.* Those within `near` of an end after a step from the coefficients `raw_begin` to `raw_end`.
-[[nodiscard]] RowsAtEdge rows_at_edge(const tessera::Job& job, const Rows& rows,
+/// Cost: a look at all rows by the host threads.
+[[nodiscard]] RowsAtEdge rows_at_edge(const FitContext& fit, const Rows& rows,
                                       std::span<const double> raw_begin, std::span<const double> raw_end,
                                       double near);
 

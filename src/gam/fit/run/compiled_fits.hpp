@@ -15,7 +15,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// has devices.
 [[nodiscard]] bool has_compiled(const Job& job, const FormulaTerms& formula, const FitOptions& options);
 
-/// After a fit on devices: leaves the mark. A folder that cannot be written to is no error.
+/// After a fit on devices: leaves the mark. If the cache cannot be written, later fits count the
+/// compilation again.
 void mark_as_compiled(const Job& job, const FormulaTerms& formula, const FitOptions& options);
 
 }  // namespace TESSERA_NAMESPACE::gam

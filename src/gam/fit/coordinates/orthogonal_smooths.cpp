@@ -10,7 +10,10 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
+#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
+
+#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -36,12 +39,17 @@ constexpr double near_dependence = 1e-4;
 constexpr double least_unit = 1e-3;
 /// A column of less than this part of the size of its summands is rounding.
 constexpr double rounding = 1e-13;
+/// Unpenalised columns that are independent by less than so many times their rounding have too few digits for
+/// a fit.
+constexpr double few_digits = 6e3;
 
 /// Coordinates of a smooth: the penalised ones first, by the size of their columns, then the unpenalised.
 struct Turn {
-  Matrix to_formula;
-  std::vector<double> units;  ///< of the penalised columns: what each has been divided by
-  int hidden = 0;             ///< how many of these, the last, are rounding alone
+  Matrix to_formula{};
+  Matrix in_range{};            ///< the penalised columns of it, less what lies in the penalties' null space
+  std::vector<double> units{};  ///< of the penalised columns: what each has been divided by
+  int hidden = 0;               ///< how many of these, the last, are rounding alone
+  bool lost = false;            ///< whether rounding hides the unpenalised columns: there is no turn
 };
 
 /// The penalty in these coordinates.
@@ -61,10 +69,11 @@ Penalty turned_penalty(const Penalty& before, const Turn& turn) {
     }
     return penalty;
   }
-  const Matrix range = submatrix(turn.to_formula, 0, size, 0, rank);
+  // What lies in the null space adds nothing but rounding, large where the unpenalised columns are nearly
+  // dependent.
   for (const Matrix& matrix : before.matrices) {
     Matrix& out = penalty.matrices.emplace_back(size, size);
-    assign(out, 0, 0, symmetrised(multiply_tn(range, multiply(matrix, range))));
+    assign(out, 0, 0, symmetrised(multiply_tn(turn.in_range, multiply(matrix, turn.in_range))));
   }
   penalty.set_ranks = before.ranks_of_sets();
   penalty.levels = before.levels;
@@ -137,20 +146,27 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   if (free > 0) root = multiply_tn(full_q(submatrix(root, 0, size, 0, free)), root);
   Matrix unpenalised = submatrix(root, 0, free, 0, free);
   Matrix beside = submatrix(root, 0, free, free, rank);
-  for (int i = 0; i < free; ++i) {
-    if (!(std::abs(unpenalised(i, i)) > hidden_below[at(i)])) return std::nullopt;
+  if (free > 0) {
+    // Singular values, as the basis of the null space is any rotation of another.
+    const double least = right_singular(unpenalised).values.back();
+    const double hidden = *std::max_element(hidden_below.begin(), hidden_below.begin() + free);
+    if (!(least > hidden)) return std::nullopt;
+    if (least < few_digits * hidden) return Turn{.lost = true};
   }
   const RightSingular penalised = right_singular(submatrix(root, free, rank, free, rank));
   if (!std::isfinite(penalised.values.front())) return std::nullopt;
 
   const double least_visible = *std::max_element(hidden_below.begin() + free, hidden_below.end());
-  Turn turn{Matrix(size, size), {}, 0};
+  Turn turn{Matrix(size, size), multiply(range, penalised.vectors)};
   for (const double value : penalised.values) {
     turn.hidden += value < least_visible ? 1 : 0;
     const double least = single ? least_visible : least_unit * penalised.values.front();
     turn.units.push_back(std::max(value, least));
   }
-  Matrix first = multiply(range, penalised.vectors);
+  for (int j = 0; j < rank; ++j) {
+    for (double& value : turn.in_range.column(j)) value /= turn.units[at(j)];
+  }
+  Matrix first = turn.in_range;
   if (free > 0) {
     // Take out of each column what the unpenalised columns before it explain.
     for (int i = 0; i < free; ++i) {
@@ -159,12 +175,12 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
       for (int j = 0; j < rank; ++j) beside(i, j) /= own;
     }
     const Matrix back = solve(unpenalised, identity(free)).value();
-    const Matrix explained = multiply(null_space, multiply(back, multiply(beside, penalised.vectors)));
+    Matrix explained = multiply(null_space, multiply(back, multiply(beside, penalised.vectors)));
+    for (int j = 0; j < rank; ++j) {
+      for (double& value : explained.column(j)) value /= turn.units[at(j)];
+    }
     add_multiple(first.values(), -1, explained.values());
     assign(turn.to_formula, 0, rank, multiply(null_space, back));
-  }
-  for (int j = 0; j < rank; ++j) {
-    for (double& value : first.column(j)) value /= turn.units[at(j)];
   }
   assign(turn.to_formula, 0, 0, first);
   return turn;
@@ -173,14 +189,16 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
 /// *Collective.* Broadcasts what rank 0 has found: other processors may round differently.
 std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
                                  std::optional<Turn> turn) {
-  std::array<std::int64_t, 2> numbers{turn ? 1 : 0, turn ? turn->hidden : 0};
+  std::array<std::int64_t, 3> numbers{turn ? 1 : 0, turn ? turn->hidden : 0, turn && turn->lost ? 1 : 0};
   comm.broadcast(std::span<std::int64_t>(numbers), 0);
   if (numbers[0] == 0) return std::nullopt;
+  if (numbers[2] != 0) return Turn{.lost = true};
   if (!turn) {
-    turn = Turn{Matrix(block.coef_size, block.coef_size), std::vector<double>(at(block.penalty->rank())),
-                static_cast<int>(numbers[1])};
+    turn = Turn{Matrix(block.coef_size, block.coef_size), Matrix(block.coef_size, block.penalty->rank()),
+                std::vector<double>(at(block.penalty->rank())), static_cast<int>(numbers[1])};
   }
   comm.broadcast(turn->to_formula.values(), 0);
+  comm.broadcast(turn->in_range.values(), 0);
   comm.broadcast(std::span(turn->units), 0);
   return turn;
 }
@@ -232,7 +250,7 @@ Matrix OrthogonalSmooths::root_of_formula(Matrix root) const {
   return root;
 }
 
-CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : job_(job) {
+CrowdedSmooths::CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows) : job_(job), rows_(rows) {
   const Design& design = *rows.design;
   std::vector<int> places;
   int coefficients = 0;
@@ -267,6 +285,13 @@ std::optional<OrthogonalSmooths> CrowdedSmooths::turned(const Design& design) co
     });
     turn = told_by_root(comm, *block, std::move(turn));
     if (!turn) continue;
+    if (turn->lost) {
+      throw Error(
+          ErrorCode::not_converged,
+          fmt::format("{} has unpenalised functions that are so nearly dependent in these rows that rounding "
+                      "hides what they are, as {}",
+                      block->label, crowding(job_, rows_, *block)));
+    }
     turn_block(out.design, *block, *turn);
     out.turned.push_back({block->coef_begin, std::move(turn->to_formula)});
   }

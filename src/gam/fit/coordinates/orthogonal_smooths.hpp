@@ -47,7 +47,8 @@ class CrowdedSmooths {
 
   /// *Collective.* The design with new coordinates for the smooths whose columns are nearly dependent;
   /// nothing if there are none. `design` has the raw columns of the sketched design, and may have others
-  /// behind them.
+  /// behind them. Error: `not_converged`, naming the variable, if rounding hides the unpenalised columns of
+  /// one.
   [[nodiscard]] std::optional<OrthogonalSmooths> turned(const Design& design) const;
 
  private:
@@ -56,6 +57,7 @@ class CrowdedSmooths {
     Matrix sketch;  ///< of the raw columns, on rank 0
   };
   Job& job_;
+  const Rows& rows_;
   std::vector<Columns> smooths_;
 };
 

@@ -9,8 +9,8 @@
 #include <CLI/CLI.hpp>
 #include <memory>
 
-#include "common/memory_arguments.hpp"
 #include "files/standard_error.hpp"
+#include "memory_arguments.hpp"
 
 namespace tessera::bench {
 namespace {

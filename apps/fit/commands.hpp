@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "prediction_arguments.hpp"
-#include "table_arguments.hpp"
+#include "named_arguments.hpp"
 
 #include <tessera/function.hpp>
 #include <tessera/gam/check.hpp>
@@ -20,7 +19,6 @@
 #include <vector>
 
 #include "common/job_arguments.hpp"
-#include "common/memory_arguments.hpp"
 
 namespace CLI {
 class App;
@@ -31,40 +29,21 @@ class App;
 // `tessera::Error` on every rank.
 namespace TESSERA_NAMESPACE::gam {
 
+/// The options of a job that a command line has, and its timeout.
+[[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout);
+
+/// Whether the intercept is in no column of the predictions.
+[[nodiscard]] inline bool is_by_terms(const PredictOptions& options) {
+  return options.type == PredictionType::terms || options.type == PredictionType::iterms;
+}
+
 /// `tessera-fit fit`
 struct FitCommand {
   std::string data;
   std::string formula;
-  std::string family = "gaussian";
-  std::string link;
-  std::vector<std::string> knots;
-  std::string weights;
-  std::string offset;
-  std::string subset;
-  std::string rho;
-  std::string ar_start;
-  std::vector<std::string> levels;
-  std::vector<std::string> ordered;
-  std::vector<double> sp;
-  std::vector<double> min_sp;
-  bool select = FitOptions{}.select;
-  double gamma = FitOptions{}.gamma;
-  bool drop_unused_levels = true;
-  TableArguments table;
-  apps::DeviceArgument device;
-  apps::DeviceFailureArgument device_failure;
-  apps::SharingArguments sharing;
-  int threads = 0;
-  std::int64_t block_rows = TableOptions{}.block_rows;
-  bool no_residuals = false;
+  NamedArguments options;
   std::string out = "model.json";
   std::string run_report;
-  int max_iterations = FitOptions{}.max_iterations;
-  std::string tolerance;
-  std::string step_tolerance;
-  int largest_tested_effect = FitOptions{}.largest_tested_effect;
-  std::string checkpoint;
-  apps::MemoryArguments memory;
   double time_limit = 0;
   bool json = false;
   apps::CollectiveTimeout collective_timeout;
@@ -74,36 +53,23 @@ struct FitCommand {
 
  private:
   [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world) const;
-  [[nodiscard]] JobOptions job_options(StopRequest& stop) const;
   /// An output that cannot be written is better found before the work than after it.
-  void check_outputs(const mpi::Communicator& world) const;
+  void check_outputs(const mpi::Communicator& world, const FitOptions& fit) const;
   /// The summary, and what a person must know beside it. On rank 0.
-  [[nodiscard]] bool is_cut_short(const Model& model) const;
-  void show(const FitResult& result) const;
+  void show(const FitResult& result, const FitOptions& fit) const;
 };
 
 /// `tessera-fit predict`
 struct PredictCommand {
   std::string model;
   std::string data;
-  PredictionArguments prediction;
-  std::vector<std::string> keep;
+  NamedArguments options;
   bool row_numbers = false;
-  TableArguments table;
-  apps::DeviceArgument device;
-  apps::DeviceFailureArgument device_failure;
-  apps::SharingArguments sharing;
-  int threads = 0;
   std::string out = "-";
-  apps::SizeArgument memory;
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session) const;
-
- private:
-  [[nodiscard]] PredictOptions predict_options() const;
-  [[nodiscard]] bool keeps_all() const;
 };
 
 /// The options that every command about a fitted model has whose answer is a table.
@@ -111,7 +77,7 @@ struct PosteriorArguments {
   std::string model;
   std::string table;  ///< that is read; empty: none
   std::string other;  ///< likewise
-  int threads = 0;
+  NamedArguments options;
   std::string out = "-";
   apps::CollectiveTimeout collective_timeout;
 
@@ -131,29 +97,14 @@ struct PosteriorArguments {
 struct SliceCommand {
   PosteriorArguments common;
   std::vector<std::string> at;
-  PredictionArguments prediction;
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// The options of the commands about smooths on grids.
-struct SmoothArguments {
-  std::vector<std::string> terms;
-  int points = SmoothOptions{}.points;
-  double interval = SmoothOptions{}.interval;
-  int draws = SmoothOptions{}.draws;
-  std::uint64_t seed = SmoothOptions{}.seed;
-  bool unconditional = SmoothOptions{}.unconditional;
-
-  void add_to(CLI::App& command);
-  [[nodiscard]] SmoothOptions options() const;
-};
-
 /// `tessera-fit smooths`
 struct SmoothsCommand {
   PosteriorArguments common;
-  SmoothArguments smooths;
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session) const;
@@ -162,9 +113,6 @@ struct SmoothsCommand {
 /// `tessera-fit derivatives`
 struct DerivativesCommand {
   PosteriorArguments common;
-  SmoothArguments smooths;
-  int order = DerivativeOptions{}.order;
-  std::vector<std::string> variables;
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session) const;
@@ -173,10 +121,6 @@ struct DerivativesCommand {
 /// `tessera-fit contrasts`
 struct ContrastsCommand {
   PosteriorArguments common;
-  SmoothArguments smooths;
-  std::vector<std::string> exclude;
-  std::vector<std::string> keep;
-  TableArguments table;
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session) const;
@@ -186,16 +130,6 @@ struct ContrastsCommand {
 struct SimulateCommand {
   PosteriorArguments common;
   std::string what;
-  int draws = SimulateOptions{}.draws;
-  std::uint64_t seed = SimulateOptions{}.seed;
-  bool unconditional = SimulateOptions{}.unconditional;
-  bool posterior_predictive = SimulateOptions{}.posterior_predictive;
-  std::vector<std::string> terms;
-  int points = SmoothOptions{}.points;
-  std::string weights;
-  std::string new_levels = "mgcv";
-  std::vector<std::string> keep;
-  TableArguments table;
 
   CLI::App* add_to(CLI::App& program);
   [[nodiscard]] int run(mpi::Session& session) const;
@@ -206,8 +140,7 @@ struct ConvertCommand {
   std::string data;
   std::string out;
   std::vector<std::string> columns;
-  TableArguments table;
-  int threads = 0;
+  NamedArguments options;
   apps::CollectiveTimeout collective_timeout;
 
   CLI::App* add_to(CLI::App& program);
@@ -233,17 +166,11 @@ struct AnovaCommand {
   [[nodiscard]] int run(const mpi::Session& session) const;
 };
 
-/// An option of the commands that check a model.
-void add_largest_concurvity(CLI::App& command, CheckOptions& options);
-
 /// `tessera-fit check`
 struct CheckCommand {
   std::string model;
   std::string data;
-  CheckOptions options;
-  TableArguments table;
-  int threads = 0;
-  apps::SizeArgument memory;
+  NamedArguments options;
   bool json = false;
   apps::CollectiveTimeout collective_timeout;
 
@@ -256,12 +183,9 @@ struct ReportCommand {
   std::string model;
   std::string run_report;
   std::string data;
-  TableArguments table;
-  CheckOptions checks;
+  NamedArguments options;
   std::string y_scale = "same";
   std::string figures;
-  int threads = 0;
-  apps::MemoryArguments memory;
   std::string out = "report.html";
   apps::CollectiveTimeout collective_timeout;
 

@@ -16,27 +16,23 @@ CLI::App* ContrastsCommand::add_to(CLI::App& program) {
       "Linear predictors of its rows, less those of OTHER; without both, smooths that differ by "
       "levels of a factor");
   command->add_option("OTHER", common.other, "A table with as many rows");
-  smooths.add_to(*command);
-  command->add_option("--exclude", exclude, "Of tables: without these terms")->allow_extra_args(false);
-  command->add_option("--keep", keep, "Columns of the first table to carry along, comma-separated")
-      ->allow_extra_args(false);
-  table.add_to(*command, false);
+  common.options.add_to(*command, OptionSet::smooths);
+  common.options.add_to(*command, OptionSet::predict, {"exclude", "keep"});
+  common.options.add_to(*command, OptionSet::table, {"na-strings"});
   return command;
 }
 
 int ContrastsCommand::run(mpi::Session& session) const {
   return common.run(session, [&](Job& job, const Model& model) {
-    if (common.table.empty()) return level_differences(job, model, smooths.options());
+    if (common.table.empty()) return level_differences(job, model, common.options.read<SmoothOptions>());
     if (common.other.empty())
       throw Error(ErrorCode::usage, "contrasts: one table is given, and a difference is of two");
     PredictOptions options;
-    options.terms = smooths.options().terms;
-    options.exclude = labels_in(exclude);
-    options.keep = labels_in(keep);
-    options.interval = smooths.interval;
-    options.unconditional = smooths.unconditional;
-    return table_differences(job, model, {common.table, table.options()}, {common.other, table.options()},
-                             options);
+    options.interval = SmoothOptions{}.interval;
+    common.options.read(options);
+    options.draws = 0;
+    const auto table = common.options.read<TableOptions>();
+    return table_differences(job, model, {common.table, table}, {common.other, table}, options);
   });
 }
 

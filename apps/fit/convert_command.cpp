@@ -26,11 +26,8 @@ CLI::App* ConvertCommand::add_to(CLI::App& program) {
       ->check(apps::name_of_whole_file());
   command->add_option("--column", columns, "Column to convert (repeatable; default: all)")
       ->allow_extra_args(false);
-  table.add_to(*command, true);
-  command
-      ->add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
+  options.add_to(*command, OptionSet::table, {"na-strings", "factor", "numeric"});
+  options.add_to(*command, OptionSet::job, {"threads"});
   collective_timeout.add_to(*command);
   return command;
 }
@@ -43,12 +40,10 @@ int ConvertCommand::run(mpi::Session& session) const {
     refuse_to_overwrite({{"OUT", out}}, {data});
     require_writable(out);
   });
-  JobOptions options;
-  options.policy = Policy::cpu;
-  options.threads = threads;
-  options.collective_timeout = collective_timeout.value();
-  Job job(session.world(), options);
-  convert_table(job, TableFile{data, table.options()}, out, columns, &progress);
+  JobOptions of_job = job_options(options, collective_timeout);
+  of_job.policy = Policy::cpu;
+  Job job(session.world(), of_job);
+  convert_table(job, TableFile{data, options.read<TableOptions>()}, out, columns, &progress);
   progress.note(fmt::format("written to {}", out));
   return EXIT_SUCCESS;
 }

@@ -61,6 +61,11 @@ std::string text_or_file(const std::string& text) {
   return of_file;
 }
 
+/// Whether more iterations may end otherwise.
+bool is_cut_short(const Model& model, const FitOptions& fit) {
+  return !model.converged() && model.no_estimate().empty() && model.iterations() >= fit.max_iterations;
+}
+
 double seconds_since(Clock::time_point start) {
   return std::chrono::duration<double>(Clock::now() - start).count();
 }
@@ -72,91 +77,14 @@ CLI::App* FitCommand::add_to(CLI::App& program) {
   command->add_option("DATA", data, "Table: CSV (also .csv.gz) or HDF5 with one dataset a column")
       ->required();
   command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
-  command
-      ->add_option(
-          "--family", family,
-          fmt::format("{}, also as R has them: \"binomial(probit)\", \"nb(theta=3)\", \"tw(a=1.1)\", "
-                      "\"scat(min.df=2)\", \"quasi(log, mu^2)\"; or @FILE: a custom family in TOML",
-                      fmt::join(family_names(), ", ")))
-      ->type_name("FAMILY")
-      ->capture_default_str();
-  command->add_option("--link", link, "Link of the family, as --family 'binomial(probit)'");
-  command->add_option("--knots", knots, "Limits or knots of a variable: month=0.5,12.5 (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--sp", sp,
-                   "Smoothing parameters, in the order of the smooths: 0.6,-1; below 0: estimated")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command
-      ->add_option("--min-sp", min_sp,
-                   "What is added to the smoothing parameter of each penalty, as gam's min.sp: 0.1,0,0")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  command->add_flag("--select", select,
-                    "Penalise the null spaces of smooths, so that they may leave the model");
-  command->add_option("--gamma", gamma, "Above 1: smoother, as mgcv's gamma")
-      ->check(CLI::Range(1e-3, 1e3))
-      ->capture_default_str();
-  command->add_option("--weights", weights, "Prior weights: a column, or an expression of R");
-  command->add_option("--offset", offset,
-                      "Expression that is added in the fit, and is no part of predictions");
-  command->add_option("--subset", subset, "Condition on the rows that are fitted, as in R: 'year > 2000'");
-  command
-      ->add_option(
-          "--rho", rho,
-          "Correlation of the residuals of neighbouring rows, as bam's rho; auto: that of least fREML")
-      ->type_name("NUMBER|auto");
-  command->add_option(
-      "--ar-start", ar_start,
-      "Where a series of such residuals begins, as bam's AR.start: a column or an expression");
-  command
-      ->add_option(
-          "--levels", levels,
-          "Levels of a factor in their order, the first of which is the reference: site=cape,bay, in double "
-          "quotes where they have , or =; or @FILE with that text; other values are missing (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--ordered", ordered,
-                   "Column that is an ordered factor: dose, dose=low,mid,high, or @FILE (repeatable)")
-      ->allow_extra_args(false);
-  command
-      ->add_option("--drop-unused-levels", drop_unused_levels, "Drop the levels that no row of the fit has")
-      ->capture_default_str();
-  table.add_to(*command, true);
-  device.add_to(*command);
-  device_failure.add_to(*command);
-  sharing.add_to(*command);
-  command
-      ->add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  command->add_option("--block-rows", block_rows, "Rows per block of the reproducible sums")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 40))
-      ->capture_default_str();
-  command->add_flag("--no-residuals", no_residuals,
-                    "Do not store residuals of sampled rows, typical values and occupancy in the model");
-  command->add_option("--max-iterations", max_iterations, "Iteration limit")
-      ->check(CLI::Range(1, 1000000))
-      ->capture_default_str();
-  command
-      ->add_option("--tolerance", tolerance,
-                   "Largest relative change of the deviance that ends the iteration")
-      ->type_name("NUMBER");
-  command
-      ->add_option("--step-tolerance", step_tolerance,
-                   "Largest relative change of the linear predictor that ends the iteration")
-      ->type_name("NUMBER");
-  command
-      ->add_option("--largest-tested-effect", largest_tested_effect,
-                   "Largest random effect, in coefficients, that is tested: a test costs p^3")
-      ->check(CLI::Range(0, std::numeric_limits<int>::max()))
-      ->capture_default_str();
-  command
-      ->add_option("--checkpoint", checkpoint,
-                   "Checkpoint file, written after every iteration; the same command resumes from it")
-      ->check(apps::name_of_whole_file());
-  memory.add_to(*command);
+  options.add_to(*command, OptionSet::fit);
+  command->get_option("--checkpoint")->check(apps::name_of_whole_file());
+  for (const char* name : {"--levels", "--ordered"}) {
+    CLI::Option* lists = command->get_option(name);
+    lists->description(lists->get_description() + "; @FILE: the text of a file");
+  }
+  options.add_to(*command, OptionSet::table);
+  options.add_to(*command, OptionSet::job);
   command
       ->add_option(
           "--time-limit", time_limit,
@@ -190,17 +118,18 @@ int FitCommand::run(mpi::Session& session) const {
     if (session.is_root()) apps::complain_in_lines("tessera-fit", refused.in_lines(formula));
     return exit_status(refused.code());
   }
-  const FitOptions options = fit_options(world);
-  check_outputs(world);
-  Job job(world, job_options(stop));
+  const FitOptions fit = fit_options(world);
+  check_outputs(world, fit);
+  JobOptions of_job = job_options(options, collective_timeout);
+  of_job.stop = &stop;
+  Job job(world, of_job);
   const PhaseTime hardware{"hardware", seconds_since(start), 0};
   progress.note(fmt::format("{} on {}; {}", counted(world.size(), "rank"),
                             counted(job.inventory().nodes(), "node"), planned(job)));
   if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
 
-  TableFile file{data, table.options()};
-  file.options.block_rows = block_rows;
-  FitResult result = gam::fit(job, *parsed, file, options, &progress);
+  const TableFile file{data, options.read<TableOptions>()};
+  FitResult result = gam::fit(job, *parsed, file, fit, &progress);
   result.phases.insert(result.phases.begin(), hardware);
 
   const mpi::Purpose purpose(world, "the writing of the model");
@@ -218,76 +147,41 @@ int FitCommand::run(mpi::Session& session) const {
     if (!problem.empty()) progress.note(problem);
   });
   // In any other case more iterations would end the same way.
-  if (result.checkpoint && !is_cut_short(result.model) && is_safe) result.checkpoint->remove();
+  if (result.checkpoint && !is_cut_short(result.model, fit) && is_safe) result.checkpoint->remove();
   together(world, [&] {
     if (!session.is_root()) return;
     progress.note(fmt::format("{}; {} rows, {}, {:.2f} s", result.model.verdict(), result.model.rows(),
                               counted(result.model.iterations(), "iteration"), seconds_since(start)));
-    show(result);
+    show(result, fit);
   });
   return result.model.converged() ? EXIT_SUCCESS : status_not_converged;
 }
 
 FitOptions FitCommand::fit_options(const mpi::Communicator& world) const {
-  std::vector<NamedOption> given{{"family", family}};
-  for (const auto& [name, value] : {std::pair("link", link),
-                                    {"rho", rho},
-                                    {"tolerance", tolerance},
-                                    {"step-tolerance", step_tolerance}}) {
-    if (!value.empty()) given.push_back({name, value});
-  }
-  for (const std::string& text : knots) given.push_back({"knots", text});
-  FitOptions options;
+  FitOptions read;
   together(world, [&] {
-    for (const std::string& text : levels) given.push_back({"levels", text_or_file(text)});
-    for (const std::string& text : ordered) given.push_back({"ordered", text_or_file(text)});
-    read_options(given, options);
+    std::vector<NamedOption> given = options.given();
+    for (NamedOption& one : given) {
+      if (one.name == "--levels" || one.name == "--ordered") one.value = text_or_file(one.value);
+    }
+    read_options(given, read);
   });
-  options.weights = weights;
-  options.offset = offset;
-  options.subset = subset;
-  options.ar_start = ar_start;
-  options.drop_unused_levels = drop_unused_levels;
-  options.sp = sp;
-  options.min_sp = min_sp;
-  options.select = select;
-  options.gamma = gamma;
-  options.residuals = !no_residuals;
-  options.max_iterations = max_iterations;
-  options.largest_tested_effect = largest_tested_effect;
-  options.checkpoint = checkpoint;
-  options.memory = memory.options();
-  return options;
+  return read;
 }
 
-JobOptions FitCommand::job_options(StopRequest& stop) const {
-  JobOptions options;
-  options.policy = device.policy();
-  options.on_device_failure = device_failure.action();
-  options.score_model = sharing.score_model();
-  options.allow_sharing = sharing.allowed;
-  options.threads = threads;
-  options.collective_timeout = collective_timeout.value();
-  options.stop = &stop;
-  return options;
-}
-
-void FitCommand::check_outputs(const mpi::Communicator& world) const {
+void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions& fit) const {
   together(world, [&] {
     if (world.rank() != 0) return;
-    refuse_to_overwrite({{"--out", out}, {"--run-report", run_report}, {"--checkpoint", checkpoint}},
+    const std::string family = options.value_of("family");
+    refuse_to_overwrite({{"--out", out}, {"--run-report", run_report}, {"--checkpoint", fit.checkpoint}},
                         {data, family.starts_with('@') ? family.substr(1) : ""},
-                        {.model = out, .checkpoint = checkpoint});
+                        {.model = out, .checkpoint = fit.checkpoint});
     require_writable(out);
     if (!run_report.empty()) require_writable(run_report);
   });
 }
 
-bool FitCommand::is_cut_short(const Model& model) const {
-  return !model.converged() && model.no_estimate().empty() && model.iterations() >= max_iterations;
-}
-
-void FitCommand::show(const FitResult& result) const {
+void FitCommand::show(const FitResult& result, const FitOptions& fit) const {
   const Model& model = result.model;
   // Flushed at once, as mpirun may drop the last output of a rank that ends with a status other than 0.
   std::string lost;
@@ -305,8 +199,8 @@ void FitCommand::show(const FitResult& result) const {
     apps::say_line({fmt::format(
         "tessera-fit: not converged after {}: {}; the last iterate is in {}{}",
         counted(model.iterations(), "iteration"), model.why_not_converged(), out,
-        result.kept && is_cut_short(model)
-            ? fmt::format("; with more --max-iterations the same command resumes from {}", checkpoint)
+        result.kept && is_cut_short(model, fit)
+            ? fmt::format("; with more --max-iterations the same command resumes from {}", fit.checkpoint)
             : std::string())});
   }
   if (!lost.empty()) throw Error(ErrorCode::input, fmt::format("{}; the model is in {}", lost, out));

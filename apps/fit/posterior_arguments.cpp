@@ -16,12 +16,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout) {
+  JobOptions read = options.read<JobOptions>();
+  read.collective_timeout = timeout.value();
+  return read;
+}
+
 void PosteriorArguments::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "model.json of a fit")->required();
-  command
-      .add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
+  options.add_to(command, OptionSet::job, {"threads"});
   collective_timeout.add_to(command);
   command
       .add_option("--out", out, "CSV file, or a pipe; HDF5, if it ends in .h5 or .hdf5; -: standard output")
@@ -49,11 +52,9 @@ int PosteriorArguments::run_in_parts(
     fitted = load_model(model);
   });
   PredictionsFile written(session.world(), out);
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = threads;
-  job_options.collective_timeout = collective_timeout.value();
-  Job job(session.world(), job_options);
+  JobOptions of_job = job_options(options, collective_timeout);
+  of_job.policy = Policy::cpu;
+  Job job(session.world(), of_job);
   const std::vector<std::string> remarks =
       compute(job, *fitted, [&](const Predictions& part) { written.add(part); });
   for (const std::string& remark : remarks) {
@@ -62,37 +63,6 @@ int PosteriorArguments::run_in_parts(
   if (const std::string problem = written.commit(); !problem.empty())
     apps::say_line({"tessera-fit: ", problem});
   return EXIT_SUCCESS;
-}
-
-void SmoothArguments::add_to(CLI::App& command) {
-  command
-      .add_option("--terms", terms,
-                  "Only these smooths, comma-separated, as the summary names them; default: all")
-      ->allow_extra_args(false);
-  command
-      .add_option("--points", points,
-                  "Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more")
-      ->check(CLI::Range(0, 100'000))
-      ->capture_default_str();
-  command.add_option("--interval", interval, "Probability of the bands; 0: none")->capture_default_str();
-  command
-      .add_option("--draws", draws, "Draws from the posterior distribution for simultaneous bands; 0: none")
-      ->check(CLI::Range(0, 100'000'000))
-      ->capture_default_str();
-  command.add_option("--seed", seed, "Of these draws")->capture_default_str();
-  command.add_flag("--unconditional", unconditional,
-                   "Standard errors and bands with the uncertainty of the smoothing parameters");
-}
-
-SmoothOptions SmoothArguments::options() const {
-  SmoothOptions options;
-  if (!terms.empty()) options.terms = labels_in(terms);
-  options.points = points;
-  options.interval = interval;
-  options.draws = draws;
-  options.seed = seed;
-  options.unconditional = unconditional;
-  return options;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

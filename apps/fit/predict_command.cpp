@@ -24,40 +24,18 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("predict", "Predict the rows of a table from a model");
   command->add_option("MODEL", model, "model.json of a fit")->required();
   command->add_option("DATA", data, "Table with the predictors of the formula")->required();
-  prediction.add_to(*command);
-  command->add_option("--keep", keep, "Columns of the table to carry along, comma-separated, or all")
-      ->allow_extra_args(false);
+  options.add_to(*command, OptionSet::predict,
+                 {"type", "terms", "exclude", "new-levels", "se", "interval", "prediction-interval",
+                  "unconditional", "keep", "memory"});
   command->add_flag("--row-numbers", row_numbers, "A first column 'row', the number of the table's row");
-  table.add_to(*command, false);
-  device.add_to(*command);
-  device_failure.add_to(*command);
-  sharing.add_to(*command);
-  command
-      ->add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  memory.add_to(*command, "--memory",
-                "Memory limit per node for rows, such as 2G; a larger table is predicted in "
-                "parts (default: 3/4 of free memory)");
+  options.add_to(*command, OptionSet::table, {"na-strings"});
+  options.add_to(*command, OptionSet::job);
   collective_timeout.add_to(*command);
   command
       ->add_option("--out", out, "CSV file, or a pipe; HDF5, if it ends in .h5 or .hdf5; -: standard output")
       ->check(apps::file_name())
       ->capture_default_str();
   return command;
-}
-
-PredictOptions PredictCommand::predict_options() const {
-  PredictOptions options = prediction.options();
-  // Into HDF5 they are converted.
-  options.keep_all = !is_hdf5_name(out) && keeps_all();
-  if (!is_hdf5_name(out) && !keeps_all()) options.keep = labels_in(keep);
-  options.node_bytes = memory.bytes();
-  return options;
-}
-
-bool PredictCommand::keeps_all() const {
-  return keep == std::vector<std::string>{"all"};
 }
 
 int PredictCommand::run(mpi::Session& session) const {
@@ -70,27 +48,24 @@ int PredictCommand::run(mpi::Session& session) const {
     fitted = load_model(model);
   });
   PredictionsFile written(session.world(), out, row_numbers);
-  JobOptions job_options;
-  job_options.policy = device.policy();
-  job_options.on_device_failure = device_failure.action();
-  job_options.score_model = sharing.score_model();
-  job_options.allow_sharing = sharing.allowed;
-  job_options.threads = threads;
-  job_options.collective_timeout = collective_timeout.value();
-  Job job(session.world(), job_options);
-  // Columns of the table are converted as a whole, so that each has one type and one set of levels.
-  if (is_hdf5_name(out) && !keep.empty())
-    written.add_columns(job, TableFile{data, table.options()},
-                        keeps_all() ? std::vector<std::string>() : labels_in(keep));
+  PredictOptions wanted = options.read<PredictOptions>();
+  const TableFile table{data, options.read<TableOptions>()};
+  Job job(session.world(), job_options(options, collective_timeout));
+  // Columns of the table are converted into HDF5 as a whole, so that each has one type and one set of levels.
+  if (is_hdf5_name(out) && (wanted.keep_all || !wanted.keep.empty())) {
+    written.add_columns(job, table, wanted.keep_all ? std::vector<std::string>() : wanted.keep);
+    wanted.keep_all = false;
+    wanted.keep.clear();
+  }
   double constant = 0;
   const std::vector<std::string> remarks = predict_in_parts(
-      job, *fitted, TableFile{data, table.options()},
+      job, *fitted, table,
       [&](const Predictions& part) {
         written.add(part);
         constant = part.constant;
       },
-      predict_options(), &progress);
-  if (root && prediction.by_terms())
+      wanted, &progress);
+  if (root && is_by_terms(wanted))
     apps::say_line({"tessera-fit: ", fmt::format("the intercept, {:.17g}, is in no term", constant)});
   if (job.last_verdict().ran == Verdict::Ran::fallback) progress.note(to_string(job.last_verdict()));
   for (const std::string& remark : remarks) {

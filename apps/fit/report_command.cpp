@@ -32,8 +32,8 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
           "Table that the model was fitted to, for partial residuals, rugs, maps that end where there "
           "are no rows, residuals by covariates, and the checks of tessera-fit check")
       ->check(apps::file_name());
-  table.add_to(*command, false);
-  add_largest_concurvity(*command, checks);
+  options.add_to(*command, OptionSet::table, {"na-strings"});
+  options.add_to(*command, OptionSet::check, {"largest-concurvity", "memory", "scratch"});
   command
       ->add_option(
           "--y-scale", y_scale,
@@ -45,17 +45,7 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
                    "Folder for each figure as SVG and its numbers as CSV; figures.csv lists them")
       ->type_name("DIR")
       ->check(apps::file_name());
-  command
-      ->add_option("--threads", threads, "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores")
-      ->check(CLI::Range(0, 4096))
-      ->capture_default_str();
-  memory.node.add_to(*command, "--memory",
-                     "Memory limit per node for columns, such as 2G; the rest is kept in scratch files "
-                     "(default: 3/4 of free memory)");
-  command
-      ->add_option("--scratch", memory.scratch,
-                   "Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp)")
-      ->type_name("DIR");
+  options.add_to(*command, OptionSet::job, {"threads"});
   collective_timeout.add_to(*command);
   command->add_option("--out", out, "File for the page; -: standard output")
       ->check(apps::file_name())
@@ -65,17 +55,14 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
 
 ReportRows ReportCommand::rows(const mpi::Session& session) const {
   if (data.empty()) return {};
-  JobOptions options;
-  options.policy = Policy::cpu;
-  options.threads = threads;
-  options.collective_timeout = collective_timeout.value();
-  Job job(session.world(), options);
+  JobOptions of_job = job_options(options, collective_timeout);
+  of_job.policy = Policy::cpu;
+  Job job(session.world(), of_job);
   Progress progress(session.is_root(), stderr);
   std::optional<Model> fitted;
   together(job.comm(), [&] { fitted = load_model(model); });
-  CheckOptions wanted = checks;
-  wanted.memory = memory.options();
-  return report_rows(job, *fitted, TableFile{data, table.options()}, wanted, &progress);
+  return report_rows(job, *fitted, TableFile{data, options.read<TableOptions>()},
+                     options.read<CheckOptions>(), &progress);
 }
 
 int ReportCommand::run(mpi::Session& session) const {

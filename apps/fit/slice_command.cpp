@@ -22,7 +22,9 @@ CLI::App* SliceCommand::add_to(CLI::App& program) {
                    "Values, as 'x=1,2,3;g=a': every combination of them (repeatable); other variables are at "
                    "the observation nearest to the median, or the most frequent level")
       ->allow_extra_args(false);
-  prediction.add_to(*command);
+  common.options.add_to(
+      *command, OptionSet::predict,
+      {"type", "terms", "exclude", "new-levels", "se", "interval", "prediction-interval", "unconditional"});
   common.add_to(*command);
   return command;
 }
@@ -36,11 +38,11 @@ int SliceCommand::run(mpi::Session& session) const {
       }
     });
     const DataSlice slice = data_slice(job, model, chosen);
-    PredictOptions options = prediction.options();
+    auto options = common.options.read<PredictOptions>();
     for (const ChosenValues& one : chosen) options.keep.push_back(one.column);
     Predictions predictions = predict(job, model, slice.table, options);
     if (!slice.typical.empty()) predictions.remarks.push_back("typical values: " + slice.typical);
-    if (prediction.by_terms())
+    if (is_by_terms(options))
       predictions.remarks.push_back(
           fmt::format("the intercept, {:.17g}, is in no term", predictions.constant));
     return predictions;

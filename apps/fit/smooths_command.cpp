@@ -8,14 +8,15 @@ namespace TESSERA_NAMESPACE::gam {
 CLI::App* SmoothsCommand::add_to(CLI::App& program) {
   CLI::App* command =
       program.add_subcommand("smooths", "Each smooth on a grid, with pointwise and simultaneous bands");
-  smooths.add_to(*command);
+  common.options.add_to(*command, OptionSet::smooths);
   common.add_to(*command);
   return command;
 }
 
 int SmoothsCommand::run(mpi::Session& session) const {
-  return common.run(
-      session, [&](Job& job, const Model& model) { return smooth_estimates(job, model, smooths.options()); });
+  return common.run(session, [&](Job& job, const Model& model) {
+    return smooth_estimates(job, model, common.options.read<SmoothOptions>());
+  });
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -93,11 +93,15 @@ typedef uint64_t tessera_gam_model;
 typedef uint64_t tessera_gam_answer;
 
 /// An option by name, as `tessera::gam::read_options` reads it (<tessera/gam/options.hpp>): {"gamma", "1.4"}.
-/// Each function lists those that it takes, and refuses others.
+/// Each function lists those that it takes, and refuses others; `tessera_gam_options` describes all of them.
 typedef struct tessera_gam_option {
   const char* name;
   const char* value;
 } tessera_gam_option;
+
+/// The table of options as JSON (`tessera::gam::options_json`), in static memory; null, with an error,
+/// without memory.
+TESSERA_GAM_API const char* tessera_gam_options(void);
 
 /// Progress of a call. `is_line` 0: the present activity, in place of the one before; 1: a line for a log.
 typedef void (*tessera_gam_progress)(int32_t is_line, const char* text, void* context);

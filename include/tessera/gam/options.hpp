@@ -10,6 +10,7 @@
 #include <tessera/gam/table_options.hpp>
 #include <tessera/job/job.hpp>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -19,7 +20,9 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// An option as its user gives it. Names are those of tessera-fit's options and of mgcv's arguments, in
-/// letters of any case, with '-', '.' and '_' alike: "max-iterations", "min.sp", "AR.start".
+/// letters of any case, with '-', '.' and '_' alike, and '-' before them: "max-iterations", "min.sp",
+/// "AR.start",
+/// "--gamma".
 ///
 /// Values are texts: a number; "true" or "false"; a list with commas, "0.6,-1"; a name. An option that holds
 /// several things may be given several times: "knots" with "month=0.5,12.5" and with "x=0,1"; of any other
@@ -30,24 +33,57 @@ struct NamedOption {
   bool is_read = false;  ///< set by `read_options`
 };
 
-/// Sets those of the options that `options` has, and marks them as read:
-///
-/// - `FitOptions`: family, link, method (fREML alone), weights, offset, subset, rho (a number or "auto"),
-///   ar-start, levels and ordered ("dose=low,mid,high"; a text in double quotes may have ',' and '=', and ""
-///   for a quote), drop-unused-levels, knots, sp, min-sp, select,
-///   gamma, residuals, tolerance, step-tolerance, max-iterations, largest-tested-effect, checkpoint, memory,
-///   scratch, device-memory
-/// - `PredictOptions`: type, se (or se.fit), terms, exclude, new-levels, keep, interval, prediction-interval,
-///   unconditional, draws, seed, memory
-/// - `SmoothOptions`: terms, points, interval, draws, seed, unconditional; `DerivativeOptions` also order,
-///   variables
-/// - `SimulateOptions`: draws, seed, unconditional, posterior-predictive, weights, new-levels, keep
-/// - `CheckOptions`: seed, sample, permutations, largest-concurvity, autocorrelation, series, memory, scratch
-/// - `ResidualOptions`: type, variables, memory, scratch
-/// - `TableOptions`: na-strings, factor, numeric, block-rows
-/// - `ArrowOptions`: column (one of those to take), levels ("dose=low,mid,high"), block-rows
-/// - `JobOptions`: device (auto, gpu or cpu), on-device-failure (cpu, error or exclude), score-model,
-///   allow-sharing, memory-fraction, threads (or nthreads)
+/// The kinds of call that have options.
+enum class OptionSet : std::uint8_t {
+  fit,
+  predict,
+  smooths,
+  derivatives,
+  simulate,
+  check,
+  residuals,
+  table,
+  arrow,
+  job
+};
+
+enum class OptionKind : std::uint8_t {
+  flag,     ///< true or false
+  integer,  ///< a whole number
+  number,
+  size,    ///< bytes, as 2G
+  choice,  ///< one of several words
+  text,
+  numbers,  ///< a list with commas
+  names     ///< a list with commas, of columns or terms
+};
+
+/// A row of the table of options, from which command lines, signatures and manuals are made.
+struct OptionInfo {
+  std::string name;
+  OptionKind kind = OptionKind::text;
+  double least = 0;  ///< of a number; infinite: no limit
+  double most = 0;   ///< likewise
+  std::vector<std::string> choices{};
+  std::string value{};   ///< what the value is called, as "DIR"; empty: by its kind
+  std::string preset{};  ///< the default as a text; empty: none
+  std::string help{};
+  std::string alias{};  ///< another name; empty: none
+  bool repeatable = false;
+};
+
+/// The options of a kind of call, in the order of its help; those of `derivatives` include those of
+/// `smooths`.
+[[nodiscard]] TESSERA_EXPORT std::vector<OptionInfo> options_of(OptionSet set);
+
+/// All of them as JSON: {"fit": [{"name": "gamma", "kind": "number", "default": "1", "help": …, "repeatable":
+/// false, "least": 0.001, "most": 1000}, …], "predict": …}; "choices" and "alias" where there are any.
+[[nodiscard]] TESSERA_EXPORT std::string options_json();
+
+/// Sets those of the options that `options` has (`options_of`), and marks them as read. A family may be a
+/// file's name,
+/// "@FILE"; rho a number or "auto"; levels and ordered are lists by column, "dose=low,mid,high", in which a
+/// text in double quotes may have ',' and '=', and "" for a quote.
 ///
 /// Sizes in bytes may end in K, M, G or T, powers of 1024. Throws `Error(usage)`, with name and value, for a
 /// value that the option cannot have, and as `family` and the functions that take the options do. Pure, but

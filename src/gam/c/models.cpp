@@ -5,6 +5,7 @@
 
 #include <tessera/error.hpp>
 #include <tessera/gam/anova.hpp>
+#include <tessera/gam/options.hpp>
 #include <tessera/gam/report.hpp>
 
 #include <fmt/format.h>
@@ -206,6 +207,14 @@ int tessera_gam_model_load(const char* path, tessera_gam_model* model) {
   });
 }
 
+const char* tessera_gam_options() {
+  const char* found = nullptr;
+  c::status_of("tessera_gam_options", [&] {
+    static const std::string table = gam::options_json();
+    found = table.c_str();
+  });
+  return found;
+}
 const char* const* tessera_gam_model_names() {
   return c::value_names.data();
 }

@@ -1,366 +1,479 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/did_you_mean.hpp"
-#include "base/number.hpp"
-#include "base/text.hpp"
 #include "gam/design/knots.hpp"
+#include "gam/family/custom_family.hpp"
 #include "gam/family/family.hpp"
+#include "gam/options/deciding_options.hpp"
+#include "gam/options/option_values.hpp"
 
 #include <tessera/error.hpp>
-#include <tessera/gam/options.hpp>
 
-#include <fmt/format.h>
+#include <nlohmann/json.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <concepts>
-#include <cstddef>
-#include <cstdint>
-#include <initializer_list>
-#include <limits>
-#include <map>
 #include <memory>
-#include <optional>
-#include <set>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-[[noreturn]] void refuse(const NamedOption& given, std::string_view why) {
-  throw Error(ErrorCode::usage, fmt::format("{} '{}': {}", given.name, given.value, why));
+/// What the table says of an option beside its member.
+struct Words {
+  std::string_view name;
+  std::string_view help;
+  NumberRange range{};
+  std::string_view value{};    ///< what the help calls it
+  std::string_view aliases{};  ///< another name
+  bool repeatable = false;
+  bool decides = false;  ///< whether a checkpoint of another value is none of this fit
+};
+
+template <class Options>
+struct Row {
+  Words words;
+  OptionKind kind{};
+  std::vector<std::string> (*choices)() = nullptr;
+  void (*read)(Options& options, const NamedOption& given, const NumberRange& range) = nullptr;
+  std::string (*text)(const Options& options) = nullptr;
+};
+
+template <class Options, class Member>
+Options owner_of(Member Options::*);
+
+template <auto Member, auto... Path>
+constexpr auto& member_of(auto& options) {
+  if constexpr (sizeof...(Path) == 0)
+    return options.*Member;
+  else
+    return member_of<Path...>(options.*Member);
 }
 
-/// In letters of one case, with '-' between words.
-std::string plain_name(std::string_view name) {
-  std::string plain(name);
-  for (char& c : plain) {
-    if (c >= 'A' && c <= 'Z') c = static_cast<char>(c - 'A' + 'a');
-    if (c == '.' || c == '_') c = '-';
+/// The row of a member, or of a member of one: read and told by its type, or by `read`.
+template <auto Member, auto... Path>
+constexpr auto option(Words words) {
+  using Options = decltype(owner_of(Member));
+  using Value = std::remove_cvref_t<decltype(member_of<Member, Path...>(std::declval<Options&>()))>;
+  Row<Options> row{.words = words, .kind = kind_of<Value>()};
+  row.read = [](Options& options, const NamedOption& given, const NumberRange& range) {
+    set_value(given, range, member_of<Member, Path...>(options));
+  };
+  row.text = [](const Options& options) { return text_of_value(member_of<Member, Path...>(options)); };
+  if constexpr (std::is_enum_v<Value>) {
+    row.choices = [] {
+      std::vector<std::string> words;
+      for (const auto& [word, value] : OptionChoices<Value>::all) words.emplace_back(word);
+      return words;
+    };
   }
-  return plain;
+  return row;
 }
 
-double number_from(const NamedOption& given, std::string_view text) {
-  const auto number = base::parse_number<double>(base::trimmed(text));
-  if (!number || !std::isfinite(*number)) refuse(given, fmt::format("'{}' is not a number", text));
-  return *number;
+template <auto Member>
+constexpr auto option(Words words, decltype(Row<decltype(owner_of(Member))>::read) read) {
+  using Options = decltype(owner_of(Member));
+  using Value = std::remove_cvref_t<decltype(std::declval<Options&>().*Member)>;
+  Row<Options> row{.words = words, .kind = OptionKind::text, .read = read};
+  if constexpr (requires(const Value& value) { text_of_value(value); })
+    row.text = [](const Options& options) { return text_of_value(options.*Member); };
+  return row;
 }
 
-double number_of(const NamedOption& given) {
-  return number_from(given, given.value);
+/// One column a value, which may have any characters.
+void add_column(std::vector<std::string>& columns, const NamedOption& given) {
+  columns.push_back(given.value);
 }
 
-template <std::integral Integer>
-Integer whole_of(const NamedOption& given, Integer least,
-                 Integer most = std::numeric_limits<Integer>::max()) {
-  const auto number = base::parse_number<Integer>(base::trimmed(given.value));
-  if (!number || *number < least || *number > most)
-    refuse(given, most == std::numeric_limits<Integer>::max()
-                      ? fmt::format("expected a whole number from {} on", least)
-                      : fmt::format("expected a whole number from {} to {}", least, most));
-  return *number;
+std::string text_of_family(const FitOptions& options) {
+  const Family& family = options.family.definition();
+  return family.custom() ? to_toml(*family.custom()) : family.text();
 }
 
-bool truth_of(const NamedOption& given) {
-  const std::string word = plain_name(given.value);
-  if (word == "true" || word == "1") return true;
-  if (word != "false" && word != "0") refuse(given, "expected true or false");
-  return false;
-}
-
-std::int64_t bytes_of(const NamedOption& given) {
-  constexpr std::string_view units = "kmgt";
-  std::string_view text = base::trimmed(given.value);
-  const auto number = base::take_number<std::int64_t>(text);
-  const std::size_t unit = text.empty() ? 0 : std::min(units.find(plain_name(text)), units.size()) + 1;
-  if (!number || *number < 0 || text.size() > 1 || unit > units.size() ||
-      *number > std::numeric_limits<std::int64_t>::max() >> (10 * unit))
-    refuse(given, "expected a size, as 2G");
-  return *number << (10 * unit);
-}
-
-std::vector<double> numbers_of(const NamedOption& given) {
-  std::vector<double> numbers;
-  for (const std::string_view part : base::split(given.value, ','))
-    numbers.push_back(number_from(given, part));
-  return numbers;
-}
-
-template <class Value>
-Value one_of(const NamedOption& given, std::initializer_list<std::pair<std::string_view, Value>> known) {
-  std::string names;
-  for (const auto& [name, value] : known) {
-    if (name == given.value) return value;
-    names.append(names.empty() ? "" : ", ").append(name);
-  }
-  refuse(given, "expected one of " + names);
-}
-
-/// Of what the library has names for.
-template <class Value>
-Value named_by_library(const NamedOption& given, std::initializer_list<Value> known) {
-  std::string names;
-  for (const Value value : known) {
-    if (to_string(value) == given.value) return value;
-    names.append(names.empty() ? "" : ", ").append(to_string(value));
-  }
-  refuse(given, "expected one of " + names);
-}
-
-void append(std::vector<std::string>& all, const NamedOption& given) {
-  for (std::string& one : labels_in(given.value)) all.push_back(std::move(one));
-}
-
-void append(std::optional<std::vector<std::string>>& all, const NamedOption& given) {
-  if (!all) all.emplace();
-  append(*all, given);
-}
-
-PredictionType type_of(const NamedOption& given) {
-  return one_of<PredictionType>(given, {{"link", PredictionType::link},
-                                        {"response", PredictionType::response},
-                                        {"terms", PredictionType::terms},
-                                        {"iterms", PredictionType::iterms},
-                                        {"lpmatrix", PredictionType::lpmatrix}});
-}
-
-ResidualType residual_type_of(const NamedOption& given) {
-  return one_of<ResidualType>(given, {{"deviance", ResidualType::deviance},
-                                      {"pearson", ResidualType::pearson},
-                                      {"response", ResidualType::response},
-                                      {"working", ResidualType::working},
-                                      {"partial", ResidualType::partial},
-                                      {"fitted", ResidualType::fitted}});
-}
-
-NewLevels new_levels_of(const NamedOption& given) {
-  return one_of<NewLevels>(given, {{"mgcv", NewLevels::mgcv},
-                                   {"population", NewLevels::population},
-                                   {"na", NewLevels::na},
-                                   {"error", NewLevels::error}});
-}
-
-void set_link(FitOptions& options, const NamedOption& given) {
+void set_link(FitOptions& options, const NamedOption& given, const NumberRange& /*range*/) {
   auto linked = options.family.definition().linked(given.value);
   if (!linked) refuse(given, fmt::format("the family {} has no such link", options.family.name()));
   options.family = ResponseFamily(std::make_shared<const Family>(*std::move(linked)));
 }
 
-void set_rho(FitOptions& options, const NamedOption& given) {
+void set_rho(FitOptions& options, const NamedOption& given, const NumberRange& range) {
   options.estimate_rho = given.value == "auto";
-  options.rho = options.estimate_rho ? 0 : number_of(given);
+  options.rho = 0;
+  if (!options.estimate_rho) set_value(given, range, options.rho);
 }
 
-/// Takes a text from the front: what is in double quotes, "" being one of them; or else all before `end`.
-std::string take_text(const NamedOption& given, std::string_view& rest, char end) {
-  std::string text;
-  if (!rest.starts_with('"')) {
-    text = rest.substr(0, rest.find(end));
-    rest.remove_prefix(text.size());
-    return text;
-  }
-  for (rest.remove_prefix(1); !rest.empty(); rest.remove_prefix(1)) {
-    if (rest[0] == '"') {
-      rest.remove_prefix(1);
-      if (!rest.starts_with('"')) {
-        if (!rest.empty() && rest[0] != end) refuse(given, "text behind a closing quote");
-        return text;
-      }
-    }
-    text += rest[0];
-  }
-  refuse(given, "a quote is not closed; a text that begins with one is written in quotes, with it doubled");
+constexpr NumberRange from(double least) {
+  return {.least = least};
 }
+constexpr NumberRange whole_draws{0, 100'000'000};
+constexpr NumberRange some_draws{1, 100'000'000};
+constexpr double most_integer = std::numeric_limits<int>::max();
+constexpr NumberRange block_sizes{1, static_cast<double>(std::int64_t{1} << 40)};
+constexpr std::string_view block_rows_help = "Rows per block of the reproducible sums";
+constexpr std::string_view columns_memory_help =
+    "Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free "
+    "memory)";
+constexpr std::string_view scratch_help =
+    "Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp)";
+constexpr std::string_view new_levels_help =
+    "Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths "
+    "add 0 too; "
+    "na: all such terms are NA; error: an error";
 
-/// Adds a column with its levels, as "dose=low,mid,high".
-void add_levels(std::map<std::string, std::vector<std::string>>& all, const NamedOption& given) {
-  std::string_view rest = given.value;
-  const std::string column = take_text(given, rest, '=');
-  std::vector<std::string> levels;
-  std::set<std::string> known;
-  while (!rest.empty()) {
-    rest.remove_prefix(1);
-    levels.push_back(take_text(given, rest, ','));
-    if (!known.insert(levels.back()).second)
-      refuse(given, fmt::format("the level '{}' is there twice", levels.back()));
-  }
-  if (!all.emplace(column, std::move(levels)).second) refuse(given, "the column is there twice");
-}
+// The tables, in the order of the help. A family is read before its link.
 
-/// The same where levels must be there.
-void add_all_levels(std::map<std::string, std::vector<std::string>>& all, const NamedOption& given) {
-  add_levels(all, given);
-  if (std::ranges::any_of(all, [](const auto& of_column) { return of_column.second.empty(); }))
-    refuse(given, "expected a column with levels, as site=bay,cape");
-}
-
-std::int64_t block_rows_of(const NamedOption& given) {
-  return whole_of(given, std::int64_t{1}, std::int64_t{1} << 40);
-}
-
-void add_knots(FitOptions& options, const NamedOption& given) {
-  const auto [known, is_first] = options.knots.insert(parse_knots(given.value));
-  if (!is_first) refuse(given, fmt::format("{} has knots already", known->first));
-}
-
-template <class Options>
-struct Reader {
-  std::string_view name;
-  void (*read)(Options& options, const NamedOption& given);
-};
-
-// Some are read after others, as link after family.
-
-constexpr Reader<FitOptions> of_fits[]{
-    {"family", [](FitOptions& o, const NamedOption& g) { o.family = family(g.value); }},
-    {"link", set_link},
-    {"method",
-     [](FitOptions&, const NamedOption& g) {
+const Row<FitOptions> of_fits[]{
+    {{.name = "family",
+      .help = "The distribution of the response: gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "
+              "quasipoisson, "
+              "quasibinomial, quasi, tweedie, tw, scat, betar, also as R has them: \"binomial(probit)\", "
+              "\"nb(theta=3)\", \"tw(a=1.1)\", \"scat(min.df=2)\", \"quasi(log, mu^2)\"; or @FILE: a custom "
+              "family in "
+              "TOML",
+      .value = "FAMILY",
+      .decides = true},
+     OptionKind::text,
+     nullptr,
+     [](FitOptions& o, const NamedOption& g, const NumberRange&) { o.family = family(g.value); },
+     text_of_family},
+    {{.name = "link", .help = "Link of the family, as in 'binomial(probit)'"},
+     OptionKind::text,
+     nullptr,
+     set_link,
+     nullptr},
+    {{.name = "method", .help = "fREML, the criterion by which smoothing parameters are estimated"},
+     OptionKind::text,
+     nullptr,
+     [](FitOptions&, const NamedOption& g, const NumberRange&) {
        if (plain_name(g.value) != "freml") refuse(g, "models are fitted by fREML");
-     }},
-    {"weights", [](FitOptions& o, const NamedOption& g) { o.weights = g.value; }},
-    {"offset", [](FitOptions& o, const NamedOption& g) { o.offset = g.value; }},
-    {"subset", [](FitOptions& o, const NamedOption& g) { o.subset = g.value; }},
-    {"rho", set_rho},
-    {"ar-start", [](FitOptions& o, const NamedOption& g) { o.ar_start = g.value; }},
-    {"levels", [](FitOptions& o, const NamedOption& g) { add_all_levels(o.levels, g); }},
-    {"ordered", [](FitOptions& o, const NamedOption& g) { add_levels(o.ordered, g); }},
-    {"drop-unused-levels", [](FitOptions& o, const NamedOption& g) { o.drop_unused_levels = truth_of(g); }},
-    {"knots", add_knots},
-    {"sp", [](FitOptions& o, const NamedOption& g) { o.sp = numbers_of(g); }},
-    {"min-sp", [](FitOptions& o, const NamedOption& g) { o.min_sp = numbers_of(g); }},
-    {"select", [](FitOptions& o, const NamedOption& g) { o.select = truth_of(g); }},
-    {"gamma", [](FitOptions& o, const NamedOption& g) { o.gamma = number_of(g); }},
-    {"residuals", [](FitOptions& o, const NamedOption& g) { o.residuals = truth_of(g); }},
-    {"tolerance", [](FitOptions& o, const NamedOption& g) { o.tolerance = number_of(g); }},
-    {"step-tolerance", [](FitOptions& o, const NamedOption& g) { o.step_tolerance = number_of(g); }},
-    {"max-iterations", [](FitOptions& o, const NamedOption& g) { o.max_iterations = whole_of(g, 1); }},
-    {"largest-tested-effect",
-     [](FitOptions& o, const NamedOption& g) { o.largest_tested_effect = whole_of(g, 0); }},
-    {"checkpoint", [](FitOptions& o, const NamedOption& g) { o.checkpoint = g.value; }},
-    {"memory", [](FitOptions& o, const NamedOption& g) { o.memory.node_bytes = bytes_of(g); }},
-    {"scratch", [](FitOptions& o, const NamedOption& g) { o.memory.scratch = g.value; }},
-    {"device-memory", [](FitOptions& o, const NamedOption& g) { o.memory.device_bytes = bytes_of(g); }},
+     },
+     [](const FitOptions&) { return std::string("fREML"); }},
+    option<&FitOptions::knots>({.name = "knots",
+                                .help = "Limits or knots of a variable: month=0.5,12.5",
+                                .repeatable = true,
+                                .decides = true},
+                               [](FitOptions& o, const NamedOption& g, const NumberRange&) {
+                                 const auto [known, is_first] = o.knots.insert(parse_knots(g.value));
+                                 if (!is_first) refuse(g, fmt::format("{} has knots already", known->first));
+                               }),
+    option<&FitOptions::sp>(
+        {.name = "sp",
+         .help = "Smoothing parameters, in the order of the smooths: 0.6,-1; below 0: estimated",
+         .decides = true}),
+    option<&FitOptions::min_sp>(
+        {.name = "min-sp",
+         .help = "What is added to the smoothing parameter of each penalty, as gam's min.sp: 0.1,0,0",
+         .decides = true}),
+    option<&FitOptions::select>(
+        {.name = "select",
+         .help = "Penalise the null spaces of smooths, so that they may leave the model",
+         .decides = true}),
+    option<&FitOptions::gamma>({.name = "gamma",
+                                .help = "Above 1: smoother, as mgcv's gamma",
+                                .range = {1e-3, 1e3},
+                                .decides = true}),
+    option<&FitOptions::weights>(
+        {.name = "weights", .help = "Prior weights: a column, or an expression of R", .decides = true}),
+    option<&FitOptions::offset>({.name = "offset",
+                                 .help = "Expression that is added in the fit, and is no part of predictions",
+                                 .decides = true}),
+    option<&FitOptions::subset>({.name = "subset",
+                                 .help = "Condition on the rows that are fitted, as in R: 'year > 2000'",
+                                 .decides = true}),
+    {{.name = "rho",
+      .help = "Correlation of the residuals of neighbouring rows, as bam's rho; auto: that of least fREML",
+      .value = "NUMBER|auto",
+      .decides = true},
+     OptionKind::text,
+     nullptr,
+     set_rho,
+     [](const FitOptions& o) { return o.estimate_rho ? "auto" : text_of_value(o.rho); }},
+    option<&FitOptions::ar_start>(
+        {.name = "ar-start",
+         .help = "Where a series of such residuals begins, as bam's AR.start: a column or an expression",
+         .decides = true}),
+    option<&FitOptions::levels>(
+        {.name = "levels",
+         .help = "Levels of a factor in their order, the first of which is the reference: site=cape,bay, in "
+                 "double quotes "
+                 "where they have , or =; other values are missing",
+         .repeatable = true,
+         .decides = true},
+        [](FitOptions& o, const NamedOption& g, const NumberRange&) { add_levels(o.levels, g, true); }),
+    option<&FitOptions::ordered>(
+        {.name = "ordered",
+         .help = "Column that is an ordered factor: dose, or dose=low,mid,high",
+         .repeatable = true,
+         .decides = true},
+        [](FitOptions& o, const NamedOption& g, const NumberRange&) { add_levels(o.ordered, g, false); }),
+    option<&FitOptions::drop_unused_levels>({.name = "drop-unused-levels",
+                                             .help = "Drop the levels that no row of the fit has",
+                                             .decides = true}),
+    option<&FitOptions::residuals>(
+        {.name = "residuals",
+         .help = "Store residuals of sampled rows, typical values and occupancy in the model"}),
+    option<&FitOptions::max_iterations>(
+        {.name = "max-iterations", .help = "Iteration limit", .range = {1, 1'000'000}}),
+    option<&FitOptions::tolerance>(
+        {.name = "tolerance", .help = "Largest relative change of the deviance that ends the iteration"}),
+    option<&FitOptions::step_tolerance>(
+        {.name = "step-tolerance",
+         .help = "Largest relative change of the linear predictor that ends the iteration"}),
+    option<&FitOptions::largest_tested_effect>(
+        {.name = "largest-tested-effect",
+         .help = "Largest random effect, in coefficients, that is tested: a test costs p^3",
+         .range = {0, most_integer}}),
+    option<&FitOptions::checkpoint>(
+        {.name = "checkpoint",
+         .help = "Checkpoint file, written after every iteration; the same command resumes from it",
+         .value = "FILE"}),
+    option<&FitOptions::memory, &MemoryOptions::node_bytes>({.name = "memory", .help = columns_memory_help}),
+    option<&FitOptions::memory, &MemoryOptions::scratch>(
+        {.name = "scratch", .help = scratch_help, .value = "DIR"}),
+    option<&FitOptions::memory, &MemoryOptions::device_bytes>(
+        {.name = "device-memory",
+         .help = "Memory limit per GPU for columns and workspace; the rest is uploaded in each pass "
+                 "(default: half)"}),
 };
 
-constexpr Reader<PredictOptions> of_predictions[]{
-    {"type", [](PredictOptions& o, const NamedOption& g) { o.type = type_of(g); }},
-    {"se", [](PredictOptions& o, const NamedOption& g) { o.standard_errors = truth_of(g); }},
-    {"se-fit", [](PredictOptions& o, const NamedOption& g) { o.standard_errors = truth_of(g); }},
-    {"terms", [](PredictOptions& o, const NamedOption& g) { append(o.terms, g); }},
-    {"exclude", [](PredictOptions& o, const NamedOption& g) { append(o.exclude, g); }},
-    {"new-levels", [](PredictOptions& o, const NamedOption& g) { o.new_levels = new_levels_of(g); }},
-    {"keep", [](PredictOptions& o, const NamedOption& g) { append(o.keep, g); }},
-    {"interval", [](PredictOptions& o, const NamedOption& g) { o.interval = number_of(g); }},
-    {"prediction-interval",
-     [](PredictOptions& o, const NamedOption& g) { o.prediction_interval = number_of(g); }},
-    {"unconditional", [](PredictOptions& o, const NamedOption& g) { o.unconditional = truth_of(g); }},
-    {"draws", [](PredictOptions& o, const NamedOption& g) { o.draws = whole_of(g, 0, 100'000'000); }},
-    {"seed", [](PredictOptions& o, const NamedOption& g) { o.seed = whole_of<std::uint64_t>(g, 0); }},
-    {"memory", [](PredictOptions& o, const NamedOption& g) { o.node_bytes = bytes_of(g); }},
+const Row<PredictOptions> of_predictions[]{
+    option<&PredictOptions::type>({.name = "type",
+                                   .help = "link: the linear predictor; response: the mean; terms, iterms: "
+                                           "what each term adds to the predictor; "
+                                           "lpmatrix: the rows of the model matrix"}),
+    option<&PredictOptions::terms>(
+        {.name = "terms",
+         .help = "Only these terms, comma-separated, as the summary names them; (Intercept) is one",
+         .repeatable = true}),
+    option<&PredictOptions::exclude>(
+        {.name = "exclude",
+         .help = "Without these terms; the table needs no column that only they use",
+         .repeatable = true}),
+    option<&PredictOptions::new_levels>({.name = "new-levels", .help = new_levels_help}),
+    option<&PredictOptions::standard_errors>(
+        {.name = "se", .help = "Standard errors too", .aliases = "se-fit"}),
+    option<&PredictOptions::interval>(
+        {.name = "interval", .help = "Ends of the credible interval of this probability, as 0.95; 0: none"}),
+    option<&PredictOptions::prediction_interval>({.name = "prediction-interval",
+                                                  .help = "With type response: ends of the interval that has "
+                                                          "a new response with this probability; 0: none"}),
+    option<&PredictOptions::unconditional>(
+        {.name = "unconditional",
+         .help = "Standard errors and intervals with the uncertainty of the smoothing parameters"}),
+    option<&PredictOptions::draws>({.name = "draws",
+                                    .help = "With type link or response: predictions at so many draws of the "
+                                            "coefficients from their posterior "
+                                            "distribution; 0: at the estimate",
+                                    .range = whole_draws}),
+    option<&PredictOptions::seed>({.name = "seed", .help = "Of these draws", .range = from(0)}),
+    {{.name = "keep",
+      .help = "Columns of the table to carry along, comma-separated, or all",
+      .repeatable = true},
+     OptionKind::names,
+     nullptr,
+     [](PredictOptions& o, const NamedOption& g, const NumberRange& range) {
+       o.keep_all = g.value == "all";
+       if (!o.keep_all) set_value(g, range, o.keep);
+     },
+     nullptr},
+    option<&PredictOptions::node_bytes>({.name = "memory",
+                                         .help = "Memory limit per node for rows, such as 2G; a larger table "
+                                                 "is predicted in parts (default: 3/4 of free "
+                                                 "memory)"}),
 };
 
-constexpr Reader<SmoothOptions> of_smooths[]{
-    {"terms", [](SmoothOptions& o, const NamedOption& g) { append(o.terms, g); }},
-    {"points", [](SmoothOptions& o, const NamedOption& g) { o.points = whole_of(g, 0, 100'000); }},
-    {"interval", [](SmoothOptions& o, const NamedOption& g) { o.interval = number_of(g); }},
-    {"draws", [](SmoothOptions& o, const NamedOption& g) { o.draws = whole_of(g, 0, 100'000'000); }},
-    {"seed", [](SmoothOptions& o, const NamedOption& g) { o.seed = whole_of<std::uint64_t>(g, 0); }},
-    {"unconditional", [](SmoothOptions& o, const NamedOption& g) { o.unconditional = truth_of(g); }},
+const Row<SmoothOptions> of_smooths[]{
+    option<&SmoothOptions::terms>(
+        {.name = "terms",
+         .help = "Only these smooths, comma-separated, as the summary names them; default: all",
+         .repeatable = true}),
+    option<&SmoothOptions::points>(
+        {.name = "points",
+         .help = "Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more",
+         .range = {0, 100'000}}),
+    option<&SmoothOptions::interval>({.name = "interval", .help = "Probability of the bands; 0: none"}),
+    option<&SmoothOptions::draws>(
+        {.name = "draws",
+         .help = "Draws from the posterior distribution for simultaneous bands; 0: none",
+         .range = whole_draws}),
+    option<&SmoothOptions::seed>({.name = "seed", .help = "Of these draws", .range = from(0)}),
+    option<&SmoothOptions::unconditional>(
+        {.name = "unconditional",
+         .help = "Standard errors and bands with the uncertainty of the smoothing parameters"}),
 };
 
-constexpr Reader<DerivativeOptions> of_derivatives[]{
-    {"order", [](DerivativeOptions& o, const NamedOption& g) { o.order = whole_of(g, 1, 2); }},
-    {"variables", [](DerivativeOptions& o, const NamedOption& g) { append(o.variables, g); }},
+const Row<DerivativeOptions> of_derivatives[]{
+    option<&DerivativeOptions::order>(
+        {.name = "order", .help = "First or second derivatives", .range = {1, 2}}),
+    option<&DerivativeOptions::variables>({.name = "variables",
+                                           .help = "Only by these variables, comma-separated; default: each",
+                                           .repeatable = true}),
 };
 
-constexpr Reader<SimulateOptions> of_simulations[]{
-    {"draws", [](SimulateOptions& o, const NamedOption& g) { o.draws = whole_of(g, 1, 100'000'000); }},
-    {"seed", [](SimulateOptions& o, const NamedOption& g) { o.seed = whole_of<std::uint64_t>(g, 0); }},
-    {"unconditional", [](SimulateOptions& o, const NamedOption& g) { o.unconditional = truth_of(g); }},
-    {"posterior-predictive",
-     [](SimulateOptions& o, const NamedOption& g) { o.posterior_predictive = truth_of(g); }},
-    {"weights", [](SimulateOptions& o, const NamedOption& g) { o.weights = g.value; }},
-    {"new-levels", [](SimulateOptions& o, const NamedOption& g) { o.new_levels = new_levels_of(g); }},
-    {"keep", [](SimulateOptions& o, const NamedOption& g) { append(o.keep, g); }},
+const Row<SimulateOptions> of_simulations[]{
+    option<&SimulateOptions::draws>({.name = "draws", .help = "Their number", .range = some_draws}),
+    option<&SimulateOptions::seed>({.name = "seed", .help = "Of the random numbers", .range = from(0)}),
+    option<&SimulateOptions::unconditional>(
+        {.name = "unconditional",
+         .help = "Draws of the coefficients with the uncertainty of the smoothing parameters"}),
+    option<&SimulateOptions::posterior_predictive>(
+        {.name = "posterior-predictive",
+         .help = "Of responses: each draw at a draw of the coefficients in place of the estimate"}),
+    option<&SimulateOptions::weights>(
+        {.name = "weights",
+         .help = "Of responses: the table's column of prior weights, or of binomial trials; default: 1"}),
+    option<&SimulateOptions::new_levels>({.name = "new-levels", .help = new_levels_help}),
+    option<&SimulateOptions::keep>(
+        {.name = "keep",
+         .help = "Of responses: columns of the table to carry along, comma-separated",
+         .repeatable = true}),
 };
 
-constexpr Reader<CheckOptions> of_checks[]{
-    {"seed", [](CheckOptions& o, const NamedOption& g) { o.seed = whole_of<std::uint64_t>(g, 0); }},
-    {"sample",
-     [](CheckOptions& o, const NamedOption& g) { o.largest_sample = whole_of<std::int64_t>(g, 4, 100'000); }},
-    {"permutations",
-     [](CheckOptions& o, const NamedOption& g) { o.permutations = whole_of(g, 1, 1'000'000); }},
-    {"largest-concurvity",
-     [](CheckOptions& o, const NamedOption& g) { o.largest_concurvity = whole_of(g, 0, 20'000); }},
-    {"autocorrelation", [](CheckOptions& o, const NamedOption& g) { o.lags = whole_of(g, 0, 1000); }},
-    {"series", [](CheckOptions& o, const NamedOption& g) { o.series = g.value; }},
-    {"memory", [](CheckOptions& o, const NamedOption& g) { o.memory.node_bytes = bytes_of(g); }},
-    {"scratch", [](CheckOptions& o, const NamedOption& g) { o.memory.scratch = g.value; }},
+const Row<CheckOptions> of_checks[]{
+    option<&CheckOptions::seed>(
+        {.name = "seed", .help = "Of the sample and the permutations", .range = from(0)}),
+    option<&CheckOptions::largest_sample>(
+        {.name = "sample", .help = "Rows of the check of bases at most", .range = {4, 100'000}}),
+    option<&CheckOptions::permutations>(
+        {.name = "permutations", .help = "For the p-values of that check", .range = {1, 1'000'000}}),
+    option<&CheckOptions::largest_concurvity>(
+        {.name = "largest-concurvity",
+         .help = "Concurvity is computed for models of so many coefficients at most",
+         .range = {0, 20'000}}),
+    option<&CheckOptions::lags>(
+        {.name = "autocorrelation",
+         .help = "Autocorrelation of residuals at so many lags, in the order of the rows",
+         .range = {0, 1000}}),
+    option<&CheckOptions::series>(
+        {.name = "series", .help = "Column with a value for each series, of the autocorrelation"}),
+    option<&CheckOptions::memory, &MemoryOptions::node_bytes>(
+        {.name = "memory", .help = columns_memory_help}),
+    option<&CheckOptions::memory, &MemoryOptions::scratch>(
+        {.name = "scratch", .help = scratch_help, .value = "DIR"}),
 };
 
-constexpr Reader<ResidualOptions> of_residuals[]{
-    {"type", [](ResidualOptions& o, const NamedOption& g) { o.type = residual_type_of(g); }},
-    {"variables", [](ResidualOptions& o, const NamedOption& g) { o.variables = truth_of(g); }},
-    {"memory", [](ResidualOptions& o, const NamedOption& g) { o.memory.node_bytes = bytes_of(g); }},
-    {"scratch", [](ResidualOptions& o, const NamedOption& g) { o.memory.scratch = g.value; }},
+const Row<ResidualOptions> of_residuals[]{
+    option<&ResidualOptions::type>({.name = "type", .help = "The residuals, or the fitted values"}),
+    option<&ResidualOptions::variables>(
+        {.name = "variables", .help = "The variables of the model's terms come along"}),
+    option<&ResidualOptions::memory, &MemoryOptions::node_bytes>(
+        {.name = "memory", .help = columns_memory_help}),
+    option<&ResidualOptions::memory, &MemoryOptions::scratch>(
+        {.name = "scratch", .help = scratch_help, .value = "DIR"}),
 };
 
-constexpr Reader<TableOptions> of_tables[]{
-    {"na-strings",
-     [](TableOptions& o, const NamedOption& g) {
-       const auto texts = base::split(g.value, ',');  // "NA,,-" is NA, the empty text and "-"
-       o.missing.assign(texts.begin(), texts.end());
-     }},
-    {"factor", [](TableOptions& o, const NamedOption& g) { o.factors.push_back(g.value); }},
-    {"numeric", [](TableOptions& o, const NamedOption& g) { o.numbers.push_back(g.value); }},
-    {"block-rows", [](TableOptions& o, const NamedOption& g) { o.block_rows = block_rows_of(g); }},
+const Row<TableOptions> of_tables[]{
+    option<&TableOptions::missing>(
+        {.name = "na-strings",
+         .help = "Fields that mean a missing value, comma-separated; 'NA,N/A,' includes the empty field",
+         .decides = true},
+        [](TableOptions& o, const NamedOption& g, const NumberRange&) {
+          const auto texts = base::split(g.value, ',');  // "NA,,-" is NA, the empty text and "-"
+          o.missing.assign(texts.begin(), texts.end());
+        }),
+    option<&TableOptions::factors>(
+        {.name = "factor",
+         .help = "Column to read as a factor, even if numeric",
+         .repeatable = true,
+         .decides = true},
+        [](TableOptions& o, const NamedOption& g, const NumberRange&) { add_column(o.factors, g); }),
+    option<&TableOptions::numbers>(
+        {.name = "numeric",
+         .help = "Column to read as numeric, even if quoted",
+         .repeatable = true,
+         .decides = true},
+        [](TableOptions& o, const NamedOption& g, const NumberRange&) { add_column(o.numbers, g); }),
+    option<&TableOptions::block_rows>(
+        {.name = "block-rows", .help = block_rows_help, .range = block_sizes, .decides = true}),
 };
 
-constexpr Reader<ArrowOptions> of_arrow[]{
-    {"column", [](ArrowOptions& o, const NamedOption& g) { o.columns.push_back(g.value); }},
-    {"levels", [](ArrowOptions& o, const NamedOption& g) { add_all_levels(o.levels, g); }},
-    {"block-rows", [](ArrowOptions& o, const NamedOption& g) { o.block_rows = block_rows_of(g); }},
+const Row<ArrowOptions> of_arrow[]{
+    option<&ArrowOptions::columns>(
+        {.name = "column", .help = "Column to take; default: all", .repeatable = true},
+        [](ArrowOptions& o, const NamedOption& g, const NumberRange&) { add_column(o.columns, g); }),
+    option<&ArrowOptions::levels>(
+        {.name = "levels",
+         .help = "Levels of a factor in their order: dose=low,mid,high",
+         .repeatable = true},
+        [](ArrowOptions& o, const NamedOption& g, const NumberRange&) { add_levels(o.levels, g, true); }),
+    option<&ArrowOptions::block_rows>({.name = "block-rows", .help = block_rows_help, .range = block_sizes}),
 };
 
-constexpr Reader<JobOptions> of_jobs[]{
-    {"device",
-     [](JobOptions& o, const NamedOption& g) {
-       o.policy = named_by_library(g, {Policy::automatic, Policy::gpu, Policy::cpu});
-     }},
-    {"on-device-failure",
-     [](JobOptions& o, const NamedOption& g) {
-       o.on_device_failure =
-           named_by_library(g, {OnDeviceFailure::cpu, OnDeviceFailure::error, OnDeviceFailure::exclude});
-     }},
-    {"score-model",
-     [](JobOptions& o, const NamedOption& g) {
-       o.score_model = named_by_library(g, {ScoreModel::spec, ScoreModel::throughput});
-     }},
-    {"allow-sharing", [](JobOptions& o, const NamedOption& g) { o.allow_sharing = truth_of(g); }},
-    {"memory-fraction", [](JobOptions& o, const NamedOption& g) { o.memory_fraction = number_of(g); }},
-    {"threads", [](JobOptions& o, const NamedOption& g) { o.threads = whole_of(g, 0, 4096); }},
-    {"nthreads", [](JobOptions& o, const NamedOption& g) { o.threads = whole_of(g, 0, 4096); }},
+const Row<JobOptions> of_jobs[]{
+    option<&JobOptions::policy>(
+        {.name = "device",
+         .help = "auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu"}),
+    option<&JobOptions::on_device_failure>(
+        {.name = "on-device-failure",
+         .help =
+             "If a GPU fails: cpu: recompute all on the CPU; error: exit; exclude: continue on the others"}),
+    option<&JobOptions::score_model>({.name = "score-model", .help = "How the speeds of GPUs are estimated"}),
+    option<&JobOptions::allow_sharing>(
+        {.name = "allow-sharing", .help = "Let ranks share a GPU if a node has more ranks than GPUs"}),
+    option<&JobOptions::memory_fraction>(
+        {.name = "memory-fraction",
+         .help = "Part of a GPU's free memory that a job may take, above 0, at most 1"}),
+    option<&JobOptions::threads>(
+        {.name = "threads",
+         .help = "Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores",
+         .range = {0, 4096},
+         .aliases = "nthreads"}),
 };
 
 template <class Options>
-void read(std::span<NamedOption> given, Options& options, std::span<const Reader<Options>> readers) {
-  for (const Reader<Options>& reader : readers) {
+void read(std::span<NamedOption> given, Options& options, std::span<const Row<Options>> rows) {
+  for (const Row<Options>& row : rows) {
     for (NamedOption& one : given) {
-      if (plain_name(one.name) != reader.name) continue;
-      reader.read(options, one);
+      const std::string name = plain_name(one.name);
+      if (name != row.words.name && name != row.words.aliases) continue;
+      row.read(options, one, row.words.range);
       one.is_read = true;
     }
   }
 }
 
+template <class Options>
+void add_infos(std::vector<OptionInfo>& infos, std::span<const Row<Options>> rows) {
+  for (const Row<Options>& row : rows) {
+    const Words& words = row.words;
+    infos.push_back({.name = std::string(words.name),
+                     .kind = row.kind,
+                     .least = words.range.least,
+                     .most = words.range.most,
+                     .choices = row.choices != nullptr ? row.choices() : std::vector<std::string>(),
+                     .value = std::string(words.value),
+                     .preset = row.text != nullptr ? row.text(Options{}) : std::string(),
+                     .help = std::string(words.help),
+                     .alias = std::string(words.aliases),
+                     .repeatable = words.repeatable});
+  }
+}
+
+template <class Options>
+std::vector<DecidingOption> deciding(const Options& options, std::span<const Row<Options>> rows) {
+  std::vector<DecidingOption> texts;
+  for (const Row<Options>& row : rows) {
+    if (row.words.decides) texts.emplace_back(row.words.name, row.text(options));
+  }
+  return texts;
+}
+
+constexpr std::array<std::pair<std::string_view, OptionSet>, 10> sets{
+    {{"fit", OptionSet::fit},
+     {"predict", OptionSet::predict},
+     {"smooths", OptionSet::smooths},
+     {"derivatives", OptionSet::derivatives},
+     {"simulate", OptionSet::simulate},
+     {"check", OptionSet::check},
+     {"residuals", OptionSet::residuals},
+     {"table", OptionSet::table},
+     {"arrow", OptionSet::arrow},
+     {"job", OptionSet::job}}};
+
 std::vector<std::string> all_names() {
   std::vector<std::string> names;
-  const auto add = [&](const auto& readers) {
-    for (const auto& reader : readers) names.emplace_back(reader.name);
-  };
-  add(of_fits), add(of_predictions), add(of_smooths), add(of_derivatives), add(of_simulations);
-  add(of_checks), add(of_residuals), add(of_tables), add(of_arrow), add(of_jobs);
+  for (const auto& [word, set] : sets) {
+    for (const OptionInfo& one : options_of(set)) {
+      names.push_back(one.name);
+      if (!one.alias.empty()) names.push_back(one.alias);
+    }
+  }
   std::ranges::sort(names);
   names.erase(std::unique(names.begin(), names.end()), names.end());
   return names;
@@ -374,6 +487,56 @@ std::string without_quotes(const std::string& text) {
 }
 
 }  // namespace
+
+std::vector<OptionInfo> options_of(OptionSet set) {
+  std::vector<OptionInfo> infos;
+  switch (set) {
+    case OptionSet::fit: add_infos<FitOptions>(infos, of_fits); break;
+    case OptionSet::predict: add_infos<PredictOptions>(infos, of_predictions); break;
+    case OptionSet::smooths: add_infos<SmoothOptions>(infos, of_smooths); break;
+    case OptionSet::derivatives:
+      add_infos<DerivativeOptions>(infos, of_derivatives);
+      add_infos<SmoothOptions>(infos, of_smooths);
+      break;
+    case OptionSet::simulate: add_infos<SimulateOptions>(infos, of_simulations); break;
+    case OptionSet::check: add_infos<CheckOptions>(infos, of_checks); break;
+    case OptionSet::residuals: add_infos<ResidualOptions>(infos, of_residuals); break;
+    case OptionSet::table: add_infos<TableOptions>(infos, of_tables); break;
+    case OptionSet::arrow: add_infos<ArrowOptions>(infos, of_arrow); break;
+    case OptionSet::job: add_infos<JobOptions>(infos, of_jobs); break;
+  }
+  return infos;
+}
+
+std::string options_json() {
+  constexpr std::array<const char*, 8> kinds{"flag",   "integer", "number",  "size",
+                                             "choice", "text",    "numbers", "names"};
+  nlohmann::ordered_json table;
+  for (const auto& [word, set] : sets) {
+    nlohmann::ordered_json& rows = table[std::string(word)];
+    for (const OptionInfo& one : options_of(set)) {
+      nlohmann::ordered_json row{{"name", one.name},
+                                 {"kind", kinds[static_cast<std::size_t>(one.kind)]},
+                                 {"default", one.preset},
+                                 {"help", one.help},
+                                 {"repeatable", one.repeatable}};
+      if (std::isfinite(one.least)) row["least"] = one.least;
+      if (std::isfinite(one.most)) row["most"] = one.most;
+      if (!one.choices.empty()) row["choices"] = one.choices;
+      if (!one.alias.empty()) row["alias"] = one.alias;
+      rows.push_back(std::move(row));
+    }
+  }
+  return table.dump();
+}
+
+std::vector<DecidingOption> deciding_options(const FitOptions& options) {
+  return deciding<FitOptions>(options, of_fits);
+}
+
+std::vector<DecidingOption> deciding_options(const TableOptions& options) {
+  return deciding<TableOptions>(options, of_tables);
+}
 
 void read_options(std::span<NamedOption> given, FitOptions& options) {
   read<FitOptions>(given, options, of_fits);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/fit_state.hpp"
+#include "gam/options/deciding_options.hpp"
 
 #include "base/hash.hpp"
 #include "gam/table/bytes/byte_source.hpp"
@@ -46,36 +47,11 @@ std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
 /// The fingerprint without the data.
 Fingerprint fingerprint_of(const FormulaTerms& formula, const FitOptions& options,
                            const TableOptions& table) {
-  const auto by_name = [](const auto& lists) {
-    std::string text;
-    for (const auto& [name, values] : lists)
-      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, fmt::join(values, ","));
-    return text;
-  };
-  const Family& family = options.family.definition();
-  return {{"program", fmt::format("tessera-fit {}", tessera::version())},
-          {"formula", formula.text},
-          {"family", family.custom() ? to_toml(*family.custom()) : family.text()},
-          {"weights", options.weights},
-          {"offset", options.offset},
-          {"subset", options.subset},
-          {"correlation of residuals",
-           options.estimate_rho ? std::string("estimated") : fmt::format("{}", options.rho)},
-          {"where series begin", options.ar_start},
-          {"levels", by_name(options.levels)},
-          {"ordered factors", by_name(options.ordered)},
-          {"unused levels", options.drop_unused_levels ? "dropped" : "kept"},
-          {"knots", by_name(options.knots)},
-          {"sp", fmt::format("{}", fmt::join(options.sp, ","))},
-          {"min.sp", fmt::format("{}", fmt::join(options.min_sp, ","))},
-          {"select", options.select ? "yes" : "no"},
-          {"gamma", fmt::format("{}", options.gamma)},
-          {"coordinates of the numbers", "centred and scaled"},
-          {"order of levels", "of numbers by value"},
-          {"missing values", fmt::format("{}", fmt::join(table.missing, ","))},
-          {"factors", fmt::format("{}", fmt::join(table.factors, ","))},
-          {"numeric columns", fmt::format("{}", fmt::join(table.numbers, ","))},
-          {"block rows", std::to_string(table.block_rows)}};
+  Fingerprint print{{"program", fmt::format("tessera-fit {}", tessera::version())},
+                    {"formula", formula.text}};
+  for (const auto& deciding : {deciding_options(options), deciding_options(table)})
+    print.insert(print.end(), deciding.begin(), deciding.end());
+  return print;
 }
 
 }  // namespace

@@ -1,0 +1,170 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/number.hpp"
+#include "base/text.hpp"
+
+#include <tessera/gam/options.hpp>
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <concepts>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Values of options from texts, and texts of them, by the type of the member that has them.
+namespace TESSERA_NAMESPACE::gam {
+
+/// Throws `Error(usage)` for a value that an option cannot have.
+[[noreturn]] void refuse(const NamedOption& given, std::string_view why);
+
+/// In letters of one case, with '-' between words, and none in front.
+[[nodiscard]] std::string plain_name(std::string_view name);
+
+/// The numbers that an option can be.
+struct NumberRange {
+  double least = -std::numeric_limits<double>::infinity();
+  double most = std::numeric_limits<double>::infinity();
+};
+
+/// The words for a member that is one of several, in the order of the help.
+template <class Value>
+struct OptionChoices;
+
+template <>
+struct OptionChoices<PredictionType> {
+  static constexpr std::array<std::pair<std::string_view, PredictionType>, 5> all{
+      {{"link", PredictionType::link},
+       {"response", PredictionType::response},
+       {"terms", PredictionType::terms},
+       {"iterms", PredictionType::iterms},
+       {"lpmatrix", PredictionType::lpmatrix}}};
+};
+template <>
+struct OptionChoices<ResidualType> {
+  static constexpr std::array<std::pair<std::string_view, ResidualType>, 6> all{
+      {{"deviance", ResidualType::deviance},
+       {"pearson", ResidualType::pearson},
+       {"response", ResidualType::response},
+       {"working", ResidualType::working},
+       {"partial", ResidualType::partial},
+       {"fitted", ResidualType::fitted}}};
+};
+template <>
+struct OptionChoices<NewLevels> {
+  static constexpr std::array<std::pair<std::string_view, NewLevels>, 4> all{
+      {{"mgcv", NewLevels::mgcv},
+       {"population", NewLevels::population},
+       {"na", NewLevels::na},
+       {"error", NewLevels::error}}};
+};
+template <>
+struct OptionChoices<Policy> {
+  static constexpr std::array<std::pair<std::string_view, Policy>, 3> all{
+      {{"auto", Policy::automatic}, {"gpu", Policy::gpu}, {"cpu", Policy::cpu}}};
+};
+template <>
+struct OptionChoices<OnDeviceFailure> {
+  static constexpr std::array<std::pair<std::string_view, OnDeviceFailure>, 3> all{
+      {{"cpu", OnDeviceFailure::cpu},
+       {"error", OnDeviceFailure::error},
+       {"exclude", OnDeviceFailure::exclude}}};
+};
+template <>
+struct OptionChoices<ScoreModel> {
+  static constexpr std::array<std::pair<std::string_view, ScoreModel>, 2> all{
+      {{"spec", ScoreModel::spec}, {"throughput", ScoreModel::throughput}}};
+};
+
+/// Sets a value by its text, and adds to those that are lists of names. Throws `Error(usage)`.
+void set_value(const NamedOption& given, const NumberRange& range, bool& value);
+void set_value(const NamedOption& given, const NumberRange& range, double& value);
+void set_value(const NamedOption& given, const NumberRange& range, std::string& value);
+void set_value(const NamedOption& given, const NumberRange& range, std::vector<double>& value);
+void set_value(const NamedOption& given, const NumberRange& range, std::vector<std::string>& value);
+void set_value(const NamedOption& given, const NumberRange& range,
+               std::optional<std::vector<std::string>>& value);
+void set_value(const NamedOption& given, const NumberRange& range, std::optional<std::int64_t>& bytes);
+
+template <std::integral Integer>
+void set_value(const NamedOption& given, const NumberRange& range, Integer& value) {
+  const auto number = base::parse_number<Integer>(base::trimmed(given.value));
+  if (number && static_cast<double>(*number) >= range.least && static_cast<double>(*number) <= range.most) {
+    value = *number;
+    return;
+  }
+  refuse(given, std::isinf(range.most)
+                    ? fmt::format("expected a whole number from {} on", range.least)
+                    : fmt::format("expected a whole number from {} to {}", range.least, range.most));
+}
+
+template <class Value>
+requires std::is_enum_v<Value>
+void set_value(const NamedOption& given, const NumberRange&, Value& value) {
+  std::string words;
+  for (const auto& [word, own] : OptionChoices<Value>::all) {
+    if (word == given.value) {
+      value = own;
+      return;
+    }
+    words.append(words.empty() ? "" : ", ").append(word);
+  }
+  refuse(given, "expected one of " + words);
+}
+
+/// Adds "dose=low,mid,high"; a text in double quotes may have ',' and '='. `all`: levels must be there.
+void add_levels(std::map<std::string, std::vector<std::string>>& lists, const NamedOption& given, bool all);
+
+/// A value as `set_value` reads it, and of lists by column as "dose=low,mid site=a"; empty: none.
+template <class Value>
+[[nodiscard]] std::string text_of_value(const Value& value) {
+  if constexpr (std::is_enum_v<Value>) {
+    const auto& all = OptionChoices<Value>::all;
+    return std::string(std::ranges::find(all, value, [](const auto& one) { return one.second; })->first);
+  } else if constexpr (requires { value.has_value(); }) {
+    return value ? text_of_value(*value) : std::string();
+  } else if constexpr (requires { typename Value::mapped_type; }) {
+    std::string text;
+    for (const auto& [name, list] : value)
+      text += fmt::format("{}{}={}", text.empty() ? "" : " ", name, fmt::join(list, ","));
+    return text;
+  } else if constexpr (requires { typename Value::value_type; } && !std::same_as<Value, std::string>) {
+    return fmt::format("{}", fmt::join(value, ","));
+  } else {
+    return fmt::format("{}", value);
+  }
+}
+
+/// The kind of a value, as `OptionInfo` names it.
+template <class Value>
+[[nodiscard]] constexpr OptionKind kind_of() {
+  if constexpr (std::same_as<Value, bool>)
+    return OptionKind::flag;
+  else if constexpr (std::is_enum_v<Value>)
+    return OptionKind::choice;
+  else if constexpr (std::integral<Value>)
+    return OptionKind::integer;
+  else if constexpr (std::floating_point<Value>)
+    return OptionKind::number;
+  else if constexpr (std::same_as<Value, std::optional<std::int64_t>>)
+    return OptionKind::size;
+  else if constexpr (std::same_as<Value, std::vector<double>>)
+    return OptionKind::numbers;
+  else if constexpr (std::same_as<Value, std::string>)
+    return OptionKind::text;
+  else
+    return OptionKind::names;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -196,6 +196,15 @@ class FittedModel(InFolder):
         self.assertTrue(model.converged)
         self.assertEqual((model.nobs, model.n_dropped), (1000, 0))
 
+    def test_lowercase_aic_is_deprecated(self):
+        with self.assertWarnsRegex(DeprecationWarning, "aic_edf_total") as warned:
+            found = self.model.aic
+        self.assertEqual(warned.filename, __file__)
+        self.assertEqual(found, self.model.aic_edf_total)
+        df = self.model.edf_total + 1  # and the scale
+        self.assertAlmostEqual(found, 2 * df - 2 * self.model.log_likelihood)
+        self.assertNotEqual(found, self.model.AIC)
+
     def test_intervals_of_coefficients(self):
         params, errors = np.asarray(self.model.params), np.sqrt(np.diag(self.model.cov))
         np.testing.assert_array_equal(self.model.bse, errors)
@@ -278,7 +287,7 @@ class FittedModel(InFolder):
         summary = self.model.summary()
         self.assertIn("Approximate significance of smooth terms", str(summary))
         self.assertEqual([row["term"] for row in summary["smooths"]], self.model.smooth_names)
-        self.assertEqual(summary["aic"], self.model.aic)
+        self.assertEqual(summary["aic"], self.model.aic_edf_total)
         smaller = GAM("y ~ g + s(x)").fit(self.rows)
         anova = smaller.anova(self.model, test="F")
         self.assertEqual(len(anova["models"]), 2)

@@ -7,6 +7,7 @@ import contextlib
 import math
 import os
 import sys
+import warnings
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from ctypes import byref, c_char_p, c_size_t, c_uint64
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
@@ -87,8 +88,8 @@ class GAM:
     array([0.14])
     """
 
-    aic = _Number("aic", "AIC of the total edf, which the summary prints: m$aic of mgcv.")
     AIC = _Number("AIC", "AIC(m) of R: of edf that count the uncertainty of smoothing parameters.")
+    aic_edf_total = _Number("aic", "AIC with `edf_total` degrees of freedom, which the summary prints: m$aic of mgcv.")
     deviance = _Number("deviance", "The deviance.")
     deviance_explained = _Number("deviance_explained", "The part of the null deviance that is explained, 0 to 1.")
     edf_total = _Number("edf_total", "The sum of the effective degrees of freedom.")
@@ -242,6 +243,12 @@ class GAM:
     def sp(self) -> Numbers:
         """The smoothing parameters, in the order of mgcv's `m$sp`."""
         return self._values("sp")
+
+    @property
+    def aic(self) -> float:
+        """Deprecated, as its name differs from `AIC` by case alone: `aic_edf_total` is the same number."""
+        warnings.warn("aic: use aic_edf_total, the same number, or AIC, that of R's AIC(m)", DeprecationWarning, 2)
+        return float(self.aic_edf_total)
 
     @property
     def bic(self) -> float:

@@ -428,7 +428,7 @@ class Refusals(InFolder):
         self.expect(InputError, "'q'", lambda: GAM("y ~ q").fit(data))
         self.expect(InputError, "no such file", lambda: GAM("y ~ x").fit(self.folder / "none.parquet"))
         self.expect(InputError, "none.csv", lambda: GAM("y ~ x").fit(self.folder / "none.csv"))
-        self.expect(UsageError, "gamma", lambda: GAM("y ~ x", gama=2).fit(data))
+        self.expect(TypeError, "gama", lambda: GAM("y ~ x", gama=2).fit(data))
         self.expect(UsageError, "'y' has 49 rows", lambda: GAM("y ~ x").fit(data | {"y": data["y"][1:]}))
         self.expect(UsageError, "'.weights' has 1 rows", lambda: GAM("y ~ x").fit(data, weights=[1]))
         self.expect(InputError, "complex", lambda: GAM("y ~ x").fit(data | {"x": data["x"] * 1j}))

@@ -6,7 +6,9 @@ from __future__ import annotations
 import contextlib
 import copy
 import doctest
+import functools
 import html
+import inspect
 import os
 import pathlib
 import pickle
@@ -19,7 +21,7 @@ import numpy as np
 from support import FORMULA, InFolder, main, needs, rows
 
 import tessera_gam
-from tessera_gam import GAM, InputError, TesseraWarning, UsageError, _native
+from tessera_gam import GAM, InputError, TesseraError, TesseraWarning, UsageError, _native
 
 
 class SameBits(InFolder):
@@ -170,6 +172,79 @@ class Launched(InFolder):
             GAM("y ~ z").fit(self.rows, launcher="sh -c '\"$@\"; exit 1' sh", program=program, workdir=self.folder)
         state = pathlib.Path(f"/proc/{pids[0]}/stat")  # a zombie, where nobody waits for orphans
         self.assertTrue(not state.exists() or state.read_text().rpartition(")")[2].split()[0] == "Z")
+
+
+class Options(InFolder):
+    """Options are arguments, and each is one of the engine."""
+
+    def setUp(self):
+        super().setUp()
+        self.enterContext(contextlib.chdir(self.folder))
+        self.rows = rows(60)
+        self.model = GAM("y ~ g + s(x, k=5, by=g)").fit(self.rows)
+
+    def test_each_is_an_argument_that_the_engine_knows(self):
+        model, data = self.model, self.rows
+
+        def simulated(what, **option):
+            return model.simulate(1, data if what == "responses" else None, what, **option)
+
+        for function, calls in {
+            GAM: [lambda **option: GAM("y ~ g", **option).fit(data)],
+            GAM.predict: [functools.partial(model.predict, data)],
+            GAM.check: [functools.partial(model.check, data)],
+            GAM.smooths: [model.smooths],
+            GAM.derivatives: [model.derivatives],
+            GAM.level_differences: [model.level_differences],
+            GAM.differences: [functools.partial(model.differences, data, data)],
+            GAM.simulate: [functools.partial(simulated, what) for what in ("responses", "coefficients", "smooths")],
+            GAM.plot: [model.smooths],
+        }.items():
+            options = options_of(function)
+            self.assertGreater(len(options), 3, function)
+            for option in options:
+                refusals = [self.refusal(call, option) for call in calls]
+                self.assertTrue(any("no option" not in one for one in refusals), (function, option, refusals))
+
+    def refusal(self, call, option):
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")
+                call(**{option: "?"})
+        except TesseraError as refused:
+            return str(refused)
+        return ""
+
+    def test_others_are_refused_by_python(self):
+        for call in (
+            lambda: GAM("y ~ x", colour="red"),
+            lambda: self.model.predict(self.rows, colour="red"),
+            lambda: self.model.smooths(colour="red"),
+        ):
+            with self.assertRaisesRegex(TypeError, "unexpected keyword argument 'colour'"):
+                call()
+
+    def test_those_that_are_not_given_are_the_engine_s(self):
+        self.assertEqual(repr(GAM("y ~ x", select=False, sp=None)), "GAM('y ~ x', family='gaussian', select=False)")
+        model = GAM("y ~ s(x)", **dict.fromkeys(options_of(GAM))).fit(self.rows)
+        self.assertEqual(model.to_json(), GAM("y ~ s(x)").fit(self.rows).to_json())
+        found = self.model.predict(self.rows, **dict.fromkeys(options_of(GAM.predict)))
+        np.testing.assert_array_equal(found, self.model.predict(self.rows))
+
+    def test_names_of_bam(self):
+        self.assertEqual(GAM("y ~ x", nthreads=2).options, {"threads": 2})
+        self.assertEqual(GAM("y ~ x", nthreads=2, threads=3).options, {"threads": 3})
+        expected = GAM("y ~ x", rho=0.5).fit(self.rows, AR_start="x > 0.9").to_json()
+        self.assertEqual(GAM("y ~ x", rho=0.5, AR_start="x > 0.9").fit(self.rows).to_json(), expected)
+
+
+def options_of(function):
+    """The names of the arguments that are options of the engine."""
+    others = {"data", "progress"} | ({"weights", "offset", "subset", "AR_start"} if function is GAM.check else set())
+    others |= {"axes", "residuals", "too_far"} if function is GAM.plot else set()
+    parameters = inspect.signature(function).parameters.values()
+    assert not any(one.kind is one.VAR_KEYWORD for one in parameters)
+    return [one.name for one in parameters if one.kind is one.KEYWORD_ONLY and one.name not in others]
 
 
 class FittedModel(InFolder):

@@ -3,18 +3,27 @@
 
 from __future__ import annotations
 
+import os
 import pathlib
 import subprocess
 import sys
-import unittest
 
-from support import main, needs
+from support import InFolder, main, needs
+
+from tessera_gam import _native
+
+PACKAGE = pathlib.Path(__file__).parents[1]
 
 
-class Types(unittest.TestCase):
+class Types(InFolder):
+    def python(self, *arguments):
+        environment = os.environ | {"MYPYPATH": str(PACKAGE / "src")}
+        return subprocess.run(
+            [sys.executable, *arguments], cwd=PACKAGE, env=environment, capture_output=True, text=True, timeout=200
+        )
+
     def finds_nothing(self, *tool):
-        package = pathlib.Path(__file__).parents[1]
-        found = subprocess.run([sys.executable, "-m", *tool], cwd=package, capture_output=True, text=True, timeout=200)
+        found = self.python("-m", *tool)
         self.assertEqual(found.returncode, 0, found.stdout + found.stderr)
 
     @needs("mypy")
@@ -24,6 +33,34 @@ class Types(unittest.TestCase):
     @needs("ruff")
     def test_ruff_finds_nothing(self):
         self.finds_nothing("ruff", "check", "--no-cache", ".")
+
+    @needs("mypy")
+    def test_options_have_types(self):
+        right = [
+            'GAM("y ~ s(x)", "binomial", link="probit", knots={"x": [0, 1]}, sp=[0.5, -1], rho="auto", threads=2)',
+            'GAM("y ~ g", levels={"g": ["b", "a"]}, ordered="g", memory="2G", na_strings=["NA", ""], device="cpu")',
+            'GAM("y ~ s(x)", sp=GAM("y ~ s(x)").sp, min_sp=0.1)',
+            'GAM("y ~ x").predict({}, new_levels="na", terms=["x"], keep="g")',
+        ]
+        wrong = [
+            'GAM("y ~ x", select="yes")',
+            'GAM("y ~ x", colour="red")',
+            'GAM("y ~ x", knots=[0, 1])',
+            'GAM("y ~ x").predict({}, new_levels="none")',
+            'GAM("y ~ x").smooths(order=2)',
+        ]
+        code = self.folder / "code.py"
+        imports = ["from tessera_gam import GAM"]
+        code.write_text("\n".join([*imports, *right, *wrong]))
+        found = self.python("-m", "mypy", "--cache-dir", "/dev/null", str(code)).stdout
+        lines = [int(line.split(":")[1]) for line in found.splitlines() if "error:" in line]
+        self.assertEqual(lines, [*range(2 + len(right), 2 + len(right) + len(wrong))], found)
+
+    def test_signatures_are_those_of_the_table_of_options(self):
+        if not hasattr(_native._library, "tessera_gam_options"):
+            self.skipTest("the library has no table of options")
+        made = self.python("make_options.py", "--check", _native._library._name)
+        self.assertEqual(made.returncode, 0, f"run python/make_options.py:\n{made.stdout}{made.stderr}")
 
 
 if __name__ == "__main__":

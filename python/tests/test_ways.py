@@ -175,7 +175,7 @@ def of_options():
     smooth = "y ~ s(x, k=5, bs='cc')"
     for name, options in {
         "knots": {"knots": {"x": [0, 1]}}, "select": {"select": True}, "no select": {"select": False},
-        "gamma": {"gamma": 1.4}, "sp": {"sp": [-1]}, "min_sp": {"min.sp": [0.5]}, "no residuals": {"residuals": False},
+        "gamma": {"gamma": 1.4}, "sp": {"sp": [-1]}, "min_sp": {"min_sp": [0.5]}, "no residuals": {"residuals": False},
         "link": {"family": "gaussian", "link": "identity"}, "tolerance": {"tolerance": 1e-6, "step_tolerance": 1e-3},
         "method": {"method": "fREML"}, "rho": {"rho": 0.3}, "rho auto": {"rho": "auto"}, "threads": {"threads": 2},
         "nthreads": {"nthreads": 1}, "iterations": {"max_iterations": 1, "family": "scat"},
@@ -199,7 +199,7 @@ def of_refusals():
         "y ~ x": {"family": "gamma"}, "y ~ z": {"family": "none"}, "y ~ x + z": {"levels": {"g": ["a", "b"]}},
         "y ~ g": {"levels": {"g": ["a", "a"]}}, "y ~ g + z": {"levels": {"g": ["q", "r"]}},
         "y ~ g + x": {"ordered": {"x": ["q", "r"]}}, "y ~ s(x)": {"sp": [1, 2]}, "y ~ s(z)": {"method": "GCV"},
-        "x ~ z": {"colour": "red"}, "z ~ x": {"link": "logit"}, "log(z) ~ x": {"threads": -1},
+        "z ~ x": {"link": "logit"}, "log(z) ~ x": {"threads": -1},
     }.items():  # fmt: skip
         yield Case(f"refused: {formula} {options}", formula, factor, options, is_refused=True)
     for name, value in {"weights": "g", "offset": "g", "subset": "x > 2"}.items():

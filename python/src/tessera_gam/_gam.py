@@ -8,7 +8,7 @@ import math
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from ctypes import byref, c_char_p, c_size_t, c_uint64
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
@@ -42,9 +42,23 @@ ResidualType = Literal["deviance", "pearson", "response", "working"]
 Progress = bool | Callable[[str], None] | None
 
 _JOB_OPTIONS = {
-    "device", "threads", "nthreads", "on_device_failure", "score_model", "allow_sharing", "memory_fraction",
-}  # fmt: skip
-_TABLE_OPTIONS = {"na_strings", "factor", "numeric", "block_rows"}
+    # Options: job -nthreads
+    "device",
+    "on_device_failure",
+    "score_model",
+    "allow_sharing",
+    "memory_fraction",
+    "threads",
+    # End of options
+}
+_TABLE_OPTIONS = {
+    # Options: table
+    "na_strings",
+    "factor",
+    "numeric",
+    "block_rows",
+    # End of options
+}
 _RUG_ROWS = 500
 _MOST_POINTS = 5000
 
@@ -63,6 +77,8 @@ class _Number:
 class GAM:
     """A generalized additive model, with the answer of `bam(formula, family, method="fREML")` of mgcv.
 
+    Options have the names of bam's and tessera-fit's, with "_" for "." and "-". None: not given, the engine's default.
+
     Parameters
     ----------
     formula
@@ -70,13 +86,77 @@ class GAM:
     family
         "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", …, as "gamma(inverse)" also
         with a link, or "@FILE" with a custom family.
-    options
-        Those of bam, with "_" for ".": ``link``, ``knots={"hour": [0, 24]}``, ``sp``, ``min_sp``, ``select``,
-        ``gamma``, ``rho`` (a number or "auto"), ``drop_unused_levels``; and tessera-fit's:
-        ``levels={"region": ["b", "a"]}``, ``ordered``, ``tolerance``, ``max_iterations``,
-        ``largest_tested_effect``, ``residuals``, ``memory``, ``scratch``, ``checkpoint``, ``threads`` (default: all
-        cores), ``device`` ("auto", "gpu" or "cpu"); of tables in files ``na_strings``, ``factor`` and ``numeric``.
-        Values are numbers, texts, lists or dicts of them.
+    link
+        Link of the family, as family 'binomial(probit)'.
+    method
+        Models are fitted by fREML (default: fREML).
+    weights
+        Prior weights: a column, or an expression of R.
+    offset
+        Expression that is added in the fit, and is no part of predictions.
+    subset
+        Condition on the rows that are fitted, as in R: 'year > 2000'.
+    rho
+        Correlation of the residuals of neighbouring rows, as bam's rho; auto: that of least fREML.
+    AR_start
+        Where a series of such residuals begins, as bam's AR.start: a column or an expression.
+    levels
+        Levels of factors in their order, the first of which is the reference: {'site': ['cape', 'bay']}; other values
+        are missing.
+    ordered
+        Columns that are ordered factors: 'dose', or with their levels {'dose': ['low', 'mid', 'high']}.
+    drop_unused_levels
+        Drop the levels that no row of the fit has (default: True).
+    knots
+        Limits or knots of variables: {'month': [0.5, 12.5]}.
+    sp
+        Smoothing parameters, in the order of the smooths: [0.6, -1]; below 0: estimated.
+    min_sp
+        What is added to the smoothing parameter of each penalty, as gam's min.sp: [0.1, 0, 0].
+    select
+        Penalise the null spaces of smooths, so that they may leave the model (default: False).
+    gamma
+        Above 1: smoother, as mgcv's gamma (default: 1).
+    residuals
+        Store residuals of sampled rows, typical values and occupancy in the model (default: True).
+    tolerance
+        Largest relative change of the deviance that ends the iteration (default: 1e-12).
+    step_tolerance
+        Largest relative change of the linear predictor that ends the iteration (default: 1e-09).
+    max_iterations
+        Iteration limit (default: 200).
+    largest_tested_effect
+        Largest random effect, in coefficients, that is tested: a test costs p^3 (default: 1000).
+    checkpoint
+        Checkpoint file, written after every iteration; the same command resumes from it.
+    memory
+        Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free memory).
+    scratch
+        Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp).
+    device_memory
+        Memory limit per GPU for columns; the rest is uploaded in each pass (default: the job's budget).
+    device
+        auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu (default: auto).
+    on_device_failure
+        If a GPU fails: cpu: recompute all on the CPU; error: exit; exclude: continue on the others (default: cpu).
+    score_model
+        How the speeds of GPUs are estimated (default: throughput).
+    allow_sharing
+        Let ranks share a GPU if a node has more ranks than GPUs (default: False).
+    memory_fraction
+        Part of a GPU's free memory that is used.
+    threads
+        Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
+    nthreads
+        As threads: the name that bam has for it (default: 0).
+    na_strings
+        Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field (default: NA).
+    factor
+        Of files: columns to read as factors, even if numeric.
+    numeric
+        Of files: columns to read as numbers, even if quoted.
+    block_rows
+        Rows per block of the reproducible sums (default: 8192).
 
     Examples
     --------
@@ -103,10 +183,54 @@ class GAM:
     rsquared_adj = _Number("r_squared_adjusted", "The adjusted R squared.")
     scale = _Number("scale", "The scale, or residual variance.")
 
-    def __init__(self, formula: str, family: str = "gaussian", **options: Any) -> None:
+    def __init__(
+        self,
+        formula: str,
+        family: str = "gaussian",
+        *,
+        # Options: fit -family job table
+        link: str | None = None,
+        method: Literal["fREML"] | None = None,
+        weights: str | None = None,
+        offset: str | None = None,
+        subset: str | None = None,
+        rho: float | Literal["auto"] | None = None,
+        AR_start: str | None = None,
+        levels: Mapping[str, Iterable[Any]] | None = None,
+        ordered: Mapping[str, Iterable[Any]] | Sequence[str] | str | None = None,
+        drop_unused_levels: bool | None = None,
+        knots: Mapping[str, Sequence[float] | Numbers] | None = None,
+        sp: Sequence[float] | Numbers | float | None = None,
+        min_sp: Sequence[float] | Numbers | float | None = None,
+        select: bool | None = None,
+        gamma: float | None = None,
+        residuals: bool | None = None,
+        tolerance: float | None = None,
+        step_tolerance: float | None = None,
+        max_iterations: int | None = None,
+        largest_tested_effect: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
+        device_memory: int | str | None = None,
+        device: Literal["auto", "gpu", "cpu"] | None = None,
+        on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
+        score_model: Literal["spec", "throughput"] | None = None,
+        allow_sharing: bool | None = None,
+        memory_fraction: float | None = None,
+        threads: int | None = None,
+        nthreads: int | None = None,
+        na_strings: Sequence[str] | str | None = None,
+        factor: Sequence[str] | str | None = None,
+        numeric: Sequence[str] | str | None = None,
+        block_rows: int | None = None,
+        # End of options
+    ) -> None:
+        self.options = _given(locals(), "formula", "family")
         self.formula = formula
         self.family = family
-        self.options = options
+        if nthreads is not None:
+            self.options.setdefault("threads", self.options.pop("nthreads"))
         self._model: _native.Handle | None = None
         self._portable: PortableModel | None = None
         self._rug: dict[str, Numbers] = {}
@@ -341,13 +465,49 @@ class GAM:
         subset: Any = None,
         AR_start: Any = None,
         progress: Progress = None,
-        **options: Any,
+        # Options: check job.threads
+        seed: int | None = None,
+        sample: int | None = None,
+        permutations: int | None = None,
+        largest_concurvity: int | None = None,
+        autocorrelation: int | None = None,
+        series: str | None = None,
+        memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
+        threads: int | None = None,
+        # End of options
     ) -> Report:
         """Checks the model against the table that it was fitted to: bases, residuals and concurvity.
 
-        Arrays that `fit` was given as weights, offset, subset or AR_start are given here, too. Options: `seed`,
-        `sample`, `permutations`, `largest_concurvity`, `autocorrelation`, `series`.
+        Parameters
+        ----------
+        data
+            The rows of the fit.
+        weights, offset, subset, AR_start
+            Arrays that `fit` was given.
+        progress
+            As of `fit`.
+        seed
+            Of the sample and the permutations (default: 1).
+        sample
+            Rows of the check of bases at most (default: 5000).
+        permutations
+            For the p-values of that check (default: 400).
+        largest_concurvity
+            Concurvity is computed for models of so many coefficients at most (default: 1000).
+        autocorrelation
+            Autocorrelation of residuals at so many lags, in the order of the rows (default: 0).
+        series
+            Column with a value for each series, of the autocorrelation.
+        memory
+            Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free
+            memory).
+        scratch
+            Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp).
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
+        options = _given(locals(), "data", "weights", "offset", "subset", "AR_start", "progress")
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         table = self._table(data, None, _arrays(arrays), needs_rows=True)
         return self._check(table, options, progress)
@@ -398,7 +558,24 @@ class GAM:
         se: bool = False,
         *,
         progress: Progress = None,
-        **options: Any,
+        # Options: predict -type -se -se-fit job -nthreads
+        terms: Sequence[str] | str | None = None,
+        exclude: Sequence[str] | str | None = None,
+        new_levels: Literal["mgcv", "population", "na", "error"] | None = None,
+        keep: Sequence[str] | str | None = None,
+        interval: float | None = None,
+        prediction_interval: float | None = None,
+        unconditional: bool | None = None,
+        draws: int | None = None,
+        seed: int | None = None,
+        memory: int | str | None = None,
+        device: Literal["auto", "gpu", "cpu"] | None = None,
+        on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
+        score_model: Literal["spec", "throughput"] | None = None,
+        allow_sharing: bool | None = None,
+        memory_fraction: float | None = None,
+        threads: int | None = None,
+        # End of options
     ) -> Any:
         """Predicts the rows of a table, as `predict.gam` of mgcv. A row with a missing value is NaN.
 
@@ -411,25 +588,56 @@ class GAM:
             "lpmatrix", the rows of the model matrix.
         se
             With standard errors: a column "se", of terms "s(x).se".
-        options
-            ``terms``, ``exclude`` (lists of labels), ``interval`` and ``prediction_interval`` (a probability: columns
-            "lower" and "upper"), ``unconditional``, ``new_levels`` ("mgcv", "population", "na" or "error"), ``keep``
-            (columns of the table that come along), ``draws`` and ``seed``, ``threads``, ``device``.
+        progress
+            As of `fit`.
+        terms
+            Only these terms, as the summary names them; (Intercept) is one.
+        exclude
+            Without these terms; the table needs no column that only they use.
+        new_levels
+            Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
+            0 too; na: all such terms are NA; error: an error (default: mgcv).
+        keep
+            Columns of the table to carry along.
+        interval
+            Ends of the credible interval of this probability, as 0.95 (default: 0).
+        prediction_interval
+            With type response: ends of the interval that has a new response with this probability (default: 0).
+        unconditional
+            Standard errors and intervals with the uncertainty of the smoothing parameters (default: False).
+        draws
+            Predictions at so many draws of the coefficients, in the place of those at the estimate (default: 0).
+        seed
+            Of these draws (default: 1).
+        memory
+            Memory limit per node for rows, such as 2G; a larger table is predicted in parts (default: 3/4 of free
+            memory).
+        device
+            auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu (default: auto).
+        on_device_failure
+            If a GPU fails: cpu: recompute all on the CPU; error: exit; exclude: continue on the others (default: cpu).
+        score_model
+            How the speeds of GPUs are estimated (default: throughput).
+        allow_sharing
+            Let ranks share a GPU if a node has more ranks than GPUs (default: False).
+        memory_fraction
+            Part of a GPU's free memory that is used.
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
 
         Returns
         -------
         Of a pandas or polars frame or an Arrow table a frame of its kind with its index, or the one column of it.
         Of others an array of n values, of lpmatrix of n x p, or a dict of arrays if there are several columns.
         """
+        options = _given(locals(), "new", "progress")
         if self._portable is not None:
             names = names_in(self.formula)
             found = data_of(new, names, hdf5_here=True)
-            fit = self._portable.predict(found, names, _native.why_missing(), {"type": type, "se": se, **options})
+            fit = self._portable.predict(found, names, _native.why_missing(), options)
             return found.give_one("fit", fit) if isinstance(found, Data) else fit
         data, table = self._new_table(new, options)
-        answer = self._answer(
-            "predict", table, progress=progress, options=self._job_options | {"type": type, "se": se, **options}
-        )
+        answer = self._answer("predict", table, progress=progress, options=self._job_options | options)
         columns = answer.columns()
         if len(columns) == 1 and type in ("link", "response"):
             [(name, only)] = columns.items()
@@ -448,18 +656,54 @@ class GAM:
         new: Any = None,
         what: Literal["responses", "coefficients", "smooths"] | None = None,
         *,
-        seed: int = 1,
         progress: Progress = None,
-        **options: Any,
+        # Options: simulate -draws smooths.terms smooths.points job.threads
+        seed: int | None = None,
+        unconditional: bool | None = None,
+        posterior_predictive: bool | None = None,
+        weights: str | None = None,
+        new_levels: Literal["mgcv", "population", "na", "error"] | None = None,
+        keep: Sequence[str] | str | None = None,
+        terms: Sequence[str] | str | None = None,
+        points: int | None = None,
+        threads: int | None = None,
+        # End of options
     ) -> Any:
         """Draws from the posterior: new responses of the rows of `new`, a column a draw, in its kind of frame;
         without `new` coefficients, a row a draw; or smooths on their grids, a column a draw.
 
-        Options: of responses ``posterior_predictive`` (each draw at a draw of the coefficients), ``weights`` (a
-        column), ``new_levels``, ``keep``; of the others ``unconditional``; of smooths ``terms``, ``points``.
+        Parameters
+        ----------
+        draws
+            Their number.
+        new
+            Of responses: a table of any kind that `fit` takes.
+        what
+            What is drawn (default: responses of `new`, or coefficients).
+        progress
+            As of `fit`.
+        seed
+            Of the random numbers (default: 1).
+        unconditional
+            Draws of the coefficients with the uncertainty of the smoothing parameters (default: False).
+        posterior_predictive
+            Of responses: each draw at a draw of the coefficients in place of the estimate (default: False).
+        weights
+            Of responses: the table's column of prior weights, or of binomial trials; default: 1.
+        new_levels
+            Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
+            0 too; na: all such terms are NA; error: an error (default: mgcv).
+        keep
+            Of responses: columns of the table to carry along.
+        terms
+            Only these smooths, as the summary names them; default: all.
+        points
+            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
+        options = self._threads | _given(locals(), "new", "what", "progress")
         what = what or ("coefficients" if new is None else "responses")
-        options = self._threads | {"draws": draws, "seed": seed, **options}
         if what != "responses":
             answer = self._answer(f"simulate_{what}", options=options)
             return result_frame(answer.columns(kept_first=True))
@@ -467,12 +711,44 @@ class GAM:
         columns = self._answer("simulate_responses", table, progress=progress, options=options).columns()
         return data.give(columns) if isinstance(data, Data) else give_arrays(columns)
 
-    def differences(self, minuend: Any, subtrahend: Any, **options: Any) -> Any:
+    def differences(
+        self,
+        minuend: Any,
+        subtrahend: Any,
+        *,
+        # Options: predict -type -se -se-fit -prediction-interval -draws -seed -memory job.threads
+        terms: Sequence[str] | str | None = None,
+        exclude: Sequence[str] | str | None = None,
+        new_levels: Literal["mgcv", "population", "na", "error"] | None = None,
+        keep: Sequence[str] | str | None = None,
+        interval: float | None = None,
+        unconditional: bool | None = None,
+        threads: int | None = None,
+        # End of options
+    ) -> Any:
         """Linear predictors of the rows of a table less those of another, with standard errors and bands.
 
-        Options: ``terms``, ``exclude``, ``keep``, ``new_levels``, ``interval``, ``unconditional``. In the kind of
-        frame of `minuend`.
+        Parameters
+        ----------
+        minuend, subtrahend
+            Tables of as many rows, of any kind that `fit` takes. The answer is in the kind of frame of the first.
+        terms
+            Only these terms, as the summary names them; (Intercept) is one.
+        exclude
+            Without these terms; the table needs no column that only they use.
+        new_levels
+            Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
+            0 too; na: all such terms are NA; error: an error (default: mgcv).
+        keep
+            Columns of the table to carry along.
+        interval
+            Ends of the credible interval of this probability, as 0.95 (default: 0).
+        unconditional
+            Standard errors and intervals with the uncertainty of the smoothing parameters (default: False).
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
+        options = _given(locals(), "minuend", "subtrahend")
         data, first = self._new_table(minuend, options)
         _, second = self._new_table(subtrahend, options)
         columns = self._answer("table_differences", first, second, options=self._threads | options).columns()
@@ -480,30 +756,118 @@ class GAM:
 
     # What the smooths are
 
-    def smooths(self, **options: Any) -> Any:
+    def smooths(
+        self,
+        *,
+        # Options: smooths job.threads
+        terms: Sequence[str] | str | None = None,
+        points: int | None = None,
+        interval: float | None = None,
+        draws: int | None = None,
+        seed: int | None = None,
+        unconditional: bool | None = None,
+        threads: int | None = None,
+        # End of options
+    ) -> Any:
         """Each smooth on a grid, as `smooth_estimates` of gratia: a data frame (without pandas a dict of arrays)
         with the smooth's label, its variables, "fit", "se" and bands, pointwise and simultaneous.
 
-        Options: ``terms``, ``points``, ``interval=0.95``, ``draws=10000`` (0: no simultaneous bands), ``seed``,
-        ``unconditional``.
+        Parameters
+        ----------
+        terms
+            Only these smooths, as the summary names them; default: all.
+        points
+            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+        interval
+            Probability of the bands; 0: none (default: 0.95).
+        draws
+            Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
+        seed
+            Of these draws (default: 1).
+        unconditional
+            Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
-        return result_frame(self._smooths(**options))
+        return result_frame(self._on_grids("smooths", _given(locals())))
 
-    def _smooths(self, **options: Any) -> Columns:
-        return self._answer("smooths", options=self._threads | options).columns(kept_first=True)
-
-    def derivatives(self, **options: Any) -> Any:
+    def derivatives(
+        self,
+        *,
+        # Options: smooths derivatives job.threads
+        terms: Sequence[str] | str | None = None,
+        points: int | None = None,
+        interval: float | None = None,
+        draws: int | None = None,
+        seed: int | None = None,
+        unconditional: bool | None = None,
+        order: int | None = None,
+        variables: Sequence[str] | str | None = None,
+        threads: int | None = None,
+        # End of options
+    ) -> Any:
         """The derivatives of smooths on a grid, as `derivatives` of gratia: a frame as that of `smooths`.
 
-        Options: those of `smooths`, ``order`` (1 or 2) and ``variables``.
+        Parameters
+        ----------
+        terms
+            Only these smooths, as the summary names them; default: all.
+        points
+            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+        interval
+            Probability of the bands; 0: none (default: 0.95).
+        draws
+            Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
+        seed
+            Of these draws (default: 1).
+        unconditional
+            Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
+        order
+            First or second derivatives (default: 1).
+        variables
+            Only by these variables; default: each.
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
-        return result_frame(self._answer("derivatives", options=self._threads | options).columns(kept_first=True))
+        return result_frame(self._on_grids("derivatives", _given(locals())))
 
-    def level_differences(self, **options: Any) -> Any:
-        """Differences of smooths between levels of a factor, as `difference_smooths` of gratia. Options and frame:
-        as of `smooths`."""
-        answer = self._answer("level_differences", options=self._threads | options)
-        return result_frame(answer.columns(kept_first=True))
+    def level_differences(
+        self,
+        *,
+        # Options: smooths job.threads
+        terms: Sequence[str] | str | None = None,
+        points: int | None = None,
+        interval: float | None = None,
+        draws: int | None = None,
+        seed: int | None = None,
+        unconditional: bool | None = None,
+        threads: int | None = None,
+        # End of options
+    ) -> Any:
+        """Differences of smooths between levels of a factor, as `difference_smooths` of gratia: a frame as that of
+        `smooths`.
+
+        Parameters
+        ----------
+        terms
+            Only these smooths, as the summary names them; default: all.
+        points
+            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+        interval
+            Probability of the bands; 0: none (default: 0.95).
+        draws
+            Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
+        seed
+            Of these draws (default: 1).
+        unconditional
+            Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
+        """
+        return result_frame(self._on_grids("level_differences", _given(locals())))
+
+    def _on_grids(self, function: str, options: dict[str, Any]) -> Columns:
+        return self._answer(function, options=self._threads | options).columns(kept_first=True)
 
     def plot(
         self,
@@ -513,17 +877,42 @@ class GAM:
         data: Any = None,
         residuals: bool = False,
         too_far: float = 0.1,
-        **options: Any,
+        # Options: smooths -terms -draws -seed job.threads
+        points: int | None = None,
+        interval: float | None = None,
+        unconditional: bool | None = None,
+        threads: int | None = None,
+        # End of options
     ) -> Any:
         """Plots each smooth by matplotlib, and returns the axes, an array of them.
 
-        Curves have their pointwise band, and a rug of the rows of the fit, or of `data`; curves by a factor are
-        together in one plot; smooths of two numbers are maps with contours; random effects are points against
-        normal quantiles. `axes`: where to plot, as many as there are plots. `too_far`: maps are white where they are
-        farther than this from every row of the rug, in units of their width and height. `residuals`: curves have
-        partial residuals of rows of the fit, of a curve by a level those of its rows: what the smooth adds to the
-        predictor of a row, and the row's weighted working residual. Options: as of `smooths`.
+        Curves have their pointwise band, and a rug of the rows of the fit; curves by a factor are together in one
+        plot; smooths of two numbers are maps with contours; random effects are points against normal quantiles.
+
+        Parameters
+        ----------
+        terms
+            Only these smooths, as the summary names them.
+        axes
+            Where to plot, as many as there are plots.
+        data
+            The rows of the rug and of the residuals in the place of those of the fit.
+        residuals
+            Curves have partial residuals of rows, of a curve by a level those of its rows: what the smooth adds to the
+            predictor of a row, and the row's weighted working residual.
+        too_far
+            Maps are white where they are farther than this from every row of the rug, in units of their width and
+            height.
+        points
+            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+        interval
+            Probability of the bands; 0: none (default: 0.95).
+        unconditional
+            Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
+        threads
+            Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
+        options = _given(locals(), "terms", "axes", "data", "residuals", "too_far")
         from ._plot import plot_smooths
 
         rug = self._rug
@@ -531,7 +920,8 @@ class GAM:
             rug = _rug(self._table(data, self._text("formula")).columns)
         partial = self._partial_residuals(data) if residuals else None
         chosen = {} if terms is None else {"terms": _strings(terms)}
-        return plot_smooths(self._smooths(draws=0, **chosen, **options), rug, too_far, axes, partial)
+        smooths = self._on_grids("smooths", {"draws": 0, **chosen, **options})
+        return plot_smooths(smooths, rug, too_far, axes, partial)
 
     def _partial_residuals(self, data: Any) -> PartialResiduals:
         """Of some rows, evenly spaced."""
@@ -626,7 +1016,7 @@ class GAM:
 
     @property
     def _threads(self) -> dict[str, Any]:
-        return {name: value for name, value in self.options.items() if name in ("threads", "nthreads")}
+        return {name: value for name, value in self.options.items() if name == "threads"}
 
     def _values(self, name: str) -> Numbers:
         rows, columns = c_size_t(), c_size_t()
@@ -719,6 +1109,11 @@ class _Rows(NamedTuple):
     data: Any
     read: str | None
     arrays: Mapping[str, Any]
+
+
+def _given(arguments: Mapping[str, Any], *others: str) -> dict[str, Any]:
+    """The options that a function was given: its arguments, which are `locals()` on its first line, without others."""
+    return {name: one for name, one in arguments.items() if one is not None and name not in ("self", *others)}
 
 
 def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:

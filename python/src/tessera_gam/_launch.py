@@ -22,7 +22,6 @@ from ._errors import TesseraError, UsageError, error_of
 
 _LONGEST_END = 30  # seconds that a job has to end in after it was asked to
 _OF_FILES = {"factor", "na_strings", "numeric"}  # options of tables that are read; a frame has its types
-_OTHER_FLAGS = {"nthreads": "threads"}
 _SWITCHES = {"allow-sharing", "select"}
 
 
@@ -129,8 +128,7 @@ def _arguments(options: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
     """Options of the command line; levels are in files, as an argument has no room for many."""
     arguments: list[str] = []
     for name, value in options.items():
-        flag = name.replace("_", "-").replace(".", "-").lower()
-        flag = _OTHER_FLAGS.get(flag, flag)
+        flag = name.replace("_", "-").lower()
         if flag in ("levels", "ordered") and isinstance(value, Mapping):
             for column, levels in _levels_of(value).items():
                 path = folder / f"{flag}{len(arguments)}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import inspect
 import pickle
 import unittest
 import warnings
@@ -101,6 +102,51 @@ class Estimators(unittest.TestCase):
         self.assertEqual(search.best_params_, {"gamregressor__formula": "s(x0) + x1"})
         copied = pickle.loads(pickle.dumps(search))
         np.testing.assert_array_equal(copied.predict(self.X), search.predict(self.X))
+
+    def test_options_are_parameters(self):
+        from sklearn.base import clone
+
+        knots, sp = {"x0": [0, 1]}, [0.5]
+        for kind in (self.regressor, self.classifier):
+            model = kind(knots=knots, sp=sp, select=True)
+            copied = clone(model.set_params(gamma=1.4, k=7))
+            self.assertIs(model.knots, knots)
+            self.assertIs(model.sp, sp)
+            self.assertEqual(copied.get_params(), model.get_params())
+            self.assertLessEqual(
+                {"select": True, "gamma": 1.4, "k": 7, "knots": knots}.items(), copied.get_params().items()
+            )
+            of_tables_and_bam = {"na_strings", "factor", "numeric", "block_rows", "nthreads"}
+            of_gam = {*inspect.signature(GAM).parameters} - of_tables_and_bam
+            self.assertEqual({*kind().get_params()}, of_gam | {"k"})
+        y = self.rows["y"]
+        terms = "s(x0, bs='cc', k=6) + x1"
+        model = self.regressor(terms, knots=knots, select=True, gamma=1.4).fit(self.X, y)
+        expected = GAM(f"y ~ {terms}", knots=knots, select=True, gamma=1.4).fit(
+            {"x0": self.X[:, 0], "x1": self.X[:, 1], "y": y}
+        )
+        np.testing.assert_array_equal(model.gam_.params, expected.params)
+        with self.assertRaisesRegex(TypeError, "options"):
+            self.regressor(options={"select": True})
+
+    def test_a_search_over_options(self):
+        from sklearn.model_selection import GridSearchCV
+
+        grid = {"gamma": [1, 1.4], "select": [None, True], "k": [3, 8]}
+        search = GridSearchCV(self.regressor(), grid, cv=3, error_score="raise").fit(self.X, self.rows["y"])
+        scores = search.cv_results_["mean_test_score"]
+        self.assertEqual((len(scores), len({*scores})), (8, 8))  # each parameter reaches the fit
+        self.assertEqual(search.best_params_["k"], 8)
+        self.assertEqual(search.best_estimator_.formula_, ".response ~ s(`x0`, k=8) + s(`x1`, k=8)")
+
+    def test_k_is_of_smooths_without_a_formula(self):
+        for k in (2, 5.5, "10"):
+            with self.assertRaisesRegex(ValueError, "expected a whole number from 3 on"):
+                self.regressor(k=k).fit(self.X, self.rows["y"])
+        with self.assertRaisesRegex(ValueError, "a formula has its own"):
+            self.regressor("s(x0)", k=5).fit(self.X, self.rows["y"])
+        few = self.regressor(k=np.int64(20)).fit(self.X[:16], self.rows["y"][:16])
+        self.assertEqual(few.formula_, ".response ~ s(`x0`, k=4) + s(`x1`, k=4)")
 
     def test_classes(self):
         labels = np.where(self.rows["y"] > 0.5, "high", "low")

@@ -41,6 +41,7 @@ class Types(InFolder):
             'GAM("y ~ g", levels={"g": ["b", "a"]}, ordered="g", memory="2G", na_strings=["NA", ""], device="cpu")',
             'GAM("y ~ s(x)", sp=GAM("y ~ s(x)").sp, min_sp=0.1)',
             'GAM("y ~ x").predict({}, new_levels="na", terms=["x"], keep="g")',
+            "GAMRegressor(select=True, gamma=1.4, k=20)",
         ]
         wrong = [
             'GAM("y ~ x", select="yes")',
@@ -48,13 +49,14 @@ class Types(InFolder):
             'GAM("y ~ x", knots=[0, 1])',
             'GAM("y ~ x").predict({}, new_levels="none")',
             'GAM("y ~ x").smooths(order=2)',
+            'GAMClassifier(options={"select": True})',
         ]
         code = self.folder / "code.py"
-        imports = ["from tessera_gam import GAM"]
+        imports = ["from tessera_gam import GAM", "from tessera_gam.sklearn import GAMClassifier, GAMRegressor"]
         code.write_text("\n".join([*imports, *right, *wrong]))
         found = self.python("-m", "mypy", "--cache-dir", "/dev/null", str(code)).stdout
         lines = [int(line.split(":")[1]) for line in found.splitlines() if "error:" in line]
-        self.assertEqual(lines, [*range(2 + len(right), 2 + len(right) + len(wrong))], found)
+        self.assertEqual(lines, [*range(3 + len(right), 3 + len(right) + len(wrong))], found)
 
     def test_signatures_are_those_of_the_table_of_options(self):
         if not hasattr(_native._library, "tessera_gam_options"):

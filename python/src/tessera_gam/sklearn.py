@@ -11,16 +11,19 @@ scikit-learn that ask for that, for `check_estimator(estimator, expected_failed_
 
 from __future__ import annotations
 
+import os
 import re
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
-from typing import Any, Self
+from numbers import Integral
+from typing import Any, Literal, Self
 
 import numpy as np
 from sklearn.base import BaseEstimator, ClassifierMixin, RegressorMixin
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, column_or_1d, validate_data
 
-from ._columns import Data, Factor, column_of, data_of, left_side, quoted
+from ._columns import Data, Factor, Numbers, column_of, data_of, left_side, quoted
 from ._errors import InputError, UsageError
 from ._gam import GAM
 
@@ -34,12 +37,13 @@ _LARGEST_K = 10
 
 
 class _Estimator(BaseEstimator):  # type: ignore[misc]
-    def __init__(
-        self, formula: str | None = None, family: str = "gaussian", options: dict[str, Any] | None = None
-    ) -> None:
-        self.formula = formula
-        self.family = family
-        self.options = options
+    formula: str | None
+    family: str
+    k: int | None
+
+    def _keep(self, parameters: Mapping[str, Any]) -> None:
+        """Those of `__init__`, `locals()` on its first line: scikit-learn has them as attributes, unchanged."""
+        self.__dict__.update({name: value for name, value in parameters.items() if name != "self"})
 
     def _rows(self, X: Any, reset: bool) -> Data:
         """The columns of a frame, or those of an array as x0, x1, …; of a prediction by the names of the fit, in their
@@ -67,9 +71,13 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
         if len(response) != rows.rows:
             raise UsageError(f"X has {rows.rows} rows, and y {len(response)}")
         data = {name: rows.column(name) for name in rows.names} | {_RESPONSE: response}
-        predictors = _formula(rows) if self.formula is None else _predictors(self.formula)
+        if self.formula is not None and self.k is not None:
+            raise UsageError(f"k={self.k}: a formula has its own, as s(x, k=20); leave one of the two out")
+        predictors = _formula(rows, self.k) if self.formula is None else _predictors(self.formula)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, response)
-        self.gam_ = GAM(f"{_RESPONSE} ~ {predictors}", self.family, **self.options or {}).fit(data, weights=weights)
+        parameters = self.get_params(deep=False)
+        options = {name: one for name, one in parameters.items() if name not in ("formula", "family", "k")}
+        self.gam_ = GAM(f"{_RESPONSE} ~ {predictors}", self.family, **options).fit(data, weights=weights)
         self.formula_ = self.gam_.formula
         return self
 
@@ -91,17 +99,21 @@ def _predictors(formula: str) -> str:
     return formula[len(response) + 1 :]
 
 
-def _formula(rows: Data) -> str:
+def _formula(rows: Data, largest_k: int | None) -> str:
     """A smooth of each column of numbers, a line where it has less than three values, and factors.
 
     All smooths have room for half as many coefficients as there are rows.
     """
+    if largest_k is None:
+        largest_k = _LARGEST_K
+    elif not isinstance(largest_k, Integral) or largest_k < 3:
+        raise UsageError(f"k={largest_k!r:.100}: expected a whole number from 3 on")
     room = rows.rows // 2 // max(1, len(rows.names))
     terms = []
     for name in rows.names:
         column, term = column_of(name, rows.column(name)), quoted(name)
         distinct = 0 if isinstance(column, Factor) else len(np.unique(column[~np.isnan(column)]))
-        k = min(_LARGEST_K, distinct, room)
+        k = min(largest_k, distinct, room)
         terms.append(term if k < 3 else f"s({term}, k={k})")
     return " + ".join(terms)
 
@@ -113,12 +125,58 @@ class GAMRegressor(RegressorMixin, _Estimator):  # type: ignore[misc]
     ----------
     formula
         The predictors, in R's notation: "s(age, k=20) + region". Columns of an array are x0, x1, …, but in a
-        prediction those of the fit. None: a smooth of each column of numbers, with k = min(10, distinct values, room), and each factor.
-    family, options
-        Those of `GAM`.
+        prediction those of the fit. None: a smooth of each column of numbers, of min(`k`, distinct values, room)
+        coefficients, and each factor.
+    family
+        As of `GAM`.
+    k
+        The largest number of coefficients of a smooth where there is no formula, 3 or more (default: 10).
+    link, select, gamma, sp, min_sp, ...
+        Options of the fit: those of `GAM`.
 
     Attributes: `gam_`, the fitted `GAM`; `formula_`; `n_features_in_`, `feature_names_in_`.
     """
+
+    def __init__(
+        self,
+        formula: str | None = None,
+        family: str = "gaussian",
+        *,
+        k: int | None = None,
+        # Options, told elsewhere: fit -family job -nthreads
+        link: str | None = None,
+        method: Literal["fREML"] | None = None,
+        weights: str | None = None,
+        offset: str | None = None,
+        subset: str | None = None,
+        rho: float | Literal["auto"] | None = None,
+        AR_start: str | None = None,
+        levels: Mapping[str, Iterable[Any]] | None = None,
+        ordered: Mapping[str, Iterable[Any]] | Sequence[str] | str | None = None,
+        drop_unused_levels: bool | None = None,
+        knots: Mapping[str, Sequence[float] | Numbers] | None = None,
+        sp: Sequence[float] | Numbers | float | None = None,
+        min_sp: Sequence[float] | Numbers | float | None = None,
+        select: bool | None = None,
+        gamma: float | None = None,
+        residuals: bool | None = None,
+        tolerance: float | None = None,
+        step_tolerance: float | None = None,
+        max_iterations: int | None = None,
+        largest_tested_effect: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
+        device_memory: int | str | None = None,
+        device: Literal["auto", "gpu", "cpu"] | None = None,
+        on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
+        score_model: Literal["spec", "throughput"] | None = None,
+        allow_sharing: bool | None = None,
+        memory_fraction: float | None = None,
+        threads: int | None = None,
+        # End of options
+    ) -> None:
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fits to X, n x p numbers or a frame, and y, n numbers; `sample_weight`: n prior weights."""
@@ -138,9 +196,45 @@ class GAMClassifier(ClassifierMixin, _Estimator):  # type: ignore[misc]
     """A GAM of two classes, binomial with the logit link. Parameters and attributes are those of `GAMRegressor`."""
 
     def __init__(
-        self, formula: str | None = None, family: str = "binomial", options: dict[str, Any] | None = None
+        self,
+        formula: str | None = None,
+        family: str = "binomial",
+        *,
+        k: int | None = None,
+        # Options, told elsewhere: fit -family job -nthreads
+        link: str | None = None,
+        method: Literal["fREML"] | None = None,
+        weights: str | None = None,
+        offset: str | None = None,
+        subset: str | None = None,
+        rho: float | Literal["auto"] | None = None,
+        AR_start: str | None = None,
+        levels: Mapping[str, Iterable[Any]] | None = None,
+        ordered: Mapping[str, Iterable[Any]] | Sequence[str] | str | None = None,
+        drop_unused_levels: bool | None = None,
+        knots: Mapping[str, Sequence[float] | Numbers] | None = None,
+        sp: Sequence[float] | Numbers | float | None = None,
+        min_sp: Sequence[float] | Numbers | float | None = None,
+        select: bool | None = None,
+        gamma: float | None = None,
+        residuals: bool | None = None,
+        tolerance: float | None = None,
+        step_tolerance: float | None = None,
+        max_iterations: int | None = None,
+        largest_tested_effect: int | None = None,
+        checkpoint: str | os.PathLike[str] | None = None,
+        memory: int | str | None = None,
+        scratch: str | os.PathLike[str] | None = None,
+        device_memory: int | str | None = None,
+        device: Literal["auto", "gpu", "cpu"] | None = None,
+        on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
+        score_model: Literal["spec", "throughput"] | None = None,
+        allow_sharing: bool | None = None,
+        memory_fraction: float | None = None,
+        threads: int | None = None,
+        # End of options
     ) -> None:
-        super().__init__(formula, family, options)
+        self._keep(locals())
 
     def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
         """Fits to X, n x p numbers or a frame, and y, n labels of two classes; `sample_weight`: n prior weights."""

@@ -87,26 +87,9 @@ class GAM:
         "gaussian", "binomial", "poisson", "gamma", "nb", "tw", "scat", "betar", …, as "gamma(inverse)" also
         with a link, or "@FILE" with a custom family.
     link
-        Link of the family, as family 'binomial(probit)'.
+        Link of the family, as in 'binomial(probit)'.
     method
-        Models are fitted by fREML (default: fREML).
-    weights
-        Prior weights: a column, or an expression of R.
-    offset
-        Expression that is added in the fit, and is no part of predictions.
-    subset
-        Condition on the rows that are fitted, as in R: 'year > 2000'.
-    rho
-        Correlation of the residuals of neighbouring rows, as bam's rho; auto: that of least fREML.
-    AR_start
-        Where a series of such residuals begins, as bam's AR.start: a column or an expression.
-    levels
-        Levels of factors in their order, the first of which is the reference: {'site': ['cape', 'bay']}; other values
-        are missing.
-    ordered
-        Columns that are ordered factors: 'dose', or with their levels {'dose': ['low', 'mid', 'high']}.
-    drop_unused_levels
-        Drop the levels that no row of the fit has (default: True).
+        fREML, the criterion by which smoothing parameters are estimated (default: fREML).
     knots
         Limits or knots of variables: {'month': [0.5, 12.5]}.
     sp
@@ -117,24 +100,41 @@ class GAM:
         Penalise the null spaces of smooths, so that they may leave the model (default: False).
     gamma
         Above 1: smoother, as mgcv's gamma (default: 1).
+    weights
+        Prior weights: a column, or an expression of R.
+    offset
+        Expression that is added in the fit, and is no part of predictions.
+    subset
+        Condition on the rows that are fitted, as in R: 'year > 2000'.
+    rho
+        Correlation of the residuals of neighbouring rows, as bam's rho; auto: that of least fREML (default: 0).
+    AR_start
+        Where a series of such residuals begins, as bam's AR.start: a column or an expression.
+    levels
+        Levels of factors in their order, the first of which is the reference: {'site': ['cape', 'bay']}; other values
+        are missing.
+    ordered
+        Columns that are ordered factors: 'dose', or with their levels {'dose': ['low', 'mid', 'high']}.
+    drop_unused_levels
+        Drop the levels that no row of the fit has (default: True).
     residuals
         Store residuals of sampled rows, typical values and occupancy in the model (default: True).
+    max_iterations
+        Iteration limit (default: 200).
     tolerance
         Largest relative change of the deviance that ends the iteration (default: 1e-12).
     step_tolerance
         Largest relative change of the linear predictor that ends the iteration (default: 1e-09).
-    max_iterations
-        Iteration limit (default: 200).
     largest_tested_effect
         Largest random effect, in coefficients, that is tested: a test costs p^3 (default: 1000).
     checkpoint
-        Checkpoint file, written after every iteration; the same command resumes from it.
+        Checkpoint file, written after every iteration; the same fit resumes from it.
     memory
         Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free memory).
     scratch
         Folder for scratch files, on a disk (default: $TMPDIR or /var/tmp).
     device_memory
-        Memory limit per GPU for columns; the rest is uploaded in each pass (default: the job's budget).
+        Memory limit per GPU for columns and workspace; the rest is uploaded in each pass (default: half).
     device
         auto: GPUs, unless the CPU is estimated to be faster; gpu: GPUs or an error; cpu (default: auto).
     on_device_failure
@@ -144,7 +144,7 @@ class GAM:
     allow_sharing
         Let ranks share a GPU if a node has more ranks than GPUs (default: False).
     memory_fraction
-        Part of a GPU's free memory that is used.
+        Part of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
     threads
         Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
     nthreads
@@ -190,7 +190,12 @@ class GAM:
         *,
         # Options: fit -family job table
         link: str | None = None,
-        method: Literal["fREML"] | None = None,
+        method: str | None = None,
+        knots: Mapping[str, Sequence[float] | Numbers] | None = None,
+        sp: Sequence[float] | Numbers | float | None = None,
+        min_sp: Sequence[float] | Numbers | float | None = None,
+        select: bool | None = None,
+        gamma: float | None = None,
         weights: str | None = None,
         offset: str | None = None,
         subset: str | None = None,
@@ -199,15 +204,10 @@ class GAM:
         levels: Mapping[str, Iterable[Any]] | None = None,
         ordered: Mapping[str, Iterable[Any]] | Sequence[str] | str | None = None,
         drop_unused_levels: bool | None = None,
-        knots: Mapping[str, Sequence[float] | Numbers] | None = None,
-        sp: Sequence[float] | Numbers | float | None = None,
-        min_sp: Sequence[float] | Numbers | float | None = None,
-        select: bool | None = None,
-        gamma: float | None = None,
         residuals: bool | None = None,
+        max_iterations: int | None = None,
         tolerance: float | None = None,
         step_tolerance: float | None = None,
-        max_iterations: int | None = None,
         largest_tested_effect: int | None = None,
         checkpoint: str | os.PathLike[str] | None = None,
         memory: int | str | None = None,
@@ -562,12 +562,12 @@ class GAM:
         terms: Sequence[str] | str | None = None,
         exclude: Sequence[str] | str | None = None,
         new_levels: Literal["mgcv", "population", "na", "error"] | None = None,
-        keep: Sequence[str] | str | None = None,
         interval: float | None = None,
         prediction_interval: float | None = None,
         unconditional: bool | None = None,
         draws: int | None = None,
         seed: int | None = None,
+        keep: Sequence[str] | str | None = None,
         memory: int | str | None = None,
         device: Literal["auto", "gpu", "cpu"] | None = None,
         on_device_failure: Literal["cpu", "error", "exclude"] | None = None,
@@ -597,18 +597,20 @@ class GAM:
         new_levels
             Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
             0 too; na: all such terms are NA; error: an error (default: mgcv).
-        keep
-            Columns of the table to carry along.
         interval
-            Ends of the credible interval of this probability, as 0.95 (default: 0).
+            Ends of the credible interval of this probability, as 0.95; 0: none (default: 0).
         prediction_interval
-            With type response: ends of the interval that has a new response with this probability (default: 0).
+            With type response: ends of the interval that has a new response with this probability; 0: none (default:
+            0).
         unconditional
             Standard errors and intervals with the uncertainty of the smoothing parameters (default: False).
         draws
-            Predictions at so many draws of the coefficients, in the place of those at the estimate (default: 0).
+            With type link or response: predictions at so many draws of the coefficients from their posterior
+            distribution; 0: at the estimate (default: 0).
         seed
             Of these draws (default: 1).
+        keep
+            Columns of the table to carry along, or all.
         memory
             Memory limit per node for rows, such as 2G; a larger table is predicted in parts (default: 3/4 of free
             memory).
@@ -621,7 +623,7 @@ class GAM:
         allow_sharing
             Let ranks share a GPU if a node has more ranks than GPUs (default: False).
         memory_fraction
-            Part of a GPU's free memory that is used.
+            Part of a GPU's free memory that a job may take, above 0, at most 1 (default: 0.5).
         threads
             Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
 
@@ -720,9 +722,9 @@ class GAM:
         terms: Sequence[str] | str | None = None,
         exclude: Sequence[str] | str | None = None,
         new_levels: Literal["mgcv", "population", "na", "error"] | None = None,
-        keep: Sequence[str] | str | None = None,
         interval: float | None = None,
         unconditional: bool | None = None,
+        keep: Sequence[str] | str | None = None,
         threads: int | None = None,
         # End of options
     ) -> Any:
@@ -739,12 +741,12 @@ class GAM:
         new_levels
             Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
             0 too; na: all such terms are NA; error: an error (default: mgcv).
-        keep
-            Columns of the table to carry along.
         interval
-            Ends of the credible interval of this probability, as 0.95 (default: 0).
+            Ends of the credible interval of this probability, as 0.95; 0: none (default: 0).
         unconditional
             Standard errors and intervals with the uncertainty of the smoothing parameters (default: False).
+        keep
+            Columns of the table to carry along, or all.
         threads
             Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """

@@ -221,7 +221,7 @@ const Row<FitOptions> of_fits[]{
          .range = {0, most_integer}}),
     option<&FitOptions::checkpoint>(
         {.name = "checkpoint",
-         .help = "Checkpoint file, written after every iteration; the same command resumes from it",
+         .help = "Checkpoint file, written after every iteration; the same fit resumes from it",
          .value = "FILE"}),
     option<&FitOptions::memory, &MemoryOptions::node_bytes>({.name = "memory", .help = columns_memory_help}),
     option<&FitOptions::memory, &MemoryOptions::scratch>(

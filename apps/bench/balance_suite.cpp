@@ -1,5 +1,4 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "simulated_job.hpp"
 #include "start_work.hpp"
 #include "suite.hpp"
 
@@ -15,10 +14,12 @@
 #include <atomic>
 #include <chrono>
 #include <cstdint>
+#include <cstdlib>
 #include <memory>
 #include <numeric>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "base/counted.hpp"
@@ -35,6 +36,17 @@ struct BalanceSuite {
   /// Units of a block: a thread of a host takes a hundred times as long for one as a GPU.
   [[nodiscard]] std::int64_t block() const { return hosts ? 256 : 8192; }
 };
+
+/// A job on the GPUs, or on eight simulated devices a rank where there is none. *Collective.*
+Job job_on_devices(const mpi::Communicator& comm, JobOptions options) {
+  Job job(comm, options);
+  if (!job.on_host()) return job;
+  setenv("TESSERA_SIMULATE", "*:8xH200", 1);
+  options.policy = Policy::gpu;
+  Job rehearsal(comm, std::move(options));
+  unsetenv("TESSERA_SIMULATE");
+  return rehearsal;
+}
 
 /// Units side by side, as a host computes best.
 void iterate_on_host(std::int64_t units, int rounds) {
@@ -152,25 +164,22 @@ std::vector<Measurement> run_balance_suite(const mpi::Communicator& comm, const 
 
 Suite balance_suite() {
   const auto chosen = std::make_shared<BalanceSuite>();
-  Suite suite;
-  suite.name = "balance";
-  suite.description = "Passes of equal units under a Balancer, for devices that another program slows down";
-  suite.add_options = [chosen](CLI::App& command) {
-    command.add_option("--units", chosen->units, "Units of a pass")
-        ->check(from_to(1, std::int64_t{1} << 40))
-        ->capture_default_str();
-    command.add_option("--rounds", chosen->rounds, "Steps of a unit")
-        ->check(from_to(1, 1 << 30))
-        ->capture_default_str();
-    command.add_option("--passes", chosen->passes, "Passes")
-        ->check(from_to(1, 10'000))
-        ->capture_default_str();
-    command.add_flag("--hosts", chosen->hosts, "Hosts compute beside their GPUs");
-  };
-  suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
-    return run_balance_suite(comm, options, *chosen);
-  };
-  return suite;
+  return {"balance", "Passes of equal units under a Balancer, for devices that another program slows down",
+          [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
+            return run_balance_suite(comm, options, *chosen);
+          },
+          [chosen](CLI::App& command) {
+            command.add_option("--units", chosen->units, "Units of a pass")
+                ->check(from_to(1, std::int64_t{1} << 40))
+                ->capture_default_str();
+            command.add_option("--rounds", chosen->rounds, "Steps of a unit")
+                ->check(from_to(1, 1 << 30))
+                ->capture_default_str();
+            command.add_option("--passes", chosen->passes, "Passes")
+                ->check(from_to(1, 10'000))
+                ->capture_default_str();
+            command.add_flag("--hosts", chosen->hosts, "Hosts compute beside their GPUs");
+          }};
 }
 
 }  // namespace tessera::bench

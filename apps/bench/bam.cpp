@@ -1,13 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "bam.hpp"
 
-#include "r_script.hpp"
-
 #include <fmt/core.h>
 
 #include <filesystem>
-#include <fstream>
-#include <tessera/error.hpp>
+#include <vector>
 
 namespace tessera::bench {
 namespace {
@@ -51,43 +48,31 @@ if (!is.null(cluster)) parallel::stopCluster(cluster)
 
 /// One column after another, a piece at a time.
 void write_columns(const SimulatedModel& model, std::int64_t rows, const std::filesystem::path& path) {
-  std::ofstream file(path, std::ios::binary);
+  WholeFile file(path);
   std::vector<double> piece;
   for (int variable = 0; variable <= model.variables; ++variable) {
     for (std::int64_t row = 0; row < rows;) {
       piece.clear();
       for (; row < rows && piece.size() < 65536; ++row) piece.push_back(model.value(variable, row));
-      file.write(reinterpret_cast<const char*>(piece.data()),
-                 static_cast<std::streamsize>(piece.size() * sizeof(double)));
+      file.write({reinterpret_cast<const char*>(piece.data()), piece.size() * sizeof(double)});
     }
   }
   file.close();
-  if (!file) {
-    throw Error(ErrorCode::input,
-                fmt::format("'{}' cannot be written: set TMPDIR to a place with room", path.string()));
-  }
 }
 
 }  // namespace
 
-std::optional<BamRuns> run_bam(const SimulatedModel& model, const BamWork& work) {
+std::optional<RRun> run_bam(const SimulatedModel& model, const BamWork& work) {
   const auto version = version_of_r_package("mgcv");
   if (!version) return std::nullopt;
   const TemporaryFolder folder;
   write_columns(model, work.rows, folder.file("columns"));
-  RFigures figures =
-      run_r_script(folder, bam_script,
-                   fmt::format("'{}' {} {} '{}' {} {} {} '{}' {} {} {}", folder.file("columns").string(),
-                               work.rows, model.variables, model.family, work.threads, work.fits,
-                               work.predictions, model.formula(), model.discrete ? "TRUE" : "FALSE",
-                               work.type, work.fitted_rows > 0 ? work.fitted_rows : work.rows),
-                   "bam()", "seconds");
-  return BamRuns{*version,
-                 figures["seconds"],
-                 figures["processor"],
-                 figures["prediction"],
-                 figures["discrete_prediction"],
-                 1024 * figures["peak_kb"].front()};
+  return run_r_script(folder, *version, bam_script,
+                      fmt::format("'{}' {} {} '{}' {} {} {} '{}' {} {} {}", folder.file("columns").string(),
+                                  work.rows, model.variables, model.family, work.threads, work.fits,
+                                  work.predictions, model.formula(), model.discrete ? "TRUE" : "FALSE",
+                                  work.type, work.fitted_rows > 0 ? work.fitted_rows : work.rows),
+                      "bam()");
 }
 
 }  // namespace tessera::bench

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "r_script.hpp"
 #include "simulated.hpp"
 
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace tessera::bench {
 
@@ -20,18 +20,11 @@ struct BamWork {
   std::string type = "response";  ///< of the predictions
 };
 
-/// What it took.
-struct BamRuns {
-  std::string version;              ///< of mgcv
-  std::vector<double> seconds;      ///< elapsed time of each bam() alone
-  std::vector<double> processor;    ///< seconds of all its threads; empty with a cluster
-  std::vector<double> predictions;  ///< and of each predict(discrete = FALSE), by a process for each thread
-  std::vector<double> discrete_predictions;  ///< and of each predict(discrete = TRUE)
-  double peak_resident_bytes = 0;
-};
-
-/// Runs bam() on the model's data in a process of its own, which is given the data in a temporary file.
-/// Nothing if Rscript or mgcv is not there. Throws `tessera::Error(input)` if the run fails.
-[[nodiscard]] std::optional<BamRuns> run_bam(const SimulatedModel& model, const BamWork& work);
+/// Runs bam() on the model's data in a process of its own, which is given the data in a temporary file. Its
+/// figures are "seconds", the elapsed time of each bam() alone; "processor", of all its threads, but not with
+/// a cluster; "prediction", of each predict(discrete = FALSE), by a process for each thread; and
+/// "discrete_prediction". Nothing if Rscript or mgcv is not there. Throws `tessera::Error(input)` if the run
+/// fails.
+[[nodiscard]] std::optional<RRun> run_bam(const SimulatedModel& model, const BamWork& work);
 
 }  // namespace tessera::bench

@@ -32,13 +32,12 @@ void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, C
   }
   const std::string name = fmt::format("bam{}, mgcv {}, nthreads={}",
                                        model.discrete ? "" : "(discrete=FALSE)", bam->version, threads);
-  out(name, "s").values = bam->seconds;
-  if (!bam->processor.empty()) out(name + ", processor", "s").values = bam->processor;
+  out(name, "s").values = bam->figures.at("seconds");
+  if (bam->figures.contains("processor"))
+    out(name + ", processor", "s").values = bam->figures.at("processor");
   out(name + " peak", "MB").values = {bam->peak_resident_bytes / 1e6};
-  const Measurement ours = out("tessera", "s");
-  const Measurement theirs = out(name, "s");
-  out("time / bam's, medians", "1").values = {ours.median() / theirs.median()};
-  out("memory / bam's", "1").values = {out("tessera peak", "MB").maximum() * 1e6 / bam->peak_resident_bytes};
+  out.add_ratio("time / bam's, medians", "tessera", name);
+  out.add_ratio("memory / bam's", "tessera peak", name + " peak");
 }
 
 /// *Collective.* Times whole fits of simulated data in memory, by phase, with peak resident memory, and on
@@ -74,19 +73,14 @@ std::vector<Measurement> run_fit_suite(Job& job, const FitSuite& suite) {
 
 Suite fit_suite() {
   const auto chosen = std::make_shared<FitSuite>();
-  Suite suite;
-  suite.name = "fit";
-  suite.description =
-      "Whole fits of simulated data in memory, beside bam() of R's mgcv where that is installed";
-  suite.add_options = [chosen](CLI::App& command) {
-    add_options_of_models(command, chosen->rows, chosen->models);
-    command.add_option("--block-rows", chosen->block_rows, "Rows per block of the reproducible sums")
-        ->check(from_to(1, std::int64_t{1} << 40))
-        ->capture_default_str();
-    chosen->memory.add_to(command);
-  };
-  suite.run = in_a_job(suite.name, chosen, run_fit_suite);
-  return suite;
+  return {"fit", "Whole fits of simulated data in memory, beside bam() of R's mgcv where that is installed",
+          in_a_job("fit", chosen, run_fit_suite), [chosen](CLI::App& command) {
+            add_options_of_models(command, chosen->rows, chosen->models);
+            command.add_option("--block-rows", chosen->block_rows, "Rows per block of the reproducible sums")
+                ->check(from_to(1, std::int64_t{1} << 40))
+                ->capture_default_str();
+            chosen->memory.add_to(command);
+          }};
 }
 
 }  // namespace tessera::bench

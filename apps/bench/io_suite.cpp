@@ -1,10 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/output_file.hpp"
-#include "fread.hpp"
 #include "gam/table/convert_table.hpp"
 #include "gam/table/hdf5/hdf5_writer.hpp"
 #include "gam/table/reader/table_reader.hpp"
-#include "hdf5_files.hpp"
 #include "r_script.hpp"
 #include "suite.hpp"
 #include "table_files.hpp"
@@ -28,17 +26,17 @@ namespace tessera::bench {
 namespace {
 
 struct IoSuite {
-  std::vector<std::string> tables{"digits", "decimals", "mix"};  ///< see `simulated_text`
-  std::vector<std::string> formats{"csv", "gzip", "bgzip", "hdf5", "hdf5-chunks"};
+  std::vector<std::string> tables{"digits", "decimals", "mix"};  ///< see `write_csv`
+  std::vector<std::string> formats{"csv", "gzip", "bgzip", "hdf5"};
   std::int64_t megabytes = 200;  ///< of each table in CSV
   int repeats = 3;
-  bool peer = true;  ///< compare with fread() and the HDF5 library, if they are installed
+  bool peer = true;  ///< compare with fread(), if it is installed
 };
 
 using Clock = std::chrono::steady_clock;
 
 const std::vector<std::string> all_tables{"digits", "decimals", "mix"};
-const std::vector<std::string> all_formats{"csv", "gzip", "bgzip", "hdf5", "hdf5-chunks"};
+const std::vector<std::string> all_formats{"csv", "gzip", "bgzip", "hdf5"};
 
 constexpr const char* each_core = ", each core";  // megabytes for each second of a processor
 
@@ -83,60 +81,42 @@ void time_reading(Job& job, const std::string& path, const std::string& format, 
   out(format + " peak", "MB").values = {comm.allreduce(peak_resident_bytes(), mpi::Reduction::sum) / 1e6};
 }
 
-/// Another reader of the same file.
-struct Peer {
-  std::string name;
-  std::string owner;  ///< as named in a ratio
-  std::vector<double> seconds;
-  std::vector<double> processor_seconds;
-  std::optional<double> peak_resident_bytes{};
-};
+constexpr const char* fread_script = R"R(
+arguments <- commandArgs(trailingOnly = TRUE)
+suppressMessages(library(data.table))
+for (run in 0:as.integer(arguments[3])) {
+  time <- system.time(data <- fread(arguments[1], nThread = as.integer(arguments[2]),
+                                    stringsAsFactors = TRUE, showProgress = FALSE))
+  if (run > 0) cat("seconds", time[["elapsed"]], "\nprocessor", time[["user.self"]] + time[["sys.self"]], "\n")
+  rm(data)
+  invisible(gc())
+}
+)R";
 
-std::optional<Peer> run_fread_of(const std::filesystem::path& path, int threads, int repeats) {
-  if (path.extension() == ".gz" && !version_of_r_package("R.utils")) {
+/// data.table's fread() of the same file, if it is installed.
+void add_peer(const std::filesystem::path& path, const std::string& format, int threads, int repeats,
+              double megabytes, Case& out) {
+  if (format == "gzip" && !version_of_r_package("R.utils")) {
     files::say_line({"tessera-bench: R.utils is not installed, by which fread() unpacks: none beside gzip"});
-    return std::nullopt;
+    return;
   }
-  auto fread = run_fread(path, threads, repeats);
-  if (!fread) {
+  const auto version = version_of_r_package("data.table");
+  if (!version) {
     files::say_line({"tessera-bench: R with data.table is not installed: no fread() beside the reading"});
-    return std::nullopt;
+    return;
   }
-  return Peer{fmt::format("fread, data.table {}, nThread={}", fread->version, threads), "fread's",
-              std::move(fread->seconds), std::move(fread->processor_seconds), fread->peak_resident_bytes};
-}
-
-Peer run_hdf5(const std::filesystem::path& path, int repeats) {
-  Peer peer{"HDF5 " + version_of_hdf5(), "HDF5's", {}, {}};
-  for (int repeat = -1; repeat < repeats; ++repeat) {
-    const Elapsed elapsed = elapsed_of([&] { read_by_hdf5(path); });
-    if (repeat < 0) continue;
-    peer.seconds.push_back(elapsed.seconds);
-    peer.processor_seconds.push_back(elapsed.processor_seconds);
-  }
-  return peer;
-}
-
-/// The result of the peer for a format, if there is one.
-std::optional<Peer> run_peer(const std::string& format, const std::filesystem::path& path, int threads,
-                             int repeats) {
-  if (format == "csv" || format == "gzip") return run_fread_of(path, threads, repeats);
-  if (format == "hdf5" || format == "hdf5-chunks") return run_hdf5(path, repeats);
-  return std::nullopt;
-}
-
-void add_peer(const Peer& peer, const std::string& format, double megabytes, Case& out) {
-  const std::string name = fmt::format("{}, {}", format, peer.name);
-  for (const double seconds : peer.seconds) out(name, "MB/s").values.push_back(megabytes / seconds);
-  for (const double seconds : peer.processor_seconds)
+  const TemporaryFolder folder;
+  const RRun fread = run_r_script(folder, *version, fread_script,
+                                  fmt::format("'{}' {} {}", path.string(), threads, repeats), "fread()");
+  const std::string name = fmt::format("{}, fread, data.table {}, nThread={}", format, *version, threads);
+  for (const double seconds : fread.figures.at("seconds"))
+    out(name, "MB/s").values.push_back(megabytes / seconds);
+  for (const double seconds : fread.figures.at("processor"))
     out(name + each_core, "MB/s").values.push_back(megabytes / seconds);
-  if (peer.peak_resident_bytes) out(name + " peak", "MB").values = {*peer.peak_resident_bytes / 1e6};
-  const auto ratio = [&](const std::string& what, const char* kind) {
-    out(fmt::format("{} / {}, {}", format, peer.owner, what), "1").values = {
-        out(format + kind, "MB/s").median() / out(name + kind, "MB/s").median()};
-  };
-  ratio("medians", "");
-  ratio("each core", each_core);  // less affected by other work on the machine
+  out(name + " peak", "MB").values = {fread.peak_resident_bytes / 1e6};
+  out.add_ratio(format + " / fread's, medians", format, name);
+  // Less affected by other work on the machine.
+  out.add_ratio(format + " / fread's, each core", format + each_core, name + each_core);
 }
 
 /// The files of a table, one in each format. fread() recognises them by their extensions.
@@ -148,8 +128,7 @@ class TableFiles {
     const char* const extension = format == "csv"     ? ".csv"
                                   : format == "gzip"  ? ".csv.gz"
                                   : format == "bgzip" ? ".blocks.csv.gz"
-                                  : format == "hdf5"  ? ".h5"
-                                                      : ".chunks.h5";
+                                                      : ".h5";
     return stem_.string() + extension;
   }
   void remove() const {
@@ -160,24 +139,15 @@ class TableFiles {
   std::filesystem::path stem_;
 };
 
-void write_hdf5(Job& job, const TableFiles& files);
-
-/// *Collective.* Converts the CSV file to a format, unless the file exists.
+/// *Collective.* Converts the CSV file to a format.
 void make_file(Job& job, const TableFiles& files, const std::string& format) {
-  bool is_there = false;
-  together(job.comm(), [&] { is_there = std::filesystem::exists(files.path(format)); });
-  if (is_there) return;
-  if (format == "hdf5") return write_hdf5(job, files);
-  if (format == "hdf5-chunks") make_file(job, files, "hdf5");
-  on_root_alone(job.comm(), [&] {
-    if (format == "gzip") write_gzip(files.path("csv"), files.path(format));
-    if (format == "bgzip") write_bgzip(files.path("csv"), files.path(format), job.host_team());
-    if (format == "hdf5-chunks") write_hdf5_chunks(files.path("hdf5"), files.path(format));
-  });
-}
-
-/// *Collective.*
-void write_hdf5(Job& job, const TableFiles& files) {
+  if (format != "hdf5") {
+    on_root_alone(job.comm(), [&] {
+      if (format == "gzip") write_gzip(files.path("csv"), files.path(format));
+      if (format == "bgzip") write_bgzip(files.path("csv"), files.path(format));
+    });
+    return;
+  }
   std::optional<files::OutputFile> file;
   together(job.comm(), [&] {
     if (job.comm().rank() == 0) file.emplace(files.path("hdf5").string());
@@ -194,15 +164,13 @@ std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std
                                        const std::filesystem::path& folder) {
   const mpi::Communicator& comm = job.comm();
   const TableFiles files(folder, name);
-  on_root_alone(comm, [&] {
-    write_csv(*simulated_text(name), suite.megabytes * 1'000'000, files.path("csv"), job.host_team());
-  });
+  on_root_alone(comm, [&] { write_csv(name, suite.megabytes * 1'000'000, files.path("csv")); });
   double megabytes = 0;
   together(comm, [&] { megabytes = megabytes_of(files.path("csv")); });
   Case out("io", fmt::format("{}, {:.0f} MB", name, megabytes));
   const int threads = threads_of_all(job);
   for (const std::string& format : suite.formats) {
-    const bool in_hdf5 = format.starts_with("hdf5");
+    const bool in_hdf5 = format == "hdf5";
     if (in_hdf5 && !gam::has_hdf5()) {
       note(comm, "io", "this build has no HDF5: no table in it");
       continue;
@@ -211,11 +179,9 @@ std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std
     double of_format = 0;
     together(comm, [&] { of_format = in_hdf5 ? megabytes_of(files.path("hdf5")) : megabytes; });
     time_reading(job, files.path(format), format, of_format, suite.repeats, out);
-    if (!suite.peer) continue;
-    on_root_alone(comm, [&] {
-      if (const auto peer = run_peer(format, files.path(format), threads, suite.repeats))
-        add_peer(*peer, format, of_format, out);
-    });
+    if (!suite.peer || (format != "csv" && format != "gzip")) continue;
+    on_root_alone(comm,
+                  [&] { add_peer(files.path(format), format, threads, suite.repeats, of_format, out); });
   }
   comm.barrier();
   if (comm.rank() == 0) files.remove();
@@ -223,10 +189,9 @@ std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std
 }
 
 /// *Collective.* Times opening tables from files in the page cache and reading them into the columns of a
-/// frame: megabytes per second of CSV, or of contiguous HDF5, also for compressed files; the same per CPU
+/// frame: megabytes per second of the CSV file, also for compressed ones, or of HDF5; the same per CPU
 /// second; and peak resident memory. On rank 0 also data.table's fread() for CSV and gzip, with as many
-/// threads as the job has in all, and HDF5's own reading on one. Rank 0 prints the measurements. The ranks
-/// must be on one node.
+/// threads as the job has in all. Rank 0 prints the measurements. The ranks must be on one node.
 std::vector<Measurement> run_io_suite(Job& job, const IoSuite& suite) {
   const mpi::Communicator& comm = job.comm();
   std::optional<TemporaryFolder> folder;
@@ -246,32 +211,24 @@ std::vector<Measurement> run_io_suite(Job& job, const IoSuite& suite) {
 
 Suite io_suite() {
   const auto chosen = std::make_shared<IoSuite>();
-  Suite suite;
-  suite.name = "io";
-  suite.description =
-      "Reading of tables from files, beside fread() of R's data.table where that is installed, and HDF5";
-  suite.add_options = [chosen](CLI::App& command) {
-    command.add_option("--megabytes", chosen->megabytes, "Size of each table in CSV")
-        ->check(from_to(1, 1'000'000))
-        ->capture_default_str();
-    command
-        .add_option(
-            "--tables", chosen->tables,
-            "digits: numbers of 15 to 17 digits; decimals: of four decimals; mix: with factors in quotes")
-        ->delimiter(',')
-        ->check(CLI::IsMember(all_tables))
-        ->capture_default_str();
-    command
-        .add_option(
-            "--formats", chosen->formats,
-            "csv; gzip: in one stream; bgzip: by blocks; hdf5: each column in one piece; hdf5-chunks: in "
-            "chunks, shuffled and deflated")
-        ->delimiter(',')
-        ->check(CLI::IsMember(all_formats))
-        ->capture_default_str();
-  };
-  suite.run = in_a_job(suite.name, chosen, run_io_suite);
-  return suite;
+  return {
+      "io", "Reading of tables from files, beside fread() of R's data.table where that is installed",
+      in_a_job("io", chosen, run_io_suite), [chosen](CLI::App& command) {
+        command.add_option("--megabytes", chosen->megabytes, "Size of each table in CSV")
+            ->check(from_to(1, 1'000'000))
+            ->capture_default_str();
+        command
+            .add_option(
+                "--tables", chosen->tables,
+                "digits: numbers of 15 to 17 digits; decimals: of four decimals; mix: with factors in quotes")
+            ->delimiter(',')
+            ->check(CLI::IsMember(all_tables))
+            ->capture_default_str();
+        command.add_option("--formats", chosen->formats, "csv; gzip: in one stream; bgzip: by blocks; hdf5")
+            ->delimiter(',')
+            ->check(CLI::IsMember(all_formats))
+            ->capture_default_str();
+      }};
 }
 
 }  // namespace tessera::bench

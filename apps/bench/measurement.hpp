@@ -1,16 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/counted.hpp"
-
 #include <tessera/topology/inventory.hpp>
 
 #include <string>
 #include <vector>
 
 namespace tessera::bench {
-
-using base::counted;  // NOLINT(misc-unused-using-decls): for the suites
 
 /// Some runs of one thing, in one unit.
 struct Measurement {

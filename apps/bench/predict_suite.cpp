@@ -10,6 +10,7 @@
 
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <chrono>
 #include <memory>
 
 #include "files/standard_error.hpp"
@@ -32,14 +33,19 @@ gam::Table table_of(Job& job, const SimulatedModel& model, std::int64_t rows) {
   return model.table(plan, job.local_range(plan), job.host_team());
 }
 
+/// Seconds on the slowest rank, after a warm-up.
 std::vector<double> time_predictions(Job& job, const gam::Model& fitted, const gam::Table& table,
                                      const gam::PredictOptions& options, int repeats) {
-  return seconds_of(job.comm(), repeats, 1, [&] { (void)gam::predict(job, fitted, table, options); });
-}
-
-void add_ratio(Case& out, const std::string& ours, const std::string& theirs) {
-  const Measurement ratio = ratio_of(out(ours, "s"), out(theirs, "s"));
-  out(ratio.what, ratio.unit).values = ratio.values;
+  std::vector<double> seconds;
+  for (int repeat = -1; repeat < repeats; ++repeat) {
+    job.comm().barrier();
+    const auto start = std::chrono::steady_clock::now();
+    (void)gam::predict(job, fitted, table, options);
+    const std::chrono::duration<double> elapsed = std::chrono::steady_clock::now() - start;
+    const double slowest = job.comm().allreduce(elapsed.count(), mpi::Reduction::max);
+    if (repeat >= 0) seconds.push_back(slowest);
+  }
+  return seconds;
 }
 
 void add_peer(const SimulatedModel& model, const PredictSuite& suite, int threads, Case& out) {
@@ -53,15 +59,15 @@ void add_peer(const SimulatedModel& model, const PredictSuite& suite, int thread
     files::say_line({"tessera-bench: R with mgcv is not installed: no predict.bam() beside the predictions"});
     return;
   }
-  const auto add = [&](const char* discrete, const std::vector<double>& seconds) {
-    if (seconds.empty()) return;
+  const auto add = [&](const char* discrete, const char* figure) {
+    if (!bam->figures.contains(figure)) return;
     const std::string name =
         fmt::format("predict.bam(discrete = {}), mgcv {}, {} threads", discrete, bam->version, threads);
-    out(name, "s").values = seconds;
-    add_ratio(out, "with errors", name);
+    out(name, "s").values = bam->figures.at(figure);
+    out.add_ratio("with errors / " + name, "with errors", name);
   };
-  add("FALSE", bam->predictions);
-  add("TRUE", bam->discrete_predictions);
+  add("FALSE", "prediction");
+  add("TRUE", "discrete_prediction");
 }
 
 /// *Collective.* Times predictions of simulated data in memory, without and with standard errors: on the
@@ -88,8 +94,8 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
     options.policy = Policy::cpu;
     Job hosts(job.comm(), options);
     measure(hosts, ", CPU");
-    add_ratio(out, "means", "means, CPU");
-    add_ratio(out, "with errors", "with errors, CPU");
+    out.add_ratio("means / means, CPU", "means", "means, CPU");
+    out.add_ratio("with errors / with errors, CPU", "with errors", "with errors, CPU");
   }
   const int threads = threads_of_all(job);
   if (suite.peer) on_root_alone(job.comm(), [&] { add_peer(model, suite, threads, out); });
@@ -100,23 +106,19 @@ std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) 
 
 Suite predict_suite() {
   const auto chosen = std::make_shared<PredictSuite>();
-  Suite suite;
-  suite.name = "predict";
-  suite.description =
-      "Predictions of simulated data in memory, beside predict() of R's mgcv where that is installed";
-  suite.add_options = [chosen](CLI::App& command) {
-    command.add_option("--rows", chosen->rows, "Rows of the table")
-        ->check(from_to(1, std::int64_t{1} << 40))
-        ->capture_default_str();
-    command.add_option("--model", chosen->model, models_text())
-        ->check(one_of_models())
-        ->capture_default_str();
-    command.add_option("--type", chosen->type, "What is predicted")
-        ->check(CLI::IsMember({"response", "terms"}))
-        ->capture_default_str();
-  };
-  suite.run = in_a_job(suite.name, chosen, run_predict_suite);
-  return suite;
+  return {"predict",
+          "Predictions of simulated data in memory, beside predict() of R's mgcv where that is installed",
+          in_a_job("predict", chosen, run_predict_suite), [chosen](CLI::App& command) {
+            command.add_option("--rows", chosen->rows, "Rows of the table")
+                ->check(from_to(1, std::int64_t{1} << 40))
+                ->capture_default_str();
+            command.add_option("--model", chosen->model, models_text())
+                ->check(one_of_models())
+                ->capture_default_str();
+            command.add_option("--type", chosen->type, "What is predicted")
+                ->check(CLI::IsMember({"response", "terms"}))
+                ->capture_default_str();
+          }};
 }
 
 }  // namespace tessera::bench

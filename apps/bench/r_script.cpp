@@ -16,6 +16,12 @@ struct Output {
   int status = 0;
 };
 
+/// What a script ends with, to print its highest resident memory.
+constexpr const char* r_peak = R"R(
+peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
+cat("peak_kb", gsub("[^0-9]", "", peak), "\n")
+)R";
+
 /// Runs a shell command to its end.
 Output output_of(const std::string& command) {
   Output output;
@@ -38,8 +44,8 @@ std::optional<std::string> version_of_r_package(const std::string& package) {
 
 std::string kernels_of_r() {
   // OpenBLAS itself says what it takes.
-  const Output said = output_of(
-      "OPENBLAS_VERBOSE=2 Rscript -e 'cat(\"\\nCore:\", extSoftVersion()[[\"BLAS\"]], \"\\n\")' 2>&1");
+  const Output said =
+      output_of(R"(OPENBLAS_VERBOSE=2 Rscript -e 'cat("\nCore:", extSoftVersion()[["BLAS"]], "\n")' 2>&1)");
   if (said.status != 0) return {};
   std::istringstream lines(said.text);
   for (std::string word; lines >> word;) {
@@ -48,24 +54,25 @@ std::string kernels_of_r() {
   return {};
 }
 
-RFigures run_r_script(const TemporaryFolder& folder, const char* script, const std::string& arguments,
-                      const std::string& what, const std::string& key) {
+RRun run_r_script(const TemporaryFolder& folder, const std::string& version, const char* script,
+                  const std::string& arguments, const std::string& function) {
   const auto path = folder.file("script.R");
   std::ofstream(path) << script << r_peak;
   // Only the peer's own threads are to run; a threaded BLAS would compete with them.
   const Output output =
       output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' {} 2>&1", path.string(), arguments));
-  RFigures figures;
+  RRun run{version, {}};
   std::istringstream lines(output.text);
   for (std::string line; std::getline(lines, line);) {
     std::istringstream words(line);
     std::string word;
     double value = 0;
-    if (words >> word >> value) figures[word].push_back(value);
+    if (words >> word >> value) run.figures[word].push_back(value);
   }
-  if (output.status != 0 || !figures.contains(key))
-    throw Error(ErrorCode::input, what + " failed: " + output.text);
-  return figures;
+  if (output.status != 0 || !run.figures.contains("seconds"))
+    throw Error(ErrorCode::input, function + " failed: " + output.text);
+  run.peak_resident_bytes = 1024 * run.figures["peak_kb"].front();
+  return run;
 }
 
 }  // namespace tessera::bench

@@ -18,19 +18,17 @@ namespace tessera::bench {
 /// not installed.
 [[nodiscard]] std::string kernels_of_r();
 
-/// What a script measured, by the words before its figures: it prints lines such as "seconds 1.5".
-using RFigures = std::map<std::string, std::vector<double>>;
+/// What a script measured.
+struct RRun {
+  std::string version;  ///< of the peer's package
+  /// By the words before them: a script prints lines such as "seconds 1.5".
+  std::map<std::string, std::vector<double>> figures;
+  double peak_resident_bytes = 0;  ///< of R, with its data
+};
 
-/// Runs a script with arguments, which follow one another as in a shell, from a file in `folder`. Throws
-/// `tessera::Error(input)` with what R says, beginning with `what`, if it fails or never prints `key`.
-[[nodiscard]] RFigures run_r_script(const TemporaryFolder& folder, const char* script,
-                                    const std::string& arguments, const std::string& what,
-                                    const std::string& key);
-
-/// What a script ends with, to print its highest resident memory as "peak_kb".
-inline constexpr const char* r_peak = R"R(
-peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
-cat("peak_kb", gsub("[^0-9]", "", peak), "\n")
-)R";
+/// Runs a script, which prints "seconds" of calls of `function`, with arguments, which follow one another as
+/// in a shell, from a file in `folder`. Throws `tessera::Error(input)` with what R says if it fails.
+[[nodiscard]] RRun run_r_script(const TemporaryFolder& folder, const std::string& version, const char* script,
+                                const std::string& arguments, const std::string& function);
 
 }  // namespace tessera::bench

@@ -98,17 +98,13 @@ std::vector<Measurement> run_scale_suite(const mpi::Communicator& comm, const Su
 
 Suite scale_suite() {
   const auto chosen = std::make_shared<ScaleSuite>();
-  Suite suite;
-  suite.name = "scale";
-  suite.description =
-      "The same fit on 1, 2, 4, ... ranks, each of which is to see a GPU of its own or a part of the cores";
-  suite.add_options = [chosen](CLI::App& command) {
-    add_options_of_models(command, chosen->rows, chosen->models);
-  };
-  suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
-    return run_scale_suite(comm, options, *chosen);
-  };
-  return suite;
+  return {
+      "scale",
+      "The same fit on 1, 2, 4, ... ranks, each of which is to see a GPU of its own or a part of the cores",
+      [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
+        return run_scale_suite(comm, options, *chosen);
+      },
+      [chosen](CLI::App& command) { add_options_of_models(command, chosen->rows, chosen->models); }};
 }
 
 }  // namespace tessera::bench

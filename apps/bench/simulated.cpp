@@ -13,7 +13,7 @@
 namespace tessera::bench {
 namespace {
 
-constexpr int noise_stream = 60;
+constexpr int noise_stream = 60;  // and 61
 constexpr int count_stream = 62;
 constexpr int first_part_stream = 16;  // to 59
 
@@ -40,6 +40,12 @@ double gamma_of(int shape, std::int64_t row) {
   return sum;
 }
 
+/// A standard normal number.
+double noise_of(std::int64_t row) {
+  const double radius = std::sqrt(-2 * std::log(uniform(noise_stream, row)));
+  return radius * std::cos(2 * std::numbers::pi * uniform(noise_stream + 1, row));
+}
+
 double response(const SimulatedModel& model, double eta, std::int64_t row) {
   if (model.family == "binomial()") return uniform(noise_stream, row) < 1 / (1 + std::exp(-eta)) ? 1 : 0;
   if (model.family == "nb()") return count_of(std::exp(eta) * gamma_of(2, row) / 2, row);  // theta = 2
@@ -48,7 +54,7 @@ double response(const SimulatedModel& model, double eta, std::int64_t row) {
     const double root = std::exp(0.5 * eta);
     return root * gamma_of(count_of(root, row), row);
   }
-  return eta + normal(noise_stream, row);
+  return eta + noise_of(row);
 }
 
 }  // namespace
@@ -57,11 +63,6 @@ double uniform(int stream, std::int64_t index) {
   auto state = static_cast<std::uint64_t>(index) * 64 + static_cast<std::uint64_t>(stream);
   state = base::split_mix(base::split_mix(state));
   return (static_cast<double>(state >> 12) + 0.5) * 0x1p-52;
-}
-
-double normal(int stream, std::int64_t index) {
-  const double radius = std::sqrt(-2 * std::log(uniform(stream, index)));
-  return radius * std::cos(2 * std::numbers::pi * uniform(stream + 1, index));
 }
 
 std::string SimulatedModel::formula() const {
@@ -81,34 +82,16 @@ double SimulatedModel::value(int variable, std::int64_t row) const {
   return response(*this, eta, row);
 }
 
-std::vector<double> SimulatedModel::column(int variable, Range range, HostTeam& team) const {
-  std::vector<double> numbers(static_cast<std::size_t>(range.size()));
-  team.for_each_block(range, 1 << 16, [&](int /*thread*/, Range part) {
-    for (std::int64_t row = part.begin; row < part.end; ++row)
-      numbers[static_cast<std::size_t>(row - range.begin)] = value(variable, row);
-  });
-  return numbers;
-}
-
-gam::Frame SimulatedModel::frame(std::int64_t rows, Range range, HostTeam& team) const {
-  gam::Frame frame;
-  frame.file_rows = rows;
-  frame.complete_rows = rows;
-  frame.rows = range;
-  frame.complete.own().assign(static_cast<std::size_t>(range.size()), 1);
-  for (int variable = 0; variable <= variables; ++variable) {
-    gam::Variable column;
-    column.name = name_of(variable);
-    column.numbers = this->column(variable, range, team);
-    frame.variables.push_back(std::move(column));
-  }
-  return frame;
-}
-
 gam::Table SimulatedModel::table(const Plan& plan, Range range, HostTeam& team) const {
   gam::Table table{plan, {}};
-  for (int variable = 0; variable <= variables; ++variable)
-    table.columns.push_back({name_of(variable), column(variable, range, team)});
+  for (int variable = 0; variable <= variables; ++variable) {
+    std::vector<double> numbers(static_cast<std::size_t>(range.size()));
+    team.for_each_block(range, 1 << 16, [&](int /*thread*/, Range part) {
+      for (std::int64_t row = part.begin; row < part.end; ++row)
+        numbers[static_cast<std::size_t>(row - range.begin)] = value(variable, row);
+    });
+    table.columns.push_back({name_of(variable), std::move(numbers)});
+  }
   return table;
 }
 

@@ -1,9 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/family/family.hpp"
-#include "gam/table/frame/frame.hpp"
-
 #include <tessera/gam/table.hpp>
 #include <tessera/job/host_team.hpp>
 #include <tessera/partition/plan.hpp>
@@ -17,8 +14,6 @@ namespace tessera::bench {
 
 /// A uniform number in (0, 1) for each index of each of 64 streams.
 [[nodiscard]] double uniform(int stream, std::int64_t index);
-/// A standard normal number, from the uniform ones of this stream and the next.
-[[nodiscard]] double normal(int stream, std::int64_t index);
 
 /// A model with simulated data: terms of variables that are uniform in (0, 1). A row's numbers depend on its
 /// index alone, so that every rank can make its own part.
@@ -32,14 +27,9 @@ struct SimulatedModel {
   bool discrete = true;     ///< the argument of the peer, bam()
 
   [[nodiscard]] std::string formula() const;
-  [[nodiscard]] gam::Family engine_family() const { return gam::chosen_family(family); }
   /// Variable 0 is the response.
   [[nodiscard]] double value(int variable, std::int64_t row) const;
-  /// Rows `range` of a variable, computed on the team.
-  [[nodiscard]] std::vector<double> column(int variable, Range range, HostTeam& team) const;
-  /// This rank's `range` of `rows` rows.
-  [[nodiscard]] gam::Frame frame(std::int64_t rows, Range range, HostTeam& team) const;
-  /// The same as a user's table: `range` is the rank's part of `plan`.
+  /// As a user's table, computed on the team: `range` is the rank's part of `plan`.
   [[nodiscard]] gam::Table table(const Plan& plan, Range range, HostTeam& team) const;
 };
 

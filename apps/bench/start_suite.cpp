@@ -73,24 +73,22 @@ std::vector<Measurement> run_start_suite(const mpi::Communicator& comm, const Su
 
 Suite start_suite() {
   const auto chosen = std::make_shared<StartSuite>();
-  Suite suite;
-  suite.name = "start";
-  suite.description =
+  return {
+      "start",
       "Time from a new job to a first kernel on each GPU; it is that of a new process, so run it again for "
-      "more";
-  suite.add_options = [chosen](CLI::App& command) {
-    CLI::Option* const by_hand =
-        command.add_flag("--by-hand", chosen->by_hand, "Without a job: a thread for each GPU that is seen");
-    command
-        .add_option("--occupy", chosen->occupied_seconds,
-                    "Measure nothing: keep the GPUs busy for so many seconds, as another program would")
-        ->check(CLI::PositiveNumber)
-        ->excludes(by_hand);
-  };
-  suite.run = [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
-    return run_start_suite(comm, options, *chosen);
-  };
-  return suite;
+      "more",
+      [chosen](const mpi::Communicator& comm, const SuiteOptions& options) {
+        return run_start_suite(comm, options, *chosen);
+      },
+      [chosen](CLI::App& command) {
+        CLI::Option* const by_hand = command.add_flag("--by-hand", chosen->by_hand,
+                                                      "Without a job: a thread for each GPU that is seen");
+        command
+            .add_option("--occupy", chosen->occupied_seconds,
+                        "Measure nothing: keep the GPUs busy for so many seconds, as another program would")
+            ->check(CLI::PositiveNumber)
+            ->excludes(by_hand);
+      }};
 }
 
 }  // namespace tessera::bench

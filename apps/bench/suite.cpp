@@ -71,38 +71,16 @@ JobOptions job_options(const SuiteOptions& options) {
   return job;
 }
 
-std::vector<double> seconds_of(const mpi::Communicator& comm, int repeats, int calls,
-                               const std::function<void()>& work) {
-  std::vector<double> seconds;
-  for (int repeat = -1; repeat < repeats; ++repeat) {
-    std::chrono::duration<double> elapsed{};
-    comm.barrier();
-    together(comm, [&] {
-      const auto start = std::chrono::steady_clock::now();
-      for (int call = 0; call < calls; ++call) work();
-      elapsed = std::chrono::steady_clock::now() - start;
-    });
-    const double slowest = comm.allreduce(elapsed.count(), mpi::Reduction::max);
-    if (repeat >= 0) seconds.push_back(slowest / calls);
-  }
-  return seconds;
-}
-
-Measurement in_microseconds(Measurement measured) {
-  for (double& value : measured.values) value *= 1e6;
-  measured.unit = "us";
-  return measured;
-}
-
-Measurement ratio_of(const Measurement& ours, const Measurement& theirs) {
-  return {ours.suite, ours.name, ours.what + " / " + theirs.what, "1", {ours.median() / theirs.median()}};
-}
-
 Measurement& Case::operator()(const std::string& what, const std::string& unit) {
   for (Measurement& known : measurements_) {
     if (known.what == what) return known;
   }
   return measurements_.emplace_back(Measurement{suite_, name_, what, unit, {}});
+}
+
+void Case::add_ratio(const std::string& what, const std::string& ours, const std::string& theirs) {
+  const double ratio = (*this)(ours, {}).median() / (*this)(theirs, {}).median();
+  (*this)(what, "1").values = {ratio};
 }
 
 void on_first_ranks(const mpi::Communicator& comm, int ranks, const std::function<void()>& work) {

@@ -20,8 +20,8 @@ class Validator;
 }  // namespace CLI
 
 /// A suite measures one part of Tessera, and a peer if there is one. To add one, write its file
-/// `NAME_suite.cpp` with a function `Suite NAME_suite()`, and add a line in each of CMakeLists.txt, this file
-/// and suites.cpp.
+/// `NAME_suite.cpp` with a function `Suite NAME_suite()`, and name it in CMakeLists.txt, this file and
+/// main.cpp.
 namespace tessera::bench {
 
 /// The options common to all suites.
@@ -44,21 +44,12 @@ struct Suite {
   std::function<void(CLI::App& command)> add_options;
 };
 
-[[nodiscard]] Suite vote_suite();
-[[nodiscard]] Suite scatter_suite();
-[[nodiscard]] Suite stream_suite();
-[[nodiscard]] Suite sum_suite();
-[[nodiscard]] Suite gram_suite();
 [[nodiscard]] Suite fit_suite();
 [[nodiscard]] Suite predict_suite();
-[[nodiscard]] Suite crossed_suite();
 [[nodiscard]] Suite scale_suite();
 [[nodiscard]] Suite io_suite();
 [[nodiscard]] Suite start_suite();
 [[nodiscard]] Suite balance_suite();
-
-/// All suites of the program, in the order in which they run.
-[[nodiscard]] std::vector<Suite> all_suites();
 
 /// A validator for an integer, whose message is one line with the valid range.
 [[nodiscard]] CLI::Validator from_to(std::int64_t least, std::int64_t most);
@@ -73,24 +64,14 @@ void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<st
 /// The options of a job for the measurements of a suite.
 [[nodiscard]] JobOptions job_options(const SuiteOptions& options);
 
-/// *Collective.* Seconds per call of `work`, one value per repeat after a warm-up: each is the mean of
-/// `calls` consecutive calls, started on all ranks together, on the slowest rank. An `Error` of `work` on one
-/// rank is thrown on all.
-[[nodiscard]] std::vector<double> seconds_of(const mpi::Communicator& comm, int repeats, int calls,
-                                             const std::function<void()>& work);
-
-/// Converts a measurement from seconds to microseconds.
-[[nodiscard]] Measurement in_microseconds(Measurement measured);
-
-/// The ratio of `ours` to `theirs`, by their medians.
-[[nodiscard]] Measurement ratio_of(const Measurement& ours, const Measurement& theirs);
-
 /// The values of one case, by measured quantity, in order of first appearance.
 class Case {
  public:
   Case(std::string suite, std::string name) : suite_(std::move(suite)), name_(std::move(name)) {}
 
   Measurement& operator()(const std::string& what, const std::string& unit);
+  /// Adds as `what` the ratio of two quantities that were measured, by their medians.
+  void add_ratio(const std::string& what, const std::string& ours, const std::string& theirs);
   [[nodiscard]] std::vector<Measurement> take() { return std::move(measurements_); }
 
  private:

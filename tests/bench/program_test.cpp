@@ -35,12 +35,12 @@ void expect_refused(const std::string& arguments, const std::string& why) {
 }
 
 TEST(Bench, RefusesOnOneLineThatSaysWhatToGive) {
-  expect_refused("", "give a subcommand: vote, scatter, ");
-  expect_refused("nonsense", "'nonsense' is no subcommand: give vote, scatter, ");
-  expect_refused("vote --repeats 0", "--repeats: give a whole number from 1 to 1000000, not '0'");
-  expect_refused("vote --repeats many", "--repeats: give a whole number from 1 to 1000000, not 'many'");
+  expect_refused("", "give a subcommand: fit, predict, ");
+  expect_refused("nonsense", "'nonsense' is no subcommand: give fit, predict, ");
+  expect_refused("start --repeats 0", "--repeats: give a whole number from 1 to 1000000, not '0'");
+  expect_refused("start --repeats many", "--repeats: give a whole number from 1 to 1000000, not 'many'");
   expect_refused("fit --rows -1", "--rows: give a whole number from 1 to");
-  expect_refused("vote --device tpu", "--device");
+  expect_refused("start --device tpu", "--device");
 }
 
 /// What lines of JSON have figures of, all above 0.
@@ -54,15 +54,17 @@ std::set<std::string> measured_in(const ProgramResult& result) {
 }
 
 TEST(Bench, MeasuresTheSuitesThatAreNamedAndNoOther) {
-  const ProgramResult result = bench(2, "vote scale --rows 20000 --repeats 3 --json --device cpu");
+  const ProgramResult result = bench(2, "start scale --rows 20000 --repeats 3 --json --device cpu");
   ASSERT_EQ(result.status, 0) << result.err;
   std::set<std::string> suites;
   for (const auto& line : lines_of(result.out)) suites.insert(line.at("suite"));
-  EXPECT_EQ(suites, (std::set<std::string>{"vote", "scale"}));
+  EXPECT_EQ(suites, (std::set<std::string>{"start", "scale"}));
 }
 
-TEST(Bench, LinesOfJsonHoldTheFiguresThePeerTheRatioAndWhereTheyAreFrom) {
-  const ProgramResult result = bench(3, "vote scatter --repeats 3 --json --device auto --threads 1");
+TEST(Bench, LinesOfJsonHoldTheFiguresAndWhereTheyAreFrom) {
+  const ProgramResult result = bench(3,
+                                     "scale --rows 20000 balance --units 400000 --rounds 20 --passes 3 "
+                                     "--repeats 3 --json --device auto --threads 1");
   ASSERT_EQ(result.status, 0) << result.err;
   std::map<std::string, int> lines_of_suite;
   for (const auto& line : lines_of(result.out)) {
@@ -74,17 +76,8 @@ TEST(Bench, LinesOfJsonHoldTheFiguresThePeerTheRatioAndWhereTheyAreFrom) {
     EXPECT_FALSE(std::string(line.at("commit")).empty()) << line;
     EXPECT_TRUE(line.at("runs") == 1 || line.at("runs") == 3) << line;
   }
-  EXPECT_EQ(lines_of_suite["vote"], 4);     // the passes, the peer, the ratio
-  EXPECT_EQ(lines_of_suite["scatter"], 4);  // the same
-}
-
-TEST(Bench, SumsOverDevicesAreMeasuredByLength) {
-  const ProgramResult result = bench(2, "sum --doubles 20 --repeats 1 --threads 1 --json");
-  ASSERT_EQ(result.status, 0) << result.err;
-  std::set<std::string> cases;
-  for (const auto& line : lines_of(result.out)) cases.insert(line.at("case"));
-  EXPECT_TRUE(cases.contains("1 double, 2 ranks") && cases.contains("16 doubles, 2 ranks")) << result.out;
-  EXPECT_EQ(cases.size(), 3U) << result.out;
+  EXPECT_EQ(lines_of_suite["scale"], 25);  // of 1, 2 and 3 ranks, and the efficiencies of the latter two
+  EXPECT_EQ(lines_of_suite["balance"], 5);
 }
 
 TEST(Bench, TheStartOfAJobAndPassesUnderABalancerAreMeasured) {
@@ -97,12 +90,6 @@ TEST(Bench, TheStartOfAJobAndPassesUnderABalancerAreMeasured) {
   const ProgramResult balance = bench(1, "balance --units 400000 --rounds 20 --passes 3 --device cpu --json");
   ASSERT_EQ(balance.status, 0) << balance.err;
   EXPECT_EQ(measured_in(balance).size(), 5U) << balance.out;
-}
-
-TEST(Bench, LeavesThePeerOutIfToldTo) {
-  const ProgramResult result = bench(1, "vote --repeats 1 --json --no-peer");
-  ASSERT_EQ(result.status, 0) << result.err;
-  EXPECT_EQ(measured_in(result), (std::set<std::string>{"empty pass", "pass of empty functions"}));
 }
 
 TEST(Bench, AFitIsMeasuredWithItsPhases) {
@@ -125,14 +112,6 @@ TEST(Bench, EveryModelIsFitted) {
   std::set<std::string> cases;
   for (const auto& line : lines_of(result.out)) cases.insert(line.at("case"));
   EXPECT_EQ(cases.size(), 7U);
-}
-
-TEST(Bench, ACrossproductIsMeasuredBesideDenseOnes) {
-  const ProgramResult result =
-      bench(1, "gram --rows 20000 --models G4 --repeats 1 --threads 2 --device cpu --json");
-  ASSERT_EQ(result.status, 0) << result.err;
-  EXPECT_EQ(measured_in(result), (std::set<std::string>{"crossproduct", "dgemm", "dsyrk", "X written",
-                                                        "(X written + the better product) / crossproduct"}));
 }
 
 TEST(Bench, AFitIsMeasuredOnOneRankAndOnMore) {
@@ -162,13 +141,6 @@ TEST(Bench, PredictionsAreMeasuredBesideTheHosts) {
                                    "means / means, CPU", "with errors / with errors, CPU"}));
 }
 
-TEST(Bench, CrossedEffectsAreMeasured) {
-  const ProgramResult result =
-      bench(2, "crossed --rows 60000 --models near --repeats 1 --threads 1 --device cpu --no-peer --json");
-  ASSERT_EQ(result.status, 0) << result.err;
-  EXPECT_EQ(measured_in(result), (std::set<std::string>{"tessera", "tessera peak"}));
-}
-
 TEST(Bench, TablesAreReadFromEveryFormat) {
   const ProgramResult result = bench(2,
                                      "io --megabytes 1 --tables mix --repeats 1 --threads 1 --device cpu "
@@ -176,7 +148,7 @@ TEST(Bench, TablesAreReadFromEveryFormat) {
   ASSERT_EQ(result.status, 0) << result.err;
   std::set<std::string> expected;
   std::vector<std::string> formats{"csv", "gzip", "bgzip"};
-  if (result.err.find("no HDF5") == std::string::npos) formats.insert(formats.end(), {"hdf5", "hdf5-chunks"});
+  if (result.err.find("no HDF5") == std::string::npos) formats.emplace_back("hdf5");
   for (const std::string& format : formats)
     expected.insert({format, format + ", each core", format + " peak"});
   EXPECT_EQ(measured_in(result), expected);

@@ -41,15 +41,20 @@ std::vector<ArrayAccess> accesses_of(const tessera_array_use* arrays, std::int32
   return accesses;
 }
 
-std::vector<void*> units_of(std::span<const ArrayAccess> accesses, const Tile& tile) {
-  std::vector<void*> units;
-  for (const ArrayAccess& access : accesses) units.push_back(units_on_device(access, tile).data());
-  return units;
+void* units_of(const ArrayAccess& access, const Tile& tile) {
+  return units_on_device(access, tile).data();
 }
-std::vector<void*> units_of(std::span<const ArrayAccess> accesses, const HostTile& tile) {
+void* units_of(const ArrayAccess& access, const HostTile& tile) {
+  return units_on_host(access, tile).data();
+}
+
+/// Calls a function of the program, to which it gives its arrays for the units of a tile.
+template <class AnyTile, class Function, class... Arguments>
+void call_with(std::span<const ArrayAccess> accesses, void* context, AnyTile& tile, Function* function,
+               Arguments... arguments) {
   std::vector<void*> units;
-  for (const ArrayAccess& access : accesses) units.push_back(units_on_host(access, tile).data());
-  return units;
+  for (const ArrayAccess& access : accesses) units.push_back(units_of(access, tile));
+  call_on(tile, function, arguments..., units.data(), context);
 }
 
 }  // namespace
@@ -131,20 +136,8 @@ int tessera_update(tessera_job* job, const tessera_array_use* arrays, int32_t co
                     .host_only = on_device == nullptr,
                     .local_units = std::nullopt,
                     .prepare = [] {},
-                    .on_device =
-                        [&](Tile& tile) {
-                          const std::vector<void*> units = c::units_of(accesses, tile);
-                          c::call_on_device(tile, [&](tessera_tile* handle) {
-                            return on_device(handle, units.data(), context);
-                          });
-                        },
-                    .on_host =
-                        [&](const HostTile& tile) {
-                          const std::vector<void*> units = c::units_of(accesses, tile);
-                          c::call_on_host(tile, [&](const tessera_host_tile* given) {
-                            return on_host(given, units.data(), context);
-                          });
-                        },
+                    .on_device = [&](Tile& tile) { c::call_with(accesses, context, tile, on_device); },
+                    .on_host = [&](const HostTile& tile) { c::call_with(accesses, context, tile, on_host); },
                     .restore = [] {},
                     .arrays = accesses});
   });
@@ -161,16 +154,10 @@ int tessera_reduce_arrays(tessera_job* job, const tessera_array_use* arrays, int
       require(result, "tessera_reduce_arrays", "result");
     });
     const auto of_tile = [&](Tile& tile, ReproducibleSum& sum) {
-      const std::vector<void*> units = c::units_of(accesses, tile);
-      c::call_on_device(tile, [&](tessera_tile* handle) {
-        return on_device(handle, c::handle_of(sum), units.data(), context);
-      });
+      c::call_with(accesses, context, tile, on_device, c::handle_of(sum));
     };
     const auto of_block = [&](const HostTile& tile, std::span<double> partial) {
-      const std::vector<void*> units = c::units_of(accesses, tile);
-      c::call_on_host(tile, [&](const tessera_host_tile* given) {
-        return on_host(given, partial.data(), units.data(), context);
-      });
+      c::call_with(accesses, context, tile, on_host, partial.data());
     };
     const FunctionRef<void(Tile&, ReproducibleSum&)> device(of_tile);
     FunctionRef<void(const HostTile&, std::span<double>)> host;
@@ -195,14 +182,10 @@ int tessera_reduce_arrays_by(tessera_job* job, const tessera_array_use* arrays, 
       require(result, "tessera_reduce_arrays_by", "result");
     });
     const auto of_tile = [&](Tile& tile, void* values, std::size_t) {
-      const std::vector<void*> units = c::units_of(accesses, tile);
-      c::call_on_device(
-          tile, [&](tessera_tile* handle) { return on_device(handle, values, units.data(), context); });
+      c::call_with(accesses, context, tile, on_device, values);
     };
     const auto of_block = [&](const HostTile& tile, void* value) {
-      const std::vector<void*> units = c::units_of(accesses, tile);
-      c::call_on_host(
-          tile, [&](const tessera_host_tile* given) { return on_host(given, value, units.data(), context); });
+      c::call_with(accesses, context, tile, on_host, value);
     };
     c::reduce_by(job->job, arrays->array->units.plan(), how,
                  {.has_functions = on_host != nullptr,

@@ -14,16 +14,16 @@ namespace tessera::c {
 using Access = tessera::detail::JobAccess;
 
 /// Calls a device function. If it fails without a reason of its own, the tile fails with this one.
-template <class Function>
-void call_on_device(Tile& tile, Function&& function) {
-  const int returned = function(handle_of(tile));
+template <class Function, class... Arguments>
+void call_on(Tile& tile, Function* function, Arguments... arguments) {
+  const int returned = function(handle_of(tile), arguments...);
   if (returned != 0) tile.fail("the device function returned " + std::to_string(returned));
 }
 
-template <class Function>
-void call_on_host(const HostTile& tile, Function&& function) {
+template <class Function, class... Arguments>
+void call_on(const HostTile& tile, Function* function, Arguments... arguments) {
   const tessera_host_tile given = handle_of(tile);
-  const int returned = function(&given);
+  const int returned = function(&given, arguments...);
   if (returned != 0)
     throw Error(ErrorCode::job_fault, "the host function returned " + std::to_string(returned) +
                                           " for the units from " + std::to_string(tile.range.begin));

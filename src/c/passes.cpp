@@ -6,30 +6,92 @@
 #include <algorithm>
 #include <exception>
 #include <memory>
+#include <type_traits>
 
 namespace tessera::c {
 namespace {
 
-/// The units of this rank in a pass, `unit_bytes` each.
-template <class Byte>
-struct LocalUnits {
-  Byte* data = nullptr;
-  std::size_t unit_bytes = 0;
-  std::int64_t first = 0;
-
-  [[nodiscard]] Byte* at(std::int64_t unit) const {
-    return data + static_cast<std::size_t>(unit - first) * unit_bytes;
-  }
-  /// The same units by another plan.
-  [[nodiscard]] std::vector<std::byte> moved(const Job& job, std::int64_t count, const Plan& from,
-                                             const Plan& to) const {
-    return Access::moved_in_pass(job, {data, static_cast<std::size_t>(count) * unit_bytes}, unit_bytes, from,
-                                 to);
-  }
-};
-
 std::size_t bytes_of(std::int64_t count, std::size_t unit_bytes) {
   return static_cast<std::size_t>(count) * unit_bytes;
+}
+
+/// `tessera_map`, and `tessera_scatter`, which computes units in place, and has no results.
+template <class DeviceFn, class HostFn>
+int run_units(tessera_job* job, const tessera_plan* plan, void* units, std::int64_t count,
+              std::size_t unit_bytes, void* results, std::size_t result_bytes,
+              std::size_t device_bytes_per_unit, DeviceFn* on_device, HostFn* on_host, void* context) {
+  constexpr bool has_results = std::is_same_v<DeviceFn*, tessera_device_map>;
+  constexpr const char* function = has_results ? "tessera_map" : "tessera_scatter";
+  return status_of([&] {
+    require(job, function, "job");
+    check_arguments(job->job, [&] {
+      require(plan, function, "plan");
+      require_bytes(unit_bytes, count, function, "unit_bytes");
+      if (has_results) require_bytes(result_bytes, count, function, "result_bytes");
+    });
+    const Access::Call call = has_results ? Access::call_of("map", unit_bytes, result_bytes)
+                                          : Access::call_of("scatter", unit_bytes);
+    const auto given = [&] { return std::span(static_cast<std::byte*>(units), bytes_of(count, unit_bytes)); };
+    std::span<std::byte> in;
+    std::int64_t first = 0;
+    std::vector<std::byte> brought;
+    std::vector<std::byte> computed;
+    std::unique_ptr<std::byte[]> untouched;
+    const auto begin = [&](const Plan& used, std::span<std::byte> input) {
+      const Range mine = used.range_of(plan->rank);
+      in = input;
+      first = mine.begin;
+      if (has_results) computed.assign(bytes_of(mine.size(), result_bytes), std::byte{});
+    };
+    const auto call_at = [&](std::int64_t unit, auto& tile, auto* of_program) {
+      std::byte* const at = in.data() + bytes_of(unit - first, unit_bytes);
+      if constexpr (has_results)
+        call_on(tile, of_program, at, computed.data() + bytes_of(unit - first, result_bytes), context);
+      else
+        call_on(tile, of_program, at, context);
+    };
+    Access::run(
+        job->job, plan->plan,
+        {.call = &call,
+         .has_functions = on_host != nullptr,
+         .host_only = on_device == nullptr,
+         .local_units = count,
+         .device_bytes_per_unit = static_cast<std::int64_t>(device_bytes_per_unit),
+         .prepare =
+             [&] {
+               if (count > 0) require(units, function, "units");
+               if (count > 0 && has_results) require(results, function, "results");
+               begin(plan->plan, given());
+               if (has_results || on_device == nullptr || !Access::runs_on_devices(job->job, plan->plan))
+                 return;
+               untouched = std::make_unique_for_overwrite<std::byte[]>(in.size());
+               std::ranges::copy(in, untouched.get());
+             },
+         .on_device = [&](Tile& tile) { call_at(tile.range().begin, tile, on_device); },
+         .on_host = [&](const HostTile& tile) { call_at(tile.range.begin, tile, on_host); },
+         .restore =
+             [&] {
+               begin(plan->plan, given());
+               if (!has_results) std::copy_n(untouched.get(), in.size(), in.data());
+             },
+         .can_move = true,
+         .bring =
+             [&](const Plan& other) {
+               brought = Access::moved_in_pass(job->job, given(), unit_bytes, plan->plan, other);
+               begin(other, brought);
+             },
+         .take_back =
+             [&](const Plan& other) {
+               std::vector<std::byte> back =
+                   has_results ? Access::moved_in_pass(job->job, computed, result_bytes, other, plan->plan)
+                               : Access::moved_in_pass(job->job, in, unit_bytes, other, plan->plan);
+               if (has_results)
+                 computed.swap(back);
+               else
+                 std::ranges::copy(back, given().data());
+             }});
+    std::ranges::copy(computed, static_cast<std::byte*>(results));
+  });
 }
 
 }  // namespace
@@ -69,133 +131,15 @@ using tessera::c::status_of;
 int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, int64_t count,
                 size_t unit_bytes, void* results, size_t result_bytes, size_t device_bytes_per_unit,
                 tessera_device_map on_device, tessera_host_map on_host, void* context) {
-  return status_of([&] {
-    require(job, "tessera_map", "job");
-    c::check_arguments(job->job, [&] {
-      require(plan, "tessera_map", "plan");
-      require_bytes(unit_bytes, count, "tessera_map", "unit_bytes");
-      require_bytes(result_bytes, count, "tessera_map", "result_bytes");
-    });
-    const c::Access::Call call = c::Access::call_of("map", unit_bytes, result_bytes);
-    c::LocalUnits<const std::byte> in{static_cast<const std::byte*>(units), unit_bytes};
-    c::LocalUnits<std::byte> out{nullptr, result_bytes};
-    std::vector<std::byte> brought;
-    std::vector<std::byte> computed;
-    const auto begin = [&](const tessera::Plan& used, const std::byte* input) {
-      const tessera::Range mine = used.range_of(plan->rank);
-      in.data = input;
-      in.first = out.first = mine.begin;
-      computed.assign(c::bytes_of(mine.size(), result_bytes), std::byte{});
-      out.data = computed.data();
-    };
-    const auto begin_here = [&] { begin(plan->plan, static_cast<const std::byte*>(units)); };
-    c::Access::run(job->job, plan->plan,
-                   {.call = &call,
-                    .has_functions = on_host != nullptr,
-                    .host_only = on_device == nullptr,
-                    .local_units = count,
-                    .device_bytes_per_unit = static_cast<std::int64_t>(device_bytes_per_unit),
-                    .prepare =
-                        [&] {
-                          if (count > 0) require(units, "tessera_map", "units");
-                          if (count > 0) require(results, "tessera_map", "results");
-                          begin_here();
-                        },
-                    .on_device =
-                        [&](Tile& tile) {
-                          const std::int64_t first = tile.range().begin;
-                          c::call_on_device(tile, [&](tessera_tile* handle) {
-                            return on_device(handle, in.at(first), out.at(first), context);
-                          });
-                        },
-                    .on_host =
-                        [&](const HostTile& tile) {
-                          const std::int64_t first = tile.range.begin;
-                          c::call_on_host(tile, [&](const tessera_host_tile* given) {
-                            return on_host(given, in.at(first), out.at(first), context);
-                          });
-                        },
-                    .restore = begin_here,
-                    .can_move = true,
-                    .bring =
-                        [&](const tessera::Plan& other) {
-                          in.data = static_cast<const std::byte*>(units);
-                          brought = in.moved(job->job, count, plan->plan, other);
-                          begin(other, brought.data());
-                        },
-                    .take_back =
-                        [&](const tessera::Plan& other) {
-                          computed =
-                              out.moved(job->job, other.range_of(plan->rank).size(), other, plan->plan);
-                        }});
-    std::copy_n(computed.data(), computed.size(), static_cast<std::byte*>(results));
-  });
+  return c::run_units(job, plan, const_cast<void*>(units), count, unit_bytes, results, result_bytes,
+                      device_bytes_per_unit, on_device, on_host, context);
 }
 
 int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count, size_t unit_bytes,
                     size_t device_bytes_per_unit, tessera_device_function on_device,
                     tessera_host_function on_host, void* context) {
-  return status_of([&] {
-    require(job, "tessera_scatter", "job");
-    c::check_arguments(job->job, [&] {
-      require(plan, "tessera_scatter", "plan");
-      require_bytes(unit_bytes, count, "tessera_scatter", "unit_bytes");
-    });
-    const c::Access::Call call = c::Access::call_of("scatter", unit_bytes);
-    c::LocalUnits<std::byte> mine{static_cast<std::byte*>(units), unit_bytes};
-    const auto bytes = [&] { return c::bytes_of(count, unit_bytes); };
-    std::unique_ptr<std::byte[]> untouched;
-    std::vector<std::byte> brought;
-    const auto begin = [&](const tessera::Plan& used, void* input) {
-      mine.data = static_cast<std::byte*>(input);
-      mine.first = used.range_of(plan->rank).begin;
-    };
-    c::Access::run(job->job, plan->plan,
-                   {.call = &call,
-                    .has_functions = on_host != nullptr,
-                    .host_only = on_device == nullptr,
-                    .local_units = count,
-                    .device_bytes_per_unit = static_cast<std::int64_t>(device_bytes_per_unit),
-                    .prepare =
-                        [&] {
-                          if (count > 0) require(units, "tessera_scatter", "units");
-                          begin(plan->plan, units);
-                          if (on_device == nullptr || !c::Access::runs_on_devices(job->job, plan->plan))
-                            return;
-                          untouched = std::make_unique_for_overwrite<std::byte[]>(bytes());
-                          std::copy_n(mine.data, bytes(), untouched.get());
-                        },
-                    .on_device =
-                        [&](Tile& tile) {
-                          c::call_on_device(tile, [&](tessera_tile* handle) {
-                            return on_device(handle, mine.at(tile.range().begin), context);
-                          });
-                        },
-                    .on_host =
-                        [&](const HostTile& tile) {
-                          c::call_on_host(tile, [&](const tessera_host_tile* given) {
-                            return on_host(given, mine.at(tile.range.begin), context);
-                          });
-                        },
-                    .restore =
-                        [&] {
-                          begin(plan->plan, units);
-                          std::copy_n(untouched.get(), bytes(), mine.data);
-                        },
-                    .can_move = true,
-                    .bring =
-                        [&](const tessera::Plan& other) {
-                          begin(plan->plan, units);
-                          brought = mine.moved(job->job, count, plan->plan, other);
-                          begin(other, brought.data());
-                        },
-                    .take_back =
-                        [&](const tessera::Plan& other) {
-                          const std::vector<std::byte> back =
-                              mine.moved(job->job, other.range_of(plan->rank).size(), other, plan->plan);
-                          std::copy_n(back.data(), back.size(), static_cast<std::byte*>(units));
-                        }});
-  });
+  return c::run_units(job, plan, units, count, unit_bytes, nullptr, 0, device_bytes_per_unit, on_device,
+                      on_host, context);
 }
 
 int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width, size_t device_bytes_per_unit,
@@ -209,8 +153,7 @@ int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width, siz
     });
     FunctionRef<void(const HostTile&, std::span<double>)> host;
     const auto call_host = [&](const HostTile& tile, std::span<double> partial) {
-      c::call_on_host(
-          tile, [&](const tessera_host_tile* given) { return on_host(given, partial.data(), context); });
+      c::call_on(tile, on_host, partial.data(), context);
     };
     if (on_host != nullptr) host = call_host;
     const std::vector<double> sums = on_device == nullptr
@@ -218,9 +161,7 @@ int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_t width, siz
                                          : job->job.reduce(
                                                plan->plan, width,
                                                [&](Tile& tile, ReproducibleSum& sum) {
-                                                 c::call_on_device(tile, [&](tessera_tile* handle) {
-                                                   return on_device(handle, c::handle_of(sum), context);
-                                                 });
+                                                 c::call_on(tile, on_device, c::handle_of(sum), context);
                                                },
                                                host, static_cast<std::int64_t>(device_bytes_per_unit));
     std::ranges::copy(sums, result);

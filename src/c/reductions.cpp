@@ -112,10 +112,10 @@ int tessera_reduce_by(tessera_job* job, const tessera_plan* plan, const tessera_
       c::require(result, "tessera_reduce_by", "result");
     });
     const auto of_tile = [&](Tile& tile, void* values, std::size_t) {
-      c::call_on_device(tile, [&](tessera_tile* handle) { return on_device(handle, values, context); });
+      c::call_on(tile, on_device, values, context);
     };
     const auto of_block = [&](const HostTile& tile, void* value) {
-      c::call_on_host(tile, [&](const tessera_host_tile* given) { return on_host(given, value, context); });
+      c::call_on(tile, on_host, value, context);
     };
     c::reduce_by(job->job, plan->plan, how,
                  {.has_functions = on_host != nullptr,

@@ -1,9 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# What a program in Fortran needs: the source of module tessera, for any compiler, and tessera.mod of the compiler that
-# is found here, if one is. The module has interfaces alone, so that there is no library of it.
+# What a program in Fortran needs: the source of module tessera, for any compiler, which is made of tessera.h, and
+# tessera.mod of the compiler that is found here, if one is. The module has interfaces alone, so that there is no library
+# of it.
+include(TesseraFortranModule)
 set(TESSERA_INSTALL_FORTRANDIR ${CMAKE_INSTALL_INCLUDEDIR}/tessera/fortran)
-set(fortran_source ${PROJECT_SOURCE_DIR}/src/fortran/tessera.f90)
-install(FILES ${fortran_source} DESTINATION ${TESSERA_INSTALL_FORTRANDIR})
+set(fortran_folder ${PROJECT_BINARY_DIR}/fortran)
+set(c_header ${PROJECT_SOURCE_DIR}/include/tessera/tessera.h)
+tessera_fortran_module(${c_header} ${PROJECT_SOURCE_DIR}/src/fortran/tessera.f90.in ${fortran_folder}/tessera.f90)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${c_header})
+install(FILES ${fortran_folder}/tessera.f90 DESTINATION ${TESSERA_INSTALL_FORTRANDIR})
 set(TESSERA_FORTRAN OFF)
 if(NOT PROJECT_IS_TOP_LEVEL)
   return()
@@ -12,9 +17,7 @@ endif()
 include(TesseraCheckLanguage)
 tessera_check_language(Fortran)
 if(CMAKE_Fortran_COMPILER)
-  # A copy under a relative name, which the module has in it.
-  set(fortran_folder ${PROJECT_BINARY_DIR}/fortran)
-  configure_file(${fortran_source} ${fortran_folder}/tessera.f90 COPYONLY)
+  # Under a relative name, which the module has in it.
   execute_process(COMMAND ${CMAKE_Fortran_COMPILER} -c tessera.f90 WORKING_DIRECTORY ${fortran_folder}
     RESULT_VARIABLE status ERROR_VARIABLE error OUTPUT_VARIABLE error)
   if(status EQUAL 0 AND EXISTS ${fortran_folder}/tessera.mod)

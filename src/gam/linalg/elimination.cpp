@@ -120,20 +120,11 @@ struct EliminationOrder::Graph {
   }
   /// Turns `i` into an element; `met` is the result of the last call of `neighbours`, for `i`.
   void eliminate(int i, const std::vector<int>& met) {
-    for (const int e : elements[at(i)]) {
-      gone[at(e)] = 2;
-      members[at(e)] = {};
-    }
-    gone[at(i)] = 1;
-    --left;
+    eliminate_early(i, met);
     for (const int j : met) {
       std::erase_if(nodes[at(j)], [&](int k) { return mark[at(k)] == i; });
       std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
-      elements[at(j)].push_back(i);
     }
-    members[at(i)] = met;
-    nodes[at(i)] = {};
-    elements[at(i)] = {};
   }
   /// The same of one of many that are eliminated before degrees are known: the lists of its neighbours, long
   /// where each is met by many, are left for `clean`.

@@ -28,20 +28,26 @@ constexpr Element missing{};
 template <>
 constexpr double missing<double> = std::numeric_limits<double>::quiet_NaN();
 
-/// Shared by host and device predictions.
-struct Prepared {
-  Prepared(const Job& job, const Rows& rows, const Posterior& posterior)
-      : layout(*rows.design, rows.family.parameter_count(), rows.pairs.get()),
-        raw_coef(rows.design->raw_coefficients(posterior.coef)) {
+struct PreparedHost {
+  PreparedHost(const Rows& rows, const Posterior& posterior, std::size_t parameters = 0,
+               const LevelPairs* pairs = nullptr)
+      : layout(*rows.design, parameters, pairs), raw_coef(rows.design->raw_coefficients(posterior.coef)) {
     if (!posterior.covariance.empty()) form = variance_form(*rows.design, layout, posterior.covariance);
     host.emplace(rows, layout, raw_coef, form, posterior);
-    device.emplace(rows, layout, raw_coef, form, posterior.response, make_device_table(job));
   }
 
   RowLayout layout;
   std::vector<double> raw_coef;
   std::vector<double> form;
   std::optional<HostPrediction> host;
+};
+
+struct Prepared : PreparedHost {
+  Prepared(const Job& job, const Rows& rows, const Posterior& posterior)
+      : PreparedHost(rows, posterior, rows.family.parameter_count(), rows.pairs.get()) {
+    device.emplace(rows, layout, raw_coef, form, posterior.response, make_device_table(job));
+  }
+
   std::optional<DevicePrediction> device;
 };
 
@@ -91,18 +97,7 @@ std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& row
 
 void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior& posterior,
                    FunctionRef<void(std::size_t, std::span<const Prediction>)> take) {
-  struct OnHost {
-    OnHost(const Rows& rows, const Posterior& posterior)
-        : layout(*rows.design), raw_coef(rows.design->raw_coefficients(posterior.coef)) {
-      if (!posterior.covariance.empty()) form = variance_form(*rows.design, layout, posterior.covariance);
-      host.emplace(rows, layout, raw_coef, form, posterior);
-    }
-    RowLayout layout;
-    std::vector<double> raw_coef;
-    std::vector<double> form;
-    std::optional<HostPrediction> host;
-  };
-  std::optional<OnHost> prepared;
+  std::optional<PreparedHost> prepared;
   together(job.comm(), [&] { prepared.emplace(rows, posterior); });
   for_each_piece<Prediction>(
       job, plan, rows, at(posterior.terms.columns()),

@@ -3,6 +3,7 @@
 
 #include "job/consensus/alarm.hpp"
 #include "job/consensus/signal_handlers.hpp"
+#include "mpi/abort.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/within_clocks.hpp"
 
@@ -24,11 +25,6 @@ using Clock = std::chrono::steady_clock;
 /// Interval between checks that the signal handlers are still installed, so that their system calls are
 /// negligible.
 constexpr std::chrono::milliseconds check_interval{10};
-
-std::string seconds(std::chrono::milliseconds time) {
-  const auto ms = time.count();
-  return ms % 1000 == 0 ? std::to_string(ms / 1000) + " s" : std::to_string(ms) + " ms";
-}
 
 StopOptions checked(StopOptions options) {
   if (options.time_limit.count() < 0)
@@ -62,7 +58,7 @@ struct StopRequest::State {
       const std::lock_guard lock(mutex);
       if (!requested.empty()) return requested + here;
     }
-    return time_is_up() ? "the time limit of " + seconds(options.time_limit) : std::string();
+    return time_is_up() ? "the time limit of " + mpi::detail::seconds(options.time_limit) : std::string();
   }
   /// Reinstalls the signal handlers if the application has replaced them, at most once per interval.
   void check_handlers() {

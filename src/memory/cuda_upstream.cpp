@@ -137,10 +137,12 @@ bool has_memory_pools(Ordinal ordinal) {
 
 }  // namespace
 
-std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal, std::shared_ptr<const void> streams,
-                                              UpstreamKind kind) {
-  if (kind == UpstreamKind::cuda_malloc || !has_memory_pools(ordinal))
-    return std::make_unique<MallocUpstream>(ordinal, std::move(streams));
+std::unique_ptr<MemoryUpstream> make_malloc_upstream(Ordinal ordinal, std::shared_ptr<const void> streams) {
+  return std::make_unique<MallocUpstream>(ordinal, std::move(streams));
+}
+
+std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal, std::shared_ptr<const void> streams) {
+  if (!has_memory_pools(ordinal)) return make_malloc_upstream(ordinal, std::move(streams));
   return std::make_unique<AsyncUpstream>(ordinal, std::move(streams));
 }
 

@@ -12,7 +12,9 @@ namespace tessera::cuda {
 /// Memory of the device with this index, whose primary context must exist. `streams` are kept alive as long
 /// as the upstream.
 [[nodiscard]] std::unique_ptr<MemoryUpstream> make_upstream(Ordinal ordinal,
-                                                            std::shared_ptr<const void> streams,
-                                                            UpstreamKind kind);
+                                                            std::shared_ptr<const void> streams);
+/// The same of a driver without memory pools. In builds with CUDA alone.
+[[nodiscard]] std::unique_ptr<MemoryUpstream> make_malloc_upstream(Ordinal ordinal,
+                                                                   std::shared_ptr<const void> streams);
 
 }  // namespace tessera::cuda

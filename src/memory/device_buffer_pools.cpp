@@ -8,15 +8,13 @@ namespace TESSERA_NAMESPACE {
 struct DeviceBufferPools::State {
   DevicePool* devices = nullptr;
   BufferPoolOptions options;
-  UpstreamKind kind{};
   std::unique_ptr<base::MadeOnce<BufferPool>[]> pools;
 };
 
-DeviceBufferPools::DeviceBufferPools(DevicePool& devices, BufferPoolOptions options, UpstreamKind kind)
+DeviceBufferPools::DeviceBufferPools(DevicePool& devices, BufferPoolOptions options)
     : state_(std::make_unique<State>()) {
   state_->devices = &devices;
   state_->options = options;
-  state_->kind = kind;
   state_->pools = std::make_unique<base::MadeOnce<BufferPool>[]>(devices.size());
 }
 
@@ -31,8 +29,7 @@ std::size_t DeviceBufferPools::size() const noexcept {
 BufferPool& DeviceBufferPools::pool_at(std::size_t index) {
   (void)state_->devices->device_at(index);  // throws for an index out of range
   return state_->pools[index].get([&] {
-    return std::make_unique<BufferPool>(make_upstream(state_->devices->context_at(index), state_->kind),
-                                        state_->options);
+    return std::make_unique<BufferPool>(make_upstream(state_->devices->context_at(index)), state_->options);
   });
 }
 

@@ -22,8 +22,7 @@ namespace TESSERA_NAMESPACE {
 class TESSERA_EXPORT DeviceBufferPools {
  public:
   /// `devices` must outlive this object.
-  explicit DeviceBufferPools(DevicePool& devices, BufferPoolOptions options = {},
-                             UpstreamKind kind = UpstreamKind::cuda_malloc_async);
+  explicit DeviceBufferPools(DevicePool& devices, BufferPoolOptions options = {});
   ~DeviceBufferPools();
   DeviceBufferPools(DeviceBufferPools&&) noexcept;
   DeviceBufferPools& operator=(DeviceBufferPools&&) noexcept;

@@ -56,17 +56,12 @@ class TESSERA_EXPORT MemoryUpstream {
   virtual void synchronize(EventView event) = 0;
 };
 
-/// The allocator of a real device.
-enum class UpstreamKind {
-  cuda_malloc_async,  ///< cudaMallocAsync from a memory pool of its own: never blocks
-  cuda_malloc,        ///< cudaMalloc: freeing waits for the stream, and may wait for the device
-};
-
 /// The upstream of a context's device; it keeps the context's stream alive. For a simulated device: host
-/// memory, of the size that the device is specified with. Makes the context current on the calling thread. If
-/// the driver does not support memory pools, `cuda_malloc` is used. Throws `Error(job_fault)`.
-[[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_upstream(
-    const DeviceContext& context, UpstreamKind kind = UpstreamKind::cuda_malloc_async);
+/// memory, of the size that the device is specified with. Makes the context current on the calling thread.
+/// Allocates by cudaMallocAsync from a memory pool of its own, which never blocks, or, if the driver does not
+/// support memory pools, by cudaMalloc: freeing then waits for the stream, and may wait for the device.
+/// Throws `Error(job_fault)`.
+[[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_upstream(const DeviceContext& context);
 
 /// Host memory, at most `capacity_bytes` at once. Streams may be null; all operations are synchronous.
 [[nodiscard]] TESSERA_EXPORT std::unique_ptr<MemoryUpstream> make_host_upstream(std::size_t capacity_bytes);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Contexts and pools of real devices. The devices are made visible in reverse, so that an ordinal is
 // never by luck the place in the probe.
+#include "gpu/memory/malloc_upstream.hpp"
+
 #include <tessera/device/pool.hpp>
 #include <tessera/error.hpp>
 #include <tessera/memory/buffer_pool.hpp>
@@ -140,8 +142,9 @@ TEST_F(RealDevices, NothingBecomesCurrentWhereThingsAreGivenBack) {
   std::optional<Event> event(std::in_place, *context);
   std::optional<PinnedMemory> pinned(std::in_place, 4096, *context);
   event->record(*stream);
-  for (const UpstreamKind kind : {UpstreamKind::cuda_malloc_async, UpstreamKind::cuda_malloc}) {
-    std::optional<BufferPool> pool(std::in_place, make_upstream(*context, kind));
+  for (const bool pooled : {true, false}) {
+    std::optional<BufferPool> pool(
+        std::in_place, pooled ? make_upstream(*context) : testing::make_malloc_upstream(*context));
     MemoryLease kept = pool->take_bytes(4096, *stream);
     {
       MemoryLease recorded = pool->take_bytes(4096, *stream);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The buffer pool on real streams: memory that is reused too early is seen in a pattern.
 #include "gpu_memory.hpp"
+#include "malloc_upstream.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/memory/device_buffer_pools.hpp>
@@ -17,7 +18,7 @@ namespace {
 
 constexpr std::size_t elements = std::size_t{1} << 18;  // 1 MiB
 
-class PoolOnDevice : public RealMemory, public ::testing::WithParamInterface<UpstreamKind> {
+class PoolOnDevice : public RealMemory, public ::testing::WithParamInterface<bool> {
  protected:
   void SetUp() override {
     RealMemory::SetUp();
@@ -27,7 +28,7 @@ class PoolOnDevice : public RealMemory, public ::testing::WithParamInterface<Ups
     a.emplace(*context);
     b.emplace(*context);
     // A kernel's first launch may wait for the device, and must not when one waits at a gate.
-    BufferPool pool(make_upstream(*context, GetParam()));
+    BufferPool pool(upstream());
     const Counter wrong;
     const auto buffer = pool.take<std::uint32_t>(elements, *a);
     fill(*a, buffer.data(), elements, 0);
@@ -36,7 +37,9 @@ class PoolOnDevice : public RealMemory, public ::testing::WithParamInterface<Ups
     ASSERT_EQ(wrong.value(), 0u);
   }
 
-  std::unique_ptr<MemoryUpstream> upstream() { return make_upstream(*context, GetParam()); }
+  std::unique_ptr<MemoryUpstream> upstream() {
+    return GetParam() ? make_upstream(*context) : make_malloc_upstream(*context);
+  }
   /// A pool that has one block, so that upstream has nothing to do while a kernel waits.
   std::unique_ptr<BufferPool> pool_of_one(bool guarded) {
     auto pool =
@@ -50,11 +53,8 @@ class PoolOnDevice : public RealMemory, public ::testing::WithParamInterface<Ups
   std::optional<Stream> b;
 };
 
-INSTANTIATE_TEST_SUITE_P(Upstreams, PoolOnDevice,
-                         ::testing::Values(UpstreamKind::cuda_malloc_async, UpstreamKind::cuda_malloc),
-                         [](const auto& kind) {
-                           return kind.param == UpstreamKind::cuda_malloc ? "CudaMalloc" : "CudaMallocAsync";
-                         });
+INSTANTIATE_TEST_SUITE_P(Upstreams, PoolOnDevice, ::testing::Bool(),
+                         [](const auto& pooled) { return pooled.param ? "CudaMallocAsync" : "CudaMalloc"; });
 
 /// `late` still writes to memory that its lease has returned when `early` takes and writes it. Says how many
 /// elements `early` does not find as it wrote them.

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <tessera/job/job.hpp>
+#include <tessera/job/stop_request.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -50,6 +51,9 @@ struct JobAccess {
     std::vector<std::size_t> bytes = job.counts_for_ranks(from, to);
     for (std::size_t& of_rank : bytes) of_rank *= unit_bytes;
     return job.comm().alltoallv(units, bytes);
+  }
+  [[nodiscard]] static bool have_same_ranks(const StopRequest& stop, const mpi::Communicator& comm) {
+    return stop.has_ranks_of(comm);
   }
   [[nodiscard]] static auto& state(const Job& job) { return job.state(); }
   static void download(Job& job, std::span<ArrayBase* const> arrays) { job.download_together(arrays); }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "device/context_access.hpp"
 #include "device/cuda_calls.hpp"
+#include "job/job_access.hpp"
 #include "job/measure.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
@@ -45,7 +46,7 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
                 "hosts with GPUs: give both");
   if (options.score_model == ScoreModel::measured && !options.measure)
     throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
-  if (options.stop != nullptr && !options.stop->has_ranks_of(comm))
+  if (options.stop != nullptr && !detail::JobAccess::have_same_ranks(*options.stop, comm))
     throw Error(
         ErrorCode::usage,
         "JobOptions::stop was made over other ranks than the job: make it with the job's communicator");

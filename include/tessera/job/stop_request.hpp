@@ -11,6 +11,9 @@
 #include <vector>
 
 namespace TESSERA_NAMESPACE {
+namespace detail {
+struct JobAccess;
+}
 
 /// What triggers a stop. The same on every rank.
 struct StopOptions {
@@ -84,10 +87,11 @@ class TESSERA_EXPORT StopRequest {
   /// limit of 7200 s". Empty before.
   [[nodiscard]] const std::string& cause() const noexcept;
 
+ private:
+  friend struct detail::JobAccess;
   /// True if the constructor's communicator had the same ranks as `comm`, in any order. Not collective.
   [[nodiscard]] bool has_ranks_of(const mpi::Communicator& comm) const;
 
- private:
   struct State;
   std::unique_ptr<State> state_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A job of one process without MPI, as in the process of another program.
+#include "job/job_access.hpp"
 #include "mpi/job/job_testing.hpp"
 
 #include <tessera/error.hpp>
@@ -218,8 +219,8 @@ TEST_F(Serial, ASessionIsAProgramsAndCatchesSignals) {
     EXPECT_TRUE(stop.requested());
     EXPECT_TRUE(stop.agree());
     EXPECT_EQ(stop.cause(), "SIGUSR1 on rank 0");
-    EXPECT_TRUE(stop.has_ranks_of(session.world()));
-    EXPECT_TRUE(stop.has_ranks_of(mpi::Communicator::serial()));
+    EXPECT_TRUE(tessera::detail::JobAccess::have_same_ranks(stop, session.world()));
+    EXPECT_TRUE(tessera::detail::JobAccess::have_same_ranks(stop, mpi::Communicator::serial()));
   }
   EXPECT_EQ(Handlers(), before);
 }

@@ -8,6 +8,7 @@
 #include "info/scores.hpp"
 #include "job/fault/fault.hpp"
 #include "topology/claim/device_locks.hpp"
+#include "topology/driver/parse_uuid.hpp"
 #include "topology/driver/visible_devices.hpp"
 #include "unit/topology/fake_gpus.hpp"
 
@@ -56,7 +57,8 @@ void check_simulated(const std::string& text) {
     if (refusal([&] { devices = simulated_devices(text, rank); }, {ErrorCode::usage})) continue;
     for (const DeviceInfo& device : devices) {
       require(device.simulated && device.multiprocessors > 0, "a device that is simulated");
-      require(parse_uuid(to_string(device.uuid)) == device.uuid, "an identity is read as it is written");
+      require(detail::parse_uuid(to_string(device.uuid)) == device.uuid,
+              "an identity is read as it is written");
       const std::string name = detail::lock_name(device, text, text);
       require(name.find('/') == std::string::npos && name.size() < 255,
               "the name of a lock is that of a file:", name);

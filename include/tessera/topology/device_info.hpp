@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <string_view>
 
 namespace TESSERA_NAMESPACE {
 
@@ -23,8 +22,6 @@ struct Uuid {
 
 /// In the driver's format: "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6" or "MIG-…".
 [[nodiscard]] TESSERA_EXPORT std::string to_string(const Uuid& uuid);
-/// The inverse of `to_string`; empty if `text` is not a UUID.
-[[nodiscard]] TESSERA_EXPORT std::optional<Uuid> parse_uuid(std::string_view text);
 
 /// A device's CUDA index in this process, after CUDA_VISIBLE_DEVICES; never an identity.
 enum class Ordinal : int {};

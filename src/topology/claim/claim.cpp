@@ -17,6 +17,7 @@
 #include "topology/claim/device_locks.hpp"
 #include "topology/claim/nodes.hpp"
 #include "topology/claim/process_claim.hpp"
+#include "topology/driver/parse_uuid.hpp"
 #include "topology/linux/host_identity.hpp"
 
 namespace TESSERA_NAMESPACE {
@@ -208,7 +209,7 @@ Decision broadcast(const mpi::Communicator& node, Decision decision) {
   std::istringstream lines(node.broadcast_text(text, 0));
   std::getline(lines, decision.unguarded);
   for (std::string uuid, who; std::getline(lines, uuid) && std::getline(lines, who);)
-    decision.taken[*parse_uuid(uuid)] = who;
+    decision.taken[*detail::parse_uuid(uuid)] = who;
   return decision;
 }
 

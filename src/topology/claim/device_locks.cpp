@@ -17,6 +17,7 @@
 #include <type_traits>
 #include <utility>
 
+#include "topology/driver/parse_uuid.hpp"
 #include "topology/linux/linux_files.hpp"
 #include "topology/linux/private_folder.hpp"
 
@@ -143,7 +144,7 @@ void remove_if_free(const fs::path& file) noexcept {
 bool is_simulated_name(std::string_view name) {
   const std::size_t digits = to_string(Uuid{}).size();
   return name.starts_with(simulated_prefix) && name.size() > simulated_prefix.size() + digits &&
-         parse_uuid(name.substr(name.size() - digits)).has_value();
+         parse_uuid(std::string(name.substr(name.size() - digits))).has_value();
 }
 
 void remove_free_simulated(const fs::path& folder) {

@@ -6,6 +6,7 @@
 
 #include "topology/driver/architecture.hpp"
 #include "topology/driver/nvml_library.hpp"
+#include "topology/driver/parse_uuid.hpp"
 #include "topology/driver/survey.hpp"
 
 namespace TESSERA_NAMESPACE::detail {

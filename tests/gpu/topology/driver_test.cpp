@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The probe against the driver: what nvidia-smi prints, and what CUDA enumerates.
 #include "topology/driver/cuda_visibility.hpp"
+#include "topology/driver/parse_uuid.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>
@@ -50,7 +51,7 @@ std::vector<Listed> nvidia_smi() {
     for (std::string* field : {&uuid, &bus_id, &capability, &total, &mig}) {
       std::getline(fields >> std::ws, *field, ',');
     }
-    if (const auto parsed = parse_uuid(uuid))
+    if (const auto parsed = detail::parse_uuid(uuid))
       listed.push_back({*parsed, bus_id, capability, std::atoll(total.c_str()), mig == "Enabled"});
   }
   return listed;

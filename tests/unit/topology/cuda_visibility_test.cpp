@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/driver/cuda_visibility.hpp"
+#include "topology/driver/parse_uuid.hpp"
 
 #include <dlfcn.h>
 #include <gtest/gtest.h>

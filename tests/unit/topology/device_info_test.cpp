@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "topology/driver/parse_uuid.hpp"
+
 #include <gtest/gtest.h>
 #include <tessera/topology/device_info.hpp>
 
@@ -6,6 +8,8 @@
 
 namespace tessera {
 namespace {
+
+using detail::parse_uuid;
 
 constexpr auto text = "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6";
 

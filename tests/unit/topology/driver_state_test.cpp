@@ -3,6 +3,7 @@
 #include <tessera/topology/driver_state.hpp>
 #include <tessera/topology/simulate.hpp>
 
+#include "topology/driver/parse_uuid.hpp"
 #include "with_fake_nvml.hpp"
 
 namespace tessera {
@@ -12,7 +13,7 @@ class DriverStates : public testing::WithFakeNvml {};
 
 DeviceInfo with_uuid(const char* uuid) {
   DeviceInfo info;
-  info.uuid = parse_uuid(uuid).value();
+  info.uuid = detail::parse_uuid(uuid).value();
   return info;
 }
 

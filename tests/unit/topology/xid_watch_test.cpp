@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/driver/xid_watch.hpp"
+#include "topology/driver/parse_uuid.hpp"
 
 #include <gtest/gtest.h>
 

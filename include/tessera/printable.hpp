@@ -4,8 +4,6 @@
 #include <tessera/version.hpp>
 
 #include <cstddef>
-#include <cstdio>
-#include <initializer_list>
 #include <string>
 #include <string_view>
 
@@ -24,11 +22,6 @@ enum class Lines { one, many };
 /// line separators U+2028 and U+2029, and bytes that are not UTF-8 are written as `\x1b` or `\u202e`; all
 /// else is kept. Pure; thread-safe; cost: linear.
 [[nodiscard]] TESSERA_EXPORT std::string printable(std::string_view text, Lines lines = Lines::one);
-
-/// Writes texts to a stream one after another, escaped as by `printable`, and flushes it; with `Lines::one`
-/// adds a newline. Returns false, with `errno` set, on failure. Allocates no memory.
-TESSERA_EXPORT bool write_printable(std::FILE* stream, std::initializer_list<std::string_view> texts,
-                                    Lines lines = Lines::one) noexcept;
 
 /// Length in bytes of the first character of `text`, which is not empty; 0 if it is not UTF-8 (RFC 3629).
 [[nodiscard]] TESSERA_EXPORT std::size_t utf8_character_bytes(std::string_view text) noexcept;

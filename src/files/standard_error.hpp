@@ -9,7 +9,8 @@
 #include <initializer_list>
 #include <string>
 #include <string_view>
-#include <tessera/printable.hpp>
+
+#include "base/write_printable.hpp"
 
 /// Diagnostics never change the outcome of a program: a log on a full disk or a closed pipe is not an error.
 namespace tessera::files {
@@ -23,13 +24,13 @@ inline bool say_raw(std::string_view text, std::FILE* log) noexcept {
 
 /// Writes lines without terminal control sequences.
 inline bool say(std::string_view lines, std::FILE* log = stderr) noexcept {
-  const bool said = write_printable(log, {lines}, Lines::many);
+  const bool said = base::write_printable(log, {lines}, Lines::many);
   if (!said) std::clearerr(log);
   return said;
 }
 /// Writes texts as exactly one line.
 inline bool say_line(std::initializer_list<std::string_view> texts, std::FILE* log = stderr) noexcept {
-  const bool said = write_printable(log, texts);
+  const bool said = base::write_printable(log, texts);
   if (!said) std::clearerr(log);
   return said;
 }

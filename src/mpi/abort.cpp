@@ -2,10 +2,10 @@
 #include "mpi/abort.hpp"
 
 #include "base/unread_pipe.hpp"
+#include "base/write_printable.hpp"
 #include "mpi/fork.hpp"
 
 #include <tessera/mpi/communicator.hpp>
-#include <tessera/printable.hpp>
 
 #include <unistd.h>
 
@@ -28,7 +28,7 @@ std::string seconds(std::chrono::milliseconds time) {
 }
 
 void say(std::string_view line, std::string_view rest) noexcept {
-  static_cast<void>(write_printable(stderr, {"tessera: ", line, rest}));
+  static_cast<void>(base::write_printable(stderr, {"tessera: ", line, rest}));
 }
 
 void abort_ranks(int status) noexcept {

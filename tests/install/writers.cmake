@@ -3,7 +3,7 @@
 # those that escape what a terminal would take for a command: a name in a table may be one.
 cmake_policy(VERSION 3.25)
 set(writers
-  src/printable.cpp               # what escapes
+  src/base/write_printable.hpp    # what escapes
   src/files/standard_error.hpp  # say, say_line
   src/files/standard_output.hpp # write_output, write_data
   apps/common/pages.cpp)          # manual pages and completions, which are the program's own text

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <cstring>
+#include <string>
+#include <string_view>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Values as one message between ranks: numbers and plain structures, lists and texts of any length, pairs,
+/// and structures that hand their members to a function: `void members(const auto& to) { to(a, b); }`. A list
+/// that cannot be resized, as a span, has the same size on every rank.
+///
+///     base::broadcast_values(comm, 0, header.columns, header.quotes, size);
+namespace tessera::base {
+
+/// A message that is written, or read from its front.
+class Message {
+ public:
+  Message() = default;
+  explicit Message(std::string_view read) : rest_(read), reads_(true) {}
+
+  [[nodiscard]] const std::string& written() const noexcept { return written_; }
+  /// Not inlined: it is called for every member of every structure.
+  [[gnu::noinline]] void move(void* bytes, std::size_t count) {
+    if (!reads_) written_.append(static_cast<const char*>(bytes), count);
+    if (!reads_ || count == 0) return;
+    std::memcpy(bytes, rest_.data(), count);
+    rest_.remove_prefix(count);
+  }
+
+ private:
+  std::string written_;
+  std::string_view rest_;
+  bool reads_ = false;
+};
+
+/// One piece of memory that leads to no other.
+template <class Value>
+constexpr bool is_plain =
+    std::is_trivially_copyable_v<Value> && !std::is_pointer_v<Value> && !requires(Value & value) {
+  value.data();
+};
+
+/// Writes a value to a message, or sets it to the next one there.
+template <class Value>
+void exchange(Message& message, Value& value) {
+  if constexpr (requires { value.members([](auto&...) {}); }) {
+    value.members([&](auto&... member) { (base::exchange(message, member), ...); });
+  } else if constexpr (requires { value.second; }) {
+    base::exchange(message, value.first);
+    base::exchange(message, value.second);
+  } else if constexpr (is_plain<Value>) {
+    message.move(&value, sizeof value);
+  } else {
+    if constexpr (requires { value.resize(0); }) {
+      std::size_t size = value.size();
+      base::exchange(message, size);
+      value.resize(size);
+    }
+    if constexpr (is_plain<typename Value::value_type>)
+      message.move(value.data(), value.size() * sizeof(typename Value::value_type));
+    else
+      for (auto& element : value) base::exchange(message, element);
+  }
+}
+
+/// *Collective.* Sets values to those of rank `root`.
+template <class Communicator, class... Values>
+void broadcast_values(const Communicator& comm, int root, Values&&... values) {
+  if (comm.size() == 1) return;
+  Message mine;
+  if (comm.rank() == root) (base::exchange(mine, values), ...);
+  const std::string bytes = comm.broadcast_text(mine.written(), root);
+  Message message(bytes);
+  if (comm.rank() != root) (base::exchange(message, values), ...);
+}
+
+/// *Collective.* The value of each rank.
+template <class Communicator, class Value>
+[[nodiscard]] std::vector<Value> allgather_values(const Communicator& comm, Value mine) {
+  Message written;
+  base::exchange(written, mine);
+  std::vector<Value> all;
+  for (const std::string& bytes : comm.allgather_text(written.written())) {
+    Message message(bytes);
+    base::exchange(message, all.emplace_back());
+  }
+  return all;
+}
+
+}  // namespace tessera::base

@@ -20,6 +20,9 @@ struct DeterminedColumn {
   bool zero = false;                ///< no row has it: it is zero wherever a weight is not
   bool doubtful = false;            ///< what is left may be rounding of the sums of X'WX, or more
   std::vector<double> combination;  ///< in coefficients: X combination = 0, and no penalty sees it
+
+  /// For its broadcast.
+  void members(const auto& to) { to(block, column, zero, doubtful, combination); }
 };
 
 /// Takes the unpenalised columns one by one, the one next of which the most is left by those before it and by

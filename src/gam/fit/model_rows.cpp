@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/model_rows.hpp"
 
+#include "base/message.hpp"
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/rows/response_fingerprint.hpp"
@@ -24,8 +25,7 @@ namespace {
 FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
   require_same_content(comm, model.path, model.checksum);
   model.covariance = PartedMatrix();
-  comm.broadcast(std::span<double>(model.coef), 0);
-  comm.broadcast(std::span<double>(model.centring.values), 0);
+  base::broadcast_values(comm, 0, model.coef, model.centring.values);
   return model;
 }
 

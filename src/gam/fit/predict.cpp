@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/message.hpp"
 #include "gam/design/far_fields.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/prediction_plan.hpp"
@@ -107,9 +108,7 @@ std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& co
 /// *Collective.* The model with its coefficients and their covariance, broadcast from rank 0, which alone has
 /// them after a fit.
 FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, bool with_covariance) {
-  const auto share = [&](std::vector<double>& values) { comm.broadcast(std::span<double>(values), 0); };
-  share(model.coef);
-  share(model.centring.values);
+  base::broadcast_values(comm, 0, model.coef, model.centring.values);
   if (!with_covariance) {
     model.covariance = PartedMatrix();
     return model;

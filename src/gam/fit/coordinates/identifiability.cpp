@@ -2,6 +2,7 @@
 #include "gam/fit/coordinates/identifiability.hpp"
 
 #include "base/at.hpp"
+#include "base/message.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/design/determined_columns.hpp"
 #include "gam/design/side_conditions.hpp"
@@ -19,7 +20,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstdint>
 #include <span>
@@ -29,24 +29,6 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 using base::at;
-
-/// *Collective.* Broadcasts lists of integers from rank 0.
-std::vector<std::vector<int>> told_by_root(const mpi::Communicator& comm,
-                                           std::vector<std::vector<int>> lists) {
-  std::vector<std::int64_t> sizes;
-  sizes.reserve(lists.size());
-  for (const auto& list : lists) sizes.push_back(static_cast<std::int64_t>(list.size()));
-  std::array<std::int64_t, 1> count{static_cast<std::int64_t>(sizes.size())};
-  comm.broadcast(std::span<std::int64_t>(count), 0);
-  sizes.resize(at(count[0]));
-  comm.broadcast(std::span(sizes), 0);
-  lists.resize(sizes.size());
-  for (std::size_t i = 0; i < lists.size(); ++i) {
-    lists[i].resize(at(sizes[i]));
-    if (!lists[i].empty()) comm.broadcast(std::span(lists[i]), 0);
-  }
-  return lists;
-}
 
 /// The smooths that are compared, in the order of the blocks.
 std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmooth> nested) {
@@ -90,7 +72,7 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
     if (design.coef_size > columns.rows) columns = with_penalties(std::move(columns), part);
     dropped = dependent_columns(part, nested_smooths(part), columns, has_constant(design));
   });
-  dropped = told_by_root(job.comm(), std::move(dropped));
+  base::broadcast_values(job.comm(), 0, dropped);
   std::vector<std::vector<int>> of_all(design.blocks.size());
   const std::vector<int> indices = compared_blocks(design, nested_smooths(design));
   for (std::size_t i = 0; i < indices.size(); ++i) of_all[at(indices[i])] = std::move(dropped[i]);
@@ -98,26 +80,6 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
 }
 
 namespace {
-
-/// *Collective.* Broadcasts what rank 0 has found.
-std::vector<DeterminedColumn> told_by_root(const mpi::Communicator& comm, const Design& design,
-                                           std::vector<DeterminedColumn> columns) {
-  std::vector<std::vector<int>> indices;
-  indices.reserve(columns.size());
-  for (const DeterminedColumn& one : columns)
-    indices.push_back({one.block, one.column, one.zero ? 1 : 0, one.doubtful ? 1 : 0});
-  indices = told_by_root(comm, std::move(indices));
-  columns.resize(indices.size());
-  for (std::size_t i = 0; i < columns.size(); ++i) {
-    columns[i].block = indices[i][0];
-    columns[i].column = indices[i][1];
-    columns[i].zero = indices[i][2] != 0;
-    columns[i].doubtful = indices[i][3] != 0;
-    columns[i].combination.resize(at(design.coef_size));
-    comm.broadcast(std::span(columns[i].combination), 0);
-  }
-  return columns;
-}
 
 /// *Collective.* The columns whose combination is zero, up to rounding, in the job's sample: X'WX has half
 /// the digits of X, so that a column it shows as dependent may not be. Throws for one that is not and not in
@@ -179,7 +141,7 @@ Design without_determined_columns(Job& job, const Rows& rows, Design design, con
   together(job.comm(), [&] {
     if (job.comm().rank() == 0) columns = determined_columns(raw_gram, own, HostAlgebra(job.threads()));
   });
-  columns = told_by_root(job.comm(), own, std::move(columns));
+  base::broadcast_values(job.comm(), 0, columns);
   if (!columns.empty()) columns = confirmed_in_sample(job, rows, own, std::move(columns));
   if (columns.empty()) return design;
   for (DeterminedColumn& column : columns) {

@@ -2,6 +2,7 @@
 #include "gam/fit/coordinates/orthogonal_smooths.hpp"
 
 #include "base/at.hpp"
+#include "base/message.hpp"
 #include "gam/basis/basis.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/coordinates/block_sketch.hpp"
@@ -16,7 +17,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -189,17 +189,15 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
 /// *Collective.* Broadcasts what rank 0 has found: other processors may round differently.
 std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
                                  std::optional<Turn> turn) {
-  std::array<std::int64_t, 3> numbers{turn ? 1 : 0, turn ? turn->hidden : 0, turn && turn->lost ? 1 : 0};
-  comm.broadcast(std::span<std::int64_t>(numbers), 0);
-  if (numbers[0] == 0) return std::nullopt;
-  if (numbers[2] != 0) return Turn{.lost = true};
-  if (!turn) {
-    turn = Turn{Matrix(block.coef_size, block.coef_size), Matrix(block.coef_size, block.penalty->rank()),
-                std::vector<double>(at(block.penalty->rank())), static_cast<int>(numbers[1])};
-  }
-  comm.broadcast(turn->to_formula.values(), 0);
-  comm.broadcast(turn->in_range.values(), 0);
-  comm.broadcast(std::span(turn->units), 0);
+  bool found = turn.has_value();
+  bool lost = found && turn->lost;
+  base::broadcast_values(comm, 0, found, lost);
+  if (!found) return std::nullopt;
+  if (lost) return Turn{.lost = true};
+  if (!turn)
+    turn = Turn{Matrix(block.coef_size, block.coef_size), Matrix(block.coef_size, block.penalty->rank())};
+  base::broadcast_values(comm, 0, turn->to_formula.values(), turn->in_range.values(), turn->units,
+                         turn->hidden);
   return turn;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/parameter_step.hpp"
 
+#include "base/message.hpp"
 #include "gam/linalg/linalg.hpp"
 
 #include <algorithm>
@@ -63,9 +64,7 @@ ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at
   ParameterStep out{newton_step(at)};
   out.longest = largest(out.step);
   out.gain = -dot(at.gradient, out.step);
-  comm.broadcast(std::span(out.step), 0);
-  comm.broadcast(std::span(&out.longest, 1), 0);
-  comm.broadcast(std::span(&out.gain, 1), 0);
+  base::broadcast_values(comm, 0, out.step, out.longest, out.gain);
   return out;
 }
 

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
 #include <span>
 #include <vector>
 
@@ -29,10 +28,9 @@ RhoFit fit_at(const FitContext& fit, Rows rows, const RawMoments& moments) {
   PirlsLoop loop(fit, pass, rows, moments);
   loop.run(first_sums(fit, pass, rows, moments.mean_response()));
   loop.solver().bring_to_root(loop.end().coef);
-  std::array<double, 1> score{loop.solver().fit().score -
-                              rows.series.log_determinant_in_reml(rows.frame->complete_rows)};
-  fit.job.comm().broadcast(std::span<double>(score), 0);
-  return {score[0], loop.end().coef};
+  double score = loop.solver().fit().score - rows.series.log_determinant_in_reml(rows.frame->complete_rows);
+  fit.job.comm().broadcast(std::span(&score, 1), 0);
+  return {score, loop.end().coef};
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 #include "gam/fit/pirls/working_solver.hpp"
 
 #include "base/go_on.hpp"
+#include "base/message.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/linalg/device_algebra.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -10,7 +11,6 @@
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
-#include <array>
 #include <cmath>
 #include <exception>
 #include <numeric>
@@ -96,50 +96,26 @@ std::optional<WorkingSolution> WorkingSolver::solve(const RawSums& sums, std::sp
     if (refused) std::rethrow_exception(refused);
     if (!mine) return;
     gram_ = std::move(working.gram);
-    solution.coef = fit_.coef;
-    solution.log_sp = fit_.log_sp;
     PastStep step{{coef.begin(), coef.end()}, fit_.coef};
     for (std::size_t i = 0; i < coef.size(); ++i) step.step[i] -= coef[i];
-    solution.end = past != nullptr ? mixed_end(gram_, step, *past) : fit_.coef;
-    solution.penalty = penalty_on_line(design_, fit_.log_sp, coef, solution.end);
+    const std::vector<double> end = past != nullptr ? mixed_end(gram_, step, *past) : fit_.coef;
     const double edf = std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0);
     const double level = std::hypot(length(gram_, fit_.coef), std::sqrt(fit_.scale * edf));
-    solution.step = level > 0 ? length(gram_, step.step) / level : 0;
+    solution = {.coef = fit_.coef,
+                .log_sp = fit_.log_sp,
+                .scale = fit_.scale,
+                .edf_total = edf,
+                .converged = fit_.converged,
+                .doubtful_block = fit_.doubtful_block,
+                .hidden_by_rounding = fit_.hidden_by_rounding,
+                .end = end,
+                .step = level > 0 ? length(gram_, step.step) / level : 0,
+                .penalty = penalty_on_line(design_, fit_.log_sp, coef, end),
+                .score = fit_.score,
+                .penalised_deviance = fit_.penalised_deviance,
+                .others = fit_.others};
   });
-  solution.coef.resize(static_cast<std::size_t>(design_.coef_size));
-  comm.broadcast(std::span(solution.coef), solver_);
-  solution.end.resize(solution.coef.size());
-  comm.broadcast(std::span(solution.end), solver_);
-  solution.log_sp.resize(design_.penalty_count());
-  comm.broadcast(std::span(solution.log_sp), solver_);
-  std::array<double, 12> scalars{fit_.scale,
-                                 std::accumulate(fit_.edf.begin(), fit_.edf.end(), 0.0),
-                                 fit_.converged ? 1.0 : 0.0,
-                                 solution.penalty.begin,
-                                 solution.penalty.across,
-                                 solution.penalty.end,
-                                 solution.step,
-                                 static_cast<double>(fit_.doubtful_block),
-                                 fit_.hidden_by_rounding ? 1.0 : 0.0,
-                                 fit_.score,
-                                 fit_.penalised_deviance,
-                                 static_cast<double>(fit_.others.size())};
-  comm.broadcast(std::span<double>(scalars), solver_);
-  solution.scale = scalars[0];
-  solution.edf_total = scalars[1];
-  solution.converged = scalars[2] != 0;
-  solution.penalty = {scalars[3], scalars[4], scalars[5]};
-  solution.step = scalars[6];
-  solution.doubtful_block = static_cast<int>(scalars[7]);
-  solution.hidden_by_rounding = scalars[8] != 0;
-  solution.score = scalars[9];
-  solution.penalised_deviance = scalars[10];
-  if (mine) solution.others = fit_.others;
-  solution.others.resize(static_cast<std::size_t>(scalars[11]));
-  for (std::vector<double>& other : solution.others) {
-    other.resize(solution.log_sp.size());
-    comm.broadcast(std::span(other), solver_);
-  }
+  base::broadcast_values(comm, solver_, solution);
   return solution;
 }
 
@@ -147,10 +123,6 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
   fit_.coef.assign(coef.begin(), coef.end());
   if (solver_ == 0) return;
   const mpi::Communicator& comm = job_.comm();
-  const auto bring = [&](auto& values, std::size_t size) {
-    values.resize(size);
-    comm.broadcast(std::span<double>(values), solver_);
-  };
   const auto bring_matrix = [&](PartedMatrix& matrix) {
     if (comm.rank() != solver_)
       matrix = PartedMatrix(design_.coef_size, design_.parted_coefficients(), gram_.pattern());
@@ -158,19 +130,10 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
       if (!values.empty()) comm.broadcast(values, solver_);
     });
   };
-  const auto size = static_cast<std::size_t>(design_.coef_size);
-  bring(fit_.log_sp, design_.penalty_count());
-  bring(fit_.edf, size);
-  bring(fit_.edf1, size);
+  base::broadcast_values(comm, solver_, fit_.log_sp, fit_.edf, fit_.edf1, fit_.part_ridges, fit_.scale,
+                         fit_.score, fit_.penalised_deviance, fit_.covariance_scale);
   bring_matrix(fit_.inverse);
   bring_matrix(gram_);
-  bring(fit_.part_ridges, static_cast<std::size_t>(design_.parted_coefficients().size()));
-  std::array<double, 4> scalars{fit_.scale, fit_.score, fit_.penalised_deviance, fit_.covariance_scale};
-  comm.broadcast(std::span<double>(scalars), solver_);
-  fit_.scale = scalars[0];
-  fit_.score = scalars[1];
-  fit_.penalised_deviance = scalars[2];
-  fit_.covariance_scale = scalars[3];
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

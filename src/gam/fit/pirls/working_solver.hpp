@@ -34,6 +34,12 @@ struct WorkingSolution {
   double score = 0;         ///< V
   double penalised_deviance = 0;            ///< weighted residual sum of squares plus b'Sb
   std::vector<std::vector<double>> others;  ///< `log_sp` of minima of V little above: see `RemlFit`
+
+  /// For its broadcast.
+  void members(const auto& to) {
+    to(coef, log_sp, scale, edf_total, converged, doubtful_block, hidden_by_rounding, end, step, penalty,
+       score, penalised_deviance, others);
+  }
 };
 
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank

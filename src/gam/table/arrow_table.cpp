@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/pack.hpp"
+#include "base/message.hpp"
 #include "gam/table/arrow/arrow_columns.hpp"
 #include "gam/table/frame/frame_builder.hpp"
 #include "gam/table/table_source.hpp"
@@ -23,21 +23,15 @@ namespace {
 /// *Collective.* The levels of all ranks, those of the lower ranks first.
 std::vector<ArrowColumns::Levels> united(const mpi::Communicator& comm,
                                          std::vector<ArrowColumns::Levels> mine) {
-  std::vector<std::string> packed;
-  for (const ArrowColumns::Levels& column : mine) {
-    packed.push_back(column.column);
-    packed.push_back(pack(column.levels));
-  }
-  const std::vector<std::string> of_ranks = comm.allgather_text(pack(packed));
+  const auto of_ranks = base::allgather_values(comm, mine);
   for (ArrowColumns::Levels& column : mine) {
     column.levels.clear();
     std::unordered_set<std::string> known;
-    for (const std::string& of_rank : of_ranks) {
-      const std::vector<std::string> columns = unpack(of_rank);
-      for (std::size_t c = 0; c < columns.size(); c += 2) {
-        if (columns[c] != column.column) continue;
-        for (std::string& level : unpack(columns[c + 1])) {
-          if (known.insert(level).second) column.levels.push_back(std::move(level));
+    for (const std::vector<ArrowColumns::Levels>& of_rank : of_ranks) {
+      for (const ArrowColumns::Levels& other : of_rank) {
+        if (other.column != column.column) continue;
+        for (const std::string& level : other.levels) {
+          if (known.insert(level).second) column.levels.push_back(level);
         }
       }
     }

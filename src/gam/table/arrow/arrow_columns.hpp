@@ -32,6 +32,8 @@ class ArrowColumns {
   struct Levels {
     std::string column;
     std::vector<std::string> levels;
+
+    void members(const auto& to) { to(column, levels); }
   };
   [[nodiscard]] std::vector<Levels> levels() const;
   /// Codes the factors by these, which have every level of this rank's; the same columns in the same order.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv/csv_table.hpp"
 
+#include "base/message.hpp"
 #include "gam/table/gzip/gzip_source.hpp"
 
 #include "files/input_file.hpp"
@@ -19,11 +20,9 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <array>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <tuple>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -108,10 +107,7 @@ std::optional<std::int64_t> find_size(KeptSource& source, int ranks, std::option
 void share_members(const mpi::Communicator& comm, PackedSource& source) {
   std::vector<GzipMember> members;
   if (comm.rank() == 0) members = source.find_members();
-  std::array<std::int64_t, 1> count{std::ssize(members)};
-  comm.broadcast(std::span<std::int64_t>(count), 0);
-  members.resize(static_cast<std::size_t>(count[0]));
-  comm.broadcast(std::span<GzipMember>(members), 0);
+  base::broadcast_values(comm, 0, members);
   source.set_members(std::move(members));
 }
 
@@ -143,13 +139,11 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
     size = packed != nullptr ? find_size(*packed, comm.size(), options.open.node_bytes).value_or(unknown)
                              : file_bytes;
   });
-  header.columns = unpack(comm.broadcast_text(pack(header.columns), 0));
-  header.quotes = comm.broadcast_text(header.quotes, 0);
-  std::array<std::int64_t, 4> offsets{header.data_offset, header.data_line, size, file_bytes};
-  comm.broadcast(std::span<std::int64_t>(offsets), 0);
-  std::int64_t data = 0;
+  base::broadcast_values(comm, 0, header.columns, header.quotes, header.data_offset, header.data_line, size,
+                         file_bytes);
+  const std::int64_t data = header.data_offset;
   CsvPart part;
-  std::tie(data, part.first_line, size, file_bytes) = std::tuple_cat(offsets);
+  part.first_line = header.data_line;
   const bool in_order = packed != nullptr && size == unknown;
   if (packed != nullptr && !in_order) share_members(comm, packed->packed());
 

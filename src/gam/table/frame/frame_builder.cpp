@@ -2,7 +2,7 @@
 #include "gam/table/frame/frame_builder.hpp"
 
 #include "base/at.hpp"
-#include "base/pack.hpp"
+#include "base/message.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/frame/levels.hpp"
 #include "gam/table/frame/variable_summary.hpp"
@@ -334,9 +334,8 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     }
   }
   sort_levels(mine);
-  for (const std::string& packed : comm.allgather_text(pack(mine))) {
-    for (std::string& level : unpack(packed)) variable.levels.push_back(std::move(level));
-  }
+  for (std::vector<std::string>& of_rank : base::allgather_values(comm, std::move(mine)))
+    std::ranges::move(of_rank, std::back_inserter(variable.levels));
   sort_levels(variable.levels);
   if (used.level_order != nullptr) {
     // Levels without a row, too, where it is decided later which of them stay.
@@ -413,10 +412,9 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
         levels.insert(part.found(c).unseen_levels.begin(), part.found(c).unseen_levels.end());
       }
       reading.unseen = comm.allreduce(unseen, mpi::Reduction::sum);
-      const std::vector<std::string> mine(levels.begin(), levels.end());
-      for (const std::string& packed : comm.allgather_text(pack(mine))) {
-        for (std::string& level : unpack(packed)) levels.insert(std::move(level));
-      }
+      for (const auto& of_rank :
+           base::allgather_values(comm, std::vector<std::string>(levels.begin(), levels.end())))
+        levels.insert(of_rank.begin(), of_rank.end());
       reading.unseen_levels.assign(levels.begin(), levels.end());
       reading.more_unseen = levels.size() > listed_levels;
       if (reading.more_unseen) reading.unseen_levels.resize(listed_levels);
@@ -507,18 +505,6 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     frame.spilled = spilled_of(comm, frame, rows.size() * bytes_per_row(plan), share.limit);
     return frame;
   }
-}
-
-std::string pack(std::span<const std::string> texts) {
-  std::string packed;
-  for (const std::string& text : texts) base::pack(packed, text, base::tight);
-  return packed;
-}
-
-std::vector<std::string> unpack(std::string_view packed) {
-  std::vector<std::string> texts;
-  while (const auto text = base::unpack(packed, base::tight)) texts.emplace_back(*text);
-  return texts;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

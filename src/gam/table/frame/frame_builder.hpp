@@ -82,8 +82,4 @@ struct SpareMemory {
 [[nodiscard]] Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
                                std::string_view row_word, const RowScan& scan, const SpareMemory& spare = {});
 
-/// Packs texts into one, and back: for `broadcast_text` and `allgather_text`.
-[[nodiscard]] std::string pack(std::span<const std::string> texts);
-[[nodiscard]] std::vector<std::string> unpack(std::string_view packed);
-
 }  // namespace TESSERA_NAMESPACE::gam

@@ -3,6 +3,8 @@
 
 #include "base/at.hpp"
 #include "base/hash.hpp"
+#include "base/message.hpp"
+#include "base/pack.hpp"
 #include "gam/table/frame/frame_builder.hpp"
 
 #include <tessera/error.hpp>
@@ -107,6 +109,12 @@ std::string kind_of(LevelOrder order) {
   }
 }
 
+std::string pack(std::span<const std::string> texts) {
+  std::string packed;
+  for (const std::string& text : texts) base::pack(packed, text, base::tight);
+  return packed;
+}
+
 /// Names and levels of the columns, packed one text each.
 std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   std::vector<std::string> outline;
@@ -152,7 +160,8 @@ std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& t
     }
   });
   const std::vector<std::string> mine = outline_of(columns);
-  const std::vector<std::string> first = unpack(comm.broadcast_text(pack(mine), 0));
+  std::vector<std::string> first = mine;
+  base::broadcast_values(comm, 0, first);
   together(comm, [&] { check_outline(mine, first, comm.rank()); });
   return columns;
 }

@@ -8,9 +8,10 @@
 #include <map>
 #include <span>
 #include <tuple>
-#include <type_traits>
+#include <utility>
 #include <vector>
 
+#include "base/message.hpp"
 #include "topology/claim/nodes.hpp"
 #include "topology/linux/host_identity.hpp"
 #include "topology/worst_shortage.hpp"
@@ -18,37 +19,21 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// A limit as sent between ranks; its position tells whose it is.
-struct LimitRecord {
-  std::int32_t scope = 0;
-  CgroupId group;
-  std::int64_t limit_bytes = 0;
-  std::int64_t free_bytes = 0;
+/// A limit as sent between ranks, without its source.
+struct SentLimit : MemoryLimit {
+  void members(const auto& to) { to(scope, group, limit_bytes, free_bytes); }
 };
-static_assert(std::is_trivially_copyable_v<LimitRecord>);
 
 std::vector<detail::MemoryNeed> gather_needs(const mpi::Communicator& comm, std::int64_t bytes,
                                              std::span<const MemoryLimit> limits) {
-  std::vector<LimitRecord> mine;
-  for (const MemoryLimit& limit : limits)
-    mine.push_back(
-        {static_cast<std::int32_t>(limit.scope), limit.group, limit.limit_bytes, limit.free_bytes});
-  std::vector<std::size_t> offsets;
-  const auto records = comm.allgatherv(std::span<const LimitRecord>(mine), &offsets);
+  std::vector<SentLimit> mine;
+  for (const MemoryLimit& limit : limits) mine.push_back({limit});
+  const auto of_ranks = base::allgather_values(comm, std::move(mine));
   const auto needed = comm.allgather(bytes);
   const auto nodes = detail::nodes_of_ranks(comm, detail::this_boot_id(), detail::this_hostname());
   std::vector<detail::MemoryNeed> needs;
-  for (std::size_t r = 0; r < needed.size(); ++r) {
-    needs.push_back({nodes[r], needed[r], {}});
-    for (std::size_t i = offsets[r]; i < offsets[r + 1]; ++i) {
-      const LimitRecord& record = records[i];
-      needs.back().limits.push_back({static_cast<MemoryLimit::Scope>(record.scope),
-                                     record.group,
-                                     record.limit_bytes,
-                                     record.free_bytes,
-                                     {}});
-    }
-  }
+  for (std::size_t r = 0; r < needed.size(); ++r)
+    needs.push_back({nodes[r], needed[r], {of_ranks[r].begin(), of_ranks[r].end()}});
   return needs;
 }
 

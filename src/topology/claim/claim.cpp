@@ -8,10 +8,11 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <sstream>
 #include <string>
-#include <type_traits>
+#include <utility>
+#include <vector>
 
+#include "base/message.hpp"
 #include "mpi/time_limit.hpp"
 #include "topology/claim/assign.hpp"
 #include "topology/claim/device_locks.hpp"
@@ -39,7 +40,6 @@ struct SightingRecord {
   std::int32_t process = 0;  ///< process id that a simulated device belongs to, or 0
   std::int64_t total_memory_bytes = 0;
 };
-static_assert(std::is_trivially_copyable_v<SightingRecord>);
 
 /// A device that is assigned to a rank of the node.
 struct Grant {
@@ -50,7 +50,6 @@ struct Grant {
   std::int32_t sharers_elsewhere = 0;
   std::int64_t reserved_elsewhere_bytes = 0;
 };
-static_assert(std::is_trivially_copyable_v<Grant>);
 
 /// The devices that the ranks of a node see.
 struct NodeView {
@@ -79,12 +78,10 @@ NodeView gather_view(const mpi::Communicator& node, const Probe& probe) {
     mine.push_back({device.info.uuid, device.distance, device.info.simulated ? 1 : 0,
                     device.info.simulated_for_rank ? static_cast<std::int32_t>(getpid()) : 0,
                     device.info.total_memory_bytes});
-  std::vector<std::size_t> offsets;
-  const auto records = node.allgatherv(std::span<const SightingRecord>(mine), &offsets);
+  const auto of_ranks = base::allgather_values(node, std::move(mine));
   NodeView view;
-  for (std::size_t rank = 0; rank + 1 < offsets.size(); ++rank) {
-    for (std::size_t i = offsets[rank]; i < offsets[rank + 1]; ++i) {
-      const SightingRecord& record = records[i];
+  for (std::size_t rank = 0; rank < of_ranks.size(); ++rank) {
+    for (const SightingRecord& record : of_ranks[rank]) {
       view.sightings.push_back({static_cast<int>(rank), record.uuid, record.distance});
       DeviceInfo& known = view.devices[record.uuid];
       known.uuid = record.uuid;
@@ -197,19 +194,10 @@ class Leader {
 
 /// Distributes the decision of the leader, rank 0 of the node, to all of its ranks.
 Decision broadcast(const mpi::Communicator& node, Decision decision) {
-  std::array<std::int64_t, 1> count{static_cast<std::int64_t>(decision.grants.size())};
-  node.broadcast(std::span<std::int64_t>(count), 0);
-  decision.grants.resize(static_cast<std::size_t>(count[0]));
-  node.broadcast(std::span<Grant>(decision.grants), 0);
-
-  // One line, and two for each device of another job.
-  std::string text = decision.unguarded;
-  std::ranges::replace(text, '\n', ' ');
-  for (const auto& [uuid, who] : decision.taken) text += '\n' + to_string(uuid) + '\n' + who;
-  std::istringstream lines(node.broadcast_text(text, 0));
-  std::getline(lines, decision.unguarded);
-  for (std::string uuid, who; std::getline(lines, uuid) && std::getline(lines, who);)
-    decision.taken[*detail::parse_uuid(uuid)] = who;
+  std::ranges::replace(decision.unguarded, '\n', ' ');
+  std::vector<std::pair<Uuid, std::string>> taken(decision.taken.begin(), decision.taken.end());
+  base::broadcast_values(node, 0, decision.grants, decision.unguarded, taken);
+  decision.taken = {taken.begin(), taken.end()};
   return decision;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/go_on.hpp"
 #include "base/hash.hpp"
+#include "base/message.hpp"
 #include "device/module_key.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
@@ -84,7 +85,7 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   std::vector<JobModule> all;
   for (const auto& [capability, builder] : builders) {
     Packed texts = made[capability];
-    for (std::string& text : texts) text = comm().broadcast_text(text, builder);
+    base::broadcast_values(comm(), builder, texts);
     all.push_back({capability, unpacked(texts)});
     modules().adopt(source, capability, all.back().outcome);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/job/exercise.hpp>
 
-#include "base/pack.hpp"
+#include "base/message.hpp"
 #include "job/device_exercise.hpp"
 #include "job/job_access.hpp"
 #include "job/measure.hpp"
@@ -22,7 +22,6 @@
 #include <map>
 #include <memory>
 #include <set>
-#include <string_view>
 #include <utility>
 
 namespace TESSERA_NAMESPACE {
@@ -185,41 +184,28 @@ std::vector<Verdict::Failure> left_out_of(const Job& job) {
 /// *Collective.* What drivers cannot read, each GPU once, as all ranks of a node see it.
 std::vector<std::string> broken_on_nodes(const mpi::Communicator& comm, const Inventory& inventory,
                                          const std::vector<std::string>& here) {
-  std::string packed;
-  for (const std::string& one : here) base::pack(packed, one, base::tight);
   std::set<std::pair<int, std::string>> of_nodes;
   std::vector<std::string> named;
-  const auto all = comm.allgather_text(packed);
+  const auto all = base::allgather_values(comm, here);
   for (const InventoryRank& rank : inventory.ranks()) {
-    std::string_view rest = all[static_cast<std::size_t>(rank.rank)];
-    while (const auto one = base::unpack(rest, base::tight))
-      if (of_nodes.emplace(rank.node, *one).second)
-        named.push_back(rank.hostname + ": the driver cannot read " + std::string(*one));
+    for (const std::string& one : all[static_cast<std::size_t>(rank.rank)])
+      if (of_nodes.emplace(rank.node, one).second)
+        named.push_back(rank.hostname + ": the driver cannot read " + one);
   }
   return named;
 }
 
+struct SentFindings : DeviceExercise {
+  void members(const auto& to) { to(failure, open_seconds, to_device, from_device, memory, arithmetic); }
+};
+
 /// The findings of all ranks, in the order of the inventory.
 std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Devices& devices) {
-  constexpr std::size_t numbers = rates.size() + 1;
-  std::vector<double> mine;
-  std::string failures;
-  for (const ExercisedDevice& device : devices) {
-    mine.push_back(device.found().open_seconds);
-    for (const auto rate : rates) mine.push_back((device.found().*rate).value);
-    base::pack(failures, device.found().failure, base::tight);
-  }
-  const auto all = comm.allgatherv(std::span<const double>(mine));
-  std::vector<DeviceExercise> found(all.size() / numbers);
-  for (std::size_t i = 0; i < found.size(); ++i) {
-    found[i].open_seconds = all[i * numbers];
-    for (std::size_t k = 0; k < rates.size(); ++k) (found[i].*rates[k]).value = all[i * numbers + 1 + k];
-  }
-  std::size_t i = 0;
-  for (const std::string& of_rank : comm.allgather_text(failures)) {
-    std::string_view rest = of_rank;
-    while (const auto failure = base::unpack(rest, base::tight)) found[i++].failure = *failure;
-  }
+  std::vector<SentFindings> mine;
+  for (const ExercisedDevice& device : devices) mine.push_back({device.found()});
+  std::vector<DeviceExercise> found;
+  for (const auto& of_rank : base::allgather_values(comm, std::move(mine)))
+    found.insert(found.end(), of_rank.begin(), of_rank.end());
   return found;
 }
 

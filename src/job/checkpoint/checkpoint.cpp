@@ -9,6 +9,7 @@
 #include <tessera/job/together.hpp>
 
 #include "base/listed.hpp"
+#include "base/message.hpp"
 
 #include <algorithm>
 #include <functional>
@@ -85,7 +86,6 @@ Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerpr
     : state_(std::make_unique<State>(comm, std::move(path), std::move(fingerprint))) {
   State& state = *state_;
   const mpi::Purpose purpose(state.comm, "the opening of the checkpoint");
-  const bool root = state.comm.rank() == 0;
   std::int64_t generation = 0;
   const std::string found = on_root(state.comm, [&] {
     const mpi::detail::TimeLimit limit(state.comm, "the files of the checkpoint");
@@ -97,12 +97,10 @@ Checkpoint::Checkpoint(const mpi::Communicator& comm, std::string path, Fingerpr
     generation = state.files.generation();
     return state.found.value_or("");
   });
-  std::int64_t numbers[] = {generation, state.found ? 1 : 0, static_cast<std::int64_t>(state.remarks.size())};
-  state.comm.broadcast(std::span<std::int64_t>(numbers), 0);
-  state.found_generation = numbers[0];
-  state.remarks.resize(static_cast<std::size_t>(numbers[2]));
-  for (std::string& remark : state.remarks) remark = state.comm.broadcast_text(remark, 0);
-  if (!root && numbers[1] != 0) state.found = found;
+  bool is_found = state.found.has_value();
+  base::broadcast_values(state.comm, 0, generation, is_found, state.remarks);
+  state.found_generation = generation;
+  if (is_found) state.found = found;
 }
 
 Checkpoint::~Checkpoint() = default;
@@ -130,9 +128,8 @@ std::string Checkpoint::save(std::string_view state) {
     if (own.files.is_written()) own.keep_previous = true;
     return found;
   });
-  std::int64_t saved[] = {problem.empty() || own.files.is_written() ? 1 : 0};
-  if (!problem.empty()) own.comm.broadcast(std::span<std::int64_t>(saved), 0);
-  own.is_saved = saved[0] != 0;
+  own.is_saved = problem.empty() || own.files.is_written();
+  if (!problem.empty()) own.comm.broadcast(std::span(&own.is_saved, 1), 0);
   return problem;
 }
 

@@ -7,7 +7,6 @@
 #include <tessera/mpi/library.hpp>
 
 #include <algorithm>
-#include <string_view>
 #include <utility>
 
 #include "common/blas_kernels.hpp"
@@ -45,20 +44,14 @@ Versions versions_here(const DriverState& driver, bool has_gpu) {
 
 std::vector<Software> gather_software(const mpi::Communicator& comm, const DriverState& driver,
                                       bool has_gpu) {
-  std::string mine;
-  for (const auto& [what, version] : versions_here(driver, has_gpu)) {
-    apps::pack(mine, what, apps::tight);
-    apps::pack(mine, version, apps::tight);
-  }
-  const auto texts = comm.allgather_text(mine);
+  const auto of_ranks = apps::allgather_values(comm, versions_here(driver, has_gpu));
   std::vector<Software> all;
   for (int rank = 0; rank < comm.size(); ++rank) {
-    std::string_view rest = texts[static_cast<std::size_t>(rank)];
-    while (const auto what = apps::unpack(rest, apps::tight)) {
-      const auto version = apps::unpack(rest, apps::tight);
-      auto known = std::ranges::find_if(
-          all, [&](const Software& one) { return one.what == *what && one.version == *version; });
-      if (known == all.end()) known = all.insert(all.end(), {std::string(*what), std::string(*version), {}});
+    for (const auto& [what, version] : of_ranks[static_cast<std::size_t>(rank)]) {
+      auto known = std::ranges::find_if(all, [&, &what = what, &version = version](const Software& one) {
+        return one.what == what && one.version == version;
+      });
+      if (known == all.end()) known = all.insert(all.end(), {what, version, {}});
       known->ranks.push_back(rank);
     }
   }

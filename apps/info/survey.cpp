@@ -2,14 +2,14 @@
 #include "survey.hpp"
 
 #include <fmt/format.h>
-#include <fmt/ranges.h>
 #include <tessera/error.hpp>
 #include <tessera/job/fault_points.hpp>
 
 #include <algorithm>
-#include <sstream>
 #include <string>
 #include <utility>
+
+#include "common/text.hpp"
 
 namespace tessera::info {
 namespace {
@@ -44,55 +44,33 @@ Probe probe_together(const mpi::Communicator& comm, Policy policy) {
   return here;
 }
 
-std::vector<HostThreads> gather_threads(const mpi::Communicator& comm, const InventoryRank& mine) {
-  const HostThreads own = choose_threads(0, mine);
-  const auto counts = comm.allgather(own.count);
-  const auto reasons = comm.allgather_text(own.from);
-  const auto ignored = comm.allgather_text(own.ignored);
-  std::vector<HostThreads> all;
-  for (std::size_t r = 0; r < counts.size(); ++r) all.push_back({counts[r], reasons[r], ignored[r]});
-  return all;
-}
+struct SentSurroundings : Surroundings {
+  bool has_memory = false;
+  MemoryLimit limit;
 
-std::vector<std::optional<MemoryLimit>> gather_memory(const mpi::Communicator& comm) {
-  const HostLimits limits = host_limits();
-  const MemoryLimit* own = limits.tightest_memory();
-  const auto most = comm.allgather(own == nullptr ? std::int64_t{-1} : own->limit_bytes);
-  const auto left = comm.allgather(own == nullptr ? std::int64_t{0} : own->free_bytes);
-  const auto sources = comm.allgather_text(own == nullptr ? std::string() : own->source);
-  std::vector<std::optional<MemoryLimit>> all(most.size());
-  for (std::size_t r = 0; r < all.size(); ++r) {
-    if (most[r] < 0) continue;
-    all[r].emplace();
-    all[r]->limit_bytes = most[r];
-    all[r]->free_bytes = left[r];
-    all[r]->source = sources[r];
+  void members(const auto& to) {
+    to(numa_nodes, visible, threads.count, threads.from, threads.ignored, broken, unguarded, has_memory,
+       limit.limit_bytes, limit.free_bytes, limit.source);
   }
-  return all;
-}
+};
 
 std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, const Probe& here,
                                               const InventoryRank& mine, const Claim& claimed) {
-  std::vector<Uuid> uuids;
-  for (const auto& device : here.devices) uuids.push_back(device.info.uuid);
-  std::vector<std::size_t> node_offsets;
-  std::vector<std::size_t> uuid_offsets;
-  const auto all_nodes = comm.allgatherv(std::span<const int>(here.host.numa_nodes), &node_offsets);
-  const auto all_uuids = comm.allgatherv(std::span<const Uuid>(uuids), &uuid_offsets);
-  const auto threads = gather_threads(comm, mine);
-  const auto memory = gather_memory(comm);
-  const auto unguarded = comm.allgather_text(claimed.unguarded);
-  const auto broken = comm.allgather_text(fmt::format("{}", fmt::join(here.broken, "\n")));
-  std::vector<Surroundings> around(static_cast<std::size_t>(comm.size()));
-  for (std::size_t r = 0; r < around.size(); ++r) {
-    for (auto i = node_offsets[r]; i < node_offsets[r + 1]; ++i) around[r].numa_nodes.push_back(all_nodes[i]);
-    for (auto i = uuid_offsets[r]; i < uuid_offsets[r + 1]; ++i)
-      around[r].visible.push_back(to_string(all_uuids[i]));
-    around[r].threads = threads[r];
-    around[r].memory = memory[r];
-    around[r].unguarded = unguarded[r];
-    std::istringstream lines(broken[r]);
-    for (std::string line; std::getline(lines, line);) around[r].broken.push_back(line);
+  SentSurroundings own;
+  own.numa_nodes = here.host.numa_nodes;
+  for (const auto& device : here.devices) own.visible.push_back(to_string(device.info.uuid));
+  own.threads = choose_threads(0, mine);
+  own.broken = here.broken;
+  own.unguarded = claimed.unguarded;
+  const HostLimits limits = host_limits();
+  if (const MemoryLimit* const tightest = limits.tightest_memory()) {
+    own.has_memory = true;
+    own.limit = *tightest;
+  }
+  std::vector<Surroundings> around;
+  for (SentSurroundings& sent : apps::allgather_values(comm, std::move(own))) {
+    if (sent.has_memory) sent.memory = std::move(sent.limit);
+    around.push_back(std::move(sent));
   }
   return around;
 }

@@ -18,7 +18,6 @@
 #include "topology/claim/device_locks.hpp"
 #include "topology/claim/nodes.hpp"
 #include "topology/claim/process_claim.hpp"
-#include "topology/driver/parse_uuid.hpp"
 #include "topology/linux/host_identity.hpp"
 
 namespace TESSERA_NAMESPACE {

@@ -2,6 +2,7 @@
 // A device that fails costs a solver with arrays no pass as long as it gives its data back, and else those
 // since the last download; whatever is left goes on to the same bits.
 #include "mpi/job/array_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 
@@ -92,13 +93,7 @@ TEST_P(ArrayFault, ADownloadThatFailsLeavesTheHostsAsTheyWere) {
   solver.step();
   // Counts as the second pass, and leaves the devices as they are.
   job.update(arrays(unused.read()), host_only, [](const HostTile&, std::span<const int>) {});
-  try {
-    job.download(solver.state);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::rolled_back) << error.what();
-    expect_same_on_all_ranks(comm_, error.what());
-  }
+  expect_same_on_all_ranks(comm_, error_of(ErrorCode::rolled_back, [&] { job.download(solver.state); }));
   EXPECT_EQ(solver.state.version(), 1);
   EXPECT_EQ(bits(solver.states()), bits(solver.expected(0)));
   for (int step = 0; step < 3; ++step) solver.step();
@@ -163,13 +158,7 @@ TEST_P(StreamedArrayFault, ADeviceThatDoesNotGiveBackWhatMakesRoomCostsThePasses
   job.download(changed);
   add_one();
   add_one();
-  try {
-    read_other();
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::rolled_back) << error.what();
-    expect_same_on_all_ranks(comm_, error.what());
-  }
+  expect_same_on_all_ranks(comm_, error_of(ErrorCode::rolled_back, read_other));
   EXPECT_EQ(changed.version(), 1);
   add_one();
   read_other();

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/job/exercise_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/fault_points.hpp>
@@ -47,13 +48,7 @@ TEST(FaultyDevices, SayWhyAJobHasNoDeviceToExercise) {
   const ScopedVariable fault("TESSERA_FAULT", "claim@rank0");
   EXPECT_EQ(active_fault_points(), "claim@rank0");
   Job job(world());
-  try {
-    (void)exercise(job);
-    FAIL() << "there was something to exercise";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    EXPECT_NE(std::string(error.what()).find("fault point \"claim\""), std::string::npos) << error.what();
-  }
+  expect_error(ErrorCode::job_fault, "fault point \"claim\"", [&] { (void)exercise(job); });
 }
 
 TEST(FaultyDevices, AreNamedIfTheJobHasLeftThemOut) {

@@ -2,6 +2,7 @@
 // All or nothing: a fault at any stage, rank and device gives the CPU's answer on every rank, from the
 // untouched input, and the same verdict naming the fault.
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 
@@ -147,16 +148,12 @@ TEST_P(Fallback, UnderPolicyGpuEveryRankThrowsTheSameErrorAndTheInputIsUntouched
         job->plan(1000), std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
         [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
   };
-  try {
+  message = error_of(ErrorCode::job_fault, [&] {
     job.emplace(comm_, options);
     units = local_units(*job, job->plan(1000));
     before = units;
     pass();
-    ADD_FAILURE() << "nothing was thrown";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    message = error.what();
-  }
+  });
   EXPECT_TRUE(message.starts_with("a GPU is required, but rank " + std::to_string(rank()) + " (")) << message;
   expect_same_on_all_ranks(comm_, message);
   EXPECT_EQ(units, before);
@@ -292,14 +289,8 @@ TEST_F(Faults, ARankThatIsLateWithoutATimeoutIsWaitedFor) {
 
 TEST_F(Faults, AnUnreadableFaultIsAUsageError) {
   const ScopedVariable variable("TESSERA_FAULT", "melt@rank0");
-  try {
-    const Job job(comm_);
-    ADD_FAILURE() << "the job was made";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    EXPECT_TRUE(std::string(error.what()).starts_with("TESSERA_FAULT: cannot read \"melt@rank0\""))
-        << error.what();
-  }
+  const std::string said = error_of(ErrorCode::usage, [&] { const Job job(comm_); });
+  EXPECT_TRUE(said.starts_with("TESSERA_FAULT: cannot read \"melt@rank0\"")) << said;
 }
 
 }  // namespace

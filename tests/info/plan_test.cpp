@@ -6,6 +6,7 @@
 #include <nlohmann/json.hpp>
 
 #include "run_program.hpp"
+#include "support/errors.hpp"
 
 namespace tessera {
 namespace {
@@ -148,8 +149,7 @@ TEST(InfoPlan, MistakeInAFileNamesItsLine) {
   const ScratchFile file("1\n2,3\n4,five\n");
   const auto result = plan("--scores @" + file.path() + " --units 3");
   EXPECT_EQ(result.status, 3);
-  EXPECT_NE(result.err.find(file.path() + ", line 3: cannot read the score 'five'"), std::string::npos)
-      << result.err;
+  EXPECT_TRUE(contains(result.err, file.path() + ", line 3: cannot read the score 'five'"));
 }
 
 TEST(InfoPlan, AFullDiskIsAnError) {

@@ -7,6 +7,7 @@
 #include <sstream>
 
 #include "run_program.hpp"
+#include "support/errors.hpp"
 
 namespace tessera {
 namespace {
@@ -217,8 +218,7 @@ TEST(InfoExercise, OfAJobOnTheCpuIsTheSumOfItsRanks) {
 TEST(InfoExercise, OfOneRankHasNoRateOfMpi) {
   const auto result = info(mixed, 1, "--exercise --policy cpu");
   EXPECT_EQ(result.status, 0) << result.err;
-  EXPECT_NE(result.out.find("sum over 1 rank: none, as there is one rank\n"), std::string::npos)
-      << result.out;
+  EXPECT_TRUE(contains(result.out, "sum over 1 rank: none, as there is one rank\n"));
 }
 
 /// The exercise of two equal devices on each of two ranks.

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "support/errors.hpp"
+
 #include <tessera/error.hpp>
 
 #include <gtest/gtest.h>
@@ -22,13 +24,7 @@ template <class T>
 /// Each call throws `Error(usage)` with this message.
 inline void expect_refused(const std::string& message, const std::vector<std::function<void()>>& calls) {
   for (std::size_t i = 0; i < calls.size(); ++i) {
-    try {
-      calls[i]();
-      ADD_FAILURE() << "call " << i << " did not throw: " << message;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
-      EXPECT_EQ(error.what(), message) << "call " << i;
-    }
+    EXPECT_EQ(error_of(ErrorCode::usage, calls[i], message), message) << "call " << i;
   }
 }
 /// The same of members of a moved-from object of `type`.

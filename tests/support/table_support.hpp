@@ -3,6 +3,7 @@
 
 #include "gam/table/frame/frame.hpp"
 #include "gam/table/frame/workers.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -115,15 +116,10 @@ inline FrameRequest request(const std::vector<std::string>& variables) {
   return result;
 }
 
-/// The message of the Error(input) that `work` must end in on every rank alike. *Collective.*
-inline std::string common_fault(const mpi::Communicator& comm, const std::function<void()>& work) {
-  std::string message = "no error";
-  try {
-    work();
-  } catch (const Error& error) {
-    message = error.what();
-    EXPECT_EQ(error.code(), ErrorCode::input) << message;
-  }
+/// The message of the error that `work` must end in on every rank alike. *Collective.*
+inline std::string common_fault(const mpi::Communicator& comm, const std::function<void()>& work,
+                                ErrorCode code = ErrorCode::input) {
+  const std::string message = error_if_any(code, work).value_or("no error");
   for (const std::string& other : comm.allgather_text(message)) EXPECT_EQ(other, message);
   EXPECT_EQ(message.find('\n'), std::string::npos) << message;
   return message;

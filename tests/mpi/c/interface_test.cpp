@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/c/c_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/version.hpp>
@@ -128,8 +129,7 @@ TEST(CInterface, GoesOnWithoutADeviceThatFails) {
   EXPECT_EQ(scatter_points(job, plan, points, calls), TESSERA_OK) << tessera_error();
   expect_norms(plan, points);
   EXPECT_EQ(tessera_job_on_host(job.get()), 0);
-  EXPECT_NE(std::string(tessera_job_verdict(job.get())).find("without 1 that failed"), std::string::npos)
-      << tessera_job_verdict(job.get());
+  EXPECT_TRUE(contains(tessera_job_verdict(job.get()), "without 1 that failed"));
 }
 
 TEST(CInterface, TellsThatAPlanIsOutdated) {
@@ -170,9 +170,7 @@ TEST(CInterface, AHostFunctionThatFailsFailsEverywhere) {
   Calls calls;
   calls.failing_rank = size_of_world() - 1;
   EXPECT_EQ(scatter_points(job, plan, points, calls), TESSERA_JOB_FAULT);
-  EXPECT_NE(std::string(tessera_error()).find("the host function returned 7 for the units from"),
-            std::string::npos)
-      << tessera_error();
+  EXPECT_TRUE(contains(tessera_error(), "the host function returned 7 for the units from"));
 }
 
 /// What the host function of one rank calls, ignoring what comes back.
@@ -410,8 +408,7 @@ TEST(CInterface, RefusesOptionsThatItDoesNotKnow) {
     if (change == 2) options.collective_timeout_seconds = std::nan("");
     EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, &options, &job), TESSERA_USAGE);
     EXPECT_EQ(job, nullptr);
-    EXPECT_NE(std::string(tessera_error()).find("tessera_options has "), std::string::npos)
-        << tessera_error();
+    EXPECT_TRUE(contains(tessera_error(), "tessera_options has "));
   }
   tessera_options options = TESSERA_DEFAULT_OPTIONS;
   options.policy = TESSERA_POLICY_GPU;

@@ -4,6 +4,7 @@
 #include <tessera/error.hpp>
 
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 #include <cstdlib>
 #include <filesystem>
@@ -60,15 +61,7 @@ class Checkpoints : public ::testing::Test {
   }
   /// The error that every rank gets.
   [[nodiscard]] std::string error_of(ErrorCode code, const std::function<void()>& work) const {
-    std::string text = "no error";
-    try {
-      work();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code);
-      text = error.what();
-    }
-    expect_same_on_all_ranks(comm_, text);
-    return text;
+    return on_all_ranks(comm_, error_if_any(code, work));
   }
   [[nodiscard]] std::string refusal(const Fingerprint& mine = print) const {
     const std::string before = read() + "|" + read(".previous");

@@ -2,6 +2,7 @@
 // Kernels of a job on simulated devices of several kinds: who compiles, and what everybody gets.
 #include "base/go_on.hpp"
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 #include "unit/device/fake_compiler.hpp"
 
 #include <tessera/error.hpp>
@@ -147,13 +148,10 @@ TEST_F(CompileTest, AJobThatIsToStopLeavesItsCompilation) {
       throw Error(ErrorCode::interrupted, "asked to stop");
   };
   Job job = make_job();
-  try {
+  error_of(ErrorCode::interrupted, [&] {
     const base::Abandonable abandonable(stop_once_begun);
     (void)job.compile(source_of("a"));
-    ADD_FAILURE() << "it was compiled";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
-  }
+  });
   EXPECT_EQ(job.compile(source_of("a")).size(), 2u);
   released.set_value();
 }
@@ -161,23 +159,13 @@ TEST_F(CompileTest, AJobThatIsToStopLeavesItsCompilation) {
 TEST_F(CompileTest, RanksThatGiveDifferentSourcesAllHearOfIt) {
   if (comm_.size() == 1) GTEST_SKIP() << "one rank agrees with itself";
   Job job = make_job();
-  try {
-    (void)job.compile(source_of(comm_.rank() == 0 ? "a" : "b"));
-    FAIL() << "they were taken for the same";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    EXPECT_NE(std::string(error.what()).find("do not compile the same \"test\""), std::string::npos);
-  }
+  expect_error(ErrorCode::usage, "do not compile the same \"test\"",
+               [&] { (void)job.compile(source_of(comm_.rank() == 0 ? "a" : "b")); });
 }
 
 TEST_F(CompileTest, SourceWithoutTextIsMisuse) {
   Job job = make_job();
-  try {
-    (void)job.compile(source_of(""));
-    FAIL() << "it was compiled";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-  }
+  error_of(ErrorCode::usage, [&] { (void)job.compile(source_of("")); });
 }
 
 TEST_F(CompileTest, AJobOnTheCpuCompilesNothing) {

@@ -2,6 +2,7 @@
 #include "job/collectives/device_collectives_state.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "mpi/watchdog.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 
@@ -170,18 +171,6 @@ struct Scene {
   std::optional<DeviceCollectives::State> state;
   DeviceCollectives collectives = state->view();
 };
-
-template <class Call>
-std::string error_of(ErrorCode code, Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code) << error.what();
-    return error.what();
-  }
-  ADD_FAILURE() << "no error";
-  return {};
-}
 
 TEST(DeviceCollectives, SumThroughTheHostsOnSimulatedDevices) {
   const ScopedVariable simulate("TESSERA_SIMULATE", uneven);
@@ -491,8 +480,7 @@ TEST(NcclAgreement, TheFaultPointMakesOneRankFail) {
   Scene scene;
   scene.faults = {fault::parse("nccl@rank" + std::to_string(unlucky)), scene.job.comm().rank()};
   EXPECT_EQ(scene.collectives.open(), DeviceCollectives::Path::hosts);
-  EXPECT_NE(scene.collectives.reason().find("fault point \"nccl\""), std::string::npos)
-      << scene.collectives.reason();
+  EXPECT_TRUE(contains(scene.collectives.reason(), "fault point \"nccl\""));
 }
 
 TEST(NcclAgreement, DevicesThatRanksShareGoThroughTheHosts) {
@@ -511,13 +499,9 @@ TEST(NcclAgreement, DevicesThatRanksShareGoThroughTheHosts) {
 
 /// The library of this machine, if it has one: without a driver it refuses, and that is one line.
 TEST(NcclLibrary, OpensOrSaysWhyNot) {
-  try {
-    EXPECT_GE(nccl::open()->version(), 21400);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::device_absent);
-    EXPECT_NE(std::string(error.what()).find("NCCL"), std::string::npos) << error.what();
-    EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos);
-  }
+  const auto said = error_if_any(ErrorCode::device_absent, [] { EXPECT_GE(nccl::open()->version(), 21400); });
+  EXPECT_TRUE(contains(said.value_or("NCCL"), "NCCL"));
+  EXPECT_FALSE(contains(said.value_or(""), "\n"));
 }
 
 }  // namespace

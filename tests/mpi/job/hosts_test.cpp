@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // With JobOptions::hosts the host of every rank is one more of its devices.
 #include "mpi/job/array_testing.hpp"
+#include "support/errors.hpp"
 #include "unit/job/no_new_threads.hpp"
 
 #include <tessera/error.hpp>
@@ -390,13 +391,10 @@ TEST_P(Hosts, ARankWhoseHostComputesAnswersTheOthers) {
     if (comm_.rank() == comm_.size() - 1) stop.request("the last rank");
     while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
-  try {
+  error_of(ErrorCode::interrupted, [&] {
     (void)job.map<double>(
         plan, local_units(job, plan), [](Tile&, auto...) {}, wait);
-    ADD_FAILURE() << "the pass was not stopped";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
-  }
+  });
 }
 
 TEST_P(Hosts, TakePartInSumsOverDevices) {
@@ -423,13 +421,7 @@ TEST_P(Hosts, AreExercisedAndNotCompiledFor) {
 class HostsAsked : public ::testing::Test {
  protected:
   std::string refusal_of(const JobOptions& options, ErrorCode code = ErrorCode::usage) {
-    try {
-      const Job job(comm_, options);
-      ADD_FAILURE() << "the job was made: " << job.last_verdict();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), code) << error.what();
-      return error.what();
-    }
+    return error_of(code, [&] { const Job job(comm_, options); });
     return {};
   }
 

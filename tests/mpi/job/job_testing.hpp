@@ -2,6 +2,7 @@
 #pragma once
 
 #include "mpi/job/scoped_variable.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/job.hpp>
@@ -11,7 +12,6 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
-#include <exception>
 #include <functional>
 #include <numeric>
 #include <optional>
@@ -37,21 +37,19 @@ inline JobOptions with_threads(int threads) {
 
 /// The message of the Error(usage) that `call` throws.
 inline std::string misuse_of(const std::function<void()>& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
-    return error.what();
-  } catch (const std::exception& error) {
-    ADD_FAILURE() << "not an Error: " << error.what();
-  }
-  ADD_FAILURE() << "nothing was thrown";
-  return {};
+  return error_of(ErrorCode::usage, call);
 }
 
 /// Fails unless `text` is the same on every rank. *Collective.*
 inline void expect_same_on_all_ranks(const mpi::Communicator& comm, const std::string& text) {
   for (const std::string& other : comm.allgather_text(text)) EXPECT_EQ(other, text);
+}
+
+/// What every rank says, "no error" for nothing; fails unless it is the same on all. *Collective.*
+inline std::string on_all_ranks(const mpi::Communicator& comm, const std::optional<std::string>& said) {
+  const std::string text = said.value_or("no error");
+  expect_same_on_all_ranks(comm, text);
+  return text;
 }
 
 // The units of the tests are doubles of every size, so that sums depend on the order if anything does.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/measure.hpp"
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/stop_request.hpp>
@@ -105,13 +106,7 @@ TEST(MeasuredScores, AreAnErrorOnAllRanksWhereOneHasNothingToTime) {
 
 /// The message of the Error(usage) that every rank gets instead of a job.
 std::string refusal_of(const mpi::Communicator& comm, const JobOptions& options) {
-  try {
-    const Job job(comm, options);
-    ADD_FAILURE() << "the job was made: " << job.last_verdict();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
-    return error.what();
-  }
+  return error_of(ErrorCode::usage, [&] { const Job job(comm, options); });
   return {};
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 #include "unit/job/no_new_threads.hpp"
 
 #include <tessera/error.hpp>
@@ -170,8 +171,7 @@ TEST_P(Misuse, ARankToWhichTheSystemGrantsNoThreadFailsAndTheOthersAreTold) {
         [&](const HostTile&, std::span<double>) { EXPECT_NE(std::this_thread::get_id(), caller); });
   });
   EXPECT_EQ(ending.code, ErrorCode::job_fault);
-  EXPECT_NE(ending.message.find("the system grants no thread to compute on ("), std::string::npos)
-      << ending.message;
+  EXPECT_TRUE(contains(ending.message, "the system grants no thread to compute on ("));
   if (!on_last()) {
     EXPECT_TRUE(ending.message.starts_with("rank " + std::to_string(last()) + " (")) << ending.message;
   }
@@ -365,8 +365,7 @@ TEST(JobMisuse, AnArrayWithoutMemoryIsAnError) {
   const Ending ending = ending_of([&] { const Array<double> array(job, plan); });
   memory_is_short = false;
   EXPECT_EQ(ending.code, ErrorCode::job_fault);
-  EXPECT_NE(ending.message.find("no memory for the host's part of an array"), std::string::npos)
-      << ending.message;
+  EXPECT_TRUE(contains(ending.message, "no memory for the host's part of an array"));
 }
 
 }  // namespace

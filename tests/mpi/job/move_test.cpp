@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 
@@ -46,15 +47,8 @@ TEST(Move, RefusesWhatIsNotTheSameUnitsOnEveryRank) {
   const Plan from = random_plan(ranks, 100, 1);
   const Plan to = random_plan(ranks, 100, 2);
   const auto refusal = [&](std::size_t units, const Plan& target) {
-    std::string said = "no error";
-    try {
-      (void)job.move(std::vector<char>(units), from, target);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage);
-      said = error.what();
-    }
-    expect_same_on_all_ranks(job.comm(), said);
-    return said;
+    const auto move = [&] { (void)job.move(std::vector<char>(units), from, target); };
+    return on_all_ranks(job.comm(), error_if_any(ErrorCode::usage, move));
   };
   const auto mine = static_cast<std::size_t>(job.local_range(from).size());
   EXPECT_NE(refusal(mine + (last ? 1 : 0), to).find("but the plan gives it"), std::string::npos);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tiles that the memory budget does not hold: their parts are computed several at a time, each unit once.
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/device/backend.hpp>
 #include <tessera/error.hpp>
@@ -189,14 +190,11 @@ TEST_P(Parts, AStopCutsThePartsOfAllLanesShort) {
   Job job(comm_, stoppable);
   const Plan plan = job.plan(4000, block);
   std::vector<char> units(static_cast<std::size_t>(job.local_range(plan).size()));
-  try {
+  error_of(ErrorCode::interrupted, [&] {
     job.scatter(
         plan, units, [](Tile& tile, std::span<char>) { no_real_device(tile); },
         [&](const HostTile&, std::span<char>) { stop.request("a test"); }, bytes_per_unit);
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
-  }
+  });
 }
 
 INSTANTIATE_TEST_SUITE_P(InFlight, Parts, ::testing::Values(1, 2, 3),
@@ -206,13 +204,8 @@ TEST(PartsInFlight, AreOneToEightAndTheSameOnEveryRank) {
   const mpi::Communicator comm = world();
   for (const int wrong : {0, -1, 9}) EXPECT_THROW(Job(comm, with_parts(wrong)), Error) << wrong;
   if (comm.size() == 1) return;
-  try {
-    const Job job(comm, with_parts(comm.rank() == 0 ? 1 : 2));
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    EXPECT_NE(std::string(error.what()).find("parts in flight 1"), std::string::npos) << error.what();
-  }
+  expect_error(ErrorCode::usage, "parts in flight 1",
+               [&] { const Job job(comm, with_parts(comm.rank() == 0 ? 1 : 2)); });
 }
 
 }  // namespace

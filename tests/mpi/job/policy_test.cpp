@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 
@@ -48,13 +49,7 @@ TEST(JobPolicy, GpuWithoutADeviceIsTheSameErrorOnEveryRank) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "rank9999:T4");
   const auto comm = world();
   std::string message;
-  try {
-    const Job job(comm, with_policy(Policy::gpu));
-    ADD_FAILURE() << "the job was made";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::device_absent);
-    message = error.what();
-  }
+  message = error_of(ErrorCode::device_absent, [&] { const Job job(comm, with_policy(Policy::gpu)); });
   EXPECT_TRUE(message.starts_with("a GPU is required, but there is none: ")) << message;
   EXPECT_GT(message.size(), std::string("a GPU is required, but there is none: ").size());
   expect_same_on_all_ranks(comm, message);

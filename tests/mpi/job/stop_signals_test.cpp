@@ -5,6 +5,7 @@
 #include <tessera/mpi/exit_guard.hpp>
 
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 #include <pthread.h>
 
@@ -130,11 +131,10 @@ TEST(StopSignals, ASignalThatIsSetToBeIgnoredIsCaughtAgain) {
     ::testing::internal::CaptureStderr();
     EXPECT_FALSE(stop.agree());
     const std::string said = ::testing::internal::GetCapturedStderr();
-    EXPECT_NE(
-        said.find("SIGUSR2 was set to be ignored, or to its default, while a StopRequest catches it: the "
-                  "request catches it again"),
-        std::string::npos)
-        << said;
+    EXPECT_TRUE(
+        contains(said,
+                 "SIGUSR2 was set to be ignored, or to its default, while a StopRequest catches it: the "
+                 "request catches it again"));
     (void)std::raise(SIGUSR2);
     EXPECT_TRUE(stop.requested());
   }

@@ -6,6 +6,7 @@
 
 #include "job/state.hpp"
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -40,15 +41,7 @@ class Stops : public ::testing::TestWithParam<const char*> {
   }
   /// The cause, if every rank is interrupted.
   std::string interruption(const std::function<void()>& work) const {
-    std::string text = "no error";
-    try {
-      work();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
-      text = error.what();
-    }
-    expect_same_on_all_ranks(comm_, text);
-    return text;
+    return on_all_ranks(comm_, error_if_any(ErrorCode::interrupted, work));
   }
   [[nodiscard]] int last() const { return comm_.size() - 1; }
   [[nodiscard]] bool is_last() const { return comm_.rank() == last(); }
@@ -196,12 +189,10 @@ TEST(StopRequests, ATimeLimitIsARequest) {
   options.stop = &stop;
   Job job(comm, options);
   const Plan plan = job.plan(1000 * comm.size());
-  try {
+  const auto passes = [&] {
     for (;;) (void)reduce_units(job, plan);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::interrupted);
-    EXPECT_EQ(std::string(error.what()), "stopped by the time limit of 20 ms");
-  }
+  };
+  EXPECT_EQ(error_of(ErrorCode::interrupted, passes), "stopped by the time limit of 20 ms");
 }
 
 TEST(StopRequests, ATileRemembersThatItWasTold) {
@@ -237,17 +228,11 @@ TEST(StopRequests, MisuseIsRefused) {
 
 TEST(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
   const auto comm = world();
-  const auto refusal_by = [](const mpi::Communicator& of_job, StopRequest& stop) -> std::string {
+  const auto refusal_by = [](const mpi::Communicator& of_job, StopRequest& stop) {
     JobOptions options;
     options.policy = Policy::cpu;
     options.stop = &stop;
-    try {
-      const Job job(of_job, options);
-      return {};
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage) << error.what();
-      return error.what();
-    }
+    return error_if_any(ErrorCode::usage, [&] { const Job job(of_job, options); }).value_or("");
   };
   StopRequest of_all(comm, {.signals = {}});
   const auto alone = comm.split(comm.rank());
@@ -275,13 +260,7 @@ TEST(StopRequests, AMistakeOfOneRankIsToldToAll) {
   const auto comm = world();
   const bool on_last = comm.rank() == comm.size() - 1;
   const auto refusal = [&](const StopOptions& options) {
-    try {
-      const StopRequest stop(comm, options);
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage);
-      return std::string(error.what());
-    }
-    return std::string("no error");
+    return error_of(ErrorCode::usage, [&] { const StopRequest stop(comm, options); });
   };
   EXPECT_EQ(refusal({.time_limit = std::chrono::milliseconds(on_last ? -1 : 1)}),
             "StopOptions::time_limit is negative: give a time, or 0 for no limit");

@@ -10,6 +10,7 @@
 #include <string>
 
 #include "mpi/job/job_testing.hpp"
+#include "support/errors.hpp"
 
 namespace tessera {
 namespace {
@@ -19,33 +20,28 @@ TEST(Together, GivesEveryRankTheErrorOfTheLowest) {
   EXPECT_NO_THROW(together(comm, [] {}));
   // From the middle rank up, each fails in a way of its own.
   const int first = comm.size() / 2;
-  try {
-    together(comm, [&] {
-      if (comm.rank() >= first) throw Error(ErrorCode::input, "rank " + std::to_string(comm.rank()));
-    });
-    FAIL() << "no error on rank " << comm.rank();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_EQ(error.what(), "rank " + std::to_string(first));
-  }
-  try {
-    together(comm, [&] {
-      if (comm.rank() == first) throw std::bad_alloc();
-    });
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    EXPECT_EQ(error.what(), "rank " + std::to_string(first) + ": out of memory");
-  }
-  try {
-    together(comm, [&] {
-      if (comm.rank() == first) throw int{first};
-    });
-    FAIL();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    EXPECT_EQ(error.what(), "rank " + std::to_string(first) + ": an exception that is not a std::exception");
-  }
+  EXPECT_EQ(error_of(ErrorCode::input,
+                     [&] {
+                       together(comm, [&] {
+                         if (comm.rank() >= first)
+                           throw Error(ErrorCode::input, "rank " + std::to_string(comm.rank()));
+                       });
+                     }),
+            "rank " + std::to_string(first));
+  EXPECT_EQ(error_of(ErrorCode::job_fault,
+                     [&] {
+                       together(comm, [&] {
+                         if (comm.rank() == first) throw std::bad_alloc();
+                       });
+                     }),
+            "rank " + std::to_string(first) + ": out of memory");
+  EXPECT_EQ(error_of(ErrorCode::job_fault,
+                     [&] {
+                       together(comm, [&] {
+                         if (comm.rank() == first) throw int{first};
+                       });
+                     }),
+            "rank " + std::to_string(first) + ": an exception that is not a std::exception");
   // Afterwards the ranks are still in step.
   EXPECT_EQ(comm.allreduce<std::int64_t>(1, mpi::Reduction::sum), comm.size());
 }

@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // probe, claim and inventory with real ranks and simulated devices.
+#include "support/errors.hpp"
+
 #include <gtest/gtest.h>
 #include <mpi.h>
 #include <tessera/error.hpp>
@@ -124,13 +126,8 @@ TEST_F(InventoryTest, AMistakeOfOneRankIsAnErrorOnAll) {
   const auto claimed = claim(comm_, seen, false);
   std::vector<std::uint64_t> scores{100};
   if (rank_ + 1 == ranks_) scores.clear();
-  try {
-    static_cast<void>(gather_inventory(comm_, seen, claimed, scores));
-    ADD_FAILURE() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    EXPECT_NE(std::string(error.what()).find("rank " + std::to_string(ranks_ - 1)), std::string::npos);
-  }
+  expect_error(ErrorCode::usage, "rank " + std::to_string(ranks_ - 1),
+               [&] { static_cast<void>(gather_inventory(comm_, seen, claimed, scores)); });
 }
 
 TEST_F(InventoryTest, LongTextsAreCut) {

@@ -7,6 +7,7 @@
 #include <string>
 
 #include "common/pages.hpp"
+#include "support/errors.hpp"
 
 namespace tessera::apps {
 namespace {
@@ -64,13 +65,10 @@ TEST_F(Pages, ManPageHasTheSections) {
 
 TEST_F(Pages, ManPageSaysWhatTheCommandLineTakes) {
   const std::string page = man();
-  EXPECT_NE(
-      page.find("\\fBa\\-program cut\\fR \\fB\\-\\-by\\fR \\fITEXT\\fR [\\fIoptions\\fR] \\fIFILE\\fR\n"),
-      std::string::npos)
-      << page;
-  EXPECT_NE(page.find("\\fB\\-m\\fR, \\fB\\-\\-mode\\fR \\fBfast\\fR|\\fBslow\\fR\nHow.\nDefault: fast.\n"),
-            std::string::npos)
-      << page;
+  EXPECT_TRUE(contains(
+      page, "\\fBa\\-program cut\\fR \\fB\\-\\-by\\fR \\fITEXT\\fR [\\fIoptions\\fR] \\fIFILE\\fR\n"));
+  EXPECT_TRUE(
+      contains(page, "\\fB\\-m\\fR, \\fB\\-\\-mode\\fR \\fBfast\\fR|\\fBslow\\fR\nHow.\nDefault: fast.\n"));
   EXPECT_NE(page.find("How deep.\nLimits: 0 \\- 9.\n"), std::string::npos) << page;
   EXPECT_NE(page.find(".TP\n\\fB6\\fR\njob fault\n"), std::string::npos) << page;
   EXPECT_NE(page.find("\\fBTESSERA_SIMULATE\\fR\nsimulated devices"), std::string::npos) << page;
@@ -81,8 +79,7 @@ TEST_F(Pages, ManPageTakesNoTextForACommand) {
   EXPECT_NE(man().find("\nSay \\(aqhow\\(aq: \\e or .5\\-up.\nRequired.\n"), std::string::npos) << man();
   CLI::App dotted{".first \"quoted\"", "p"};
   dotted.footer(footer("0 answer"));
-  EXPECT_NE(man_page(dotted, "").find("\n\\&.first \\(dqquoted\\(dq.\n"), std::string::npos)
-      << man_page(dotted, "");
+  EXPECT_TRUE(contains(man_page(dotted, ""), "\n\\&.first \\(dqquoted\\(dq.\n"));
 }
 
 TEST_F(Pages, BashCompletes) {

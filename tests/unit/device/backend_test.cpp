@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "fake_compiler.hpp"
+#include "support/errors.hpp"
 
 namespace tessera {
 namespace {
@@ -74,8 +75,7 @@ TEST(Backend, WithoutADeviceTheErrorNamesTheLabel) {
   on_a_new_thread([] {
     const auto [code, message] = error_of([] { (void)probe_backend("fit rows"); });
     EXPECT_EQ(code, ErrorCode::device_absent);
-    EXPECT_NE(message.find("backend \"fit rows\" finds no device bound to this thread"), std::string::npos)
-        << message;
+    EXPECT_TRUE(contains(message, "backend \"fit rows\" finds no device bound to this thread"));
   });
 }
 
@@ -194,9 +194,7 @@ TEST(Backend, CompilesWithTheModulesOfItsDevice) {
       });
     });
     EXPECT_EQ(code, ErrorCode::job_fault);
-    EXPECT_NE(message.find("\"rows\" cannot be compiled for sm_90: broken(1): error: it is broken"),
-              std::string::npos)
-        << message;
+    EXPECT_TRUE(contains(message, "\"rows\" cannot be compiled for sm_90: broken(1): error: it is broken"));
     EXPECT_EQ(compiler->compiles, 1);
   });
 }

@@ -26,6 +26,7 @@
 #include "device/sha256.hpp"
 #include "fake_compiler.hpp"
 #include "mpi/job/scoped_variable.hpp"
+#include "support/errors.hpp"
 #include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
@@ -134,13 +135,7 @@ TEST_F(ModuleCacheTest, AFailureIsDataAndKeptInMemoryAlone) {
   }
   EXPECT_EQ(compiler_->compiles, 1);
   EXPECT_TRUE(files().empty());
-  try {
-    (void)cache.load(source_of("broken"), hopper);
-    FAIL() << "a failure was loaded";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    EXPECT_NE(std::string(error.what()).find("it is broken"), std::string::npos) << error.what();
-  }
+  expect_error(ErrorCode::job_fault, "it is broken", [&] { (void)cache.load(source_of("broken"), hopper); });
 }
 
 TEST_F(ModuleCacheTest, ADeviceThatTheCompilerDoesNotKnowIsAFailure) {
@@ -152,12 +147,7 @@ TEST_F(ModuleCacheTest, ADeviceThatTheCompilerDoesNotKnowIsAFailure) {
 }
 
 TEST_F(ModuleCacheTest, SourceWithoutTextIsMisuse) {
-  try {
-    (void)make_cache().compile(source_of(""), hopper);
-    FAIL() << "it was compiled";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-  }
+  error_of(ErrorCode::usage, [&] { (void)make_cache().compile(source_of(""), hopper); });
 }
 
 TEST_F(ModuleCacheTest, OfSeveralThreadsOneCompiles) {
@@ -594,10 +584,8 @@ TEST_F(ModuleFoldersTest, AFolderOfAnotherUserIsNeitherWrittenNorRead) {
 TEST_F(ModuleFoldersTest, WhereNothingCanBeWrittenItIsKeptInMemory) {
   fs::remove(temporary_);
   const std::string all = problem();
-  EXPECT_NE(
-      all.find((home_ / ".cache/tessera").string() + " cannot be written: " + home_.string() + " is not"),
-      std::string::npos)
-      << all;
+  EXPECT_TRUE(contains(
+      all, (home_ / ".cache/tessera").string() + " cannot be written: " + home_.string() + " is not"));
   EXPECT_NE(all.find(temporary_.string() + " is not there"), std::string::npos) << all;
 }
 

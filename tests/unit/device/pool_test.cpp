@@ -1,4 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "support/errors.hpp"
+
 #include <tessera/device/pool.hpp>
 #include <tessera/error.hpp>
 
@@ -31,16 +33,9 @@ DevicePool three() {
   return DevicePool({entry(0, 50, 12), entry(1, 100, 4), entry(2, 50, 14)});
 }
 
-/// The message of the Error(usage) that `call` throws; empty if it throws none.
 template <class Call>
 std::string refusal(Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    return error.what();
-  }
-  return {};
+  return error_of(ErrorCode::usage, call);
 }
 
 TEST(DevicePool, OrdersByScoreAndThenClaim) {
@@ -178,17 +173,11 @@ TEST(DeviceContext, ADeviceThatIsNotThereIsNamed) {
   DeviceInfo nowhere;
   nowhere.uuid.bytes.fill(0xab);
   nowhere.name = "a device of another machine";
-  try {
-    const DeviceContext context(nowhere);
-    FAIL() << "it opened";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::job_fault);
-    const std::string message = error.what();
-    EXPECT_TRUE(
-        message.starts_with("device GPU-abababab-abab-abab-abab-abababababab (a device of another "
-                            "machine) cannot be opened: "))
-        << message;
-  }
+  const std::string message = error_of(ErrorCode::job_fault, [&] { const DeviceContext context(nowhere); });
+  EXPECT_TRUE(
+      message.starts_with("device GPU-abababab-abab-abab-abab-abababababab (a device of another "
+                          "machine) cannot be opened: "))
+      << message;
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <tessera/error.hpp>
 
 #include "files/input_file.hpp"
+#include "support/errors.hpp"
 #include "temporary_folder.hpp"
 
 namespace tessera::files {
@@ -28,13 +29,7 @@ JsonFile parsed(std::string_view text) {
 
 /// What the reading of a text says; nothing if it says nothing.
 std::string fault(const std::function<void()>& read) {
-  try {
-    read();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::input) << error.what();
-    return error.what();
-  }
-  return {};
+  return error_if_any(ErrorCode::input, read).value_or("");
 }
 std::string fault_of(std::string_view text, const std::function<void(const JsonField&)>& take = {}) {
   return fault([&] {

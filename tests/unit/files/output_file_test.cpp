@@ -17,6 +17,7 @@
 #include <tessera/error.hpp>
 
 #include "files/input_file.hpp"
+#include "support/errors.hpp"
 #include "temporary_folder.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -60,14 +61,10 @@ TEST_F(Output, AFailureLeavesWhatWasThere) {
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
   const rlimit small{1024, before.rlim_max};
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &small), 0);
-  try {
+  expect_error(ErrorCode::input, path, [&] {
     files::OutputFile second(path);
     second.write(std::string(4096, 'x'));
-    ADD_FAILURE() << "a write over the limit went through";
-  } catch (const Error& fault) {
-    EXPECT_EQ(fault.code(), ErrorCode::input);
-    EXPECT_NE(std::string(fault.what()).find(path), std::string::npos) << fault.what();
-  }
+  });
   ASSERT_EQ(setrlimit(RLIMIT_FSIZE, &before), 0);
   std::signal(SIGXFSZ, handler);
   EXPECT_EQ(text_of(path), "first");
@@ -82,15 +79,9 @@ TEST_F(Output, IsNoFileThatIsReadOrWrittenUnderAnotherSpelling) {
   fs::create_directory(folder_ / "a");
   fs::create_directory_symlink(folder_ / "a", folder_ / "b");
   files::OutputFile(folder_ / "there").commit();
-  const auto refusal = [](const std::string& out, const std::string& state,
-                          const std::string& data) -> std::string {
-    try {
-      refuse_to_overwrite({{"--out", out}, {"--checkpoint", state}}, {data, ""});
-      return "";
-    } catch (const Error& fault) {
-      EXPECT_EQ(fault.code(), ErrorCode::usage);
-      return fault.what();
-    }
+  const auto refusal = [](const std::string& out, const std::string& state, const std::string& data) {
+    const auto check = [&] { refuse_to_overwrite({{"--out", out}, {"--checkpoint", state}}, {data, ""}); };
+    return error_if_any(ErrorCode::usage, check).value_or("");
   };
   const std::string there = folder_ / "there";
   const std::string new_one = folder_ / "a" / "new";
@@ -110,14 +101,8 @@ TEST_F(Output, TakesThePlaceOfNothingButAFile) {
   const std::string pipe = folder_ / "pipe";
   ASSERT_EQ(mkfifo(pipe.c_str(), 0600), 0);
   fs::create_symlink(pipe, folder_ / "link");
-  const auto why = [](const std::string& path) -> std::string {
-    try {
-      files::OutputFile file(path);
-      return "taken";
-    } catch (const Error& fault) {
-      EXPECT_EQ(fault.code(), ErrorCode::input);
-      return fault.what();
-    }
+  const auto why = [](const std::string& path) {
+    return error_if_any(ErrorCode::input, [&] { files::OutputFile file(path); }).value_or("taken");
   };
   EXPECT_EQ(why(""), "a file to be written has an empty name");
   EXPECT_EQ(why(folder_.path()), folder_.path().string() + ": is a directory: give the name of a file");
@@ -147,12 +132,8 @@ TEST_F(Output, GoesThroughAnotherUsersLinkNeverAndThroughAnOwnOneOnly) {
   EXPECT_THROW(files::OutputFile(folder_ / "loop"), Error);
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a link of another user's";
   ASSERT_EQ(::lchown(link.c_str(), 12345, 12345), 0);
-  try {
-    files::OutputFile file(link);
-    FAIL() << "another user's link was followed";
-  } catch (const Error& fault) {
-    EXPECT_EQ(std::string(fault.what()), link + ": is a link of another user's: give the name of a file");
-  }
+  EXPECT_EQ(error_of(ErrorCode::input, [&] { files::OutputFile file(link); }),
+            link + ": is a link of another user's: give the name of a file");
   EXPECT_EQ(text_of(target), "new");
 }
 

@@ -14,6 +14,7 @@
 #include <tessera/error.hpp>
 #include <utility>
 
+#include "support/errors.hpp"
 #include "temporary_folder.hpp"
 
 namespace tessera::files {
@@ -27,13 +28,7 @@ std::span<std::uint8_t> bytes_of(const ScratchMemory& memory) {
 
 /// What is said of a folder that cannot have so many bytes.
 std::string refusal(const std::string& folder, std::size_t size) {
-  try {
-    const ScratchMemory memory(folder, size);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::input);
-    return error.what();
-  }
-  return "no refusal";
+  return error_of(ErrorCode::input, [&] { const ScratchMemory memory(folder, size); });
 }
 
 TEST(ScratchMemory, KeepsWhatItLetsGo) {

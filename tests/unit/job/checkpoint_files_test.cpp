@@ -3,6 +3,7 @@
 
 #include "base/own_digits.hpp"
 #include "job/checkpoint/checkpoint_format.hpp"
+#include "support/errors.hpp"
 #include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
@@ -76,11 +77,9 @@ TEST(CheckpointFormat, AnotherFingerprintIsForeignAndSaysWhatDiffers) {
   const auto refusal =
       refusal_of(pack_checkpoint({7, "a state"}, {{"formula", "y ~ z"}, {"rows", "100"}, {"old", "1"}}));
   EXPECT_EQ(refusal.kind, Kind::foreign);
-  EXPECT_NE(
-      refusal.why.find("formula is \"y ~ z\" there and \"y ~ x\" here, old is \"1\" there and not given "
-                       "here"),
-      std::string::npos)
-      << refusal.why;
+  EXPECT_TRUE(contains(refusal.why,
+                       "formula is \"y ~ z\" there and \"y ~ x\" here, old is \"1\" there and not given "
+                       "here"));
   EXPECT_EQ(refusal.why.find("rows"), std::string::npos) << refusal.why;
   EXPECT_EQ(refusal_of(pack_checkpoint({7, "a"}, {print[1], print[0]})).kind, Kind::foreign);
   // A value cannot pass for another's end.
@@ -156,14 +155,8 @@ TEST_F(Files, AreNotReadWhereTheyAreLargerThanTheMemory) {
   std::ofstream(path()) << "tessera checkpoint 1\n";
   // A terabyte by its size, and nothing behind the first line.
   if (::truncate(path().c_str(), off_t{1} << 42) != 0) GTEST_SKIP() << "no files with holes here";
-  try {
-    static_cast<void>(read_if_there(path()));
-    ADD_FAILURE() << "it was read";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_EQ(error.what(),
-              path() + ": cannot be read: it has 4398046511104 bytes, more than there is memory for");
-  }
+  EXPECT_EQ(error_of(ErrorCode::input, [&] { static_cast<void>(read_if_there(path())); }),
+            path() + ": cannot be read: it has 4398046511104 bytes, more than there is memory for");
 }
 
 TEST_F(Files, MayLieInTheCurrentFolder) {
@@ -186,15 +179,8 @@ TEST_F(Files, AnOlderStartReplacesNothing) {
   const auto expect_overrun = [&] {
     const Names before = names();
     const std::string found = text();
-    try {
-      (void)write(older, "too late");
-      ADD_FAILURE() << "it was written";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::job_fault);
-      EXPECT_NE(std::string(error.what()).find("a later start of the job has taken over " + path()),
-                std::string::npos)
-          << error.what();
-    }
+    expect_error(ErrorCode::job_fault, "a later start of the job has taken over " + path(),
+                 [&] { (void)write(older, "too late"); });
     EXPECT_EQ(names(), before);
     EXPECT_EQ(text(), found);
   };
@@ -242,14 +228,7 @@ TEST_F(Files, AFullDiskLeavesTheStateBefore) {
 
 TEST_F(Files, AFolderThatIsNotThereIsNamed) {
   CheckpointFiles files(path() + "/no/c");
-  try {
-    files.take_generation(1);
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_NE(std::string(error.what()).find("/no: cannot be listed: No such file"), std::string::npos)
-        << error.what();
-  }
+  expect_error(ErrorCode::input, "/no: cannot be listed: No such file", [&] { files.take_generation(1); });
 }
 
 TEST_F(Files, NamesThatNoStartHasTakenAreNoGenerations) {
@@ -267,15 +246,8 @@ TEST_F(Files, NamesThatNoStartHasTakenAreNoGenerations) {
 
   std::ofstream(path() + ".generation-1000000000000") << "the last";
   CheckpointFiles files(path());
-  try {
-    files.take_generation(1);
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::input);
-    EXPECT_NE(std::string(error.what()).find("generation-1000000000000: there is no later generation"),
-              std::string::npos)
-        << error.what();
-  }
+  expect_error(ErrorCode::input, "generation-1000000000000: there is no later generation",
+               [&] { files.take_generation(1); });
 }
 
 /// Text under a name.
@@ -352,12 +324,8 @@ TEST_F(Files, OfAStartThatBeganMeanwhileStay) {
 
 TEST_F(Files, APipeIsRefusedAndNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
-  try {
-    (void)read_if_there(path());
-    ADD_FAILURE();
-  } catch (const Error& error) {
-    EXPECT_EQ(std::string(error.what()), path() + ": cannot be read: it is no regular file");
-  }
+  EXPECT_EQ(error_of(ErrorCode::input, [&] { (void)read_if_there(path()); }),
+            path() + ": cannot be read: it is no regular file");
 }
 
 TEST_F(Files, AStateIsNotWrittenThroughALinkThatLiesInItsWay) {

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "exact_sum.hpp"
+#include "support/errors.hpp"
 
 namespace tessera {
 namespace {
@@ -245,14 +246,7 @@ TEST_F(SumOfVectors, AStateFromElsewhereIsMergedAsTheSumItself) {
 }
 
 TEST_F(SumOfVectors, RefusesWhatDoesNotFit) {
-  const auto refuses = [](auto&& call) {
-    try {
-      call();
-    } catch (const Error& error) {
-      return error.code() == ErrorCode::usage;
-    }
-    return false;
-  };
+  const auto refuses = [](auto&& call) { return error_if_any(ErrorCode::usage, call).has_value(); };
   ReproducibleSum sum(2);
   const std::vector<double> three(3);
   const std::vector<std::int32_t> tops(2, -1);

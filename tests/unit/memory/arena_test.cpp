@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_device.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/memory/arena.hpp>
@@ -47,12 +48,8 @@ TEST_F(OnTheHost, KeepsAnyPowerOfTwoAsAlignment) {
   const std::uintptr_t last = address(arena.take_bytes(1, 1));
   EXPECT_EQ(address(arena.take_bytes(1, 1)), last + 1);
   for (std::size_t alignment : {0, 3, 257}) {
-    try {
-      (void)arena.take_bytes(1, alignment);
-      FAIL() << alignment;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage);
-    }
+    error_of(
+        ErrorCode::usage, [&] { (void)arena.take_bytes(1, alignment); }, std::to_string(alignment));
   }
 }
 

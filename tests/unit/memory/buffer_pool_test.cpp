@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "fake_device.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/memory/buffer_pool.hpp>
@@ -44,18 +45,6 @@ class FakePool : public ::testing::Test {
   StreamView c = device.stream(2);
   std::optional<BufferPool> pool{std::in_place, std::make_unique<FakeUpstream>(device)};
 };
-
-/// The message of the error that `call` throws; empty if it throws none.
-template <class Call>
-std::string refusal(ErrorCode code, Call&& call) {
-  try {
-    call();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), code);
-    return error.what();
-  }
-  return {};
-}
 
 TEST_F(FakePool, OneStreamHasItsMemoryBackAtOnceAndWithoutAnEvent) {
   void* first = use(10 * kib, a);
@@ -182,9 +171,9 @@ TEST_F(FakePool, MemoryThatOthersUseGoesUpstreamAfterThem) {
 }
 
 TEST_F(FakePool, TheDefaultStreamIsRefused) {
-  EXPECT_FALSE(refusal(ErrorCode::usage, [&] { (void)take(kib, {}); }).empty());
+  error_of(ErrorCode::usage, [&] { (void)take(kib, {}); });
   MemoryLease lease = take(kib, a);
-  EXPECT_FALSE(refusal(ErrorCode::usage, [&] { lease.record_stream({}); }).empty());
+  error_of(ErrorCode::usage, [&] { lease.record_stream({}); });
   EXPECT_EQ(stats().misses, 1u);
 }
 
@@ -278,7 +267,7 @@ TEST_F(FakePool, TheLimitIsKept) {
   (void)use(mib, a);
   (void)use(mib / 2, a);
   EXPECT_EQ(stats().reserved_bytes(), 3 * mib + mib / 2);
-  const std::string message = refusal(ErrorCode::job_fault, [&] { (void)take(2 * mib, a); });
+  const std::string message = error_of(ErrorCode::job_fault, [&] { (void)take(2 * mib, a); });
   EXPECT_NE(message.find("2097152 bytes were asked for"), std::string::npos) << message;
   EXPECT_NE(message.find("limit is 4194304"), std::string::npos) << message;
   EXPECT_EQ(stats().cached_bytes, mib / 2) << "what cannot help was freed";
@@ -299,7 +288,7 @@ TEST_F(FakePool, OutOfMemoryFreesTheCacheWaitsAndTriesAgain) {
   EXPECT_EQ(small.host_waits, 0u) << "what was freed was enough";
   all.reset();
   const std::string message =
-      refusal(ErrorCode::job_fault, [&] { (void)tight.take_bytes(7 * mib, small.stream(1)); });
+      error_of(ErrorCode::job_fault, [&] { (void)tight.take_bytes(7 * mib, small.stream(1)); });
   EXPECT_EQ(message,
             "buffer pool: 7340032 bytes were asked for, but device memory has run out: 2097152 bytes in use, "
             "6291456 cached (freed); the device has 6291456 free of 8388608");
@@ -342,7 +331,7 @@ TEST_F(FakePool, MemoryThatOthersGaveBackIsFoundInTime) {
 }
 
 TEST_F(FakePool, WhatNoDeviceHasIsRefused) {
-  const std::string message = refusal(ErrorCode::job_fault, [&] {
+  const std::string message = error_of(ErrorCode::job_fault, [&] {
     (void)pool->take<double>(std::numeric_limits<std::size_t>::max() / 4, a);
   });
   EXPECT_NE(message.find("18446744073709551615 bytes"), std::string::npos) << message;
@@ -352,7 +341,7 @@ TEST_F(FakePool, AStreamIsReleasedBeforeItIsDestroyed) {
   pool->release_stream(c);  // never seen
   MemoryLease lease = take(mib, a);
   (void)use(2 * mib, a);
-  EXPECT_NE(refusal(ErrorCode::usage, [&] { pool->release_stream(a); }).find("1 leases are bound"),
+  EXPECT_NE(error_of(ErrorCode::usage, [&] { pool->release_stream(a); }).find("1 leases are bound"),
             std::string::npos);
   lease.reset();
   (void)use(mib, b);  // a's block is b's now
@@ -401,8 +390,8 @@ TEST_F(FakePool, OfALostDeviceSaysSoAndIsGivenUpInOrder) {
   one.reset();
   const PoolStatistics before = stats();
   device.lost = true;
-  EXPECT_FALSE(refusal(ErrorCode::job_fault, [&] { (void)take(mib, b); }).empty());      // cannot wait
-  EXPECT_FALSE(refusal(ErrorCode::job_fault, [&] { (void)take(3 * mib, a); }).empty());  // nor allocate
+  error_of(ErrorCode::job_fault, [&] { (void)take(mib, b); });      // cannot wait
+  error_of(ErrorCode::job_fault, [&] { (void)take(3 * mib, a); });  // nor allocate
   EXPECT_EQ(stats(), before);
   two.reset();
   EXPECT_EQ(stats().in_use_bytes, 0u);
@@ -420,7 +409,7 @@ TEST_F(FakePool, APoolMoves) {
 
 TEST(BufferPool, ANegativeSlackIsRefused) {
   EXPECT_NE(
-      refusal(ErrorCode::usage, [] { BufferPool(make_host_upstream(1), {.slack = -0.1}); }).find("slack"),
+      error_of(ErrorCode::usage, [] { BufferPool(make_host_upstream(1), {.slack = -0.1}); }).find("slack"),
       std::string::npos);
 }
 
@@ -436,7 +425,7 @@ TEST(BufferPool, ServesTheHostToo) {
   const Buffer<int> zeros = pool.take<int>(1000, {}, Fill::zero);
   for (std::size_t i = 0; i < zeros.size(); ++i) ASSERT_EQ(zeros.data()[i], 0);
   EXPECT_EQ(reinterpret_cast<std::uintptr_t>(zeros.data()) % 256, 0u);
-  EXPECT_FALSE(refusal(ErrorCode::job_fault, [&] { (void)pool.take<char>(5 * mib, {}); }).empty());
+  error_of(ErrorCode::job_fault, [&] { (void)pool.take<char>(5 * mib, {}); });
 }
 
 }  // namespace

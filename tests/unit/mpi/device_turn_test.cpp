@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Jobs of one process on the same simulated device.
 #include "mpi/job/array_testing.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/device_turn.hpp>
@@ -100,13 +101,9 @@ TEST_F(DeviceTurns, AJobThatWaitsCanBeStopped) {
     JobOptions with_stop = options();
     with_stop.stop = &stop;
     Job two(comm, with_stop);
-    try {
-      pass(two, [] { ADD_FAILURE() << "both have the device"; });
-      ADD_FAILURE() << "it was not stopped";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::interrupted);
-      EXPECT_STREQ(error.what(), "stopped by the time limit of 200 ms");
-    }
+    EXPECT_EQ(
+        error_of(ErrorCode::interrupted, [&] { pass(two, [] { ADD_FAILURE() << "both have the device"; }); }),
+        "stopped by the time limit of 200 ms");
     EXPECT_EQ(two.last_verdict().ran, Verdict::Ran::none);
   }).join();
   pass(one, [] {});

@@ -8,6 +8,7 @@
 #include <random>
 
 #include "check_shares.hpp"
+#include "support/errors.hpp"
 
 namespace tessera {
 
@@ -166,14 +167,7 @@ TEST(Plan, DefaultHasNothing) {
 }
 
 TEST(Plan, RefusesWhatItCannotDo) {
-  const auto refuses = [](auto&& make) {
-    try {
-      (void)make();
-    } catch (const Error& error) {
-      return error.code() == ErrorCode::usage;
-    }
-    return false;
-  };
+  const auto refuses = [](auto&& make) { return error_if_any(ErrorCode::usage, make).has_value(); };
   const Scores two{1, 2};
   EXPECT_TRUE(refuses([&] { return Plan::over_devices(-1, two, Offsets{0, 2}); }));
   EXPECT_TRUE(refuses([&] { return Plan::over_devices(1, two, Offsets{0, 2}, 0); }));

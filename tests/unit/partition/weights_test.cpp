@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "partition/apportion.hpp"
+#include "support/errors.hpp"
 
 namespace tessera {
 namespace {
@@ -212,13 +213,7 @@ TEST(WeightedPlan, KeepsWhatHasNoNameAndRefersToWhatHas) {
 }
 
 std::string refusal(std::int64_t units, const PlanOptions& options) {
-  try {
-    (void)Plan::over_hosts(units, std::vector<int>{1, 2}, options);
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    return error.what();
-  }
-  return "no error";
+  return error_of(ErrorCode::usage, [&] { (void)Plan::over_hosts(units, std::vector<int>{1, 2}, options); });
 }
 
 TEST(WeightedPlan, RefusesWhatIsNoWeight) {

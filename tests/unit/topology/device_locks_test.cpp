@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "topology/claim/device_locks.hpp"
+#include "support/errors.hpp"
 #include "temporary_folder.hpp"
 
 #include <fcntl.h>
@@ -203,14 +204,7 @@ TEST_F(DeviceLocks, AnothersFileIsNotWritten) {
   for (const char* name : {"claims", "GPU-1"}) {
     const std::string text(128, 'x');
     std::ofstream(folder_ / name) << text;
-    try {
-      drive("GPU-1");
-      ADD_FAILURE() << name;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::job_fault);
-      EXPECT_NE(std::string(error.what()).find("is not a file of locks on GPUs"), std::string::npos)
-          << error.what();
-    }
+    expect_error(ErrorCode::job_fault, "is not a file of locks on GPUs", [&] { drive("GPU-1"); });
     std::ifstream file(folder_ / name);
     EXPECT_EQ(std::string(std::istreambuf_iterator<char>(file), {}), text);
     fs::remove(folder_ / name);

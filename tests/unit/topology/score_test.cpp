@@ -6,6 +6,7 @@
 #include <cmath>
 #include <limits>
 
+#include "support/errors.hpp"
 #include "topology/measured_score.hpp"
 
 namespace tessera {
@@ -66,12 +67,7 @@ TEST(Score, IsNeverZeroAndNeverTooLargeToAdd) {
 }
 
 TEST(Score, MeasuredNeedsTheDevice) {
-  try {
-    static_cast<void>(score(DeviceInfo{}, ScoreModel::measured));
-    FAIL() << "no error";
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-  }
+  error_of(ErrorCode::usage, [&] { static_cast<void>(score(DeviceInfo{}, ScoreModel::measured)); });
 }
 
 TEST(MeasuredScore, IsTheRatioToTheFastest) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // However the columns of a table are held, a model of them has the same bits.
 #include "support/arrow_data.hpp"
+#include "support/errors.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -207,13 +208,8 @@ TEST(Columns, OfArrowAreThoseOfThePlanOnEveryRank) {
   testing::ArrowCounts counts;
   ArrowArrayStream stream = testing::stream_of(
       {.batches = {testing::batch_of({testing::numbers_of<double>("x", "g", values)})}, .counts = &counts});
-  std::string said;
-  try {
-    (void)arrow_table(job, &stream, {.block_rows = 4});
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    said = error.what();
-  }
+  const auto read = [&] { (void)arrow_table(job, &stream, {.block_rows = 4}); };
+  const std::string said = error_if_any(ErrorCode::usage, read).value_or("");
   EXPECT_EQ(counts.released, counts.made);
   for (const std::string& other : comm.allgather_text(said)) EXPECT_EQ(other, said);
   EXPECT_EQ(said.empty(), comm.size() == 1) << said;

@@ -2,6 +2,7 @@
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 
 #include "mpi/job/scoped_variable.hpp"
+#include "support/errors.hpp"
 #include "support/table_support.hpp"
 
 #include <tessera/job/job.hpp>
@@ -60,13 +61,8 @@ class FitCheckpointTest : public ::testing::Test {
   [[nodiscard]] std::string said() { return std::exchange(log_.said, ""); }
   /// How all ranks are stopped.
   [[nodiscard]] std::string stopped(ErrorCode expected) {
-    std::string message = "not at all";
-    try {
-      checkpoint_->stop("the test");
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), expected) << error.what();
-      message = error.what();
-    }
+    const auto stop = [&] { checkpoint_->stop("the test"); };
+    const std::string message = error_if_any(expected, stop).value_or("not at all");
     for (const std::string& other : comm_.allgather_text(message)) EXPECT_EQ(other, message);
     return message;
   }

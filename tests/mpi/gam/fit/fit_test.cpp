@@ -80,20 +80,6 @@ Table in_memory(const Job& job, std::int64_t count = rows) {
   return table;
 }
 
-/// The message of the error that `work` must end in on every rank alike.
-std::string refusal(const mpi::Communicator& comm, ErrorCode code, const std::function<void()>& work) {
-  std::string message = "no error";
-  try {
-    work();
-  } catch (const Error& error) {
-    message = error.what();
-    EXPECT_EQ(error.code(), code) << message;
-  }
-  for (const std::string& other : comm.allgather_text(message)) EXPECT_EQ(other, message);
-  EXPECT_EQ(message.find('\n'), std::string::npos) << message;
-  return message;
-}
-
 struct Transcript : FitObserver {
   void now(std::string_view what) override { all += std::string(what) + "\n"; }
   void note(std::string_view what) override { all += std::string(what) + "\n"; }
@@ -211,9 +197,8 @@ TEST(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
                         const std::function<void(Table&)>& change) {
     Table table = in_memory(job);
     change(table);
-    const std::string said =
-        refusal(comm, code, [&] { static_cast<void>(fit(job, parse_formula(formula_text), table)); });
-    EXPECT_NE(said.find(table_is + what), std::string::npos) << said;
+    const auto refused = [&] { static_cast<void>(fit(job, parse_formula(formula_text), table)); };
+    EXPECT_TRUE(contains(testing::common_fault(comm, refused, code), table_is + what));
   };
   const auto f_of = [](Table& table) -> Factor& { return std::get<Factor>(table.columns[3].values); };
   says(ErrorCode::usage, "y ~ x", ": the column 'x' has ", [&](Table& table) {
@@ -313,9 +298,8 @@ TEST(Fit, GoesOnWithTheSameValuesAlone) {
   options.max_iterations = 100;
   const double before = y[3];
   if (comm.rank() == 0) y[3] += 1;
-  const std::string said =
-      refusal(comm, ErrorCode::input, [&] { static_cast<void>(fit(job, parsed, table, options)); });
-  EXPECT_NE(said.find("values of the data"), std::string::npos) << said;
+  const auto refused = [&] { static_cast<void>(fit(job, parsed, table, options)); };
+  EXPECT_TRUE(contains(testing::common_fault(comm, refused), "values of the data"));
   y[3] = before;
   const FitResult resumed = fit(job, parsed, table, options);
   EXPECT_EQ(resumed.resumed_from, 1);
@@ -333,9 +317,9 @@ TEST(Fit, IsStoppedOnEveryRank) {
   Job job(comm, job_options);
   if (comm.rank() == comm.size() - 1) stop.request("the test");
   const Table table = in_memory(job);
+  const auto refused = [&] { static_cast<void>(fit(job, parse_formula("y ~ x"), table)); };
   EXPECT_EQ(
-      refusal(comm, ErrorCode::interrupted,
-              [&] { static_cast<void>(fit(job, parse_formula("y ~ x"), table)); }),
+      testing::common_fault(comm, refused, ErrorCode::interrupted),
       fmt::format("stopped by the test on rank {}; with a checkpoint file the same fit could be resumed",
                   comm.size() - 1));
 }

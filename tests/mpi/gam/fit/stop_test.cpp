@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A fit that one rank is asked to stop, wherever it is, is left by all ranks, which go on afterwards.
+#include "support/errors.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "support/table_support.hpp"
@@ -62,15 +63,11 @@ TEST_F(Stops, OfOneRankAreOfAllAtAnyTurn) {
       options.threads = 2;
       options.stop = &stop;
       StopAtTurn observer(stop, turn, comm_.rank() == rank);
-      std::string end = "a model";
+      std::string end;
       {
         Job job(comm_, options);
-        try {
-          static_cast<void>(fitted(job, &observer));
-        } catch (const Error& error) {
-          EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
-          end = error.what();
-        }
+        const auto fit = [&] { static_cast<void>(fitted(job, &observer)); };
+        end = error_if_any(ErrorCode::interrupted, fit).value_or("a model");
       }
       for (const std::string& other : comm_.allgather_text(end)) ASSERT_EQ(other, end) << observer.said();
       if (observer.said().empty()) break;  // the fit has ended before

@@ -2,6 +2,7 @@
 #include "gam/table/csv/csv_table.hpp"
 #include "gam/table/reader/table_reader.hpp"
 #include "support/bgzip.hpp"
+#include "support/errors.hpp"
 #include "support/table_support.hpp"
 
 #include <zlib.h>
@@ -448,14 +449,9 @@ TEST(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   const mpi::Communicator comm = world();
   const SharedFile file(comm, "t.csv", "x,f\n1,a\n2,b\n");
   const auto table = open_table(crew(comm), file.path());
-  const auto fault = [&](const FrameRequest& wanted) -> std::string {
-    try {
-      static_cast<void>(table->read(crew(comm), wanted, uneven_share(comm, 2, 1)));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage);
-      return error.what();
-    }
-    return "no error";
+  const auto fault = [&](const FrameRequest& wanted) {
+    return error_of(ErrorCode::usage,
+                    [&] { static_cast<void>(table->read(crew(comm), wanted, uneven_share(comm, 2, 1))); });
   };
   FrameRequest wanted = request({"log(x)"});
   wanted.options.factors = {"f"};
@@ -686,16 +682,14 @@ std::string end_of_reading(const mpi::Communicator& comm, const std::string& pat
     stop.poll();
     if (stop.requested()) throw Error(ErrorCode::interrupted, "asked to stop");
   };
-  try {
+  const auto said = error_if_any(ErrorCode::interrupted, [&] {
     const auto table = open_table(crew(comm), path, {.between = look});
     end = "counted";
     const Range mine = Plan::over_hosts(table->rows(), comm.size()).range_of(comm.rank());
     (void)table->read(crew(comm), request({"x"}), mine);
     end.clear();
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
-    if (end.empty()) end = "opened";
-  }
+  });
+  if (said && end.empty()) end = "opened";
   for (const std::string& other : comm.allgather_text(end)) EXPECT_EQ(other, end) << turn;
   (void)stop.agree();
   return end;

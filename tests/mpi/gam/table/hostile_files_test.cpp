@@ -4,6 +4,7 @@
 #include "gam/model/model.hpp"
 #include "gam/report/page.hpp"
 #include "gam/report/run_record.hpp"
+#include "support/errors.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -93,14 +94,9 @@ class Hostile : public ::testing::Test {
     });
   }
   static std::string said(const std::function<void()>& read) {
-    try {
-      read();
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::input) << error.what();
-      EXPECT_EQ(std::string(error.what()).find('\n'), std::string::npos) << error.what();
-      return error.what();
-    }
-    return "read";
+    const std::string text = error_if_any(ErrorCode::input, read).value_or("read");
+    EXPECT_FALSE(contains(text, "\n"));
+    return text;
   }
   static std::string damaged(const std::string& where_and_why) {
     return path("other.json") + ": is damaged: " + where_and_why;

@@ -146,15 +146,10 @@ TEST(SharedTable, RefusesOneThatIsWrittenToWhileItIsRead) {
         if (comm.rank() == comm.size() - 1 && ++reads == moment)
           write_file(file.path(), content(others[static_cast<std::size_t>(moment) % others.size()]));
       };
-      std::string fault = "no error";
-      try {
+      const std::string fault = common_fault(comm, [&] {
         const auto table = open_table(crew(comm), file.path(), {.between = between});
         static_cast<void>(table->read(crew(comm), request({"y", "x"}), uneven_share(comm, table->rows(), 3)));
-      } catch (const Error& error) {
-        fault = error.what();
-        EXPECT_EQ(error.code(), ErrorCode::input) << fault;
-      }
-      for (const std::string& other : comm.allgather_text(fault)) EXPECT_EQ(other, fault);
+      });
       if (comm.allreduce<std::int32_t>(reads >= moment ? 1 : 0, mpi::Reduction::max) == 0) {
         EXPECT_EQ(fault, "no error");
         break;

@@ -6,6 +6,7 @@
 #include "gam/family/saturated_sum.hpp"
 #include "gam/family/visit.hpp"
 
+#include "support/errors.hpp"
 #include "support/reference_case.hpp"
 
 #include <tessera/gam/family.hpp>
@@ -40,13 +41,8 @@ TEST(Family, NamesAsRHasThem) {
   EXPECT_EQ(chosen("gaussian(identity)"), "gaussian");
   EXPECT_EQ(chosen("binomial(logit)"), "binomial");
   EXPECT_EQ(chosen("Gamma(link=log)"), "Gamma");
-  const auto refusal = [](const char* text) -> std::string {
-    try {
-      return std::string(chosen_family(text).name());
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::usage);
-      return error.what();
-    }
+  const auto refusal = [](const char* text) {
+    return error_of(ErrorCode::usage, [&] { static_cast<void>(chosen_family(text)); });
   };
   EXPECT_EQ(
       refusal("binomial(link = sqrt)"),

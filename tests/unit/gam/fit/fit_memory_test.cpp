@@ -3,6 +3,7 @@
 
 #include "gam/rows/layout.hpp"
 #include "support/design_support.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 
@@ -129,14 +130,11 @@ TEST(FitMemory, SaysWhatItIsFor) {
 }
 
 TEST(FitMemory, RefusesWhatHasNoSize) {
-  const auto fault = [](const std::string& formula) -> std::string {
-    try {
+  const auto fault = [](const std::string& formula) {
+    const auto size = [&] {
       static_cast<void>(size_of_model(parse_terms(formula), frame_with_levels(90000), whole_effect));
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::input);
-      return error.what();
-    }
-    return "none";
+    };
+    return error_if_any(ErrorCode::input, size).value_or("none");
   };
   EXPECT_EQ(fault("y ~ s(x, bs=\"ps\", k=90000)"),
             "s(x) has 90000 coefficients, more than the 20000 that can be fitted");

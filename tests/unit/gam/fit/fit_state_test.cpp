@@ -2,6 +2,7 @@
 #include "gam/fit/pirls/fit_state.hpp"
 
 #include "gam/formula/formula.hpp"
+#include "support/errors.hpp"
 #include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
@@ -81,14 +82,9 @@ TEST(FitState, RefusesWhatItDidNotWrite) {
   wrong.replace(wrong.find("[1.0"), 4, "[\"a\"");
   bad.push_back(wrong);
   for (const std::string& text : bad) {
-    try {
-      (void)state_from(text, "fit.ckpt");
-      ADD_FAILURE() << text << " was read";
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::input) << text;
-      const std::string said = error.what();
-      EXPECT_TRUE(said.starts_with("fit.ckpt: is ") && said.ends_with(": remove it")) << said;
-    }
+    const std::string said = error_of(
+        ErrorCode::input, [&] { (void)state_from(text, "fit.ckpt"); }, text);
+    EXPECT_TRUE(said.starts_with("fit.ckpt: is ") && said.ends_with(": remove it")) << said;
   }
 }
 
@@ -115,13 +111,9 @@ TEST(FitState, OfAnotherModelIsRefused) {
   const auto says = [&](const std::function<void(FitState&)>& change, const char* expected) {
     FitState bad = good;
     change(bad);
-    try {
-      check_state(bad, design, Family(), "fit.ckpt");
-      ADD_FAILURE() << "taken, instead of " << expected;
-    } catch (const Error& error) {
-      EXPECT_EQ(error.code(), ErrorCode::input);
-      EXPECT_STREQ(error.what(), expected);
-    }
+    EXPECT_EQ(error_of(
+                  ErrorCode::input, [&] { check_state(bad, design, Family(), "fit.ckpt"); }, expected),
+              expected);
   };
   says([](FitState& s) { s.coef.pop_back(); }, "fit.ckpt has 1 coefficients, and the model 2: remove it");
   says([](FitState& s) { s.log_sp.clear(); },

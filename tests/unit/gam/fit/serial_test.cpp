@@ -3,6 +3,7 @@
 #include "base/go_on.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "mpi/job/scoped_variable.hpp"
+#include "support/errors.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "temporary_folder.hpp"
@@ -237,12 +238,7 @@ class Meanwhile : public FitObserver {
     if (!what.starts_with("iteration") || std::exchange(is_done_, true)) return;
     std::thread([] {
       StopRequest stop(mpi::Communicator::serial(), {.signals = {}, .time_limit = std::chrono::seconds(1)});
-      try {
-        (void)fitted_text("c03_gs1_poisson", Policy::gpu, &stop);
-        ADD_FAILURE() << "two fits have the device";
-      } catch (const Error& error) {
-        EXPECT_EQ(error.code(), ErrorCode::interrupted) << error.what();
-      }
+      error_of(ErrorCode::interrupted, [&] { (void)fitted_text("c03_gs1_poisson", Policy::gpu, &stop); });
       EXPECT_NE(fitted_text("c03_gs1_poisson"), "") << "that of another fit does not keep the CPU";
     }).join();
   }

@@ -3,6 +3,7 @@
 #include "gam/formula/compile.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
 #include "gam/formula/syntax.hpp"
+#include "support/errors.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/formula.hpp>
@@ -41,15 +42,10 @@ SmoothSpec smooth(const std::string& call) {
 
 /// The message of the error that the text must end in; "" if there is none.
 std::string fault(const std::string& text) {
-  try {
-    static_cast<void>(parse_terms(text));
-  } catch (const Error& error) {
-    EXPECT_EQ(error.code(), ErrorCode::usage);
-    const std::string message = error.what();
-    EXPECT_EQ(message.find('\n'), std::string::npos);
-    return message;
-  }
-  return "";
+  const auto parse = [&] { static_cast<void>(parse_terms(text)); };
+  const std::string message = error_if_any(ErrorCode::usage, parse).value_or("");
+  EXPECT_FALSE(contains(message, "\n"));
+  return message;
 }
 
 using Names = std::vector<std::string>;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Tables of Arrow's structures: what their columns become, what is refused, and that each is released once.
 #include "support/arrow_data.hpp"
+#include "support/errors.hpp"
 #include "support/fit_support.hpp"
 
 #include <tessera/error.hpp>
@@ -220,13 +221,7 @@ TEST(Arrow, LeavesNumbersAndCodesWhereTheyAre) {
 
 /// What `make` says in an error of this kind and one line, when all it was given has been released.
 std::string refusal(ErrorCode code, ArrowCounts& counts, const std::function<Table()>& make) {
-  std::string said = "no error";
-  try {
-    (void)make();
-  } catch (const Error& error) {
-    said = error.what();
-    EXPECT_EQ(error.code(), code) << said;
-  }
+  const std::string said = error_of(code, make);
   EXPECT_EQ(said.find('\n'), std::string::npos) << said;
   EXPECT_EQ(counts.made, counts.released) << said;
   return said;

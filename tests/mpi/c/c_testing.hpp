@@ -9,6 +9,7 @@
 
 #include <memory>
 #include <string>
+#include <type_traits>
 
 /// Handles of the C interface that close themselves.
 namespace tessera::testing {
@@ -26,10 +27,16 @@ using OwnedJob = std::unique_ptr<tessera_job, CloseJob>;
 using OwnedPlan = std::unique_ptr<tessera_plan, ClosePlan>;
 using OwnedArray = std::unique_ptr<tessera_array, CloseArray>;
 
-/// For passes whose devices are simulated.
-inline int no_device(tessera_tile* tile, void*, void*) {
+/// The function for devices, of any kind of pass, whose devices are simulated.
+template <class... Rest>
+int no_device(tessera_tile* tile, Rest... /*units, results, context*/) {
   tessera_tile_fail(tile, "the test has no function for real devices");
   return 0;
+}
+
+/// Whether a call of the C interface went well; its message if not.
+inline ::testing::AssertionResult ok(int status) {
+  return ::testing::AssertionResult(status == TESSERA_OK) << tessera_error();
 }
 
 inline int rank_of_world() {
@@ -48,6 +55,13 @@ inline OwnedJob opened(const tessera_options* options = nullptr) {
   EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, options, &job), TESSERA_OK) << tessera_error();
   return OwnedJob(job);
 }
+/// With another value of one option.
+template <class Value>
+OwnedJob opened(Value tessera_options::*option, std::type_identity_t<Value> value) {
+  tessera_options options = TESSERA_DEFAULT_OPTIONS;
+  options.*option = value;
+  return opened(&options);
+}
 inline OwnedPlan planned(const OwnedJob& job, std::int64_t units, std::int64_t block = 1) {
   tessera_plan* plan = nullptr;
   EXPECT_EQ(tessera_plan_open(job.get(), units, block, &plan), TESSERA_OK) << tessera_error();
@@ -57,6 +71,13 @@ inline OwnedArray array_over(const OwnedJob& job, const OwnedPlan& plan, std::si
   tessera_array* array = nullptr;
   EXPECT_EQ(tessera_array_open(job.get(), plan.get(), unit_bytes, &array), TESSERA_OK) << tessera_error();
   return OwnedArray(array);
+}
+
+/// How the last pass ended.
+inline tessera_verdict verdict_of(const OwnedJob& job) {
+  const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
+  EXPECT_NE(verdict, nullptr);
+  return verdict != nullptr ? *verdict : tessera_verdict{};
 }
 
 /// Expects `text` in the last error of this rank.

@@ -8,7 +8,6 @@
 #include <atomic>
 #include <cmath>
 #include <cstddef>
-#include <numeric>
 #include <string>
 #include <vector>
 
@@ -120,9 +119,7 @@ TEST(CInterface, UndoesWhatDevicesHaveWrittenBeforeAFallback) {
 TEST(CInterface, GoesOnWithoutADeviceThatFails) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
   const ScopedVariable fault("TESSERA_FAULT", "throw@rank0.device1");
-  tessera_options options = TESSERA_DEFAULT_OPTIONS;
-  options.on_device_failure = TESSERA_ON_FAILURE_EXCLUDE;
-  const OwnedJob job = opened(&options);
+  const OwnedJob job = opened(&tessera_options::on_device_failure, TESSERA_ON_FAILURE_EXCLUDE);
   const OwnedPlan plan = planned(job, 1001);
   std::vector<Point> points = points_of(plan);
   Calls calls;
@@ -136,9 +133,7 @@ TEST(CInterface, TellsThatAPlanIsOutdated) {
   if (size_of_world() == 1) GTEST_SKIP() << "without its rank's devices the job falls back";
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200");
   const ScopedVariable fault("TESSERA_FAULT", "throw@rank0");
-  tessera_options options = TESSERA_DEFAULT_OPTIONS;
-  options.on_device_failure = TESSERA_ON_FAILURE_EXCLUDE;
-  const OwnedJob job = opened(&options);
+  const OwnedJob job = opened(&tessera_options::on_device_failure, TESSERA_ON_FAILURE_EXCLUDE);
   const OwnedPlan plan = planned(job, 1001);
   std::vector<Point> points = points_of(plan);
   Calls calls;
@@ -162,9 +157,7 @@ TEST(CInterface, ScattersOnHostsAlone) {
 }
 
 TEST(CInterface, AHostFunctionThatFailsFailsEverywhere) {
-  tessera_options options = TESSERA_DEFAULT_OPTIONS;
-  options.policy = TESSERA_POLICY_CPU;
-  const OwnedJob job = opened(&options);
+  const OwnedJob job = opened(&tessera_options::policy, TESSERA_POLICY_CPU);
   const OwnedPlan plan = planned(job, 100);
   std::vector<Point> points = points_of(plan);
   Calls calls;
@@ -224,10 +217,6 @@ int sum_on_host(const tessera_host_tile* tile, double* partial, void*) {
   }
   return 0;
 }
-int sum_on_device(tessera_tile* tile, tessera_sum*, void*) {
-  tessera_tile_fail(tile, "the test has no function for real devices");
-  return 0;
-}
 
 /// The sum of a point's coordinates, added to what the result began as.
 int add_on_host(const tessera_host_tile* tile, const void* units, void* results, void* context) {
@@ -237,15 +226,11 @@ int add_on_host(const tessera_host_tile* tile, const void* units, void* results,
     static_cast<float*>(results)[i] += static_cast<float>(points[i].x + points[i].y);
   return 0;
 }
-int add_on_device(tessera_tile* tile, const void*, void*, void*) {
-  tessera_tile_fail(tile, "the test has no function for real devices");
-  return 0;
-}
 
 constexpr float untouched = -1;
 
 int map_points(const OwnedJob& job, const OwnedPlan& plan, std::vector<float>& sums, Calls& calls,
-               tessera_device_map on_device = add_on_device) {
+               tessera_device_map on_device = no_device) {
   const std::vector<Point> points = points_of(plan);
   sums.assign(points.size(), untouched);
   return tessera_map(job.get(), plan.get(), points.data(), static_cast<std::int64_t>(points.size()),
@@ -267,7 +252,7 @@ TEST(CInterface, MapsToResultsOfAnotherSize) {
   const OwnedPlan plan = planned(job, 1001);
   std::vector<float> sums;
   Calls calls;
-  for (const tessera_device_map on_device : {&add_on_device, static_cast<tessera_device_map>(nullptr)}) {
+  for (const auto on_device : std::initializer_list<tessera_device_map>{no_device, nullptr}) {
     EXPECT_EQ(map_points(job, plan, sums, calls, on_device), TESSERA_OK) << tessera_error();
     expect_sums(plan, sums);
   }
@@ -339,9 +324,8 @@ TEST(CInterface, MovesUnitsBetweenPlans) {
   const std::vector<Point> expected = points_of(to);
   std::vector<Point> moved(expected.size());
   const auto count = static_cast<std::int64_t>(points.size());
-  ASSERT_EQ(tessera_move(job.get(), from.get(), to.get(), points.data(), count, sizeof(Point), moved.data()),
-            TESSERA_OK)
-      << tessera_error();
+  ASSERT_TRUE(
+      ok(tessera_move(job.get(), from.get(), to.get(), points.data(), count, sizeof(Point), moved.data())));
   for (std::size_t i = 0; i < moved.size(); ++i) EXPECT_EQ(moved[i].x, expected[i].x);
 
   // One rank is wrong, and every rank is told so.
@@ -363,9 +347,8 @@ TEST(CInterface, ReducesToTheSameBits) {
     const OwnedJob job = opened();
     const OwnedPlan plan = planned(job, 10'000, 64);
     std::vector<double> sums(2);
-    ASSERT_EQ(tessera_reduce(job.get(), plan.get(), 2, 0, sum_on_device, sum_on_host, nullptr, sums.data()),
-              TESSERA_OK)
-        << tessera_error();
+    ASSERT_TRUE(
+        ok(tessera_reduce(job.get(), plan.get(), 2, 0, no_device, sum_on_host, nullptr, sums.data())));
     EXPECT_EQ(sums[1], 10'000);
     if (first.empty()) first = sums;
     EXPECT_EQ(sums, first);
@@ -438,11 +421,9 @@ TEST(CInterface, CutsTilesByTheMemoryThatIsGiven) {
       for (std::size_t seen = most; units > seen && !most.compare_exchange_weak(seen, units);) continue;
       return 0;
     };
-    const auto no_device = [](tessera_tile*, void*, void*) { return 1; };
-    EXPECT_EQ(tessera_scatter(job.get(), plan.get(), points.data(), 1000, sizeof(Point), sizeof(Point),
-                              no_device, note_largest, &noted),
-              TESSERA_OK)
-        << tessera_error();
+    const auto fail = [](tessera_tile*, void*, void*) { return 1; };
+    EXPECT_TRUE(ok(tessera_scatter(job.get(), plan.get(), points.data(), 1000, sizeof(Point), sizeof(Point),
+                                   fail, note_largest, &noted)));
     const double budget = 1e-8 * 141 * 0x1p30;
     EXPECT_LE(static_cast<double>(noted.largest * sizeof(Point)), budget / parts);
     EXPECT_GE(static_cast<double>(noted.largest * sizeof(Point)), budget / parts / 2);
@@ -524,8 +505,7 @@ TEST(CInterface, RefusesUnitsOfNoBytesOrOfTooMany) {
 
 TEST(CInterface, TakesACommunicatorOfFortran) {
   tessera_job* job = nullptr;
-  ASSERT_EQ(tessera_job_open_fortran(MPI_Comm_c2f(MPI_COMM_WORLD), nullptr, &job), TESSERA_OK)
-      << tessera_error();
+  ASSERT_TRUE(ok(tessera_job_open_fortran(MPI_Comm_c2f(MPI_COMM_WORLD), nullptr, &job)));
   tessera_job_close(job);
 }
 

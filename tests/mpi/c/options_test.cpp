@@ -20,10 +20,6 @@ Units numbered(const OwnedPlan& plan) {
   return units;
 }
 
-int no_device_map(tessera_tile* tile, const void*, void*, void*) {
-  tessera_tile_fail(tile, "the test has no function for real devices");
-  return 0;
-}
 /// In place, so that units which were computed twice, or which are of another tile, are wrong.
 int triple_on_host(const tessera_host_tile* tile, void* units, void*) {
   auto* const values = static_cast<std::int64_t*>(units);
@@ -69,11 +65,9 @@ TEST(COptions, UnitsMoveToOtherRanksWhereThatIsAllowed) {
   }
   const Units units = numbered(plan);
   std::vector<std::int32_t> results(units.size(), -1);
-  ASSERT_EQ(tessera_map(job.get(), plan.get(), units.data(), static_cast<std::int64_t>(units.size()),
-                        sizeof units[0], results.data(), sizeof results[0], 0, no_device_map,
-                        triple_map_on_host, nullptr),
-            TESSERA_OK)
-      << tessera_error();
+  ASSERT_TRUE(ok(tessera_map(job.get(), plan.get(), units.data(), static_cast<std::int64_t>(units.size()),
+                             sizeof units[0], results.data(), sizeof results[0], 0, no_device,
+                             triple_map_on_host, nullptr)));
   expect_tripled(plan, results);
 }
 #endif
@@ -108,11 +102,10 @@ TEST(COptions, MeasuresSimulatedDevicesByTheFunctionForHosts) {
   job.reset();  // and its devices are free
   sample.units = 0;
   job = opened(&options);
-  const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
-  ASSERT_NE(verdict, nullptr);
-  EXPECT_EQ(verdict->ran, TESSERA_RAN_FALLBACK);
-  ASSERT_NE(verdict->failure, nullptr);
-  EXPECT_STREQ(verdict->failure->stage, "score");
+  const tessera_verdict verdict = verdict_of(job);
+  EXPECT_EQ(verdict.ran, TESSERA_RAN_FALLBACK);
+  ASSERT_NE(verdict.failure, nullptr);
+  EXPECT_STREQ(verdict.failure->stage, "score");
 }
 
 TEST(COptions, HostsComputeBesideDevices) {
@@ -136,10 +129,9 @@ TEST(COptions, HostsComputeBesideDevices) {
   };
   ASSERT_EQ(scattered(job, plan, units, note_device, &devices), TESSERA_OK) << tessera_error();
   expect_tripled(plan, units);
-  const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
-  ASSERT_NE(verdict, nullptr);
-  EXPECT_EQ(verdict->devices, size_of_world());
-  EXPECT_EQ(verdict->hosts, size_of_world());
+  const tessera_verdict verdict = verdict_of(job);
+  EXPECT_EQ(verdict.devices, size_of_world());
+  EXPECT_EQ(verdict.hosts, size_of_world());
   EXPECT_EQ(devices, 3U) << "the GPU is device 0, the host device 1";
 }
 

@@ -6,7 +6,6 @@
 #include <cmath>
 #include <csignal>
 #include <filesystem>
-#include <fstream>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -26,10 +25,8 @@ using OwnedCheckpoint = std::unique_ptr<tessera_checkpoint, CloseCheckpoint>;
 
 OwnedStop stop_opened(const std::vector<std::int32_t>& signals, double time_limit_seconds = 0) {
   tessera_stop* stop = nullptr;
-  EXPECT_EQ(tessera_stop_open(MPI_COMM_WORLD, signals.data(), static_cast<std::int32_t>(signals.size()),
-                              time_limit_seconds, &stop),
-            TESSERA_OK)
-      << tessera_error();
+  EXPECT_TRUE(ok(tessera_stop_open(MPI_COMM_WORLD, signals.data(), static_cast<std::int32_t>(signals.size()),
+                                   time_limit_seconds, &stop)));
   return OwnedStop(stop);
 }
 
@@ -43,9 +40,7 @@ int sum_of_nothing(const OwnedJob& job) {
 
 TEST(CStop, ARequestInterruptsThePassesOfAJob) {
   const OwnedStop stop = stop_opened({SIGUSR1});
-  tessera_options options = TESSERA_DEFAULT_OPTIONS;
-  options.stop = stop.get();
-  const OwnedJob job = opened(&options);
+  const OwnedJob job = opened(&tessera_options::stop, stop.get());
   EXPECT_EQ(sum_of_nothing(job), TESSERA_OK) << tessera_error();
   EXPECT_EQ(tessera_stop_poll(stop.get()), TESSERA_OK);
   EXPECT_EQ(tessera_stop_requested(stop.get()), 0);
@@ -84,8 +79,7 @@ TEST(CStop, ATimeLimitIsARequest) {
 
 TEST(CStop, NullSignalsAreThoseOfBatchSystems) {
   tessera_stop* opened_stop = nullptr;
-  ASSERT_EQ(tessera_stop_open_fortran(MPI_Comm_c2f(MPI_COMM_WORLD), nullptr, 0, 0, &opened_stop), TESSERA_OK)
-      << tessera_error();
+  ASSERT_TRUE(ok(tessera_stop_open_fortran(MPI_Comm_c2f(MPI_COMM_WORLD), nullptr, 0, 0, &opened_stop)));
   const OwnedStop stop(opened_stop);
   tessera_stop* second = nullptr;
   EXPECT_EQ(tessera_stop_open(MPI_COMM_WORLD, nullptr, 0, 0, &second), TESSERA_USAGE) << "one at a time";
@@ -148,9 +142,7 @@ TEST(CCheckpoint, AJobGoesOnFromItsState) {
     EXPECT_EQ(tessera_checkpoint_generation(checkpoint.get()), 1);
     for (const std::string_view state : {"step 1", "step 22"}) {
       const bool root = rank_of_world() == 0;
-      ASSERT_EQ(tessera_checkpoint_save(checkpoint.get(), root ? state.data() : nullptr, state.size()),
-                TESSERA_OK)
-          << tessera_error();
+      ASSERT_TRUE(ok(tessera_checkpoint_save(checkpoint.get(), root ? state.data() : nullptr, state.size())));
       EXPECT_EQ(tessera_checkpoint_is_saved(checkpoint.get()), 1);
     }
   }

@@ -22,27 +22,23 @@ TEST(CVerdict, TellsWhatComputed) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
   const OwnedJob job = opened();
   ASSERT_EQ(nothing(job), TESSERA_OK);
-  const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
-  ASSERT_NE(verdict, nullptr);
-  EXPECT_EQ(verdict->ran, TESSERA_RAN_DEVICES);
-  EXPECT_EQ(verdict->devices, 2 * size_of_world());
-  EXPECT_EQ(verdict->hosts, 0);
-  EXPECT_EQ(verdict->simulated, 1);
-  EXPECT_EQ(verdict->excluded_count, 0);
-  EXPECT_EQ(verdict->excluded, nullptr);
-  EXPECT_EQ(verdict->failure, nullptr);
-  EXPECT_STREQ(verdict->absence, "");
+  const tessera_verdict verdict = verdict_of(job);
+  EXPECT_EQ(verdict.ran, TESSERA_RAN_DEVICES);
+  EXPECT_EQ(verdict.devices, 2 * size_of_world());
+  EXPECT_EQ(verdict.hosts, 0);
+  EXPECT_EQ(verdict.simulated, 1);
+  EXPECT_EQ(verdict.excluded_count, 0);
+  EXPECT_EQ(verdict.excluded, nullptr);
+  EXPECT_EQ(verdict.failure, nullptr);
+  EXPECT_STREQ(verdict.absence, "");
 }
 
 TEST(CVerdict, TellsWhyNoDeviceWasUsed) {
-  tessera_options options = TESSERA_DEFAULT_OPTIONS;
-  options.policy = TESSERA_POLICY_CPU;
-  const OwnedJob job = opened(&options);
-  const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
-  ASSERT_NE(verdict, nullptr);
-  EXPECT_EQ(verdict->ran, TESSERA_RAN_HOST);
-  EXPECT_NE(std::string(tessera_job_verdict(job.get())).find(verdict->absence), std::string::npos);
-  EXPECT_STRNE(verdict->absence, "");
+  const OwnedJob job = opened(&tessera_options::policy, TESSERA_POLICY_CPU);
+  const tessera_verdict verdict = verdict_of(job);
+  EXPECT_EQ(verdict.ran, TESSERA_RAN_HOST);
+  EXPECT_NE(std::string(tessera_job_verdict(job.get())).find(verdict.absence), std::string::npos);
+  EXPECT_STRNE(verdict.absence, "");
 }
 
 TEST(CVerdict, TellsHowAPassEnded) {
@@ -50,10 +46,9 @@ TEST(CVerdict, TellsHowAPassEnded) {
   const OwnedJob job = opened();
   EXPECT_EQ(nothing(job, nullptr, [](const tessera_host_tile*, void*, void*) { return 9; }),
             TESSERA_JOB_FAULT);
-  const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
-  ASSERT_NE(verdict, nullptr);
-  EXPECT_EQ(verdict->ran, TESSERA_RAN_NONE);
-  EXPECT_NE(std::string(verdict->reason).find("returned 9"), std::string::npos) << verdict->reason;
+  const tessera_verdict verdict = verdict_of(job);
+  EXPECT_EQ(verdict.ran, TESSERA_RAN_NONE);
+  EXPECT_NE(std::string(verdict.reason).find("returned 9"), std::string::npos) << verdict.reason;
   EXPECT_EQ(tessera_job_last_verdict(nullptr), nullptr);
   EXPECT_STREQ(tessera_error(), "tessera_job_last_verdict: job is null");
 }
@@ -62,18 +57,15 @@ TEST(CVerdict, TellsHowAPassEnded) {
 TEST(CVerdict, ListsTheDevicesThatWereLeftOut) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:3xH200");
   const ScopedVariable fault("TESSERA_FAULT", "throw@rank0.device2:pass1, throw@rank0.device0:pass2");
-  tessera_options options = TESSERA_DEFAULT_OPTIONS;
-  options.on_device_failure = TESSERA_ON_FAILURE_EXCLUDE;
-  const OwnedJob job = opened(&options);
+  const OwnedJob job = opened(&tessera_options::on_device_failure, TESSERA_ON_FAILURE_EXCLUDE);
   ASSERT_EQ(nothing(job), TESSERA_OK) << tessera_error();
   ASSERT_EQ(nothing(job), TESSERA_OK) << tessera_error();
-  const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
-  ASSERT_NE(verdict, nullptr);
-  EXPECT_EQ(verdict->ran, TESSERA_RAN_DEVICES);
-  ASSERT_EQ(verdict->excluded_count, 2);
+  const tessera_verdict verdict = verdict_of(job);
+  EXPECT_EQ(verdict.ran, TESSERA_RAN_DEVICES);
+  ASSERT_EQ(verdict.excluded_count, 2);
   const int order[] = {2, 0};
   for (int i = 0; i < 2; ++i) {
-    const tessera_failure& failure = verdict->excluded[i];
+    const tessera_failure& failure = verdict.excluded[i];
     EXPECT_EQ(failure.rank, 0);
     EXPECT_EQ(failure.device, order[i]);
     EXPECT_STREQ(failure.stage, "tile");
@@ -89,13 +81,12 @@ TEST(CVerdict, TellsTheFailureThatLedToTheFallback) {
   const ScopedVariable fault("TESSERA_FAULT", ("throw@rank" + last).c_str());
   const OwnedJob job = opened();
   ASSERT_EQ(nothing(job), TESSERA_OK) << tessera_error();
-  const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
-  ASSERT_NE(verdict, nullptr);
-  EXPECT_EQ(verdict->ran, TESSERA_RAN_FALLBACK);
-  ASSERT_NE(verdict->failure, nullptr);
-  EXPECT_EQ(verdict->failure->rank, size_of_world() - 1);
-  EXPECT_EQ(verdict->failure->device, 0);
-  EXPECT_EQ(verdict->excluded_count, 0);
+  const tessera_verdict verdict = verdict_of(job);
+  EXPECT_EQ(verdict.ran, TESSERA_RAN_FALLBACK);
+  ASSERT_NE(verdict.failure, nullptr);
+  EXPECT_EQ(verdict.failure->rank, size_of_world() - 1);
+  EXPECT_EQ(verdict.failure->device, 0);
+  EXPECT_EQ(verdict.excluded_count, 0);
 }
 #endif
 

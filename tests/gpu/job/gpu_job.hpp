@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gpu/job_on_gpus.hpp"
 #include "gpu/kernels.hpp"
-#include "mpi/job/job_testing.hpp"
 
 #include <tessera/memory/arena.hpp>
 
@@ -12,7 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-/// What the tests on real devices share: a job that skips the test if it has none, and a pass whose
+/// What the tests on real devices share: a pass whose
 /// arithmetic is the host's, bit by bit.
 namespace tessera::testing {
 
@@ -61,20 +61,5 @@ inline void map_on_device(const Tile& tile, std::span<const double> in, std::spa
 inline void map_on_host(const HostTile&, std::span<const double> in, std::span<double> out) {
   std::ranges::transform(in, out.begin(), unit_result);
 }
-
-/// A job on real devices.
-class GpuJob : public ::testing::Test {
- protected:
-  void SetUp() override {
-    job_.emplace(comm_, options_);
-    if (job_->inventory().devices().empty()) GTEST_SKIP() << to_string(job_->last_verdict());
-  }
-
-  ScopedVariable simulate_{"TESSERA_SIMULATE", std::nullopt};
-  ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
-  mpi::Communicator comm_ = world();
-  JobOptions options_;
-  std::optional<Job> job_;
-};
 
 }  // namespace tessera::testing

@@ -3,7 +3,6 @@
 #include "support/cpus_of.hpp"
 
 #include <tessera/device/backend.hpp>
-#include <tessera/error.hpp>
 
 #include <unistd.h>
 
@@ -11,7 +10,6 @@
 #include <mutex>
 #include <set>
 #include <sstream>
-#include <thread>
 
 namespace tessera::testing {
 namespace {

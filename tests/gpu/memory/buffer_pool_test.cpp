@@ -7,7 +7,6 @@
 #include <tessera/memory/device_buffer_pools.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <optional>
 #include <random>

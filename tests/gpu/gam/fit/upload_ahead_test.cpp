@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Columns in memory reach the devices while the hosts read them: models are those of columns that are copied
 // when a pass asks for them, and a fit that ends in between leaves a job that fits.
-#include "mpi/job/job_testing.hpp"
+
+#include "gpu/job_on_gpus.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/gam.hpp>
@@ -23,7 +24,6 @@ namespace {
 
 using namespace tessera::gam;
 using tessera::Range;
-using tessera::testing::ScopedVariable;
 
 /// So many that those of each of two ranks are copied ahead.
 constexpr std::int64_t row_count = 16'000'000;
@@ -62,13 +62,8 @@ std::vector<std::span<const T>> pieces_of(const std::vector<T>& values, Range ro
   return all;
 }
 
-class GpuUploadAhead : public ::testing::Test {
+class GpuUploadAhead : public tessera::testing::GpuJob {
  protected:
-  void SetUp() override {
-    job_.emplace(comm_);
-    if (job_->inventory().devices().empty()) GTEST_SKIP() << to_string(job_->last_verdict());
-  }
-
   Table table(const Columns& columns, std::int64_t pieces) {
     const tessera::Plan plan = job_->plan(row_count, block);
     const Range mine = job_->local_range(plan);
@@ -84,10 +79,6 @@ class GpuUploadAhead : public ::testing::Test {
     return {coefficients.begin(), coefficients.end()};
   }
 
-  ScopedVariable simulate_{"TESSERA_SIMULATE", std::nullopt};
-  ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
-  tessera::mpi::Communicator comm_ = tessera::testing::world();
-  std::optional<tessera::Job> job_;
   // x1 is read as it is and by an expression: one is there ahead, and the other is not.
   std::string formula_ = "y ~ f + s(x0, bs = \"ps\", k = 20) + s(log(x1), k = 10) + x1";
 };

@@ -1,12 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of matrices on real devices: the host's to rounding, and the same bits on each of them.
 #include "gam/linalg/device_algebra.hpp"
+#include "gpu/job_on_gpus.hpp"
 #include "job/state.hpp"
-#include "mpi/job/job_testing.hpp"
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <cstdint>
 #include <map>
 #include <random>
@@ -16,7 +15,6 @@
 namespace {
 
 using namespace tessera::gam;
-using tessera::testing::ScopedVariable;
 
 /// Elements between -1 and 1.
 Matrix random_matrix(int rows, int cols, std::mt19937_64& random) {
@@ -25,13 +23,8 @@ Matrix random_matrix(int rows, int cols, std::mt19937_64& random) {
   return matrix;
 }
 
-class GpuAlgebra : public ::testing::Test {
+class GpuAlgebra : public tessera::testing::GpuJob {
  protected:
-  void SetUp() override {
-    job_.emplace(comm_);
-    if (job_->inventory().devices().empty()) GTEST_SKIP() << to_string(job_->last_verdict());
-  }
-
   /// a b on each of the job's devices.
   std::vector<Matrix> products(const Matrix& a, const Matrix& b) {
     std::vector<Matrix> all;
@@ -45,10 +38,6 @@ class GpuAlgebra : public ::testing::Test {
     return all;
   }
 
-  ScopedVariable simulate_{"TESSERA_SIMULATE", std::nullopt};
-  ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
-  tessera::mpi::Communicator comm_ = tessera::testing::world();
-  std::optional<tessera::Job> job_;
   HostAlgebra host_;
   std::map<std::size_t, tessera::DeviceLane> driven_;
 };

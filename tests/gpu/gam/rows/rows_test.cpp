@@ -8,8 +8,8 @@
 #include "gam/rows/layout.hpp"
 #include "gam/rows/prediction_pass.hpp"
 #include "gam/rows/variance_form.hpp"
+#include "gpu/job_on_gpus.hpp"
 #include "job/state.hpp"
-#include "mpi/job/job_testing.hpp"
 #include "support/rows_model.hpp"
 
 #include <gtest/gtest.h>
@@ -26,18 +26,12 @@ namespace {
 using namespace tessera::gam;
 using rows_test::Model;
 using tessera::Range;
-using tessera::testing::ScopedVariable;
 
 constexpr std::int64_t row_count = 40'000;
 constexpr double tolerance = 1e-12;
 
-class GpuRows : public ::testing::Test {
+class GpuRows : public tessera::testing::GpuJob {
  protected:
-  void SetUp() override {
-    job_.emplace(comm_);
-    if (job_->inventory().devices().empty()) GTEST_SKIP() << to_string(job_->last_verdict());
-  }
-
   /// What the parts sum to, each on the device that `device_of` says, with `budget_bytes` to work in.
   std::vector<double> sum_of_parts(const Model& model, PassKind kind, std::int64_t block,
                                    const std::vector<Range>& parts, std::int64_t budget_bytes,
@@ -58,10 +52,6 @@ class GpuRows : public ::testing::Test {
     return sum.values();
   }
 
-  ScopedVariable simulate_{"TESSERA_SIMULATE", std::nullopt};
-  ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
-  tessera::mpi::Communicator comm_ = tessera::testing::world();
-  std::optional<tessera::Job> job_;
   std::map<std::size_t, tessera::DeviceLane> driven_;
 };
 

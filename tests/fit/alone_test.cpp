@@ -11,7 +11,6 @@
 #include <fstream>
 #include <iterator>
 #include <string>
-#include <vector>
 
 namespace tessera {
 namespace {
@@ -44,8 +43,7 @@ TEST_F(Alone, CommandsStartNoMpi) {
   const std::string program = std::string(without_mpi) + TESSERA_FIT;
   EXPECT_EQ(run(program + " --version").status, 0);
   EXPECT_EQ(run(program + " --help").status, 0);
-  const ProgramResult fitted = run(program + fit_into("model.json"));
-  EXPECT_EQ(fitted.status, 0) << fitted.err;
+  successful(run(program + fit_into("model.json")));
   for (const std::string& command : {"summary " + path("model.json"), "anova " + path("model.json"),
                                      "predict " + path("model.json") + " " + path("data.csv"),
                                      "report " + path("model.json") + " --out " + path("page.html")}) {
@@ -61,8 +59,7 @@ TEST_F(Alone, OneOfSeveralRanksAnswersWithoutMpi) {
   for (const std::string& arguments :
        {std::string("--version"), std::string("--help"), std::string("fit --help"),
         "summary " + path("model.json"), "report " + path("model.json") + " --out -"}) {
-    const ProgramResult one = run(std::string(TESSERA_FIT) + " " + arguments);
-    ASSERT_EQ(one.status, 0) << one.err;
+    const ProgramResult one = successful(run(std::string(TESSERA_FIT) + " " + arguments));
     const ProgramResult all = run(ranks + TESSERA_FIT + " " + arguments);
     EXPECT_EQ(all.status, 0) << arguments << '\n' << all.err;
     EXPECT_TRUE(all.out == one.out) << arguments;
@@ -76,8 +73,8 @@ TEST_F(Alone, OneOfSeveralRanksAnswersWithoutMpi) {
 
 TEST_F(Alone, AFitHasTheBitsOfARankOfMpi) {
   ASSERT_EQ(run(TESSERA_FIT + fit_into("alone.json")).status, 0);
-  const ProgramResult one = run(std::string(TESSERA_MPIRUN) + " 1 " TESSERA_FIT + fit_into("one.json"));
-  ASSERT_EQ(one.status, 0) << one.err;
+  const ProgramResult one =
+      successful(run(std::string(TESSERA_MPIRUN) + " 1 " TESSERA_FIT + fit_into("one.json")));
   const ProgramResult asked = run(TESSERA_FIT " --mpi" + fit_into("asked.json"));
   ASSERT_EQ(asked.status, 0) << asked.err;
   EXPECT_TRUE(read("one.json") == read("alone.json"));

@@ -30,9 +30,8 @@ class Anova : public ::testing::Test {
   void fit(const std::string& name, const std::string& formula, const std::string& more = {},
            int ranks = 1) const {
     const std::string launcher = ranks > 1 ? TESSERA_MPIRUN + (" " + std::to_string(ranks)) : "";
-    const auto fitted = run(launcher + " " TESSERA_FIT " fit " + table_of_pairs + " --formula '" + formula +
-                            "' --device cpu --threads 1 --block-rows 64 --out " + path(name) + " " + more);
-    ASSERT_EQ(fitted.status, 0) << fitted.err;
+    successful(run(launcher + " " TESSERA_FIT " fit " + table_of_pairs + " --formula '" + formula +
+                   "' --device cpu --threads 1 --block-rows 64 --out " + path(name) + " " + more));
   }
   [[nodiscard]] ProgramResult anova(const std::string& args) const {
     return run("cd " + folder_.path().string() + " && " TESSERA_FIT " anova " + args);
@@ -59,8 +58,7 @@ TEST_P(AnovaOfPairs, IsThatOfAnovaGam) {
   // The optimum of bam() is that of its tolerance.
   constexpr double close = 2e-4;
   for (const std::string test : {"F", "Chisq"}) {
-    const auto result = anova("1.json 2.json --json --test " + test);
-    ASSERT_EQ(result.status, 0) << result.err;
+    const auto result = successful(anova("1.json 2.json --json --test " + test));
     const AnovaJson found = AnovaJson::parse(result.out);
     for (std::size_t i = 0; i < 2; ++i) {
       const AnovaJson& model = expected.at("models")[i];
@@ -98,13 +96,11 @@ INSTANTIATE_TEST_SUITE_P(Fit, AnovaOfPairs, ::testing::Range(0, 4));
 TEST_F(Anova, PrintsTheTermsOfOneModelAndTheTableOfSeveral) {
   fit("1.json", "y ~ f + s(x)");
   fit("2.json", "y ~ f + z + s(x)");
-  const auto one = anova("1.json");
-  ASSERT_EQ(one.status, 0) << one.err;
+  const auto one = successful(anova("1.json"));
   for (const char* const text :
        {"Parametric Terms:", "\nf  2", "Approximate significance of smooth terms:", "logLik", "m$aic"})
     EXPECT_NE(one.out.find(text), std::string::npos) << text << one.out;
-  const auto two = anova("1.json 2.json");
-  ASSERT_EQ(two.status, 0) << two.err;
+  const auto two = successful(anova("1.json 2.json"));
   for (const char* const text :
        {"Analysis of Deviance Table", "Model 2: y ~ f + z + s(x) (2.json)", "Resid. Df", "Pr(>F)"})
     EXPECT_NE(two.out.find(text), std::string::npos) << text << two.out;

@@ -5,14 +5,12 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <sstream>
 #include <string>
 #include <utility>
-#include <vector>
 
 namespace tessera {
 namespace {
@@ -30,9 +28,8 @@ class CheckOfATable : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   void fit(const std::string& formula, const std::string& more = {}) const {
-    const auto fitted = run(std::string(TESSERA_FIT " fit ") + checked_table + " --formula '" + formula +
-                            "' --device cpu --threads 1 --out " + path("model.json") + " " + more);
-    ASSERT_EQ(fitted.status, 0) << fitted.err;
+    successful(run(std::string(TESSERA_FIT " fit ") + checked_table + " --formula '" + formula +
+                   "' --device cpu --threads 1 --out " + path("model.json") + " " + more));
   }
   [[nodiscard]] ProgramResult check(const std::string& args, const std::string& table = checked_table,
                                     const std::string& model = "model.json") const {
@@ -73,8 +70,7 @@ class CheckOfAModel : public CheckOfATable, public ::testing::WithParamInterface
 TEST_P(CheckOfAModel, IsThatOfMgcv) {
   const CheckJson expected = check_json_of(TESSERA_TEST_DATA "/check/cases.json").at(GetParam());
   fit(expected.at("formula"), "--family " + expected.at("family").get<std::string>());
-  const auto result = check("--json --autocorrelation 3 --permutations 5000");
-  ASSERT_EQ(result.status, 0) << result.err;
+  const auto result = successful(check("--json --autocorrelation 3 --permutations 5000"));
   const CheckJson found = CheckJson::parse(result.out);
   // As far as both optima agree.
   constexpr double close = 2e-4;
@@ -119,8 +115,7 @@ INSTANTIATE_TEST_SUITE_P(Fit, CheckOfAModel, ::testing::Range(0, 4));
 
 TEST_F(CheckOfATable, PrintsTablesAndSaysItsPasses) {
   fit("count ~ f + s(x)", "--family poisson");
-  const auto result = check("--sample 100 --autocorrelation 2 --series g");
-  ASSERT_EQ(result.status, 0) << result.err;
+  const auto result = successful(check("--sample 100 --autocorrelation 2 --series g"));
   for (const char* const text : {"k-index", "a sample of 100 of 300 rows, 400 permutations, seed 1",
                                  "Deviance residuals (quartiles of the sample)", "Dispersion: ", "Zeros: ",
                                  "Concurvity of each term with all others", "Autocorrelation of residuals"})
@@ -142,8 +137,7 @@ TEST_F(CheckOfATable, PrintsTablesAndSaysItsPasses) {
 TEST_F(CheckOfATable, HasConcurvityOfDependentColumns) {
   // A level with fewer rows than columns.
   fit("y ~ f + s(z) + s(x, g, bs=\"fs\", k=9)", "--subset 'g != \"s\" | x < 0.08'");
-  const auto result = check("--json");
-  ASSERT_EQ(result.status, 0) << result.err;
+  const auto result = successful(check("--json"));
   const CheckJson concurvity = CheckJson::parse(result.out).at("concurvity");
   for (const CheckJson& one : concurvity.at("whole").at("worst")) EXPECT_LE(one.get<double>(), 1 + 1e-9);
   // The largest canonical correlation is one of both.
@@ -164,8 +158,7 @@ TEST_F(CheckOfATable, TakesTwoPassesOverTheRowsUnlessMoreIsAskedFor) {
     for (std::string line; std::getline(lines, line);) count += line.find(words) != std::string::npos ? 1 : 0;
     return count;
   };
-  const auto result = check("");
-  ASSERT_EQ(result.status, 0) << result.err;
+  const auto result = successful(check(""));
   EXPECT_EQ(lines_with(result.err, ", once"), 1) << result.err;
   EXPECT_EQ(lines_with(result.err, " over the rows: "), 2) << result.err;
   EXPECT_EQ(lines_with(check("--largest-concurvity 0").err, " over the rows: "), 1);
@@ -173,8 +166,7 @@ TEST_F(CheckOfATable, TakesTwoPassesOverTheRowsUnlessMoreIsAskedFor) {
 
 TEST_F(CheckOfATable, HasQuantileResidualsWithinTheirBand) {
   const auto of = [&](const std::string& args) {
-    const auto result = check("--json " + args);
-    EXPECT_EQ(result.status, 0) << result.err;
+    const auto result = successful(check("--json " + args));
     return CheckJson::parse(result.out);
   };
   fit("y ~ f + s(x)");
@@ -200,8 +192,7 @@ TEST_F(CheckOfATable, HasQuantileResidualsWithinTheirBand) {
 
 TEST_F(CheckOfATable, ReadsWhatTheFitHasRead) {
   fit("y ~ s(x)", "--weights 'e / 2' --subset 'w > 0.1 & f != \"c\"' --offset 'log(e)'");
-  const auto result = check("--json");
-  ASSERT_EQ(result.status, 0) << result.err;
+  const auto result = successful(check("--json"));
   const CheckJson model = check_json_of(path("model.json"));
   const CheckJson found = CheckJson::parse(result.out);
   EXPECT_EQ(found.at("n"), model.at("n"));

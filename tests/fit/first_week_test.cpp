@@ -16,7 +16,6 @@
 #include <string>
 #include <string_view>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -100,22 +99,18 @@ TEST_P(FirstWeekFit, IsRs) {
     if (!of_r.at(i).is_null()) expect_near(predictions[i], of_r.at(i), "prediction " + std::to_string(i));
   }
 
-  const auto summary = run(TESSERA_FIT " summary " + path("model.json"));
-  EXPECT_EQ(summary.status, 0) << summary.err;
+  const auto summary = successful(run(TESSERA_FIT " summary " + path("model.json")));
   EXPECT_NE(fitted.out.find(summary.out), std::string::npos) << summary.out;
   // Where levels are told: the page, and the same bits on any number of ranks, of the same table in HDF5, and
   // with columns in scratch files.
   if (log.empty()) return;
-  const auto reported = run(TESSERA_FIT " report " + path("model.json") + " --out " + path("report.html"));
-  EXPECT_EQ(reported.status, 0) << reported.err;
+  successful(run(TESSERA_FIT " report " + path("model.json") + " --out " + path("report.html")));
   std::string table = data("table.csv");
   if (TESSERA_HAVE_HDF5) {
     table = path("table.h5");
-    const auto converted = run(TESSERA_FIT " convert " + data("table.csv") + " " + table);
-    ASSERT_EQ(converted.status, 0) << converted.err;
+    successful(run(TESSERA_FIT " convert " + data("table.csv") + " " + table));
   }
-  const auto again = fit(formula, args + " --memory 0", "again.json", table, TESSERA_MPIRUN " 3");
-  EXPECT_EQ(again.status, 0) << again.err;
+  const auto again = successful(fit(formula, args + " --memory 0", "again.json", table, TESSERA_MPIRUN " 3"));
   EXPECT_EQ(testing::content_of(path("again.json")), bytes);
 }
 
@@ -129,8 +124,7 @@ TEST_F(FirstWeek, KnowsALevelHoweverItIsWritten) {
   ASSERT_EQ(fit("y ~ factor(year) + code + s(zip, bs=\"re\")", "", "model.json").status, 0);
   const auto predict = [&](const std::string& rows) {
     std::ofstream(path("new.csv")) << "year,code,zip\n" << rows;
-    auto result = run(TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv"));
-    EXPECT_EQ(result.status, 0) << result.err;
+    auto result = successful(run(TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv")));
     return result;
   };
   const std::vector<double> known =

@@ -24,16 +24,14 @@ std::string kernels_of_fit(const std::string& environment) {
   const ScratchFile table(example_table());
   const ScratchFile model;
   const ScratchFile report;
-  const auto result = run(environment + TESSERA_FIT " fit " + table.path() + " --formula 'y ~ x' --out " +
-                          model.path() + " --run-report " + report.path());
-  EXPECT_EQ(result.status, 0) << result.err;
+  successful(run(environment + TESSERA_FIT " fit " + table.path() + " --formula 'y ~ x' --out " +
+                 model.path() + " --run-report " + report.path()));
   const auto kernels = nlohmann::json::parse(report.text()).at("blas_kernels");
   return kernels.is_null() ? std::string() : kernels.get<std::string>();
 }
 
 std::string kernels_of_info(const std::string& environment) {
-  const auto result = run(environment + TESSERA_INFO " --json --policy cpu");
-  EXPECT_EQ(result.status, 0) << result.err;
+  const auto result = successful(run(environment + TESSERA_INFO " --json --policy cpu"));
   const auto report = nlohmann::json::parse(result.out);
   for (const auto& one : report.at("software"))
     if (one.at("what") == "BLAS kernels") return one.at("version").get<std::string>();

@@ -67,8 +67,7 @@ TEST(FitLimits, ATableThatACgroupHasNotTheMemoryForIsFittedAndPredictedAllTheSam
            "--out " +
            out.path();
   };
-  const auto fitted = run(cgroup.command(fit(model)));
-  EXPECT_EQ(fitted.status, 0) << fitted.err;
+  const auto fitted = successful(run(cgroup.command(fit(model))));
   const std::string told = line_of(fitted.err, "columns: ");
   EXPECT_NE(told.find(" of 0.212 GiB are in scratch files in "), std::string::npos) << fitted.err;
   EXPECT_NE(told.find(cgroup.file("")), std::string::npos) << told;

@@ -28,9 +28,8 @@ class Posterior : public ::testing::Test {
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
   void write(const std::string& name, const std::string& text) const { std::ofstream(path(name)) << text; }
   void fit(const std::string& formula, const std::string& more = {}) const {
-    const auto fitted = run(TESSERA_FIT " fit " + path("data.csv") + " --formula '" + formula +
-                            "' --device cpu --threads 1 --out " + path("model.json") + " " + more);
-    ASSERT_EQ(fitted.status, 0) << fitted.err;
+    successful(run(TESSERA_FIT " fit " + path("data.csv") + " --formula '" + formula +
+                   "' --device cpu --threads 1 --out " + path("model.json") + " " + more));
   }
   [[nodiscard]] ProgramResult tell(const std::string& command, const std::string& args,
                                    const std::string& launcher = {}) const {
@@ -75,8 +74,7 @@ void expect_equal(const std::vector<double>& a, const std::vector<double>& b, do
 
 TEST_F(Posterior, ASliceHasTypicalValuesOfTheOtherVariables) {
   fit(by_formula);
-  const auto result = tell("slice", "--at 'x=0.25,0.5;f=a,b' --se --interval 0.9");
-  ASSERT_EQ(result.status, 0) << result.err;
+  const auto result = successful(tell("slice", "--at 'x=0.25,0.5;f=a,b' --se --interval 0.9"));
   const Csv slice(result.out);
   EXPECT_EQ(slice.names, (std::vector<std::string>{"x", "f", "fit", "se", "lower", "upper"}));
   EXPECT_EQ(slice.numbers("x"), (std::vector<double>{0.25, 0.25, 0.5, 0.5}));

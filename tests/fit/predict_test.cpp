@@ -12,7 +12,6 @@
 #include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
-#include <sstream>
 #include <string>
 #include <utility>
 #include <vector>
@@ -151,12 +150,10 @@ TEST_F(Predict, KindsAgreeWithEachOther) {
 TEST_F(Predict, NeedsNoColumnOfTermsThatAreLeftOut) {
   fit(prediction_cases().at(0));
   std::ofstream(path("few.csv")) << "x,w\n0.5,1\n0.25,2\n";
-  const auto without = predict("--exclude 'f,s(g)' --se", path("few.csv"));
-  ASSERT_EQ(without.status, 0) << without.err;
+  const auto without = successful(predict("--exclude 'f,s(g)' --se", path("few.csv")));
   std::ofstream(path("all.csv")) << "x,w,f,g\n0.5,1,b,p\n0.25,2,a,q\n";
   EXPECT_EQ(predict("--exclude f --exclude 's(g)' --se", path("all.csv")).out, without.out);
-  const auto terms = predict("--type terms --terms 's(x)'", path("few.csv"));
-  ASSERT_EQ(terms.status, 0) << terms.err;
+  const auto terms = successful(predict("--type terms --terms 's(x)'", path("few.csv")));
   EXPECT_EQ(Csv(terms.out).names, std::vector<std::string>{"s(x)"});
   const auto all = predict("--se", path("few.csv"));
   EXPECT_EQ(all.status, 3);
@@ -165,8 +162,7 @@ TEST_F(Predict, NeedsNoColumnOfTermsThatAreLeftOut) {
 TEST_F(Predict, TreatsNewLevelsAsAsked) {
   const auto fits = [&](const std::string& args, const std::string& rows) {
     std::ofstream(path("rows.csv")) << rows;
-    const auto result = predict(args, path("rows.csv"));
-    EXPECT_EQ(result.status, 0) << result.err;
+    const auto result = successful(predict(args, path("rows.csv")));
     return Csv(result.out);
   };
   const std::string rows = "x,z,h\n0.5,0.1,p\n0.5,0.1,\"new\"\n";
@@ -213,9 +209,8 @@ TEST_F(Predict, WritesHdf5WithTheSameNumbers) {
   const auto csv = predict(args);
   ASSERT_EQ(predict(args + " --out " + path("out.h5")).status, 0);
   // Read by the program itself: a fit of any column, whose mean tells the numbers.
-  const auto ranks = predict(args + " --memory 1K --out " + path("parts.h5"), prediction_data("new.csv"),
-                             TESSERA_MPIRUN " 2");
-  EXPECT_EQ(ranks.status, 0) << ranks.err;
+  successful(predict(args + " --memory 1K --out " + path("parts.h5"), prediction_data("new.csv"),
+                     TESSERA_MPIRUN " 2"));
   EXPECT_EQ(testing::content_of(path("parts.h5")), testing::content_of(path("out.h5")));
   EXPECT_EQ(run(TESSERA_FIT " predict " + path("model.json") + " " + prediction_data("new.csv") +
                 " --type terms --out " + path("out.hdf5"))
@@ -227,8 +222,7 @@ TEST_F(Predict, HasTheSameBitsInPartsAndOnAnyRanks) {
   fit(prediction_cases().at(2));
   for (const std::string args : {"--type iterms --se --keep g,h,dose,x", "--type lpmatrix --row-numbers",
                                  "--type response --prediction-interval 0.9 --interval 0.5"}) {
-    const auto alone = predict(args + " --threads 1");
-    ASSERT_EQ(alone.status, 0) << alone.err;
+    const auto alone = successful(predict(args + " --threads 1"));
     EXPECT_EQ(predict(args + " --threads 3 --memory 500").out, alone.out) << args;
     EXPECT_EQ(predict(args, prediction_data("new.csv"), TESSERA_MPIRUN " 3").out, alone.out) << args;
   }
@@ -237,15 +231,13 @@ TEST_F(Predict, HasTheSameBitsInPartsAndOnAnyRanks) {
 TEST_F(Predict, AModelWithoutCoefficientsHasNoColumns) {
   fit({{"formula", "y ~ 0"}, {"family", "gaussian"}});
   for (const std::string type : {"lpmatrix", "terms", "iterms"}) {
-    const auto nothing = predict("--type " + type);
-    EXPECT_EQ(nothing.status, 0) << nothing.err;
+    successful(predict("--type " + type));
     const auto kept = predict("--keep e --type " + type);
     EXPECT_EQ(kept.status, 0) << kept.err;
     EXPECT_EQ(Csv(kept.out).names, std::vector<std::string>{"e"}) << type;
   }
-  const auto differences = run(TESSERA_FIT " contrasts " + path("model.json") + " " +
-                               prediction_data("new.csv") + " " + prediction_data("new.csv"));
-  EXPECT_EQ(differences.status, 0) << differences.err;
+  successful(run(TESSERA_FIT " contrasts " + path("model.json") + " " + prediction_data("new.csv") + " " +
+                 prediction_data("new.csv")));
 }
 
 TEST_F(Predict, RefusesWhatItCannotTell) {

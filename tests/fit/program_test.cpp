@@ -17,7 +17,6 @@
 #include <string_view>
 #include <tessera/printable.hpp>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 namespace tessera {
@@ -98,20 +97,17 @@ TEST_F(Program, FitsPredictsAndSummarises) {
     EXPECT_TRUE(report.contains(key)) << key;
   EXPECT_EQ(report.at("ranks").size(), 2U);
 
-  const auto predicted = run(TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv") +
-                             " --se --type response --out " + path("pred.csv"));
-  ASSERT_EQ(predicted.status, 0) << predicted.err;
+  successful(run(TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv") +
+                 " --se --type response --out " + path("pred.csv")));
   const std::string rows = read("pred.csv");
   EXPECT_TRUE(rows.starts_with("fit,se\n"));
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 201);
   // To standard output the same rows, from any number of ranks.
-  const auto shown = run(std::string(TESSERA_MPIRUN) + " 3 " TESSERA_FIT " predict " + path("model.json") +
-                         " " + path("data.csv") + " --se --type response");
-  EXPECT_EQ(shown.status, 0) << shown.err;
+  const auto shown = successful(run(std::string(TESSERA_MPIRUN) + " 3 " TESSERA_FIT " predict " +
+                                    path("model.json") + " " + path("data.csv") + " --se --type response"));
   EXPECT_EQ(shown.out, rows);
 
-  const auto summary = run(TESSERA_FIT " summary " + path("model.json"));
-  EXPECT_EQ(summary.status, 0);
+  const auto summary = successful(run(TESSERA_FIT " summary " + path("model.json")));
   EXPECT_NE(fitted.out.find(summary.out), std::string::npos) << summary.out;
 }
 
@@ -148,8 +144,7 @@ TEST_F(Program, LeavesATerminalNoCommandsOfATable) {
     return run(TESSERA_FIT " fit " + path(file) + " --formula '" + formula + "' --out " + path("no.json") +
                " " + more);
   };
-  const auto fitted = fit(data, "y ~ x + `" + column + "`");
-  EXPECT_EQ(fitted.status, 0) << fitted.err;
+  const auto fitted = successful(fit(data, "y ~ x + `" + column + "`"));
   expect_printable(fitted, R"(`f\x1b]52;c;QUFB\x07\u202e`b\u009b\x0ac )");
   expect_printable(run(TESSERA_FIT " summary " + path("model.json")), R"(f\x1b]52)");
   expect_printable(alone(data, "y ~ nowhere"), R"(da\x1b[2Jta.csv)");
@@ -212,8 +207,7 @@ TEST_F(Program, TwoCoefficientsOfOneNameAreReadBackInTheirOrder) {
   for (int i = 0; i < 40; ++i)
     table << 10 * (i % 2) + 0.5 * (i % 7) + 0.01 * (i % 3) << ",\"" << i % 2 << "\"," << i % 7 << '\n';
   write("twice.csv", table.str());
-  const auto fitted = fit("twice.csv", "y ~ q + q1");
-  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  const auto fitted = successful(fit("twice.csv", "y ~ q + q1"));
   const auto summary = run(TESSERA_FIT " summary " + path("model.json"));
   ASSERT_EQ(summary.status, 0) << summary.err;
   EXPECT_NE(fitted.out.find(summary.out), std::string::npos) << summary.out;
@@ -270,11 +264,9 @@ TEST_F(Program, PipesAndStandardOutputGetWhatComes) {
   ASSERT_EQ(run(predict + " --out " + path("pred.csv")).status, 0);
   const std::string expected = read("pred.csv");
   for (const char* name : {"-", "/dev/stdout"}) {
-    const auto alone = run("cd " + folder_.path().string() + "; " + predict + " --out " + name);
-    EXPECT_EQ(alone.status, 0) << alone.err;
+    const auto alone = successful(run("cd " + folder_.path().string() + "; " + predict + " --out " + name));
     EXPECT_EQ(alone.out, expected) << name;
-    const auto ranks = run(std::string(TESSERA_MPIRUN) + " 3 " + predict + " --out " + name);
-    EXPECT_EQ(ranks.status, 0) << ranks.err;
+    const auto ranks = successful(run(std::string(TESSERA_MPIRUN) + " 3 " + predict + " --out " + name));
     EXPECT_EQ(ranks.out, expected) << name;
   }
   EXPECT_FALSE(fs::exists(path("-")));
@@ -283,16 +275,14 @@ TEST_F(Program, PipesAndStandardOutputGetWhatComes) {
   EXPECT_EQ(run(predict + " --out /dev/stdout >>" + path("all.csv")).status, 0);
   EXPECT_EQ(read("all.csv"), "before\n" + expected);
 
-  const auto piped = run("mkfifo " + path("pipe") + "; cat " + path("pipe") + " & " + predict + " --out " +
-                         path("pipe") + " && wait");
-  EXPECT_EQ(piped.status, 0) << piped.err;
+  const auto piped = successful(run("mkfifo " + path("pipe") + "; cat " + path("pipe") + " & " + predict +
+                                    " --out " + path("pipe") + " && wait"));
   EXPECT_EQ(piped.out, expected);
   EXPECT_TRUE(fs::is_fifo(path("pipe")));
   EXPECT_EQ(run(predict + " --out /dev/null").status, 0);
   EXPECT_EQ(run(predict + " --out /dev/full").status, 3);
 
-  const auto page = run(TESSERA_FIT " report " + path("model.json") + " --out -");
-  EXPECT_EQ(page.status, 0);
+  const auto page = successful(run(TESSERA_FIT " report " + path("model.json") + " --out -"));
   EXPECT_EQ(run(TESSERA_FIT " report " + path("model.json") + " --out " + path("page.html")).status, 0);
   EXPECT_EQ(page.out, read("page.html"));
 }
@@ -321,8 +311,7 @@ TEST_F(Program, CovarianceOfAModelReadsBackFromAFileBesideIt) {
   EXPECT_EQ(stored.at("suffix").get<std::string>(), ".cov-" + stored.at("crc32").get<std::string>());
   const std::string beside = path("model.json") + stored.at("suffix").get<std::string>();
   EXPECT_EQ(fs::file_size(beside), 601 * 601 * sizeof(double));
-  const auto shown = run(TESSERA_FIT " predict " + path("model.json") + " " + path("wide.csv") + " --se");
-  EXPECT_EQ(shown.status, 0) << shown.err;
+  successful(run(TESSERA_FIT " predict " + path("model.json") + " " + path("wide.csv") + " --se"));
   fs::resize_file(beside, 100);
   const auto damaged = run(TESSERA_FIT " predict " + path("model.json") + " " + path("wide.csv") + " --se");
   EXPECT_EQ(damaged.status, 3);
@@ -401,21 +390,18 @@ TEST_F(Program, TellsTheThetaThatItEstimates) {
       "Family: Negative Binomial(" + number_text(std::round(1000 * theta) / 1000, 15) + ")\n";
   EXPECT_NE(fitted.out.find(title), std::string::npos) << fitted.out;
   // And of the model that is read: nothing of it is lost.
-  const auto summary = run(TESSERA_FIT " summary " + path("model.json"));
-  EXPECT_EQ(summary.status, 0) << summary.err;
+  const auto summary = successful(run(TESSERA_FIT " summary " + path("model.json")));
   EXPECT_NE(summary.out.find(title), std::string::npos) << summary.out;
   EXPECT_EQ(run(TESSERA_FIT " report " + path("model.json") + " --run-report " + path("run.json") +
                 " --out " + path("report.html"))
                 .status,
             0);
   EXPECT_NE(read("report.html").find("Negative Binomial("), std::string::npos);
-  const auto predicted = run(TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv") +
-                             " --type response --out " + path("pred.csv"));
-  EXPECT_EQ(predicted.status, 0) << predicted.err;
+  successful(run(TESSERA_FIT " predict " + path("model.json") + " " + path("data.csv") +
+                 " --type response --out " + path("pred.csv")));
   // Given that theta, the fit is the same.
-  const auto fixed = fit("data.csv", "I(few^3) ~ f + s(x, bs=\"ps\", k=12)",
-                         "--family 'nb(theta = " + number_text(theta, 17) + ")'");
-  ASSERT_EQ(fixed.status, 0) << fixed.err;
+  successful(fit("data.csv", "I(few^3) ~ f + s(x, bs=\"ps\", k=12)",
+                 "--family 'nb(theta = " + number_text(theta, 17) + ")'"));
   const auto again = nlohmann::json::parse(read("model.json"));
   EXPECT_EQ(again.at("family_parameters")[0].at("estimated"), false);
   const double deviance = model.at("deviance");
@@ -779,8 +765,7 @@ TEST_F(Program, RowsOfAnUnseenLevelAreNAAndCountedOnce) {
   ASSERT_EQ(fit("data.csv", "y ~ f + s(x, bs=\"ps\", k=12)").status, 0);
   const std::string predict = std::string(" " TESSERA_FIT " predict ") + path("model.json") + " ";
   write("new.csv", "x,f\n0.5,a\n0.6,d\n0.5,\n0.5,NA\nNA,b\n0.5,a\n");
-  const auto alone = run(predict + path("new.csv") + " --se");
-  EXPECT_EQ(alone.status, 0) << alone.err;
+  const auto alone = successful(run(predict + path("new.csv") + " --se"));
   EXPECT_EQ(complaints(alone.err),
             std::vector<std::string>{"tessera-fit: 2 rows have levels of 'f' that the fit had not ('', 'd'): "
                                      "their predictions are NA"});
@@ -811,8 +796,7 @@ TEST_F(Program, AnUnseenLevelOfARandomEffectIsPredictedWithoutIt) {
   const auto found = std::find_if(coefficients.begin(), coefficients.end(),
                                   [](const auto& c) { return c.at("name") == "s(f).1"; });
   ASSERT_NE(found, coefficients.end());
-  const auto unseen = predicted("0.5,new\n");
-  EXPECT_EQ(unseen.status, 0);
+  const auto unseen = successful(predicted("0.5,new\n"));
   EXPECT_EQ(complaints(unseen.err),
             std::vector<std::string>{"tessera-fit: 1 row has a level of 'f' that the fit had "
                                      "not ('new'): predicted without that random effect"});
@@ -824,8 +808,7 @@ TEST_F(Program, AnUnseenLevelOfARandomEffectIsPredictedWithoutIt) {
 TEST_F(Program, TellsHowEachColumnWasRead) {
   write("mixed.csv", read("data.csv") + "NA,0.5,0.5,a,7,1\n1,,0.5,b,7,1\n1,0.1,0.5,,7,1\n");
   for (const int ranks : {1, 3}) {
-    const auto fitted = fit("mixed.csv", "y ~ f + s(x, bs=\"ps\", k=12)", "", ranks);
-    ASSERT_EQ(fitted.status, 0) << fitted.err;
+    const auto fitted = successful(fit("mixed.csv", "y ~ f + s(x, bs=\"ps\", k=12)", "", ranks));
     for (const char* line :
          {"  y: numbers, 1 missing\n", "  x: numbers, 1 missing\n",
           "  f: factor of 4 levels, the first '', 1 blank (a level; missing if the NA strings are "

@@ -255,8 +255,8 @@ std::vector<std::string> cells_of(const std::string& text, const std::string& ro
 TEST_F(Report, HasTheChecksOfTheTable) {
   const std::string data = " --data " + path("data.csv");
   const std::string page = section(page_of("model.json", data), "checks");
-  const auto checked = run(TESSERA_FIT " check " + path("model.json") + " " + path("data.csv") + " --json");
-  ASSERT_EQ(checked.status, 0) << checked.err;
+  const auto checked =
+      successful(run(TESSERA_FIT " check " + path("model.json") + " " + path("data.csv") + " --json"));
   const auto check = nlohmann::json::parse(checked.out);
   const auto text = [](const nlohmann::json& number, const char* form) {
     std::array<char, 40> out{};
@@ -296,9 +296,8 @@ TEST_F(Report, OfALargeTableShowsASampleOfItsRowsAndSaysSo) {
   for (int i = 0; i < 5000; ++i)
     table << std::sin(0.01 * i) + 0.1 * std::cos(97.0 * i) << ',' << 0.01 * i << ',' << 0.01 * i << '\n';
   write("large.csv", table.str());
-  const auto fitted = run(TESSERA_FIT " fit " + path("large.csv") +
-                          " --formula 'y ~ s(v)' --device cpu --threads 1 --out " + path("large.json"));
-  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  successful(run(TESSERA_FIT " fit " + path("large.csv") +
+                 " --formula 'y ~ s(v)' --device cpu --threads 1 --out " + path("large.json")));
   const std::string page = page_of("large.json", "--data " + path("large.csv"));
   EXPECT_NE(section(page, "smooths").find("show 4,096 of the 5,000 rows, spread evenly over the table"),
             std::string::npos);
@@ -333,9 +332,8 @@ TEST_F(Report, DrawsCountsAndProportionsAsTheyShouldBe) {
             true},
        }) {
     SCOPED_TRACE(one.arguments);
-    const auto fitted = run(TESSERA_FIT " fit " + path("discrete.csv") + " " + one.arguments +
-                            " --device cpu --threads 1 --out " + path("discrete.json"));
-    ASSERT_EQ(fitted.status, 0) << fitted.err;
+    const auto fitted = successful(run(TESSERA_FIT " fit " + path("discrete.csv") + " " + one.arguments +
+                                       " --device cpu --threads 1 --out " + path("discrete.json")));
     const std::string with = section(page_of("discrete.json", "--data " + path("discrete.csv")), "residuals");
     EXPECT_NE(with.find(one.kind + std::string(" residuals of all 400 rows")), std::string::npos);
     EXPECT_NE(with.find(one.picture), std::string::npos);
@@ -371,8 +369,7 @@ TEST_F(Report, WritesEachFigureAloneWithItsNumbers) {
   const std::string command = TESSERA_FIT " report " + path("model.json") + " --data " + path("data.csv") +
                               " --run-report " + path("run.json") + " --out " + path("page.html") +
                               " --figures " + folder;
-  const auto written = run(command);
-  ASSERT_EQ(written.status, 0) << written.err;
+  successful(run(command));
   const std::vector<std::string> names = names_in(folder);
   for (const char* name :
        {"f.svg", "f.csv", "figures.csv", "s_v.svg", "s_v.csv", "s_v-points.csv", "s_x_f.svg", "s_x_f.csv",

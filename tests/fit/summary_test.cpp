@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <cmath>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -23,8 +22,7 @@ class Summary : public ::testing::Test {
                "' --device cpu --threads 1 --out " + path("model.json") + " " + more);
   }
   [[nodiscard]] SummaryJson json_of(const std::string& command) const {
-    const auto result = run(TESSERA_FIT " " + command + " " + path("model.json") + " --json");
-    EXPECT_EQ(result.status, 0) << result.err;
+    const auto result = successful(run(TESSERA_FIT " " + command + " " + path("model.json") + " --json"));
     return SummaryJson::parse(result.out);
   }
   [[nodiscard]] SummaryJson model() const {
@@ -91,8 +89,7 @@ TEST_F(Summary, HasTheParametersOfTheFamilyAndWhyThereIsNoEstimate) {
 }
 
 TEST_F(Summary, OfAFitIsThatOfItsModel) {
-  const auto fitted = fit("y ~ f + s(x)", "--json");
-  ASSERT_EQ(fitted.status, 0) << fitted.err;
+  const auto fitted = successful(fit("y ~ f + s(x)", "--json"));
   SummaryJson printed = SummaryJson::parse(fitted.out);
   EXPECT_TRUE(printed.at("model").is_null());
   printed["model"] = path("model.json");

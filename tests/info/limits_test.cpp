@@ -18,9 +18,9 @@ constexpr const char* no_variables = "env -u OMP_NUM_THREADS -u SLURM_CPUS_PER_T
 
 /// The ranks of the report of `ranks` ranks that may all run on every core, under `variables`.
 json ranks_of(const std::string& variables, int ranks) {
-  const auto result = run(no_variables + variables + " " TESSERA_MPIRUN " " + std::to_string(ranks) +
-                          " --bind-to none " TESSERA_INFO " --policy cpu --json");
-  EXPECT_EQ(result.status, 0) << result.err;
+  const auto result =
+      successful(run(no_variables + variables + " " TESSERA_MPIRUN " " + std::to_string(ranks) +
+                     " --bind-to none " TESSERA_INFO " --policy cpu --json"));
   return json::parse(result.out).at("ranks");
 }
 
@@ -51,8 +51,8 @@ TEST(InfoLimits, VariablesOfTheBatchSystem) {
 }
 
 TEST(InfoLimits, TheTableSaysWhy) {
-  const auto result = run("env OMP_NUM_THREADS=many SLURM_CPUS_PER_TASK=1 " TESSERA_INFO " --policy cpu");
-  EXPECT_EQ(result.status, 0) << result.err;
+  const auto result =
+      successful(run("env OMP_NUM_THREADS=many SLURM_CPUS_PER_TASK=1 " TESSERA_INFO " --policy cpu"));
   for (const char* part :
        {"Hosts\n", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS='many' is no number of threads"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in\n" << result.out;
@@ -61,8 +61,7 @@ TEST(InfoLimits, TheTableSaysWhy) {
 // A sanitizer's shadow takes more address space than that.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(InfoLimits, AnUlimit) {
-  const auto result = run("ulimit -v 8000000; " TESSERA_INFO " --policy cpu --json");
-  EXPECT_EQ(result.status, 0) << result.err;
+  const auto result = successful(run("ulimit -v 8000000; " TESSERA_INFO " --policy cpu --json"));
   const json memory = json::parse(result.out).at("ranks")[0].at("memory");
   if (memory.at("from") != "ulimit -v") GTEST_SKIP() << "less than 8 GB is left: " << memory;
   EXPECT_EQ(memory.at("limit_bytes"), 8000000LL * 1024);
@@ -71,8 +70,7 @@ TEST(InfoLimits, AnUlimit) {
 
 /// tessera-info in a cgroup.
 json rank_in(const OwnCgroup& cgroup) {
-  const auto result = run(no_variables + cgroup.command(TESSERA_INFO " --policy cpu --json"));
-  EXPECT_EQ(result.status, 0) << result.err;
+  const auto result = successful(run(no_variables + cgroup.command(TESSERA_INFO " --policy cpu --json")));
   return json::parse(result.out).at("ranks")[0];
 }
 

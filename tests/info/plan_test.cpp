@@ -18,8 +18,7 @@ ProgramResult plan(const std::string& arguments) {
 }
 
 json plan_json(const std::string& arguments) {
-  const auto result = plan(arguments + " --json");
-  EXPECT_EQ(result.status, 0) << result.err;
+  const auto result = successful(plan(arguments + " --json"));
   EXPECT_EQ(result.err, "");
   return json::parse(result.out);
 }
@@ -98,8 +97,7 @@ TEST(InfoPlan, AMillionDevices) {
 }
 
 TEST(InfoPlan, TableForAPerson) {
-  const auto result = plan("--scores '100,50;75;0' --units 1000");
-  EXPECT_EQ(result.status, 0);
+  const auto result = successful(plan("--scores '100,50;75;0' --units 1000"));
   EXPECT_EQ(result.out,
             "Plan of 1000 units in blocks of 1\n"
             "  rank  device  begin   end  units\n"

@@ -23,8 +23,7 @@ ProgramResult info(const std::string& simulate, int ranks, const std::string& ar
 }
 
 json info_json(const std::string& simulate, int ranks, const std::string& arguments) {
-  const auto result = info(simulate, ranks, "--json " + arguments);
-  EXPECT_EQ(result.status, 0) << result.err;
+  const auto result = successful(info(simulate, ranks, "--json " + arguments));
   return json::parse(result.out);
 }
 
@@ -122,8 +121,7 @@ TEST(InfoReport, PolicyCpuLooksForNoDevice) {
 }
 
 TEST(InfoReport, TableForAPerson) {
-  const auto result = info(mixed, 3, "--units 1000");
-  EXPECT_EQ(result.status, 0) << result.err;
+  const auto result = successful(info(mixed, 3, "--units 1000"));
   for (const char* part : {"3 ranks on 1 node, 3 SIMULATED devices", "Ranks\n", "Devices\n", "H200", "T4",
                            "GPU-", "Plan of 1000 units", "no GPU because"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in\n" << result.out;
@@ -186,8 +184,7 @@ TEST(InfoReport, ManyRanksOnOneScreenUnlessEachIsWanted) {
     return run("TESSERA_SIMULATE='*:H200' " TESSERA_MPIRUN " 33 " TESSERA_INFO " " + arguments);
   };
   const auto lines = [](const std::string& text) { return std::count(text.begin(), text.end(), '\n'); };
-  const auto summary = of_ranks("--exercise");
-  EXPECT_EQ(summary.status, 0) << summary.err;
+  const auto summary = successful(of_ranks("--exercise"));
   EXPECT_LE(lines(summary.out), 24) << summary.out;
   EXPECT_NE(summary.out.find("33 x Simulated NVIDIA H200"), std::string::npos) << summary.out;
   EXPECT_NE(summary.out.find("in order: 33 devices"), std::string::npos) << summary.out;
@@ -257,8 +254,7 @@ TEST(InfoExercise, NamesADeviceThatCannotBeUsedAndExercisesTheOthers) {
 #endif
 
 TEST(InfoReport, VersionAndHelpOnce) {
-  const auto named = info("", 2, "--version");
-  EXPECT_EQ(named.status, 0);
+  const auto named = successful(info("", 2, "--version"));
   EXPECT_EQ(named.out, std::string("tessera-info ") + version() + "\n");
   const auto help = run(TESSERA_INFO " --help");
   EXPECT_EQ(help.status, 0);

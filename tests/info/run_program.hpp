@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <gtest/gtest.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -51,6 +52,12 @@ inline ProgramResult run(const std::string& command) {
   const ScratchFile err;
   const int status = std::system(("( " + command + " ) >" + out.path() + " 2>" + err.path()).c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out.text(), err.text()};
+}
+
+/// What a program did that must end with status 0.
+inline ProgramResult successful(ProgramResult result) {
+  EXPECT_EQ(result.status, 0) << result.err;
+  return result;
 }
 
 }  // namespace tessera

@@ -31,11 +31,9 @@ JobOptions moving() {
 /// Every unit is changed in place, from the untouched input.
 std::vector<double> scatter_units(Job& job, const Plan& plan) {
   auto units = local_units(job, plan);
-  job.scatter(
-      plan, units, [](Tile& tile, std::span<double>) { no_real_device(tile); },
-      [](const HostTile&, std::span<double> part) {
-        for (double& unit : part) unit = unit_result(unit);
-      });
+  job.scatter(plan, units, no_real_device, [](const HostTile&, std::span<double> part) {
+    for (double& unit : part) unit = unit_result(unit);
+  });
   return units;
 }
 
@@ -178,11 +176,9 @@ TEST_F(Exclude, NoUnitMovesUnlessTheOptionsSaySo) {
   const Plan plan = job.plan(1000, 16);
   auto units = local_units(job, plan);
   const auto double_units = [&](const Plan& used) {
-    job.scatter(
-        used, units, [](Tile& tile, std::span<double>) { no_real_device(tile); },
-        [](const HostTile&, std::span<double> part) {
-          for (double& unit : part) unit *= 2;
-        });
+    job.scatter(used, units, no_real_device, [](const HostTile&, std::span<double> part) {
+      for (double& unit : part) unit *= 2;
+    });
   };
   EXPECT_EQ(error_of(comm_, [&] { double_units(plan); }).code(), ErrorCode::outdated_plan);
   EXPECT_EQ(bits(units), bits(local_units(job, plan))) << "the input is restored";
@@ -201,12 +197,12 @@ TEST_F(Exclude, UnitsOfATypeThatCannotBeCopiedAsBytesAskForANewPlan) {
   const Plan plan = job.plan(100);
   const auto lengths = [&](const Plan& used) {
     const std::vector<std::string> words(static_cast<std::size_t>(job.local_range(used).size()), "word");
-    return job.map<int>(
-        used, words, [](Tile& tile, auto...) { no_real_device(tile); },
-        [](const HostTile&, std::span<const std::string> in, std::span<int> out) {
-          std::ranges::transform(in, out.begin(),
-                                 [](const std::string& word) { return static_cast<int>(word.size()); });
-        });
+    return job.map<int>(used, words, no_real_device,
+                        [](const HostTile&, std::span<const std::string> in, std::span<int> out) {
+                          std::ranges::transform(in, out.begin(), [](const std::string& word) {
+                            return static_cast<int>(word.size());
+                          });
+                        });
   };
   EXPECT_EQ(error_of(comm_, [&] { (void)lengths(plan); }).code(), ErrorCode::outdated_plan);
   const Plan next = job.plan(100);
@@ -221,9 +217,8 @@ TEST_F(Exclude, AWrongCallOnOneRankEndsAPassThatMovesUnits) {
   EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
   auto units = local_units(job, plan);
   if (comm_.rank() == 1) units.pop_back();
-  EXPECT_THROW((void)job.map<double>(
-                   plan, units, [](Tile& tile, auto...) { no_real_device(tile); },
-                   [](const HostTile&, std::span<const double>, std::span<double>) {}),
+  EXPECT_THROW((void)job.map<double>(plan, units, no_real_device,
+                                     [](const HostTile&, std::span<const double>, std::span<double>) {}),
                Error);
   EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
 }
@@ -262,9 +257,8 @@ TEST_F(Exclude, AsAnErrorAFailureLeavesTheInputUntouched) {
   const Plan plan = job.plan(1000);
   auto units = local_units(job, plan);
   const auto pass = [&] {
-    job.scatter(
-        plan, units, [](Tile& tile, std::span<double>) { no_real_device(tile); },
-        [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
+    job.scatter(plan, units, no_real_device,
+                [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
   };
   EXPECT_EQ(error_of(comm_, pass).code(), ErrorCode::job_fault);
   EXPECT_EQ(bits(units), bits(local_units(job, plan)));

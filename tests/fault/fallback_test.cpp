@@ -92,12 +92,11 @@ TEST_P(Fallback, MapBeginsAgainFromEmptyResults) {
   const Plan plan = job.plan(1000);
   const auto units = local_units(job, plan);
   // Adds to the results, so that what a tile wrote before the fault would show.
-  const auto results = job.map<double>(
-      plan, std::span<const double>(units),
-      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
-      [](const HostTile&, std::span<const double> in, std::span<double> out) {
-        for (std::size_t i = 0; i < in.size(); ++i) out[i] += unit_result(in[i]);
-      });
+  const auto results =
+      job.map<double>(plan, std::span<const double>(units), no_real_device,
+                      [](const HostTile&, std::span<const double> in, std::span<double> out) {
+                        for (std::size_t i = 0; i < in.size(); ++i) out[i] += unit_result(in[i]);
+                      });
   EXPECT_EQ(bits(results), bits(expected_map(job, plan)));
   expect_fallback(job, uuid_);
 }
@@ -107,11 +106,9 @@ TEST_P(Fallback, ScatterBeginsAgainFromTheUntouchedInput) {
   Job job(comm_, with_threads(2));
   const Plan plan = job.plan(1000, 16);
   auto units = local_units(job, plan);
-  job.scatter(
-      plan, std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
-      [](const HostTile&, std::span<double> part) {
-        for (double& unit : part) unit = unit_result(unit);
-      });
+  job.scatter(plan, std::span(units), no_real_device, [](const HostTile&, std::span<double> part) {
+    for (double& unit : part) unit = unit_result(unit);
+  });
   EXPECT_EQ(bits(units), bits(expected_map(job, plan)));
   expect_fallback(job, uuid_);
 }
@@ -144,9 +141,8 @@ TEST_P(Fallback, UnderPolicyGpuEveryRankThrowsTheSameErrorAndTheInputIsUntouched
   std::vector<double> units;
   std::vector<double> before;
   const auto pass = [&] {
-    job->scatter(
-        job->plan(1000), std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
-        [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
+    job->scatter(job->plan(1000), std::span(units), no_real_device,
+                 [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
   };
   message = error_of(ErrorCode::job_fault, [&] {
     job.emplace(comm_, options);
@@ -186,11 +182,10 @@ TEST_F(Faults, ALoopThatPlansInEachStepGoesOn) {
   std::vector<double> units = local_units(job, job.plan(1000, 8));  // once
   std::vector<double> expected = units;
   for (int step = 0; step < 5; ++step) {
-    job.scatter(
-        job.plan(1000, 8), std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
-        [](const HostTile&, std::span<double> part) {
-          for (double& unit : part) unit = unit_result(unit) * 0x1p-40;
-        });
+    job.scatter(job.plan(1000, 8), std::span(units), no_real_device,
+                [](const HostTile&, std::span<double> part) {
+                  for (double& unit : part) unit = unit_result(unit) * 0x1p-40;
+                });
     for (double& unit : expected) unit = unit_result(unit) * 0x1p-40;
     EXPECT_EQ(bits(units), bits(expected)) << step;
     EXPECT_EQ(job.on_host(), step >= 2);
@@ -265,13 +260,13 @@ TEST_F(Faults, AnExceptionOfTheHostFunctionOnASimulatedDeviceIsTheTilesAndThenTh
   const auto units = local_units(job, plan);
   int calls = 0;
   // Fails on the device alone: the first time that it is called on rank 0.
-  const auto results = job.map<double>(
-      plan, std::span<const double>(units),
-      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
-      [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
-        std::ranges::transform(in, out.begin(), unit_result);
-        if (job.comm().rank() == 0 && tile.thread == 0 && calls++ == 0) throw std::runtime_error("once only");
-      });
+  const auto results =
+      job.map<double>(plan, std::span<const double>(units), no_real_device,
+                      [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
+                        std::ranges::transform(in, out.begin(), unit_result);
+                        if (job.comm().rank() == 0 && tile.thread == 0 && calls++ == 0)
+                          throw std::runtime_error("once only");
+                      });
   EXPECT_EQ(bits(results), bits(expected_map(job, plan)));
   EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
   EXPECT_EQ(job.last_verdict().failure.reason, "once only");

@@ -9,8 +9,6 @@
 
 #include <zlib.h>
 
-#include <array>
-#include <limits>
 #include <vector>
 
 namespace {

@@ -7,8 +7,6 @@
 
 #include <hdf5.h>
 
-#include <cmath>
-#include <optional>
 #include <utility>
 #include <vector>
 

@@ -9,8 +9,6 @@
 #include "gam/report/summary.hpp"
 #include "support/well_formed.hpp"
 
-#include <filesystem>
-
 namespace {
 
 using namespace tessera;

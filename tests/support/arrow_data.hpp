@@ -260,4 +260,29 @@ inline ArrowData batch_of(std::vector<ArrowData> columns, std::int64_t offset = 
   return batch;
 }
 
+/// A stream without an end, of one batch again and again.
+inline ArrowArrayStream endless_stream(ArrowData batch, ArrowCounts& counts) {
+  struct Endless {
+    ArrowData batch;
+    ArrowCounts* counts;
+  };
+  ArrowArrayStream from{};
+  from.private_data = new Endless{std::move(batch), &counts};
+  from.get_schema = [](ArrowArrayStream* stream, ArrowSchema* schema) {
+    auto& its = *static_cast<Endless*>(stream->private_data);
+    *schema = schema_of(its.batch, *its.counts);
+    return 0;
+  };
+  from.get_next = [](ArrowArrayStream* stream, ArrowArray* array) {
+    auto& its = *static_cast<Endless*>(stream->private_data);
+    *array = array_of(its.batch, *its.counts);
+    return 0;
+  };
+  from.release = [](ArrowArrayStream* stream) {
+    delete static_cast<Endless*>(stream->private_data);
+    stream->release = nullptr;
+  };
+  return from;
+}
+
 }  // namespace TESSERA_NAMESPACE::gam::testing

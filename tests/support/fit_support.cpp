@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "support/fit_support.hpp"
 
+#include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
 
 #include <tessera/error.hpp>
@@ -9,7 +10,6 @@
 #include <fmt/core.h>
 #include <gtest/gtest.h>
 
-#include <span>
 #include <string>
 #include <string_view>
 
@@ -34,20 +34,13 @@ class StopAfter : public FitObserver {
 }  // namespace
 
 Job cpu_job(const mpi::Communicator& comm, int threads) {
-  JobOptions options;
-  options.policy = Policy::cpu;
-  options.threads = threads;
-  return Job(comm, options);
+  return Job(comm, on_cpu(threads));
 }
 
 void interrupted_after(const mpi::Communicator& comm, int iteration,
                        const std::function<void(Job&, FitObserver*)>& run) {
   StopRequest stop(comm, {.signals = {}});
-  JobOptions options;
-  options.policy = Policy::cpu;
-  options.threads = 1;
-  options.stop = &stop;
-  Job job(comm, options);
+  Job job(comm, on_cpu(1, &stop));
   StopAfter observer(stop, iteration);
   try {
     run(job, &observer);
@@ -58,10 +51,8 @@ void interrupted_after(const mpi::Communicator& comm, int iteration,
 }
 
 FitOptions options_of(const ReferenceCase& reference) {
-  FitOptions options;
-  options.family = family(reference.family);
-  options.weights = reference.weights;
-  options.knots = reference.knots;
+  FitOptions options{
+      .family = family(reference.family), .weights = reference.weights, .knots = reference.knots};
   options.offset = reference.offset;
   options.subset = reference.subset;
   options.ordered = reference.ordered;

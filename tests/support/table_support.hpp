@@ -33,6 +33,12 @@ inline mpi::Communicator world() {
 #endif
 }
 
+/// A test that has a communicator of its own.
+class OverRanks : public ::testing::Test {
+ protected:
+  const mpi::Communicator comm = world();
+};
+
 /// The ranks, with three threads on this one.
 inline Workers crew(const mpi::Communicator& comm) {
   static HostTeam team(3);

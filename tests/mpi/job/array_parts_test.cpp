@@ -2,9 +2,6 @@
 // Arrays that the memory budget does not hold: passes stream them, and have the bits of resident ones.
 #include "mpi/job/array_testing.hpp"
 
-#include <tessera/error.hpp>
-
-#include <atomic>
 #include <map>
 #include <mutex>
 
@@ -33,9 +30,8 @@ class Numbers {
 
   /// Adds the number of each unit to its elements.
   void add_units() {
-    job_.update(
-        arrays(array.modify()), [](Tile& tile, auto...) { no_real_device(tile); },
-        [this](const HostTile& tile, std::span<std::int64_t> values) { add_units(tile, values); });
+    job_.update(arrays(array.modify()), no_real_device,
+                [this](const HostTile& tile, std::span<std::int64_t> values) { add_units(tile, values); });
     ++added_;
   }
   /// The same out of place, and on hosts alone.
@@ -51,11 +47,10 @@ class Numbers {
   }
   [[nodiscard]] double sum() {
     return job_
-        .reduce(
-            arrays(array.read()), 1, [](Tile& tile, auto&&...) { no_real_device(tile); },
-            [](const HostTile&, std::span<double> partial, std::span<const std::int64_t> values) {
-              for (const std::int64_t value : values) partial[0] += static_cast<double>(value);
-            })
+        .reduce(arrays(array.read()), 1, no_real_device,
+                [](const HostTile&, std::span<double> partial, std::span<const std::int64_t> values) {
+                  for (const std::int64_t value : values) partial[0] += static_cast<double>(value);
+                })
         .front();
   }
   [[nodiscard]] double expected_sum() const {
@@ -110,16 +105,15 @@ TEST_P(ArrayParts, APartHasItsUnitsAndNoMoreMemoryThanItsShare) {
   ASSERT_EQ(job_.inventory().devices()[0].memory_budget_bytes, budget_bytes);
   std::mutex mutex;
   std::map<int, std::int64_t> parts;
-  job_.update(
-      arrays(wide.array.read()), [](Tile& tile, auto...) { no_real_device(tile); },
-      [&](const HostTile& tile, std::span<const std::int64_t> values) {
-        const std::lock_guard lock(mutex);
-        ++parts[tile.thread % 2];
-        EXPECT_EQ(tile.range.begin % streamed_block, 0);
-        EXPECT_LE(std::ssize(values) * 8, budget_bytes / GetParam());
-        EXPECT_EQ(values.front(), tile.range.begin * 8);
-        EXPECT_EQ(values.back(), tile.range.end * 8 - 1);
-      });
+  job_.update(arrays(wide.array.read()), no_real_device,
+              [&](const HostTile& tile, std::span<const std::int64_t> values) {
+                const std::lock_guard lock(mutex);
+                ++parts[tile.thread % 2];
+                EXPECT_EQ(tile.range.begin % streamed_block, 0);
+                EXPECT_LE(std::ssize(values) * 8, budget_bytes / GetParam());
+                EXPECT_EQ(values.front(), tile.range.begin * 8);
+                EXPECT_EQ(values.back(), tile.range.end * 8 - 1);
+              });
   expect_devices();
   EXPECT_EQ(parts.size(), 2U);
   for (const auto& [device, count] : parts) EXPECT_GE(count, 2) << device;
@@ -148,7 +142,7 @@ TEST_P(ArrayParts, StreamedPassesResidentOnesAndThoseOnHostsTakeTurns) {
   Numbers wide(job_, 8);
   const auto both = [&] {
     job_.update(
-        arrays(wide.array.read(), narrow.array.read()), [](Tile& tile, auto...) { no_real_device(tile); },
+        arrays(wide.array.read(), narrow.array.read()), no_real_device,
         [](const HostTile& tile, std::span<const std::int64_t> eight, std::span<const std::int64_t> two) {
           EXPECT_EQ(eight.front(), tile.range.begin * 8);
           EXPECT_EQ(std::ssize(two), tile.range.size() * 2);
@@ -157,7 +151,7 @@ TEST_P(ArrayParts, StreamedPassesResidentOnesAndThoseOnHostsTakeTurns) {
   };
   for (int round = 1; round <= 3; ++round) {
     narrow.add_units();
-    narrow.add_units_from_the_last([](Tile& tile, auto...) { no_real_device(tile); });
+    narrow.add_units_from_the_last(no_real_device);
     expect_devices();
     EXPECT_LT(narrow.array.host_version(), narrow.array.version()) << "it stays on the devices";
     EXPECT_EQ(narrow.sum(), narrow.expected_sum());

@@ -51,17 +51,15 @@ TEST_P(ArrayPasses, ASolverOfManyPassesCopiesItsInputOnce) {
 TEST_P(ArrayPasses, APassReadsTheLastVersionAndWritesTheNext) {
   Array<std::int64_t> numbers(job_, job_.plan(500, 7), 2);
   const auto step = [&] {
-    job_.update(
-        arrays(numbers.read(), numbers.write()),
-        [](Tile& tile, std::span<const std::int64_t>, std::span<std::int64_t>) { no_real_device(tile); },
-        [](const HostTile& tile, std::span<const std::int64_t> last, std::span<std::int64_t> next) {
-          EXPECT_EQ(std::ssize(last), 2 * tile.range.size());
-          // Exchanged, so that a step in place would be seen.
-          for (std::size_t i = 0; i < last.size(); i += 2) {
-            next[i] = last[i + 1] + 1;
-            next[i + 1] = last[i] + tile.range.begin + static_cast<std::int64_t>(i / 2);
-          }
-        });
+    job_.update(arrays(numbers.read(), numbers.write()), no_real_device,
+                [](const HostTile& tile, std::span<const std::int64_t> last, std::span<std::int64_t> next) {
+                  EXPECT_EQ(std::ssize(last), 2 * tile.range.size());
+                  // Exchanged, so that a step in place would be seen.
+                  for (std::size_t i = 0; i < last.size(); i += 2) {
+                    next[i] = last[i + 1] + 1;
+                    next[i + 1] = last[i] + tile.range.begin + static_cast<std::int64_t>(i / 2);
+                  }
+                });
   };
   for (int i = 0; i < 4; ++i) step();
   job_.download(numbers);
@@ -103,7 +101,7 @@ TEST_P(ArrayPasses, AnArrayThatIsWantedTwiceIsBroughtHomeOnce) {
   const auto step = [&](auto&& on_device) {
     job_.update(arrays(numbers.read(), numbers.write()), on_device, increment);
   };
-  const auto unused = [](Tile&, auto...) {};
+  const auto unused = no_real_device;
   step(unused);
   step(host_only);
   step(unused);
@@ -124,9 +122,8 @@ TEST_P(ArrayPasses, APassThatEndsWithAnExceptionChangesNothing) {
                  std::exception);
   }
   Array<double> other(job_, job_.plan(77));
-  EXPECT_THROW(job_.update(
-                   arrays(solver.state.modify(), other.read()), [](Tile&, auto...) {},
-                   [](const HostTile&, auto...) {}),
+  EXPECT_THROW(job_.update(arrays(solver.state.modify(), other.read()), no_real_device,
+                           [](const HostTile&, auto...) {}),
                Error);
   EXPECT_EQ(solver.state.version(), 2);
   job_.download(solver.state);
@@ -138,10 +135,7 @@ TEST_P(ArrayPasses, WrongArraysAreRefused) {
   Job another(world());
   Array<double> foreign(another, another.plan(solver_units, solver_block));
   const auto refused = [&](auto list) {
-    const auto update = [&] {
-      job_.update(
-          list, [](Tile&, auto...) {}, [](const HostTile&, auto...) {});
-    };
+    const auto update = [&] { job_.update(list, no_real_device, [](const HostTile&, auto...) {}); };
     return error_if_any(ErrorCode::usage, update).has_value();
   };
   EXPECT_TRUE(refused(arrays(foreign.read())));
@@ -164,10 +158,8 @@ TEST_P(ArrayPasses, RanksWhoseVersionsDifferAreTold) {
 TEST_P(ArrayPasses, RanksWhoseWidthsDifferAreTold) {
   if (job_.comm().size() == 1) GTEST_SKIP() << "needs another rank";
   Array<double> array(job_, job_.plan(5), job_.comm().rank() == 0 ? 1 : 2);
-  expect_error(ErrorCode::usage, "array 0 of version 0 is written, 16 bytes a unit", [&] {
-    job_.update(
-        arrays(array.write()), [](Tile&, auto...) {}, [](const HostTile&, auto...) {});
-  });
+  expect_error(ErrorCode::usage, "array 0 of version 0 is written, 16 bytes a unit",
+               [&] { job_.update(arrays(array.write()), no_real_device, [](const HostTile&, auto...) {}); });
 }
 
 TEST_P(ArrayPasses, UnitsMoveToAnotherPlan) {
@@ -198,9 +190,8 @@ TEST_P(ArrayPasses, ArraysOfNoUnitsAndUnusedDevicesAreWell) {
   Array<float> none(job_, job_.plan(0));
   Array<float> one(job_, job_.plan(1));
   for (Array<float>* array : {&none, &one}) {
-    job_.update(
-        arrays(array->modify()), [](Tile& tile, std::span<float>) { no_real_device(tile); },
-        [](const HostTile&, std::span<float> values) { std::ranges::fill(values, 2.0F); });
+    job_.update(arrays(array->modify()), no_real_device,
+                [](const HostTile&, std::span<float> values) { std::ranges::fill(values, 2.0F); });
   }
   job_.download(none, one);
   EXPECT_TRUE(none.host().empty());

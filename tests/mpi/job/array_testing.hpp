@@ -72,21 +72,17 @@ struct Solver {
   }
 
   void step() {
-    job.update(
-        arrays(matrix.read(), state.modify()),
-        [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
-        [](const HostTile&, std::span<const double> rows, std::span<double> states) {
-          advance(rows, states);
-        });
+    job.update(arrays(matrix.read(), state.modify()), no_real_device,
+               [](const HostTile&, std::span<const double> rows, std::span<double> states) {
+                 advance(rows, states);
+               });
   }
   [[nodiscard]] double sum_of_states() {
     return job
-        .reduce(
-            arrays(state.read()), 1,
-            [](Tile& tile, ReproducibleSum&, std::span<const double>) { no_real_device(tile); },
-            [](const HostTile&, std::span<double> partial, std::span<const double> states) {
-              for (const double value : states) partial[0] += value;
-            })
+        .reduce(arrays(state.read()), 1, no_real_device,
+                [](const HostTile&, std::span<double> partial, std::span<const double> states) {
+                  for (const double value : states) partial[0] += value;
+                })
         .front();
   }
   [[nodiscard]] std::vector<double> states() const { return {state.host().begin(), state.host().end()}; }

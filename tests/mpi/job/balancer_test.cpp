@@ -36,12 +36,11 @@ int iterate(Job& job, Balancer& balancer, int iterations) {
   auto mine = units_after(0, job, balancer.plan());
   int moves = 0;
   for (int step = 1; step <= iterations; ++step) {
-    job.scatter(
-        balancer.plan(), mine, [](Tile& tile, std::span<std::int64_t>) { no_real_device(tile); },
-        [&](const HostTile& tile, std::span<std::int64_t> part) {
-          for (std::int64_t unit = tile.range.begin; unit < tile.range.end; ++unit) spin(unit, units);
-          for (std::int64_t& value : part) ++value;
-        });
+    job.scatter(balancer.plan(), mine, no_real_device,
+                [&](const HostTile& tile, std::span<std::int64_t> part) {
+                  for (std::int64_t unit = tile.range.begin; unit < tile.range.end; ++unit) spin(unit, units);
+                  for (std::int64_t& value : part) ++value;
+                });
     if (const auto left = balancer.rebalance()) {
       ++moves;
       EXPECT_NE(left->fingerprint(), balancer.plan().fingerprint());

@@ -3,12 +3,12 @@
 #include "mpi/job/job_testing.hpp"
 #include "mpi/watchdog.hpp"
 #include "support/errors.hpp"
+#include "support/on_cpu.hpp"
 
 #include <tessera/error.hpp>
 
 #include <array>
 #include <chrono>
-#include <numeric>
 
 namespace tessera::testing {
 namespace {
@@ -262,9 +262,7 @@ TEST(DeviceCollectives, BroadcastFromAnyDevice) {
 }
 
 TEST(DeviceCollectives, WithoutADeviceThereIsNothingToDo) {
-  JobOptions options;
-  options.policy = Policy::cpu;
-  Job job(world(), options);
+  Job job(world(), on_cpu());
   job.collectives().sum(std::span<double* const>(), 100);
   job.collectives().broadcast({}, 100);
   EXPECT_EQ(job.collectives().reason(), "the job has no device");

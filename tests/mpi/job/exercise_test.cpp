@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "job/device_exercise.hpp"
 #include "mpi/job/exercise_testing.hpp"
+#include "support/on_cpu.hpp"
 
 namespace tessera::testing {
 namespace {
@@ -55,9 +56,7 @@ TEST(DeviceExercises, LeaveTheJobAsItWas) {
 }
 
 TEST(DeviceExercises, OfAJobOnTheCpuAreTheSumOfItsRanks) {
-  JobOptions options;
-  options.policy = Policy::cpu;
-  Job job(world(), options);
+  Job job(world(), on_cpu());
   const Exercise found = exercise(job);
   EXPECT_TRUE(found.devices.empty());
   EXPECT_EQ(found.device_sum.reason, "the job has no device");

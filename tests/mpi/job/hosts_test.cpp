@@ -130,14 +130,13 @@ TEST_P(Hosts, ComputeTheirTilesOfAMap) {
   Job job(comm_, with_hosts());
   const Plan plan = even_plan(job, 2000, 3);
   Calls calls(job, plan);
-  const auto results = job.map<double>(
-      plan, local_units(job, plan),
-      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
-      [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
-        calls.begin(tile);
-        std::ranges::transform(in, out.begin(), unit_result);
-        calls.end(tile);
-      });
+  const auto results =
+      job.map<double>(plan, local_units(job, plan), no_real_device,
+                      [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
+                        calls.begin(tile);
+                        std::ranges::transform(in, out.begin(), unit_result);
+                        calls.end(tile);
+                      });
   calls.expect_all();
   EXPECT_EQ(bits(results), bits(expected_map(job, plan)));
   expect_on_all_devices(job);
@@ -148,13 +147,11 @@ TEST_P(Hosts, ComputeTheirTilesOfAScatter) {
   const Plan plan = even_plan(job, 2000, 3);
   Calls calls(job, plan);
   auto units = local_units(job, plan);
-  job.scatter(
-      plan, units, [](Tile& tile, std::span<double>) { no_real_device(tile); },
-      [&](const HostTile& tile, std::span<double> part) {
-        calls.begin(tile);
-        std::ranges::transform(part, part.begin(), unit_result);
-        calls.end(tile);
-      });
+  job.scatter(plan, units, no_real_device, [&](const HostTile& tile, std::span<double> part) {
+    calls.begin(tile);
+    std::ranges::transform(part, part.begin(), unit_result);
+    calls.end(tile);
+  });
   calls.expect_all();
   EXPECT_EQ(bits(units), bits(expected_map(job, plan)));
 }
@@ -163,9 +160,8 @@ TEST_P(Hosts, SumsHaveTheBitsOfAJobWithoutThem) {
   Job job(comm_, with_hosts());
   const Plan plan = even_plan(job, 3000, 7);
   Calls calls(job, plan);
-  const auto sums = job.reduce(
-      plan, sum_width, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-      [&](const HostTile& tile, std::span<double> partial) {
+  const auto sums =
+      job.reduce(plan, sum_width, no_real_device, [&](const HostTile& tile, std::span<double> partial) {
         calls.begin(tile);
         add_block(tile.range, partial);
         calls.end(tile);
@@ -182,14 +178,12 @@ TEST_P(Hosts, HaveTheirPartsOfArrays) {
   solver.state.move_to(plan);
   for (int step = 0; step < 5; ++step) {
     Calls calls(job, plan);
-    job.update(
-        arrays(solver.matrix.read(), solver.state.modify()),
-        [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
-        [&](const HostTile& tile, std::span<const double> rows, std::span<double> states) {
-          calls.begin(tile);
-          Solver::advance(rows, states);
-          calls.end(tile);
-        });
+    job.update(arrays(solver.matrix.read(), solver.state.modify()), no_real_device,
+               [&](const HostTile& tile, std::span<const double> rows, std::span<double> states) {
+                 calls.begin(tile);
+                 Solver::advance(rows, states);
+                 calls.end(tile);
+               });
     calls.expect_all();
   }
   expect_on_all_devices(job);
@@ -218,14 +212,13 @@ TEST_P(Hosts, ComputeWhereTheyAreWhatGpusStream) {
     for (const PlannedTile& tile : plan.tiles_of(comm_.rank()))
       on_gpus += tile.device < gpus_ ? tile.units.size() : 0;
     EXPECT_EQ(solver.matrix.traffic().uploaded_bytes, 5 * on_gpus * matrix_width * 8);
-    const auto sums = job.reduce(
-        arrays(solver.matrix.read(), solver.state.read()), 2,
-        [](Tile& tile, ReproducibleSum&, auto...) { no_real_device(tile); },
-        [](const HostTile& tile, std::span<double> partial, std::span<const double> rows,
-           std::span<const double> states) {
-          partial[0] += static_cast<double>(tile.range.size());
-          partial[1] += static_cast<double>(rows.size()) / static_cast<double>(states.size());
-        });
+    const auto sums = job.reduce(arrays(solver.matrix.read(), solver.state.read()), 2, no_real_device,
+                                 [](const HostTile& tile, std::span<double> partial,
+                                    std::span<const double> rows, std::span<const double> states) {
+                                   partial[0] += static_cast<double>(tile.range.size());
+                                   partial[1] +=
+                                       static_cast<double>(rows.size()) / static_cast<double>(states.size());
+                                 });
     EXPECT_EQ(sums, (std::vector<double>{solver_units, matrix_width * solver_units / 4.0}));
   }
 }
@@ -286,12 +279,10 @@ TEST_P(Hosts, AFunctionThatThrowsThereEndsThePassAndNothingElse) {
   const bool last = comm_.rank() == comm_.size() - 1;
   auto units = local_units(job, plan);
   const auto fail_on_host = [&] {
-    job.scatter(
-        plan, units, [](Tile& tile, std::span<double>) { no_real_device(tile); },
-        [&](const HostTile& tile, std::span<double> part) {
-          std::ranges::fill(part, 0.0);
-          if (last && tile.device == gpus_) throw std::out_of_range("of the function");
-        });
+    job.scatter(plan, units, no_real_device, [&](const HostTile& tile, std::span<double> part) {
+      std::ranges::fill(part, 0.0);
+      if (last && tile.device == gpus_) throw std::out_of_range("of the function");
+    });
   };
   if (last)
     EXPECT_THROW(fail_on_host(), std::out_of_range);
@@ -307,12 +298,10 @@ TEST_P(Hosts, AFunctionThatThrowsThereEndsThePassAndNothingElse) {
 /// A scatter in which the GPU 0 of rank 0 fails after it has written.
 std::vector<double> scatter_without_a_gpu(Job& job, const Plan& plan) {
   auto units = local_units(job, plan);
-  job.scatter(
-      plan, units, [](Tile& tile, std::span<double>) { no_real_device(tile); },
-      [&](const HostTile& tile, std::span<double> part) {
-        std::ranges::transform(part, part.begin(), unit_result);
-        if (job.comm().rank() == 0 && tile.device == 0) throw std::runtime_error("the GPU fails");
-      });
+  job.scatter(plan, units, no_real_device, [&](const HostTile& tile, std::span<double> part) {
+    std::ranges::transform(part, part.begin(), unit_result);
+    if (job.comm().rank() == 0 && tile.device == 0) throw std::runtime_error("the GPU fails");
+  });
   return units;
 }
 
@@ -371,12 +360,10 @@ TEST_P(Hosts, FallBackWithTheGpus) {
   EXPECT_TRUE(job.on_host());
   EXPECT_TRUE(job.devices().empty());
   EXPECT_EQ(bits(reduce_units(job, plan)), bits(expected_sums(1000, 4)));
-  job.update(
-      arrays(array.modify()), [](Tile& tile, std::span<double>) { no_real_device(tile); },
-      [](const HostTile& tile, std::span<double> part) {
-        EXPECT_EQ(tile.device, -1);
-        std::ranges::transform(part, part.begin(), unit_result);
-      });
+  job.update(arrays(array.modify()), no_real_device, [](const HostTile& tile, std::span<double> part) {
+    EXPECT_EQ(tile.device, -1);
+    std::ranges::transform(part, part.begin(), unit_result);
+  });
   EXPECT_EQ(bits({array.host().begin(), array.host().end()}), bits(expected_map(job, plan)));
 }
 
@@ -391,10 +378,8 @@ TEST_P(Hosts, ARankWhoseHostComputesAnswersTheOthers) {
     if (comm_.rank() == comm_.size() - 1) stop.request("the last rank");
     while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
   };
-  error_of(ErrorCode::interrupted, [&] {
-    (void)job.map<double>(
-        plan, local_units(job, plan), [](Tile&, auto...) {}, wait);
-  });
+  error_of(ErrorCode::interrupted,
+           [&] { (void)job.map<double>(plan, local_units(job, plan), no_real_device, wait); });
 }
 
 TEST_P(Hosts, TakePartInSumsOverDevices) {

@@ -27,6 +27,12 @@ namespace tessera::testing {
 inline mpi::Communicator world() {
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
 }
+
+/// A test that has a communicator of its own.
+class OverRanks : public ::testing::Test {
+ protected:
+  const mpi::Communicator comm = world();
+};
 #endif
 
 inline JobOptions with_threads(int threads) {
@@ -79,15 +85,15 @@ inline std::vector<double> local_units(const Job& job, const Plan& plan) {
   return units;
 }
 
-inline void no_real_device(Tile& tile) {
+/// The function for devices of passes whose devices are simulated.
+constexpr auto no_real_device = [](Tile& tile, auto&&... /*spans*/) {
   tile.fail("the test has no function for real devices");
-}
+};
 
 inline std::vector<double> map_units(Job& job, const Plan& plan, std::int64_t bytes_per_unit = 0) {
   const auto units = local_units(job, plan);
   return job.map<double>(
-      plan, std::span<const double>(units),
-      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+      plan, std::span<const double>(units), no_real_device,
       [](const HostTile&, std::span<const double> in, std::span<double> out) {
         std::ranges::transform(in, out.begin(), unit_result);
       },
@@ -114,7 +120,7 @@ inline void add_block(Range block, std::span<double> partial) {
 
 inline std::vector<double> reduce_units(Job& job, const Plan& plan, std::int64_t bytes_per_unit = 0) {
   return job.reduce(
-      plan, sum_width, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
+      plan, sum_width, no_real_device,
       [](const HostTile& tile, std::span<double> partial) { add_block(tile.range, partial); },
       bytes_per_unit);
 }

@@ -23,8 +23,9 @@ JobOptions measured_by(std::function<std::int64_t(const HostTile&)> on_host = {}
   return options;
 }
 
-TEST(MeasuredScores, AreInProportionHoweverLongAUnitTakes) {
-  const auto comm = world();
+using MeasuredScores = OverRanks;
+
+TEST_F(MeasuredScores, AreInProportionHoweverLongAUnitTakes) {
   const std::vector<double> seconds{0.6, 1, 2, 60};
   const double slow = seconds[static_cast<std::size_t>(comm.rank()) % seconds.size()];
   const auto scores = scores_of(comm, std::vector<double>{slow, 0, 2 * slow});
@@ -34,7 +35,7 @@ TEST(MeasuredScores, AreInProportionHoweverLongAUnitTakes) {
   EXPECT_NEAR(static_cast<double>(scores[2]), fastest / slow * 0x1p29, 1);
 }
 
-TEST(MeasuredScores, OfSimulatedDevicesGoByTheirFigures) {
+TEST_F(MeasuredScores, OfSimulatedDevicesGoByTheirFigures) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4+H200");
   const auto scores_of_job = [](const Job& job) {
     std::vector<double> scores;
@@ -48,7 +49,7 @@ TEST(MeasuredScores, OfSimulatedDevicesGoByTheirFigures) {
     EXPECT_NEAR(measured[i], judged[i] / fastest * static_cast<double>(measured_score_of_fastest), 1);
 }
 
-TEST(MeasuredScores, OfADeviceThatRanksShareAreMeasuredAsShared) {
+TEST_F(MeasuredScores, OfADeviceThatRanksShareAreMeasuredAsShared) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200@node");
   auto options = measured_by();
   options.allow_sharing = true;
@@ -56,9 +57,8 @@ TEST(MeasuredScores, OfADeviceThatRanksShareAreMeasuredAsShared) {
   for (const auto& device : job.inventory().devices()) EXPECT_EQ(device.score, measured_score_of_fastest);
 }
 
-TEST(MeasuredScores, DecideThePlan) {
+TEST_F(MeasuredScores, DecideThePlan) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
-  const auto comm = world();
   // All take the same time, for a number of units that differs far more than clocks do.
   Job job(comm, measured_by([&](const HostTile& tile) {
             EXPECT_EQ(tile.threads, 1);
@@ -71,9 +71,8 @@ TEST(MeasuredScores, DecideThePlan) {
   EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
 }
 
-TEST(MeasuredScores, OfARunThatFailsOnOneRankMakeAllFallBack) {
+TEST_F(MeasuredScores, OfARunThatFailsOnOneRankMakeAllFallBack) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
-  const auto comm = world();
   const int last = comm.size() - 1;
   const std::function<std::int64_t()> failures[] = {
       [] { return std::int64_t{0}; }, [] { return std::int64_t{-3}; },
@@ -91,9 +90,8 @@ TEST(MeasuredScores, OfARunThatFailsOnOneRankMakeAllFallBack) {
   }
 }
 
-TEST(MeasuredScores, AreAnErrorOnAllRanksWhereOneHasNothingToTime) {
+TEST_F(MeasuredScores, AreAnErrorOnAllRanksWhereOneHasNothingToTime) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
-  const auto comm = world();
   auto options = measured_by();
   if (comm.rank() + 1 == comm.size()) options.measure = nullptr;
   EXPECT_THROW(Job(comm, options), Error);
@@ -110,9 +108,8 @@ std::string refusal_of(const mpi::Communicator& comm, const JobOptions& options)
   return {};
 }
 
-TEST(MeasuredScores, ARankThatMeasuresAnswersTheOthers) {
+TEST_F(MeasuredScores, ARankThatMeasuresAnswersTheOthers) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
-  const auto comm = world();
   StopRequest stop(comm, {.signals = {}});
   const bool asks = comm.rank() == comm.size() - 1;
   // Every function waits for what only the thread that answers other ranks can hear.
@@ -127,9 +124,8 @@ TEST(MeasuredScores, ARankThatMeasuresAnswersTheOthers) {
   EXPECT_TRUE(stop.requested());
 }
 
-TEST(MeasuredScores, MisuseInOneFunctionIsAUsageErrorOnAllRanks) {
+TEST_F(MeasuredScores, MisuseInOneFunctionIsAUsageErrorOnAllRanks) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
-  const auto comm = world();
   const bool last = comm.rank() == comm.size() - 1;
   const std::pair<std::function<void()>, const char*> mistakes[] = {
       {[] { pthread_exit(nullptr); }, "ended its thread (pthread_exit"},
@@ -147,9 +143,8 @@ TEST(MeasuredScores, MisuseInOneFunctionIsAUsageErrorOnAllRanks) {
   EXPECT_FALSE(Job(comm).on_host()) << "and the devices are free again";
 }
 
-TEST(MeasuredScores, OfSimulatedDevicesAreTimedOnAllRanksOrOnNone) {
+TEST_F(MeasuredScores, OfSimulatedDevicesAreTimedOnAllRanksOrOnNone) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
-  const auto comm = world();
   if (comm.size() == 1) GTEST_SKIP() << "one rank cannot disagree";
   const auto on_host = [](const HostTile&) { return std::int64_t{1}; };
   const int last = comm.size() - 1;
@@ -164,8 +159,7 @@ TEST(MeasuredScores, OfSimulatedDevicesAreTimedOnAllRanksOrOnNone) {
   EXPECT_FALSE(Job(comm, options).on_host());
 }
 
-TEST(MeasuredScores, OfTimesAndFiguresAreNotCompared) {
-  const auto comm = world();
+TEST_F(MeasuredScores, OfTimesAndFiguresAreNotCompared) {
   ClaimedDevice real;
   ClaimedDevice simulated;
   simulated.info.simulated = true;

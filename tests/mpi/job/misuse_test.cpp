@@ -102,11 +102,9 @@ class Misuse : public ::testing::TestWithParam<const char*> {
 TEST_P(Misuse, AnExceptionOfTheHostFunctionReachesItsRankAndTheOthersAreTold) {
   const Plan plan = job_.plan(300, 10);
   const auto ending = ending_of([&] {
-    (void)job_.reduce(
-        plan, 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-        [&](const HostTile&, std::span<double>) {
-          if (on_last()) throw std::domain_error("the log of a negative unit");
-        });
+    (void)job_.reduce(plan, 1, no_real_device, [&](const HostTile&, std::span<double>) {
+      if (on_last()) throw std::domain_error("the log of a negative unit");
+    });
   });
   expect_told(ending, {std::nullopt, "the log of a negative unit"});
   expect_usable();
@@ -120,12 +118,10 @@ TEST_P(Misuse, ACallWithinAFunctionEndsThePassThoughTheFunctionCatchesItsError) 
       [&] { (void)Job(job_.comm()); }};
   for (const auto& call : calls) {
     const auto ending = ending_of([&] {
-      (void)job_.reduce(
-          plan, 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-          [&](const HostTile&, std::span<double>) {
-            if (!on_last()) return;
-            EXPECT_EQ(ending_of(call).code, ErrorCode::usage);
-          });
+      (void)job_.reduce(plan, 1, no_real_device, [&](const HostTile&, std::span<double>) {
+        if (!on_last()) return;
+        EXPECT_EQ(ending_of(call).code, ErrorCode::usage);
+      });
     });
     EXPECT_EQ(ending.code, ErrorCode::usage) << ending.message;
     EXPECT_NE(ending.message.find("between passes"), std::string::npos) << ending.message;
@@ -138,9 +134,8 @@ TEST_P(Misuse, ARankWithoutMemoryForTheSumDoesNotLetTheOthersWait) {
   if (job_.comm().size() == 1) GTEST_SKIP() << "needs another rank";
   constexpr std::size_t width = 1 << 16;  // 2 MiB for its sum
   const auto ending = ending_of([&] {
-    (void)job_.reduce(
-        job_.plan(2 * job_.comm().size()), width, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-        [&](const HostTile&, std::span<double>) { memory_is_short = on_last(); });
+    (void)job_.reduce(job_.plan(2 * job_.comm().size()), width, no_real_device,
+                      [&](const HostTile&, std::span<double>) { memory_is_short = on_last(); });
   });
   memory_is_short = false;
   expect_told(ending, {ErrorCode::job_fault, "no memory for sums of " + std::to_string(width) +
@@ -151,9 +146,7 @@ TEST_P(Misuse, ARankWithoutMemoryForTheSumDoesNotLetTheOthersWait) {
 TEST_P(Misuse, ASumOfMoreNumbersThanMemoryHoldsIsRefused) {
   for (const std::size_t width : {std::size_t{1} << 60, std::numeric_limits<std::size_t>::max()}) {
     const auto ending = ending_of([&] {
-      (void)job_.reduce(
-          job_.plan(100), width, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-          [](const HostTile&, std::span<double>) {});
+      (void)job_.reduce(job_.plan(100), width, no_real_device, [](const HostTile&, std::span<double>) {});
     });
     EXPECT_EQ(ending.code, ErrorCode::usage) << ending.message;
     EXPECT_NE(ending.message.find("no memory holds so many"), std::string::npos) << ending.message;
@@ -166,9 +159,9 @@ TEST_P(Misuse, ARankToWhichTheSystemGrantsNoThreadFailsAndTheOthersAreTold) {
   if (on_last()) none.emplace();
   const auto caller = std::this_thread::get_id();
   const auto ending = ending_of([&] {
-    (void)job_.reduce(
-        job_.plan(300, 10), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-        [&](const HostTile&, std::span<double>) { EXPECT_NE(std::this_thread::get_id(), caller); });
+    (void)job_.reduce(job_.plan(300, 10), 1, no_real_device, [&](const HostTile&, std::span<double>) {
+      EXPECT_NE(std::this_thread::get_id(), caller);
+    });
   });
   EXPECT_EQ(ending.code, ErrorCode::job_fault);
   EXPECT_TRUE(contains(ending.message, "the system grants no thread to compute on ("));
@@ -199,13 +192,12 @@ TEST_P(Misuse, AnExceptionThatCannotBeReportedIsAFailureLikeAnyOther) {
   for (const auto& [text, reported] : texts) {
     std::string ending = "no exception";
     try {
-      (void)job_.reduce(
-          job_.plan(300, 10), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-          [&, &text = text](const HostTile&, std::span<double>) {
-            if (!on_last()) return;
-            memory_is_short = true;
-            throw WithText(text);
-          });
+      (void)job_.reduce(job_.plan(300, 10), 1, no_real_device,
+                        [&, &text = text](const HostTile&, std::span<double>) {
+                          if (!on_last()) return;
+                          memory_is_short = true;
+                          throw WithText(text);
+                        });
     } catch (const WithText& own) {
       EXPECT_TRUE(on_last());
       EXPECT_EQ(own.what(), text);
@@ -228,9 +220,8 @@ TEST_P(Misuse, UnitsThatAreNotTheRanksPartAreRefused) {
   if (on_last()) units.push_back(1.0);
   const auto before = units;
   const auto ending = ending_of([&] {
-    job_.scatter(
-        plan, std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
-        [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
+    job_.scatter(plan, std::span(units), no_real_device,
+                 [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
   });
   const std::string message = "rank " + std::to_string(last()) + " brings " + std::to_string(right + 1) +
                               " units, but the plan gives it " + std::to_string(right) +
@@ -255,9 +246,8 @@ TEST_P(Misuse, DifferentPlansAreRefusedOnEveryRank) {
   auto units = local_units(job_, plan);
   const auto before = units;
   const auto ending = ending_of([&] {
-    job_.scatter(
-        plan, std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
-        [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
+    job_.scatter(plan, std::span(units), no_real_device,
+                 [](const HostTile&, std::span<double> part) { std::ranges::fill(part, 0.0); });
   });
   if (!job_.on_host()) {
     EXPECT_EQ(units, before);
@@ -285,9 +275,8 @@ TEST_P(Misuse, PlansThatAreCutElsewhereAreRefusedOnEveryRank) {
 TEST_P(Misuse, DifferentWidthsAreRefusedOnEveryRank) {
   if (job_.comm().size() == 1) GTEST_SKIP() << "one rank cannot disagree";
   const auto ending = ending_of([&] {
-    (void)job_.reduce(
-        job_.plan(300), on_last() ? 2 : 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-        [](const HostTile&, std::span<double>) {});
+    (void)job_.reduce(job_.plan(300), on_last() ? 2 : 1, no_real_device,
+                      [](const HostTile&, std::span<double>) {});
   });
   EXPECT_EQ(ending.code, ErrorCode::usage);
   expect_usable();

@@ -62,7 +62,7 @@ TEST_F(MovedFrom, Job) {
   const Plan plan = kept.plan(10);
   std::optional<Array<double>> array(std::in_place, kept, plan);
   std::vector<double> units(10);
-  const auto on_device = [](Tile&, auto...) {};
+  const auto on_device = no_real_device;
   const auto on_host = [](const HostTile&, auto...) {};
   const auto no_partial = [](const HostTile&, std::span<double>) {};
   expect_moved_from(
@@ -109,8 +109,7 @@ TEST_F(MovedFrom, Array) {
     const auto add = [](const HostTile&, std::span<int> part) {
       for (int& value : part) ++value;
     };
-    job.update(
-        arrays(array.modify()), [](Tile& tile, std::span<int>) { no_real_device(tile); }, add);
+    job.update(arrays(array.modify()), no_real_device, add);
     job.download(array);
     EXPECT_EQ(array.version(), before + 1);
     for (const int value : array.host()) EXPECT_EQ(value, before + 1);
@@ -125,12 +124,10 @@ TEST_F(MovedFrom, ArrayInTheMiddleOfAPass) {
   const Plan plan = job.plan(10);
   Array<int> array(job, plan);
   std::optional<Array<int>> kept;
-  job.update(
-      arrays(array.write()), [](Tile& tile, std::span<int>) { no_real_device(tile); },
-      [&](const HostTile&, std::span<int> part) {
-        if (!kept) kept = moved_out_of(array);
-        for (int& value : part) value = 7;
-      });
+  job.update(arrays(array.write()), no_real_device, [&](const HostTile&, std::span<int> part) {
+    if (!kept) kept = moved_out_of(array);
+    for (int& value : part) value = 7;
+  });
   expect_moved_from("Array", {[&] { (void)array.host(); }});
   job.download(*kept);
   for (const int value : kept->host()) EXPECT_EQ(value, 7);

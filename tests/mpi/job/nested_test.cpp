@@ -30,11 +30,10 @@ class Nested : public ::testing::TestWithParam<const char*> {
 
   /// A pass whose functions make `call`, on the ranks that `calls` names.
   void pass(const std::function<void()>& call, bool on_this_rank = true) {
-    (void)job_.reduce(
-        job_.plan(100 * comm_.size()), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-        [&](const HostTile&, std::span<double>) {
-          if (on_this_rank) call();
-        });
+    (void)job_.reduce(job_.plan(100 * comm_.size()), 1, no_real_device,
+                      [&](const HostTile&, std::span<double>) {
+                        if (on_this_rank) call();
+                      });
   }
   void expect_refused(const std::function<void()>& call) {
     const std::string said = misuse_of([&] { pass(call); });
@@ -120,7 +119,7 @@ TEST_P(Nested, FunctionsThatAreNullAreRefused) {
   const std::function<void(Tile&, ReproducibleSum&)> no_reduce;
   const std::function<void(Tile&, std::span<double>)> no_scatter;
   void (*const no_map)(const HostTile&, std::span<const double>, std::span<double>) = nullptr;
-  const auto on_device = [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); };
+  const auto on_device = no_real_device;
   for (const std::string& said :
        {misuse_of([&] { (void)job_.reduce(plan, 1, no_reduce, [](const HostTile&, std::span<double>) {}); }),
         misuse_of([&] {
@@ -168,13 +167,12 @@ TEST_P(Nested, AnotherVerbOrTypeOnOneRankIsToldToAll) {
   const auto map = [&]<class Result, class Unit>(Result, Unit, std::int64_t bytes_per_unit) {
     const std::vector<Unit> units(size);
     (void)job_.map<Result>(
-        plan, std::span<const Unit>(units), [](Tile&, std::span<const Unit>, std::span<Result>) {},
+        plan, std::span<const Unit>(units), no_real_device,
         [](const HostTile&, std::span<const Unit>, std::span<Result>) {}, bytes_per_unit);
   };
   const auto scatter = [&] {
     std::vector<double> units(size);
-    job_.scatter(
-        plan, std::span(units), [](Tile&, std::span<double>) {}, [](const HostTile&, std::span<double>) {});
+    job_.scatter(plan, std::span(units), no_real_device, [](const HostTile&, std::span<double>) {});
   };
   const auto disagreement = [&](const std::function<void()>& ours, const std::function<void()>& of_last) {
     const std::string said = misuse_of(last ? of_last : ours);
@@ -198,7 +196,7 @@ TEST_P(Nested, AnotherVerbOrTypeOnOneRankIsToldToAll) {
   const auto sum = [&](auto on_device) {
     (void)job_.reduce(plan, 1, on_device, [](const HostTile&, std::span<double>) {});
   };
-  said = disagreement([&] { sum([](Tile&, ReproducibleSum&) {}); }, [&] { sum(host_only); });
+  said = disagreement([&] { sum(no_real_device); }, [&] { sum(host_only); });
   EXPECT_NE(said.find("a pass for hosts alone"), std::string::npos) << said;
 }
 

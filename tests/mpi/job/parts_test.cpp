@@ -78,7 +78,7 @@ TEST_P(Parts, EveryUnitIsChangedOnceByCallsThatShareTheBudget) {
   std::set<int> busy;
   std::map<int, std::int64_t> parts_of_device;
   job.scatter(
-      plan, units, [](Tile& tile, std::span<double>) { no_real_device(tile); },
+      plan, units, no_real_device,
       [&](const HostTile& tile, std::span<double> part) {
         {
           const std::lock_guard lock(mutex);
@@ -113,7 +113,7 @@ TEST_P(Parts, SoManyPartsAreInFlight) {
   std::set<const Arena*> arenas;
   std::atomic<int> calls = 0;
   job.scatter(
-      plan, units, [](Tile& tile, std::span<char>) { no_real_device(tile); },
+      plan, units, no_real_device,
       [&](const HostTile&, std::span<char>) {
         {
           const std::lock_guard lock(mutex);
@@ -133,8 +133,7 @@ TEST_P(Parts, ATileOfOnePartIsOneCall) {
   std::atomic<int> calls = 0;
   std::vector<char> units(static_cast<std::size_t>(job.local_range(plan).size()));
   job.scatter(
-      plan, units, [](Tile& tile, std::span<char>) { no_real_device(tile); },
-      [&](const HostTile&, std::span<char>) { ++calls; }, bytes_per_unit);
+      plan, units, no_real_device, [&](const HostTile&, std::span<char>) { ++calls; }, bytes_per_unit);
   EXPECT_EQ(calls, std::ssize(plan.tiles_of(comm_.rank())));
 }
 
@@ -147,7 +146,7 @@ TEST_P(Parts, PartsThatFailTogetherAreOneFailure) {
   Meeting failing(GetParam());
   std::atomic<int> calls = 0;
   const auto results = job.map<double>(
-      plan, units, [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+      plan, units, no_real_device,
       [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
         if (comm_.rank() == 0 && tile.thread % 2 == 0 && calls++ < GetParam()) {
           failing.wait();
@@ -171,7 +170,7 @@ TEST_P(Parts, AFailedPartFailsItsTile) {
   const Range mine = job.local_range(plan);
   std::atomic<bool> failed = false;
   const auto results = job.map<double>(
-      plan, units, [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+      plan, units, no_real_device,
       [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
         if (tile.range.begin == mine.begin && !failed.exchange(true))
           throw std::runtime_error("the first part");
@@ -192,8 +191,8 @@ TEST_P(Parts, AStopCutsThePartsOfAllLanesShort) {
   std::vector<char> units(static_cast<std::size_t>(job.local_range(plan).size()));
   error_of(ErrorCode::interrupted, [&] {
     job.scatter(
-        plan, units, [](Tile& tile, std::span<char>) { no_real_device(tile); },
-        [&](const HostTile&, std::span<char>) { stop.request("a test"); }, bytes_per_unit);
+        plan, units, no_real_device, [&](const HostTile&, std::span<char>) { stop.request("a test"); },
+        bytes_per_unit);
   });
 }
 

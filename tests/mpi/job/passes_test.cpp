@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/job/job_testing.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/together.hpp>
 
@@ -63,11 +62,9 @@ TEST_P(Passes, MapGivesEveryUnit) {
 TEST_P(Passes, ScatterChangesEveryUnitOnce) {
   const Plan plan = job_.plan(4321, 10);
   auto units = local_units(job_, plan);
-  job_.scatter(
-      plan, std::span(units), [](Tile& tile, std::span<double>) { no_real_device(tile); },
-      [](const HostTile&, std::span<double> part) {
-        for (double& unit : part) unit = unit_result(unit);
-      });
+  job_.scatter(plan, std::span(units), no_real_device, [](const HostTile&, std::span<double> part) {
+    for (double& unit : part) unit = unit_result(unit);
+  });
   EXPECT_EQ(bits(units), bits(expected_map(job_, plan)));
   expect_verdict(plan);
 }
@@ -206,8 +203,7 @@ TEST_P(Passes, TilesComeInPartsThatTheBudgetHolds) {
   std::vector<std::pair<int, Range>> parts;
   const auto units = local_units(job_, plan);
   const auto results = job_.map<double>(
-      plan, std::span<const double>(units),
-      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
+      plan, std::span<const double>(units), no_real_device,
       [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {
         std::ranges::transform(in, out.begin(), unit_result);
         const std::lock_guard lock(guard);
@@ -278,15 +274,13 @@ TEST(TileThreads, EveryTileHasAThreadOfItsOwn) {
   std::set<std::thread::id> threads;
   std::set<int> devices;
   const auto units = local_units(job, plan);
-  (void)job.map<double>(
-      plan, std::span<const double>(units),
-      [](Tile& tile, std::span<const double>, std::span<double>) { no_real_device(tile); },
-      [&](const HostTile& tile, std::span<const double>, std::span<double>) {
-        const std::lock_guard lock(guard);
-        threads.insert(std::this_thread::get_id());
-        devices.insert(tile.thread);
-        EXPECT_EQ(tile.threads, 3);
-      });
+  (void)job.map<double>(plan, std::span<const double>(units), no_real_device,
+                        [&](const HostTile& tile, std::span<const double>, std::span<double>) {
+                          const std::lock_guard lock(guard);
+                          threads.insert(std::this_thread::get_id());
+                          devices.insert(tile.thread);
+                          EXPECT_EQ(tile.threads, 3);
+                        });
   EXPECT_EQ(threads.size(), 3u);
   EXPECT_EQ(threads.count(std::this_thread::get_id()), 0u);
   EXPECT_EQ(devices, (std::set<int>{0, 1, 2}));

@@ -84,7 +84,9 @@ TEST(JobPolicy, BeforeTheFirstPassTheVerdictTellsTheHardware) {
   EXPECT_EQ(job.last_verdict().devices, 2 * job.comm().size());
 }
 
-TEST(JobDevices, ArePooledByScoreAndPlannedByIt) {
+using JobDevices = OverRanks;
+
+TEST_F(JobDevices, ArePooledByScoreAndPlannedByIt) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4+H200");
   Job job(world());
   ASSERT_EQ(job.devices().size(), 2u);
@@ -96,9 +98,8 @@ TEST(JobDevices, ArePooledByScoreAndPlannedByIt) {
   EXPECT_GT(tiles[0].units.size(), tiles[1].units.size());
 }
 
-TEST(JobDevices, OneThatRanksShareCountsAsItsShare) {
+TEST_F(JobDevices, OneThatRanksShareCountsAsItsShare) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200@node");
-  const auto comm = world();
   {
     const Job alone(comm);
     EXPECT_EQ(alone.inventory().devices().size(), 1u);
@@ -119,9 +120,8 @@ TEST(JobDevices, OneThatRanksShareCountsAsItsShare) {
   EXPECT_EQ(job.last_verdict().shares, comm.size() > 1 ? comm.size() : 0);
 }
 
-TEST(JobDevices, WhatAJobDrivesIsNoOtherJobs) {
+TEST_F(JobDevices, WhatAJobDrivesIsNoOtherJobs) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xT4");
-  const auto comm = world();
   std::optional<Job> first(std::in_place, comm);
   EXPECT_EQ(first->devices().size(), 2u);
   {
@@ -137,9 +137,8 @@ TEST(JobDevices, WhatAJobDrivesIsNoOtherJobs) {
   EXPECT_EQ(third.devices().size(), 2u) << "the first has ended";
 }
 
-TEST(JobDevices, JobsOfHalvesOfANodeShareNone) {
+TEST_F(JobDevices, JobsOfHalvesOfANodeShareNone) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:H200+T4@node");
-  const auto comm = world();
   const auto half = comm.split(comm.rank() % 2);
   Job job(half);
   std::vector<Uuid> mine;
@@ -153,9 +152,8 @@ TEST(JobDevices, JobsOfHalvesOfANodeShareNone) {
   comm.barrier();  // the other half's job has been made before this one ends
 }
 
-TEST(JobDevices, JobsOfHalvesHaveTheDevicesOfTheirRanks) {
+TEST_F(JobDevices, JobsOfHalvesHaveTheDevicesOfTheirRanks) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:2xH200");
-  const auto comm = world();
   const Job job(comm.split(comm.rank() % 2));
   EXPECT_EQ(job.inventory().devices().size(), 2 * job.inventory().ranks().size()) << job.last_verdict();
   std::vector<Uuid> mine;
@@ -167,11 +165,10 @@ TEST(JobDevices, JobsOfHalvesHaveTheDevicesOfTheirRanks) {
   comm.barrier();  // the other half's job has been made before this one ends
 }
 
-TEST(JobDevices, JobsThatShareOneDivideItsMemory) {
+TEST_F(JobDevices, JobsThatShareOneDivideItsMemory) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
   JobOptions options;
   options.allow_sharing = true;
-  const auto comm = world();
   const Job first(comm, options);
   const Job second(comm, options);
   const auto budget = [](const Job& job) { return job.inventory().devices()[0].memory_budget_bytes; };

@@ -3,8 +3,6 @@
 #include "mpi/job/array_testing.hpp"
 #include "mpi/job/reduce_testing.hpp"
 
-#include <tessera/error.hpp>
-
 #include <atomic>
 #include <stdexcept>
 

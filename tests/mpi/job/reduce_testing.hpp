@@ -22,7 +22,7 @@ inline std::uint64_t expected_shape(std::int64_t units, std::int64_t block) {
   return combined_in_tree<Shape>(values);
 }
 
-inline constexpr auto no_device = [](Tile& tile, auto&&...) { no_real_device(tile); };
+inline constexpr auto no_device = no_real_device;
 
 inline std::uint64_t shape_of(Job& job, const Plan& plan, std::int64_t bytes_per_unit = 0) {
   return job.reduce(

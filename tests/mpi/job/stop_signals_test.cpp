@@ -9,18 +9,17 @@
 
 #include <pthread.h>
 
-#include <array>
 #include <atomic>
 #include <csignal>
 #include <optional>
 #include <string>
-#include <vector>
 
 namespace tessera::testing {
 namespace {
 
-TEST(StopSignals, HandlersArePutBack) {
-  const auto comm = world();
+using StopSignals = OverRanks;
+
+TEST_F(StopSignals, HandlersArePutBack) {
   static std::atomic<int> theirs = 0;
   struct sigaction ours {};
   struct sigaction before {};
@@ -56,8 +55,7 @@ bool threads_block(const mpi::Communicator& comm) {
   return blocked;
 }
 
-TEST(StopSignals, ReachTheThreadsOfAHostAlone) {
-  const auto comm = world();
+TEST_F(StopSignals, ReachTheThreadsOfAHostAlone) {
   EXPECT_FALSE(threads_block(comm)) << "a function may signal its own thread";
   mpi::watch_exits(false);
   EXPECT_TRUE(threads_block(comm));
@@ -94,8 +92,7 @@ class OwnHandlers {
   struct sigaction before_ {};
 };
 
-TEST(StopSignals, AHandlerThatIsSetLaterIsChainedAndTheRequestStaysInForce) {
-  const auto comm = world();
+TEST_F(StopSignals, AHandlerThatIsSetLaterIsChainedAndTheRequestStaysInForce) {
   const OwnHandlers handlers;
   for (const bool informed : {false, true}) {
     OwnHandlers::plain = OwnHandlers::informed = 0;
@@ -122,8 +119,7 @@ TEST(StopSignals, AHandlerThatIsSetLaterIsChainedAndTheRequestStaysInForce) {
   }
 }
 
-TEST(StopSignals, ASignalThatIsSetToBeIgnoredIsCaughtAgain) {
-  const auto comm = world();
+TEST_F(StopSignals, ASignalThatIsSetToBeIgnoredIsCaughtAgain) {
   const OwnHandlers handlers;
   for (const auto nothing : {SIG_IGN, SIG_DFL}) {
     StopRequest stop(comm, {.signals = {SIGUSR2}});
@@ -140,8 +136,7 @@ TEST(StopSignals, ASignalThatIsSetToBeIgnoredIsCaughtAgain) {
   }
 }
 
-TEST(StopSignals, APassTakesASignalBack) {
-  const auto comm = world();
+TEST_F(StopSignals, APassTakesASignalBack) {
   const OwnHandlers handlers;
   StopRequest stop(comm, {.signals = {SIGUSR2}});
   JobOptions options = with_threads(1);
@@ -167,8 +162,7 @@ TEST(StopSignals, APassTakesASignalBack) {
   EXPECT_EQ(to_string(job.last_verdict()), "not computed: stopped by SIGUSR2 on rank 0");
 }
 
-TEST(StopSignals, ALaterHandlerThatNobodyHasSeenStaysWhenTheRequestEnds) {
-  const auto comm = world();
+TEST_F(StopSignals, ALaterHandlerThatNobodyHasSeenStaysWhenTheRequestEnds) {
   const OwnHandlers handlers;
   OwnHandlers::plain = 0;
   {
@@ -232,8 +226,7 @@ void find_handlers(StopRequest& stop) {
   (void)::testing::internal::GetCapturedStderr();
 }
 
-TEST(StopSignals, EachHandlerThatChainsReachesTheOneBeforeIt) {
-  const auto comm = world();
+TEST_F(StopSignals, EachHandlerThatChainsReachesTheOneBeforeIt) {
   const OwnHandlers handlers;
   Chaining<1>::set();
   std::optional<StopRequest> stop;
@@ -264,8 +257,7 @@ TEST(StopSignals, EachHandlerThatChainsReachesTheOneBeforeIt) {
   EXPECT_EQ(reached_now(), 1);
 }
 
-TEST(StopSignals, AHandlerThatIsSetAgainAndAgainIsCalledOnce) {
-  const auto comm = world();
+TEST_F(StopSignals, AHandlerThatIsSetAgainAndAgainIsCalledOnce) {
   const OwnHandlers handlers;
   Chaining<1>::set();
   for (int request = 0; request < 20; ++request) {
@@ -281,8 +273,7 @@ TEST(StopSignals, AHandlerThatIsSetAgainAndAgainIsCalledOnce) {
   EXPECT_EQ(reached_now(), 21);
 }
 
-TEST(StopSignals, ARequestHearsOnlyTheSignalsThatItCatches) {
-  const auto comm = world();
+TEST_F(StopSignals, ARequestHearsOnlyTheSignalsThatItCatches) {
   const OwnHandlers handlers;
   std::optional<StopRequest> stop(std::in_place, comm, StopOptions{.signals = {SIGUSR2}});
   Chaining<2>::set();

@@ -7,6 +7,7 @@
 #include "job/state.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/errors.hpp"
+#include "support/on_cpu.hpp"
 
 #include <atomic>
 #include <csignal>
@@ -32,12 +33,11 @@ class Stops : public ::testing::TestWithParam<const char*> {
     const Plan plan = job.plan(units_per_rank * comm_.size());
     std::vector<char> units(static_cast<std::size_t>(job.local_range(plan).size()));
     done_ = 0;
-    (void)job.map<char>(
-        plan, std::span<const char>(units),
-        [](Tile& tile, std::span<const char>, std::span<char>) { no_real_device(tile); },
-        [&](const HostTile& tile, std::span<const char>, std::span<char>) {
-          for (std::int64_t unit = tile.range.begin; unit < tile.range.end; ++unit, ++done_) work(unit);
-        });
+    (void)job.map<char>(plan, std::span<const char>(units), no_real_device,
+                        [&](const HostTile& tile, std::span<const char>, std::span<char>) {
+                          for (std::int64_t unit = tile.range.begin; unit < tile.range.end; ++unit, ++done_)
+                            work(unit);
+                        });
   }
   /// The cause, if every rank is interrupted.
   std::string interruption(const std::function<void()>& work) const {
@@ -105,13 +105,11 @@ TEST_P(Stops, APassThatWasDoneIsAResult) {
   Job job = make_job();
   const Plan plan = job.plan(10);
   std::atomic<std::int64_t> seen = 0;
-  const auto sums = job.reduce(
-      plan, 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-      [&](const HostTile& tile, std::span<double> partial) {
-        partial[0] += static_cast<double>(tile.range.size());
-        // In the tile that a thread begins last.
-        if ((seen += tile.range.size()) == 10 && comm_.size() == 1) (void)std::raise(SIGUSR1);
-      });
+  const auto sums = job.reduce(plan, 1, no_real_device, [&](const HostTile& tile, std::span<double> partial) {
+    partial[0] += static_cast<double>(tile.range.size());
+    // In the tile that a thread begins last.
+    if ((seen += tile.range.size()) == 10 && comm_.size() == 1) (void)std::raise(SIGUSR1);
+  });
   EXPECT_EQ(sums[0], 10);
   if (comm_.size() == 1 && job.on_host()) {
     EXPECT_EQ(interruption([&] { pass(job, [](std::int64_t) {}); }), by_last("SIGUSR1"));
@@ -167,13 +165,11 @@ TEST_P(Stops, UnitsThatDevicesHadChangedAreRestored) {
   const auto untouched = units;
   std::atomic<int> calls = 0;
   EXPECT_EQ(interruption([&] {
-              job.scatter(
-                  plan, std::span(units), [](Tile& tile, std::span<int>) { no_real_device(tile); },
-                  [&](const HostTile&, std::span<int> part) {
-                    for (int& unit : part) unit = 2;
-                    if (++calls == 3 && is_last()) (void)std::raise(SIGUSR1);
-                    if (!is_last()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
-                  });
+              job.scatter(plan, std::span(units), no_real_device, [&](const HostTile&, std::span<int> part) {
+                for (int& unit : part) unit = 2;
+                if (++calls == 3 && is_last()) (void)std::raise(SIGUSR1);
+                if (!is_last()) std::this_thread::sleep_for(std::chrono::milliseconds(10));
+              });
             }),
             by_last("SIGUSR1"));
   if (!job.on_host()) {
@@ -181,9 +177,10 @@ TEST_P(Stops, UnitsThatDevicesHadChangedAreRestored) {
   }
 }
 
-TEST(StopRequests, ATimeLimitIsARequest) {
+using StopRequests = OverRanks;
+
+TEST_F(StopRequests, ATimeLimitIsARequest) {
   const ScopedVariable no_gpu("CUDA_VISIBLE_DEVICES", "");
-  const auto comm = world();
   StopRequest stop(comm, {.signals = {}, .time_limit = std::chrono::milliseconds(20)});
   JobOptions options = with_threads(2);
   options.stop = &stop;
@@ -195,8 +192,7 @@ TEST(StopRequests, ATimeLimitIsARequest) {
   EXPECT_EQ(error_of(ErrorCode::interrupted, passes), "stopped by the time limit of 20 ms");
 }
 
-TEST(StopRequests, ATileRemembersThatItWasTold) {
-  const auto comm = world();
+TEST_F(StopRequests, ATileRemembersThatItWasTold) {
   StopRequest stop(comm, {.signals = {}});
   const DeviceContext context(simulated_devices("*:T4", 0).front());
   BufferPool pool(make_upstream(context));
@@ -217,8 +213,7 @@ TEST(StopRequests, ATileRemembersThatItWasTold) {
   EXPECT_FALSE(without.stopping());
 }
 
-TEST(StopRequests, MisuseIsRefused) {
-  const auto comm = world();
+TEST_F(StopRequests, MisuseIsRefused) {
   EXPECT_THROW(StopRequest(comm, {.signals = {SIGKILL}}), Error);
   EXPECT_THROW(StopRequest(comm, {.time_limit = std::chrono::milliseconds(-1)}), Error);
   EXPECT_FALSE(StopRequest(comm, {.time_limit = std::chrono::milliseconds::max()}).requested()) << "no limit";
@@ -226,12 +221,9 @@ TEST(StopRequests, MisuseIsRefused) {
   EXPECT_FALSE(again.requested());
 }
 
-TEST(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
-  const auto comm = world();
+TEST_F(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
   const auto refusal_by = [](const mpi::Communicator& of_job, StopRequest& stop) {
-    JobOptions options;
-    options.policy = Policy::cpu;
-    options.stop = &stop;
+    const JobOptions options = on_cpu(0, &stop);
     return error_if_any(ErrorCode::usage, [&] { const Job job(of_job, options); }).value_or("");
   };
   StopRequest of_all(comm, {.signals = {}});
@@ -256,8 +248,7 @@ TEST(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
         refusal_by(of_job, *stop).starts_with("JobOptions::stop was made over other ranks than the job"));
 }
 
-TEST(StopRequests, AMistakeOfOneRankIsToldToAll) {
-  const auto comm = world();
+TEST_F(StopRequests, AMistakeOfOneRankIsToldToAll) {
   const bool on_last = comm.rank() == comm.size() - 1;
   const auto refusal = [&](const StopOptions& options) {
     return error_of(ErrorCode::usage, [&] { const StopRequest stop(comm, options); });
@@ -268,9 +259,8 @@ TEST(StopRequests, AMistakeOfOneRankIsToldToAll) {
   EXPECT_FALSE(StopRequest(comm).requested()) << "and what was taken is given back";
 }
 
-TEST(StopRequests, PassesHaveTheSameBits) {
+TEST_F(StopRequests, PassesHaveTheSameBits) {
   const ScopedVariable no_gpu("CUDA_VISIBLE_DEVICES", "");
-  const auto comm = world();
   StopRequest stop(comm);
   for (const char* devices : {nothing_simulated, "*:2xT4"}) {
     const ScopedVariable simulate("TESSERA_SIMULATE", devices);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "mpi/job/job_testing.hpp"
+#include "support/on_cpu.hpp"
 
 #include <tessera/device/trace.hpp>
 
@@ -75,9 +76,7 @@ TEST(Trace, AJobMarksItsPhasesAndEveryTile) {
 }
 
 TEST(Trace, APassOnTheHostIsMarkedToo) {
-  JobOptions options;
-  options.policy = Policy::cpu;
-  Job job(world(), options);
+  Job job(world(), on_cpu());
   begin_anew();
   (void)map_units(job, job.plan(1000));
   const auto lines = take();

@@ -8,7 +8,6 @@
 #include <tessera/topology/inventory.hpp>
 
 #include <cstdlib>
-#include <set>
 #include <sstream>
 #include <string>
 #include <vector>

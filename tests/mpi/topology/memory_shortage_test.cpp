@@ -4,7 +4,6 @@
 #include <tessera/topology/memory_shortage.hpp>
 
 #include <cstdint>
-#include <limits>
 
 namespace tessera {
 namespace {

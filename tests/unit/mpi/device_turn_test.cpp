@@ -15,7 +15,6 @@
 #include <optional>
 #include <stdexcept>
 #include <thread>
-#include <utility>
 #include <vector>
 
 namespace tessera::testing {
@@ -41,9 +40,8 @@ class DeviceTurns : public ::testing::Test {
 
 /// A pass whose function is `work`, on the device.
 void pass(Job& job, FunctionRef<void()> work) {
-  (void)job.reduce(
-      job.plan(few_units, few_block), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-      [&](const HostTile&, std::span<double>) { work(); });
+  (void)job.reduce(job.plan(few_units, few_block), 1, no_real_device,
+                   [&](const HostTile&, std::span<double>) { work(); });
 }
 
 void pass_on_host(Job& job) {
@@ -168,11 +166,10 @@ TEST_F(DeviceTurns, AFallbackEndsTheTurn) {
   Job two(comm_, options());
   const DeviceTurn turn(one);
   std::atomic<bool> fails = true;
-  (void)one.reduce(
-      one.plan(few_units, few_block), 1, [](Tile&, ReproducibleSum&) {},
-      [&](const HostTile&, std::span<double>) {
-        if (fails.exchange(false)) throw std::runtime_error("the device is lost");
-      });
+  (void)one.reduce(one.plan(few_units, few_block), 1, no_real_device,
+                   [&](const HostTile&, std::span<double>) {
+                     if (fails.exchange(false)) throw std::runtime_error("the device is lost");
+                   });
   EXPECT_TRUE(one.on_host());
   pass(two, [] {});
 }

@@ -63,12 +63,10 @@ std::vector<std::set<int>> blocked_in_pass(Policy policy) {
   Job job(mpi::Communicator::serial(), options);
   std::mutex mutex;
   std::set<std::set<int>> found;
-  (void)job.reduce(
-      job.plan(100), 1, [](Tile& tile, ReproducibleSum&) { no_real_device(tile); },
-      [&](const HostTile&, std::span<double>) {
-        const std::lock_guard lock(mutex);
-        found.insert(blocked_signals());
-      });
+  (void)job.reduce(job.plan(100), 1, no_real_device, [&](const HostTile&, std::span<double>) {
+    const std::lock_guard lock(mutex);
+    found.insert(blocked_signals());
+  });
   return {found.begin(), found.end()};
 }
 

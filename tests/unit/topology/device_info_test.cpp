@@ -4,8 +4,6 @@
 #include <gtest/gtest.h>
 #include <tessera/topology/device_info.hpp>
 
-#include <string>
-
 namespace tessera {
 namespace {
 

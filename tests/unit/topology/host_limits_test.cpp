@@ -5,12 +5,10 @@
 #include <gtest/gtest.h>
 #include <tessera/topology/host_limits.hpp>
 
-#include <algorithm>
 #include <cstdint>
 #include <filesystem>
 #include <fstream>
 #include <string>
-#include <vector>
 
 namespace tessera {
 namespace {

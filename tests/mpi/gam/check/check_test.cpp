@@ -20,10 +20,7 @@ class CheckBits : public ::testing::TestWithParam<const char*> {};
 TEST_P(CheckBits, DoNotDependOnRanksOrThreads) {
   const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
   const TableFile file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
-  CheckOptions options;
-  options.largest_sample = 150;
-  options.permutations = 50;
-  options.lags = 3;
+  CheckOptions options{.largest_sample = 150, .permutations = 50, .lags = 3};
   std::string expected;
   for (const int ranks : {1, 2, 3, 5, 8}) {
     if (ranks > testing::shared_world().size()) continue;

@@ -20,11 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::SharedFile;
-using testing::text_of;
 
 constexpr std::int64_t columns_rows = 1200;
 constexpr std::int64_t columns_block = 256;
@@ -120,17 +117,17 @@ std::vector<std::optional<To>> optional_values(std::span<const T> values, std::s
 }
 
 /// By a stream of Arrow's in batches of `length` rows.
-Table by_arrow(Job& job, const Columns& columns, std::size_t length, testing::ArrowCounts& counts) {
+Table by_arrow(Job& job, const Columns& columns, std::size_t length, ArrowCounts& counts) {
   const Range mine = job.local_range(job.plan(columns_rows, columns_block));
-  testing::ArrowStreamData stream{.batches = {}, .counts = &counts};
+  ArrowStreamData stream{.batches = {}, .counts = &counts};
   const auto rows = static_cast<std::size_t>(mine.size());
   for (std::size_t begin = 0; begin < rows; begin += length) {
     const std::size_t end = std::min(rows, begin + length);
     const auto numbers = [&]<class T>(const char* name, const char* format,
                                       const std::vector<double>& values) {
       const auto is_nan = [](double value) { return std::isnan(value); };
-      return testing::numbers_of<T>(
-          name, format, optional_values<T>(part_of_column(values, mine), begin, end, is_nan), begin % 3);
+      return numbers_of<T>(name, format, optional_values<T>(part_of_column(values, mine), begin, end, is_nan),
+                           begin % 3);
     };
     const auto codes = [&](const std::vector<std::int32_t>& values) {
       return optional_values<std::int32_t>(part_of_column(values, mine), begin, end,
@@ -139,15 +136,14 @@ Table by_arrow(Job& job, const Columns& columns, std::size_t length, testing::Ar
     std::vector<std::optional<std::string>> f;
     for (const auto& code : codes(columns.f))
       f.push_back(code ? std::optional(columns.f_levels[static_cast<std::size_t>(*code)]) : std::nullopt);
-    stream.batches.push_back(testing::batch_of(
+    stream.batches.push_back(batch_of(
         {numbers.operator()<std::int64_t>("y", "l", columns.y),
          numbers.operator()<double>("x", "g", columns.x), numbers.operator()<double>("z", "g", columns.z),
-         numbers.operator()<double>("w", "g", columns.w), testing::texts_of<std::int32_t>("f", "u", f),
-         testing::coded_of<std::int32_t>(
-             "g", "i", codes(columns.g),
-             testing::views_of("", {columns.g_levels.begin(), columns.g_levels.end()}))}));
+         numbers.operator()<double>("w", "g", columns.w), texts_of<std::int32_t>("f", "u", f),
+         coded_of<std::int32_t>("g", "i", codes(columns.g),
+                                views_of("", {columns.g_levels.begin(), columns.g_levels.end()}))}));
   }
-  ArrowArrayStream handed_over = testing::stream_of(std::move(stream));
+  ArrowArrayStream handed_over = stream_of(std::move(stream));
   return arrow_table(job, &handed_over, {.block_rows = columns_block});
 }
 
@@ -180,19 +176,19 @@ std::string outcome_of_columns(Job& job, const ColumnsCase& of, const AnyTable& 
 }
 
 TEST(Columns, HaveTheSameModelHoweverTheyAreHeld) {
-  const auto comm = testing::world();
+  const auto comm = world();
   const Columns columns = make_columns();
   const SharedFile file(comm, "data.csv", csv_of_columns(columns));
-  Job job = testing::cpu_job(comm, 2);
+  Job job = cpu_job(comm, 2);
   const Table vectors = in_vectors(job, columns);
   for (const ColumnsCase& one : columns_cases) {
     const std::string expected = outcome_of_columns(job, one, vectors);
-    EXPECT_TRUE(outcome_of_columns(job, one, testing::in_blocks(file.path(), columns_block)) == expected)
+    EXPECT_TRUE(outcome_of_columns(job, one, in_blocks(file.path(), columns_block)) == expected)
         << one.formula;
     for (const std::size_t length : {7, 500}) {
       EXPECT_TRUE(outcome_of_columns(job, one, in_spans(job, columns, length)) == expected)
           << one.formula << ", spans of " << length;
-      testing::ArrowCounts counts;
+      ArrowCounts counts;
       EXPECT_TRUE(outcome_of_columns(job, one, by_arrow(job, columns, length, counts)) == expected)
           << one.formula << ", batches of " << length;
       EXPECT_EQ(counts.released, counts.made);
@@ -201,13 +197,13 @@ TEST(Columns, HaveTheSameModelHoweverTheyAreHeld) {
 }
 
 TEST(Columns, OfArrowAreThoseOfThePlanOnEveryRank) {
-  const auto comm = testing::world();
-  Job job = testing::cpu_job(comm);
+  const auto comm = world();
+  Job job = cpu_job(comm);
   // Rank 0 has a row more than the others.
   const std::vector<std::optional<double>> values(comm.rank() == 0 ? 5 : 4, 1.0);
-  testing::ArrowCounts counts;
-  ArrowArrayStream stream = testing::stream_of(
-      {.batches = {testing::batch_of({testing::numbers_of<double>("x", "g", values)})}, .counts = &counts});
+  ArrowCounts counts;
+  ArrowArrayStream stream =
+      stream_of({.batches = {batch_of({numbers_of<double>("x", "g", values)})}, .counts = &counts});
   const auto read = [&] { (void)arrow_table(job, &stream, {.block_rows = 4}); };
   const std::string said = error_if_any(ErrorCode::usage, read).value_or("");
   EXPECT_EQ(counts.released, counts.made);
@@ -219,8 +215,8 @@ TEST(Columns, OfArrowAreThoseOfThePlanOnEveryRank) {
 }
 
 TEST(Columns, HaveTheOrderOfLevelsThatIsGiven) {
-  const auto comm = testing::world();
-  Job job = testing::cpu_job(comm);
+  const auto comm = world();
+  Job job = cpu_job(comm);
   Table table = in_vectors(job, make_columns());
   // Codes are those of a, b and c; no row has the others.
   const std::vector<std::string> levels{"small", "large", "b", "none"};
@@ -240,4 +236,4 @@ TEST(Columns, HaveTheOrderOfLevelsThatIsGiven) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -6,7 +6,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -72,8 +71,7 @@ Table crossed_table(const Plan& plan, Range mine) {
 
 Model crossed_model(Job& job, int largest_tested) {
   const Plan plan = job.plan(crossed_rows, 512);
-  FitOptions options;
-  options.largest_tested_effect = largest_tested;
+  FitOptions options{.largest_tested_effect = largest_tested};
   return fit(job, parse_formula("y ~ s(a, bs=\"re\") + s(b, bs=\"re\") + s(c, bs=\"re\")"),
              crossed_table(plan, job.local_range(plan)), options)
       .model;

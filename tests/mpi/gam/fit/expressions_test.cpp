@@ -15,11 +15,8 @@
 #include <string>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::SharedFile;
-using testing::world;
 
 constexpr int typed_rows = 240;
 
@@ -66,8 +63,9 @@ FitOptions changed(const std::function<void(FitOptions&)>& change) {
   return options;
 }
 
-TEST(Expressions, AreTheSameModelInOtherWords) {
-  const mpi::Communicator comm = world();
+using Expressions = OverRanks;
+
+TEST_F(Expressions, AreTheSameModelInOtherWords) {
   const SharedFile file(comm, "t.csv", typed_table());
   const std::vector<std::pair<Spelling, Spelling>> pairs{
       {{"y ~ s(x, by=as.numeric(flag), bs='cr', k=6)"}, {"y ~ s(x, by=ifelse(flag, 1, 0), bs='cr', k=6)"}},
@@ -82,50 +80,44 @@ TEST(Expressions, AreTheSameModelInOtherWords) {
        {"y ~ x + z", changed([](auto& o) { o.weights = "as.numeric(flag) + 1"; })}},
       {{"y ~ f == 'b'"}, {"y ~ factor(f %in% 'b')"}}};
   for (const auto& [one, other] : pairs) {
-    const FittedModel a =
-        testing::fitted(comm, one.formula, testing::in_blocks(file.path(), 16), one.options, 2);
-    const FittedModel b =
-        testing::fitted(comm, other.formula, testing::in_blocks(file.path(), 16), other.options, 2);
+    const FittedModel a = fitted(comm, one.formula, in_blocks(file.path(), 16), one.options, 2);
+    const FittedModel b = fitted(comm, other.formula, in_blocks(file.path(), 16), other.options, 2);
     EXPECT_EQ(a.coef, b.coef) << one.formula;
     EXPECT_EQ(a.deviance, b.deviance) << one.formula;
   }
 }
 
-TEST(Expressions, OfAnOrderedByHaveNoSmoothForTheFirstLevel) {
-  const mpi::Communicator comm = world();
+TEST_F(Expressions, OfAnOrderedByHaveNoSmoothForTheFirstLevel) {
   const SharedFile file(comm, "t.csv", typed_table());
-  const FittedModel model = testing::fitted(comm, "y ~ s(x, bs='cr', k=5) + s(x, by=dose, bs='cr', k=5)",
-                                            testing::in_blocks(file.path(), 16), changed([](auto& o) {
-                                              o.ordered["dose"] = {"high", "low", "mid"};
-                                            }));
+  const FittedModel model = fitted(comm, "y ~ s(x, bs='cr', k=5) + s(x, by=dose, bs='cr', k=5)",
+                                   in_blocks(file.path(), 16), changed([](auto& o) {
+                                     o.ordered["dose"] = {"high", "low", "mid"};
+                                   }));
   std::vector<std::string> labels;
   for (const CoefBlock& block : model.design.blocks) labels.push_back(block.label);
   EXPECT_EQ(labels, (std::vector<std::string>{"(Intercept)", "s(x)", "s(x):doselow", "s(x):dosemid"}));
 }
 
-TEST(Expressions, LeaveOutTheRowsThatASubsetHasNot) {
-  const mpi::Communicator comm = world();
+TEST_F(Expressions, LeaveOutTheRowsThatASubsetHasNot) {
   const SharedFile all(comm, "t.csv", typed_table());
   const SharedFile some(comm, "t.csv",
                         typed_table([](const TypedRow& row) { return row.x > 0.2 && row.f != "c"; }));
   const std::string formula = "y ~ f + s(z, bs='cr', k=6)";
-  const FittedModel a = testing::fitted(comm, formula, testing::in_blocks(all.path(), 16),
-                                        changed([](auto& o) { o.subset = "x > 0.2 & f != \"c\""; }), 2);
-  const FittedModel b = testing::fitted(comm, formula, testing::in_blocks(some.path(), 16), {}, 2);
+  const FittedModel a = fitted(comm, formula, in_blocks(all.path(), 16),
+                               changed([](auto& o) { o.subset = "x > 0.2 & f != \"c\""; }), 2);
+  const FittedModel b = fitted(comm, formula, in_blocks(some.path(), 16), {}, 2);
   EXPECT_EQ(a.rows, b.rows);
   ASSERT_EQ(a.coef.size(), b.coef.size());
   for (std::size_t i = 0; i < a.coef.size(); ++i) EXPECT_NEAR(a.coef[i], b.coef[i], 1e-8);
 }
 
-TEST(Expressions, KeepLevelsThatNoRowHasIfTheyAreToldTo) {
-  const mpi::Communicator comm = world();
+TEST_F(Expressions, KeepLevelsThatNoRowHasIfTheyAreToldTo) {
   const SharedFile file(comm, "t.csv", typed_table());
   const auto fit_with = [&](bool drop) {
-    return testing::fitted(comm, "y ~ s(f, bs='re')", testing::in_blocks(file.path(), 16),
-                           changed([&](auto& o) {
-                             o.subset = "f != 'b'";
-                             o.drop_unused_levels = drop;
-                           }));
+    return fitted(comm, "y ~ s(f, bs='re')", in_blocks(file.path(), 16), changed([&](auto& o) {
+                    o.subset = "f != 'b'";
+                    o.drop_unused_levels = drop;
+                  }));
   };
   EXPECT_EQ(fit_with(true).coef.size(), 3U);
   const FittedModel kept = fit_with(false);
@@ -138,35 +130,31 @@ struct ColumnNotes : FitObserver {
   std::string said;
 };
 
-TEST(Expressions, TellTheRowsThatTheyHaveNoNumberFor) {
-  const mpi::Communicator comm = world();
+TEST_F(Expressions, TellTheRowsThatTheyHaveNoNumberFor) {
   const SharedFile file(comm, "t.csv", typed_table());
   std::int64_t negative = 0;
   for (int i = 0; i < typed_rows; ++i) negative += typed_row(i).z < 0 ? 1 : 0;
   for (const std::string formula : {"y ~ sqrt(z)", "y ~ sqrt(z) + I(f == 'a')"}) {
     ColumnNotes notes;
-    Job job = testing::cpu_job(comm, 2);
-    static_cast<void>(fit(job, parse_formula(formula), testing::in_blocks(file.path(), 16), {}, &notes));
+    Job job = cpu_job(comm, 2);
+    static_cast<void>(fit(job, parse_formula(formula), in_blocks(file.path(), 16), {}, &notes));
     EXPECT_NE(notes.said.find(fmt::format("sqrt(z): numbers, {} missing", negative)), std::string::npos)
         << notes.said;
   }
 }
 
-TEST(Expressions, AreMissingWhereRHasNoNumber) {
-  const mpi::Communicator comm = world();
+TEST_F(Expressions, AreMissingWhereRHasNoNumber) {
   const SharedFile file(comm, "t.csv", typed_table());
   std::int64_t positive = 0;
   for (int i = 0; i < typed_rows; ++i) positive += typed_row(i).z >= 0 ? 1 : 0;
   for (const std::string formula :
        {"y ~ sqrt(z)", "y ~ sqrt(z) + I(f == 'a')", "y ~ cut(z, c(-0.00000001, 2, 9))"})
-    EXPECT_EQ(testing::fitted(comm, formula, testing::in_blocks(file.path(), 16)).rows, positive) << formula;
-  EXPECT_THROW(static_cast<void>(testing::fitted(comm, "y ~ I(1/(z - z)) + I(f == 'a')",
-                                                 testing::in_blocks(file.path(), 16))),
+    EXPECT_EQ(fitted(comm, formula, in_blocks(file.path(), 16)).rows, positive) << formula;
+  EXPECT_THROW(static_cast<void>(fitted(comm, "y ~ I(1/(z - z)) + I(f == 'a')", in_blocks(file.path(), 16))),
                Error);
 }
 
-TEST(Expressions, OfAPredictionAreThoseOfTheFit) {
-  const mpi::Communicator comm = world();
+TEST_F(Expressions, OfAPredictionAreThoseOfTheFit) {
   const SharedFile file(comm, "t.csv", typed_table());
   // Other values, other levels, and numbers in place of texts: what cut, poly and factors are is the model's.
   const SharedFile other(
@@ -174,9 +162,9 @@ TEST(Expressions, OfAPredictionAreThoseOfTheFit) {
       "x,z,f,dose,flag\n0.5,1,\"b\",\"mid\",TRUE\n0.6,2,\"q\",\"mid\",TRUE\n0.7,2.5,\"a\",\"huge\",TRUE\n"
       "0.8,NA,\"a\",\"low\",TRUE\n");
   const auto predicted = [&](const std::string& formula) {
-    const FittedModel model = testing::fitted(comm, formula, testing::in_blocks(file.path(), 16));
-    Job job = testing::cpu_job(comm);
-    return testing::predicted_from_file(job, model, other.path()).fit;
+    const FittedModel model = fitted(comm, formula, in_blocks(file.path(), 16));
+    Job job = cpu_job(comm);
+    return predicted_from_file(job, model, other.path()).fit;
   };
   const auto numbers = [](const std::vector<double>& fit) {
     std::string found;
@@ -193,8 +181,7 @@ TEST(Expressions, OfAPredictionAreThoseOfTheFit) {
   EXPECT_EQ(numbers(predicted("y ~ factor(round(z))")), "+++-");
 }
 
-TEST(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
-  const mpi::Communicator comm = world();
+TEST_F(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
   const SharedFile file(comm, "t.csv", typed_table());
   const std::vector<std::pair<Spelling, std::string>> cases{
       {{"y ~ I(f + 1 > 2)"}, "needs numbers"},
@@ -214,8 +201,7 @@ TEST(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
        "give them once"}};
   for (const auto& [spelling, expected] : cases) {
     try {
-      static_cast<void>(
-          testing::fitted(comm, spelling.formula, testing::in_blocks(file.path(), 16), spelling.options));
+      static_cast<void>(fitted(comm, spelling.formula, in_blocks(file.path(), 16), spelling.options));
       ADD_FAILURE() << spelling.formula << " was fitted";
     } catch (const Error& error) {
       EXPECT_NE(std::string(error.what()).find(expected), std::string::npos)
@@ -225,4 +211,4 @@ TEST(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

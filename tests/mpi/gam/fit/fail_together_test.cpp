@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // A rank that fails alone, between the votes of the library, fails with the others, which go on afterwards.
+#include "support/failing_allocations.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 
@@ -10,53 +11,15 @@
 #include <gtest/gtest.h>
 
 #include <algorithm>
-#include <cstdlib>
 #include <functional>
 #include <new>
 #include <stdexcept>
 #include <string>
 
-namespace {
-
-/// Allocations of this thread until one fails; 0: none does.
-thread_local int allocations_left = 0;
-
-void* allocated(std::size_t bytes) {
-  if (allocations_left > 0 && --allocations_left == 0) throw std::bad_alloc();
-  if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return allocated(bytes);
-}
-void* operator new[](std::size_t bytes) {
-  return allocated(bytes);
-}
-// Else a sanitizer's own would be freed here.
-void* operator new(std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
-  return std::malloc(bytes > 0 ? bytes : 1);
-}
-void* operator new[](std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
-  return std::malloc(bytes > 0 ? bytes : 1);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
 namespace TESSERA_NAMESPACE::gam {
 namespace {
+
+using tessera::testing::allocations_left;
 
 /// What `work` throws on this rank when all fail together; empty: nothing.
 std::string thrown_by(const mpi::Communicator& comm, const std::function<void()>& work) {

@@ -2,6 +2,7 @@
 // The public face of the engine: fits and predictions of tables in memory, and of the same tables in files.
 #include "support/fit_support.hpp"
 #include "support/moved_from.hpp"
+#include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
 
 #include <fmt/core.h>
@@ -13,20 +14,17 @@
 #include <functional>
 #include <iterator>
 #include <limits>
-#include <span>
 #include <string>
 #include <string_view>
 #include <tessera/tessera.hpp>
 #include <utility>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 using tessera::testing::expect_moved_from;
 using tessera::testing::moved_out_of;
-using testing::SharedFile;
-using testing::text_of;
 
 constexpr std::int64_t rows = 300;
 constexpr std::int64_t block = 32;
@@ -86,14 +84,14 @@ struct Transcript : FitObserver {
   std::string all;
 };
 
-TEST(Fit, OfColumnsInMemoryIsThatOfTheirFile) {
-  const auto comm = testing::world();
+using Fit = OverRanks;
+
+TEST_F(Fit, OfColumnsInMemoryIsThatOfTheirFile) {
   const SharedFile file(comm, "data.csv", csv());
-  Job job = testing::cpu_job(comm);
+  Job job = cpu_job(comm);
   const Formula parsed = parse_formula(formula);
-  FitOptions options;
-  options.weights = "w";
-  TableFile in_file = testing::in_blocks(file.path(), block);
+  FitOptions options{.weights = "w"};
+  TableFile in_file = in_blocks(file.path(), block);
   const std::string expected = text_of(comm, fit(job, parsed, in_file, options).model);
   Transcript log;
   const FitResult result = fit(job, parsed, in_memory(job), options, &log);
@@ -106,23 +104,20 @@ TEST(Fit, OfColumnsInMemoryIsThatOfTheirFile) {
   EXPECT_EQ(result.model.coefficients().size(), result.model.coefficient_names().size());
 }
 
-TEST(Fit, ReadsColumnsThatOnlyTheOptionsName) {
-  const auto comm = testing::world();
+TEST_F(Fit, ReadsColumnsThatOnlyTheOptionsName) {
   const SharedFile file(comm, "data.csv", csv());
-  Job job = testing::cpu_job(comm);
-  TableFile in_file = testing::in_blocks(file.path(), block);
+  Job job = cpu_job(comm);
+  TableFile in_file = in_blocks(file.path(), block);
   in_file.options.numbers = {"w"};
   const Table table = read_table(job, in_file, parse_formula("y ~ x"));
-  FitOptions options;
-  options.weights = "w";
+  FitOptions options{.weights = "w"};
   in_file.options.numbers.clear();
   EXPECT_EQ(text_of(comm, fit(job, parse_formula("y ~ x"), table, options).model),
             text_of(comm, fit(job, parse_formula("y ~ x"), in_file, options).model));
 }
 
-TEST(Fit, PredictsWithItsModelAsItIs) {
-  const auto comm = testing::world();
-  Job job = testing::cpu_job(comm);
+TEST_F(Fit, PredictsWithItsModelAsItIs) {
+  Job job = cpu_job(comm);
   Table table = in_memory(job);
   const Model model = fit(job, parse_formula(formula), table).model;
   const SharedFile file(comm, "model.json");
@@ -147,9 +142,8 @@ TEST(Fit, PredictsWithItsModelAsItIs) {
             "predicted without that random effect");
 }
 
-TEST(Fit, PredictsInPartsWhatItPredictsAtOnce) {
-  const auto comm = testing::world();
-  Job job = testing::cpu_job(comm);
+TEST_F(Fit, PredictsInPartsWhatItPredictsAtOnce) {
+  Job job = cpu_job(comm);
   const Model model = fit(job, parse_formula(formula), in_memory(job)).model;
   const SharedFile saved(comm, "model.json");
   if (comm.rank() == 0) save_model(model, saved.path());
@@ -188,9 +182,8 @@ TEST(Fit, PredictsInPartsWhatItPredictsAtOnce) {
   }
 }
 
-TEST(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
-  const auto comm = testing::world();
-  Job job = testing::cpu_job(comm);
+TEST_F(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
+  Job job = cpu_job(comm);
   const bool last = comm.rank() == comm.size() - 1;
   const std::string table_is = "the table in memory";
   const auto says = [&](ErrorCode code, const std::string& formula_text, const std::string& what,
@@ -198,7 +191,7 @@ TEST(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
     Table table = in_memory(job);
     change(table);
     const auto refused = [&] { static_cast<void>(fit(job, parse_formula(formula_text), table)); };
-    EXPECT_TRUE(contains(testing::common_fault(comm, refused, code), table_is + what));
+    EXPECT_TRUE(contains(common_fault(comm, refused, code), table_is + what));
   };
   const auto f_of = [](Table& table) -> Factor& { return std::get<Factor>(table.columns[3].values); };
   says(ErrorCode::usage, "y ~ x", ": the column 'x' has ", [&](Table& table) {
@@ -232,12 +225,11 @@ TEST(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
   });
 }
 
-TEST(Fit, RefusesAJobThatWasMovedFrom) {
-  const auto comm = testing::world();
+TEST_F(Fit, RefusesAJobThatWasMovedFrom) {
   const SharedFile file(comm, "data.csv", csv());
-  const TableFile in_file = testing::in_blocks(file.path(), block);
+  const TableFile in_file = in_blocks(file.path(), block);
   const Formula parsed = parse_formula("y ~ x");
-  Job gone = testing::cpu_job(comm);
+  Job gone = cpu_job(comm);
   Job job = moved_out_of(gone);
   const Table table = in_memory(job);
   const FitResult result = fit(job, parsed, table);
@@ -254,8 +246,8 @@ TEST(Fit, RefusesAJobThatWasMovedFrom) {
 
 // A gaussian model without weights has its constraints and deviances from the sums of one pass, one with
 // weights has them from passes of their own; where terms cancel, both have.
-TEST(Fit, WithoutWeightsIsThatWithWeightsOfOne) {
-  Job job = testing::cpu_job(testing::world());
+TEST_F(Fit, WithoutWeightsIsThatWithWeightsOfOne) {
+  Job job = cpu_job(world());
   for (const double noise : {1.0, 1e-3, 1e-6}) {
     Table table = in_memory(job);
     auto& y = std::get<std::vector<double>>(table.columns[0].values);
@@ -280,16 +272,14 @@ TEST(Fit, WithoutWeightsIsThatWithWeightsOfOne) {
   }
 }
 
-TEST(Fit, GoesOnWithTheSameValuesAlone) {
-  const auto comm = testing::world();
-  Job job = testing::cpu_job(comm);
+TEST_F(Fit, GoesOnWithTheSameValuesAlone) {
+  Job job = cpu_job(comm);
   const SharedFile file(comm, "fit.ckpt");
   const Formula parsed = parse_formula(R"(y ~ s(x, bs="cr", k=6))");
   Table table = in_memory(job);
   auto& y = std::get<std::vector<double>>(table.columns[0].values);
   for (double& value : y) value = std::exp(value);
-  FitOptions options;
-  options.family = family("gamma");
+  FitOptions options{.family = family("gamma")};
   const FitResult whole = fit(job, parsed, table, options);
   ASSERT_GT(whole.model.iterations(), 2);
   options.checkpoint = file.path();
@@ -299,7 +289,7 @@ TEST(Fit, GoesOnWithTheSameValuesAlone) {
   const double before = y[3];
   if (comm.rank() == 0) y[3] += 1;
   const auto refused = [&] { static_cast<void>(fit(job, parsed, table, options)); };
-  EXPECT_TRUE(contains(testing::common_fault(comm, refused), "values of the data"));
+  EXPECT_TRUE(contains(common_fault(comm, refused), "values of the data"));
   y[3] = before;
   const FitResult resumed = fit(job, parsed, table, options);
   EXPECT_EQ(resumed.resumed_from, 1);
@@ -307,22 +297,17 @@ TEST(Fit, GoesOnWithTheSameValuesAlone) {
   resumed.checkpoint->remove();
 }
 
-TEST(Fit, IsStoppedOnEveryRank) {
-  const auto comm = testing::world();
+TEST_F(Fit, IsStoppedOnEveryRank) {
   StopRequest stop(comm, {.signals = {}});
-  JobOptions job_options;
-  job_options.policy = Policy::cpu;
-  job_options.threads = 1;
-  job_options.stop = &stop;
-  Job job(comm, job_options);
+  Job job(comm, on_cpu(1, &stop));
   if (comm.rank() == comm.size() - 1) stop.request("the test");
   const Table table = in_memory(job);
   const auto refused = [&] { static_cast<void>(fit(job, parse_formula("y ~ x"), table)); };
   EXPECT_EQ(
-      testing::common_fault(comm, refused, ErrorCode::interrupted),
+      common_fault(comm, refused, ErrorCode::interrupted),
       fmt::format("stopped by the test on rank {}; with a checkpoint file the same fit could be resumed",
                   comm.size() - 1));
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -18,8 +18,7 @@ constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 const std::string offset_data = TESSERA_TEST_DATA "/null_deviances/data.csv";
 
 Model model_of(Job& job, const std::string& chosen, const std::string& formula) {
-  FitOptions options;
-  options.family = family(chosen);
+  FitOptions options{.family = family(chosen)};
   return fit(job, parse_formula(formula), testing::in_blocks(offset_data, 16), options).model;
 }
 
@@ -71,8 +70,7 @@ TEST(InfiniteOffset, HasTheLimitOfTheMean) {
   for (const Limits& one : all) {
     SCOPED_TRACE(one.family);
     const Model model = model_of(job, one.family, std::string(one.response) + " ~ 1 + offset(o)");
-    PredictOptions options;
-    options.standard_errors = true;
+    PredictOptions options{.standard_errors = true};
     const Predictions link = predict(job, model, offsets(job), options);
     const auto fit = all_of(job, link, "fit");
     const auto se = all_of(job, link, "se");
@@ -135,17 +133,14 @@ TEST(InfiniteOffset, HasResponsesAtTheLimit) {
     SCOPED_TRACE(chosen);
     const bool positive = std::string(chosen).find("log") != std::string::npos;
     const Model model = model_of(job, chosen, std::string(positive ? "y" : "count") + " ~ 1 + offset(o)");
-    PredictOptions options;
-    options.type = PredictionType::response;
-    options.prediction_interval = 0.9;
+    PredictOptions options{.type = PredictionType::response, .prediction_interval = 0.9};
     const Predictions interval = predict(job, model, offsets(job), options);
     for (const char* end : {"prediction.lower", "prediction.upper"}) {
       const auto ends = all_of(job, interval, end);
       EXPECT_NEAR(ends[1], 0, 1e-15) << end;
       EXPECT_EQ(ends[2], infinity) << end;
     }
-    SimulateOptions simulated;
-    simulated.draws = 2;
+    SimulateOptions simulated{.draws = 2};
     const bool count = std::string(chosen) == "poisson" || std::string(chosen).starts_with("nb");
     static_cast<void>(simulate_responses(
         job, model, offsets(job),

@@ -5,7 +5,6 @@
 
 #include <gtest/gtest.h>
 
-#include <algorithm>
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <string>
@@ -25,9 +24,7 @@ TEST(MoreCoefficients, AgreeWithRemlOfMgcvsMatrices) {
   Job job = testing::cpu_job(testing::world());
   for (const nlohmann::json& one : nlohmann::json::parse(file)) {
     SCOPED_TRACE(one.dump());
-    FitOptions options;
-    options.family = family(one.at("family"));
-    options.weights = one.at("weights");
+    FitOptions options{.family = family(one.at("family")), .weights = one.at("weights")};
     const FittedModel model = fit_more(job, one.at("formula"), options).model.fitted();
     EXPECT_TRUE(model.converged);
     EXPECT_EQ(model.design.coef_size, one.at("coefficients").get<int>());

@@ -58,8 +58,7 @@ template <class Draw>
 FittedModel fit_of(const Draw& draw, const std::string& family_text, FitObserver* observer = nullptr) {
   Job job = testing::cpu_job(testing::world());
   const Plan plan = job.plan(count_rows, 32);
-  FitOptions options;
-  options.family = family(family_text);
+  FitOptions options{.family = family(family_text)};
   return fit(job, parse_formula(count_formula), counts(plan, job.local_range(plan), draw), options, observer)
       .model.fitted();
 }

@@ -70,9 +70,7 @@ PartedFit parted_fit(const std::string& formula, const std::string& family_name,
   Job job = testing::cpu_job(comm, threads);
   const Plan plan = job.plan(table_rows, 64);
   const Table data = grouped_table(plan, job.local_range(plan), renamed);
-  FitOptions options;
-  options.family = family(family_name);
-  options.largest_tested_effect = largest_tested;
+  FitOptions options{.family = family(family_name), .largest_tested_effect = largest_tested};
   Model model = fit(job, parse_formula(formula), data, options).model;
   Predictions predictions = predict(job, model, data, {.standard_errors = true});
   return {std::move(model), std::move(predictions)};

@@ -12,7 +12,6 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <fstream>
 #include <functional>
 #include <memory>
 #include <nlohmann/json.hpp>
@@ -36,10 +35,8 @@ nlohmann::json fits_of_mgcv() {
 }
 
 FitOptions options_of(const nlohmann::json& mgcv) {
-  FitOptions options;
-  options.family = family(mgcv.at("family"));
-  options.rho = mgcv.at("rho");
-  options.ar_start = mgcv.value("start", "");
+  FitOptions options{
+      .family = family(mgcv.at("family")), .rho = mgcv.at("rho"), .ar_start = mgcv.value("start", "")};
   options.weights = mgcv.value("weights", "");
   options.offset = mgcv.value("offset", "");
   options.subset = mgcv.value("subset", "");
@@ -95,9 +92,7 @@ TEST(Series, AgreeWithMgcv) {
 TEST(Series, HaveTheSameBitsOnAnyRanksAndThreads) {
   const std::string formula =
       R"(y ~ q*f + s(t, by=q, k=6) + s(x) + te(t, z, k=4) + s(h, bs="re") + s(g, bs="re"))";
-  FitOptions options;
-  options.rho = 0.6;
-  options.ar_start = "start";
+  FitOptions options{.rho = 0.6, .ar_start = "start"};
   options.weights = "w";
   const mpi::Communicator& world = testing::shared_world();
   std::vector<double> expected;
@@ -138,9 +133,7 @@ TEST(Rho, IsThatOfTheLeastScore) {
 
 TEST(Rho, CanBeEstimated) {
   const std::string formula = R"(y ~ f + s(x, bs="cr") + s(t, bs="ps") + s(g, bs="re"))";
-  FitOptions options;
-  options.estimate_rho = true;
-  options.ar_start = "start";
+  FitOptions options{.estimate_rho = true, .ar_start = "start"};
   const FittedModel model = fitted_series(formula, options);
   options.estimate_rho = false;
   options.rho = model.rho;
@@ -157,9 +150,7 @@ TEST(Rho, CanBeEstimated) {
 }
 
 TEST(Series, AreKeptInTheModel) {
-  FitOptions options;
-  options.rho = 0.25;
-  options.ar_start = "start";
+  FitOptions options{.rho = 0.25, .ar_start = "start"};
   const FittedModel model = fitted_series(R"(y ~ s(x, bs="cr"))", options);
   if (testing::shared_world().rank() != 0) return;
   const TemporaryFolder folder;
@@ -178,9 +169,7 @@ TEST(Series, AreKeptInTheModel) {
 /// Effects that are not tested, and so are diagonal, of factors that are constant in each series.
 TEST(Series, MayHaveSparseEffects) {
   const std::string formula = R"(y ~ s(x, bs="cr") + s(t, bs="ps") + s(g, bs="re") + s(g, t, bs="re"))";
-  FitOptions options;
-  options.rho = 0.5;
-  options.ar_start = "start";
+  FitOptions options{.rho = 0.5, .ar_start = "start"};
   // Of two series the first row is left out: they go on from the series before.
   EXPECT_NO_THROW(static_cast<void>(fitted_series(formula, options)));
   options.largest_tested_effect = 10;

@@ -47,9 +47,7 @@ Table table(const Plan& plan, Range mine, std::uint64_t seed) {
 FitResult fit_of(Job& job, std::uint64_t seed, int max_iterations, const std::string& checkpoint = "",
                  FitObserver* observer = nullptr) {
   const Plan plan = job.plan(drawn_rows, 16);
-  FitOptions options;
-  options.family = family("gamma");
-  options.max_iterations = max_iterations;
+  FitOptions options{.family = family("gamma"), .max_iterations = max_iterations};
   options.residuals = false;
   options.checkpoint = checkpoint;
   const Formula formula = parse_formula(
@@ -114,8 +112,7 @@ TEST(Settling, ALowerOptimumThatLeadsBackIsNoOtherSolution) {
   const auto rows = static_cast<std::int64_t>(y.size());
   const Plan plan = job.plan(rows, 8);
   const Range mine = job.local_range(plan);
-  FitOptions options;
-  options.family = family("gamma");
+  FitOptions options{.family = family("gamma")};
   const Table table{plan,
                     {{"y", std::vector(y.begin() + mine.begin, y.begin() + mine.end)},
                      {"x", std::vector(x.begin() + mine.begin, x.begin() + mine.end)}}};
@@ -133,8 +130,7 @@ TEST(Settling, ALowerOptimumThatLeadsBackIsNoOtherSolution) {
 TEST(Settling, OfTwoSolutionsThatLeadToOneAnotherTheBetterIsTaken) {
   const mpi::Communicator world = testing::world();
   const testing::SharedFile file(world, "settling.ckpt");
-  FitOptions options;
-  options.family = family("gamma");
+  FitOptions options{.family = family("gamma")};
   const auto end = [&](Job& job, FitObserver* observer = nullptr) {
     return fit(job, parse_formula("y ~ s(x0, bs=\"ps\", k=40) + s(g, bs=\"re\")"),
                testing::in_blocks(TESSERA_TEST_DATA "/settling/two_solutions.csv", 64), options, observer);

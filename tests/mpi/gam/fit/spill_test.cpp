@@ -14,13 +14,9 @@
 #include <string>
 #include <string_view>
 #include <tessera/tessera.hpp>
-#include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::SharedFile;
-using testing::text_of;
 
 /// More than are read ahead at a time, on one rank.
 constexpr std::int64_t spilled_rows = 300'000;
@@ -65,13 +61,13 @@ class Spill : public ::testing::Test {
  protected:
   [[nodiscard]] FitResult fitted(std::optional<std::int64_t> memory, int threads = 1,
                                  FitObserver* observer = nullptr, FitOptions options = {}) const {
-    Job job = testing::cpu_job(comm_, threads);
+    Job job = cpu_job(comm_, threads);
     options.memory.node_bytes = memory;
-    return fit(job, parse_formula(spilled_formula), testing::in_blocks(file_.path(), spilled_block), options,
+    return fit(job, parse_formula(spilled_formula), in_blocks(file_.path(), spilled_block), options,
                observer);
   }
 
-  mpi::Communicator comm_ = testing::world();
+  mpi::Communicator comm_ = world();
   SharedFile file_{comm_, "data.csv", comm_.rank() == 0 ? spilled_csv() : std::string()};
 };
 
@@ -113,9 +109,9 @@ TEST_F(Spill, GivesTheSameModelWhateverIsInMemory) {
 }
 
 TEST_F(Spill, GivesTheSameModelOfATableInMemory) {
-  Job job = testing::cpu_job(comm_);
+  Job job = cpu_job(comm_);
   const Formula parsed = parse_formula(spilled_formula);
-  const TableFile file = testing::in_blocks(file_.path(), spilled_block);
+  const TableFile file = in_blocks(file_.path(), spilled_block);
   const Table table = read_table(job, file, parsed);
   FitOptions options;
   const std::string expected = text_of(comm_, fit(job, parsed, table, options).model);
@@ -128,8 +124,7 @@ TEST_F(Spill, GivesTheSameModelOfATableInMemory) {
 }
 
 TEST_F(Spill, GoesOnFromACheckpointThatWasInMemory) {
-  FitOptions options;
-  options.family = family("gamma");
+  FitOptions options{.family = family("gamma")};
   const std::string expected = text_of(comm_, fitted({}, 1, nullptr, options).model);
   const SharedFile state(comm_, "fit.ckpt");
   options.checkpoint = state.path();
@@ -144,4 +139,4 @@ TEST_F(Spill, GoesOnFromACheckpointThatWasInMemory) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -39,9 +39,7 @@ Table sparse_counts(const Plan& plan, Range mine, const std::array<Count, 4>& co
 double deviance_after(int iterations, const std::array<Count, 4>& counts) {
   Job job = testing::cpu_job(testing::world());
   const Plan plan = job.plan(100, 16);
-  FitOptions options;
-  options.family = family("poisson");
-  options.max_iterations = iterations;
+  FitOptions options{.family = family("poisson"), .max_iterations = iterations};
   const FitResult result = fit(job, parse_formula("y ~ s(x, bs=\"ps\", k=10)"),
                                sparse_counts(plan, job.local_range(plan), counts), options);
   EXPECT_EQ(result.model.iterations(), iterations);

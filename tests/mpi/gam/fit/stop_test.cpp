@@ -2,6 +2,7 @@
 // A fit that one rank is asked to stop, wherever it is, is left by all ranks, which go on afterwards.
 #include "support/errors.hpp"
 #include "support/fit_support.hpp"
+#include "support/on_cpu.hpp"
 #include "support/reference_case.hpp"
 #include "support/table_support.hpp"
 
@@ -58,14 +59,10 @@ TEST_F(Stops, OfOneRankAreOfAllAtAnyTurn) {
     std::set<std::string> stopped;
     for (int turn = 1;; ++turn) {
       StopRequest stop(comm_, {.signals = {}});
-      JobOptions options;
-      options.policy = Policy::cpu;
-      options.threads = 2;
-      options.stop = &stop;
       StopAtTurn observer(stop, turn, comm_.rank() == rank);
       std::string end;
       {
-        Job job(comm_, options);
+        Job job(comm_, on_cpu(2, &stop));
         const auto fit = [&] { static_cast<void>(fitted(job, &observer)); };
         end = error_if_any(ErrorCode::interrupted, fit).value_or("a model");
       }

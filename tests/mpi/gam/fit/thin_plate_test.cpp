@@ -74,8 +74,7 @@ ThinPlateFit thin_plate_fit(const mpi::Communicator& comm, const json& one, int 
   const std::int64_t rows = one.at("rows");
   const Plan plan = job.plan(rows, 512);
   const Table data = thin_plate_table(plan, job.local_range(plan), rows);
-  FitOptions options;
-  options.weights = "w";
+  FitOptions options{.weights = "w"};
   const Model model = fit(job, parse_formula(formula_of_case(one)), data, options).model;
   return {model.fitted(), testing::text_of(comm, model),
           predict(job, model, data, {.standard_errors = true})};

@@ -12,7 +12,6 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 #include <random>
-#include <span>
 #include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
@@ -43,9 +42,8 @@ class FarFromZero : public ::testing::TestWithParam<std::string> {};
 TEST_P(FarFromZero, AgreesWithCentredVariables) {
   const std::string data = std::string(TESSERA_TEST_DATA) + "/units/data.csv.gz";
   const nlohmann::json& expected = recorded().at(GetParam());
-  FitOptions options;
-  options.family = family(expected.at("family").get<std::string>());
-  options.weights = expected.value("weights", "");
+  FitOptions options{.family = family(expected.at("family").get<std::string>()),
+                     .weights = expected.value("weights", "")};
   Job job = testing::cpu_job(testing::shared_world(), 2);
   const FitResult result = fit(job, parse_formula(expected.at("formula").get<std::string>()),
                                testing::in_blocks(data, 64), options);
@@ -122,8 +120,7 @@ Fitted fit_in(const UnitCase& one, double unit) {
   Job job = testing::cpu_job(testing::shared_world(), 2);
   const Plan plan = job.plan(200, 64);
   const Table data = table(one, unit, plan, job.local_range(plan));
-  FitOptions options;
-  options.family = family(one.family);
+  FitOptions options{.family = family(one.family)};
   if (std::string(one.column) == "w") options.weights = "w";
   const Model model = fit(job, parse_formula(one.formula), data, options).model;
   const Predictions predictions = predict(job, model, data);

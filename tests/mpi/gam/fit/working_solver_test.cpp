@@ -6,6 +6,7 @@
 #include "mpi/job/scoped_variable.hpp"
 #include "support/errors.hpp"
 #include "support/fit_support.hpp"
+#include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
 
 #include <fmt/core.h>
@@ -41,8 +42,7 @@ FittedModel fit_with(const mpi::Communicator& comm, Policy policy, const char* s
   JobOptions job_options;
   job_options.policy = policy;
   Job job(comm, job_options);
-  FitOptions options;
-  options.family = family("poisson");
+  FitOptions options{.family = family("poisson")};
   return fit(job, parse_formula(R"(y ~ s(x, bs="ps") + s(g, bs="re"))"), testing::in_blocks(path, 100),
              options)
       .model.fitted();
@@ -75,10 +75,7 @@ TEST(WorkingSolver, HasTheSameAnswerWhicheverRankSolves) {
 TEST(WorkingSolver, IsLeftByAllRanksWhenOneThatWaitsIsAskedToStop) {
   const mpi::Communicator comm = testing::world();
   StopRequest stop(comm, {.signals = {}});
-  JobOptions options;
-  options.policy = Policy::cpu;
-  options.stop = &stop;
-  Job job(comm, options);
+  Job job(comm, on_cpu(0, &stop));
   Design design;
   design.raw_size = design.coef_size = 1;
   CoefBlock ones;

@@ -2,6 +2,7 @@
 // A table that was converted to HDF5 is the table that it was.
 #include "gam/table/convert_table.hpp"
 #include "gam/table/reader/table_reader.hpp"
+#include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
 
 #include <hdf5.h>
@@ -12,21 +13,11 @@
 #include <string>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-using testing::common_fault;
-using testing::crew;
-using testing::put_together;
-using testing::SharedFile;
-using testing::uneven_share;
-using testing::world;
-
 Job job_of(const mpi::Communicator& comm) {
-  JobOptions options;
-  options.policy = Policy::cpu;
-  options.threads = 2;
-  return Job(comm, options);
+  return Job(comm, on_cpu(2));
 }
 
 /// *Collective.* Writes the table of a conversion to `out`.
@@ -73,8 +64,9 @@ std::string table_text() {
   return text;
 }
 
-TEST(Convert, AConvertedTableIsTheTableThatItWas) {
-  const mpi::Communicator comm = world();
+using Convert = OverRanks;
+
+TEST_F(Convert, AConvertedTableIsTheTableThatItWas) {
   const SharedFile csv(comm, "t.csv", table_text());
   const std::string expected = content_of(comm, csv.path(), names);
   const SharedFile out(comm, "t.h5");
@@ -98,8 +90,7 @@ TEST(Convert, AConvertedTableIsTheTableThatItWas) {
   EXPECT_EQ(content_of(comm, again.path(), names), expected);
 }
 
-TEST(Convert, WhatOptionsSayIsInTheFile) {
-  const mpi::Communicator comm = world();
+TEST_F(Convert, WhatOptionsSayIsInTheFile) {
   const SharedFile csv(comm, "t.csv", "x,f,g,u\n1.0,-,1.50,5\n-,b,2,6\n3,-,1.50,7\n");
   const TableOptions options{.missing = {"-", "7"}, .factors = {"g"}};
   const SharedFile out(comm, "t.h5");
@@ -132,8 +123,7 @@ void write_groups(const mpi::Communicator& comm, const std::string& path, int gr
   comm.barrier();
 }
 
-TEST(Convert, ObjectsThatAreNoColumnsAreNamed) {
-  const mpi::Communicator comm = world();
+TEST_F(Convert, ObjectsThatAreNoColumnsAreNamed) {
   const SharedFile from(comm, "from.h5");
   const SharedFile out(comm, "t.h5");
   const auto told_of = [&](int groups, const std::vector<std::string>& columns) {
@@ -167,8 +157,7 @@ TEST(Convert, ObjectsThatAreNoColumnsAreNamed) {
             from.path() + ": 'group 1001' is a group: copy its datasets to the root");
 }
 
-TEST(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
-  const mpi::Communicator comm = world();
+TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
   const SharedFile out(comm, "t.h5", "what was there");
   const auto refused = [&](const std::string& text, Conversion conversion, const std::string& words) {
     const SharedFile csv(comm, "t.csv", text);
@@ -192,4 +181,4 @@ TEST(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -8,7 +8,6 @@
 #include <zlib.h>
 
 #include <algorithm>
-#include <cmath>
 #include <optional>
 #include <random>
 #include <set>
@@ -17,17 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::bgzip;
-using testing::common_fault;
-using testing::crew;
-using testing::put_together;
-using testing::request;
-using testing::SharedFile;
-using testing::uneven_share;
-using testing::world;
 
 // ---- A parser that is obviously right: one character after another over the whole text. ----
 
@@ -224,8 +214,9 @@ class RandomCsv {
   std::mt19937_64 random_;
 };
 
-TEST(CsvTable, ReadsWhatASimpleParserReads) {
-  const mpi::Communicator comm = world();
+using CsvTable = OverRanks;
+
+TEST_F(CsvTable, ReadsWhatASimpleParserReads) {
   SharedFile file(comm, "table.csv");
   int read = 0;
   // Each number of ranks has files of its own, and the fewer the longer its collective calls take.
@@ -271,9 +262,8 @@ TEST(CsvTable, ReadsWhatASimpleParserReads) {
   EXPECT_GT(read, static_cast<int>(files / 3));
 }
 
-TEST(CsvTable, CountsRowsWhereverThePartsAreCut) {
+TEST_F(CsvTable, CountsRowsWhereverThePartsAreCut) {
   // Quotes, blank lines and line ends in every place of a short file: with many ranks, every cut.
-  const mpi::Communicator comm = world();
   SharedFile file(comm, "cuts.csv");
   const std::string body = "a,b\n\n\"x\n\ny\",1\r\n \r\n2,\"\"\"\n\"\n,\n\"\",3\n\n\n4,5";
   for (std::size_t size = 5; size <= body.size(); ++size) {
@@ -289,10 +279,9 @@ TEST(CsvTable, CountsRowsWhereverThePartsAreCut) {
   }
 }
 
-TEST(CsvTable, FindsTheFirstRowBehindBlankLines) {
+TEST_F(CsvTable, FindsTheFirstRowBehindBlankLines) {
   // So many that, with 2, 3, 5 and 8 ranks, one part is blank lines alone and the next begins with the first
   // row.
-  const mpi::Communicator comm = world();
   SharedFile file(comm, "blanks.csv");
   for (const std::size_t lines : {1, 2, 4, 8, 12, 16, 32}) {
     const std::string text = "a,b\n" + std::string(lines, '\n') + "1,2\n3,4\n";
@@ -304,8 +293,7 @@ TEST(CsvTable, FindsTheFirstRowBehindBlankLines) {
   }
 }
 
-TEST(CsvTable, ReadsNumbersAsRDoes) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, ReadsNumbersAsRDoes) {
   const SharedFile file(comm, "numbers.csv",
                         "x\n1\n+1\n-1\n 2 \n1.\n.5\n-.5e1\n1e5\n1E+2\n0x1A\n-0\n1e-400\nNaN\nnan\nNA\n"
                         "123456789012345678901234567890\n3.141592653589793238\n");
@@ -317,8 +305,7 @@ TEST(CsvTable, ReadsNumbersAsRDoes) {
   EXPECT_EQ(frame.complete_rows, 14);
 }
 
-TEST(CsvTable, NamesTheLineOfATextAmongNumbersWhereverItStands) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, NamesTheLineOfATextAmongNumbersWhereverItStands) {
   for (const int before : {0, 10, 3000}) {
     std::string text = "x,f\n";
     const auto add_rows = [&text](int rows) {
@@ -360,8 +347,7 @@ std::string column(const std::vector<std::string>& fields) {
 }
 
 // Against R 4.2.2: read.csv(stringsAsFactors = TRUE), but for quoted numbers alone.
-TEST(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
   SharedFile file(comm, "rule.csv");
   const auto read = [&](const std::vector<std::string>& fields, const TableOptions& options = {}) {
     file.write(column(fields));
@@ -445,8 +431,7 @@ TEST(Csv, QuotesThatSayNothing) {
                 "it is a missing value if the NA strings are 'NA,.', or a level if 'x' is among the factors");
 }
 
-TEST(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   const SharedFile file(comm, "t.csv", "x,f\n1,a\n2,b\n");
   const auto table = open_table(crew(comm), file.path());
   const auto fault = [&](const FrameRequest& wanted) {
@@ -462,8 +447,7 @@ TEST(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   EXPECT_EQ(fault(wanted), "numeric column 'y': the formula uses no column of this name");
 }
 
-TEST(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
   // Text that is met at once, and on the last rank beyond the rows that are sampled.
   for (const int rows : {1, 3000}) {
     std::string numbers;
@@ -495,8 +479,7 @@ TEST(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
             file.path() + ", line 3: f is infinite; leave the row out or make the value NA");
 }
 
-TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
   const SharedFile file(comm, "levels.csv",
                         "f,x\nb,1\n\"B\",2\nunused,NA\n\"10\",3\n9,4\n\xC3\xA4,5\n\"NA\",6\nNA,7\nb,8\n");
   const auto table = open_table(crew(comm), file.path());
@@ -509,8 +492,7 @@ TEST(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
   EXPECT_EQ(to_string(frame.columns[1]), "x: numbers, 1 missing");
 }
 
-TEST(CsvTable, OrdersLevelsThatAreAllNumbersByValue) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, OrdersLevelsThatAreAllNumbersByValue) {
   SharedFile file(comm, "order.csv");
   using Names = std::vector<std::string>;
   const auto levels = [&](const Names& fields, const TableOptions& options = {}) {
@@ -535,8 +517,7 @@ TEST(CsvTable, OrdersLevelsThatAreAllNumbersByValue) {
   EXPECT_EQ(to_string(frame.columns[1]), "factor(v): factor of 2 levels, the first '9', 1 missing");
 }
 
-TEST(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
   const SharedFile file(comm, "expressions.csv", "e,x,unused\n1,3,Inf\n-1,2,a\nNA,1,b\n4,Inf,c\n,-Inf,d\n");
   const auto table = open_table(crew(comm), file.path());
   const Frame logs = table->read(crew(comm), request({"log(e)", "I(e - 1)"}), uneven_share(comm, 5, 5));
@@ -562,8 +543,7 @@ void pack(const mpi::Communicator& comm, const std::string& text, const std::str
   gzclose(out);
 }
 
-TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, ReadsGzipAsItReadsThePlainFile) {
   std::string text = "x,f\n";
   for (int i = 0; i < 20000; ++i) text += std::to_string(i * 0.37) + ",\"g" + std::to_string(i % 7) + "\"\n";
   const SharedFile plain(comm, "t.csv", text);
@@ -587,8 +567,7 @@ TEST(CsvTable, ReadsGzipAsItReadsThePlainFile) {
   EXPECT_NE(fault.find("damaged gzip data"), std::string::npos) << fault;
 }
 
-TEST(CsvTable, ReadsStreamsInOrderAndBlocksFromAnyOfThem) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, ReadsStreamsInOrderAndBlocksFromAnyOfThem) {
   std::string text = "x,f\n";
   for (int i = 0; i < 30000; ++i)
     text += std::to_string(i * 0.37) + (i % 97 == 0 ? ",\"g\n" : ",\"g") + std::to_string(i % 7) + "\"\n";
@@ -615,8 +594,7 @@ TEST(CsvTable, ReadsStreamsInOrderAndBlocksFromAnyOfThem) {
   }
 }
 
-TEST(CsvTable, TheTextOfAPackedFileIsKeptWithinTheMemoryThatIsGiven) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, TheTextOfAPackedFileIsKeptWithinTheMemoryThatIsGiven) {
   std::string text = "x,y\n";
   for (int i = 0; i < 20'000; ++i) text += std::to_string(i * 31 % 10'007) + ",0.125\n";
   const SharedFile stream(comm, "s.csv.gz");
@@ -637,8 +615,7 @@ TEST(CsvTable, TheTextOfAPackedFileIsKeptWithinTheMemoryThatIsGiven) {
   }
 }
 
-TEST(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
   std::string text = "x,y\n";
   for (int i = 0; i < 200'000; ++i) text += std::to_string(i * 31 % 10'007) + ",0.125\n";
   const SharedFile stream(comm, "s.csv.gz");
@@ -715,8 +692,7 @@ TEST(Table, IsLeftByAllRanksWhenOneIsAskedToStop) {
   }
 }
 
-TEST(CsvTable, ReadsOnlyItsOwnPart) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, ReadsOnlyItsOwnPart) {
   std::string text = "x,y\n";
   for (int i = 0; i < 40000; ++i) text += std::to_string(i) + ",0.125\n";
   const SharedFile file(comm, "parts.csv", text);
@@ -732,8 +708,7 @@ TEST(CsvTable, ReadsOnlyItsOwnPart) {
   EXPECT_GT(table->bytes_read(), 2 * share - 64 * 1024);
 }
 
-TEST(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
   const SharedFile file(comm, "bad.csv");
   const std::vector<std::pair<std::string, std::string>> cases{
       {"", ": the file is empty"},
@@ -762,8 +737,7 @@ TEST(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
   }
 }
 
-TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
   const SharedFile file(comm, "t.csv", "price,Carat,cut\n1,2,good\n3,4,bad\n");
   const auto table = open_table(crew(comm), file.path());
   const Range share = uneven_share(comm, 2, 4);
@@ -806,8 +780,7 @@ TEST(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
             folder + ": is a directory, not a table");
 }
 
-TEST(CsvTable, GivesKnownLevelsTheirCodes) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, GivesKnownLevelsTheirCodes) {
   // Numbers as they stand are texts where the model has a factor.
   const SharedFile file(comm, "known.csv", "g\n3\n\"1\"\nNA\n3\n");
   const auto table = open_table(crew(comm), file.path());
@@ -820,8 +793,7 @@ TEST(CsvTable, GivesKnownLevelsTheirCodes) {
   EXPECT_THROW(static_cast<void>(frame.index_of("h")), Error);
 }
 
-TEST(CsvTable, CountsRowsOfUnseenLevels) {
-  const mpi::Communicator comm = world();
+TEST_F(CsvTable, CountsRowsOfUnseenLevels) {
   std::string text = "g,x\n";
   for (int i = 0; i < 40; ++i)
     text += (i % 4 == 0 ? "\"new" + std::to_string(i % 7) + "\"" : i % 4 == 1 ? "NA" : "T") + ",1\n";
@@ -845,4 +817,4 @@ TEST(CsvTable, CountsRowsOfUnseenLevels) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -10,11 +10,8 @@
 #include <random>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::uneven_share;
-using testing::world;
 
 /// This rank's part of a frame with one variable that every rank knows whole.
 Frame part_of(const mpi::Communicator& comm, const std::vector<double>& values,
@@ -58,8 +55,9 @@ std::vector<double> quantiles_of(const std::vector<double>& sorted, int count) {
   return result;
 }
 
-TEST(Distinct, AgreesWithASortOfTheWholeColumn) {
-  const mpi::Communicator comm = world();
+using DistinctValues = OverRanks;
+
+TEST_F(DistinctValues, AgreesWithASortOfTheWholeColumn) {
   // Columns of its own for each number of ranks, and fewer of them the longer its collective calls take.
   std::mt19937_64 random(static_cast<std::uint64_t>(10 + comm.size()));
   for (int trial = 0; trial < 3 + 24 / comm.size(); ++trial) {
@@ -104,9 +102,8 @@ TEST(Distinct, AgreesWithASortOfTheWholeColumn) {
   }
 }
 
-TEST(Distinct, GivesTheKnotsThatRGives) {
+TEST_F(DistinctValues, GivesTheKnotsThatRGives) {
   // R 4.2.2: quantile(c(1, 2, 4, 8, 16, 31.5), seq(0, 1, length = 5)), of values given more than once.
-  const mpi::Communicator comm = world();
   HostTeam team(2);
   const std::vector<double> values{16, 1, 2, 2, 4, 8, 31.5, 1, 1};
   const Frame frame = part_of(comm, values, std::vector<std::uint8_t>(values.size(), 1), 2);
@@ -114,8 +111,7 @@ TEST(Distinct, GivesTheKnotsThatRGives) {
 }
 
 /// More rows than a thread takes at a time.
-TEST(Distinct, CountsTheSameOnAnyThreads) {
-  const mpi::Communicator comm = world();
+TEST_F(DistinctValues, CountsTheSameOnAnyThreads) {
   std::vector<double> values(200'000);
   for (std::size_t i = 0; i < values.size(); ++i) {
     const std::size_t run = i / 20'000;
@@ -131,8 +127,7 @@ TEST(Distinct, CountsTheSameOnAnyThreads) {
   }
 }
 
-TEST(Distinct, RefusesWhatHasNoOrder) {
-  const mpi::Communicator comm = world();
+TEST_F(DistinctValues, RefusesWhatHasNoOrder) {
   HostTeam team(2);
   Frame frame = part_of(comm, {1, 2}, {0, 0}, 0);
   EXPECT_EQ(distinct_values({comm, team}, frame, 0, 5).count, 0);
@@ -142,4 +137,4 @@ TEST(Distinct, RefusesWhatHasNoOrder) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

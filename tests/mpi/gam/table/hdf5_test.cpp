@@ -6,7 +6,6 @@
 #include <hdf5.h>
 #include <zlib.h>
 
-#include <algorithm>
 #include <array>
 #include <chrono>
 #include <cmath>
@@ -16,16 +15,8 @@
 #include <utility>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::common_fault;
-using testing::crew;
-using testing::put_together;
-using testing::request;
-using testing::SharedFile;
-using testing::uneven_share;
-using testing::world;
 
 constexpr double nan = std::numeric_limits<double>::quiet_NaN();
 
@@ -208,8 +199,9 @@ void fill(const mpi::Communicator& comm, const SharedFile& file, Fill&& with, hs
   comm.barrier();
 }
 
-TEST(Hdf5Table, ReadsEveryKindOfColumn) {
-  const mpi::Communicator comm = world();
+using Hdf5Table = OverRanks;
+
+TEST_F(Hdf5Table, ReadsEveryKindOfColumn) {
   const SharedFile file(comm, "kinds.h5");
   fill(comm, file, [](Writer& w) {
     w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1.5, nan, -2, 0, 4});
@@ -252,8 +244,7 @@ TEST(Hdf5Table, ReadsEveryKindOfColumn) {
   }
 }
 
-TEST(Hdf5Table, ReadsColumnsByTheirPlacesInTheFile) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, ReadsColumnsByTheirPlacesInTheFile) {
   const SharedFile csv(comm, "plain.csv");
   std::string text = "x,t,n,p\n";
   std::vector<double> x;
@@ -316,8 +307,7 @@ const std::vector<void (*)(hid_t)> all_filters{[](hid_t) {},
                                                  H5Pset_deflate(creation, 1);
                                                }};
 
-TEST(Hdf5Table, ReadsChunksHoweverTheyArePacked) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, ReadsChunksHoweverTheyArePacked) {
   const SharedFile file(comm, "packed.h5");
   std::vector<double> values;
   std::vector<double> noise;  // which no filter makes shorter, so that chunks are written without
@@ -355,8 +345,7 @@ TEST(Hdf5Table, ReadsChunksHoweverTheyArePacked) {
   }
 }
 
-TEST(Hdf5Table, ReadsLargeChunks) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, ReadsLargeChunks) {
   const SharedFile file(comm, "large.h5");
   std::vector<double> values(700'000);
   for (std::size_t i = 0; i < values.size(); ++i) values[i] = static_cast<double>(i % 1000);
@@ -372,8 +361,7 @@ TEST(Hdf5Table, ReadsLargeChunks) {
         << variable.name;
 }
 
-TEST(Hdf5Table, RefusesChunksThatAreDamaged) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, RefusesChunksThatAreDamaged) {
   const std::vector<double> values(1000, 0.5);
   std::string half(2000, '\0');
   auto size = static_cast<uLongf>(half.size());
@@ -391,8 +379,7 @@ TEST(Hdf5Table, RefusesChunksThatAreDamaged) {
   }
 }
 
-TEST(Hdf5Table, NamesTheFirstRowWithAValueThatIsNoMember) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, NamesTheFirstRowWithAValueThatIsNoMember) {
   const SharedFile file(comm, "members.h5");
   std::vector<std::int8_t> t(5000, 1);
   std::vector<std::int8_t> u(5000, 0);
@@ -410,8 +397,7 @@ TEST(Hdf5Table, NamesTheFirstRowWithAValueThatIsNoMember) {
   }
 }
 
-TEST(Hdf5Table, ReadsWhatTheSameCsvFileHolds) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, ReadsWhatTheSameCsvFileHolds) {
   const SharedFile file(comm, "same.h5");
   const SharedFile text_file(comm, "same.csv");
   std::vector<double> x;
@@ -439,8 +425,7 @@ TEST(Hdf5Table, ReadsWhatTheSameCsvFileHolds) {
   EXPECT_EQ(from_csv.complete_rows, from_hdf5.complete_rows);
 }
 
-TEST(Hdf5Table, FollowsTheRuleOfCsvFiles) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, FollowsTheRuleOfCsvFiles) {
   const SharedFile file(comm, "rule.h5");
   fill(comm, file, [&](Writer& w) {
     w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, -999, nan, 2.5});
@@ -467,8 +452,7 @@ TEST(Hdf5Table, FollowsTheRuleOfCsvFiles) {
   EXPECT_EQ(read("n", {.numbers = {"n"}}), "1|\n2|\n!NA|\n!NA|\n");
 }
 
-TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   const SharedFile file(comm, "bad.h5");
   const auto fault = [&](const FrameRequest& wanted) {
     return common_fault(comm, [&] {
@@ -523,8 +507,7 @@ TEST(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
 }
 
 // The reading of rows asks before each piece of them.
-TEST(Hdf5Table, RefusesOneThatIsWrittenToWhileItIsRead) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, RefusesOneThatIsWrittenToWhileItIsRead) {
   const SharedFile file(comm, "t.h5");
   fill(comm, file, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3, 4, 5, 6, 7, 8}); });
   namespace fs = std::filesystem;
@@ -543,8 +526,7 @@ TEST(Hdf5Table, RefusesOneThatIsWrittenToWhileItIsRead) {
   EXPECT_TRUE(fault.starts_with(file.path() + ": was written to while it was read (as rank 0 on ")) << fault;
 }
 
-TEST(Hdf5Table, MayBeACopyOnEachNodeThatIsTheSame) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, MayBeACopyOnEachNodeThatIsTheSame) {
   const SharedFile file(comm, "t.h5");
   fill(comm, file, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3}); });
   namespace fs = std::filesystem;
@@ -565,8 +547,7 @@ TEST(Hdf5Table, MayBeACopyOnEachNodeThatIsTheSame) {
   fs::current_path(before);
 }
 
-TEST(Hdf5Table, ReadsNoOtherFile) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, ReadsNoOtherFile) {
   const SharedFile secret(comm, "secret.h5");
   fill(comm, secret, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2}); });
   const SharedFile file(comm, "links.h5");
@@ -595,8 +576,7 @@ TEST(Hdf5Table, ReadsNoOtherFile) {
   EXPECT_EQ(fault("x"), "no error");
 }
 
-TEST(Hdf5Table, TellsWhatIsNoColumnAndWhy) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, TellsWhatIsNoColumnAndWhy) {
   const SharedFile file(comm, "objects.h5");
   fill(comm, file, write_objects_of_each_kind);
   const auto table = open_table(crew(comm), file.path());
@@ -625,8 +605,7 @@ TEST(Hdf5Table, TellsWhatIsNoColumnAndWhy) {
       file.path() + ": 'group' is a group: copy its datasets to the root");
 }
 
-TEST(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
-  const mpi::Communicator comm = world();
+TEST_F(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
   const SharedFile file(comm, "sizes.h5");
   constexpr hsize_t huge = 1'000'000'000'000'000'000;
   const hid_t text = H5Tcopy(H5T_C_S1);
@@ -660,4 +639,4 @@ TEST(Hdf5Table, BelievesNoSizeWithoutItsBytes) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

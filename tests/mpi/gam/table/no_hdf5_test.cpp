@@ -2,13 +2,8 @@
 #include "gam/table/reader/table_reader.hpp"
 #include "support/table_support.hpp"
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::common_fault;
-using testing::crew;
-using testing::SharedFile;
-using testing::world;
 
 TEST(Hdf5TableOfABuildWithoutHdf5, IsRefusedOnEveryRankAlike) {
   const mpi::Communicator comm = world();
@@ -20,4 +15,4 @@ TEST(Hdf5TableOfABuildWithoutHdf5, IsRefusedOnEveryRankAlike) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -11,19 +11,10 @@
 #include <string>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 namespace fs = std::filesystem;
-
-using testing::common_fault;
-using testing::crew;
-using testing::gzip_member;
-using testing::put_together;
-using testing::request;
-using testing::SharedFile;
-using testing::uneven_share;
-using testing::world;
 
 /// 2,000 rows whose numbers all have as many digits, so that tables of two seeds have one size.
 std::string table_text(int seed) {
@@ -64,8 +55,9 @@ std::string read_all(const mpi::Communicator& comm, const std::string& path) {
                       table->read(crew(comm), request({"y", "x"}), uneven_share(comm, table->rows(), 3)));
 }
 
-TEST(SharedTable, RefusesOneThatIsReplacedByARenameWhileTheRanksOpenIt) {
-  const auto comm = world();
+using SharedTables = OverRanks;
+
+TEST_F(SharedTables, RefusesOneThatIsReplacedByARenameWhileTheRanksOpenIt) {
   if (comm.size() == 1) GTEST_SKIP() << "needs two ranks";
   const SharedFile file(comm, "data.csv", table_text(1));
   for (const std::string& other : {table_text(2), table_text(1) + "1,2\n"}) {
@@ -89,8 +81,7 @@ TEST(SharedTable, RefusesOneThatIsReplacedByARenameWhileTheRanksOpenIt) {
   }
 }
 
-TEST(SharedTable, StaysWhatItWasWhereItIsReplacedWhileItIsRead) {
-  const auto comm = world();
+TEST_F(SharedTables, StaysWhatItWasWhereItIsReplacedWhileItIsRead) {
   const SharedFile file(comm, "data.csv", table_text(1));
   const std::string expected = read_all(comm, file.path());
   const auto table = open_table(crew(comm), file.path());
@@ -103,8 +94,7 @@ TEST(SharedTable, StaysWhatItWasWhereItIsReplacedWhileItIsRead) {
   EXPECT_EQ(put_together(comm, frame), expected);
 }
 
-TEST(SharedTable, MayBeACopyOnEachNode) {
-  const auto comm = world();
+TEST_F(SharedTables, MayBeACopyOnEachNode) {
   const SharedFile one(comm, "data.csv", table_text(1));
   const std::string expected = read_all(comm, one.path());
   const OwnFolder folder;
@@ -114,8 +104,7 @@ TEST(SharedTable, MayBeACopyOnEachNode) {
   EXPECT_EQ(read_all(comm, "data.csv.gz"), expected);
 }
 
-TEST(SharedTable, RefusesCopiesThatDiffer) {
-  const auto comm = world();
+TEST_F(SharedTables, RefusesCopiesThatDiffer) {
   if (comm.size() == 1) GTEST_SKIP() << "needs two ranks";
   const OwnFolder folder;
   const std::string text = table_text(comm.rank() == comm.size() - 1 ? 2 : 1);
@@ -131,8 +120,7 @@ TEST(SharedTable, RefusesCopiesThatDiffer) {
 }
 
 // At every read of the last rank once: while rows are counted, and while they are read.
-TEST(SharedTable, RefusesOneThatIsWrittenToWhileItIsRead) {
-  const auto comm = world();
+TEST_F(SharedTables, RefusesOneThatIsWrittenToWhileItIsRead) {
   const std::vector<std::string> others{table_text(2), "y,x\n1,2\n", "z\n1\n"};
   for (const bool gzip : {false, true}) {
     const SharedFile file(comm, "data");
@@ -161,8 +149,7 @@ TEST(SharedTable, RefusesOneThatIsWrittenToWhileItIsRead) {
   }
 }
 
-TEST(SharedTable, IsTheOneThatTheStatesOfAFitAreOf) {
-  const auto comm = world();
+TEST_F(SharedTables, IsTheOneThatTheStatesOfAFitAreOf) {
   const SharedFile file(comm, "data.csv", table_text(1));
   TableSource source = source_of(TableFile{file.path()});
   source.expected = files::InputFile(file.path()).state();
@@ -204,4 +191,4 @@ TEST(Csv, NamesLineEndsOfCarriageReturnsAlone) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -12,7 +12,6 @@
 #include <cstring>
 #include <limits>
 #include <map>
-#include <memory>
 #include <mutex>
 #include <random>
 #include <span>
@@ -21,13 +20,8 @@
 #include <utility>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::request;
-using testing::SharedFile;
-using testing::uneven_share;
-using testing::world;
 
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -158,8 +152,9 @@ FrameRequest memory_request() {
   return wanted;
 }
 
-TEST(Threads, ReadTheSameOfATableInMemory) {
-  const mpi::Communicator comm = world();
+using Threads = OverRanks;
+
+TEST_F(Threads, ReadTheSameOfATableInMemory) {
   const MemoryColumns columns = random_columns(7);
   EXPECT_FALSE(read_memory(comm, columns, memory_request()).starts_with("fault"));
   // Levels that a model has, and others that it has not.
@@ -225,8 +220,7 @@ class TakenNumbers final : public NumberTaker {
 };
 
 // Once, in their places, with those that are missing; not those of the rows by which types are chosen.
-TEST(Threads, GiveEachNumberInMemoryToWhatTakesThem) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, GiveEachNumberInMemoryToWhatTakesThem) {
   const Table table = table_of(comm, random_columns(7));
   const Table spans = in_spans(table);
   for (const Table* of : {&table, &spans}) {
@@ -249,8 +243,7 @@ TEST(Threads, GiveEachNumberInMemoryToWhatTakesThem) {
   }
 }
 
-TEST(Threads, ReadTheSameOfSpansInMemory) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, ReadTheSameOfSpansInMemory) {
   MemoryColumns columns = random_columns(7);
   for (double& x : columns.x) x = std::round(x / 100);  // few levels
   const Table table = table_of(comm, columns);
@@ -266,8 +259,7 @@ TEST(Threads, ReadTheSameOfSpansInMemory) {
   EXPECT_EQ(hash_of({comm, team}, spans), hash_of({comm, team}, table));
 }
 
-TEST(Threads, LeaveTheNumbersOfSpansWhereTheyAre) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, LeaveTheNumbersOfSpansWhereTheyAre) {
   const Table table = table_of(comm, random_columns(8));
   const Table spans = in_spans(table);
   HostTeam team(3);
@@ -281,8 +273,7 @@ TEST(Threads, LeaveTheNumbersOfSpansWhereTheyAre) {
                                        });
 }
 
-TEST(Threads, HaveTheColumnsOfATableInMemory) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, HaveTheColumnsOfATableInMemory) {
   const MemoryColumns columns = random_columns(8);
   const Table table = table_of(comm, columns);
   HostTeam team(3);
@@ -317,8 +308,7 @@ TEST(Threads, HaveTheColumnsOfATableInMemory) {
   }
 }
 
-TEST(Threads, MakeLevelsOfNumbersInMemory) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, MakeLevelsOfNumbersInMemory) {
   MemoryColumns columns = random_columns(9);
   // From 10 down, so that their order is neither that of the rows nor that of their bytes.
   for (std::size_t i = 0; i < columns.x.size(); ++i)
@@ -337,8 +327,7 @@ TEST(Threads, MakeLevelsOfNumbersInMemory) {
   }
 }
 
-TEST(Threads, SayTheFirstFaultOfATableInMemory) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, SayTheFirstFaultOfATableInMemory) {
   for (std::uint64_t seed = 20; seed < 26; ++seed) {
     MemoryColumns columns = random_columns(seed);
     RandomRows random(seed);
@@ -399,8 +388,7 @@ std::string read_csv(const mpi::Communicator& comm, const std::string& path, std
   });
 }
 
-TEST(Threads, ReadTheSameOfCsv) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, ReadTheSameOfCsv) {
   const SharedFile file(comm, "t.csv");
   for (std::uint64_t seed = 40; seed < 44; ++seed) {
     file.write(text_of(random_lines(seed)));
@@ -408,8 +396,7 @@ TEST(Threads, ReadTheSameOfCsv) {
   }
 }
 
-TEST(Threads, SayTheFirstFaultOfCsv) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, SayTheFirstFaultOfCsv) {
   const SharedFile file(comm, "t.csv");
   // Kinds that meet: those that end the reading where they are, those that are told when all is read, and
   // infinite values of what must be numbers, which wait for the rows in front of them.
@@ -434,8 +421,7 @@ TEST(Threads, SayTheFirstFaultOfCsv) {
   }
 }
 
-TEST(Threads, FindTooManyLevelsAmongThem) {
-  const mpi::Communicator comm = world();
+TEST_F(Threads, FindTooManyLevelsAmongThem) {
   // In rows that are not complete: what they have is no level in the end.
   std::string text = "f,x\n";
   for (int i = 0; i < 100'000 * comm.size() + 1; ++i)
@@ -451,4 +437,4 @@ TEST(Threads, FindTooManyLevelsAmongThem) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <limits>
 #include <random>
@@ -14,11 +13,8 @@
 #include <variant>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::uneven_share;
-using testing::world;
 
 constexpr double no_number = std::numeric_limits<double>::quiet_NaN();
 
@@ -48,8 +44,9 @@ double median_of(std::vector<double> values) {
   return values[static_cast<std::size_t>(std::max<std::int64_t>(j + (next ? 1 : 0), 1) - 1)];
 }
 
-TEST(VariableSummary, HasTheMedianOfASortOfTheColumn) {
-  const mpi::Communicator comm = world();
+using VariableSummaries = OverRanks;
+
+TEST_F(VariableSummaries, HasTheMedianOfASortOfTheColumn) {
   std::mt19937_64 random(static_cast<std::uint64_t>(20 + comm.size()));
   for (int trial = 0; trial < 24; ++trial) {
     // Long ones too, whose sample brackets the median; ties, and values of all magnitudes.
@@ -81,8 +78,7 @@ TEST(VariableSummary, HasTheMedianOfASortOfTheColumn) {
 }
 
 // The rows that a sample sees may say nothing of those that are complete, and many values may be equal.
-TEST(VariableSummary, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead) {
-  const mpi::Communicator comm = world();
+TEST_F(VariableSummaries, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead) {
   std::mt19937_64 random(20);
   for (int trial = 0; trial < 12; ++trial) {
     const auto rows = static_cast<std::int64_t>(trial % 4 == 0 ? 40'000
@@ -122,8 +118,7 @@ TEST(VariableSummary, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead) {
   }
 }
 
-TEST(VariableSummary, HasTheFirstOfTheMostFrequentLevels) {
-  const mpi::Communicator comm = world();
+TEST_F(VariableSummaries, HasTheFirstOfTheMostFrequentLevels) {
   HostTeam team(3);
   const std::vector<std::int32_t> codes{2, 0, 2, 1, 1, -1, 0, 0, 2, 1, 0};
   const std::vector<std::uint8_t> complete{1, 1, 1, 1, 1, 1,
@@ -137,8 +132,7 @@ TEST(VariableSummary, HasTheFirstOfTheMostFrequentLevels) {
   EXPECT_EQ(summaries_of({comm, team}, frame, all)[0].level, "b");
 }
 
-TEST(VariableSummary, LeavesOutWhatHasNoFiniteValue) {
-  const mpi::Communicator comm = world();
+TEST_F(VariableSummaries, LeavesOutWhatHasNoFiniteValue) {
   HostTeam team(2);
   const double infinity = std::numeric_limits<double>::infinity();
   Frame frame = part_of(comm, {{1, infinity}, {no_number, no_number}, {3, 4}}, {1, 1}, 1);
@@ -162,4 +156,4 @@ TEST(Occupancy, IsWhereCompleteRowsAre) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

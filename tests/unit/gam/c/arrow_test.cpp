@@ -16,11 +16,8 @@
 #include <utility>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::ArrowCounts;
-using testing::ArrowData;
 
 class ArrowOfC : public ::testing::Test {
  protected:
@@ -41,34 +38,33 @@ class ArrowOfC : public ::testing::Test {
 
   /// The rows [begin, end) of the columns, the first of them behind so many others.
   [[nodiscard]] ArrowData x(std::size_t begin, std::size_t end, std::size_t offset = 0) const {
-    return testing::numbers_of<double>("x", "g", {x_.begin() + at(begin), x_.begin() + at(end)}, offset);
+    return numbers_of<double>("x", "g", {x_.begin() + at(begin), x_.begin() + at(end)}, offset);
   }
   [[nodiscard]] ArrowData y(std::size_t begin, std::size_t end, std::size_t offset = 0) const {
     std::vector<std::optional<std::int16_t>> values;
     for (std::size_t i = begin; i < end; ++i) values.emplace_back(static_cast<std::int16_t>(y_[i]));
-    return testing::numbers_of<std::int16_t>("y", "s", values, offset);
+    return numbers_of<std::int16_t>("y", "s", values, offset);
   }
   [[nodiscard]] ArrowData side(std::size_t begin, std::size_t end, std::size_t offset = 0) const {
     std::vector<std::optional<std::int32_t>> values;
     for (std::size_t i = begin; i < end; ++i)
       values.push_back(side_[i] < 0 ? std::nullopt : std::optional(side_[i]));
-    return testing::coded_of<std::int32_t>(
-        "side", "i", values, testing::texts_of<std::int32_t>("", "u", {"east", "north", "south"}), offset);
+    return coded_of<std::int32_t>("side", "i", values,
+                                  texts_of<std::int32_t>("", "u", {"east", "north", "south"}), offset);
   }
   [[nodiscard]] ArrowData batch(std::size_t begin, std::size_t end, std::size_t offset = 0) const {
-    return testing::batch_of({x(begin, end, offset), y(begin, end, offset), side(begin, end, offset)});
+    return batch_of({x(begin, end, offset), y(begin, end, offset), side(begin, end, offset)});
   }
   /// In three batches.
   [[nodiscard]] ArrowArrayStream stream() {
-    return testing::stream_of(
-        {.batches = {batch(0, 7, 3), batch(7, 200), batch(200, rows, 1)}, .counts = &counts_});
+    return stream_of({.batches = {batch(0, 7, 3), batch(7, 200), batch(200, rows, 1)}, .counts = &counts_});
   }
 
   /// As `add_arrow` takes a column.
   int add(tessera_gam_table table, const char* name, const std::vector<ArrowData>& chunks) {
-    ArrowSchema schema = testing::schema_of(chunks.front(), counts_);
+    ArrowSchema schema = schema_of(chunks.front(), counts_);
     std::vector<ArrowArray> arrays;
-    for (const ArrowData& chunk : chunks) arrays.push_back(testing::array_of(chunk, counts_));
+    for (const ArrowData& chunk : chunks) arrays.push_back(array_of(chunk, counts_));
     const int status = tessera_gam_table_add_arrow(table, name, &schema, arrays.data(), arrays.size());
     EXPECT_EQ(schema.release, nullptr);
     for (const ArrowArray& array : arrays) EXPECT_EQ(array.release, nullptr);
@@ -172,7 +168,7 @@ TEST_F(ArrowOfC, OrderedDictionariesAreOrderedFactors) {
   const auto coded = [&](std::size_t begin, std::size_t end,
                          const std::vector<std::optional<std::string>>& levels) {
     ArrowData data = side(begin, end);
-    *data.dictionary = testing::texts_of<std::int32_t>("", "u", levels);
+    *data.dictionary = texts_of<std::int32_t>("", "u", levels);
     data.flags = ARROW_FLAG_DICTIONARY_ORDERED | ARROW_FLAG_NULLABLE;
     return data;
   };
@@ -224,19 +220,19 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   other.length = -1;
   refuses(add(table, "z", {x(0, 4), other}), "batch 2 has the length -1", TESSERA_GAM_INPUT);
   refuses(tessera_gam_table_add_arrow(table, "x", nullptr, nullptr, 0), "its schema is a null pointer");
-  ArrowArray chunks[] = {testing::array_of(x(0, rows), counts_), {}};
+  ArrowArray chunks[] = {array_of(x(0, rows), counts_), {}};
   refuses(tessera_gam_table_add_arrow(table, "x", nullptr, chunks, 1), "its schema is a null pointer");
-  ArrowSchema schema = testing::schema_of(x(0, rows), counts_);
-  chunks[0] = testing::array_of(x(0, rows), counts_);
+  ArrowSchema schema = schema_of(x(0, rows), counts_);
+  chunks[0] = array_of(x(0, rows), counts_);
   refuses(tessera_gam_table_add_arrow(table, "x", &schema, chunks, 2), "batch 2 was released");
   refuses(tessera_gam_table_add_arrow(table, "x", &schema, nullptr, 0), "its schema was released");
-  schema = testing::schema_of(x(0, rows), counts_);
+  schema = schema_of(x(0, rows), counts_);
   refuses(tessera_gam_table_add_arrow(table, "x", &schema, nullptr, 2), "chunks is null");
-  schema = testing::schema_of(x(0, rows), counts_);
+  schema = schema_of(x(0, rows), counts_);
   refuses(tessera_gam_table_add_arrow(table, "x", &schema, nullptr, 0), "'x' has 0 rows");
   // Counts of which no array is, which are not followed.
-  schema = testing::schema_of(x(0, rows), counts_);
-  chunks[0] = testing::array_of(x(0, rows), counts_);
+  schema = schema_of(x(0, rows), counts_);
+  chunks[0] = array_of(x(0, rows), counts_);
   EXPECT_EQ(tessera_gam_table_add_arrow(table, "x", &schema, chunks, SIZE_MAX), TESSERA_GAM_USAGE);
   EXPECT_STREQ(tessera_gam_error(), "chunks has 18446744073709551615 elements, which is impossible");
   chunks[0].release(&chunks[0]);
@@ -274,7 +270,7 @@ TEST_F(ArrowOfC, ReleasesStreamsThatItRefuses) {
   refuses("call has size 1", stream(), {}, TESSERA_GAM_USAGE, 1);
   refuses("its stream was released, or moved elsewhere", {});
   refuses("its stream fails at batch 2: the disk\\x0ais gone",
-          testing::stream_of({.batches = {batch(0, 5), batch(5, 9)}, .counts = &counts_, .fails_at = 1}), {},
+          stream_of({.batches = {batch(0, 5), batch(5, 9)}, .counts = &counts_, .fails_at = 1}), {},
           TESSERA_GAM_INPUT);
   ArrowArrayStream from = stream();
   EXPECT_EQ(tessera_gam_table_of_arrow(&from, nullptr, nullptr), TESSERA_GAM_USAGE);
@@ -285,24 +281,7 @@ TEST_F(ArrowOfC, ReleasesStreamsThatItRefuses) {
 }
 
 TEST_F(ArrowOfC, ReadsNoFurtherWhenItIsCancelled) {
-  // Without an end.
-  struct Endless {
-    ArrowData batch;
-    ArrowCounts* counts;
-  } of{batch(0, 2), &counts_};
-  ArrowArrayStream from{};
-  from.private_data = &of;
-  from.get_schema = [](ArrowArrayStream* stream, ArrowSchema* schema) {
-    auto& its = *static_cast<Endless*>(stream->private_data);
-    *schema = testing::schema_of(its.batch, *its.counts);
-    return 0;
-  };
-  from.get_next = [](ArrowArrayStream* stream, ArrowArray* array) {
-    auto& its = *static_cast<Endless*>(stream->private_data);
-    *array = testing::array_of(its.batch, *its.counts);
-    return 0;
-  };
-  from.release = [](ArrowArrayStream* stream) { stream->release = nullptr; };
+  ArrowArrayStream from = endless_stream(batch(0, 2), counts_);
   tessera_gam_call call = TESSERA_GAM_CALL;
   call.cancelled = [](void*) { return 1; };
   tessera_gam_table table = 0;
@@ -346,4 +325,4 @@ TEST_F(ArrowOfC, IsReleasedByTheShutdown) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

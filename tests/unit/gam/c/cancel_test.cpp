@@ -58,32 +58,6 @@ struct CancelData {
   tessera_gam_table table = 0;
 };
 
-/// A stream of Arrow's without an end.
-ArrowArrayStream endless_stream(testing::ArrowCounts& counts) {
-  struct Endless {
-    testing::ArrowData batch;
-    testing::ArrowCounts* counts;
-  };
-  ArrowArrayStream from{};
-  from.private_data =
-      new Endless{testing::batch_of({testing::numbers_of<double>("x", "g", {1., 2.})}), &counts};
-  from.get_schema = [](ArrowArrayStream* stream, ArrowSchema* schema) {
-    auto& its = *static_cast<Endless*>(stream->private_data);
-    *schema = testing::schema_of(its.batch, *its.counts);
-    return 0;
-  };
-  from.get_next = [](ArrowArrayStream* stream, ArrowArray* array) {
-    auto& its = *static_cast<Endless*>(stream->private_data);
-    *array = testing::array_of(its.batch, *its.counts);
-    return 0;
-  };
-  from.release = [](ArrowArrayStream* stream) {
-    delete static_cast<Endless*>(stream->private_data);
-    stream->release = nullptr;
-  };
-  return from;
-}
-
 /// A call that takes some seconds, or for ever, where it is not cancelled.
 struct LongCall {
   std::vector<tessera_gam_option> options;
@@ -127,7 +101,8 @@ class Cancelled : public ::testing::Test {
         {"tessera_gam_table_of_arrow",
          {{},
           [this, none](const tessera_gam_call* call) {
-            ArrowArrayStream stream = endless_stream(counts_);
+            ArrowArrayStream stream = testing::endless_stream(
+                testing::batch_of({testing::numbers_of<double>("x", "g", {1., 2.})}), counts_);
             const int status = tessera_gam_table_of_arrow(&stream, call, none);
             EXPECT_EQ(stream.release, nullptr);
             return status;

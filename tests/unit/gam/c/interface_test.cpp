@@ -13,7 +13,6 @@
 #include <cstring>
 #include <functional>
 #include <initializer_list>
-#include <limits>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -22,6 +21,7 @@
 #include <vector>
 
 #include "gam/c/structures.hpp"
+#include "support/on_cpu.hpp"
 #include "temporary_folder.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -118,10 +118,7 @@ void expect_same(const std::vector<double>& a, const std::vector<double>& b) {
 }
 
 Job cpu_job() {
-  JobOptions options;
-  options.policy = Policy::cpu;
-  options.threads = 1;
-  return Job(mpi::Communicator::serial(), options);
+  return Job(mpi::Communicator::serial(), on_cpu(1));
 }
 
 /// A table and its model, which are closed at the end.
@@ -175,9 +172,7 @@ TEST_F(CInterface, FitsWithTheBitsOfTheEngine) {
 
 TEST_F(CInterface, ReadsOptionsByName) {
   Job job = cpu_job();
-  FitOptions options;
-  options.family = family("Gamma(inverse)");
-  options.gamma = 1.4;
+  FitOptions options{.family = family("Gamma(inverse)"), .gamma = 1.4};
   options.knots = {{"x", {-0.1, 1.1}}};
   options.sp = {0.5};
   options.subset = "x < 0.9";
@@ -232,8 +227,7 @@ TEST_F(CInterface, PredictsEveryTypeWithTheBitsOfTheEngine) {
     expect_same(matrix(answer), matrix_of(predict(job, model, rows, options)));
     EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
   };
-  PredictOptions options;
-  options.standard_errors = true;
+  PredictOptions options{.standard_errors = true};
   compare(options, {{"se.fit", "TRUE"}});
   options.type = PredictionType::response;
   options.interval = 0.9;
@@ -466,10 +460,7 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   };
   tessera_gam_answer answer = 0;
   const Given smooths{{"points", "7"}, {"draws", "50"}, {"seed", "3"}};
-  SmoothOptions of_smooths;
-  of_smooths.points = 7;
-  of_smooths.draws = 50;
-  of_smooths.seed = 3;
+  SmoothOptions of_smooths{.points = 7, .draws = 50, .seed = 3};
   int status = tessera_gam_smooths(model_, &smooths.call, &answer);
   compare(smooth_estimates(job, model, of_smooths), status, answer);
   const Given derived{{"points", "7"}, {"draws", "0"}, {"order", "2"}};
@@ -480,9 +471,7 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   status = tessera_gam_derivatives(model_, &derived.call, &answer);
   compare(derivatives(job, model, of_derivatives), status, answer);
   const Given drawn{{"draws", "3"}, {"seed", "5"}};
-  SimulateOptions of_draws;
-  of_draws.draws = 3;
-  of_draws.seed = 5;
+  SimulateOptions of_draws{.draws = 3, .seed = 5};
   status = tessera_gam_simulate_coefficients(model_, &drawn.call, &answer);
   compare(simulate_coefficients(job, model, of_draws), status, answer);
   status = tessera_gam_simulate_smooths(model_, &drawn.call, &answer);
@@ -511,8 +500,7 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   ASSERT_EQ(tessera_gam_check(model_, table_, &checked.call, TESSERA_GAM_JSON, &text, nullptr),
             TESSERA_GAM_OK)
       << tessera_gam_error();
-  CheckOptions of_check;
-  of_check.seed = 7;
+  CheckOptions of_check{.seed = 7};
   EXPECT_EQ(text, check_json(check(job, model, rows, of_check), of_check));
   ASSERT_EQ(tessera_gam_check(model_, table_, &checked.call, TESSERA_GAM_BOTH, &text, nullptr),
             TESSERA_GAM_OK)

@@ -4,6 +4,7 @@
 #include "info/run_program.hpp"
 #include "support/arrow_data.hpp"
 #include "support/file_content.hpp"
+#include "support/on_cpu.hpp"
 #include "temporary_folder.hpp"
 
 #include <tessera/tessera_gam.h>
@@ -138,22 +139,17 @@ class Sources : public ::testing::Test {
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_.path() / name).string(); }
 
   [[nodiscard]] std::string from_program(const SourceCase& of, int threads) const {
-    const ProgramResult result = run(fmt::format(
+    successful(run(fmt::format(
         "{} fit {} --formula \"{}\" --family {} --threads {} --block-rows {} --device cpu --out {}",
-        TESSERA_FIT, path("data.csv"), of.formula, of.family, threads, source_block, path("model.json")));
-    EXPECT_EQ(result.status, 0) << result.err;
+        TESSERA_FIT, path("data.csv"), of.formula, of.family, threads, source_block, path("model.json"))));
     return tessera::testing::content_of(path("model.json"));
   }
 
   /// `make` has a job that outlives the table.
   template <class Make>
   [[nodiscard]] std::string from_library(const SourceCase& of, int threads, const Make& make) const {
-    JobOptions options;
-    options.policy = Policy::cpu;
-    options.threads = threads;
-    Job job(mpi::Communicator::serial(), options);
-    FitOptions of_fit;
-    of_fit.family = family(of.family);
+    Job job(mpi::Communicator::serial(), on_cpu(threads));
+    FitOptions of_fit{.family = family(of.family)};
     (void)save_model(fit(job, parse_formula(of.formula), make(job), of_fit).model, path("model.json"));
     return tessera::testing::content_of(path("model.json"));
   }

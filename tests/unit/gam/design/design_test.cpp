@@ -15,7 +15,6 @@
 #include <tessera/error.hpp>
 
 #include <gtest/gtest.h>
-#include <mpi.h>
 
 #include <algorithm>
 #include <cmath>
@@ -25,15 +24,10 @@
 #include <string>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 using nlohmann::json;
-using testing::block_rows;
-using testing::design_of;
-using testing::fixture;
-using testing::frame_of;
-using testing::shared_world;
 
 Frame my_frame(const json& columns, bool incomplete_rows = true) {
   return frame_of(columns, shared_world().rank(), shared_world().size(), incomplete_rows);
@@ -218,7 +212,7 @@ Design selecting(const std::string& formula, const Frame& frame) {
   for (SmoothSpec& smooth : terms.smooths) smooth.select = true;
   HostTeam team(1);
   const DesignDraft draft = draft_design({shared_world(), team}, terms, frame, {});
-  return finish_design(draft, testing::raw_column_sums(shared_world(), draft.design, frame), 1000);
+  return finish_design(draft, raw_column_sums(shared_world(), draft.design, frame), 1000);
 }
 
 TEST(Penalty, OfANullSpaceIsDiagonalWithTheOthers) {
@@ -325,7 +319,7 @@ TEST(Design, MapTakesRawColumnsToCoefficients) {
   ASSERT_EQ(map.rows(), design.raw_size);
   ASSERT_EQ(map.cols(), design.coef_size);
   for (std::size_t row = 0; row < frame.complete.size(); ++row) {
-    const auto raw = testing::raw_row(design, frame, row);
+    const auto raw = raw_row(design, frame, row);
     const auto x = multiply_t(map, raw);
     for (const CoefBlock& block : design.blocks) {
       const auto part = block_rows(design, block, frame)[row];
@@ -896,4 +890,4 @@ TEST(FinishDesign, RefusesAByVariableOfZeros) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -86,8 +86,7 @@ TEST(DeviceChoice, RemembersTheFitsThatHaveCompiled) {
   EXPECT_FALSE(has(cache, four_smooths, {}, "fake 1.1"));
   EXPECT_FALSE(has((folder / "another").string(), four_smooths, {}));
   EXPECT_FALSE(has("", four_smooths, {})) << "there is no cache on disk";
-  FitOptions other;
-  other.weights = "w";
+  FitOptions other{.weights = "w"};
   EXPECT_FALSE(has(cache, four_smooths, other));
   other = {};
   other.family = family("poisson");

@@ -12,12 +12,10 @@
 #include <nlohmann/json.hpp>
 #include <string>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
 using nlohmann::json;
-using testing::design_of;
-using testing::frame_of;
 
 /// Numbers x, z and w, and factors f of three and h of two levels.
 Frame small_frame() {
@@ -148,4 +146,4 @@ TEST(FitMemory, RefusesWhatHasNoSize) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

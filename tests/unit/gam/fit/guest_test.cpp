@@ -21,14 +21,11 @@
 #include <clocale>
 #include <csignal>
 #include <cstdint>
-#include <cstring>
 #include <filesystem>
 #include <locale>
 #include <map>
 #include <new>
 #include <string>
-#include <utility>
-#include <vector>
 
 // Of OpenBLAS alone; a copy that the library has for itself is not the host's.
 extern "C" int openblas_get_num_threads() __attribute__((weak));

@@ -78,9 +78,7 @@ LinkFit link_fit(const std::vector<double>& y, const std::string& family_text,
                  const std::vector<double>& sp = {}) {
   Job job = testing::cpu_job(testing::world());
   const Plan plan = job.plan(link_rows, 64);
-  FitOptions options;
-  options.family = family(family_text);
-  options.sp = sp;
+  FitOptions options{.family = family(family_text), .sp = sp};
   std::vector<double> centred = x();
   for (double& one : centred) one -= 0.5;
   const Table table{plan, {{"y", y}, {"x", x()}, {"o", offset.empty() ? x() : offset}, {"centred", centred}}};

@@ -12,7 +12,6 @@
 #include <cmath>
 #include <cstdint>
 #include <random>
-#include <string>
 #include <tessera/tessera.hpp>
 #include <vector>
 

@@ -4,7 +4,9 @@
 #include "gam/linalg/linalg.hpp"
 #include "mpi/job/scoped_variable.hpp"
 #include "support/errors.hpp"
+#include "support/failing_allocations.hpp"
 #include "support/fit_support.hpp"
+#include "support/on_cpu.hpp"
 #include "support/reference_case.hpp"
 #include "temporary_folder.hpp"
 
@@ -19,7 +21,6 @@
 
 #include <atomic>
 #include <chrono>
-#include <cstdlib>
 #include <fstream>
 #include <map>
 #include <new>
@@ -29,47 +30,10 @@
 #include <utility>
 #include <vector>
 
-namespace {
-
-/// Allocations of this thread until one fails; 0: none does.
-thread_local int allocations_left = 0;
-
-void* allocated(std::size_t bytes) {
-  if (allocations_left > 0 && --allocations_left == 0) throw std::bad_alloc();
-  if (void* const memory = std::malloc(bytes > 0 ? bytes : 1)) return memory;
-  throw std::bad_alloc();
-}
-
-}  // namespace
-
-void* operator new(std::size_t bytes) {
-  return allocated(bytes);
-}
-void* operator new[](std::size_t bytes) {
-  return allocated(bytes);
-}
-// Else a sanitizer's own would be freed here.
-void* operator new(std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
-  return std::malloc(bytes > 0 ? bytes : 1);
-}
-void* operator new[](std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
-  return std::malloc(bytes > 0 ? bytes : 1);
-}
-void operator delete(void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory) noexcept {
-  std::free(memory);
-}
-void operator delete(void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-void operator delete[](void* memory, std::size_t) noexcept {
-  std::free(memory);
-}
-
 namespace TESSERA_NAMESPACE::gam {
 namespace {
+
+using tessera::testing::allocations_left;
 
 /// The text of the model that a fit by two threads in this process gives.
 std::string fitted_text(const std::string& name, Policy policy = Policy::cpu, StopRequest* stop = nullptr,
@@ -165,13 +129,8 @@ std::string end_of_fit_stopped_at(const std::string& what, const std::string& fo
   const auto comm = mpi::Communicator::serial();
   StopRequest stop(comm, {.signals = {}});
   StopAt observer(stop, what);
-  JobOptions options;
-  options.policy = Policy::cpu;
-  options.threads = 2;
-  options.stop = &stop;
-  Job job(comm, options);
-  FitOptions of_fit;
-  of_fit.largest_tested_effect = 2;
+  Job job(comm, on_cpu(2, &stop));
+  FitOptions of_fit{.largest_tested_effect = 2};
   try {
     (void)fit(job, parse_formula(formula), TableFile{path}, of_fit, &observer);
     return "a model";

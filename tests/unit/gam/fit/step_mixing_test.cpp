@@ -7,7 +7,6 @@
 
 #include <cmath>
 #include <functional>
-#include <numeric>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -16,17 +16,12 @@
 #include <string>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::DenseModel;
-using testing::load_reference_case;
-using testing::ReferenceCase;
-using testing::smooths_of;
 
 TermTests tests_of(const DenseModel& model, const std::vector<double>& y, const Family& family,
                    int largest_tested = std::numeric_limits<int>::max()) {
-  const testing::DenseFit out = testing::performance_iteration(model, y, family);
+  const DenseFit out = performance_iteration(model, y, family);
   const double edf = std::accumulate(out.fit.edf.begin(), out.fit.edf.end(), 0.0);
   return test_terms(model.design(), out.fit, out.gram, !family.scale_is_known(),
                     static_cast<double>(y.size()) - edf, largest_tested);
@@ -94,7 +89,7 @@ TEST(TermTests, BinomialSmooths) {
 
 TEST(TermTests, FactorByAndParametricTerms) {
   const ReferenceCase data = load_reference_case("c06_gs4_by_factor");
-  const TermTests tests = tests_of(testing::factor_by_model(data), data.numbers.at("y"), Gaussian{});
+  const TermTests tests = tests_of(factor_by_model(data), data.numbers.at("y"), Gaussian{});
   ASSERT_EQ(tests.coefficients.size(), 4U);
   EXPECT_NEAR(tests.coefficients[3].estimate, -0.081272159039, 1e-7);
   EXPECT_NEAR(tests.coefficients[3].standard_error, 0.177615403592, 1e-7);
@@ -127,7 +122,7 @@ TEST(TermTests, OfAnInverseThatIsLostInRoundingAreNoError) {
   const ReferenceCase data = load_reference_case("c02_gs1_gauss");
   DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
   model.add_re("s(g)", groups_of(data.fitted.size(), 23));
-  testing::DenseFit out = testing::performance_iteration(model, data.numbers.at("y"), Gaussian{});
+  DenseFit out = performance_iteration(model, data.numbers.at("y"), Gaussian{});
   const CoefBlock& block = model.design().blocks[3];
   Matrix& inverse = out.fit.inverse.core;
   for (int i = block.coef_begin; i < block.coef_begin + block.coef_size; ++i) {
@@ -170,7 +165,7 @@ PartedMatrix with_part_of(const Matrix& whole, const std::vector<CoefBlock>& blo
 TEST(TermTests, EffectsOfThePartAreTestedAlike) {
   const ReferenceCase data = load_reference_case("c03_gs1_poisson");
   const DenseModel model = two_groupings(data, 29);
-  testing::DenseFit out = testing::performance_iteration(model, data.numbers.at("y"), Poisson{});
+  DenseFit out = performance_iteration(model, data.numbers.at("y"), Poisson{});
   const TermTests whole = test_terms(model.design(), out.fit, out.gram, false, 250, 1000);
   const Matrix inverse = out.fit.inverse.core;
   const auto& blocks = model.design().blocks;
@@ -197,4 +192,4 @@ TEST(TermTests, TwoRandomEffectsPoisson) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -15,22 +15,17 @@
 #include <array>
 #include <cmath>
 #include <cstdint>
-#include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <numeric>
-#include <optional>
 #include <random>
 #include <sstream>
 #include <string>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::random_model;
-using testing::RandomModel;
 
 constexpr std::uint64_t designs = 280;
 constexpr int random_starts = 6;
@@ -177,7 +172,7 @@ TEST(RemlOptimum, ADescentThatIsAboutToConvergeFallsLittleFurtherThanItIsSaidTo)
 TEST(RemlOptimum, TheSameGroupingTwiceEndsInNoSaddle) {
   constexpr int levels = 8;
   constexpr int rows = 48;
-  testing::DenseModel model(rows);
+  DenseModel model(rows);
   std::vector<std::string> group;
   std::vector<double> y;
   for (int i = 0; i < rows; ++i) {
@@ -291,4 +286,4 @@ TEST(RemlOptimum, NoOptimumOfMgcvIsLower) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

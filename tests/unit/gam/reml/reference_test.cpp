@@ -14,16 +14,8 @@
 #include <string>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::DenseFit;
-using testing::DenseModel;
-using testing::load_reference_case;
-using testing::performance_iteration;
-using testing::ReferenceCase;
-using testing::relative_to_range;
-using testing::smooths_of;
 
 void expect_reference(const DenseModel& model, const std::string& response, const Family& family,
                       const ReferenceCase& expected) {
@@ -91,7 +83,7 @@ TEST(RemlReference, FourSmoothsGamma) {
 
 TEST(RemlReference, FactorByWithMainEffect) {
   const ReferenceCase data = load_reference_case("c06_gs4_by_factor");
-  expect_reference(testing::factor_by_model(data), "y", Gaussian{}, data);
+  expect_reference(factor_by_model(data), "y", Gaussian{}, data);
 }
 
 TEST(RemlReference, RandomEffectAndSmooths) {
@@ -125,4 +117,4 @@ TEST(RemlReference, RandomEffectsPoisson) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

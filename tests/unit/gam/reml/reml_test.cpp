@@ -258,14 +258,23 @@ TEST_P(OfModel, HasTheDerivativesOfItsValue) {
   }
 }
 
-TEST(RemlCriterion, TakesGivenParametersAsTheyAre) {
+/// A model to begin with an intercept, and one of every kind about a response.
+class FitReml : public ::testing::Test {
+ protected:
+  FitReml() { model.add_intercept(); }
+
   const Data data;
-  const DenseModel model = mixed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
-  Design given = model.design();
+  DenseModel model{rows};
+  const DenseModel mixed = mixed_model(data);
+  const WorkingModel working = mixed.working(response(data, wavy), data.weight, zeros(mixed));
+};
+using OfCriterion = FitReml;
+
+TEST_F(OfCriterion, TakesGivenParametersAsTheyAre) {
+  Design given = mixed.design();
   given.blocks[1].log_sp = {1.5};
   given.blocks[2].log_sp = {NAN, -0.5};
-  const Criterion all(working, model.design(), false);
+  const Criterion all(working, mixed.design(), false);
   const Criterion some(working, given, false);
   EXPECT_EQ(some->size(), 2);
   const std::vector<double> every{1.5, 0.3, -0.5, 0.7};
@@ -289,14 +298,11 @@ TEST(RemlCriterion, TakesGivenParametersAsTheyAre) {
   EXPECT_EQ(whole.scale, whole.covariance_scale);
 }
 
-TEST(RemlCriterion, AddsLeastParameters) {
-  const Data data;
-  const DenseModel model = mixed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
-  Design bounded = model.design();
+TEST_F(OfCriterion, AddsLeastParameters) {
+  Design bounded = mixed.design();
   bounded.blocks[1].least_sp = {2};
   bounded.blocks[2].least_sp = {0, 0.5};
-  const Criterion free(working, model.design(), false);
+  const Criterion free(working, mixed.design(), false);
   const Criterion criterion(working, bounded, false);
   const std::vector<double> at{0.4, 0.3, -0.5, 0.7};
   const std::vector<double> lambda{std::log(2 + std::exp(0.4)), 0.3, std::log(0.5 + std::exp(-0.5)), 0.7};
@@ -307,19 +313,16 @@ TEST(RemlCriterion, AddsLeastParameters) {
   expect_derivatives(criterion, at);
 }
 
-TEST(FitReml, EndsAtALeastParameterWhereTheOptimumIsBelow) {
-  const Data data;
-  const DenseModel model = mixed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
-  const RemlFit free = fit_reml(working, model.design(), false);
-  Design bounded = model.design();
+TEST_F(FitReml, EndsAtALeastParameterWhereTheOptimumIsBelow) {
+  const RemlFit free = fit_reml(working, mixed.design(), false);
+  Design bounded = mixed.design();
   bounded.blocks[1].least_sp = {100 * std::exp(free.log_sp[0])};
   bounded.blocks[2].least_sp = {0.01 * std::exp(free.log_sp[1]), 0};
   const RemlFit fit = fit_reml(working, bounded, false);
   EXPECT_TRUE(fit.converged);
   EXPECT_NEAR(fit.log_sp[0], free.log_sp[0] + std::log(100), 1e-7);
   // The others are where they would be if the first were given.
-  Design given = model.design();
+  Design given = mixed.design();
   given.blocks[1].log_sp = {fit.log_sp[0]};
   const RemlFit expected = fit_reml(working, given, false);
   for (std::size_t j = 0; j < fit.log_sp.size(); ++j) EXPECT_NEAR(fit.log_sp[j], expected.log_sp[j], 1e-6);
@@ -327,13 +330,10 @@ TEST(FitReml, EndsAtALeastParameterWhereTheOptimumIsBelow) {
   EXPECT_EQ(fit.scale, fit.covariance_scale);
 }
 
-TEST(RemlCriterion, HasTheScaleOfTheResidualsAtAMinimum) {
-  const Data data;
-  const DenseModel model = mixed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
-  const RemlFit fit = fit_reml(working, model.design(), false);
+TEST_F(OfCriterion, HasTheScaleOfTheResidualsAtAMinimum) {
+  const RemlFit fit = fit_reml(working, mixed.design(), false);
   std::vector<double> log_sp = fit.log_sp;
-  Design given = model.design();
+  Design given = mixed.design();
   std::size_t next = 0;
   for (CoefBlock& block : given.blocks) {
     for (std::size_t j = 0; block.penalty && j < block.penalty->count(); ++j)
@@ -484,10 +484,7 @@ TEST_P(OfEffects, IsTheSameIfAllRandomEffectsAreSparse) {
   }
 }
 
-TEST(RemlCriterion, HasExactSecondDerivativesWhereThePartConsistsOfSmallBlocks) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(OfCriterion, HasExactSecondDerivativesWhereThePartConsistsOfSmallBlocks) {
   model.add_ps("s(v)", data.v, 9);
   model.add_re("s(many)", data.many);
   model.add_re("s(many,more)", data.many);  // so that each level has a block of two
@@ -520,15 +517,14 @@ TEST(RemlCriterion, HasExactSecondDerivativesWhereThePartConsistsOfSmallBlocks) 
   }
 }
 
-TEST(RemlCriterion, EliminatesTheLargestRandomEffect) {
-  const Data data;
-  const DenseModel model = crossed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
-  const Criterion criterion(working, model.design(), false);
+TEST_F(OfCriterion, EliminatesTheLargestRandomEffect) {
+  const DenseModel crossed = crossed_model(data);
+  const WorkingModel about_zero = crossed.working(response(data, wavy), data.weight, zeros(crossed));
+  const Criterion criterion(about_zero, crossed.design(), false);
   int levels = 0;
-  for (const CoefBlock& block : model.design().blocks) levels = std::max(levels, block.coef_size);
+  for (const CoefBlock& block : crossed.design().blocks) levels = std::max(levels, block.coef_size);
   EXPECT_GT(levels, 100);
-  EXPECT_EQ(criterion->core_size(), model.design().coef_size - levels);
+  EXPECT_EQ(criterion->core_size(), crossed.design().coef_size - levels);
 }
 
 TEST_P(OfModel, DoesNotDependOnTheBase) {
@@ -543,14 +539,11 @@ TEST_P(OfModel, DoesNotDependOnTheBase) {
   for (std::size_t i = 0; i < a.coef.size(); ++i) EXPECT_NEAR(a.coef[i], b.coef[i], 1e-9);
 }
 
-TEST(RemlCriterion, HasTheSameProfilesWhetherItsPenaltiesAreDiagonalTogetherOrNot) {
-  const Data data;
-  const DenseModel together = mixed_model(data);
+TEST_F(OfCriterion, HasTheSameProfilesWhetherItsPenaltiesAreDiagonalTogetherOrNot) {
   const DenseModel graded = graded_model(data);
-  ASSERT_TRUE(penalty_bases(together.design())[1].dense.empty());
+  ASSERT_TRUE(penalty_bases(mixed.design())[1].dense.empty());
   ASSERT_FALSE(penalty_bases(graded.design())[1].dense.empty());
-  const WorkingModel working = together.working(response(data, wavy), data.weight, zeros(together));
-  const Criterion first(working, together.design(), false);
+  const Criterion first(working, mixed.design(), false);
   const Criterion second(working, graded.design(), false);
   const std::vector<double> at{1, -1, 2, 0.5};
   const std::vector<int> all{0, 1, 2, 3};
@@ -711,51 +704,39 @@ TEST(PenaltyDeterminant, OfLevelsInOtherCoordinatesIsTheSame) {
   }
 }
 
-TEST(FitReml, TheGradientVanishesAtTheOptimum) {
-  const Data data;
-  const DenseModel model = mixed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
+TEST_F(FitReml, TheGradientVanishesAtTheOptimum) {
   for (const bool scale_known : {false, true}) {
-    const RemlFit fit = fit_reml(working, model.design(), scale_known);
+    const RemlFit fit = fit_reml(working, mixed.design(), scale_known);
     EXPECT_TRUE(fit.converged);
     EXPECT_LT(fit.iterations, 30);
-    const auto at = Criterion(working, model.design(), scale_known)->evaluate(fit.log_sp);
+    const auto at = Criterion(working, mixed.design(), scale_known)->evaluate(fit.log_sp);
     for (const double g : at->gradient) EXPECT_NEAR(g, 0, 1e-8);
     for (const double v : symmetric_eigen(at->hessian).values) EXPECT_GT(v, -1e-8);
   }
 }
 
-TEST(FitReml, TheSameOptimumFromAnyStart) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, TheSameOptimumFromAnyStart) {
   model.add_ps("s(x)", data.x, 12);
   model.add_ps("s(v)", data.v, 9);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
-  const RemlFit expected = fit_reml(working, model.design(), false);
+  const WorkingModel of_two = model.working(response(data, wavy), data.weight, zeros(model));
+  const RemlFit expected = fit_reml(of_two, model.design(), false);
   for (const std::vector<double>& start : {std::vector<double>{-8, 8}, {30, 30}, {8, -40}}) {
-    const RemlFit fit = fit_reml(working, model.design(), false, start);
+    const RemlFit fit = fit_reml(of_two, model.design(), false, start);
     EXPECT_TRUE(fit.converged);
     for (std::size_t j = 0; j < 2; ++j) EXPECT_NEAR(fit.log_sp[j], expected.log_sp[j], 1e-6);
   }
 }
 
-TEST(FitReml, TheSameBitsForTheSameInput) {
-  const Data data;
-  const DenseModel model = mixed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
-  const RemlFit a = fit_reml(working, model.design(), false);
-  const RemlFit b = fit_reml(working, model.design(), false);
+TEST_F(FitReml, TheSameBitsForTheSameInput) {
+  const RemlFit a = fit_reml(working, mixed.design(), false);
+  const RemlFit b = fit_reml(working, mixed.design(), false);
   EXPECT_EQ(a.coef, b.coef);
   EXPECT_EQ(a.log_sp, b.log_sp);
   EXPECT_EQ(a.inverse, b.inverse);
   EXPECT_EQ(a.score, b.score);
 }
 
-TEST(FitReml, LinearTermsGoToInfinityWithoutWandering) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, LinearTermsGoToInfinityWithoutWandering) {
   model.add_ps("s(x)", data.x, 20);
   model.add_ps("s(z)", data.z, 20);
   model.add_te("te(x,v)", data.v, 6, data.noise, 6);
@@ -773,7 +754,7 @@ TEST(FitReml, LinearTermsGoToInfinityWithoutWandering) {
   EXPECT_TRUE(std::isfinite(fit.score));
 }
 
-TEST(FitReml, ALevelWithoutDeviationGoesToInfinityBesideOthers) {
+TEST_F(FitReml, ALevelWithoutDeviationGoesToInfinityBesideOthers) {
   // Without deviations of the first level those of the other two are the same functions: V tells the sum of
   // their smoothing parameters only. With seed 1807 Newton's step along that valley leads up.
   Design design = deviations_of(3);
@@ -785,25 +766,22 @@ TEST(FitReml, ALevelWithoutDeviationGoesToInfinityBesideOthers) {
     const auto noise = [&random] { return static_cast<double>(random() >> 11) * 0x1p-53 - 0.5; };
     Matrix x(200, 8);
     for (double& value : x.values()) value = noise();
-    WorkingModel working;
-    working.rows = x.rows();
-    working.base.resize(8);
+    WorkingModel own;
+    own.rows = x.rows();
+    own.base.resize(8);
     std::vector<double> y = multiply(x, std::vector<double>{0, 0, 0, 0, 1, -1, 0.5, 0.3});
     for (double& value : y) value += noise();
-    working.residual = dot(y, y);
-    working.gram = multiply_tn(x, x);
-    working.gradient = multiply_t(x, y);
-    const RemlCriterion criterion(working, design, bases, false, algebra);
+    own.residual = dot(y, y);
+    own.gram = multiply_tn(x, x);
+    own.gradient = multiply_t(x, y);
+    const RemlCriterion criterion(own, design, bases, false, algebra);
     const auto end = descend(criterion, criterion.default_start());
     ASSERT_TRUE(end && end->converged) << seed;
     EXPECT_LT(largest(end->at.gradient), 1e-8) << seed;
   }
 }
 
-TEST(FitReml, OneMarginOfATensorProductGoesToInfinity) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, OneMarginOfATensorProductGoesToInfinity) {
   model.add_te("te(x,z)", data.x, 7, data.z, 7);
   const std::vector<double> y =
       response(data, [](double x, double z, double) { return std::sin(7 * x) + 3 * z * x; });
@@ -819,15 +797,12 @@ TEST(FitReml, OneMarginOfATensorProductGoesToInfinity) {
   EXPECT_LT(worst, 0.3);
 }
 
-TEST(FitReml, WithoutPenaltiesIsLeastSquares) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, WithoutPenaltiesIsLeastSquares) {
   model.add_parametric("x", as_column(data.x));
   std::vector<double> y;
   for (std::size_t i = 0; i < data.x.size(); ++i) y.push_back(3 - 2 * data.x[i] + (i % 2 == 0 ? 0.5 : -0.5));
-  const WorkingModel working = model.working(y, std::vector<double>(rows, 1.0), {1.0, 1.0});
-  const RemlFit fit = fit_reml(working, model.design(), false);
+  const WorkingModel of_line = model.working(y, std::vector<double>(rows, 1.0), {1.0, 1.0});
+  const RemlFit fit = fit_reml(of_line, model.design(), false);
   EXPECT_TRUE(fit.converged);
   EXPECT_TRUE(fit.log_sp.empty());
   const std::vector<double> fitted = multiply(model.matrix(), fit.coef);
@@ -843,10 +818,7 @@ TEST(FitReml, WithoutPenaltiesIsLeastSquares) {
   EXPECT_NEAR(total(fit.edf1), 2, 1e-12);
 }
 
-TEST(FitReml, ALargeCommonLevelLosesNothingAboutABase) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, ALargeCommonLevelLosesNothingAboutABase) {
   model.add_ps("s(x)", data.x, 12);
   std::vector<double> y = response(data, wavy);
   const std::vector<double> ones(rows, 1.0);
@@ -859,10 +831,7 @@ TEST(FitReml, ALargeCommonLevelLosesNothingAboutABase) {
   EXPECT_NEAR(fit.scale, expected.scale, 1e-7 * expected.scale);
 }
 
-TEST(FitReml, AResponseWithoutNoiseHasAScaleOfRounding) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, AResponseWithoutNoiseHasAScaleOfRounding) {
   model.add_ps("s(x)", data.x, 12);
   model.add_ps("s(z)", data.z, 12);
   const std::vector<double> ones(rows, 1.0);
@@ -894,28 +863,21 @@ std::string fault_of(const DenseModel& model, const Data& data) {
   return error_if_any(ErrorCode::input, fit).value_or("none");
 }
 
-TEST(FitReml, RefusesASmoothBesideItsOwnLinearTerm) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, RefusesASmoothBesideItsOwnLinearTerm) {
   model.add_parametric("x", as_column(data.x));
   model.add_ps("s(x)", data.x, 10);
   EXPECT_EQ(fault_of(model, data),
             "the term s(x) is linearly dependent on (Intercept), x: remove one of them");
 }
 
-TEST(FitReml, RefusesNestedSmooths) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, RefusesNestedSmooths) {
   model.add_ps("s(x)", data.x, 10);
   model.add_te("te(x,z)", data.x, 5, data.z, 5);
   EXPECT_NE(fault_of(model, data).find("te(x,z) is linearly dependent on"), std::string::npos);
 }
 
 // Behind nearly dependent columns, a dependent one is rounding that exceeds the tolerance.
-TEST(FitReml, RefusesADependentColumnBehindNearlyDependentOnes) {
-  const Data data;
+TEST_F(FitReml, RefusesADependentColumnBehindNearlyDependentOnes) {
   for (const double share : {1e-1, 1e-2, 1e-3}) {
     std::vector<double> near;
     std::vector<double> both;
@@ -923,20 +885,19 @@ TEST(FitReml, RefusesADependentColumnBehindNearlyDependentOnes) {
       near.push_back(data.x[i] + share * data.z[i]);
       both.push_back(data.z[i] + data.v[i]);
     }
-    DenseModel model(rows);
-    model.add_intercept();
-    model.add_parametric("x", as_column(data.x));
-    model.add_parametric("near", as_column(near));
-    model.add_parametric("v", as_column(data.v));
-    EXPECT_EQ(fault_of(model, data), "none") << share;
-    model.add_parametric("both", as_column(both));
-    EXPECT_EQ(fault_of(model, data), "the term both is linearly dependent on x, near, v: remove one of them")
+    DenseModel own(rows);
+    own.add_intercept();
+    own.add_parametric("x", as_column(data.x));
+    own.add_parametric("near", as_column(near));
+    own.add_parametric("v", as_column(data.v));
+    EXPECT_EQ(fault_of(own, data), "none") << share;
+    own.add_parametric("both", as_column(both));
+    EXPECT_EQ(fault_of(own, data), "the term both is linearly dependent on x, near, v: remove one of them")
         << share;
   }
 }
 
-TEST(FitReml, RefusesAFactorTwiceAndALevelWithoutRows) {
-  const Data data;
+TEST_F(FitReml, RefusesAFactorTwiceAndALevelWithoutRows) {
   DenseModel twice(rows);
   twice.add_intercept();
   twice.add_parametric("group", testing::treatment_contrasts(data.group));
@@ -950,21 +911,17 @@ TEST(FitReml, RefusesAFactorTwiceAndALevelWithoutRows) {
             std::string::npos);
 }
 
-TEST(FitReml, TakesByFactorSmoothsWithAndWithoutTheMainEffect) {
-  const Data data;
+TEST_F(FitReml, TakesByFactorSmoothsWithAndWithoutTheMainEffect) {
   for (const bool main_effect : {false, true}) {
-    DenseModel model(rows);
-    model.add_intercept();
-    if (main_effect) model.add_parametric("group", testing::treatment_contrasts(data.group));
-    model.add_ps_by("s(x):group", data.x, 8, data.group);
-    EXPECT_EQ(fault_of(model, data), "none") << main_effect;
+    DenseModel own(rows);
+    own.add_intercept();
+    if (main_effect) own.add_parametric("group", testing::treatment_contrasts(data.group));
+    own.add_ps_by("s(x):group", data.x, 8, data.group);
+    EXPECT_EQ(fault_of(own, data), "none") << main_effect;
   }
 }
 
-TEST(FitReml, TakesNearlyDependentColumns) {
-  const Data data;
-  DenseModel model(rows);
-  model.add_intercept();
+TEST_F(FitReml, TakesNearlyDependentColumns) {
   std::vector<double> year;
   std::vector<double> square;
   for (const double x : data.x) {
@@ -976,26 +933,23 @@ TEST(FitReml, TakesNearlyDependentColumns) {
   EXPECT_EQ(fault_of(model, data), "none");
 }
 
-TEST(FitReml, RefusesMoreUnpenalisedCoefficientsThanRows) {
-  DenseModel model(2);
-  model.add_intercept();
-  model.add_parametric("x", as_column({1, 2}));
-  const WorkingModel working = model.working({1, 3}, {1, 1}, {0, 0});
-  EXPECT_THROW(static_cast<void>(fit_reml(working, model.design(), false)), Error);
+TEST_F(FitReml, RefusesMoreUnpenalisedCoefficientsThanRows) {
+  DenseModel two(2);
+  two.add_intercept();
+  two.add_parametric("x", as_column({1, 2}));
+  const WorkingModel of_two = two.working({1, 3}, {1, 1}, {0, 0});
+  EXPECT_THROW(static_cast<void>(fit_reml(of_two, two.design(), false)), Error);
 }
 
-TEST(FitReml, IsLeftAtWhicheverPlaceItIsGivenUp) {
-  const Data data;
-  const DenseModel model = mixed_model(data);
-  const WorkingModel working = model.working(response(data, wavy), data.weight, zeros(model));
-  const auto bases = penalty_bases(model.design());
+TEST_F(FitReml, IsLeftAtWhicheverPlaceItIsGivenUp) {
+  const auto bases = penalty_bases(mixed.design());
   struct GivenUp {};
   std::atomic<int> left = std::numeric_limits<int>::max();  // places that are still passed
   const HostAlgebra algebra(2, [&] {
     if (left-- == 0) throw GivenUp{};
   });
   const auto fit = [&] {
-    return fit_reml(working, model.design(), bases, false, {}, algebra, Search::global);
+    return fit_reml(working, mixed.design(), bases, false, {}, algebra, Search::global);
   };
   const RemlFit whole = fit();
   const int places = std::numeric_limits<int>::max() - left;

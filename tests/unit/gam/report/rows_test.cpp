@@ -14,7 +14,6 @@
 #include <nlohmann/json.hpp>
 #include <string>
 #include <tessera/tessera.hpp>
-#include <variant>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -19,24 +19,20 @@
 #include <utility>
 #include <vector>
 
-namespace TESSERA_NAMESPACE::gam {
+namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
-
-using testing::ArrowCounts;
-using testing::ArrowData;
-using testing::batch_of;
 
 using Texts = std::vector<std::optional<std::string>>;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
 /// Without MPI.
 Job own_job() {
-  return testing::cpu_job(mpi::Communicator::serial(), 2);
+  return cpu_job(mpi::Communicator::serial(), 2);
 }
 
 Table table_from(Job& job, std::vector<ArrowData> batches, ArrowCounts& counts,
                  const ArrowOptions& options = {}) {
-  ArrowArrayStream stream = testing::stream_of({.batches = std::move(batches), .counts = &counts});
+  ArrowArrayStream stream = stream_of({.batches = std::move(batches), .counts = &counts});
   Table table = arrow_table(job, &stream, options);
   EXPECT_EQ(stream.release, nullptr);
   return table;
@@ -81,8 +77,7 @@ void expect_numbers(Job& job, const char* format, const std::vector<std::optiona
   for (const std::size_t offset : {0, 3, 9}) {
     ArrowCounts counts;
     {
-      const Table table =
-          table_from(job, {batch_of({testing::numbers_of<T>("x", format, values, offset)})}, counts);
+      const Table table = table_from(job, {batch_of({numbers_of<T>("x", format, values, offset)})}, counts);
       EXPECT_TRUE(same(numbers(table, "x"), expected)) << format << ' ' << offset;
     }
     EXPECT_EQ(counts.made, counts.released);
@@ -130,18 +125,17 @@ TEST(Arrow, HasTextsOfEveryType) {
   for (const std::size_t offset : {0, 3, 9}) {
     ArrowCounts counts;
     {
-      const Table table = table_from(job,
-                                     {batch_of({testing::texts_of<std::int32_t>("u", "u", values, offset),
-                                                testing::texts_of<std::int64_t>("U", "U", values, offset),
-                                                testing::views_of("v", values, offset)})},
-                                     counts);
+      const Table table = table_from(
+          job,
+          {batch_of({texts_of<std::int32_t>("u", "u", values, offset),
+                     texts_of<std::int64_t>("U", "U", values, offset), views_of("v", values, offset)})},
+          counts);
       for (const char* name : {"u", "U", "v"}) EXPECT_EQ(texts(table, name), values) << name << offset;
     }
     EXPECT_EQ(counts.made, counts.released);
   }
   ArrowCounts counts;
-  const Table table =
-      table_from(job, {batch_of({testing::truths_of("t", {true, std::nullopt, false}, 5)})}, counts);
+  const Table table = table_from(job, {batch_of({truths_of("t", {true, std::nullopt, false}, 5)})}, counts);
   EXPECT_EQ(texts(table, "t"), (Texts{"TRUE", std::nullopt, "FALSE"}));
 }
 
@@ -154,8 +148,8 @@ void expect_codes(Job& job, const char* format) {
     ArrowCounts counts;
     const Table table = table_from(
         job,
-        {batch_of({testing::coded_of<T>("f", format, indices,
-                                        testing::texts_of<std::int32_t>("", "u", entries, offset), offset)})},
+        {batch_of(
+            {coded_of<T>("f", format, indices, texts_of<std::int32_t>("", "u", entries, offset), offset)})},
         counts);
     EXPECT_EQ(texts(table, "f"), (Texts{"a", "c", std::nullopt, "c", std::nullopt})) << format;
     EXPECT_EQ(std::get<FactorSpans>(column(table, "f").values).levels, (std::vector<std::string>{"c", "a"}));
@@ -177,7 +171,7 @@ TEST(Arrow, HasDictionariesByIndicesOfEveryType) {
 TEST(Arrow, UnitesTheDictionariesOfBatches) {
   Job job = own_job();
   const auto batch = [](const Texts& entries, const std::vector<std::optional<std::int32_t>>& indices) {
-    return batch_of({testing::coded_of<std::int32_t>("f", "i", indices, testing::views_of("", entries))});
+    return batch_of({coded_of<std::int32_t>("f", "i", indices, views_of("", entries))});
   };
   ArrowCounts counts;
   const Table table = table_from(
@@ -197,13 +191,12 @@ TEST(Arrow, LeavesNumbersAndCodesWhereTheyAre) {
   Job job = own_job();
   ArrowCounts counts;
   const ArrowData data =
-      batch_of({testing::numbers_of<double>("x", "g", {9., 9., 1., 2.}),
-                testing::coded_of<std::int32_t>("f", "i", {0, 0, 1, 0},
-                                                testing::texts_of<std::int32_t>("", "u", {"b", "a"})),
-                testing::numbers_of<double>("z", "g", {9., 9., std::nullopt, 2.})},
+      batch_of({numbers_of<double>("x", "g", {9., 9., 1., 2.}),
+                coded_of<std::int32_t>("f", "i", {0, 0, 1, 0}, texts_of<std::int32_t>("", "u", {"b", "a"})),
+                numbers_of<double>("z", "g", {9., 9., std::nullopt, 2.})},
                2);
-  ArrowSchema schema = testing::schema_of(data, counts);
-  ArrowArray batches[] = {testing::array_of(data, counts), testing::array_of(data, counts)};
+  ArrowSchema schema = schema_of(data, counts);
+  ArrowArray batches[] = {array_of(data, counts), array_of(data, counts)};
   const ArrowArray* const* children = batches[1].children;
   const auto* const x = static_cast<const double*>(children[0]->buffers[1]);
   const auto* const f = static_cast<const std::int32_t*>(children[1]->buffers[1]);
@@ -229,12 +222,12 @@ std::string refusal(ErrorCode code, ArrowCounts& counts, const std::function<Tab
 
 /// A batch of all kinds of columns, to be spoilt.
 ArrowData sound_batch() {
-  return batch_of({testing::numbers_of<double>("x", "g", {1., 2., std::nullopt}),
-                   testing::texts_of<std::int32_t>("u", "u", {"a", "b", "c"}),
-                   testing::views_of("v", {"a text of more than twelve bytes", "b", "c"}),
-                   testing::coded_of<std::int32_t>("f", "i", {1, std::nullopt, 0},
-                                                   testing::texts_of<std::int32_t>("", "u", {"b", "a"})),
-                   testing::truths_of("t", {true, false, true})});
+  return batch_of(
+      {numbers_of<double>("x", "g", {1., 2., std::nullopt}),
+       texts_of<std::int32_t>("u", "u", {"a", "b", "c"}),
+       views_of("v", {"a text of more than twelve bytes", "b", "c"}),
+       coded_of<std::int32_t>("f", "i", {1, std::nullopt, 0}, texts_of<std::int32_t>("", "u", {"b", "a"})),
+       truths_of("t", {true, false, true})});
 }
 
 template <class T>
@@ -255,9 +248,9 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
       for (std::size_t c = 0; c < first.children.size() && c < spoilt.children.size(); ++c)
         first.children[c].format = spoilt.children[c].format;
       first.format = spoilt.format;
-      ArrowSchema schema = testing::schema_of(first, counts);
-      ArrowArray batches[] = {testing::array_of(first.format == "+s" ? sound_batch() : spoilt, counts),
-                              testing::array_of(spoilt, counts)};
+      ArrowSchema schema = schema_of(first, counts);
+      ArrowArray batches[] = {array_of(first.format == "+s" ? sound_batch() : spoilt, counts),
+                              array_of(spoilt, counts)};
       return arrow_table(job, &schema, batches, options);
     });
     EXPECT_EQ(said, "the Arrow table: " + what);
@@ -324,7 +317,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
   says("batch 2 has the length -1 and the offset 0", [](Data& d) { d.length = -1; });
   says("batch 2 has a row that is null as a whole", [](Data& d) {
     d.null_count = 1;
-    d.buffers[0] = testing::bits_of({true, false, true});
+    d.buffers[0] = bits_of({true, false, true});
   });
   says(
       "the column 'x' has values of the format '+l', which are neither numbers nor texts: cast them, or "
@@ -366,18 +359,17 @@ TEST(Arrow, RefusesNullAndReleasedStructuresAndOptionsThatDoNotSuit) {
     return arrow_table(job, &none);
   });
   says(usage, "its schema is a null pointer", [&](ArrowCounts& counts) {
-    ArrowArray batches[] = {testing::array_of(sound_batch(), counts)};
+    ArrowArray batches[] = {array_of(sound_batch(), counts)};
     return arrow_table(job, nullptr, batches);
   });
   says(usage, "its schema was released, or moved elsewhere", [&](ArrowCounts& counts) {
     ArrowSchema none{};
-    ArrowArray batches[] = {testing::array_of(sound_batch(), counts)};
+    ArrowArray batches[] = {array_of(sound_batch(), counts)};
     return arrow_table(job, &none, batches);
   });
   says(usage, "batch 2 was released, or moved elsewhere", [&](ArrowCounts& counts) {
-    ArrowSchema schema = testing::schema_of(sound_batch(), counts);
-    ArrowArray batches[] = {
-        testing::array_of(sound_batch(), counts), {}, testing::array_of(sound_batch(), counts)};
+    ArrowSchema schema = schema_of(sound_batch(), counts);
+    ArrowArray batches[] = {array_of(sound_batch(), counts), {}, array_of(sound_batch(), counts)};
     return arrow_table(job, &schema, batches);
   });
   const auto with = [&](const ArrowOptions& options) {
@@ -386,10 +378,10 @@ TEST(Arrow, RefusesNullAndReleasedStructuresAndOptionsThatDoNotSuit) {
   says(usage, "it has no column 'tt' (did you mean 't'?)", with({.columns = {"x", "tt"}}));
   says(usage, "the column 'x' has numbers, but is given levels", with({.levels = {{"x", {"1"}}}}));
   says(usage, "it has no column 'q'", with({.levels = {{"q", {"1"}}}}));
-  const auto failing = [&](const testing::ArrowStreamData& data) {
+  const auto failing = [&](const ArrowStreamData& data) {
     return [&job, data](ArrowCounts& counts) {
-      ArrowArrayStream stream = testing::stream_of(data);
-      static_cast<testing::ArrowStreamData*>(stream.private_data)->counts = &counts;
+      ArrowArrayStream stream = stream_of(data);
+      static_cast<ArrowStreamData*>(stream.private_data)->counts = &counts;
       ++counts.made;
       return arrow_table(job, &stream);
     };
@@ -408,7 +400,7 @@ TEST(Arrow, RefusesMoreTextsThanLevelsMayBe) {
   for (int i = 0; i <= 100'000; ++i) many.emplace_back(std::to_string(i));
   ArrowCounts counts;
   const std::string said = refusal(ErrorCode::input, counts, [&] {
-    return table_from(job, {batch_of({testing::texts_of<std::int32_t>("id", "u", many)})}, counts);
+    return table_from(job, {batch_of({texts_of<std::int32_t>("id", "u", many)})}, counts);
   });
   EXPECT_TRUE(
       said.starts_with("the Arrow table: the column 'id', batch 1 has more than 100000 distinct texts"))
@@ -416,4 +408,4 @@ TEST(Arrow, RefusesMoreTextsThanLevelsMayBe) {
 }
 
 }  // namespace
-}  // namespace TESSERA_NAMESPACE::gam
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -6,7 +6,6 @@
 #include <bit>
 #include <charconv>
 #include <cstdint>
-#include <cstdio>
 #include <optional>
 #include <random>
 #include <string>

@@ -6,7 +6,6 @@
 #include <memory>
 #include <random>
 #include <string>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

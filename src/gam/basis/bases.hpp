@@ -24,11 +24,11 @@ struct BasisKind {
 /// The list.
 [[nodiscard]] std::span<const BasisKind> bases();
 [[nodiscard]] std::vector<std::string> basis_names();
-/// Null if there is none of the name.
+/// Null for an unknown name.
 [[nodiscard]] const BasisKind* find_basis(std::string_view name);
-/// That of a margin whose formula was parsed.
+/// The basis of a margin of a parsed formula.
 [[nodiscard]] const BasisKind& basis_of(std::string_view name);
-/// False for what names no basis, too, such as the kind of a block of te().
+/// False also for names that are not bases, such as "te".
 [[nodiscard]] bool is_random_effect(std::string_view name);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Between the smallest and the largest singular value of values at points.
+/// Least ratio of the smallest to the largest singular value of the basis at the points.
 constexpr double nearly_singular = 1e-3;
 
 double largest_singular_value(const Matrix& a) {

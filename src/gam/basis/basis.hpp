@@ -22,11 +22,11 @@
 /// says what is in it.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A basis parametrised by its values at K points, as mgcv's te() has it, where that map is ill-conditioned:
-/// point-value quantities are expressed in the basis' own coefficients.
+/// te()'s parametrisation by values at K points, where the map to them is ill-conditioned: the coefficients
+/// stay the basis' own, and these matrices give the quantities that mgcv has in values.
 struct PointValues {
   Matrix values;   ///< at the points, by the basis' own coefficients
-  Matrix map;      ///< of the basis of values
+  Matrix map;      ///< of the basis parametrised by values
   Matrix penalty;  ///< in values
 };
 
@@ -41,15 +41,15 @@ struct Basis {
   Component component;                ///< its `variable` is the caller's to set
   Matrix map;                         ///< raw x K; empty: the identity
   Matrix penalty;                     ///< K x K, symmetric, not scaled; empty: the identity
-  int rank = 0;                       ///< of the penalty
+  int rank = 0;                       ///< rank of the penalty
   std::vector<MorePenalty> more;      ///< whose null spaces include or are included in that of the penalty
   std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
-  std::optional<double> row_sum;      ///< the largest sum of |X| over a row, where the basis knows it
-  bool fixed = false;                 ///< its penalty is left out of a product's
-  bool nodal = false;                 ///< te's `np` leaves it alone: coefficients are values already
+  std::optional<double> row_sum;      ///< X|X| over a row, where the basis knows it
+  bool fixed = false;                 ///< its penalty is left out of a product's penalties
+  bool nodal = false;                 ///< coefficients are values already: te's `np` does nothing
   std::optional<PointValues> points;  ///< see there
-  std::vector<double> constant;       ///< the coefficients of the function that is one; empty: all are one
+  std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
 
   [[nodiscard]] bool is_identity() const noexcept { return map.empty() && penalty.empty(); }
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
@@ -61,11 +61,11 @@ struct Basis {
 /// (A + A') / 2.
 [[nodiscard]] Matrix symmetrised(const Matrix& a);
 
-/// te's reparameterisation of a margin so that its coefficients are its values at K equally spaced points
-/// of [low, high]: map P and P'SP with P = B(points)^-1. False, with the basis as it was, where mgcv finds
-/// B(points) too close to singular (a cyclic basis whose ends coincide). Where its singular values are more
-/// than 1e3 apart (a cyclic P-spline of even K over its period) coefficients stay, and `Basis::points` is
-/// set.
+/// te's reparameterisation of a margin: its coefficients become its values at K equally spaced points of
+/// [low, high], by map P and penalty P'SP with P = B(points)^-1. Returns false, and leaves the basis, if mgcv
+/// finds B(points) too close to singular (a cyclic basis whose ends coincide). If its singular values are
+/// more than 1e3 apart (a cyclic P-spline of even K over its period), the coefficients stay and
+/// `Basis::points` is set.
 bool reparameterise_at_points(Basis& basis, double low, double high);
 
 /// The four local values of a margin at x: raw columns `first … first + 3`.
@@ -83,12 +83,12 @@ struct LocalValues {
   const int cells = margin.cell_count();
   const double guess = margin.uniform ? (x - first) / (last - first) * cells
                                       : breaks_up_to(margin.breaks.data(), cells + 1, x) - 1;
-  // What is no number has no cell, and a conversion of it no value: it goes to the first.
+  // NaN would have no cell, and an undefined conversion: it goes to the first cell.
   const int cell = static_cast<int>(std::fmin(std::fmax(guess, 0.0), static_cast<double>(cells - 1)));
   const auto at = static_cast<std::size_t>(cell);
   const double t = (x - margin.breaks[at]) / (margin.breaks[at + 1] - margin.breaks[at]);
   LocalValues local{cell * margin.stride, {}};
-  // Beyond an end the cubic gives way to its tangent there.
+  // Outside the breaks the cubic is continued by its tangent at the end.
   const bool outside = x < first || x > last;
   const double end = t < 0 ? 0 : 1;
   for (std::size_t a = 0; a < 4; ++a) {

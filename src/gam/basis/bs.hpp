@@ -26,7 +26,7 @@ namespace TESSERA_NAMESPACE::gam {
   return sequence(low - margin - step * degree, high + margin + step * degree, k + degree + 1);
 }
 
-/// Of four ends, an interval within another: knots that are equally spaced within the inner one, and outside
+/// Knots from four ends, an interval within another: equally spaced within the inner interval, and outside it
 /// by a step of the outer one.
 [[nodiscard]] inline std::vector<double> bs_knots(int k, int degree, std::span<const double> ends) {
   const int inner = k - degree - 1;
@@ -84,7 +84,7 @@ struct Bs {
       return of_knots(data, bs_knots(data.k, degree, low, high), true);
     }
     data.require_knots(static_cast<int>(all), true);
-    // No data may lie where not all the B-splines are.
+    // All B-splines must be nonzero where there are data.
     data.require_covered(data.supplied[static_cast<std::size_t>(degree)],
                          data.supplied[all - 1 - static_cast<std::size_t>(degree)]);
     return of_knots(data, data.supplied, false);

@@ -28,8 +28,8 @@ Cubic times_linear(const Cubic& p, double a, double b, double scale) {
   return out;
 }
 
-/// The B-splines of a degree up to three that are not zero in the middle interval of 2 degree knots, which
-/// shape them there; in t. Source: de Boor, A Practical Guide to Splines, ch. X, with polynomials for
+/// The B-splines of degree up to three that are nonzero in the middle interval of the 2 degree knots that
+/// shape them, in t. Source: de Boor, A Practical Guide to Splines, ch. X, with polynomials in place of
 /// numbers.
 Cell general_cell(std::span<const double> knots) {
   const std::size_t most = knots.size() / 2;

@@ -10,14 +10,14 @@
 /// B-splines, and penalties on their derivatives or on the differences of their coefficients.
 namespace TESSERA_NAMESPACE::gam {
 
-/// B-splines of a degree from one to three over every interval of `all` but as many at each end. Of a lower
-/// degree than three the last raw columns are zero.
+/// B-splines of degree one to three over the intervals of `all`, except `degree` intervals at each end. For a
+/// degree below three the last raw columns are zero.
 [[nodiscard]] Margin bspline_margin(std::span<const double> all, bool uniform, int degree = 3);
 
-/// The integrals over all cells of products of the derivatives of an order of the first `size` raw columns.
+/// The integrals over all cells of products of `order`-th derivatives of the first `size` raw columns.
 [[nodiscard]] Matrix derivative_penalty(const Margin& margin, int size, int order);
 
-/// D'D of the differences over neighbouring coefficients; cyclic ones go round.
+/// D'D of the differences of neighbouring coefficients; `cyclic` wraps around.
 [[nodiscard]] Matrix difference_penalty(int size, int order, bool cyclic);
 
 }  // namespace TESSERA_NAMESPACE::gam

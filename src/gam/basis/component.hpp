@@ -49,38 +49,37 @@ struct RadialColumns {
   friend bool operator==(const RadialColumns&, const RadialColumns&) = default;
 };
 
-/// Columns of functions of the distance to points, and polynomials. With u the variables less their shifts,
-/// column c is sum_j w(j, c) function(|u - point j|) + sum_i w(n + i, c) times the polynomial whose powers of
-/// u are powers[i], w being the component's `combinations`.
+/// Columns of radial functions of several variables, and polynomials. With u the variables less their shifts,
+/// column c is sum_j w(j, c) function(|u - point j|) + sum_i w(n + i, c) prod(u^powers[i]), w being the
+/// component's `combinations`.
 struct IsotropicColumns {
   RadialFunction function;
   Matrix points;  ///< n x variables, less the shifts
   std::vector<double> shift;
   std::vector<std::vector<int>> powers;
-  std::shared_ptr<const FarField>
-      far_field{};  ///< evaluates them faster; null: they are evaluated as they are
+  std::shared_ptr<const FarField> far_field{};  ///< fast evaluation; null: direct evaluation
 };
 
 /// One factor of a raw term.
 struct Component {
-  /// `levels` raw columns for a factor, `margin.raw_size()` for a spline, as many as `combinations` has for
+  /// Raw columns: `levels` for a factor, `margin.raw_size()` for a spline, the columns of `combinations` for
   /// dense ones.
   using Kind = ComponentKind;
   Kind kind = Kind::numeric;
   int variable = 0;           ///< index into the Frame, and into `Design::variables`
-  std::vector<int> others{};  ///< of an isotropic smooth, its variables beside that
+  std::vector<int> others{};  ///< the further variables of an isotropic smooth
   int levels = 0;
   Margin margin;
-  /// Of dense columns, by the columns of the margin, or as `isotropic` says: a multiple of four, those at the
-  /// end being zero.
+  /// Dense columns as combinations of the margin's columns, or as `isotropic` says; padded with zero columns
+  /// to a multiple of four.
   Matrix combinations;
-  std::optional<RadialColumns> radial;  ///< what the dense columns are that have a margin
+  std::optional<RadialColumns> radial;  ///< definition of the dense columns of a margin
   std::optional<IsotropicColumns> isotropic;
-  /// What a numeric component is the sum of; empty: the variable itself. A fit centres and scales its numeric
+  /// Summands of a numeric component; empty: the variable itself. A fit centres and scales its numeric
   /// columns in this way before any product is summed (see standardise.hpp).
   std::vector<NumericPart> parts;
-  /// The least and the largest value of a spline's variable in the complete rows of the job. Of the fit's own
-  /// design alone: model.json has it as the outline.
+  /// The minimum and maximum of a spline's variable over the complete rows of the job. Only in the fit's own
+  /// design: model.json has it in the outline.
   std::array<double, 2> extent{};
   [[nodiscard]] int raw_size() const noexcept {
     switch (kind) {
@@ -93,11 +92,11 @@ struct Component {
   [[nodiscard]] int nonzeros() const noexcept {
     return kind == Kind::dense ? combinations.cols() : kind == Kind::spline ? 4 : 1;
   }
-  /// A function of one number that has a margin.
+  /// True for a function of one number with a margin.
   [[nodiscard]] bool is_curve() const noexcept {
     return kind == Kind::spline || (kind == Kind::dense && !isotropic);
   }
-  /// Calls `use(variable)` for the variables that it is computed from, by a reference that may change them.
+  /// Calls `use(variable)` for each variable of the component, by reference, so that `use` may change it.
   template <class Self, class Use>
   static void for_each_variable(Self& self, const Use& use) {
     use(self.variable);

@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a component of a raw term is of its variable; kernels know it, too.
+/// Kind of a component of a raw term; shared with kernels.
 enum class ComponentKind {
   numeric,  ///< one raw column: the variable's value
   factor,   ///< one raw column for each level: 1 at the row's level

@@ -12,8 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// bs="cs": a cubic regression spline with shrinkage, of the constant by the square of it. mgcv gives the two
-/// parts to two functions of the null space that rounding chooses.
+/// bs="cs": a cubic regression spline with shrinkage; of the null space, the constant has the square of the
+/// shrinkage factor. In mgcv rounding chooses which two functions of the null space get the two factors.
 struct Cs : Cr {
   static constexpr char name[] = "cs";
 

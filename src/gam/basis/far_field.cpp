@@ -15,7 +15,7 @@ namespace {
 
 using base::at;
 
-/// What columns are sums of: functions with weights one after the other, then others by their index.
+/// Terms of the columns: first functions with contiguous weights, then others by their index.
 struct FarSums {
   const double* expansion;
   int expanded;
@@ -29,7 +29,7 @@ struct FarSums {
 #include "base/each_width.hpp"
 
 constexpr double most_left_out = 1e-12;
-/// A square with more points near is divided.
+/// A square with more near points is divided.
 constexpr int most_near = 100;
 constexpr int most_divisions = 16;
 constexpr int least_points = 200;
@@ -68,7 +68,7 @@ class FarField::Builder {
       low[v] = of(*least);
       high[v] = of(*most);
     }
-    // A little more than the points take: the sample that they are lacks the outermost values.
+    // The margin is for points outside the sample's range, which lacks the outermost values.
     const double half = 0.55 * std::max(high[0] - low[0], high[1] - low[1]);
     std::vector<int> all(field_.places_.size());
     std::iota(all.begin(), all.end(), 0);
@@ -78,7 +78,7 @@ class FarField::Builder {
     divide(0, all, 0);
   }
 
-  /// Level by level, the squares of one independent of one another.
+  /// Expands the tree level by level; squares of one level are independent.
   void expand(HostTeam& team) {
     std::vector<std::vector<int>> levels;
     for (int i = 0; i < std::ssize(parts_); ++i) {
@@ -105,7 +105,7 @@ class FarField::Builder {
   }
 
  private:
-  /// F and H by powers: real and imaginary parts of F, then those of H, each for all columns.
+  /// F and H by powers: real and imaginary parts of F, then of H, each for all columns.
   using Expansion = std::vector<double>;
   static constexpr std::size_t f_re = 0;
   static constexpr std::size_t f_im = 1;
@@ -118,7 +118,7 @@ class FarField::Builder {
     return expansion.data() + (4 * at(power) + part) * columns_;
   }
 
-  /// The largest |column| among some of the points.
+  /// The largest |column| at a subset of the points.
   [[nodiscard]] std::vector<double> ranges_of_columns(const Matrix& combinations) const {
     constexpr std::size_t looked_at = 64;
     std::vector<double> ranges(columns_);
@@ -142,7 +142,7 @@ class FarField::Builder {
     return ranges;
   }
 
-  /// The least |d| / rho at which what is left out is negligible.
+  /// The least |d| / rho for which the truncation error is negligible.
   [[nodiscard]] double least_distance(double rho) const {
     double r = 1.5;
     const auto left_out = [&] {
@@ -152,7 +152,7 @@ class FarField::Builder {
     return r;
   }
 
-  /// Adds points that are far from the square.
+  /// Adds a point far from the square to its expansion.
   void take_in(const Square& square, double rho, int point, Expansion& expansion) const {
     const auto [x, y] = field_.places_[at(point)];
     const Complex delta = Complex(square.x - x, square.y - y) / rho;
@@ -175,7 +175,7 @@ class FarField::Builder {
     }
   }
 
-  /// The expansion of a square about the centre of a quarter, whose size is half.
+  /// Shifts an expansion to the centre of a quarter, of half the size.
   [[nodiscard]] Expansion moved(const Expansion& from, Complex shift) const {
     constexpr double half = 0.5;
     Expansion to(from.size());
@@ -228,7 +228,7 @@ class FarField::Builder {
     }
   }
 
-  /// That of the square around it, moved, and of the points that are far from this one alone.
+  /// The shifted expansion of the parent, plus the points that are far from this square only.
   [[nodiscard]] Expansion expansion_of(int index, const Expansion& around) const {
     const Square& square = field_.squares_[at(index)];
     const Part& part = parts_[at(index)];
@@ -243,7 +243,7 @@ class FarField::Builder {
     return out;
   }
 
-  /// By the real functions that `evaluate` has, in its order.
+  /// Stores the expansion in the real functions of `evaluate`, in their order.
   void fill_leaf(const Leaf& leaf, Expansion& expansion) const {
     // conj(t) F_0 is Re(t conj(F_0)).
     for (std::size_t c = 0; c < columns_; ++c) {
@@ -267,7 +267,7 @@ class FarField::Builder {
     }
   }
 
-  /// Of a square.
+  /// A square of the tree.
   struct Part {
     int parent;  ///< -1: none
     int level;
@@ -276,9 +276,9 @@ class FarField::Builder {
 
   FarField& field_;
   std::size_t columns_;
-  std::vector<Part> parts_;      ///< of each square
-  std::vector<double> weights_;  ///< of each point, by columns
-  double tolerance_ = 1;         ///< of what is left out for a weight of 1
+  std::vector<Part> parts_;      ///< by square
+  std::vector<double> weights_;  ///< by point, then by column
+  double tolerance_ = 1;         ///< truncation error allowed for a weight of 1
 };
 
 FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix& combinations)
@@ -293,7 +293,7 @@ FarField::FarField(HostTeam* team, const IsotropicColumns& columns, const Matrix
   Builder builder(*this, combinations);
   builder.make_tree();
   if (team != nullptr) builder.expand(*team);
-  // The polynomials are functions like those of points that are near.
+  // Polynomials are treated as near functions.
   std::size_t most = 0;
   for (Leaf& leaf : leaves_) {
     for (std::size_t k = 0; k < powers_.size(); ++k) leaf.near.push_back(points_ + static_cast<int>(k));
@@ -309,7 +309,7 @@ std::int64_t FarField::bytes(const IsotropicColumns& columns, const Matrix& comb
 
 int FarField::leaf_of(const std::array<double, 2>& u) const {
   const Square* square = squares_.data();
-  // Not for what is no number.
+  // The negation also catches NaN.
   if (!(std::abs(u[0] - square->x) <= square->half && std::abs(u[1] - square->y) <= square->half)) return 0;
   while (square->leaf < 0)
     square = squares_.data() + square->quarters.at((u[0] > square->x ? 1 : 0) + (u[1] > square->y ? 2 : 0));

@@ -7,13 +7,13 @@ namespace TESSERA_NAMESPACE::gam {
 
 namespace {
 
-/// A penalty of second derivatives by x / unit, as the integral of the squared ones by x.
+/// Converts a penalty on second derivatives in x / unit to one in x.
 Matrix penalty_by_x(Matrix penalty, double unit) {
   for (double& value : penalty.values()) value = value / unit / unit / unit;
   return penalty;
 }
 
-/// From values at the knots to the values and second derivatives that the margin takes.
+/// Maps values at the knots to the values and second derivatives that the margin takes.
 Matrix hermite_map(const Matrix& second, int knots) {
   Matrix map(2 * knots, second.cols());
   for (int i = 0; i < knots; ++i) {

@@ -10,18 +10,17 @@
 /// Cubics from values and second derivatives at knots, of which cubic regression splines are made.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A power of two about as large as what the knots span.
+/// A power of two about the size of the knots' range.
 [[nodiscard]] double unit_of(std::span<const double> knots);
 
-/// A cubic of one interval from its values and second derivatives by x / unit at both ends, for each
-/// interval: raw columns 2 i and 2 i + 1 are those at knot i.
+/// Piecewise cubics given by values and second derivatives in x / unit at the knots: raw columns 2 i and 2 i
+/// + 1 are those at knot i.
 [[nodiscard]] Margin hermite_margin(std::span<const double> knots, double unit);
 
-/// A basis whose coefficients are values at the knots: a cubic of each interval from its values and second
-/// derivatives at both ends. `second` has the second derivatives at the knots, a row each, by the
-/// coefficients; where there is a row less than knots, the last knot is the first, and the basis is cyclic.
-/// They are those by x / unit, since in units of x they may be beyond all numbers. `penalty` is by x / unit
-/// as well.
+/// A basis whose coefficients are values at the knots: in each interval a cubic from the values and second
+/// derivatives at both ends. Row i of `second` gives the second derivative at knot i as a combination of
+/// coefficients; with one row fewer than knots the basis is cyclic, the last knot being the first. `second`
+/// and `penalty` are in x / unit, since in units of x they may overflow.
 [[nodiscard]] Basis hermite_basis(std::span<const double> knots, double unit, const Matrix& second,
                                   const Matrix& penalty, int rank);
 

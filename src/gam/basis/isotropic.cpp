@@ -22,7 +22,7 @@ namespace {
 
 using base::at;
 
-/// A column's sign is that of its first value at a point that is so large, in parts of the largest.
+/// A column's sign is that of its first value at a point that exceeds this part of the largest.
 constexpr double sign_threshold = 0.1;
 
 std::vector<double> row_of(const Matrix& values, int i) {
@@ -47,7 +47,7 @@ Matrix shifted(Matrix values, std::span<const double> means) {
   return values;
 }
 
-/// The thin plate spline's function of the distance, by which the penalty is that of Duchon.
+/// The thin plate spline's radial function, scaled so that the penalty is Duchon's.
 RadialFunction thin_plate_function(int order, int dimensions) {
   const double half = dimensions / 2.0;
   RadialFunction function;
@@ -82,7 +82,7 @@ Matrix radial_matrix(HostTeam& team, const RadialFunction& function, const Matri
   return out;
 }
 
-/// Symmetric points make eigenvalues that are there as often as there are variables.
+/// Symmetric point sets give eigenvalues of multiplicity up to the number of variables.
 Truncated truncate_matrix(HostTeam& team, const Matrix& e, int size, int variables) {
   return truncate(team, e.rows(), size, product_with(team, e), variables);
 }
@@ -95,7 +95,7 @@ double polynomial(std::span<const int> powers, std::span<const double> u) {
   return value;
 }
 
-/// What columns are combinations of, at a point.
+/// The functions of which the columns are combinations, at a point.
 std::vector<double> functions_at(const IsotropicColumns& columns, std::span<const double> x) {
   std::vector<double> u(x.begin(), x.end());
   for (std::size_t v = 0; v < u.size(); ++v) u[v] -= columns.shift[v];
@@ -109,7 +109,7 @@ std::vector<double> functions_at(const IsotropicColumns& columns, std::span<cons
   return out;
 }
 
-/// The columns with these weights at all values: a row for each.
+/// The columns with these weights, a row for each value.
 Matrix columns_at(HostTeam& team, const IsotropicColumns& columns, const Matrix& map, const Matrix& values) {
   constexpr std::int64_t rows_at_once = 256;
   Matrix out(values.rows(), map.cols());
@@ -144,7 +144,7 @@ Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct&
 
 std::string text_in_r(double value) {
   constexpr int most_digits = 15;
-  // As in 1.25000000000000e+02: the digits without the zeros at their end, and the power of ten.
+  // E.g. 1.25000000000000e+02: digits without trailing zeros, and the power of ten.
   const std::string all = fmt::format("{:.{}e}", std::abs(value), most_digits - 1);
   const std::size_t mark = all.find('e');
   int digits = most_digits;
@@ -262,7 +262,7 @@ void evaluate_dense(const Component& component, std::span<const double> x, std::
 
 namespace {
 
-/// The polynomials of the columns at their points.
+/// The polynomials at the columns' points.
 Matrix polynomials_at_points(const IsotropicColumns& columns) {
   Matrix out(columns.points.rows(), static_cast<int>(columns.powers.size()));
   for (int j = 0; j < out.cols(); ++j) {
@@ -272,8 +272,8 @@ Matrix polynomials_at_points(const IsotropicColumns& columns) {
   return out;
 }
 
-/// First columns with these weights of the points, and this penalty; then the polynomials, without one. With
-/// `of_unit_size` all but the constant get a mean square of one over the values.
+/// Columns: the radial ones with these weights and this penalty, then the unpenalised polynomials. With
+/// `of_unit_size` all but the constant are scaled to a mean square of one over the values.
 Basis isotropic_basis(HostTeam& team, IsotropicColumns columns, const Matrix& weights, const Matrix& penalty,
                       const Matrix& values, bool of_unit_size) {
   const int count = weights.rows();
@@ -316,7 +316,7 @@ IsotropicColumns columns_of(RadialFunction function, const Matrix& points, std::
           polynomials_below(degree, points.cols())};
 }
 
-/// Columns Z of the truncated functions, with their signs.
+/// Columns Z of the truncated functions, with signs fixed.
 Basis basis_of_columns(HostTeam& team, IsotropicColumns columns, const Truncated& truncated, Matrix z,
                        const Matrix& values, bool of_unit_size) {
   fix_signs(z, multiply(truncated.values, z));
@@ -353,7 +353,7 @@ Basis duchon_spline(HostTeam& team, const Matrix& values, const Matrix& points, 
 Basis gaussian_process(HostTeam& team, const Matrix& values, const Matrix& points,
                        std::span<const double> means, RadialFunction function, bool stationary, int size) {
   IsotropicColumns columns = columns_of(function, points, means, stationary ? 1 : 2);
-  // The range is the largest distance of two points, unless it is given.
+  // The default range is the largest distance between two points.
   if (!(function.scale > 0)) {
     double square = 0;
     for (int i = 0; i < points.rows(); ++i) {

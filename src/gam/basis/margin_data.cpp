@@ -30,7 +30,7 @@ void MarginData::require_knots(int all, bool or_limits) const {
     throw Error(ErrorCode::usage,
                 fmt::format("{}: {} knots supplied for '{}', where k = {} takes {}{}", label, supplied.size(),
                             variable, k, or_limits ? "2 limits or " : "", all));
-  // Cells are the intervals between knots: none may be empty.
+  // Cells are the intervals between knots, which must not be empty.
   if (std::adjacent_find(supplied.begin(), supplied.end(), std::greater_equal<>()) != supplied.end())
     throw Error(ErrorCode::usage,
                 fmt::format("{}: two knots of '{}' are equal: supply distinct knots", label, variable));

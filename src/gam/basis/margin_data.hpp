@@ -15,40 +15,40 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a basis is made from: the margin of the formula, and what is known of its variable. Members that
-/// check throw the same `Error` on every rank, with the smooth's label and what to do.
+/// Input of a basis: the margin of the formula, and the data of its variable. Members that check throw the
+/// same `Error` on every rank, with the smooth's label and what to do.
 struct MarginData : BasisOptions {
   std::string label;     ///< the smooth's, for messages
-  std::string variable;  ///< its name; of several, the first's
+  std::string variable;  ///< its name, or the first of several
 
-  HostTeam* team = nullptr;  ///< of this rank, for a basis that takes long to make
+  HostTeam* team = nullptr;  ///< of this rank, for expensive bases
 
   bool factor = false;  ///< only where the basis is a random effect
   int levels = 0;       ///< of a factor
 
-  std::int64_t distinct = 0;  ///< values in the complete rows of the job, or more than k
+  std::int64_t distinct =
+      0;  ///< number of distinct values in the complete rows of the job, or a number above k
   double min = 0;
   double max = 0;
   std::vector<double> supplied;  ///< knots, ascending; two: limits; empty: none
-  Matrix supplied_points;        ///< of a basis made from points: a column for each variable; no rows: none
-  /// *Collective.* k quantiles of the distinct values, and of the limits if there are two.
+  Matrix supplied_points;        ///< knots of an isotropic basis, a column for each variable; no rows: none
+  /// *Collective.* k quantiles of the distinct values, and of the limits if two are given.
   std::function<std::vector<double>(std::span<const double> limits)> quantiles;
 
-  /// *Collective.* The values in the rows from which mgcv's bam makes its bases, in their order: a column for
-  /// each variable.
+  /// *Collective.* The values in the rows of mgcv's bam setup sample, in order: a column for each variable.
   std::function<Matrix()> setup_values;
 
   [[nodiscard]] bool has_limits() const { return supplied.size() == 2; }
-  /// Those supplied, or those of the data. Throws where data lie outside.
+  /// The supplied limits, or those of the data. Throws if data lie outside.
   [[nodiscard]] std::pair<double, double> limits() const;
 
-  /// Throws `Error(input)` where there are fewer distinct values than `needed`.
+  /// Throws `Error(input)` if there are fewer than `needed` distinct values.
   void require_distinct(std::int64_t needed) const { require_distinct(needed, distinct); }
   void require_distinct(std::int64_t needed, std::int64_t available) const;
   /// Throws `Error(usage)` unless `all` knots are supplied, no two of them equal. `or_limits`: the message
   /// offers limits as well.
   void require_knots(int all, bool or_limits) const;
-  /// Throws `Error(input)` where data lie outside.
+  /// Throws `Error(input)` if data lie outside [low, high].
   void require_covered(double low, double high) const;
 };
 

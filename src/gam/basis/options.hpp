@@ -16,19 +16,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a formula says of a basis.
+/// A formula's options of a basis.
 struct BasisOptions {
   int k = 0;              ///< basis dimension before constraints; 0: the default
-  std::vector<double> m;  ///< orders, as the basis has them; not a number: the default
-  int variables = 1;      ///< of an isotropic smooth there may be several
-  /// Of a basis made from points: the most of them, and R's seed for those that are drawn.
+  std::vector<double> m;  ///< orders, with the meaning that the basis gives them; NaN: the default
+  int variables = 1;      ///< several for an isotropic smooth
+  /// Maximum number of points of an isotropic basis, and R's seed for drawing them.
   int most_points = 2000;
   std::uint32_t seed = 1;
-  std::vector<std::string> ignored{};  ///< what is given and has no effect, as in mgcv: for the log
+  std::vector<std::string> ignored{};  ///< options without effect, as in mgcv: for the log
   friend bool operator==(const BasisOptions&, const BasisOptions&) = default;
 };
 
-/// Why an argument, "k" or "m", cannot be what it is.
+/// Why an argument, "k" or "m", is invalid.
 struct OptionFault {
   std::string_view argument;
   std::string text;
@@ -41,15 +41,15 @@ struct OptionFault {
 
 [[nodiscard]] inline std::optional<OptionFault> settle_k(BasisOptions& options, int usual, int least,
                                                          std::string_view basis) {
-  // A default never stands below what the orders need.
+  // The default is at least what the orders need.
   if (options.k == 0) options.k = std::max(usual, least);
   if (options.k >= least) return std::nullopt;
   return OptionFault{"k",
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// Removes the orders behind the first ones, which mgcv ignores. Of a basis without orders 2 and 0, the
-/// default, are not told.
+/// Removes the orders beyond the first `behind`, which mgcv ignores. A basis without orders does not report
+/// the default, 2 and 0.
 inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string_view basis) {
   if (options.m.size() <= behind) return;
   const bool plain = behind == 0 && std::ranges::all_of(options.m, [](double order) {
@@ -63,8 +63,8 @@ inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string
   options.ignored.push_back(fmt::format("m has no effect on bs=\"{}\"{}", basis, beyond));
 }
 
-/// For P-splines: the order of the splines, whose degree is one more, and that of the differences; one number
-/// stands for both.
+/// P-splines: m[0] is the order of the splines, one less than their degree, and m[1] that of the differences;
+/// one number sets both.
 [[nodiscard]] inline std::optional<OptionFault> settle_differences(BasisOptions& options, int least,
                                                                    std::string_view basis) {
   constexpr int most = 3;
@@ -82,7 +82,7 @@ inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string
   return std::nullopt;
 }
 
-/// The degree of these splines.
+/// The degree of P-splines.
 [[nodiscard]] inline int spline_degree(const BasisOptions& options) {
   return static_cast<int>(options.m[0]) + 1;
 }

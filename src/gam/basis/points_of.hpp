@@ -10,10 +10,10 @@
 #include <string_view>
 #include <vector>
 
-/// What bases of functions of the distance to points have in common.
+/// Common parts of isotropic bases.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The k that mgcv has: 10, 30 or 100 more than there are polynomials, by the number of variables.
+/// mgcv's default k: 10, 30 or 100 more than the number of polynomials, by the number of variables.
 [[nodiscard]] inline std::optional<OptionFault> settle_points(BasisOptions& options, int free, int of_one,
                                                               int of_two, std::string_view basis) {
   constexpr int of_more = 100;
@@ -25,7 +25,7 @@ namespace TESSERA_NAMESPACE::gam {
   return {.coefficients = options.k, .free = free, .dense = dense_columns(options.k), .radial = true};
 }
 
-/// *Collective.* Those that are supplied, or distinct values: see `distinct_points`.
+/// *Collective.* The supplied points, or distinct values: see `distinct_points`.
 [[nodiscard]] inline Matrix points_for(const MarginData& data, const Matrix& values,
                                        std::span<const double> means) {
   if (data.supplied_points.rows() > 0) return data.supplied_points;
@@ -40,7 +40,7 @@ struct BasisPoints {
   std::vector<double> means;
 };
 
-/// *Collective.* mgcv draws points from the values themselves.
+/// *Collective.* Draws the points from the values themselves, as mgcv does.
 [[nodiscard]] inline BasisPoints points_of(const MarginData& data) {
   if (data.variables == 1) data.require_distinct(data.k);
   BasisPoints out;

@@ -9,11 +9,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What mgcv's shrinkage takes of the least eigenvalue of a penalty that is not zero.
+/// mgcv's shrinkage: the penalty of the null space relative to the least nonzero eigenvalue.
 inline constexpr double shrinkage = 0.1;
 
-/// Penalises what the penalty does not see: along column j of `null_space`, which are all of it and
-/// orthonormal, by `shares[j]` of the least eigenvalue that is not zero.
+/// Adds a penalty on the null space: along column j of `null_space`, an orthonormal basis of it, by
+/// `shares[j]` of the least nonzero eigenvalue.
 inline void shrink(Basis& basis, const Matrix& null_space, std::span<const double> shares) {
   const int size = basis.size();
   const double least = symmetric_eigen(basis.penalty).values[static_cast<std::size_t>(size - basis.rank)];

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-/// How a margin is evaluated (see `Margin`), by the same source on the host and in a kernel. `evaluate` has
-/// it for a margin itself, and terms/evaluation.hpp for one among the tables of a pass, where widths are
-/// inverted and the continuations are cells of their own.
+/// Evaluation of margins (see `Margin`), by the same source on the host and in a kernel. `evaluate` is for a
+/// margin itself, terms/evaluation.hpp for one in the tables of a pass, where widths are inverted and the
+/// continuations are cells of their own.
 namespace TESSERA_NAMESPACE::gam {
 
 /// x brought into a period from `first` to `last`.
@@ -17,9 +17,9 @@ inline double within_period(double x, double first, double last) {
   return x - period * floor((x - first) / period);
 }
 
-/// How many of `count` increasing breaks are not above x; 0 for what is no number.
+/// Number of the `count` increasing breaks that are <= x; 0 for NaN.
 inline int breaks_up_to(const double* breaks, int count, double x) {
-  // Without a branch, whose outcome could not be predicted.
+  // Branch-free, as the outcome of a comparison is unpredictable.
   int low = 0;
   for (; count > 1; count -= count / 2) low += breaks[low + count / 2 - 1] <= x ? count / 2 : 0;
   return low + (count > 0 && breaks[low] <= x ? 1 : 0);

@@ -27,9 +27,9 @@ std::vector<double> in_units(std::span<const double> values, double shift, doubl
   return out;
 }
 
-/// Calls `use(i, cubes, distances)` with sum_j w_j |u_i - u_j|^3 / 12 and sum_j w_j |u_i - u_j| / 2 of each
+/// Calls `use(i, cubes, distances)` with sum_j w_j |u_i - u_j|^3 / 12 and sum_j w_j |u_i - u_j| / 2 for each
 /// point; u increases. On either side of u_i these are cubics and lines whose coefficients are sums of w_j
-/// u_j^p: in the widest type, as they are small differences of large numbers.
+/// u_j^p, in the widest type, as they are small differences of large numbers.
 template <class Use>
 void for_each_radial_sum(std::span<const double> u, std::span<const double> weights, const Use& use) {
   using Wide = long double;
@@ -45,7 +45,7 @@ void for_each_radial_sum(std::span<const double> u, std::span<const double> weig
   for (std::size_t i = 0; i < u.size(); ++i) {
     const Wide x = u[i];
     add(left, weights[i], x);
-    std::array<Wide, 4> sums{};  // of those on the left less those on the right
+    std::array<Wide, 4> sums{};  // points on the left less those on the right
     for (std::size_t p = 0; p < 4; ++p) sums[p] = 2 * left[p] - all[p];
     use(i, (((x * sums[0] - 3 * sums[1]) * x + 3 * sums[2]) * x - sums[3]) / 12, (x * sums[0] - sums[1]) / 2);
   }
@@ -58,7 +58,8 @@ void multiply_radial(std::span<const double> u, std::span<const double> x, std::
   });
 }
 
-/// Values and second derivatives by u of columns at the points: rows 2 i and 2 i + 1 are those of point i.
+/// Values and second derivatives in u of the columns at the points: rows 2 i and 2 i + 1 are those of point
+/// i.
 Matrix at_points(const RadialColumns& radial) {
   const std::vector<double> u = in_units(radial.points, radial.shift, radial.unit);
   const std::size_t points = u.size();
@@ -74,7 +75,7 @@ Matrix at_points(const RadialColumns& radial) {
   return out;
 }
 
-/// The rows of X over the values, as columns.
+/// Transpose of X over the values.
 Matrix rows_at(const Component& component, std::span<const double> values, int size) {
   Matrix rows(size, static_cast<int>(values.size()));
   for (int i = 0; i < rows.cols(); ++i) evaluate_dense(component, values.subspan(at(i), 1), rows.column(i));

@@ -13,12 +13,12 @@
 /// Source: Wood, J. R. Statist. Soc. B 65 (2003), sec. 2; Generalized Additive Models (2017), sec. 5.5.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The spline of `size` coefficients, at most as many as points, with second derivatives as penalty. Columns
-/// have a mean square of one over `values`. First the radial ones, from the eigenvectors with the eigenvalues
-/// largest in size; then the constant and x. The sign of a column is ours.
+/// The spline of `size` coefficients, at most the number of points, with second derivatives as penalty.
+/// Columns have a mean square of one over `values`: first the radial ones, from the eigenvectors for the
+/// eigenvalues of largest absolute value; then the constant and x. Column signs are Tessera's.
 ///
-/// Cost: that of `extreme_eigen` with points^2 a product, and points^2 times `size` once: 0.3 s for 2,000
-/// points and 10 coefficients.
+/// Cost: that of `extreme_eigen` with points^2 a product, plus points^2 times `size`: 0.3 s for 2,000 points
+/// and 10 coefficients.
 [[nodiscard]] Basis thin_plate_basis(HostTeam& team, std::span<const double> values,
                                      std::span<const double> points, int size);
 
@@ -26,8 +26,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Cost: points^2 times columns.
 [[nodiscard]] Component radial_component(RadialColumns radial);
 
-/// `count` and zeros up to a multiple of four, and eight at least: products of dense columns take them in
-/// fours.
+/// `count` rounded up to a multiple of four, at least eight: products of dense columns take them in fours.
 [[nodiscard]] constexpr int dense_columns(int count) {
   return count <= 8 ? 8 : (count + 3) / 4 * 4;
 }

@@ -16,10 +16,10 @@ class Algebra {
   virtual ~Algebra() = default;
   /// a b. Shapes must agree.
   [[nodiscard]] virtual Matrix multiply(const Matrix& a, const Matrix& b) const = 0;
-  /// Called before other work as large as a product: throws where the fit is to be abandoned, as `multiply`
-  /// does.
+  /// Cancellation point before other work as large as a product: throws if the fit is to be abandoned, as
+  /// `multiply` does.
   virtual void go_on() const {}
-  /// Computations that `for_each` runs concurrently.
+  /// Maximum number of computations that `for_each` runs concurrently.
   [[nodiscard]] virtual int at_once() const { return 1; }
   /// Calls `work(i, algebra)` for each i below `count`, several concurrently, each on one thread and with an
   /// algebra of its own. Rethrows the exception of the smallest i that throws.
@@ -28,7 +28,7 @@ class Algebra {
   }
 };
 
-/// On some of the host's threads, in blocks of a fixed number of columns.
+/// Host algebra on several threads, in blocks of a fixed number of columns.
 class HostAlgebra final : public Algebra {
  public:
   /// `check` is called before each product, by any of the threads; its exceptions propagate.

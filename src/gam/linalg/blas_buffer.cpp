@@ -12,7 +12,7 @@
 #include <new>
 #include <utility>
 
-// Of OpenBLAS alone, which exports them without a header. The argument is unused.
+// OpenBLAS only, which exports them without a header. The argument is unused.
 extern "C" {
 void* blas_memory_alloc(int) __attribute__((weak));
 void blas_memory_free(void*) __attribute__((weak));
@@ -26,7 +26,7 @@ __attribute__((visibility("hidden"))) bool tessera_private_blas_is_here = false;
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A buffer, most of it never touched, has up to 128 MiB; the rest is for other threads, which may allocate
+/// One buffer has up to 128 MiB, most of it never touched; the rest is for other threads, which may allocate
 /// between the test and the mapping.
 constexpr std::size_t needed_bytes = std::size_t{192} << 20;
 
@@ -35,12 +35,12 @@ bool is_room_left() noexcept {
   return bytes != MAP_FAILED && munmap(bytes, needed_bytes) == 0;
 }
 
-/// A serial OpenBLAS may give the same buffer to threads that call it at the same time, and does not tell.
+/// Whether OpenBLAS is serial: it may then give the same buffer to concurrent callers, without an error.
 bool is_for_one_thread() noexcept {
   return !tessera_private_blas_is_here && openblas_get_parallel != nullptr && openblas_get_parallel() == 0;
 }
 
-/// Buffers that OpenBLAS has mapped, of which each call takes one.
+/// Pool of the buffers that OpenBLAS has mapped; each call takes one.
 class Buffers {
  public:
   void take() {
@@ -74,12 +74,12 @@ class Buffers {
     return false;
   }
 
-  /// Maps a buffer for each waiting thread, as far as there is room. Returns how many there are. OpenBLAS
-  /// maps one only if none is free, so all are taken meanwhile.
+  /// Maps a buffer for each waiting thread, while there is room, and returns their number. OpenBLAS maps a
+  /// new buffer only if none is free, so all are held meanwhile.
   int grow(std::unique_lock<std::mutex>& lock) noexcept {
     is_growing_ = true;
     for (int taken = 0; (taken += free_.exchange(0)) < count_;) changed_.wait(lock);
-    // Those that are held are chained through their first bytes: a lack of memory is met here.
+    // Held buffers are chained through their first bytes, so that a lack of memory shows here.
     void* held = nullptr;
     const int wanted = is_for_one_thread() ? 1 : count_ + waiting_;
     for (int i = 0; i < wanted && (i < count_ || is_room_left()); ++i) {
@@ -103,8 +103,8 @@ class Buffers {
   int count_ = 0;
 };
 
-/// Never destroyed: other threads may compute until the process ends. A forked child, in which calls of other
-/// threads never end, begins anew.
+/// Never destroyed: other threads may compute until the process ends. A forked child starts anew: calls of
+/// other threads never end there.
 Buffers& buffers() {
   static Buffers* const all = [] {
     static Buffers* const made = new Buffers;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/linalg/blas_kernels.hpp"
 
-// Of OpenBLAS alone: no other cblas.h declares it.
+// OpenBLAS only: no other cblas.h declares it.
 // NOLINTNEXTLINE(readability-redundant-declaration)
 extern "C" char* openblas_get_corename() __attribute__((weak));
 

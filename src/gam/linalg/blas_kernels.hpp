@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The processor whose kernels OpenBLAS computes by: "Haswell"; empty for another BLAS.
+/// The processor type of OpenBLAS's kernels, e.g. "Haswell"; empty for another BLAS.
 [[nodiscard]] std::string kernels_of_blas();
 
 }  // namespace TESSERA_NAMESPACE::gam

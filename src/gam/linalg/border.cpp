@@ -19,13 +19,12 @@ namespace {
 /// Rows of C, or columns of a product, in a block of work: the same for any number of threads.
 constexpr int rows_of_part = 64;
 constexpr int columns_of_part = 64;
-/// Rows of a strip: two strips of a thousand columns fit the second-nearest cache, and a column's part a few
-/// registers.
+/// Rows of a strip: two strips of a thousand columns fit the L2 cache, and a column's part a few registers.
 constexpr int strip = 32;
 /// Cost of a multiplication by a nonzero, in multiplications of a dense product.
 constexpr std::size_t dense_rate = 3;
 
-/// Dense columns whose square is summed by runs of rows, in so many parts.
+/// Up to this many dense columns, the square is summed over runs of rows, in this many parts.
 constexpr int few_columns = 128;
 constexpr int rows_of_square = 512;
 constexpr int parts_of_square = 16;
@@ -34,7 +33,7 @@ constexpr int parts_of(int all, int at_once) {
   return (all + at_once - 1) / at_once;
 }
 
-/// The nonzeros of a row of C, in columns of a strip.
+/// The nonzeros of a row of C within a strip's columns.
 struct SparseRow {
   const int* places;
   const double* values;
@@ -179,7 +178,7 @@ void Border::add_squares(std::span<const double> weights, const Matrix& weighted
   }
 }
 
-/// The square of few dense columns, of whose rows no copies are made that exceed a cache.
+/// Square of a few dense columns, without copies of rows that exceed a cache.
 Matrix Border::square_of_few(std::span<const double> weights, const Algebra& algebra) const {
   const int count = dense_.rows();
   const int at_once = std::max(rows_of_square, (rows() + parts_of_square - 1) / parts_of_square);
@@ -187,7 +186,7 @@ Matrix Border::square_of_few(std::span<const double> weights, const Algebra& alg
   algebra.for_each(static_cast<int>(sums.size()), [&](int part, const Algebra&) {
     const int last = std::min(rows(), (part + 1) * at_once);
     for (int begin = part * at_once; begin < last; begin += rows_of_square) {
-      std::vector<int> some;  // without rows of no weight, as those of other penalties
+      std::vector<int> some;  // rows of nonzero weight
       for (int i = begin; i < std::min(last, begin + rows_of_square); ++i) {
         if (weights[at(i)] != 0) some.push_back(i);
       }
@@ -225,7 +224,7 @@ Matrix Border::weighted_square(std::span<const double> weights, const Algebra& a
   const Matrix within = algebra.multiply(weighted, transpose(dense_));
 
   Matrix sum(columns_, columns_);
-  Matrix beside(dense_.rows(), columns_);  // the dense columns by the others
+  Matrix beside(dense_.rows(), columns_);  // dense x other columns
   algebra.for_each(parts_of(columns_, columns_of_part), [&](int part, const Algebra&) {
     const int begin = part * columns_of_part;
     add_squares(weights, weighted, begin, std::min(columns_, begin + columns_of_part), sum, beside);

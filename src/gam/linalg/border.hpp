@@ -12,20 +12,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A tall matrix C (rows x columns) whose rows are short: some columns are dense, and in the others a row has
-/// a few values. It is the block beside a diagonal block D of a symmetric matrix [D C; C' B], with all
-/// products that eliminating D needs.
+/// A tall sparse matrix C (rows x columns): some columns are dense, and in the others a row has a few values.
+/// It is the block beside a diagonal block D of a symmetric matrix [D C; C' B], with all products that
+/// eliminating D needs.
 ///
 /// In X'WX, for a random effect of r levels, the row of a level has the dense columns of the smooths and, of
 /// another random effect, the levels that it occurs with.
 class Border {
  public:
   Border() = default;
-  /// A column of `a` is dense if a quarter of it is not zero, or if `turned` marks it as one that will be
+  /// A column of `a` is dense if a quarter of it is nonzero, or if `turned` marks it as one that will be
   /// dense.
   explicit Border(const Matrix& a, const std::vector<bool>& turned = {});
-  /// Zeros, in the dense columns and, in each row, in the columns that `pattern` has for the column of that
-  /// index.
+  /// Zeros, stored in the dense columns and, for row i, in the columns of column i of `pattern`.
   Border(int columns, std::vector<int> dense_columns, const SparsePattern& pattern);
 
   [[nodiscard]] int rows() const noexcept { return dense_.cols(); }
@@ -43,7 +42,7 @@ class Border {
   [[nodiscard]] std::span<const double> values_of(int row) const noexcept {
     return std::span(values_).subspan(begin_of(row), begin_of(row + 1) - begin_of(row));
   }
-  /// An element of a dense column or of the row's pattern; any other is zero, and cannot be set.
+  /// The element must be of a dense column or of the row's pattern: any other is zero.
   void set(int row, int column, double value) noexcept;
   [[nodiscard]] double operator()(int row, int column) const noexcept;
 
@@ -53,7 +52,7 @@ class Border {
   /// C x and C' y. Cost: O(nonzeros).
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const;
   [[nodiscard]] std::vector<double> transposed_times(std::span<const double> y) const;
-  /// The product of each row of C with the column of `b` (columns x rows) of the same index.
+  /// The dot product of row i of C with column i of `b` (columns x rows), for each i.
   [[nodiscard]] std::vector<double> times_rows(const Matrix& b) const;
   /// C' diag(weights) C. Cost: a product of the dense columns, and O(nonzeros of its row) for each other
   /// nonzero.
@@ -88,7 +87,7 @@ class Border {
   int columns_ = 0;
   std::vector<int> dense_columns_;
   Matrix dense_;             ///< dense columns x rows, so that a row is contiguous
-  std::vector<int> begins_;  ///< of each row's values, and the end
+  std::vector<int> begins_;  ///< where each row's values begin, and the end
   std::vector<int> places_;  ///< their columns
   std::vector<double> values_;
 };

@@ -16,10 +16,10 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Multiplications below which the host is done before the operands have reached the device.
+/// Smaller products (in multiplications) are done on the host before the operands reach the device.
 constexpr std::int64_t smallest_product = std::int64_t{1} << 23;
-/// Scratch memory that cuBLASLt may choose its algorithm for: what its manual advises for Hopper. Always the
-/// same, because the choice decides the bits.
+/// Scratch memory offered to cuBLASLt, the size that its manual advises for Hopper. Constant, because the
+/// choice of the algorithm decides the bits.
 constexpr std::size_t workspace_bytes = std::size_t{32} << 20;
 
 void check(cudaError_t status, const char* call) {
@@ -37,7 +37,7 @@ cudaStream_t native_stream(const Tile& tile) {
   return static_cast<cudaStream_t>(tile.stream().native());
 }
 
-/// The entry points, if the library has them all.
+/// The entry points; found only if the library has all of them.
 struct Entries {
   explicit Entries(const CudaLibrary& library)
       : complete(library.find(create, "cublasLtCreate") && library.find(destroy, "cublasLtDestroy") &&
@@ -65,7 +65,7 @@ struct Entries {
   bool complete;
 };
 
-/// An object of the library, destroyed by the function that belongs to it.
+/// An object of the library with the function that destroys it.
 template <class Handle>
 class Owned {
  public:

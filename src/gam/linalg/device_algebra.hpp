@@ -12,18 +12,18 @@ namespace TESSERA_NAMESPACE::gam {
 /// cuBLASLt, opened for one device.
 class BlasLt;
 
-/// Products on a tile's device by cuBLASLt; those too small for the transfer to pay on the host. The same
-/// bits on devices of one kind. For the duration of a tile's function, on its thread.
+/// Products on a tile's device by cuBLASLt; small ones, for which the transfer does not pay, on the host. The
+/// same bits on devices of one kind. Valid during a tile's function, on its thread.
 class DeviceAlgebra final : public Algebra {
  public:
-  /// Probes the backend "cuBLASLt" of the tile's device. Throws `tessera::Error`, which says why, where it is
-  /// not to be had. Both arguments must outlive the algebra.
+  /// Probes the backend "cuBLASLt" of the tile's device. Throws `tessera::Error` with the reason if it is not
+  /// available. Both arguments must outlive the algebra.
   DeviceAlgebra(const Tile& tile, const Algebra& host);
   [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b) const override;
   void go_on() const override { host_.go_on(); }
 
  private:
-  [[maybe_unused]] const Tile& tile_;  // where there is cuBLASLt
+  [[maybe_unused]] const Tile& tile_;  // used only with cuBLASLt
   const Algebra& host_;
   std::shared_ptr<const BlasLt> blas_;
 };

@@ -21,12 +21,12 @@ namespace {
 
 using base::at;
 
-/// Cost of a multiplication by an element, in multiplications of a dense product.
+/// Cost of a multiplication in the sparse elimination, relative to one in a dense product.
 constexpr double rate_of_dense = 16;
 /// A column is dense if at least one in this many of its elements is not zero.
 constexpr int dense_part = 32;
-/// Eliminated columns in a block of work, at least, and the most blocks of a level: each has a place for
-/// every eliminated column.
+/// Minimum number of eliminated columns in a block of work, and maximum number of blocks of a level: each
+/// block has an array over all eliminated columns.
 constexpr std::size_t eliminated_at_once = 32;
 constexpr std::size_t most_blocks = 64;
 
@@ -50,9 +50,9 @@ void for_each_part(const std::vector<int>& level, const Algebra& algebra,
   algebra.for_each(parts, part);
 }
 
-/// Whether no coefficient of a run meets one of another.
+/// Whether no two coefficients of one run are adjacent.
 bool runs_are_apart(const PartedMatrix& a) {
-  std::vector<std::size_t> run_at;  // of each place
+  std::vector<std::size_t> run_at;  // by place
   for (std::size_t run = 0; run < a.part().runs().size(); ++run)
     run_at.insert(run_at.end(), at(a.part().runs()[run].size), run);
   bool apart = true;
@@ -126,8 +126,8 @@ struct EliminationOrder::Graph {
       std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
     }
   }
-  /// The same of one of many that are eliminated before degrees are known: the lists of its neighbours, long
-  /// where each is met by many, are left for `clean`.
+  /// As `eliminate`, for many nodes before degrees are computed: the lists of its neighbours are pruned
+  /// later, by `clean`.
   void eliminate_early(int i, const std::vector<int>& met) {
     for (const int e : elements[at(i)]) {
       gone[at(e)] = 2;
@@ -198,7 +198,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
     return;
   }
   has_pattern_ = true;
-  std::vector<int> core_columns;  // that are not dense
+  std::vector<int> core_columns;  // not the dense ones
   for (int j = 0; j < a.border.cols(); ++j) {
     const bool is_turned = !turned.empty() && turned[at(j)];
     if (!is_turned && nonzeros(a.border.column(j)) * dense_part < part) core_columns.push_back(j);
@@ -220,7 +220,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
     const int first = a.part().begin_of(run);
     for (int i = first; i < first + runs[run].size; ++i) {
       std::vector<int> met = graph.neighbours(i);
-      // Eliminating one with nearly all others as neighbours would fill in everything.
+      // Eliminating a coefficient adjacent to nearly all others would fill in everything.
       if (met.size() > std::max(10 * mean, others / 4)) continue;
       graph.eliminate_early(i, met);
       put(i, std::move(met));
@@ -266,7 +266,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
 }
 
 void EliminationOrder::find_blocks() {
-  // Beyond this they are no blocks of a factor smooth's levels, and products of blocks are not cheap.
+  // Larger blocks are not levels of a factor smooth, and their products are not cheap.
   constexpr std::size_t most = 100;
   if (left() > 0) return;
   std::vector<bool> taken(at(eliminated_));
@@ -507,7 +507,7 @@ TESSERA_WIDE double wide_dot(std::span<const double> x, std::span<const double> 
   return (sum[0] + sum[1]) + (sum[2] + sum[3]) + rest;
 }
 
-/// Columns of the inverse, from those that they depend on.
+/// Computes a column of the inverse from the columns that it depends on.
 class ColumnInverse {
  public:
   ColumnInverse(const EliminatedBlock& block, const Border& border, const Matrix& outer_inverse,
@@ -521,7 +521,7 @@ class ColumnInverse {
         in_lower_(at(order_.eliminated())),
         in_border_(at(outer_.rows())) {}
 
-  /// The diagonal of a column without eliminated neighbours, on which no other column depends.
+  /// The diagonal element of a column without eliminated neighbours, on which no other column depends.
   void invert_diagonal(int j, std::span<const double> through) {
     load(j);
     const std::span<const int> outer = order_.beside.rows_of(j);
@@ -534,7 +534,7 @@ class ColumnInverse {
     }
     out_.diagonal[at(j)] = 1 / block_.diagonal[at(j)] + form;
   }
-  /// `through`: the block of V of the dense columns, times what the column of L has there.
+  /// `through`: the dense block of V times the dense part of the column of L.
   void invert(int j, std::span<const double> through) {
     const std::span<const int> inner = order_.lower.rows_of(j);
     const std::span<const int> outer = order_.beside.rows_of(j);
@@ -735,7 +735,7 @@ class DenseBlocks {
     }
   }
 
-  /// The block of A^-1: what `solve` has found, and U V U', U the rows of A11^-1 A12. Those of a block have
+  /// Writes a block of A^-1: the result of `solve` plus U V U', U the rows of A11^-1 A12, which have their
   /// values in the same columns. `through`: V of the dense columns times these rows, from column `next` on.
   void add_outer(const std::vector<int>& members, const Matrix& through, int next) const {
     const Border& solved = out_.solved;
@@ -779,7 +779,7 @@ BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                            const Algebra& algebra) {
   const EliminationOrder& order = *block.order;
   const Border& reduced = block.border(a);
-  // Rows of a block have the columns of its last one, to which elimination has added those of the others.
+  // Rows of a block have the columns of its last row, which fill-in has extended by those of the others.
   SparsePattern pattern;
   std::vector<int> last(at(order.eliminated()));
   for (const int first : order.blocks) {

@@ -30,13 +30,13 @@ namespace TESSERA_NAMESPACE::gam {
 /// The elimination order, and its fill-in. A part without a pattern is eliminated whole, in its own order,
 /// without fill-in.
 ///
-/// Otherwise the largest run is eliminated first, as its coefficients are not adjacent, or are those of the
-/// small blocks of a factor smooth; all runs, if they are not adjacent either. Then come those of least
-/// degree. Source: the approximate minimum degree on a quotient graph of Amestoy, Davis and Duff, SIAM J.
-/// Matrix Anal. Appl. 17 (1996), without supervariables.
+/// Otherwise the largest run comes first: its coefficients are not adjacent, or form the small blocks of a
+/// factor smooth. If the same holds for all runs, all come first. The others follow by least degree. Source:
+/// the approximate minimum degree on a quotient graph of Amestoy, Davis and Duff, SIAM J. Matrix Anal. Appl.
+/// 17 (1996), without supervariables.
 class EliminationOrder {
  public:
-  /// `turned`: columns of the core that count as dense whatever their values are now.
+  /// `turned`: columns of the core that count as dense, whatever their present values.
   EliminationOrder(const PartedMatrix& a, const std::vector<bool>& turned);
 
   [[nodiscard]] int eliminated() const noexcept { return eliminated_; }
@@ -47,16 +47,16 @@ class EliminationOrder {
   [[nodiscard]] bool has_pattern() const noexcept { return has_pattern_; }
 
   std::vector<int> order;  ///< places in the part; those not eliminated are last, increasing
-  std::vector<int> place;  ///< of each place in the part, its position in the order
+  std::vector<int> place;  ///< position in the order of each place in the part
   SparsePattern lower;     ///< of L
   std::vector<int> dense;  ///< outer columns in which W is full; none without a pattern
   SparsePattern beside;    ///< of the other outer columns of W, by rows: its transpose by columns
   SparsePattern rows;      ///< of L by rows: its transpose by columns
-  std::vector<std::int64_t> row_places;  ///< of these, in `lower`
-  /// The first coefficient of each dense diagonal block, where the part is eliminated whole and consists of
-  /// such blocks alone: the others of it are those below the first in its column of L. Else none.
+  std::vector<std::int64_t> row_places;  ///< index in `lower` of each element of `rows`
+  /// The first coefficient of each dense diagonal block, if the part is eliminated whole and consists of such
+  /// blocks only: a block's other members are the rows of the first one's column of L. Else empty.
   std::vector<int> blocks;
-  /// Eliminated coefficients that depend on no other of the same level, nor of a later one.
+  /// Eliminated coefficients by level: they depend on none of the same or a later level.
   std::vector<std::vector<int>> levels;
 
  private:
@@ -68,7 +68,7 @@ class EliminationOrder {
   bool has_pattern_ = false;
 };
 
-/// A in that order.
+/// A permuted to the elimination order.
 struct OrderedMatrix {
   std::shared_ptr<const EliminationOrder> order;
   std::vector<double> diagonal;  ///< of A11
@@ -82,7 +82,7 @@ struct OrderedMatrix {
 };
 [[nodiscard]] OrderedMatrix in_order(const PartedMatrix& a, std::shared_ptr<const EliminationOrder> order,
                                      const std::vector<bool>& turned);
-/// The elements of a vector of A's size, and back.
+/// Permutes a vector of A's size, and back.
 [[nodiscard]] std::vector<double> in_order(std::span<const double> x, const Part& part,
                                            const EliminationOrder& order);
 [[nodiscard]] std::vector<double> from_order(std::span<const double> x, const Part& part,
@@ -93,7 +93,7 @@ struct EliminatedBlock {
   std::shared_ptr<const EliminationOrder> order;
   std::vector<double> diagonal;  ///< D
   std::vector<double> lower;     ///< L
-  std::optional<Border> own;     ///< W, where it is not A12
+  std::optional<Border> own;     ///< W; absent if it is A12
 
   /// W, from the matrix that was eliminated.
   [[nodiscard]] const Border& border(const OrderedMatrix& a) const noexcept { return own ? *own : a.border; }
@@ -102,8 +102,8 @@ struct EliminatedBlock {
   void backward(std::span<double> x) const;
 };
 
-/// `diagonal`: that of the block, including what is added to A's. Nothing if it is not positive definite.
-/// Cost: O(m^2) for a column of m elements.
+/// `diagonal`: of A11, with what is added to it. Returns nothing if the block is not positive definite. Cost:
+/// O(m^2) for a column of m elements.
 [[nodiscard]] std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<double> diagonal,
                                                        const Algebra& algebra);
 
@@ -114,7 +114,7 @@ struct SelectedInverse {
   Border border;
 };
 
-/// From V = S^-1. `only_diagonal`: the other elements, not all of which are computed, are not used. Cost:
+/// From V = S^-1. `only_diagonal`: only the diagonal is needed; other elements may be left uncomputed. Cost:
 /// twice that of `eliminate`.
 ///
 /// Source: Takahashi, Fagan and Chen, 8th PICA Conference (1973).
@@ -122,17 +122,17 @@ struct SelectedInverse {
                                                const Matrix& outer_inverse, const Algebra& algebra,
                                                bool only_diagonal = false);
 
-/// What the dense diagonal blocks of A11 add to traces of products with the inverse of A: see
+/// The terms that the dense diagonal blocks of A11 add to traces of products with the inverse of A: see
 /// `PenaltyTraces`.
 struct BlockInverse {
   std::vector<double> diagonal;                     ///< of A11^-1
-  std::vector<double> lower;                        ///< below it, as L
+  std::vector<double> lower;                        ///< below it, in the pattern of L
   std::vector<double> whole_diagonal, whole_lower;  ///< the same of A^-1
   Border solved;                                    ///< A11^-1 A12
 };
 
-/// Where there are `EliminationOrder::blocks`; from V = S^-1. Cost: m^3 for a block of m coefficients, and
-/// O(m q^2) with q outer columns.
+/// Requires `EliminationOrder::blocks`; V = S^-1. Cost: m^3 for a block of m coefficients, and O(m q^2) with
+/// q outer columns.
 [[nodiscard]] BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                                          const Matrix& outer_inverse, const Algebra& algebra);
 

@@ -20,11 +20,11 @@ namespace {
 
 using base::at;
 
-/// Steps from one look at the eigenvalues to the next, at least.
+/// Minimum number of steps between two tests of convergence.
 constexpr int steps_a_look = 10;
 
-/// Calls `work(begin, end)` for parts of [0, count): on the threads of the team where that is worth waking
-/// them, for so many multiplications in all.
+/// Calls `work(begin, end)` for parts of [0, count), on the team's threads if the number of multiplications
+/// makes waking them worthwhile.
 template <class Work>
 void for_each_part(HostTeam& team, std::size_t count, std::int64_t part, std::size_t multiplications,
                    const Work& work) {
@@ -37,8 +37,8 @@ void for_each_part(HostTeam& team, std::size_t count, std::int64_t part, std::si
 constexpr std::int64_t vectors_at_once = 16;
 constexpr std::int64_t numbers_at_once = 256;
 
-/// to = A' x, A being columns one after the other: by parts of a fixed size, whose bits do not depend on the
-/// threads that compute them.
+/// to = A' x, A stored by columns. Parts have a fixed size, so that bits do not depend on the number of
+/// threads.
 void multiply_by(HostTeam& team, const double* a, std::span<const double> x, std::span<double> to) {
   for_each_part(
       team, to.size(), vectors_at_once, x.size() * to.size(), [&](std::size_t begin, std::size_t end) {
@@ -46,8 +46,8 @@ void multiply_by(HostTeam& team, const double* a, std::span<const double> x, std
       });
 }
 
-/// Krylov subspaces of several starts at once (Ruhe, Math. Comp. 33, 1979): what is left of each product
-/// waits in a queue to become a vector of the basis.
+/// Block Lanczos (Ruhe, Math. Comp. 33, 1979): residuals of the products wait in a queue until they become
+/// basis vectors.
 class Lanczos {
  public:
   Lanczos(HostTeam& team, int size, int count, int starts, const SymmetricProduct& multiply)
@@ -69,21 +69,21 @@ class Lanczos {
   }
 
  private:
-  /// A vector which is in no subspace that symmetry makes.
+  /// A pseudo-random vector, outside all invariant subspaces due to symmetry.
   std::vector<double> drawn() {
     std::vector<double> out(at(size_));
     for (double& value : out) value = static_cast<double>(base::split_mix(draws_++) >> 11) * 0x1p-53 - 0.5;
     return out;
   }
   [[nodiscard]] std::size_t steps() const { return projected_.size(); }
-  /// The products of a vector with those of the basis.
+  /// The dot products of x with the basis vectors.
   [[nodiscard]] std::vector<double> projection_of(std::span<const double> x, std::size_t vectors) const {
     std::vector<double> out(vectors);
     multiply_by(team_, basis_.data(), x, out);
     return out;
   }
-  /// To all vectors at once, twice, which is enough (Giraud, Langou, Rozloznik and van den Eshof, Numer.
-  /// Math. 101 (2005), 87). Returns the length that is left.
+  /// Orthogonalises against all basis vectors, twice, which is enough (Giraud, Langou, Rozloznik and van den
+  /// Eshof, Numer. Math. 101 (2005), 87). Returns the remaining norm.
   double orthogonalise(std::vector<double>& out) const {
     for (int round = 0; round < 2 && steps() > 0; ++round) {
       const std::vector<double> parts = projection_of(out, steps());
@@ -95,8 +95,7 @@ class Lanczos {
     }
     return std::sqrt(dot(out, out));
   }
-  /// Of an invariant subspace all is known, and nothing of what is beside it: an eigenvalue may be there
-  /// again.
+  /// False if the basis spans an invariant subspace: further copies of an eigenvalue may lie outside of it.
   [[nodiscard]] bool is_coupled(double left) const {
     constexpr double rounding = 8 * std::numeric_limits<double>::epsilon();
     return left > rounding * scale_;
@@ -119,7 +118,7 @@ class Lanczos {
     waiting_.push_back(std::move(product));
   }
 
-  /// Of the matrix in the basis.
+  /// Eigendecomposition of the matrix projected on the basis.
   [[nodiscard]] SymmetricEigen small_eigen() const {
     Matrix small(static_cast<int>(projected_.size()), static_cast<int>(projected_.size()));
     for (int i = 0; i < small.rows(); ++i) {
@@ -137,8 +136,7 @@ class Lanczos {
     std::ranges::sort(places, std::ranges::greater());
     return places;
   }
-  /// The products that wait are those of the last vectors: a vector's residual is what is left of them, times
-  /// its last components.
+  /// Ritz residuals: the queued residuals of the last vectors times the last components of each eigenvector.
   [[nodiscard]] bool has_converged(const SymmetricEigen& found) const {
     std::vector<double> left;
     for (std::vector<double> one : waiting_) {

@@ -18,7 +18,7 @@
 #include <new>
 #include <stdexcept>
 
-// Of OpenBLAS alone: no other cblas.h declares them.
+// OpenBLAS only: no other cblas.h declares them.
 extern "C" {
 // NOLINTNEXTLINE(readability-redundant-declaration)
 void openblas_set_num_threads(int) __attribute__((weak));
@@ -29,16 +29,16 @@ int openblas_get_num_threads() __attribute__((weak));
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// What a call of LAPACK has returned, after which `go_on` is asked again: it may have taken seconds.
+/// Returns a LAPACK result; a cancellation point after each call, which may have taken seconds.
 lapack_int ended(lapack_int info) {
   base::go_on();
   return info;
 }
 
-/// Lets BLAS and LAPACK use one thread while any thread of this process computes by them here: a blocked
-/// algorithm's bits depend on how many share it. What is no number is found by those who use a result:
-/// LAPACKE would call it an argument out of range. Both are settings of the whole process, which may be
-/// another program's, and so are restored when the last call ends. Cost: below a microsecond.
+/// Limits BLAS and LAPACK to one thread while any thread of this process calls them here: the bits of a
+/// blocked algorithm depend on the number of threads. Turns off LAPACKE's NaN check, which reports a NaN as
+/// an argument out of range; users of a result find it. Both settings belong to the whole process, possibly
+/// another program's, so they are restored when the last call ends. Cost: below a microsecond.
 class BlasCall {
  public:
   BlasCall() {
@@ -47,7 +47,7 @@ class BlasCall {
     if (is_joined()) return;
     const std::lock_guard lock(changing());
     if (calls() == 0) make_settings();
-    ++calls();  // not before the settings are made: others join from here on
+    ++calls();  // after the settings are made: others join from here on
   }
   ~BlasCall() {
     if (is_left_to_others()) return;
@@ -58,9 +58,9 @@ class BlasCall {
   BlasCall& operator=(const BlasCall&) = delete;
 
  private:
-  BlasBuffer buffer_;  // before the settings are made, which is not undone if there is none
+  BlasBuffer buffer_;  // first: if it throws, no setting has to be undone
 
-  /// Kernels of OpenBLAS have buffers there, up to 33 KiB each, and call one another.
+  /// OpenBLAS's kernels keep buffers of up to 33 KiB each on the stack, and call one another.
   static void require_stack() {
     constexpr std::size_t kib = 128;
     base::require_stack(kib, "BLAS");
@@ -78,7 +78,7 @@ class BlasCall {
     if (openblas_set_num_threads != nullptr && threads() != 1) openblas_set_num_threads(threads());
   }
 
-  /// Adds this call to others, which have made the settings.
+  /// Joins other calls in progress, which have made the settings. False if there are none.
   static bool is_joined() noexcept {
     int others = calls();
     while (others > 0) {
@@ -86,7 +86,7 @@ class BlasCall {
     }
     return false;
   }
-  /// Ends this call if others keep the settings.
+  /// Ends this call if others still need the settings. False if it is the last.
   static bool is_left_to_others() noexcept {
     int all = calls();
     while (all > 1) {
@@ -103,7 +103,7 @@ class BlasCall {
     static std::mutex mutex;
     return mutex;
   }
-  // As they were found; guarded by `changing`, as are the steps of `calls` from 0 and to 0.
+  // The original setting; guarded by `changing`, as are changes of `calls` from 0 and to 0.
   static int& threads() noexcept {
     static int count = 1;
     return count;
@@ -345,7 +345,7 @@ std::optional<Matrix> cholesky(const Matrix& a) {
 
 namespace {
 
-/// The matrix with zeros for columns that are rounding relative to the largest; nothing if none is.
+/// Zeroes columns that are rounding relative to the largest; nothing if there are none.
 std::optional<Matrix> without_lost(Matrix a) {
   constexpr double rounding = std::numeric_limits<double>::epsilon();
   const int n = a.rows();
@@ -369,8 +369,8 @@ Matrix robust_cholesky(const Matrix& given) {
   const int n = a.rows();
   const std::vector<double> scale = diagonal_roots(a);
   unscale(a, scale);
-  // A column that the data do not determine needs a ridge of the size of rounding, which is large for nearly
-  // dependent columns.
+  // Columns that the data do not determine need a ridge of the size of rounding, larger for nearly dependent
+  // columns.
   for (double ridge = 0;; ridge = ridge == 0 ? 16 * rounding : 16 * ridge) {
     Matrix shifted = a;
     for (int i = 0; i < n; ++i) shifted(i, i) += ridge;
@@ -458,7 +458,7 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
     std::fill(column.begin() + begin, column.end(), 0.0);
     inverse(j, j) = 1;
   }
-  // Rows above do not enter: of L^-1 they are zero, and L'^-1 is solved from below.
+  // Rows above `begin` are not needed: L^-1 is zero there, and L'^-1 is solved from below.
   const double* const own = lower.data() + (static_cast<std::ptrdiff_t>(n) + 1) * begin;
   for (const CBLAS_TRANSPOSE side : {CblasNoTrans, CblasTrans})
     cblas_dtrsm(CblasColMajor, CblasLeft, CblasLower, side, CblasNonUnit, n - begin, end - begin, 1, own, n,

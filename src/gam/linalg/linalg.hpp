@@ -21,8 +21,8 @@ namespace TESSERA_NAMESPACE::gam {
 void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product);
 [[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
 [[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
-/// to = a' x, and to += factor a x, for columns of x.size(), and of to.size(), numbers that begin `stride`
-/// numbers apart.
+/// to = a' x, and to += factor a x; `a` has x.size() (to.size()) columns whose starts are `stride` numbers
+/// apart.
 void multiply_t(const double* a, int stride, std::span<const double> x, std::span<double> to);
 void add_product(double factor, const double* a, int stride, std::span<const double> x, std::span<double> to);
 [[nodiscard]] double dot(std::span<const double> x, std::span<const double> y);
@@ -30,11 +30,11 @@ void add_product(double factor, const double* a, int stride, std::span<const dou
 [[nodiscard]] std::vector<double> difference(std::span<const double> a, std::span<const double> b);
 /// to += factor from.
 void add_multiple(std::span<double> to, double factor, std::span<const double> from);
-/// The largest absolute value; 0 of none.
+/// The largest absolute value; 0 if empty.
 [[nodiscard]] double largest(std::span<const double> x);
-/// The square roots of the diagonal; 1 for what is not positive.
+/// The square roots of the diagonal; 1 where it is not positive.
 [[nodiscard]] std::vector<double> diagonal_roots(const Matrix& a);
-/// True if the block of `size` rows and columns from `begin` on has nothing but its diagonal.
+/// True if the block of `size` rows and columns from `begin` on is zero off its diagonal.
 [[nodiscard]] bool is_diagonal(const Matrix& a, int begin, int size);
 /// D^-1 a D^-1 in place of a, D the diagonal matrix of `scale`.
 void unscale(Matrix& a, std::span<const double> scale);
@@ -64,27 +64,27 @@ struct RightSingular {
 /// The lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero; nothing if
 /// it is not positive definite (dpotrf; the lower triangle is read).
 [[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a);
-/// The same of a positive semidefinite matrix, of unit diagonal: with a ridge of the size of rounding
-/// where the factorisation needs one. Throws std::logic_error for another matrix.
+/// Cholesky factor of a positive semidefinite matrix of unit diagonal, with a ridge of the size of rounding
+/// if necessary. Throws std::logic_error for another matrix.
 [[nodiscard]] Matrix robust_cholesky(const Matrix& a);
-/// The steps of a blocked factorisation in place, block by block of columns [begin, end): first the block on
-/// the diagonal, false if it is not positive definite (dpotrf); then what is below it in rows
-/// [first, last) (dtrsm); then what these rows explain of columns [first, last) is taken away, from the
-/// diagonal on (dsyrk, dgemm).
+/// Blocked Cholesky factorisation in place, for the block of columns [begin, end):
+/// 1. Factor of the diagonal block (dpotrf); false if it is not positive definite.
+/// 2. Rows [first, last) below it (dtrsm).
+/// 3. Trailing update of columns [first, last) (dsyrk, dgemm).
 [[nodiscard]] bool factor_block(Matrix& a, int begin, int end);
 void factor_rows_below(Matrix& a, int begin, int end, int first, int last);
 void update_columns_after(Matrix& a, int begin, int end, int first, int last);
-/// x of (L L') x = b, for each column of b.
+/// Solves (L L') x = b for each column of b.
 [[nodiscard]] Matrix cholesky_solve(const Matrix& lower, const Matrix& b);
 [[nodiscard]] std::vector<double> cholesky_solve(const Matrix& lower, std::span<const double> b);
 /// (L L')^-1, full symmetric storage (dpotri).
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower);
-/// Columns [begin, end) of it, from the diagonal on, written to the same of `inverse` (dtrsm).
+/// Columns [begin, end) of the inverse, from the diagonal on, written to the same of `inverse` (dtrsm).
 void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& inverse);
 /// L^-1 b, or L'^-1 b with `transposed` (dtrsm).
 [[nodiscard]] Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed);
 
-/// x of a x = b for a general square matrix (dgesv); nothing if `a` is singular.
+/// Solves a x = b for a general square matrix (dgesv); nothing if `a` is singular.
 [[nodiscard]] std::optional<Matrix> solve(const Matrix& a, const Matrix& b);
 
 /// a b^-1. Throws std::logic_error if the square matrix b is singular.
@@ -93,20 +93,18 @@ void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& i
 /// The full orthogonal factor Q (rows x rows) of a = Q R (dgeqrf, dorgqr).
 [[nodiscard]] Matrix full_q(const Matrix& a);
 
-/// What the columns of `a` do not explain of those of `b`, turned: rows n… of Q'b, Q the full orthogonal
-/// factor of `a` (m x n; dgeqrf, dormqr). Its columns have the norms and angles of the residuals. No rows if
-/// m <= n.
+/// The columns of `b` after projecting out those of `a`, rotated: rows n… of Q'b, Q the full orthogonal
+/// factor of `a` (m x n; dgeqrf, dormqr). Norms and angles are those of the residuals. No rows if m <= n.
 [[nodiscard]] Matrix unexplained(const Matrix& a, const Matrix& b);
 
-/// R of a = Q R, min(m, n) x n, with zeros below the diagonal (dgeqrf). The signs of its rows are those that
-/// LAPACK has.
+/// R of a = Q R, min(m, n) x n, with zeros below the diagonal (dgeqrf). Row signs are LAPACK's.
 [[nodiscard]] Matrix triangle_of(Matrix a);
 
 struct PivotedQr {
   Matrix r;                 ///< min(m, n) x n, upper triangular
   std::vector<int> pivots;  ///< column i of `r` is column pivots[i] of the matrix
 };
-/// QR with the column next that is least explained by those before it (dgeqp3).
+/// QR with column pivoting (dgeqp3).
 [[nodiscard]] PivotedQr pivoted_qr(const Matrix& a);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The part: rows and columns of some runs, in increasing order. All others are the core.
+/// The part: rows and columns of some runs, in increasing order. All others form the core.
 class Part {
  public:
   struct Run {
@@ -35,7 +35,7 @@ class Part {
   [[nodiscard]] const std::vector<Run>& runs() const noexcept { return runs_; }
   [[nodiscard]] int size() const noexcept;
   [[nodiscard]] bool has(int i) const noexcept { return run_of(i) >= 0; }
-  /// The index of the run that contains a row; -1: the row is of the core.
+  /// The index of the run that contains a row; -1 for a row of the core.
   [[nodiscard]] int run_of(int i) const noexcept;
   /// The index of a row of the core within the core, and of a row of the part within the part.
   [[nodiscard]] int in_core(int i) const noexcept;
@@ -52,34 +52,33 @@ class Part {
 
 /// The pattern of a symmetric matrix below its diagonal: the rows of each column, increasing.
 struct SparsePattern {
-  std::vector<std::int64_t> begins{0};  ///< of each column's rows, and the end
+  std::vector<std::int64_t> begins{0};  ///< where each column's rows begin, and the end
   std::vector<int> rows;
 
   [[nodiscard]] int columns() const noexcept { return static_cast<int>(begins.size()) - 1; }
   [[nodiscard]] std::span<const int> rows_of(int column) const noexcept;
-  /// The index of an element (row > column) among all; -1: it is not in the pattern.
+  /// The index of an element (row > column) among all; -1 if it is not in the pattern.
   [[nodiscard]] std::int64_t find(int row, int column) const noexcept;
   friend bool operator==(const SparsePattern&, const SparsePattern&) = default;
 };
 
-/// A symmetric matrix of coefficients with a sparse block, the part. In X'WX these are the coefficients of
-/// random effects, whose levels may be too many for a dense square: the block of one effect is diagonal, and
-/// that of two effects has the pairs of levels that occur in rows. Of its inverse the same elements are
-/// stored.
+/// A symmetric matrix of coefficients with a sparse block, the part: in X'WX the coefficients of random
+/// effects, whose levels may be too many for a dense square. The block of one effect is diagonal, that of two
+/// effects has the pairs of levels that occur in rows. Of an inverse the same elements are stored.
 ///
 ///     PartedMatrix gram(100'006, Part(6, 100'000));
 ///     gram.set(6, 6, 12.0);      // of level 0
 ///     gram.set(6, 2, 3.5);       // and with a coefficient of the core
 ///
-/// Without a part it is a dense matrix, which it can be made of.
+/// Without a part it is a dense matrix, and converts from one.
 class PartedMatrix {
  public:
   PartedMatrix() = default;
   // NOLINTNEXTLINE(google-explicit-constructor): a dense matrix is one without a part.
   PartedMatrix(Matrix whole) : core(std::move(whole)) {}
-  /// Drops what `whole` has off the diagonal of the part.
+  /// Drops off-diagonal elements of the part.
   PartedMatrix(const Matrix& whole, const Part& part);
-  /// Zeros. `pattern`: of the part, by places in it; null: the part is diagonal.
+  /// Zeros. `pattern`: of the part, by places in it; null for a diagonal part.
   PartedMatrix(int size, Part part, std::shared_ptr<const SparsePattern> pattern = {});
 
   [[nodiscard]] int size() const noexcept { return core.rows() + static_cast<int>(diagonal.size()); }
@@ -92,7 +91,7 @@ class PartedMatrix {
   /// Whether element (i, j) is stored.
   [[nodiscard]] bool has(int i, int j) const noexcept;
 
-  /// Zero where it is not stored.
+  /// Zero if the element is not stored.
   [[nodiscard]] double operator()(int i, int j) const noexcept;
   /// Sets elements (i, j) and (j, i), which must be stored.
   void set(int i, int j, double value) noexcept;
@@ -103,8 +102,8 @@ class PartedMatrix {
 
   /// D A D, D the diagonal matrix of `factors`.
   void scale(std::span<const double> factors);
-  /// T' A T, where T is `u` on the coefficients of the core from `begin` on, and else the identity; `u`
-  /// empty: the identity.
+  /// T' A T, where T is `u` on the coefficients of the core from `begin` on, and the identity elsewhere; an
+  /// empty `u` is the identity.
   void turn(int begin, const Matrix& u, const Algebra& algebra);
 
   /// Calls `use(span)` for each of the arrays that hold the values.
@@ -136,20 +135,20 @@ class PartedMatrix {
   Matrix core;
   Matrix border;                 ///< part x core
   std::vector<double> diagonal;  ///< of the part
-  std::vector<double> beside;    ///< below it, where the pattern is
+  std::vector<double> beside;    ///< off-diagonal elements of the pattern
 
  private:
   Part part_;
   std::shared_ptr<const SparsePattern> pattern_;
 };
 
-/// The same of a dense matrix.
+/// The same for a dense matrix.
 void turn(Matrix& a, int begin, const Matrix& u, const Algebra& algebra);
 
 /// a x.
 [[nodiscard]] std::vector<double> multiply(const PartedMatrix& a, std::span<const double> x);
 
-/// The elements of the core, those of the part, and both together again.
+/// Splits a vector into core and part, and joins them again.
 [[nodiscard]] std::vector<double> core_of(std::span<const double> x, const Part& part);
 [[nodiscard]] std::vector<double> part_of(std::span<const double> x, const Part& part);
 [[nodiscard]] std::vector<double> with_part(std::span<const double> core, std::span<const double> own,

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// Linked behind a copy of OpenBLAS of the library's own, so that this is constructed after it. A copy for
-// several threads has begun one for each core by then, though it never computes by more than its caller. A
-// serial one that was built without USE_LOCKING, as those of Debian 12 and Ubuntu 24.04 (0.3.21, 0.3.26),
-// looks for a free buffer without a lock: two threads may have the same one, and compute wrong numbers. So
-// calls for buffers go through here (the linker's --wrap). So does getenv(): by a variable alone OpenBLAS can
-// be told to take other kernels, and a host program's environment is not ours to change.
+// Linked behind the library's own copy of OpenBLAS, so that this is constructed after it. A threaded copy has
+// started a thread for each core by then, though it computes only on its caller's. A serial one built without
+// USE_LOCKING, as those of Debian 12 and Ubuntu 24.04 (0.3.21, 0.3.26), looks for a free buffer without a
+// lock: two threads may get the same one, and compute wrong numbers. So its calls for buffers are wrapped
+// here (the linker's --wrap). So is getenv(): only a variable can make OpenBLAS use other kernels, and the
+// environment belongs to the host program.
 #include "base/blas_kernels.hpp"
 
 #include <pthread.h>
@@ -13,7 +13,7 @@
 #include <mutex>
 
 extern "C" {
-// Hidden, lest they be found in an OpenBLAS of the host program's. A copy without threads has not the second.
+// Hidden, so as not to bind to an OpenBLAS of the host program. A copy without threads lacks the second.
 void openblas_set_num_threads(int) __attribute__((visibility("hidden")));
 int blas_thread_shutdown_() __attribute__((weak, visibility("hidden")));
 char* gotoblas_corename() __attribute__((visibility("hidden")));
@@ -35,7 +35,7 @@ namespace {
 // Constructed before any code runs.
 constinit std::mutex buffers;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
-/// What OpenBLAS reads in place of a variable that is not set; null: nothing.
+/// Value that OpenBLAS reads for an unset variable; null: none.
 constinit char* wanted_kernels = nullptr;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 }  // namespace
 
@@ -56,9 +56,9 @@ char* __wrap_getenv(const char* name) {
 }
 // NOLINTEND(bugprone-reserved-identifier)
 
-// The link asks for it by this name.
+// The link requests it by this name.
 __attribute__((constructor, visibility("hidden"))) void tessera_private_blas_begins() {
-  // A child that is forked while another thread has the lock would never get it.
+  // A child forked while another thread holds the lock would never get it.
   pthread_atfork([] { buffers.lock(); }, [] { buffers.unlock(); }, [] { buffers.unlock(); });
   tessera_private_blas_is_here = true;
   const tessera::base::KernelChoice kernels{gotoblas_corename, gotoblas_dynamic_quit, gotoblas_dynamic_init};

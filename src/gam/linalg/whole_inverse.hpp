@@ -10,20 +10,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// All elements of the inverse V of a symmetric matrix A whose part is diagonal, D. V is stored without those
-/// between different rows of the part, but they follow from the others:
+/// All elements of the inverse V of a symmetric matrix A whose part is diagonal, D. Elements of V between
+/// different rows of the part are not stored, but follow from the others:
 ///
 ///     V_pp = D^-1 + V_pc V_cc^-1 V_cp
 ///
-/// where V_cc^-1 is a pseudo-inverse if A has rows of zeros. Without a part it is V itself. Cost: O(q^2 r) of
-/// r rows of the part and q others.
+/// where V_cc^-1 is a pseudo-inverse if A has zero rows. Without a part it is V itself. Cost: O(q^2 r) for r
+/// rows of the part and q others.
 class WholeInverse {
  public:
-  /// Whether the elements follow: V has no pattern.
+  /// Whether the missing elements follow from the stored ones: V has no pattern.
   [[nodiscard]] static bool follows_from(const PartedMatrix& inverse) noexcept {
     return inverse.pattern() == nullptr;
   }
-  /// `inverse` outlives it, and must be one that it follows from.
+  /// `inverse` must outlive this, and satisfy `follows_from`.
   explicit WholeInverse(const PartedMatrix& inverse);
 
   /// V x.

@@ -18,13 +18,13 @@ namespace {
 
 using base::at;
 
-/// The cell whose t a slot uses: the continuations go on with that of their neighbour.
+/// The cell whose t a slot uses: a continuation uses its neighbour's.
 std::size_t cell_of_slot(const Margin& margin, std::size_t slot) {
   return std::clamp<std::size_t>(slot, 1, margin.cells.size()) - 1;
 }
 
-/// Where a search among the breaks begins. A value's part increases with it, so that the breaks of parts
-/// before its own are below it, and those of parts behind above.
+/// Tabulates where a search among the breaks begins. A value's part increases with it, so breaks of earlier
+/// parts are below the value, and those of later parts above.
 void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double>& numbers) {
   constexpr int many = 64;
   if (table.uniform || table.cells < many) return;
@@ -33,7 +33,7 @@ void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double
   std::vector<int> counts(at(table.parts));
   for (const double one : margin.breaks) ++counts[at(part_of_margin(table, one))];
   table.breaks_of_part = *std::ranges::max_element(counts);
-  // A search may look behind the last break.
+  // A search may read beyond the last break.
   numbers.insert(numbers.end(), at(table.breaks_of_part), std::numeric_limits<double>::quiet_NaN());
   table.breaks_before = static_cast<std::int64_t>(numbers.size());
   int before = 0;
@@ -66,7 +66,7 @@ std::vector<std::array<double, 16>> powers_of_slots(const Margin& margin) {
   return out;
 }
 
-/// All but the cubics.
+/// All members except the cubics.
 MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   MarginTable table;
   table.cells = margin.cell_count();
@@ -127,7 +127,7 @@ void tabulate(const IsotropicColumns& from, const Matrix& combinations, Componen
   }
 }
 
-/// The variable itself is the one part of a component that names none.
+/// A component without parts has one: the variable itself.
 void add_parts(const Component& component, ComponentTable& table, ComponentTables& tables) {
   table.part_begin = static_cast<int>(tables.part_variables.size());
   table.part_numbers = static_cast<std::int64_t>(tables.numbers.size());

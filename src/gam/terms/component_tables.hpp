@@ -14,11 +14,11 @@ namespace TESSERA_NAMESPACE::gam {
 struct ComponentTables {
   std::vector<ComponentTable> components;
   std::vector<double> numbers;
-  std::vector<int> part_variables;                          ///< of the numeric components
-  std::vector<std::shared_ptr<const FarField>> far_fields;  ///< of components, on hosts alone; null: none
+  std::vector<int> part_variables;                          ///< of numeric components
+  std::vector<std::shared_ptr<const FarField>> far_fields;  ///< by component, CPU only; null: none
 
-  /// Numbers of dense components come last, so that where the others lie does not depend on how many points
-  /// those have: `finish` takes them in.
+  /// Numbers of dense components come last, so that the offsets of the others do not depend on the number of
+  /// points: `finish` appends them.
   void add(const Component& component);
   void finish();
 
@@ -26,8 +26,8 @@ struct ComponentTables {
   std::vector<double> dense_numbers_;
 };
 
-/// Where the nonzeros of a product of components lie from the first one on, when component i has the stride
-/// `strides[i]`; increasing.
+/// Increasing offsets of the nonzeros of a product of components, relative to the first, when component i has
+/// the stride `strides[i]`.
 [[nodiscard]] std::vector<int> nonzero_offsets(std::span<const Component> components,
                                                std::span<const int> strides);
 

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of splines and of dense columns at points, for registers of any width: see base/each_width.hpp.
 
-/// As `breaks_up_to`, of several points at a time: the processor then need not wait for one step to begin the
-/// next.
+/// As `breaks_up_to`, for several points at a time: independent steps overlap in the processor.
 TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* numbers, int count,
                                       const double* x, int* slots) {
   constexpr int together = 8;
@@ -25,8 +24,8 @@ TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* n
   for (; r < count; ++r) slots[r] = breaks_up_to(breaks, margin.cells + 1, x[r]);
 }
 
-/// Where points fall in a margin, by slots (see `Located`): among equal cells, several
-/// `slot_among_equal_cells` at a time.
+/// The slots of points in a margin (see `Located`); among equal cells several `slot_among_equal_cells` at a
+/// time.
 TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers, int count, const double* x,
                                int* slots) {
   if (!margin.uniform) return find_among_breaks(margin, numbers, count, x, slots);
@@ -41,7 +40,7 @@ TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers,
   for (; r < count; ++r) slots[r] = slot_among_equal_cells(margin, x[r]);
 }
 
-/// And their t there in place of x.
+/// As `find_slots`, and replaces x by t in the slot.
 TESSERA_TARGET void locate_points(const MarginTable& margin, const double* numbers, int count, double* x,
                                   int* slots) {
   if (margin.cyclic) {
@@ -53,7 +52,7 @@ TESSERA_TARGET void locate_points(const MarginTable& margin, const double* numbe
   for (int r = 0; r < count; ++r) x[r] = (x[r] - origins[slots[r]]) * inverse_widths[slots[r]];
 }
 
-/// The four values of a spline, and the first of its raw columns that has one.
+/// The four values of a spline, and the first raw column that is nonzero.
 TESSERA_TARGET void spline_values(const MarginTable& margin, const double* numbers, int count,
                                   const double* t, const int* slots, int* first, double* values) {
   for (int r = 0; r < count; ++r, values += 4) {
@@ -68,13 +67,13 @@ TESSERA_TARGET void spline_values(const MarginTable& margin, const double* numbe
   }
 }
 
-/// Begins to read numbers into the nearest cache.
+/// Prefetches numbers into the L1 cache.
 TESSERA_TARGET void fetch(const double* numbers, std::ptrdiff_t count) {
   constexpr int of_line = 8;
   for (std::ptrdiff_t i = 0; i < count; i += of_line) __builtin_prefetch(numbers + i);
 }
 
-/// As `dense_values`, at each point. Tables of many cells exceed the nearest caches.
+/// As `dense_values`, at each point. Tables of many cells exceed the L1 cache.
 TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, const double* numbers, int count,
                                            const double* t, const int* slots, double* values) {
   const std::ptrdiff_t columns = component.columns;
@@ -92,7 +91,7 @@ TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, cons
   }
 }
 
-/// out += the dense columns of a margin, summed by their powers of t in each slot.
+/// out += the dense columns of a margin, from sums of powers of t by slot.
 TESSERA_TARGET void add_dense_sums(const ComponentTable& component, const double* numbers, const double* sums,
                                    double* out) {
   const int cells = component.margin.cells;
@@ -107,7 +106,7 @@ TESSERA_TARGET void add_dense_sums(const ComponentTable& component, const double
   }
 }
 
-/// out += a curve by its cells, at each point.
+/// out += a curve, given by its cells, at each point.
 TESSERA_TARGET void add_curve_values(const double* cells, int count, const double* t, const int* slots,
                                      double* out) {
   for (int r = 0; r < count; ++r) {
@@ -116,8 +115,7 @@ TESSERA_TARGET void add_curve_values(const double* cells, int count, const doubl
   }
 }
 
-/// Isotropic columns at `count` points of a tile, from the `functions` that they are combinations of, each at
-/// `points_of_tile` points.
+/// Isotropic columns at `count` points of a tile, from their `functions`, each at `points_of_tile` points.
 TESSERA_TARGET void combine_functions(const ComponentTable& component, const double* numbers, int count,
                                       const double* functions, double* values) {
   const std::ptrdiff_t columns = component.columns;

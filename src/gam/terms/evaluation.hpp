@@ -9,19 +9,19 @@
 /// The values of a component in one row, by the same source on the host and in a kernel.
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a variable's value gives to a numeric component: `standard` has the part's centre and factor.
+/// Standardised value, (x - centre) * factor.
 inline double numeric_part(const double* standard, double x) {
   return (x - standard[0]) * standard[1];
 }
 
-/// Where a value of a margin's variable falls.
+/// Position of a value within a margin.
 struct Located {
   int slot;   ///< cell + 1; 0 and cells + 1 are the continuations
   int first;  ///< first of four neighbouring raw columns
   double t;
 };
 
-/// The part of a margin's `parts` in which a value is; the first for what is no number.
+/// The part of a margin's `parts` that contains a value; the first for NaN.
 inline int part_of_margin(const MarginTable& margin, double x) {
   const double u = (x - margin.begin) * margin.inverse_part;
   const double last = margin.parts - 1;
@@ -32,11 +32,11 @@ inline int part_of_margin(const MarginTable& margin, double x) {
 inline int slot_among_equal_cells(const MarginTable& margin, double x) {
   const double u = (x - margin.begin) * margin.inverse_step;
   const double last = margin.cells;
-  // Truncation is the floor here, since nothing below -1 is left; a NaN goes to slot 0.
+  // u > -1 here, so truncation is floor; NaN goes to slot 0.
   return static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
 }
 
-/// The continuations have the columns of their neighbours.
+/// A continuation has the columns of its neighbour.
 inline int first_of_slot(const MarginTable& margin, int slot) {
   const int cell = slot < 1 ? 0 : slot > margin.cells ? margin.cells - 1 : slot - 1;
   return cell * margin.stride;
@@ -54,9 +54,9 @@ inline Located locate(const MarginTable& margin, const double* numbers, double x
                                    : breaks_up_to(numbers + margin.breaks, margin.cells + 1, x));
 }
 
-/// Four powers of t by four values.
+/// Coefficients of a slot's cubics: four powers of t by four values.
 inline const double* cubics_at(const MarginTable& margin, const double* numbers, int slot) {
-  // Where all cells have the same cubics, they are read from one: lanes of a warp read the same address.
+  // If all cells have the same cubics, one cell is read: lanes of a warp read the same address.
   const bool inside = slot > 0 && slot <= margin.cells;
   return numbers + margin.cubics + std::int64_t{16} * (margin.alike && inside ? 1 : slot);
 }
@@ -68,7 +68,7 @@ inline void local_values(const MarginTable& margin, const double* numbers, const
   for (int a = 0; a < 4; ++a) values[a] = cubic(c[a], c[4 + a], c[8 + a], c[12 + a], at.t);
 }
 
-/// Four powers of t by the dense columns of a margin.
+/// Coefficients of the dense columns of a margin in a slot: four powers of t by columns.
 inline const double* dense_cubics_at(const ComponentTable& component, const double* numbers, int slot) {
   return numbers + component.combinations + std::int64_t{4} * component.columns * slot;
 }
@@ -83,8 +83,8 @@ inline void dense_values(const ComponentTable& component, const double* __restri
     values[k] = cubic(c[k], c[columns + k], c[2 * columns + k], c[3 * columns + k], at.t);
 }
 
-/// The functions that isotropic columns are combinations of: calls `use(i, value)` for each at u, the
-/// variables less their shifts.
+/// Calls `use(i, value)` for each function that isotropic columns combine, at u, the variables less their
+/// shifts.
 template <class Use>
 inline void for_each_isotropic_function(const ComponentTable& component, int variables,
                                         const double* __restrict numbers, const double* u, const Use& use) {
@@ -105,7 +105,7 @@ inline void for_each_isotropic_function(const ComponentTable& component, int var
   }
 }
 
-// Values of a row on a device are in registers, which have no index.
+// Arrays of a device function with a variable index would leave the registers.
 #ifdef __CUDACC__
 #define TESSERA_UNROLL _Pragma("unroll")
 #else

@@ -17,7 +17,7 @@ namespace {
 
 using base::at;
 
-/// Points whose sums are in registers together.
+/// Points whose sums are held in registers together.
 constexpr int points_of_tile = 8;
 
 #define TESSERA_TEXT "gam/terms/curve_values_text.hpp"
@@ -36,7 +36,7 @@ ComponentTables tables_of(std::span<const Component> components) {
   return tables;
 }
 
-/// Of the product of components, the last one fastest.
+/// Strides of a product of components, the last one fastest.
 std::vector<int> strides_of(std::span<const Component> components) {
   std::vector<int> strides(components.size());
   int size = 1;
@@ -98,7 +98,7 @@ int PointEvaluator::multiply_in(int component_index, bool is_first, int nonzeros
     }
     return nonzeros;
   }
-  // Rows grow to so many times their length: the last goes first.
+  // Values expand in place, so the last point goes first.
   const auto grow = [&](auto times) {
     for (int r = points.count - 1; r >= 0; --r) {
       double* from = values + static_cast<std::ptrdiff_t>(r) * nonzeros;
@@ -132,7 +132,7 @@ void PointEvaluator::evaluate_component(const ComponentTable& component, const P
       break;
     case ComponentKind::factor:
       for (int r = 0; r < points.count; ++r) {
-        // A level that the model has not, of a random effect that is predicted, has no column.
+        // A level of a random effect that the model lacks, in a prediction, has no column.
         const std::int32_t level = points.codes[component.variable][index[r]];
         first[r] = std::max(level, 0);
         values[r] = level < 0 ? 0 : 1;

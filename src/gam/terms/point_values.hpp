@@ -14,39 +14,38 @@
 /// The values of terms on the host, for several points at a time: rows of a table, or any others.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Points by the columns of their variables, as components count these.
+/// Points given by columns of variables, which are indexed as in the components.
 struct Points {
   const NumberView* numbers;         ///< a column for each variable; not read for factors
-  const std::int32_t* const* codes;  ///< of factors
-  const std::size_t* index;          ///< of each point in the columns
+  const std::int32_t* const* codes;  ///< levels of factors
+  const std::size_t* index;          ///< index of each point in the columns
   int count;
 };
 
-/// A function of one number that has a margin.
+/// True for a function of one number with a margin.
 [[nodiscard]] inline bool is_curve(const ComponentTable& component) {
   return component.kind == ComponentKind::spline ||
          (component.kind == ComponentKind::dense && component.parts == 0);
 }
 
-/// A curve, the sum of a component's columns times their coefficients, by its cells: the four numbers of one
-/// cubic in t = (x - begin) / width for each slot.
+/// Numbers per slot of a curve, the sum of a component's columns times their coefficients: one cubic in t =
+/// (x - begin) / width.
 inline constexpr int numbers_of_cell = 4;
 [[nodiscard]] std::vector<double> curve_cells(const ComponentTable& component, const double* numbers,
                                               const double* coef);
 
-/// Adds to `out` the sums of a curve's columns over points with these sums of powers.
+/// Adds a curve's columns, summed over points, to `out`: from sums of powers of t by slot.
 void add_columns_of_moments(const ComponentTable& component, const double* numbers, const double* sums,
                             double* out);
 
-/// What evaluates products of components. Not thread-safe: each thread has its own.
+/// Evaluates products of components. Not thread-safe: each thread has its own.
 class PointEvaluator {
  public:
-  /// Buffers for so many points at once; `tables` stay.
+  /// Allocates buffers for `points` at once; `tables` must outlive this.
   PointEvaluator(const ComponentTables& tables, int points);
 
   /// Values of the product of components [begin, end), `nonzeros` a point, the last component fastest. Calls
-  /// `place(i, first)` for each component i in order, where `first` has its first raw column that is not zero
-  /// at each point.
+  /// `place(i, first)` for each component i in order; `first` has its first nonzero raw column at each point.
   template <class Place>
   void evaluate(int begin, int end, const Points& points, double* values, const Place& place) {
     int nonzeros = 1;
@@ -59,56 +58,56 @@ class PointEvaluator {
 
   /// Whether some columns are evaluated faster at many points at once.
   [[nodiscard]] bool has_far_fields() const;
-  /// What is wanted of a component with a far field; by default its columns.
+  /// Requested result for a component with a far field; by default its columns.
   struct FarWanted {
     bool columns = true;
     const FarField::Functions* combined = nullptr;  ///< one combination of them
-    FarField::Functions* sums = nullptr;            ///< over all rows, which are added
+    FarField::Functions* sums = nullptr;            ///< accumulated over all rows
   };
-  /// Evaluates these in the rows at `index`, which increase: `evaluate` and `add_combination` then have them
-  /// ready for any of the rows that are neighbours there. `numbers` as in `Points`; `wanted` for each
-  /// component, or empty.
+  /// Evaluates these in the rows at `index`, which increase, so that `evaluate` and `add_combination` have
+  /// them for any of these rows that are consecutive. `numbers` as in `Points`; `wanted` for each component,
+  /// or empty.
   void prepare(const NumberView* numbers, std::vector<std::size_t> index, std::span<const FarWanted> wanted);
   void forget() { prepared_.clear(); }
   /// Adds to `out`, at each point, the combination of the columns of a component with a far field.
   void add_combination(int component, const FarField::Functions& combined, const Points& points, double* out);
 
-  /// Adds to `out`, at each point, the curve of a component with these cells. `evaluated`: it is the
-  /// component that was evaluated last, at the same points.
+  /// Adds to `out`, at each point, the curve of a component with these cells. `evaluated`: the component was
+  /// the last one evaluated, at the same points.
   void add_curve(int component, const double* cells, const Points& points, bool evaluated, double* out);
-  /// Adds the powers of t from 0 to 3 at each point to the four sums of its slot, which follow one another.
+  /// Adds the powers of t from 0 to 3 at each point to the four sums of its slot, which are contiguous.
   void add_moments(int component, const Points& points, double* sums);
 
  private:
   static void start(int points, double* values);
-  /// Returns the values of a point that there are then.
+  /// Returns the number of values of a point afterwards.
   int multiply_in(int component, bool is_first, int nonzeros, const Points& points, double* values);
   void evaluate_component(const ComponentTable& component, const Points& points, double* values);
-  /// Brings the variable's values together, and finds where they fall.
+  /// Gathers the variable's values, and locates them in the margin.
   void locate_all(const ComponentTable& component, const Points& points);
   void evaluate_isotropic(const ComponentTable& component, const Points& points, double* values);
   /// The variables of isotropic columns at a point, less their shifts.
   void shifted(const ComponentTable& component, const NumberView* numbers, std::size_t row, double* u) const;
-  /// Points of one leaf together. `values`, `combination`: null if they are not wanted.
+  /// Evaluates points grouped by leaf. `values`, `combination`: null if not requested.
   void evaluate_by_leaves(std::size_t component, const NumberView* numbers,
                           std::span<const std::size_t> index, const FarWanted& wanted, double* values,
                           double* combination);
-  /// The place of the points among those prepared; -1: they are not all there.
+  /// Where the points begin among the prepared ones; -1 unless all are there.
   [[nodiscard]] std::ptrdiff_t prepared_at(const Points& points) const;
 
   const ComponentTables& tables_;
   std::vector<int> first_;         ///< raw columns of one component
   std::vector<double> part_;       ///< values of one component
   std::vector<double> x_;          ///< a variable's values, and then t in the cells of a margin
-  std::vector<int> slots_;         ///< of a margin, where these fall
+  std::vector<int> slots_;         ///< where these fall in a margin
   std::vector<double> functions_;  ///< of isotropic columns, at a tile of points
-  // What `prepare` was given, and the columns of each component with a far field.
+  // The arguments of `prepare`, and the columns of each component with a far field.
   const NumberView* prepared_numbers_ = nullptr;
   std::vector<std::size_t> prepared_;
   std::vector<std::vector<double>> prepared_values_, prepared_combinations_;
 };
 
-/// One term by itself. Not thread-safe. A copy, for another thread, shares the tables, which may be large.
+/// Evaluates one term. Not thread-safe. A copy, for another thread, shares the tables, which may be large.
 class TermEvaluator {
  public:
   explicit TermEvaluator(std::span<const Component> components, int points = 1);

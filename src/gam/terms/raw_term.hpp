@@ -10,21 +10,21 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A run of raw columns: the Kronecker product of its components, the last one fastest. No components:
-/// the intercept, one raw column of ones. Or dense columns, each a combination of the columns of a term
-/// before it: none of them is zero in a row, and they are evaluated on hosts alone.
+/// A run of raw columns: the Kronecker product of its components, the last one fastest; without components
+/// the intercept, one raw column of ones. Or dense columns, each a combination of the columns of an earlier
+/// term: all of them are nonzero in a row. CPU only.
 struct RawTerm {
   std::vector<Component> components;
   int raw_begin = 0;
   int raw_size = 1;
   int nonzeros = 1;
-  int combined = -1;      ///< of dense columns: the place of the term that they are combinations of
+  int combined = -1;      ///< the index of the term that dense columns combine; -1: none
   Matrix combinations{};  ///< `raw_size` x its raw columns
-  /// Only combinations of its columns are in the model: no crossproduct of its own is wanted.
+  /// Only combinations of its columns are in the model: its own crossproduct is not needed.
   bool only_combined = false;
   [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }
-  /// The dense columns in a row, from the other term's nonzeros there: `nonzero(k)` is the raw column and the
-  /// value of one.
+  /// The dense columns in a row, from the other term's nonzeros there: `nonzero(k)` is the k-th raw column
+  /// and value.
   template <class Nonzero>
   void combine(int count, const Nonzero& nonzero, double* values) const {
     std::fill_n(values, raw_size, 0.0);

@@ -27,7 +27,8 @@ Component plain_component(const Frame& frame, const std::string& name) {
   return component;
 }
 
-/// A spline with so many cells, dense columns of one with a single cell, or isotropic ones; without a shape.
+/// A component's kind and size without its shape: a spline, dense columns of a single cell, or isotropic
+/// columns.
 Component curve_component(const BasisSize& size, const MarginSpec& margin, const Frame& frame) {
   Component component;
   component.kind = size.dense > 0 ? Component::Kind::dense : Component::Kind::spline;
@@ -57,14 +58,14 @@ int free_of(const MarginSpec& margin) {
   return basis_of(margin.basis).size(margin).free;
 }
 
-/// Whether a product of the functions without a penalty is in a tensor product.
+/// Whether a tensor product includes the product of the margins' null spaces.
 bool has_free_product(const SmoothSpec& smooth) {
   return std::ranges::none_of(smooth.margins,
                               [](const MarginSpec& margin) { return free_of(margin) == 0; }) &&
          (smooth.orders.empty() || std::ranges::find(smooth.orders, 0) != smooth.orders.end());
 }
 
-/// Of t2(), all orders.
+/// Number of penalties of t2(), over all orders.
 std::int64_t penalties_by_spaces(const SmoothSpec& smooth) {
   std::int64_t all = 1;
   std::int64_t free = 1;
@@ -96,7 +97,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
   shape.penalties = smooth.by_spaces ? penalties_by_spaces(smooth)
                     : smooth.tensor  ? std::ranges::count(smooth.margins, false, &MarginSpec::fixed)
                                      : basis_of(smooth.margins[0].basis).size(smooth.margins[0]).penalties;
-  // In the coordinates of a factor smooth each function without a penalty has one of its own.
+  // In a factor smooth's coordinates each unpenalised function has a coefficient of its own.
   shape.diagonal = smooth.factor_smooth && !smooth.sum_to_zero;
   if (shape.diagonal) shape.penalties += free_of(smooth.margins[0]);
   bool has_contrasts = smooth.sum_to_zero;
@@ -128,7 +129,7 @@ TermShape shape_of(const SmoothSpec& smooth, const Frame& frame) {
     shape.raw *= component.raw_size();
     shape.components.push_back(std::move(component));
   }
-  // Of a random effect of combinations the first variable is fastest, as in R's a:b.
+  // A random effect of several variables: the first variable is fastest, as in R's a:b.
   if (!smooth.tensor) std::ranges::reverse(shape.components);
   if (smooth.by) {
     Component by = plain_component(frame, smooth.by->text);

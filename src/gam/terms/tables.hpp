@@ -6,7 +6,7 @@
 
 #include <cstdint>
 
-/// Components as plain numbers, which a host thread and a kernel read alike (see `ComponentTables`).
+/// Components as plain numbers, for host threads and kernels alike (see `ComponentTables`).
 namespace TESSERA_NAMESPACE::gam {
 
 /// One margin, its two straight continuations being cells like the others. Members are offsets into the
@@ -24,7 +24,7 @@ struct MarginTable {
   std::int64_t origins = 0;         ///< cells + 2: where each cell's t is 0
   std::int64_t inverse_widths = 0;  ///< cells + 2
   std::int64_t cubics = 0;          ///< of a spline: cells + 2, each 4 powers of t by 4 values
-  // Of many uneven cells, on hosts: [begin, end] in equal parts, in which a search begins.
+  // CPU only, many uneven cells: [begin, end] in equal parts, in which a search begins.
   int parts = 0;                   ///< 0: none
   int breaks_of_part = 0;          ///< at most
   double inverse_part = 0;         ///< parts / (end - begin)
@@ -32,23 +32,23 @@ struct MarginTable {
 };
 
 /// A numeric component is the sum of (x - centre) * factor over its parts: their variables are
-/// `part_variables[part_begin …]` of the tables, and centre and factor are neighbours among the numbers.
-/// Those of isotropic dense columns, which have parts and no margin, are their variables.
+/// `part_variables[part_begin …]` of the tables; a centre and its factor are adjacent among the numbers. For
+/// isotropic dense columns, without margin, the parts are the variables.
 struct ComponentTable {
   ComponentKind kind = ComponentKind::numeric;
   int variable = 0;
   int part_begin = 0;
   int parts = 0;
   std::int64_t part_numbers = 0;
-  MarginTable margin;  ///< of a spline, or by whose cells dense columns are cubics
+  MarginTable margin;  ///< of a spline, or of dense columns that are cubics in its cells
   int columns = 0;     ///< dense ones
-  /// Dense columns of a margin: cells + 2, each 4 powers of t by `columns`. Isotropic ones: of the functions
-  /// that they are combinations of, four columns after the other.
+  /// Dense columns of a margin: cells + 2, each 4 powers of t by `columns`. Isotropic ones: the weights of
+  /// their functions, in panels of four columns.
   std::int64_t combinations = 0;
   RadialFunction function{};
   int points = 0;
   int polynomials = 0;
-  std::int64_t coordinates = 0;  ///< of the points, a variable after the other
+  std::int64_t coordinates = 0;  ///< of the points, by variable
   std::int64_t powers = 0;       ///< of the polynomials, a number for each variable
 };
 

@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Components that read their values by their index among these.
+/// Copies of the components whose variables are indices into a row's values.
 std::vector<Component> at_places(std::span<const Component> components) {
   std::vector<Component> own(components.begin(), components.end());
   int place = 0;

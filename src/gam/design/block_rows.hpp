@@ -20,14 +20,14 @@ using Combination = std::vector<Weight>;
 /// The sum of one combination and `factor` times another.
 [[nodiscard]] Combination sum_of(const Combination& a, double factor, const Combination& b);
 
-/// The rows of the model matrix that a block has at any values of its components. Not thread-safe.
+/// Rows of the model matrix within a block, at any values of its components. Not thread-safe.
 class BlockRows {
  public:
-  /// `components`: those of the block's term, or without the first, a variable that the term is by: then of
-  /// its value 1, or of the block's level. The block must outlive this.
+  /// `components`: those of the block's term, or without the first, the by variable, which then has the value
+  /// 1, or the block's level. The block must outlive this.
   BlockRows(const CoefBlock& block, std::span<const Component> components);
 
-  /// `values`: one a variable of the components, which is a level's place for a factor.
+  /// `values`: one for each variable of the components; for a factor the index of the level.
   [[nodiscard]] Combination at(std::span<const double> values);
 
  private:

@@ -28,12 +28,12 @@ namespace {
 
 using base::at;
 
-/// The factor by which a numeric component of a smooth multiplies its variable.
+/// Factor of a numeric component of a smooth.
 double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
 }
 
-/// The products of two sets of columns in one row, the second fastest.
+/// The Kronecker product of two rows, the second fastest.
 std::vector<double> products_of(std::span<const double> first, std::span<const double> second) {
   std::vector<double> products;
   for (const double one : first) {
@@ -116,7 +116,7 @@ Matrix mean_products(const Workers& workers, const Frame& frame, const Component
   return out;
 }
 
-/// The columns of a margin in one row, with mgcv's coefficients.
+/// One row of a margin, in mgcv's coefficients.
 std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size_t row) {
   std::vector<double> raw(at(basis.component.raw_size()));
   raw_row(basis.component, frame, row, raw);
@@ -126,7 +126,7 @@ std::vector<double> margin_row(const Basis& basis, const Frame& frame, std::size
 /// The sum of |X| over one row of a margin.
 double row_sum(const Basis& basis, const Frame& frame, std::size_t row) {
   if (basis.unit_rows) return 1;
-  // A random effect may be multiplied.
+  // A random effect's map may be a multiple of the identity.
   const double factor = basis.map.empty() ? 1 : basis.map(0, 0);
   if (basis.component.kind == Component::Kind::factor) return factor;
   const double x = frame.variables[at(basis.component.variable)].numbers[row];
@@ -188,7 +188,7 @@ int least_varying_column(const Workers& workers, const Frame& frame, std::span<c
   return static_cast<int>(std::ranges::min_element(variances) - variances.begin());
 }
 
-/// Those of its margins, by their names.
+/// The variables of a smooth's margins.
 std::vector<std::string> variables_of(const SmoothSpec& smooth) {
   std::vector<std::string> names;
   for (const MarginSpec& margin : smooth.margins)
@@ -196,7 +196,7 @@ std::vector<std::string> variables_of(const SmoothSpec& smooth) {
   return names;
 }
 
-/// The margins' variables of some smooths, one smooth after the other, by the names that the first has.
+/// Frame of the margins' variables of several smooths, stacked, under the first smooth's names.
 Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> smooths) {
   Frame out;
   out.memory = frame.memory;
@@ -223,7 +223,7 @@ Frame one_after_another(const Frame& frame, std::span<const SmoothSpec* const> s
   return out;
 }
 
-/// The sum of |X| over one row of the products of natural margins that have some orders.
+/// The sum of |X| over one row of the products of natural margins, restricted to some orders.
 double row_sum(std::span<const Basis> margins, std::span<const int> orders, const Frame& frame,
                std::size_t row) {
   std::vector<double> of_order{1};
@@ -245,8 +245,8 @@ double row_sum(std::span<const Basis> margins, std::span<const int> orders, cons
   return sum;
 }
 
-/// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins, or of
-/// t2() those of its products that have some orders.
+/// *Collective.* The largest sum of |X| over a complete row of the job, X the product of the margins, or for
+/// t2() those of its products with the given orders.
 double largest_row_sum(const Workers& workers, const Frame& frame, std::span<const Basis> margins,
                        std::span<const int> orders) {
   if (std::all_of(margins.begin(), margins.end(), [](const Basis& basis) { return basis.unit_rows; })) {
@@ -374,7 +374,7 @@ class Drafter {
       add_by_factor(std::move(draft), std::move(components));
   }
 
-  /// As mgcv has it, without a constraint if it is by a number that varies.
+  /// The smooth as in mgcv, unconstrained if a numeric by variable varies.
   [[nodiscard]] SmoothBasis deviations(const SmoothSpec& spec, const TermShape& shape,
                                        const std::vector<Basis>& margins, double row_sum) const {
     std::vector<int> levels;
@@ -513,7 +513,7 @@ class Drafter {
       margins.push_back(make_basis(workers_, frame, margin, supplied_, setup_values, spec.label));
       Basis& basis = margins.back();
       basis.fixed = margin.fixed;
-      // The columns of a natural margin have their size by themselves.
+      // The columns of a natural margin are already scaled.
       if (basis.component.kind == Component::Kind::numeric && !spec.by_spaces) scale(basis.component);
       if (margin.centred) {
         const std::vector<double> means = margin_means(workers_, frame, basis);
@@ -531,10 +531,10 @@ class Drafter {
       }
     }
     if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // as in the shape
-    // Of a factor smooth one level counts.
+    // A row has one level of a factor smooth.
     const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
-    // bam leaves no column of t2() out for the constraint.
+    // bam drops no column of t2() for the constraint.
     const bool chosen = spec.select && !spec.fixed && !spec.by_spaces && shape_of(spec, frame_).constrained;
     const int least_varying = chosen ? least_varying_column(workers_, frame, margins) : -1;
     return {std::move(margins), row_sum, least_varying};
@@ -542,8 +542,8 @@ class Drafter {
 
   using MeanProducts = std::function<Matrix(const Matrix& map)>;
 
-  /// X'X / n for columns X of a margin with some map, over the rows that its basis is made of: those of
-  /// mgcv's setup for dense columns, else all.
+  /// X'X / n for the columns X of a margin under a map, over the rows of the basis: mgcv's setup sample for
+  /// dense columns, else all.
   [[nodiscard]] MeanProducts products_of_columns(
       const Component& curve, const Frame& frame,
       const std::function<std::vector<double>(int)>& setup_values) const {
@@ -563,7 +563,7 @@ class Drafter {
     };
   }
 
-  /// Dense columns in the rows of mgcv's setup.
+  /// Dense columns in the rows of mgcv's setup sample.
   [[nodiscard]] static Matrix setup_columns(const Component& curve,
                                             const std::function<std::vector<double>(int)>& setup_values) {
     std::vector<std::vector<double>> values;
@@ -609,7 +609,7 @@ class Drafter {
         if (!is_linked(draft)) continue;
         any = any || draft.constrained;
         all = all && draft.constrained && draft.by_value == 1;
-        // Blocks of levels share the columns to sum.
+        // Blocks of different levels share the sums.
         if (draft.block.raw_begin != draft.sum_begins.front()) continue;
         ++copies;
         begins.insert(begins.end(), draft.sum_begins.begin(), draft.sum_begins.end());
@@ -625,7 +625,7 @@ class Drafter {
     }
   }
 
-  /// Stores the combinations of the parametric columns, the only ones so far, in raw columns.
+  /// Stores the combinations of the parametric columns, which are the only columns so far, by raw column.
   void keep(const std::vector<ColumnCombination>& combinations) {
     if (combinations.empty()) return;
     std::vector<int> raw_of;
@@ -663,8 +663,8 @@ class Drafter {
     }
   }
 
-  /// Scales a numeric component of a smooth, without centring it: the smooth is penalised, so that a shift
-  /// would change the model.
+  /// Scales a numeric component of a smooth without centring it: the smooth is penalised, so a shift would
+  /// change the model.
   void scale(Component& component) const {
     if (standards_.empty()) return;
     const double factor = standards_[at(component.variable)].factor;
@@ -687,7 +687,7 @@ class Drafter {
   DesignDraft draft_;
 };
 
-/// What select=TRUE adds to a smooth; `z` has the coefficients of the basis by those under the constraint.
+/// Adds the penalty of select=TRUE; `z` maps constrained coefficients to those of the basis.
 void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& block) {
   constexpr double least = 1e-6;
   const auto in_values = [&](const Matrix& a) {
@@ -698,7 +698,7 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
     Matrix constant(static_cast<int>(draft.constant.size()), 1);
     std::ranges::copy(draft.constant, constant.data());
     constant = in_values(constant);
-    // A column without a part in the constant cannot be left out for it: gam's coefficients, then.
+    // If the column has no part in the constant, it cannot be dropped for it: use gam's coefficients.
     if (std::abs(constant(draft.least_varying, 0)) > least * largest(constant.values()))
       coefficients = sweep_and_drop(coefficients, constant.values(), draft.least_varying);
   }
@@ -750,9 +750,9 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   for (const DraftBlock& one : draft.blocks) {
     CoefBlock block = one.block;
     if (block.penalty) block.penalty->null_space = one.null_space;
-    // The curves of sz sum to zero over the levels.
+    // The curves of an sz smooth sum to zero over the levels.
     block.centred = one.constrained || block.kind == "sz";
-    Matrix z;  // coefficients of the basis by those under the constraint
+    Matrix z;  // constrained coefficients to those of the basis
     if (one.select) z = identity(one.null_space.rows());
     if (one.constrained) {
       const std::vector<double> means = one.point.empty() ? column_means(one, column_sums, rows) : one.point;
@@ -787,7 +787,7 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
     design.blocks.push_back(std::move(block));
   }
   design.count_coefficients();
-  // More of them than rows are determined by their penalties, if the others are by the rows.
+  // More coefficients than rows are determined by the penalties, if the rows determine the unpenalised ones.
   if (design.coef_size > rows && design.null_space() >= rows) {
     throw Error(ErrorCode::input,
                 fmt::format("the model has {} coefficients, {} of them without a penalty, but "

@@ -17,7 +17,7 @@ using Variables = std::vector<int>;
 using Cell = std::map<int, int>;
 using Sparse = std::map<int, double>;
 
-/// A chain of rewritings of one product is no longer than this: each takes one factor out or in.
+/// Maximum length of a chain of rewritings of one product; each removes or adds one factor.
 constexpr int rewriting_limit = 8;
 
 using base::at;
@@ -73,7 +73,7 @@ CentredTerm columns_of(const ParametricColumns& term, int first) {
   return out;
 }
 
-/// What the user's columns span, as far as it can be told by their terms.
+/// The span of the user's columns, as far as their terms determine it.
 class Span {
  public:
   explicit Span(const std::vector<ParametricColumns>& terms) {
@@ -86,8 +86,8 @@ class Span {
 
   [[nodiscard]] const CentredTerm& term(std::size_t index) const { return terms_[index]; }
 
-  /// Adds `factor` times the product of numbers and a cell's indicator to `out`, in the user's columns. False
-  /// if it is not one of their combinations.
+  /// Adds `factor` times a product of numbers and a cell's indicator to `out`, as a combination of the user's
+  /// columns. False if there is no such combination.
   [[nodiscard]] bool add(const Variables& numbers, const Cell& cell, double factor, Sparse& out,
                          int depth = 0) const {
     if (depth > rewriting_limit) return false;
@@ -99,7 +99,7 @@ class Span {
       }
       return add_first_level(*term, numbers, cell, factor, out, depth);
     }
-    // The sum over all levels of a factor more.
+    // One more factor: sum over all its levels.
     const Variables had = keys(cell);
     for (const CentredTerm& term : terms_) {
       const Variables all = term.factor_variables();
@@ -135,7 +135,7 @@ class Span {
     }
     return true;
   }
-  /// A first level that contrasts leave out is everything less the other levels.
+  /// A first level that contrasts omit equals the sum over all levels minus the other levels.
   [[nodiscard]] bool add_first_level(const CentredTerm& term, const Variables& numbers, const Cell& cell,
                                      double factor, Sparse& out, int depth) const {
     for (const Component* left_out : term.factors) {
@@ -151,8 +151,8 @@ class Span {
   std::vector<CentredTerm> terms_;
 };
 
-/// A product of numbers, each replaced by its parts and multiplied out: variables, and the factor of each. A
-/// part's centre gives a product without a variable in its place.
+/// Expands a product of sums of parts: variables, with a factor for each product. A part's centre contributes
+/// a product without its variable.
 std::map<Variables, double> multiplied_out(const std::vector<std::vector<NumericPart>>& components) {
   std::map<Variables, double> products{{{}, 1.0}};
   for (const std::vector<NumericPart>& parts : components) {
@@ -170,7 +170,7 @@ std::map<Variables, double> multiplied_out(const std::vector<std::vector<Numeric
   return products;
 }
 
-/// The combinations of the columns of term `index` if its numeric components had these parts.
+/// The combinations of the columns of term `index` if its numeric components had the given parts.
 std::optional<std::vector<ColumnCombination>> combine(
     const Span& span, std::size_t index, const std::vector<std::vector<NumericPart>>& components) {
   const CentredTerm& term = span.term(index);

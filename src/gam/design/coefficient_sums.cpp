@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 namespace {
 
-/// A block's map, with products from the left.
+/// A block's map, applied from the left.
 struct BlockMap {
   explicit BlockMap(const CoefBlock& block) : copies(block.copies) {
     if (block.has_identity_map()) return;
@@ -54,7 +54,7 @@ void for_each_of_part(const Design& design, const Use& use) {
   }
 }
 
-/// Calls `use(level, met)` for each level of the part, and the later ones that it meets.
+/// Calls `use(level, met)` for each level of the part, with the later levels that share rows with it.
 template <class Use>
 void for_each_pair(const SparsePattern& raw, const std::vector<PartLevel>& levels, const Use& use) {
   std::vector<const PartLevel*> met;
@@ -71,7 +71,7 @@ void for_each_pair(const SparsePattern& raw, const std::vector<PartLevel>& level
   }
 }
 
-/// The pattern of the part in coefficients: those of each level, and of the levels that it meets. `raw`: in
+/// The pattern of the part over coefficients: each level, and the levels that share rows with it. `raw`: over
 /// raw columns.
 std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
                                                        const std::vector<PartLevel>& levels) {
@@ -88,7 +88,8 @@ std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
   return std::make_shared<const SparsePattern>(std::move(pattern));
 }
 
-/// The part's own elements where levels have several columns: M' R M of each level, and of those that meet.
+/// The part's own elements if levels have several columns: M' R M of each level and of each pair of levels
+/// that share rows.
 void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& levels, PartedMatrix& gram) {
   const Part& raw_part = raw_gram.part();
   const Part& part = gram.part();
@@ -149,7 +150,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     gram.diagonal = raw_gram.diagonal;
     gram.beside = raw_gram.beside;
   }
-  std::vector<const CoefBlock*> blocks;  // without the parted ones, which are raw columns
+  std::vector<const CoefBlock*> blocks;  // without the parted ones, whose coefficients are raw columns
   std::vector<BlockMap> maps;
   for (const CoefBlock& block : design.blocks) {
     if (raw_gram.part().has(block.raw_begin)) continue;
@@ -175,7 +176,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     if (curves) beside = in_curves(beside, raw_gram.part(), design, algebra);
     assign(gram.border, 0, column, beside);
   }
-  // Only rounding makes a block's product with itself unsymmetric.
+  // Only rounding makes a block's own product asymmetric.
   for (int j = 0; j < gram.core.cols(); ++j) {
     for (int i = 0; i < j; ++i) gram.core(j, i) = gram.core(i, j);
   }

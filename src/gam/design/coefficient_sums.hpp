@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-// Sums over raw columns, turned into sums over coefficients. `M` maps coefficients to raw columns; it is
-// block diagonal, so each block is turned by itself.
+// Sums over raw columns, transformed to sums over coefficients. `M` maps coefficients to raw columns; it is
+// block diagonal, so each block is transformed by itself.
 
 /// M' (R'WR) M for the raw columns R and weights W.
 [[nodiscard]] PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& design,

@@ -20,7 +20,7 @@ namespace {
 
 using base::at;
 
-/// The variables that some component takes.
+/// The variables used by components.
 std::vector<DesignVariable> used_variables(const Design& design) {
   std::vector<bool> used(design.variables.size());
   for (const RawTerm& term : design.terms) {
@@ -35,7 +35,7 @@ std::vector<DesignVariable> used_variables(const Design& design) {
   return variables;
 }
 
-/// Rank of some columns whose elements are 0, 1 and -1.
+/// Rank of some columns with elements 0, 1 and -1.
 int column_rank(const Matrix& a, std::span<const int> columns) {
   constexpr double rounding = 1e-9;
   if (columns.empty()) return 0;
@@ -88,7 +88,7 @@ int Penalty::rank_of(const std::vector<bool>& marked) const {
     for (std::size_t j = 0; j < marked.size(); ++j) set |= std::size_t{marked[j]} << j;
     return set_ranks[set];
   }
-  // The common eigenvectors that one of them does not annihilate.
+  // Common eigenvectors outside the null space of at least one marked penalty.
   int rank = 0;
   for (int i = 0; i < eigenvalues.rows(); ++i) {
     bool touched = false;
@@ -287,7 +287,7 @@ double PenaltyParameter::log_lambda(double log_sp) const {
 }
 
 double PenaltyParameter::log_sp(double log_lambda) const {
-  // Closer to its bound lambda would hardly depend on the parameter.
+  // Nearer to its bound, lambda hardly depends on the parameter.
   return (least > 0 ? std::log(std::max(std::exp(log_lambda) - least, 1e-3 * least)) : log_lambda) - offset;
 }
 
@@ -329,7 +329,7 @@ int Design::add_term(std::vector<Component> components) {
   std::int64_t size = 1;
   for (const Component& component : components) {
     size *= component.raw_size();
-    // A spline has at least three coefficients, so that a term of more nonzeros has too many of these.
+    // A spline has at least three coefficients, so a term with more nonzeros has too many coefficients.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
       throw Error(ErrorCode::input,
                   "a term of more than 9 splines, which has too many coefficients to be fitted");

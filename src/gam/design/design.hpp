@@ -18,11 +18,11 @@
 
 /// The model matrix in the form that makes a row cheap: X = R M.
 ///
-/// R (rows x raw) is local: a row of R has a handful of nonzeros whatever the basis, because every basis
-/// here is a piecewise cubic of four local values in each cell of its variable. M (raw x coefficients)
-/// is a small dense map that does not depend on the rows: it holds what makes a cr or cc basis out of
-/// values and second derivatives, what folds a cyclic basis, te's reparameterisation, and the
-/// constraint. So X'WX = M' (R'WR) M, and a pass over the rows never forms a dense row.
+/// R (rows x raw) is local: a row of R has a few nonzeros for every basis, each being a piecewise cubic with
+/// four local values in each cell of its variable. M (raw x coefficients) is a small dense map that does not
+/// depend on the rows: it makes a cr or cc basis of values and second derivatives, wraps a cyclic basis, and
+/// contains te's reparameterisation and the constraint. So X'WX = M' (R'WR) M, and a pass over the rows never
+/// forms a dense row.
 namespace TESSERA_NAMESPACE::gam {
 
 struct Frame;
@@ -35,16 +35,15 @@ struct Frame;
 /// sum_i log(sum_j lambda_j eigenvalues(i, j)) + log_det_constant, whatever the lambdas. The constant is
 /// log|P c|^2, c the unit constraint vector and P the projector on the null space: det(I - u u') = 1 - |u|^2.
 ///
-/// A smooth with fx=TRUE has none, and its null space is all of it.
+/// With fx=TRUE a smooth has no penalty, and its null space is the whole space.
 ///
-/// A smooth that has lost columns to a side condition (side_conditions.hpp), or has several penalties that
-/// see all functions and a constraint, has penalties that share no eigenvectors: then `set_ranks` takes the
-/// place of `eigenvalues`, and the constant is zero. So have those of a smooth with bs="sz", one for each
-/// level, too many for each subset to have a number: `levels` tells their ranks.
+/// A smooth that has lost columns to a side condition (side_conditions.hpp), or has a constraint and several
+/// penalties that together have no null space, has penalties without common eigenvectors: `set_ranks` then
+/// replaces `eigenvalues`, and the constant is zero. The same holds for bs="sz", with one penalty for each
+/// level and too many subsets to number: `levels` determines their ranks.
 ///
-/// That of a random effect is a multiple of the identity, of as many levels as there may be: it is kept as
-/// the number `ridge`, and there are no `matrices`. Neither are there for a factor smooth, which is
-/// `diagonal`.
+/// The penalty of a random effect, of possibly very many levels, is a multiple of the identity: it is stored
+/// as the number `ridge`, without `matrices`. A factor smooth has no matrices either: it is `diagonal`.
 struct Penalty {
   std::vector<Matrix> matrices;
   Matrix eigenvalues;  ///< rank x count()
@@ -53,10 +52,10 @@ struct Penalty {
   /// Rank of the sum of each subset of the penalties, by a bit mask of their indices. Empty if they have
   /// common eigenvectors.
   std::vector<int> set_ranks;
-  /// Of penalties that are the Kronecker products of a a' and one matrix of rank `rank_of_level`: a of each
-  /// is a column. A penalty after those sees what none of them does.
+  /// Penalties that are the Kronecker products of a a' and one matrix of rank `rank_of_level`: each column is
+  /// an a. A further penalty penalises the common null space of these.
   Matrix levels{};
-  Matrix of_level{};  ///< that matrix; empty in other coordinates than those that the levels have one by one
+  Matrix of_level{};  ///< that matrix; empty unless the coordinates are level by level
   int rank_of_level = 0;
   Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: the unpenalised space
   /// For several penalties that commute, coefficients x rank: T with T' S_j T the diagonal matrix of column j
@@ -90,7 +89,7 @@ struct Penalty {
   [[nodiscard]] std::vector<int> ranks_of_sets() const;
 };
 
-/// The Kronecker products of a a' and `of_level`, a each column of `levels`.
+/// The Kronecker products of a a' and `of_level`, for each column a of `levels`.
 [[nodiscard]] std::vector<Matrix> penalties_of_levels(const Matrix& levels, const Matrix& of_level);
 
 /// A run of coefficients made from a run of raw columns.
@@ -102,36 +101,37 @@ struct CoefBlock {
   int raw_size = 0;
   int coef_begin = 0;
   int coef_size = 0;
-  Matrix map;                      ///< raw_size x coef_size; no rows: the identity
-  int copies = 1;                  ///< of `map` along the diagonal of M, one a level of a factor smooth
-  std::optional<Penalty> penalty;  ///< smooths only
+  Matrix map;      ///< raw_size x coef_size; no rows: the identity
+  int copies = 1;  ///< repetitions of `map` along the diagonal of M: levels of a factor smooth
+  std::optional<Penalty> penalty;          ///< smooths only
   std::vector<std::vector<double>> knots;  ///< of each variable of a margin, for model.json
   std::vector<double> s_scale;             ///< of each penalty
-  /// What the label of each penalty has behind that of the smooth; none: their numbers from one.
+  /// Suffix of each penalty's label after that of the smooth; empty: numbers from one.
   std::vector<std::string> penalty_names;
-  std::vector<std::string> ids;  ///< of each penalty, by which it is one with those of other blocks; or none
-  std::vector<double> log_sp;    ///< of each penalty, where it is given, or -inf; else NaN; empty: none is
-  std::vector<double> least_sp;  ///< of each penalty, what is added to its lambda; empty: nothing
-  std::vector<std::string> variables;  ///< of the margins; then the by variable if there is one
+  std::vector<std::string> ids;  ///< id of each penalty, shared with penalties of other blocks; or none
+  std::vector<double>
+      log_sp;  ///< by penalty: the given value, or -inf for 0; NaN: estimated; empty: all estimated
+  std::vector<double> least_sp;        ///< by penalty: added to its lambda; empty: nothing
+  std::vector<std::string> variables;  ///< the margins' variables, then the by variable if any
   std::string by_level;
-  /// Powers of two in the columns of a smooth of a design whose numbers are standardised: of a number that it
-  /// is by, and of the numbers among its margins, which its penalties have too.
+  /// Powers of two that scale a smooth's columns in a standardised design: of a numeric by variable, and of
+  /// the numbers among its margins, which scale its penalties too.
   double by_factor = 1;
   double margin_factor = 1;
-  /// c of the constraint c'b = 0 on the coefficients of the basis, up to a factor, which `map` has absorbed;
-  /// empty: none, or the margins have their own.
+  /// c of the constraint c'b = 0 on the coefficients of the basis, up to a factor, absorbed in `map`; empty:
+  /// none, or the margins have their own.
   std::vector<double> constraint;
-  std::vector<int> dropped;  ///< coefficients under the constraint that a side condition takes
-  bool centred = false;  ///< under a constraint: the smooth sums to zero over the rows, or is zero at a point
-  int determined = 0;    ///< functions dropped from a smooth's null space, as other terms determine them
+  std::vector<int> dropped;  ///< constrained coefficients removed by a side condition
+  bool centred = false;      ///< constrained: the smooth sums to zero over the rows, or is zero at a point
+  int determined = 0;        ///< functions dropped from a smooth's null space, determined by other terms
 
   /// True for a curve for each level of a factor.
   [[nodiscard]] bool is_factor_smooth() const noexcept { return kind == "fs" || kind == "sz"; }
   /// True for a random effect, whose coefficients are its raw columns.
   [[nodiscard]] bool has_identity_map() const noexcept { return map.rows() == 0; }
-  /// The block's M at a raw column and a coefficient of it.
+  /// Element of the block's M at a raw column and one of its coefficients.
   [[nodiscard]] double map_at(int raw, int coef) const;
-  /// The coefficients [first, last) that are made from one of its raw columns.
+  /// The coefficients [first, last) that depend on a raw column.
   [[nodiscard]] std::pair<int, int> coefficients_at(int raw) const;
   /// M b of the block's coefficients, and M' r of its raw columns.
   [[nodiscard]] std::vector<double> to_raw(std::span<const double> coef) const;
@@ -141,7 +141,7 @@ struct CoefBlock {
   [[nodiscard]] Matrix times_transposed_map(Matrix a) const;
 };
 
-/// The type, and the levels, that a component's variable must have in any table the design is applied to.
+/// The type and the levels that a variable must have in any table to which the design is applied.
 struct DesignVariable {
   std::string name;
   bool factor = false;
@@ -152,22 +152,22 @@ struct DesignVariable {
 /// A column of the design as a combination of the formula's columns: indices and factors.
 using ColumnCombination = std::vector<std::pair<int, double>>;
 
-/// The parameter of a penalty: lambda = least + exp(log smoothing parameter + offset), or with the offset
-/// alone where lambda is given.
+/// The parameter of a penalty: lambda = least + exp(log smoothing parameter + offset); if lambda is given,
+/// the offset alone.
 struct PenaltyParameter {
   int index = 0;  ///< -1: none
   double offset = 0;
   double least = 0;
 
-  /// log lambda, of the parameter's logarithm.
+  /// log lambda as a function of the log smoothing parameter.
   [[nodiscard]] double log_lambda(double log_sp) const;
-  /// Its inverse, for a lambda of at least 1.001 `least`, or that.
+  /// The inverse of `log_lambda`, for a lambda of at least 1.001 `least`, or that.
   [[nodiscard]] double log_sp(double log_lambda) const;
   /// d log lambda / d log smoothing parameter.
   [[nodiscard]] double slope(double log_lambda) const;
 };
 
-/// A level of a block of the part, by places in the part: in raw columns, and in coefficients.
+/// A level of a block of the part: its places in the part, in raw columns and in coefficients.
 struct PartLevel {
   int raw_begin;
   int raw_size;
@@ -183,46 +183,44 @@ struct Design {
   std::vector<CoefBlock> blocks;
   int raw_size = 0;
   int coef_size = 0;
-  /// For each raw column that is a parametric column of a standardised design, its combination of raw columns
-  /// of the formula; else empty.
+  /// For each parametric raw column of a standardised design, its combination of raw columns of the formula;
+  /// else empty.
   std::vector<std::pair<int, ColumnCombination>> raw_combinations;
   /// Dropped columns, linearly dependent on other terms: a parametric column's name, a smooth's label.
   std::vector<std::string> left_out;
   /// The raw columns of the random effects and factor smooths whose blocks of crossproducts and of the
-  /// covariance are sparse (`PartedMatrix`); none: all are stored in full.
+  /// covariance are sparse (`PartedMatrix`); empty: all are dense.
   Part parted_columns;
 
   /// The term that a block is made from.
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
-  /// The coefficients of `parted_columns`, one for each column.
+  /// The coefficients of `parted_columns`, one a column.
   [[nodiscard]] Part parted_coefficients() const;
-  /// Whether a factor smooth is of the part, whose levels have several columns each.
+  /// Whether the part contains a factor smooth, whose levels have several columns each.
   [[nodiscard]] bool parts_curves() const;
-  /// The levels of its blocks, in the order of the part. That of a random effect has one column.
+  /// The levels of the part's blocks, in order. A level of a random effect has one column.
   [[nodiscard]] std::vector<PartLevel> levels_of_part() const;
   /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;
-  /// `raw_combinations` of the parametric coefficients that were not dropped, which come first, in these
-  /// coefficients.
+  /// `raw_combinations` of the remaining parametric coefficients, which come first, in these coefficients.
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
   /// Penalties of all blocks.
   [[nodiscard]] std::size_t penalty_count() const;
-  /// The smoothing parameter of each penalty. Penalties with the same id are one, which spans their blocks,
-  /// and share a parameter; with scaled columns they have offsets, so that their lambdas are equal in the
-  /// formula's columns.
+  /// The smoothing parameter of each penalty. Penalties with the same id share one; if columns are scaled
+  /// they have offsets, so that their lambdas are equal in the formula's columns.
   [[nodiscard]] std::vector<PenaltyParameter> parameters() const;
   /// M as one raw x coefficients matrix.
   [[nodiscard]] Matrix map() const;
-  /// M b, without M as one matrix.
+  /// M b, without forming M.
   [[nodiscard]] std::vector<double> raw_coefficients(std::span<const double> coef) const;
-  /// The factors among the variables that the terms use, with their levels, as `FrameRequest` takes them.
+  /// The factors among the terms' variables with their levels, as `FrameRequest` takes them.
   [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> known_levels() const;
-  /// The numbers among those variables.
+  /// The numeric ones among the terms' variables.
   [[nodiscard]] std::vector<std::string> known_numbers() const;
-  /// Appends a term, filling in its place, size and nonzeros; returns its first raw column. Throws
-  /// `Error(input)` if the raw columns would be more than an int counts, or the term has more than
-  /// `max_components` components or more splines than can be fitted.
+  /// Appends a term, sets its place, size and nonzeros, and returns its first raw column. Throws
+  /// `Error(input)` if the number of raw columns overflows an int, or the term has more than `max_components`
+  /// components or too many splines.
   int add_term(std::vector<Component> components);
   /// Appends dense columns, combinations of those of term `combined`; returns the first. They are padded with
   /// zero columns to a multiple of four, and at least eight.
@@ -231,12 +229,12 @@ struct Design {
   void count_coefficients();
 };
 
-/// Maximum number of penalties of a smooth: sets of them are counted (`Penalty::set_ranks`). Where they have
-/// no common eigenvectors, the rank of each set is that of a matrix.
+/// Maximum number of penalties of a smooth: `Penalty::set_ranks` has an element for each subset. Without
+/// common eigenvectors, each is the rank of a matrix.
 inline constexpr int most_penalties = 20;
 inline constexpr int most_general_penalties = 10;
 
-/// Maximum number of components of a term: sets of them are the bits of an integer (see layout.hpp).
+/// Maximum number of components of a term: subsets are bit masks (see layout.hpp).
 inline constexpr int max_components = 32;
 
 /// Whether the smoothing parameter of a penalty is given.
@@ -248,8 +246,8 @@ inline constexpr int max_components = 32;
 void name_smooth(CoefBlock& block);
 
 /// The design with its components indexing the variables of `frame`, found by name: required before a design
-/// from a model file is applied to a table. Throws `Error(input)` if the frame lacks a variable, or has it as
-/// another type or with other levels.
+/// from a model file is applied to a table. Throws `Error(input)` if the frame lacks a variable, or has it
+/// with another type or other levels.
 [[nodiscard]] Design reindexed(Design design, const Frame& frame);
 
 }  // namespace TESSERA_NAMESPACE::gam

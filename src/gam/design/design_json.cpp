@@ -23,10 +23,10 @@ using Json = nlohmann::json;
 
 using files::JsonField;
 
-/// The budget of numbers for the rest of a design's matrices.
+/// The budget of numbers for a design's remaining matrices.
 ///
-/// Zeros are not in the file, so that a matrix is larger than its text. But the covariance of the
-/// coefficients is there in full, and a design made by a fit has not many more numbers than that.
+/// Zeros are not in the file, so a matrix is larger than its text. But the covariance of the coefficients is
+/// stored in full, and a fitted design has not many more numbers than that.
 class NumbersLeft {
  public:
   /// `splines`: the most in one term, each of which may have twice as many raw columns as coefficients.
@@ -48,7 +48,7 @@ class NumbersLeft {
   std::int64_t left_;
 };
 
-/// Selections, foldings and band matrices are mostly zero: those are written as (row, column, value).
+/// Selections, wrapping maps and band matrices are mostly zero: these are written as (row, column, value).
 Json matrix_json(const Matrix& matrix) {
   Json json{{"rows", matrix.rows()}, {"cols", matrix.cols()}};
   const auto values = matrix.values();
@@ -91,7 +91,7 @@ Json diagonal_json(int size, double value) {
   return {{"rows", size}, {"cols", size}, {"entries", std::move(entries)}};
 }
 
-/// The factor of a multiple of the identity of this size; nothing for another matrix.
+/// The factor of a multiple of the identity of this size; nothing for any other matrix.
 std::optional<double> diagonal_from(const JsonField& field, int size) {
   const auto list = field.find("entries");
   if (!list) return std::nullopt;
@@ -190,7 +190,7 @@ Json isotropic_json(const Component& component, const Design& design) {
           {"map", matrix_json(component.combinations)}};
 }
 
-/// Of a smooth of so many coefficients at most, and one for its constraint.
+/// For a smooth of at most this many coefficients, plus one for its constraint.
 RadialColumns radial_from(const JsonField& field, int coefficients) {
   constexpr std::size_t most_points = 10'000;
   RadialColumns radial;
@@ -209,7 +209,7 @@ RadialColumns radial_from(const JsonField& field, int coefficients) {
   return radial;
 }
 
-/// Of a smooth of so many coefficients at most, and one for its constraint.
+/// For a smooth of at most this many coefficients, plus one for its constraint.
 Component isotropic_from(const JsonField& field, int coefficients) {
   constexpr int most_points = 10'000;
   constexpr int most_power = 100;
@@ -242,9 +242,9 @@ Component isotropic_from(const JsonField& field, int coefficients) {
 
 Json penalty_json(const Penalty& penalty) {
   Json matrices = Json::array();
-  // Those of a factor smooth are the columns of `eigenvalues`.
+  // The matrices of a factor smooth follow from `eigenvalues`.
   if (penalty.is_ridge()) matrices.push_back(diagonal_json(penalty.eigenvalues.rows(), penalty.ridge));
-  // Those of levels are made of `of_level`.
+  // The matrices of levels follow from `of_level`.
   if (penalty.of_level.empty()) {
     for (const Matrix& matrix : penalty.matrices) matrices.push_back(matrix_json(matrix));
   }
@@ -262,7 +262,7 @@ Json penalty_json(const Penalty& penalty) {
   return json;
 }
 
-/// The penalties of a factor smooth: each coefficient has one.
+/// The penalties of a factor smooth: each coefficient has exactly one.
 Penalty diagonal_penalty_from(const JsonField& field, int size, NumbersLeft& left) {
   Penalty penalty;
   penalty.diagonal = true;
@@ -332,7 +332,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
   return penalty;
 }
 
-/// One map for all levels.
+/// True if all levels share one map.
 bool has_copies(const CoefBlock& block) {
   return block.kind == "fs";
 }
@@ -374,12 +374,12 @@ int raw_size_of(const RawTerm& term, std::size_t count) {
   return size;
 }
 
-/// The raw columns of a block: all of a term's or, of a smooth by a factor, those of one level.
+/// Sets the raw columns of a block: all of a term's, or those of one level of a smooth by a factor.
 void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
   const JsonField begin = field.at("raw_begin");
   const RawTerm& term = term_of(design, begin);
   const bool smooth = field.find("penalty").has_value();
-  // A smooth by a variable has that first.
+  // The by variable comes first.
   const bool by = smooth && block.variables.size() > block.knots.size() && !term.components.empty();
   const std::size_t margins = term.components.size() - (by ? 1 : 0);
   std::size_t variables = 0;
@@ -396,7 +396,7 @@ void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
     field.at("variables").refuse("has no variable for the level that the smooth is by");
 }
 
-/// What is known of the smoothing parameters but their values, which the model has.
+/// Reads everything about the smoothing parameters except their values, which the model has.
 void read_parameters(const JsonField& field, CoefBlock& block) {
   const std::size_t count = block.penalty->count();
   if (const auto ids = field.find("ids")) {
@@ -462,8 +462,8 @@ int variable_from(const JsonField& name, const Design& design, bool number) {
   return static_cast<int>(found - design.variables.begin());
 }
 
-/// A component is a spline if it has a margin, dense columns if it has radial or isotropic ones, else what
-/// its variable is.
+/// A component is a spline if it has a margin, dense if it has radial or isotropic columns, else numeric or a
+/// factor like its variable.
 Component component_from(const JsonField& field, const Design& design, int coefficients) {
   const auto margin = field.find("margin");
   const auto radial = field.find("radial");

@@ -9,13 +9,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A design as part of a model file. Components name their variable, and only the variables that some
-/// component reads are kept. Every number survives the round trip to the bit.
+/// A design as part of a model file. Components name their variables, and only variables used by a component
+/// are written. Every number survives the round trip to the bit.
 [[nodiscard]] nlohmann::json to_json(const Design& design);
 
-/// The design that `to_json` wrote, of a model that has so many coefficients, and their covariance in full;
+/// Reads the design that `to_json` wrote, for a model with this many coefficients and a full covariance;
 /// apply it to a table with `reindexed`. Throws `Error(input)`, naming the field, if the value is not such a
-/// design: whatever it says, its places and sizes are right, and memory is taken for what is there.
+/// design: for any input, indices and sizes are checked, and memory is allocated only for numbers in the
+/// file.
 [[nodiscard]] Design design_from_json(const files::JsonField& field, int coefficients);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -20,14 +20,15 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Relative to the square of a column: less is rounding of X'WX, or may be.
+/// Thresholds relative to the square of a column: residuals below the first are rounding of X'WX, below the
+/// second perhaps.
 constexpr double dependence_tolerance = 1e-13;
 constexpr double doubt_tolerance = 1e-11;
 constexpr double equality_tolerance = 1e-9;
 
 using base::at;
 
-/// The unpenalised columns of X as a design of their own: a smooth's are its map times its null space.
+/// The unpenalised columns of X as a design; a smooth's map is multiplied by its null space.
 Design unpenalised_part(const Design& design) {
   Design part = design;
   part.coef_size = 0;
@@ -41,7 +42,7 @@ Design unpenalised_part(const Design& design) {
       block.coef_size = block.map.cols();
       block.penalty.reset();
     }
-    // Blocks without such columns stay, so that indices are those of the design.
+    // Blocks without unpenalised columns stay, so that block indices are those of the design.
     block.coef_begin = part.coef_size;
     part.coef_size += block.coef_size;
   }
@@ -67,8 +68,8 @@ Correlations correlations(const Matrix& gram) {
   return out;
 }
 
-/// Whether each column keeps more than rounding beside all others. A pivot of Cholesky's factor would not
-/// tell: behind a column that those before it nearly determine, rounding grows by the inverse of its pivot.
+/// Whether each column, given all others, exceeds rounding. A Cholesky pivot is not sufficient: after a
+/// column that earlier ones nearly determine, rounding grows by the inverse of its pivot.
 bool independent(const Matrix& correlation) {
   const auto lower = cholesky(correlation);
   if (!lower) return false;
@@ -116,9 +117,9 @@ double unit_norm_ridge(int size) {
   return 1 / std::sqrt(static_cast<double>(size));
 }
 
-/// Transforms the block's coefficients to those that `penalty` penalises, followed by the others. Returns the
-/// penalty on the first: of unit eigenvalues if it is a single matrix. Diagonal penalties, which leave
-/// nothing out, are not transformed.
+/// Transforms the block's coefficients to the penalised ones, followed by the unpenalised ones. Returns the
+/// penalty on the former: of unit eigenvalues if it is a single matrix. Diagonal penalties without a null
+/// space are not transformed.
 Matrix separate(CoefBlock& block, const Penalty& penalty) {
   if (penalty.is_diagonal()) {
     Matrix sum(block.coef_size, block.coef_size);
@@ -176,8 +177,8 @@ void add_penalties(PartedMatrix& gram, const Separated& columns) {
   }
 }
 
-/// The Schur complement of the part, or of as much of it as pays: over the rest of the part, then the core.
-/// Empty if it cannot be eliminated.
+/// The Schur complement after eliminating the part, as far as that pays: over the rest of the part, then the
+/// core. Empty if the elimination fails.
 Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   if (!gram.is_parted()) return std::move(gram.core);
   OrderedMatrix a = in_order(gram, std::make_shared<const EliminationOrder>(gram, std::vector<bool>()), {});
@@ -208,7 +209,7 @@ Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, cons
   const int core_size = gram.core.rows();
   const Matrix core = without_part(std::move(gram), algebra);
   if (core.empty()) return within;
-  const int left = core.rows() - core_size;  // of the part, whose coefficients are penalised
+  const int left = core.rows() - core_size;  // remaining coefficients of the part, which are penalised
   for (std::vector<int>* const list : {&columns.penalised, &columns.unpenalised}) {
     for (int& index : *list) index += left;
   }
@@ -232,7 +233,7 @@ struct Dependence {
   std::vector<double> weights;
 };
 
-/// Computes each determined column's weights of the columns that were kept.
+/// Computes the weights of the kept columns in each determined column.
 void solve_weights(std::vector<Dependence>& found, const Correlations& columns,
                    const std::vector<int>& taken) {
   const int count = columns.matrix.rows();
@@ -254,8 +255,8 @@ void solve_weights(std::vector<Dependence>& found, const Correlations& columns,
   }
 }
 
-/// The unpenalised columns that the others determine. Among columns of the lowest rank, the next kept is the
-/// one with the largest residual in `order`.
+/// The unpenalised columns determined by others. Within the lowest rank left, the next kept column is the one
+/// with the largest residual in `order`.
 std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
                                      const std::vector<int>& ranks) {
   const int count = columns.matrix.rows();
@@ -275,7 +276,7 @@ std::vector<Dependence> combinations(const Correlations& columns, Matrix order,
     for (const int one : waiting) rank = std::min(rank, ranks[at(one)]);
     double most = 0;
     for (const int one : waiting) most = ranks[at(one)] == rank ? std::max(most, order(one, one)) : most;
-    // Of equal ones the first, independent of rounding.
+    // Ties: the first, whatever the rounding.
     const auto found_next = std::ranges::find_if(waiting, [&](int one) {
       return ranks[at(one)] == rank && order(one, one) >= (1 - equality_tolerance) * most;
     });
@@ -297,7 +298,7 @@ std::size_t block_at(const Design& unpenalised, int index) {
   return at(found - unpenalised.blocks.begin());
 }
 
-/// Weights of unpenalised columns as coefficients of the design, whose blocks correspond to those of
+/// Converts weights of unpenalised columns to coefficients of the design, whose blocks correspond to those of
 /// `unpenalised`.
 std::vector<double> in_coefficients(std::span<const double> weights, const Design& design,
                                     const Design& unpenalised) {
@@ -347,7 +348,7 @@ void drop_columns(CoefBlock& block, const std::vector<int>& dropped) {
   block.coef_size = block.map.cols();
 }
 
-using Relation = std::map<int, double>;  // factors of raw columns of the formula whose sum is zero
+using Relation = std::map<int, double>;  // coefficients of raw columns of the formula in a sum that is zero
 
 void add_to(Relation& sum, const Relation& other, double factor, int without) {
   for (const auto& [column, weight] : other) {

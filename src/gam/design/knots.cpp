@@ -25,7 +25,7 @@ namespace {
   throw Error(code, message);
 }
 
-/// A penalty of squared second derivatives scales as the variable to the power of -3.
+/// A penalty on squared second derivatives scales with the variable to the power of -3.
 void check_penalty(const MarginData& data, const Basis& basis) {
   constexpr double large = 1e270;
   const double size = largest(basis.penalty.values());
@@ -36,7 +36,7 @@ void check_penalty(const MarginData& data, const Basis& basis) {
                      data.label, data.variable, data.min, data.max));
 }
 
-/// The points of a basis that is made from points: as many values of each variable.
+/// The supplied points of an isotropic basis: as many values for each variable.
 Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, const std::string& label) {
   std::vector<double> all;
   int variables = 0;
@@ -119,7 +119,7 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
                          number.name, spec.basis));
   }
   check_coefficients(spec.k, label);
-  // Two tell a variable from a constant, k are as many as a basis needs.
+  // Two values distinguish a variable from a constant, and a basis needs k of them.
   const Distinct distinct = distinct_values(workers, frame, index, std::max(spec.k, 2));
   data.distinct = distinct.count;
   data.min = distinct.min;

@@ -22,13 +22,13 @@ using SuppliedKnots = std::map<std::string, std::vector<double>>;
 [[nodiscard]] std::pair<std::string, std::vector<double>> parse_knots(std::string_view text);
 
 /// *Collective.* The basis of one margin over the complete rows of the job: computes the range and the
-/// quantiles for its knots, or takes the knots supplied. `spec` is from `parse_terms`, so that its k and
-/// order are valid for the basis. Sets `component.variable` and `component.extent`.
+/// quantiles for its knots, or takes the supplied knots. `spec` is from `parse_terms`, so its k and order are
+/// valid for the basis. Sets `component.variable` and `component.extent`.
 ///
 /// Throws on every rank alike: `Error(usage)` for a wrong number of knots or equal ones; `Error(input)` for a
 /// factor where numbers are needed, a constant covariate, k above what the distinct values support, or data
-/// outside the knots. `label` is the smooth's, for messages. `setup_values` returns the values of a variable
-/// of the frame from which mgcv makes a basis.
+/// outside the knots. `label` is the smooth's, for messages. `setup_values` returns a variable's values in
+/// the rows of mgcv's setup sample.
 [[nodiscard]] Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& spec,
                                const SuppliedKnots& supplied,
                                const std::function<std::vector<double>(int variable)>& setup_values,

@@ -43,7 +43,7 @@ class TermMaker {
   }
 
  private:
-  /// Gives the numbers of a factor smooth a margin, and each factor another.
+  /// Splits the variables of a factor smooth into a margin of its numbers and one for each factor.
   void tell_factors(SmoothSpec& smooth) const {
     MarginSpec curve = std::move(smooth.margins.front());
     std::vector<Expression> numbers;
@@ -72,8 +72,7 @@ class TermMaker {
     curve.others.assign(numbers.begin() + 1, numbers.end());
     if (smooth.sum_to_zero) settle(curve, static_cast<int>(numbers.size()), smooth.label);
     smooth.margins = {std::move(curve)};
-    // The raw columns are in the reverse order, and those of the first factor's levels the slowest, as in
-    // mgcv.
+    // Raw columns are in reverse order; the levels of the first factor vary slowest, as in mgcv.
     for (auto factor = factors.rbegin(); factor != factors.rend(); ++factor) {
       MarginSpec& levels = smooth.margins.emplace_back();
       levels.basis = "re";
@@ -81,7 +80,7 @@ class TermMaker {
     }
   }
 
-  /// What the basis of a curve makes of its options, now that the variables are known.
+  /// Settles the options of a curve's basis, now that the types of the variables are known.
   static void settle(MarginSpec& curve, int variables, const std::string& label) {
     curve.variables = variables;
     const BasisKind& basis = basis_of(curve.basis);
@@ -139,7 +138,7 @@ class TermMaker {
     return expression;
   }
 
-  /// A variable that has a number for each level of a factor.
+  /// Adds a variable with a number for each level of a factor.
   void add_numbers(const Expression& expression, const std::string& factor,
                    const std::vector<double>& values) {
     if (std::ranges::any_of(frame_.variables,

@@ -27,8 +27,8 @@ Matrix without_root(const Matrix& x, const Matrix& lower, std::span<const double
   return transpose(triangular_solve(lower, rows, false));
 }
 
-/// An orthonormal basis of the space that the orthonormal columns of `w` span: the projections of unit
-/// vectors on it, of the first and then of those of which most is left.
+/// An orthonormal basis of the span of the orthonormal columns of `w`: projections of unit vectors, the first
+/// one and then those with the largest residual.
 Matrix turned_to_axes(const Matrix& w) {
   constexpr double too_short = 1e-3;
   Matrix rest = transpose(w);  // column j is the projection of unit vector j
@@ -49,13 +49,13 @@ Matrix turned_to_axes(const Matrix& w) {
 /// The penalty's eigenvectors, by ascending eigenvalue; eigenvalues relative to its largest element.
 SymmetricEigen eigen_of_penalty(const Basis& basis) {
   Matrix unit = basis.penalty;
-  // Squares of the elements may be beyond all numbers in the variable's units.
+  // Squares of the elements may overflow in the variable's units.
   const double size = largest(unit.values());
   for (double& value : unit.values()) value /= size;
   return symmetric_eigen(unit);
 }
 
-/// Vectors that the penalty does not see, orthonormal in their own coordinates.
+/// An orthonormal basis of the penalty's null space.
 Matrix null_vectors(const Basis& basis) {
   return submatrix(eigen_of_penalty(basis).vectors, 0, basis.size(), 0, basis.size() - basis.rank);
 }
@@ -64,8 +64,8 @@ void scale_column(Matrix& a, int column, double factor) {
   for (double& value : a.column(column)) value *= factor;
 }
 
-/// What turns columns that no penalty sees to the constant, whose coefficients are `constant`, and to others
-/// that are uncorrelated, by ascending variance. `products`: their mean products.
+/// A rotation of unpenalised columns to the constant, with coefficients `constant`, and uncorrelated others
+/// by ascending variance. `products`: their mean products.
 Matrix turn_to_constant(const Matrix& products, std::span<const double> constant) {
   const int size = products.rows();
   Matrix first(size, 1);
@@ -165,7 +165,7 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
   }
   const Matrix map = basis.map.empty() ? identity(size) : basis.map;
   const Matrix products = mean_products(multiply(map, turn));
-  double square = 0;  // mean over what is penalised
+  double square = 0;  // mean over the penalised columns
   for (int j = 0; j < rank; ++j) square += products(j, j) / rank;
   for (int j = 0; j < size; ++j) {
     const double own = j < rank ? square : products(j, j);

@@ -32,7 +32,7 @@ bool is_marginal(const FormulaTerms& formula, std::size_t term, std::size_t skip
                      });
 }
 
-/// One variable of a term: the raw columns that it keeps, and their names.
+/// One variable of a term: its selected raw columns and their names.
 struct Coding {
   int raw_size = 1;
   std::vector<int> indices;

@@ -19,7 +19,7 @@ struct ParametricColumns {
   std::vector<std::string> variables;
 };
 
-/// Of each variable of each parametric term, whether it is coded by contrasts if it is a factor: by the rule
+/// For each variable of each parametric term: whether it would be coded by contrasts as a factor, by the rule
 /// of `parametric_columns`.
 [[nodiscard]] std::vector<std::vector<bool>> coded_by_contrasts(const FormulaTerms& formula,
                                                                 const Frame& frame);

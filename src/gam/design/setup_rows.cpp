@@ -26,7 +26,7 @@ constexpr std::uint32_t seed_of_rows = 66;
 constexpr std::int64_t most_drawn = 10'000'000;
 constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max();
 
-/// The levels of a column that is a factor in R: a response keeps them when it becomes a number.
+/// Number of levels of a column that is a factor in R: a response keeps them when it becomes a number.
 std::size_t levels_of(const Variable& variable) {
   return variable.levels.size();
 }
@@ -35,7 +35,7 @@ int level_at(const Variable& variable, std::size_t row) {
   return variable.factor ? variable.codes[row] : static_cast<int>(variable.numbers[row]);
 }
 
-/// The first complete rows of this rank with each of the values; `none` where there is none.
+/// The first complete row of this rank with each of the two values; `none` if there is none.
 std::array<std::int64_t, 2> first_rows_of(const Workers& workers, const Frame& frame,
                                           const ColumnNumbers& numbers, std::array<double, 2> values) {
   std::array<std::atomic<std::int64_t>, 2> first{none, none};
@@ -71,7 +71,7 @@ std::vector<int> SetupRows::columns_of_model() const {
   without_offsets.offsets.clear();
   for (const Expression& variable : without_offsets.variables())
     columns.push_back(frame_.index_of(variable.text));
-  // Each offset, and the weights, are columns of their own.
+  // Each offset and the weights are columns of their own.
   for (const Expression& offset : formula_.offsets) columns.push_back(frame_.index_of(offset.text));
   if (prior_weight_ >= 0) columns.push_back(prior_weight_);
   return columns;
@@ -88,7 +88,7 @@ std::vector<double> SetupRows::values(int variable) {
     });
     return workers_.comm.allgatherv(std::span<const double>(mine));
   }
-  // Each value is on one rank; the others add 0.
+  // Each value is on one rank; the others contribute 0.
   std::vector<double> all(local_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (local_[i]) all[i] = numbers[*local_[i]];
@@ -120,7 +120,7 @@ std::vector<std::int64_t> SetupRows::draw(const CompleteRows& complete, std::int
   std::vector<std::int32_t> order;
   is_own_sample_ = n > most_drawn;
   if (is_own_sample_) {
-    // One from each of as many equal parts.
+    // One row from each of `count` equal parts.
     for (std::int64_t part = 0; part < count; ++part) {
       const std::int64_t begin = n / count * part + n % count * part / count;
       const std::int64_t end = n / count * (part + 1) + n % count * (part + 1) / count;

@@ -14,20 +14,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows from which mgcv's bam sets up its bases: all complete rows up to 10,000; of more, that many drawn
-/// with its seed, including those with each column's extremes and one of every level (its `mini.mf`). From
-/// more than 1e7 rows R draws differently; the sample is then our own.
+/// The rows from which mgcv's bam sets up its bases: all complete rows up to 10,000; otherwise a sample of
+/// that size with mgcv's seed, including the rows with each column's extremes and one of every level (its
+/// `mini.mf`). Above 1e7 rows R draws differently; the sample is then Tessera's own.
 class SetupRows {
  public:
   /// `prior_weight`: its index in the frame; -1: none. The arguments must outlive this object.
   SetupRows(const Workers& workers, const Frame& frame, const FormulaTerms& formula, int prior_weight);
 
   /// *Collective.* The values of a number in these rows, the same on every rank and for any number of ranks.
-  /// Cost: for more than 10,000 rows the first call scans each column of the model, and with factors takes 4
-  /// bytes per row of the job on every rank.
+  /// Cost: for more than 10,000 rows the first call scans each column of the model, and with factors
+  /// allocates 4 bytes per row of the job on every rank.
   [[nodiscard]] std::vector<double> values(int variable);
   [[nodiscard]] std::size_t count() const noexcept { return rows_.size(); }
-  /// Whether values were taken, from a sample of our own.
+  /// Whether values were taken from Tessera's own sample.
   [[nodiscard]] bool is_own_sample() const noexcept { return is_own_sample_; }
 
  private:
@@ -41,11 +41,11 @@ class SetupRows {
   const Frame& frame_;
   const FormulaTerms& formula_;
   int prior_weight_;
-  std::vector<int> columns_;  ///< of the model, where rows are drawn
+  std::vector<int> columns_;  ///< columns of the model, if rows are sampled
   bool found_ = false;
   bool is_own_sample_ = false;
   std::vector<std::int64_t> rows_;  ///< indices among the complete rows of the job; empty: all of them
-  std::vector<std::optional<std::size_t>> local_;  ///< the row of each of these; nothing: another rank has it
+  std::vector<std::optional<std::size_t>> local_;  ///< local row of each of these; nothing: on another rank
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

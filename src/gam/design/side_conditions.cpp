@@ -22,10 +22,10 @@ namespace {
 
 using base::at;
 
-/// Relative to the square of a column: less is rounding of X'X.
+/// Relative to the square of a column: smaller residuals are rounding of X'X.
 constexpr double gram_tolerance = 1e-12;
-/// Norms from X'X and from the sketch that agree within this factor are both accurate: the sketch's always
-/// is, to some ten per cent.
+/// Norms from X'X and from the sketch that agree within this factor are both accurate: the sketch is always
+/// accurate to about ten per cent.
 constexpr double agreement = 1.5;
 /// The square root of the machine epsilon: mgcv's.
 const double explained_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
@@ -58,14 +58,14 @@ bool share_a_variable(const CoefBlock& a, const CoefBlock& b) {
   });
 }
 
-/// X'X with columns eliminated one by one: the residuals of the others.
+/// X'X with columns eliminated one by one: the Schur complement of the others.
 class Remainder {
  public:
   Remainder(const Matrix& gram, std::span<const int> columns) : rest_(submatrix(gram, columns, columns)) {
     for (int j = 0; j < rest_.cols(); ++j) squares_.push_back(rest_(j, j));
   }
 
-  /// Eliminates the first columns, that with the largest residual first, while it exceeds rounding.
+  /// Eliminates the first `count` columns by descending residual, while that exceeds rounding.
   void take_out_first(int count) {
     std::vector<int> waiting(at(count));
     std::iota(waiting.begin(), waiting.end(), 0);
@@ -98,7 +98,7 @@ class Remainder {
   std::vector<double> squares_;
 };
 
-/// X'X about the means, so that the constant is projected out.
+/// X'X centred at the means, which projects out the constant.
 Matrix centred(const ColumnSums& columns) {
   Matrix out = columns.gram;
   for (int j = 0; j < out.cols(); ++j) {
@@ -115,9 +115,9 @@ Matrix columns_of(const Matrix& a, std::span<const int> indices) {
   return out;
 }
 
-/// QR with column pivoting of `left`, the residuals in a sketch of the columns from `before` on. The next
-/// pivot is the column with the largest norm: by X'X, which is exact over all rows, while that agrees with
-/// the sketch; below, X'X is rounding, and the sketch decides.
+/// QR with column pivoting of `left`, the residuals in a sketch of the columns from `before` on. The pivot is
+/// the column of largest norm by X'X, which is exact over all rows, while that agrees with the sketch;
+/// otherwise X'X is rounding, and the sketch decides.
 PivotedQr pivoted_by(Remainder& remainder, int before, Matrix left) {
   const int count = left.cols();
   PivotedQr out{Matrix(count, count), {}};
@@ -181,7 +181,7 @@ class SideConditions {
         dropped_(design.blocks.size()) {}
 
   void apply(const NestedSmooth& nested) {
-    // The largest of the columns before, in the user's units.
+    // The largest of the earlier columns, in the user's units.
     double square = constant_ ? static_cast<double>(columns_.rows) : 0.0;
     std::vector<int> indices;
     for (const int before : nested.before) {
@@ -219,7 +219,7 @@ class SideConditions {
     return text;
   }
 
-  /// The QR of the residuals of the columns `own`, given the constant and the columns `before`.
+  /// QR of the residuals of the columns `own` given the constant and the columns `before`.
   [[nodiscard]] PivotedQr unexplained_part(std::span<const int> before, std::span<const int> own) const {
     std::vector<int> all(before.begin(), before.end());
     all.insert(all.end(), own.begin(), own.end());
@@ -230,13 +230,13 @@ class SideConditions {
     Matrix first(columns_.sketch.rows(), count + (constant_ ? 1 : 0));
     assign(first, 0, 0, columns_of(columns_.sketch, before));
     if (constant_) std::ranges::copy(columns_.sketched_ones, first.column(count).begin());
-    // Reduced to a triangle, which has the norms and angles of the columns.
+    // Reduced to a triangular factor, with the norms and angles of the columns.
     const PivotedQr left = pivoted_qr(unexplained(first, columns_of(columns_.sketch, own)));
     Matrix triangle(left.r.rows(), left.r.cols());
     for (int j = 0; j < triangle.cols(); ++j)
       std::ranges::copy(left.r.column(j), triangle.column(left.pivots[at(j)]).begin());
     PivotedQr qr = pivoted_by(remainder, count, std::move(triangle));
-    // The residual of i columns in a sketch of m rows keeps (m - i) / m of its square on average.
+    // The residual after i columns in a sketch of m rows keeps (m - i) / m of its square on average.
     for (int i = 0; i < qr.r.rows(); ++i) {
       const double left_rows = columns_.sketch.rows() - first.cols() - i;
       const double longer = std::sqrt(columns_.sketch.rows() / left_rows);
@@ -257,7 +257,7 @@ struct SetSum {
   int rank = 0;
 };
 
-/// The sum of a subset of penalties, each divided by its norm, by its eigenvalues.
+/// Eigendecomposition of the sum of a subset of penalties, each divided by its norm.
 SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
   const int size = penalties.front().rows();
   Matrix sum(size, size);
@@ -273,7 +273,7 @@ SetSum sum_of(const std::vector<Matrix>& penalties, std::size_t set) {
   return out;
 }
 
-/// Recomputes the properties of penalties that are no longer those of whole bases.
+/// Recomputes the properties of penalties after columns were dropped.
 void describe(Penalty& penalty, int size) {
   if (penalty.matrices.empty()) {
     penalty.null_space = identity(size);
@@ -297,7 +297,7 @@ void describe(Penalty& penalty, int size) {
   penalty.set_ranks.push_back(all.rank);
 }
 
-/// The sum of a smooth's penalties, each with elements of the size of those of the columns that it sees.
+/// The sum of a smooth's penalties, each scaled to the size of the columns that it penalises.
 Matrix sum_of_sizes(const CoefBlock& block, const ColumnSums& columns) {
   Matrix sum(block.coef_size, block.coef_size);
   for (std::size_t j = 0; j < block.penalty->count(); ++j) {
@@ -379,7 +379,7 @@ std::vector<NestedSmooth> nested_smooths(const Design& design) {
   std::vector<int> order;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     const CoefBlock& block = design.blocks[i];
-    // As in mgcv, neither a random effect nor a factor smooth takes part.
+    // As in mgcv, random effects and factor smooths are exempt.
     if (block.penalty && !is_random_effect(block.kind) && !block.is_factor_smooth())
       order.push_back(static_cast<int>(i));
   }

@@ -18,7 +18,7 @@ namespace {
 
 using base::at;
 
-/// A margin's penalty by its eigenvectors, the ones it annihilates first and with eigenvalue exactly zero.
+/// A margin's penalty by its eigenvectors, null space first, with eigenvalues exactly zero there.
 struct MarginPenalty {
   Matrix matrix;
   Matrix metric;  ///< of the coefficients, where that of mgcv's is the identity
@@ -26,7 +26,7 @@ struct MarginPenalty {
   Matrix common;  ///< T with T' matrix T the diagonal matrix of the eigenvalues, and T' metric T the identity
   int null_dimension;
   double column_sum;   ///< the largest one, in mgcv's coefficients
-  bool fixed = false;  ///< it is left out: all of its eigenvalues are zero
+  bool fixed = false;  ///< the penalty is left out: all of its eigenvalues are zero
 };
 
 double largest_column_sum(const Matrix& a) {
@@ -44,14 +44,14 @@ Matrix scaled(Matrix a, double divisor) {
   return a;
 }
 
-/// Squares of the elements of a penalty, which a decomposition forms, may be beyond all numbers in the
-/// variable's units: a power of two of its size.
+/// A power of two of the size of a penalty: a decomposition squares its elements, which may overflow in the
+/// variable's units.
 double unit_of(const Matrix& penalty) {
   return std::ldexp(1.0, std::ilogb(largest(penalty.values())));
 }
 
-/// The eigenvalues of the penalty in values at points, of which the smallest may be 1e-10 of the largest: as
-/// squares of singular values they have their digits. The vectors are coefficients.
+/// The eigenvalues of the penalty in values at points, of which the smallest may be 1e-10 of the largest:
+/// computed as squares of singular values, they are accurate. The vectors are coefficients.
 SymmetricEigen eigen_in_values(const PointValues& points, const SymmetricEigen& own, double unit, int rank) {
   const int size = points.values.rows();
   const Matrix inverse = solve(points.values, identity(size)).value();
@@ -118,10 +118,10 @@ Matrix first_columns(const Matrix& a, int count) {
   return out;
 }
 
-/// The Kronecker products of the margins' eigenvectors that some penalty does not annihilate.
+/// The Kronecker products of the margins' eigenvectors outside the null space of at least one penalty.
 struct JointEigen {
   Matrix values;            ///< a row for each, a column for each penalty that is not left out
-  std::vector<int> places;  ///< of each among all products
+  std::vector<int> places;  ///< index of each among all products
 };
 
 JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const double> s_scale) {
@@ -153,8 +153,8 @@ JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const d
   return out;
 }
 
-/// What diagonalises all penalties of a product at once: those of the products of what does of each margin
-/// that stand at `places`.
+/// The vectors that diagonalise all penalties of a product at once: Kronecker products of the margins'
+/// vectors, those at `places`.
 Matrix joint_eigenvectors(std::span<const MarginPenalty> margins, std::span<const int> places) {
   Matrix all = identity(1);
   for (const MarginPenalty& margin : margins) all = kronecker(all, margin.common);
@@ -175,7 +175,7 @@ Matrix penalty_of_margin(std::span<const MarginPenalty> margins, std::size_t m) 
   return penalty;
 }
 
-/// E of the margins' product, where one of them has it.
+/// E of the product of margins, if one of them has it.
 void add_values(std::span<const Basis> margins, int size, SmoothBasis& smooth) {
   if (std::ranges::none_of(margins, [](const Basis& margin) { return margin.points.has_value(); })) return;
   smooth.values = identity(1);
@@ -193,9 +193,9 @@ double length_of(const Matrix& column) {
   return std::sqrt(dot(column.values(), column.values()));
 }
 
-/// `Penalty::log_det_constant` of a constrained basis: that of mgcv's coefficients, and twice log|det T|, T
-/// those of the constrained coefficients that there are. With c and d the constraints of both,
-/// |det E| = |det T| |c| / |d|.
+/// `Penalty::log_det_constant` of a constrained basis: that in mgcv's coefficients, plus twice log|det T|, T
+/// mapping the constrained coefficients to mgcv's. With c and d the constraints of both, |det E| = |det T|
+/// |c| / |d|.
 double log_det_in_values(const Matrix& means, const Matrix& null_space, const Matrix& values,
                          double log_det_values) {
   const Matrix in_values = solve(transpose(values), means).value();
@@ -205,7 +205,7 @@ double log_det_in_values(const Matrix& means, const Matrix& null_space, const Ma
   return 2 * (std::log(share) + log_det_values - std::log(length_of(means) / length_of(in_values)));
 }
 
-/// Adds the other penalties of a margin that is by itself.
+/// Adds the further penalties of a single margin.
 void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) {
   std::vector<int> ranks{margin.rank};
   Matrix sum = scaled(margin.penalty, largest(margin.penalty.values()));
@@ -216,7 +216,7 @@ void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) 
     ranks.push_back(one.rank);
     add_multiple(sum.values(), 1 / largest(one.matrix.values()), one.matrix.values());
   }
-  // Null spaces lie in one another: a sum has the rank of the largest.
+  // Null spaces are nested: a sum has the largest of the ranks.
   for (std::size_t set = 0; set < std::size_t{1} << ranks.size(); ++set) {
     int rank = 0;
     for (std::size_t j = 0; j < ranks.size(); ++j) rank = std::max(rank, (set >> j & 1) != 0 ? ranks[j] : 0);
@@ -226,15 +226,15 @@ void add_more(const Basis& margin, double largest_row_sum, SmoothBasis& smooth) 
   smooth.null_space = first_columns(symmetric_eigen(sum).vectors, margin.size() - smooth.set_ranks.back());
 }
 
-/// Some columns of a product of margins, by their places in the Kronecker product.
+/// Some columns of a product of margins, by their indices in the Kronecker product.
 struct ProductSpace {
   std::vector<int> places;
-  bool free = true;                  ///< no penalty sees it
-  int order = 0;                     ///< penalised margins
+  bool free = true;                  ///< unpenalised
+  int order = 0;                     ///< number of penalised margins
   std::string name;                  ///< as mgcv has it
-  std::vector<std::string> columns;  ///< the names of those of a space that is free
+  std::vector<std::string> columns;  ///< names of the columns of an unpenalised space
 
-  /// Its products with columns [begin, end) of a margin of `size`.
+  /// The products of its columns with columns [begin, end) of a margin of `size`.
   [[nodiscard]] std::vector<int> times(int begin, int end, int size) const {
     std::vector<int> out;
     for (const int place : places) {
@@ -397,7 +397,7 @@ SmoothBasis factor_smooth(const Basis& curve, int levels, double largest_row_sum
   smooth.s_scale.assign(at(smooth.eigenvalues.cols()), 1 / square);
   smooth.s_scale.front() *= curve.penalty(0, 0);
   smooth.knots.push_back(curve.knots);
-  // None of the other variables has any, the factor among them.
+  // The other variables, including the factor, have no knots.
   smooth.knots.resize(2 + curve.component.others.size());
   return smooth;
 }
@@ -437,7 +437,7 @@ SmoothBasis level_deviations(const Basis& curve, std::span<const int> levels, bo
   }
   smooth.s_scale.assign(smooth.penalties.size(), scale);
   smooth.knots.push_back(curve.knots);
-  // None of the other variables has any, the factors among them.
+  // The other variables, including the factors, have no knots.
   smooth.knots.resize(1 + curve.component.others.size() + levels.size());
   return smooth;
 }
@@ -518,7 +518,7 @@ void restrict_to_constraint(Penalty& penalty) {
 Matrix sweep_and_drop(const Matrix& coefficients, std::span<const double> constant, int left_out) {
   Matrix out(coefficients.rows() - 1, coefficients.cols());
   for (int j = 0; j < out.cols(); ++j) {
-    // What of the constant takes the coefficient that is left out to zero.
+    // The share of the constant that cancels the dropped coefficient.
     const double share = coefficients(left_out, j) / constant[at(left_out)];
     for (int i = 0; i < out.rows(); ++i) {
       const int from = i < left_out ? i : i + 1;
@@ -553,8 +553,8 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
     penalty.set_ranks = std::move(ranks);
     penalty.eigenvalues = Matrix();
   } else {
-    // The others' eigenvectors, moved along the null space until the new penalty does not see them; and the
-    // null space, until it sees each function of it alone.
+    // Moves the other eigenvectors along the null space until the new penalty vanishes on them, and the null
+    // space until each function of it is penalised alone.
     const Matrix own = multiply(free, solve(multiply(part, free), identity(count)).value());
     add_multiple(common.values(), -1, multiply(own, multiply(part, common)).values());
     penalty.eigenvectors = Matrix(size, size);
@@ -571,7 +571,7 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
 
 Matrix constrained_eigenvectors(const Matrix& eigenvectors, std::span<const double> means,
                                 const Matrix& null_space, const Matrix& z) {
-  // No constraint is met by what hardly is in the null space.
+  // A vector that is hardly in the null space cannot satisfy the constraint.
   constexpr double least = 1e-6;
   const std::vector<double> along = multiply_t(null_space, means);
   const double square = dot(along, along);

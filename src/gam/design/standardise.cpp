@@ -21,12 +21,12 @@ using tessera::mpi::Communicator;
 constexpr double collinear_share = 1e-4;
 /// A smaller residual counts as linear dependence, which cannot be repaired: R's lm has 1e-7, unsquared.
 constexpr double dependent_share = 1e-14;
-/// An earlier variable that explains less than this, relative to the final residual, is not subtracted.
+/// An earlier variable whose share is below this, relative to the final residual, is not subtracted.
 constexpr double negligible = 1e-3;
 
 using base::at;
 
-/// The variables to standardise. Those that are parametric terms of their own come first, in their order.
+/// The variables to standardise: first those that are parametric terms of their own, in order.
 struct Chosen {
   std::vector<int> variables;
   std::size_t alone = 0;
@@ -95,7 +95,7 @@ class Measurer {
     for (const int variable : variables_) {
       const Extent one = extents_.emplace_back(extent_of({comm_, team_}, frame_, variable));
       const double middle = one.min / 2 + one.max / 2;
-      // The fit reports numbers that are not finite.
+      // Numbers that are not finite are reported later, by the fit.
       centres_.push_back(std::isfinite(middle) ? middle : 0);
       factors_.push_back(power_of_two_for(one.max / 2 - one.min / 2));
     }
@@ -153,7 +153,7 @@ class Measurer {
     return out;
   }
 
-  /// Those of the first `alone` variables that the ones before them nearly determine.
+  /// Which of the first `alone` variables are nearly determined by earlier ones.
   [[nodiscard]] static std::vector<std::size_t> collinear(const Matrix& moments, std::size_t alone) {
     std::vector<std::size_t> found;
     const int count = static_cast<int>(alone);
@@ -175,7 +175,7 @@ class Measurer {
     return found;
   }
 
-  /// Subtracts from variable j what those before it explain; twice, so that the residual is accurate.
+  /// Subtracts the projection on the earlier variables from variable j; twice, for accuracy of the residual.
   void orthogonalise(std::size_t j, Standards& standards) {
     const std::vector<double> before = combinations_[j];
     for (int round = 0; round < 2; ++round) subtract_explained(j, crossproducts(j + 1));
@@ -224,7 +224,7 @@ class Measurer {
   std::vector<double> centres_;
   std::vector<double> factors_;  ///< of half the range of a variable
   std::vector<double> sizes_;    ///< standard deviations, times `factors_`
-  /// Row j: variable j minus what was subtracted from it, in centred and scaled variables.
+  /// Row j: variable j minus its projection on earlier ones, in centred and scaled variables.
   std::vector<std::vector<double>> combinations_;
 };
 

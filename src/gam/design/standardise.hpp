@@ -11,10 +11,10 @@
 #include <cstdint>
 #include <vector>
 
-/// Numeric columns as a fit uses them. A crossproduct of columns like northings of 5.5e6 +- 1000, or like
-/// years beside their squares, loses the digits that tell them from the intercept and from one another; so
-/// each column is centred, made nearly orthogonal to the earlier ones and scaled, row by row, before any
-/// product.
+/// Standardisation of numeric columns in a fit. A crossproduct of columns like northings of 5.5e6 +- 1000, or
+/// like years and their squares, loses the digits that distinguish them from the intercept and from each
+/// other; so each column is centred, made nearly orthogonal to earlier ones and scaled, row by row, before
+/// any product.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The power of two that brings a number to [1, 2); 1 if there is none.
@@ -25,18 +25,17 @@ struct Standard {
   double factor = 1;    ///< x * factor is at most about 1
   NumericPart centred;  ///< (x - mean) * factor has a standard deviation of about 1
   /// The residual of the centred variable given earlier variables of the formula, scaled like it; the
-  /// variable itself comes first. Empty unless they explain all but 1e-4 of its square, or if they explain
-  /// all of it.
+  /// variable itself comes first. Empty if these explain less than all but 1e-4 of its square, or all of it.
   std::vector<NumericPart> orthogonal;
 };
 
 /// Indexed by the frame's variables; empty: no variable is standardised.
 using Standards = std::vector<Standard>;
 
-/// *Collective.* Of the numbers in the formula's parametric terms, random slopes and by variables; the same
-/// bits for any number of ranks and threads. `block`: rows that are summed in a fixed order; a rank's part of
-/// the table begins at a block's first row. Cost: three passes over those variables, and two for each that
-/// earlier ones nearly determine.
+/// *Collective.* Standards of the numbers in the formula's parametric terms, random slopes and by variables;
+/// the same bits for any number of ranks and threads. `block`: rows that are summed in a fixed order; a
+/// rank's part of the table begins at a block's first row. Cost: three passes over those variables, and two
+/// for each that earlier ones nearly determine.
 [[nodiscard]] Standards standards_of(const tessera::mpi::Communicator& comm, const FormulaTerms& formula,
                                      const Frame& frame, std::int64_t block, HostTeam& team);
 

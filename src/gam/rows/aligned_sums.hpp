@@ -12,33 +12,33 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of products whose row term gives one or four nonzeros, and whose column term gives four neighbours,
-/// in an order of their own: a run of four sums lies where a register of four does.
+/// Sums of products whose row term has one or four nonzeros and whose column term has four neighbours, laid
+/// out so that a run of four sums is aligned to a vector register.
 ///
-/// Neighbouring rows of a table add to runs that overlap: a processor waits for the store of the one before
-/// it loads the other, unless both are at the same address. So a product has four matrices, one for each
-/// remainder of the run's first column by four, in which runs are aligned; two of them are then the same or
-/// have nothing in common. The four are added up at the end.
+/// Neighbouring rows of a table add to overlapping runs: the processor stalls on store-to-load forwarding
+/// unless both are at the same address. So a product has four matrices, one for each remainder of the run's
+/// first column modulo four, in which runs are aligned: two runs are then identical or disjoint. The four
+/// matrices are added up at the end.
 class AlignedSums {
  public:
   explicit AlignedSums(const RowLayout& layout);
 
-  /// Whether so many rows are worth the folding.
+  /// Whether this many rows outweigh the cost of `fold`.
   [[nodiscard]] bool worth(std::size_t rows) const noexcept;
-  /// Whether the sums of this product of the layout are here.
+  /// Whether this product of the layout has its sums here.
   [[nodiscard]] bool has(const Product& product) const noexcept { return place_of(product).lines > 0; }
-  /// Begins at zero.
+  /// Sets the sums to zero.
   void clear(std::span<const Product> products);
-  /// Adds what some rows give to a product: as `HostRows` does, row by row.
+  /// Adds the contributions of some rows to a product, as `HostRows` does row by row.
   void add(const Product& product, int count, const ProductSide& row, const ProductSide& column);
-  /// Adds what there is of some products to `sums`.
+  /// Adds the sums of some products to `sums`.
   void fold(std::span<const Product> products, double* sums) const;
 
  private:
   /// One product's four matrices of `lines` x `columns`.
   struct Place {
     std::size_t begin = 0;
-    int lines = 0;                         ///< 0: the product is not here
+    int lines = 0;                         ///< 0: the product has no sums here
     int columns = 0;                       ///< a multiple of four
     std::array<std::ptrdiff_t, 4> runs{};  ///< of each nonzero of the row term, from the corner
     [[nodiscard]] std::ptrdiff_t matrix() const noexcept { return std::ptrdiff_t{lines} * columns; }

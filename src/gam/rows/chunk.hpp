@@ -14,19 +14,19 @@
 #include <span>
 #include <vector>
 
-/// Evaluation of rows on the host, a few hundred at a time, in buffers that stay in the core's cache: the
-/// first step of every pass of the host.
+/// Evaluation of rows on the host, a few hundred at a time, in buffers that fit the core's cache: the first
+/// step of every CPU pass.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows evaluated together: the values of one term stay in the first-level cache, those of all terms in the
-/// second. Bits do not depend on their number.
+/// Rows evaluated together: the values of one term fit the L1 cache, those of all terms the L2 cache. Bits do
+/// not depend on this number.
 inline constexpr int chunk_rows = 256;
 
-/// Rows whose columns of far fields are evaluated together: 7 MB for 100 columns.
+/// Rows whose far-field columns are evaluated together: 7 MB for 100 columns.
 inline constexpr int prepared_rows = 8192;
 
-/// The complete rows of a run of rows, as arrays over them. Arrays over terms and placements follow one
-/// another with `chunk_rows` rows each.
+/// The complete rows in a range of rows, as arrays. Arrays over terms and placements are contiguous, with
+/// `chunk_rows` rows each.
 struct RowChunk {
   explicit RowChunk(const RowLayout& layout);
 
@@ -45,19 +45,19 @@ struct RowChunk {
   std::vector<double> values;  ///< of the terms, then the residual
 };
 
-/// Evaluates the terms of rows. Thread-safe: each thread has a chunk of its own.
+/// Evaluates the terms of rows. Thread-safe: each thread has its own chunk.
 class RowEvaluator {
  public:
   RowEvaluator(const Rows& rows, const RowLayout& layout);
 
-  /// Finds the complete rows among local rows [begin, end), at most `chunk_rows`, and sets their predictors
-  /// to their offsets.
+  /// Collects the complete rows among local rows [begin, end), at most `chunk_rows`, and initialises their
+  /// predictors with the offsets.
   void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
-  /// Evaluates what is faster of more rows at once, among local rows [begin, end): `prepared_rows` at most.
+  /// Evaluates columns that are faster for more rows at once, for local rows [begin, end): `prepared_rows` at
+  /// most.
   void prepare(RowChunk& chunk, std::size_t begin, std::size_t end,
                std::span<const PointEvaluator::FarWanted> wanted = {}) const;
-  /// Values and starts of one term. A term that is a combination of another's columns must come after that
-  /// one.
+  /// Values and starts of one term. A term that combines another's columns must be evaluated after it.
   void evaluate_term(int term, RowChunk& chunk) const;
   /// eta += the term's values times its coefficients.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const {
@@ -65,9 +65,9 @@ class RowEvaluator {
   }
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk,
                      std::span<double> eta) const;
-  /// The same; a curve's values are not read. `evaluated`: the term was evaluated last.
+  /// The same without reading a curve's values. `evaluated`: the term was the last one evaluated.
   void add_predictor(int term, const CurvePredictor& predictor, bool evaluated, RowChunk& chunk) const;
-  /// Sums of powers in the cells of a term that is one curve.
+  /// Sums of powers, by cell, for a term that is a single curve.
   void add_moments(int term, RowChunk& chunk, double* sums) const;
 
  private:
@@ -78,7 +78,7 @@ class RowEvaluator {
 
   const Rows& rows_;
   LayoutView view_;
-  std::vector<int> variables_;  ///< that the rows read
+  std::vector<int> variables_;  ///< variables that the pass reads
   std::vector<NumberView> numbers_;
   std::vector<const std::int32_t*> codes_;
 };

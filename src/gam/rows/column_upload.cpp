@@ -17,13 +17,13 @@ namespace {
 
 using base::at;
 
-/// Largest number of numbers of a piece, 1 MiB of them. 32 threads that scan as they copy fill two H200 at 92
-/// GB/s by three such pieces each, and at 80 by half of it.
+/// Numbers of a piece, 1 MiB. Two H200 reach 92 GB/s with 32 threads that scan while copying, each with three
+/// such pieces, and 80 GB/s with half the size.
 constexpr std::size_t largest_piece = std::size_t{1} << 17;
-/// Numbers of pinned memory for a device at most, 96 MiB of them: its pages take a third of a second a GiB.
+/// Maximum numbers of pinned memory per device, 96 MiB: pinning takes a third of a second a GiB.
 constexpr std::size_t most_pinned = 96 * largest_piece;
 
-/// Threads read blocks in turn: those that follow one another become one range, which several threads copy.
+/// Threads read blocks in turn: contiguous ranges are joined, as several threads copy one.
 void join_neighbours(std::vector<Range>& ranges) {
   std::ranges::sort(ranges, {}, &Range::begin);
   std::size_t joined = 0;
@@ -56,7 +56,7 @@ ColumnUpload::~ColumnUpload() {
     try {
       on->stream->synchronize();
     } catch (const std::exception&) {
-      // A device that failed copies no more.
+      // A failed device copies nothing more.
     }
   }
 }
@@ -74,11 +74,11 @@ void ColumnUpload::add(std::size_t index, const PlannedTile& tile, std::size_t f
       try {
         prepare(kept, index);
       } catch (const std::exception&) {
-        kept.failed = true;  // the first pass meets the same fault, and reports it
+        kept.failed = true;  // the first pass will fail in the same way, and report it
       }
     });
   } catch (const std::system_error&) {
-    kept.failed = true;  // no thread is granted
+    kept.failed = true;  // thread creation failed
   }
 }
 
@@ -92,7 +92,7 @@ void ColumnUpload::prepare(OnDevice& on, std::size_t index) {
   on.stream.emplace(context);
   for (int thread = 0; thread < threads_; ++thread) on.feeds.emplace_back(context);
   on.pinned = PinnedBuffer<double>(at(threads_) * Feed::pieces * piece_numbers_, context);
-  // The buffers are there, and free of earlier work, for any stream.
+  // The buffers are ready on any stream, and free of earlier work.
   context.synchronize();
   on.ready.store(true, std::memory_order_release);
 }
@@ -182,7 +182,7 @@ std::optional<UploadedColumns> ColumnUpload::finish(int device) {
     }
     on.stream->synchronize();
   } catch (const std::exception&) {
-    return std::nullopt;  // the pass meets the same fault, and reports it
+    return std::nullopt;  // the pass will fail in the same way, and report it
   }
   UploadedColumns out{on.rows, {}};
   for (std::size_t i = 0; i < columns_.size(); ++i) {
@@ -195,7 +195,7 @@ std::optional<UploadedColumns> ColumnUpload::finish(int device) {
       }
     }
     join_neighbours(column.missing);
-    // A column that the table was not read by is there in the pass that asks for it.
+    // A column that was not read with the table is copied by the pass that needs it.
     if (rows == at(on.rows.size())) out.columns.push_back(std::move(column));
   }
   return out;

@@ -25,7 +25,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A column on a device before there is a frame.
+/// A column uploaded while the table is still being parsed.
 struct UploadedColumn {
   std::string name;
   ColumnNumbers numbers;
@@ -37,53 +37,53 @@ struct UploadedColumns {
   std::vector<UploadedColumn> columns;
 };
 
-/// Copies columns in memory to the devices of a rank while its threads read them: each copies what it has in
-/// its cache to pinned memory, and submits it on the stream of its device. Devices are prepared beside that:
-/// what is read before is missing there, and on a device that fails all is.
+/// Copies columns from memory to a rank's devices while threads parse the table: each thread copies the block
+/// in its cache to pinned memory, and submits it on the device's stream. Devices are prepared concurrently:
+/// blocks parsed before a device is ready are missing on it, as is everything on a device that fails.
 class ColumnUpload final : public NumberTaker {
  public:
-  /// `threads` that read. Refers to the job.
+  /// `threads`: number of parsing threads. Refers to the job.
   ColumnUpload(Job& job, int threads, const std::vector<NamedNumbers>& columns);
   ~ColumnUpload() override;
   ColumnUpload(const ColumnUpload&) = delete;
   ColumnUpload& operator=(const ColumnUpload&) = delete;
 
-  /// Begins to prepare a device of the job's pool, for a tile that begins at the `first` of this rank's rows.
+  /// Starts to prepare a device of the job's pool, for a tile whose first row is row `first` of this rank.
   void add(std::size_t index, const PlannedTile& tile, std::size_t first);
 
   void begin() noexcept override;
   void take(int thread, const ColumnNumbers& column, std::size_t first,
             std::span<const double> numbers) noexcept override;
-  /// Once the table is read: waits for the copies to a device (`Tile::device_index`). Nothing where it was
-  /// not added, or has failed. Once for each device; thread-safe for different ones.
+  /// After the table is read: waits for the copies to a device (`Tile::device_index`). Returns nothing if the
+  /// device was not added, or failed. Call once per device; thread-safe for different devices.
   [[nodiscard]] std::optional<UploadedColumns> finish(int device);
 
  private:
-  /// The pieces of pinned memory of one thread, used in turn: it fills one while others are on the bus.
+  /// One thread's pieces of pinned memory, used in turn: one is filled while others are being transferred.
   struct Feed {
     static constexpr std::size_t pieces = 3;
     explicit Feed(const DeviceContext& context) : copied{Event(context), Event(context), Event(context)} {}
-    std::array<Event, pieces> copied;  ///< complete when the last copy from a piece is
+    std::array<Event, pieces> copied;  ///< completion of the last copy from each piece
     std::size_t piece = 0;
-    double* to = nullptr;    ///< where the piece that is being filled goes
-    std::size_t filled = 0;  ///< numbers of it
+    double* to = nullptr;    ///< destination of the current piece
+    std::size_t filled = 0;  ///< numbers in the current piece
   };
   struct Missing {
     std::size_t column;
     Range rows;
   };
-  /// What one thread was given of a device's rows.
+  /// Progress of one thread for one device.
   struct Given {
-    std::vector<std::size_t> rows;  ///< by column, with those that are missing:
+    std::vector<std::size_t> rows;  ///< copied or missing rows, by column:
     std::vector<Missing> missing;
   };
   struct OnDevice {
     Range rows;             ///< of the tile
-    std::size_t first = 0;  ///< of them among this rank's rows
+    std::size_t first = 0;  ///< their first row among this rank's rows
     const DeviceContext* context = nullptr;
     std::vector<Buffer<double>> buffers;  ///< by column
     PinnedBuffer<double> pinned;          ///< the pieces of all threads
-    std::optional<Stream> stream;         ///< of all threads: the bus copies one piece after another
+    std::optional<Stream> stream;         ///< shared by all threads: the bus transfers one piece at a time
     std::vector<Feed> feeds;              ///< by thread
     std::vector<Given> given;             ///< by thread
     std::atomic<bool> ready = false;

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of splines on the matrix units, without writing the model matrix to memory.
 //
-// A block goes over a slice in chunks, whose rows it keeps in shared memory: of each spline the four values,
-// times the root of the weight. Column c's value lies at place c modulo 4, with the number of its quad, c /
-// 4, in the lowest bits of its mantissa. A warp has one term, the centre, and sums in its registers, for each
-// of the centre's windows apart. It takes the rows of one window after the other, four at once: the centre's
-// 8 columns are the operand B (k = row, n = column), and those of two other terms A (m = column, k = row),
-// a tile for each four of their quads, in which a value that belongs to another quad is masked. So 4 x 4 of
-// the 16 x 8 products of a tile and row are not zero if it has one term's quads, and twice as many with two.
+// A block goes over a slice in chunks, whose rows it keeps in shared memory: for each spline the four values,
+// times the root of the weight. Column c's value is at place c modulo 4, with the index of its quad, c / 4,
+// in the lowest bits of its mantissa. A warp has one term, the centre, and sums in its registers, separately
+// for each of the centre's windows. It processes the rows of one window after the other, four at once: the
+// centre's 8 columns are the operand B (k = row, n = column), and those of two other terms A (m = column, k =
+// row), a tile for each four of their quads; values that belong to another quad are masked. So 4 x 4 of the
+// 16 x 8 products of a tile and row are nonzero if it has one term's quads, and twice as many with two.
 //
 // Chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 arrives. The order of
 // additions follows from the slice's rows alone.
@@ -25,17 +25,16 @@ namespace TESSERA_NAMESPACE::gam {
 constexpr unsigned whole_warp = 0xffffffff;
 constexpr int warp_threads = 32;
 constexpr int cross_threads = fixed::cross.warps * warp_threads;
-/// In bytes, of a row's values of one term.
+/// Stride in bytes between rows of one term's values.
 constexpr int cross_row_stride = quad_columns * sizeof(double);
 constexpr int order_length = cross_order_length(fixed::cross.rows, fixed::cross.windows);
 /// Runs of rows that a warp evaluates at once.
 constexpr int runs_of_chunk = fixed::cross.rows / warp_threads;
-/// Of a value's low word: the number of its quad.
+/// Bits of a value's low word with the index of its quad.
 constexpr int quad_mask = 7;
 static_assert(cross_quads_limit <= quad_mask);
 
-/// What a block keeps of two chunks. Row `cross.rows` is zero: places of an order that no row fills lead to
-/// it.
+/// Shared memory of a block for two chunks. Row `cross.rows` is zero: unused places of an order refer to it.
 struct CrossShared {
   double values[2][fixed::cross.terms][fixed::cross.rows + 1][quad_columns];
   double dense[2][fixed::cross.rows + 1][cross_dense_columns];
@@ -62,8 +61,8 @@ inline void multiply_tile(double (&c)[4], double a0, double a1, double b) {
       : "d"(a0), "d"(a1), "d"(b));
 }
 
-/// The value if it is of that quad. Otherwise its low word stays: a number below 1e-313, which is as good as
-/// zero and costs one select less.
+/// The value if it belongs to the quad. Otherwise its low word remains: a number below 1e-313, which is
+/// negligible and saves one select.
 inline double masked(double value, int quad, int wanted) {
   const int high = quad == wanted ? __double2hiint(value) : 0;
   return __hiloint2double(high, __double2loint(value));
@@ -88,7 +87,7 @@ class CrossBlock {
         terms_(cross.terms + group_.term_begin),
         slice_(slice_of(wave, static_cast<int>(blockIdx.y))),
         kept_(static_cast<std::int64_t>(blockIdx.y) * wave.slice_rows),
-        // Of another lane, so that the compiler sees that it is the same for all.
+        // Shuffled from another lane, so that the compiler knows it is warp-uniform.
         warp_(static_cast<int>(__shfl_sync(whole_warp, threadIdx.x / warp_threads, 0))),
         lane_(static_cast<int>(threadIdx.x % warp_threads)) {}
 
@@ -99,7 +98,7 @@ class CrossBlock {
   void evaluate_chunk(int buffer, int first);
   void multiply(int buffer, const CrossTask& task, Sums& sums) const;
   void keep(const Sums& sums, CrossTiles& tiles) const;
-  /// What the warp has kept, to where it lies among the sums of the slice.
+  /// Writes the warp's tiles to the sums of the slice.
   void write(const CrossTask& task, const CrossTiles& tiles) const;
 
   [[nodiscard]] int rows() const { return slice_.rows; }
@@ -107,7 +106,7 @@ class CrossBlock {
   [[nodiscard]] int task() const { return group_.task_begin + warp_; }
 
  private:
-  /// The windows of a lane's rows, a run each.
+  /// The windows of a lane's rows, packed, one run each.
   using Windows = unsigned;
   static constexpr int window_bits = 3;
   static_assert(window_bits * runs_of_chunk <= 32 && fixed::cross.windows <= 1 << window_bits);
@@ -135,7 +134,7 @@ class CrossBlock {
   std::int64_t residual_begin_;
   const CrossTerm* terms_;
   Slice slice_;
-  std::int64_t kept_;  // where the wave keeps what it has of the slice's rows
+  std::int64_t kept_;  // where the wave keeps the values of the slice's rows
   int warp_;
   int lane_;
 };
@@ -161,7 +160,7 @@ inline void CrossBlock::prepare() {
     copy(to.origins, slots);
     copy(to.inverse_widths, slots);
     if (!from.uniform) copy(to.breaks, from.cells + 1);
-    // By power, by two of the four values, by slot: lanes with different slots read different banks.
+    // By power, pair of the four values, and slot: lanes with different slots read different banks.
     const int kept = cross_cubic_slots(from);
     for (int i = static_cast<int>(threadIdx.x); i < 16 * kept; i += cross_threads) {
       const int slot = i / 2 % kept;
@@ -191,7 +190,7 @@ inline void CrossBlock::fetch(int buffer, int first) const {
     const auto place = static_cast<unsigned>(__cvta_generic_to_shared(&shared_.staged[buffer][to][lane_]));
 #pragma unroll
     for (int i = 0; i < fixed::cross.rows; i += warp_threads) {
-      // What is beyond the slice arrives as zero.
+      // Rows beyond the slice are filled with zeros.
       const int row = first + i + lane_;
       const bool there = row < slice_.rows;
       asm volatile("cp.async.ca.shared.global [%0], [%1], 8, %2;" ::"r"(
@@ -205,7 +204,7 @@ inline void CrossBlock::fetch(int buffer, int first) const {
 
 inline MarginTable CrossBlock::margin_of(int term) const {
   MarginTable margin = shared_.margins[term];
-  // What all terms have in common is known here: the rest of `locate` goes.
+  // All terms share this, so it is a constant: the rest of `locate` is optimised away.
   if (fixed::all_uniform) margin.uniform = true;
   if (fixed::none_cyclic) margin.cyclic = false;
   if (fixed::same_cubics) margin.alike = true;
@@ -213,7 +212,7 @@ inline MarginTable CrossBlock::margin_of(int term) const {
 }
 
 inline CrossBlock::Four CrossBlock::four_of(const MarginTable& margin, double x, double root) const {
-  // A row without weight may have no number here.
+  // A row without weight may contain NaN here.
   const Located at = locate(margin, shared_.tables, root != 0 ? x : margin.begin);
   Four four;
   four.first = static_cast<unsigned>(at.first);
@@ -257,7 +256,7 @@ inline void CrossBlock::evaluate_term(int buffer, int term) const {
   const double* roots = shared_.staged[buffer][fixed::cross.terms] + lane_;
   double(*values)[quad_columns] = shared_.values[buffer][term] + lane_;
   Windows windows = 0;
-  constexpr int at_once = 2;  // independent of each other: what hides the latency of one is the other
+  constexpr int at_once = 2;  // independent, so that each hides the other's latency
   static_assert(runs_of_chunk % at_once == 0);
 #pragma unroll 1
   for (int run = 0; run < runs_of_chunk; run += at_once) {
@@ -286,7 +285,7 @@ inline void CrossBlock::evaluate_dense(int buffer, int first) const {
     double* to = shared_.dense[buffer][row];
     int column = 0;
     fixed::for_each_dense_term([&](auto term) {
-      // No number is read of a row without weight: it may be none.
+      // Values of a row without weight are not read: they may be NaN.
       to[column++] =
           root != 0 ? root * evaluate<decltype(term)::value>(wave_, slice_.begin + first + row).values[0] : 0;
     });
@@ -384,7 +383,7 @@ void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) cons
       for (int h = 0; h < pair_halves; ++h) half[h] = masked(row.leaf, quad, h);
       if constexpr (with_own) half[pair_halves] = b;
       if constexpr (with_dense) half[pair_halves + with_own] = row.dense;
-      if constexpr (halves % 2 != 0) half[halves] = half[0];  // whose sums nobody reads
+      if constexpr (halves % 2 != 0) half[halves] = half[0];  // padding, whose sums are not used
 #pragma unroll
       for (int t = 0; t < tiles; ++t) multiply_tile(sums[w][t], half[2 * t], half[2 * t + 1], b);
     }
@@ -417,20 +416,20 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   __syncwarp();
 }
 
-/// A quad of the centre is the first of one window and the second of that before: what both have of it.
+/// A quad of the centre is the first one of a window and the second one of the window before: adds both.
 template <class At>
 double CrossBlock::of_both_windows(int quad, const At& at) {
   return (quad < fixed::cross.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);
 }
 
-/// With column `column` of the centre.
+/// The product with column `column` of the centre.
 inline double CrossBlock::sum_of(const CrossTiles& tiles, int half, int row, int column) {
   return of_both_windows(column / quad_columns, [&](int window, int begin) {
     return tiles[window][half / 2][half % 2 * 8 + row][begin + column % quad_columns];
   });
 }
 
-/// Of columns p and q >= p of the centre.
+/// The product of columns p and q >= p of the centre.
 inline double CrossBlock::own_sum(const CrossTiles& tiles, int half, int p, int q) {
   const auto at = [&](int window, int p_begin, int q_begin) {
     return tiles[window][half / 2][half % 2 * 8 + p_begin + p % quad_columns][q_begin + q % quad_columns];
@@ -458,7 +457,7 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
   }
   const int next = task.has_leaves() ? fixed::cross.halves : 0;
   if (task.has_own()) {
-    constexpr int farthest = 3;  // of two nonzeros of a row
+    constexpr int farthest = 3;  // distance of two nonzeros of a row
     for (int i = lane_; i < columns * task.own.centre_step; i += warp_threads) {
       const int p = i / task.own.centre_step;
       const int q = p + i % task.own.centre_step - farthest;
@@ -476,7 +475,7 @@ inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) co
   }
 }
 
-/// All threads have what each of them fetched.
+/// Waits until all threads' asynchronous copies have arrived.
 inline void wait_for_fetched() {
   asm volatile("cp.async.wait_all;" ::: "memory");
   __syncthreads();
@@ -500,7 +499,7 @@ extern "C" __global__ void __launch_bounds__(cross_threads)
     if (first >= 0) block.multiply(buffer, task, sums);
     buffer ^= 1;
   }
-  // What was fetched beyond the slice arrives, as zeros, where the tiles go.
+  // Copies beyond the slice, of zeros, arrive where the tiles will be.
   wait_for_fetched();
   CrossTiles& tiles = reinterpret_cast<CrossTiles*>(memory)[block.warp()];
   block.keep(sums, tiles);

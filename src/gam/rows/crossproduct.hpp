@@ -5,30 +5,30 @@
 
 #include <cstdint>
 
-/// What the host hands to the kernel that forms products of splines on matrix units: plain structures, the
-/// same on both sides. crossproduct.cuh has the algorithm.
+/// Arguments of the kernel that forms products of splines on matrix units: plain structures, shared by host
+/// and device. crossproduct.cuh has the algorithm.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Columns of a spline come in quads. A row's four nonzeros lie in one quad or in two neighbours: a window.
 inline constexpr int quad_columns = 4;
-/// Columns without a spline, the residual among them, that a group multiplies its splines by.
+/// Maximum number of non-spline columns, including the residual, that a group multiplies by its splines.
 inline constexpr int cross_dense_columns = 4;
 /// Rows of a chunk: a multiple of the step, two for each lane of a warp; at most the limit, since a sort
 /// counts in 8 bits.
 inline constexpr int cross_rows_step = 64;
 inline constexpr int cross_rows_limit = 192;
-/// The number of a value's quad is kept in the lowest bits of its mantissa.
+/// Quad indices are stored in the lowest bits of a value's mantissa.
 inline constexpr int cross_quads_limit = 7;
 
 /// Sizes of the kernel's arrays, which it is compiled for.
 struct CrossShape {
-  int terms = 0;    ///< of a group at most
-  int windows = 0;  ///< of a term at most
-  int halves = 0;   ///< eights of rows of the matrix units that a task has for its leaves
-  int tiles = 0;    ///< sixteens of them in all, with those of its other products
+  int terms = 0;    ///< maximum in a group
+  int windows = 0;  ///< maximum of a term
+  int halves = 0;   ///< groups of eight matrix-unit rows of a task for its leaves
+  int tiles = 0;    ///< groups of sixteen rows in all, with its other products
   int warps = 0;    ///< of a block
-  int tables = 0;   ///< numbers of the cubics of a group's terms at most
-  int rows = 0;     ///< of a chunk, which lie in shared memory together
+  int tables = 0;   ///< maximum number of cubic coefficients of a group's terms
+  int rows = 0;     ///< of a chunk in shared memory
 };
 
 /// A spline term of a group.
@@ -36,18 +36,18 @@ struct CrossTerm {
   int component = 0;    ///< of the layout
   int columns = 0;      ///< raw columns
   int windows = 0;      ///< one less than its quads, and at least one
-  bool centre = false;  ///< of some task: the rows are sorted by its windows
+  bool centre = false;  ///< centre of a task: the rows are sorted by its windows
 };
 
-/// Where products with the centre lie among the sums: those of its column c and another column o at
+/// Position of products with the centre among the sums: those of its column c and another column o are at
 /// `begin + c * centre_step + o * other_step`.
 struct CrossSums {
-  std::int64_t begin = -1;  ///< -1: nowhere
+  std::int64_t begin = -1;  ///< -1: not formed
   int centre_step = 0;
   int other_step = 0;
 };
 
-/// What one warp forms: products of a centre with quads of two leaves, with itself, with the dense columns.
+/// Products of one warp: a centre with quads of two leaves, with itself, and with the dense columns.
 struct CrossTask {
   enum class Kind { none, pair, pair_own, pair_dense, own_dense, dense };
   Kind kind = Kind::none;
@@ -68,7 +68,7 @@ struct CrossTask {
   }
 };
 
-/// Tasks that one CUDA block does together, a warp each, and the terms that they need.
+/// Tasks of one CUDA block, a warp each, and the terms that they need.
 struct CrossGroup {
   int term_begin = 0;
   int term_count = 0;
@@ -82,8 +82,8 @@ struct CrossView {
   std::int64_t residual_begin;  ///< of the wave's values, as in TermTable
 };
 
-/// Places of the rows of a chunk in the order of a term's windows, each filled up to fours, and then some
-/// that are read ahead.
+/// Places of a chunk's rows in the order of a term's windows, each padded to a multiple of four, plus some
+/// for prefetching.
 [[nodiscard]] constexpr int cross_order_length(int rows, int windows) {
   return (rows + 4 * windows + 16 + 7) / 8 * 8;
 }
@@ -93,8 +93,8 @@ struct CrossView {
   return margin.alike ? 3 : margin.cells + 2;
 }
 
-/// Numbers of a margin in shared memory: origins, inverse widths, breaks if they are uneven, cubics. Each of
-/// them begins at an even place, so that two can be read at once.
+/// Numbers of a margin in shared memory: origins, inverse widths, breaks unless uniform, cubics. Each starts
+/// at an even place, so that two can be read at once.
 [[nodiscard]] constexpr int cross_table_numbers(const MarginTable& margin) {
   const int slots = (margin.cells + 3) / 2 * 2;
   return 2 * slots + (margin.uniform ? 0 : slots) + 16 * cross_cubic_slots(margin);

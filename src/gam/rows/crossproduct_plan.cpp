@@ -18,9 +18,9 @@ using base::at;
 constexpr int warps_limit = 12;
 /// Maximum number of sums of a task, in windows x tiles, for the same reason.
 constexpr int tiles_of_windows = 12;
-/// Sets of warps that share a multiprocessor's units.
+/// Number of warp schedulers of a multiprocessor, whose warps share its units.
 constexpr int quarters = 4;
-/// Shared memory of a multiprocessor; each block reserves some of it.
+/// Shared memory of a multiprocessor, part of which each block reserves.
 constexpr int shared_memory_bytes = 228 * 1024;
 constexpr int reserved_bytes = 1024;
 
@@ -28,8 +28,8 @@ int quads_of(const CrossTerm& term) {
   return (term.columns + quad_columns - 1) / quad_columns;
 }
 
-/// Each edge of the complete graph once, listed at one of its ends, its centre. The lists have nearly the
-/// same length, most of them an even one.
+/// Each edge of the complete graph once, listed at one of its ends, its centre. The lists are nearly equally
+/// long, most of them of even length.
 std::vector<std::vector<int>> edges_by_centre(int count) {
   std::vector<std::vector<int>> leaves(at(count));
   for (int v = 0; v < count; ++v) {
@@ -43,7 +43,7 @@ std::vector<std::vector<int>> edges_by_centre(int count) {
   return leaves;
 }
 
-/// The products of a layout, found by their terms.
+/// The products of a layout, indexed by their terms.
 class CrossProducts {
  public:
   explicit CrossProducts(const RowLayout& layout) : layout_(layout) {
@@ -93,13 +93,13 @@ std::vector<CrossTask> tasks_of_pair(const std::vector<CrossTerm>& terms, int ce
   return tasks;
 }
 
-/// The work of a task, in tiles.
+/// The cost of a task, in tiles.
 int work_of(const CrossTask& task, const CrossShape& shape) {
   return task.has_leaves() ? shape.tiles : 1;
 }
 
-/// The tasks of a group in the order of their warps, which balances the work of the quarters of a
-/// multiprocessor, as warps are dealt to these in turn.
+/// The tasks of a group in the order of their warps, which balances the load of a multiprocessor's
+/// schedulers, to which warps are dealt in turn.
 std::vector<CrossTask> dealt(std::span<const CrossTask> tasks, const CrossShape& shape) {
   std::vector<CrossTask> longest_first(tasks.begin(), tasks.end());
   std::stable_sort(longest_first.begin(), longest_first.end(), [&](const CrossTask& a, const CrossTask& b) {
@@ -133,7 +133,7 @@ class Planner {
   /// Divides tasks into groups of one block each.
   void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
   void choose_rows();
-  /// Finds the values that the other products among the first `products` of the layout read.
+  /// Determines which values the other ones among the first `products` products of the layout read.
   void keep_values(CrossShare& share, std::size_t products) const;
 
   [[nodiscard]] const std::vector<CrossTask>& sums() const noexcept { return sums_; }
@@ -149,7 +149,7 @@ class Planner {
   CrossShape& shape_;
   CrossProducts products_;
   std::vector<CrossTerm> terms_;
-  std::vector<int> indices_;  // of these, in the layout
+  std::vector<int> indices_;  // index of these in the layout
   std::vector<CrossTask> sums_;
   std::vector<CrossTask> moments_;
 };
@@ -157,7 +157,7 @@ class Planner {
 bool Planner::choose_terms() {
   for (int t = 0; t + 1 < static_cast<int>(layout_.terms.size()); ++t) {
     const TermTable& term = layout_.terms[at(t)];
-    if (term.combined >= 0) return false;  // layouts with combined terms are for hosts
+    if (term.combined >= 0) return false;  // combined terms are CPU only
     const auto has = [&](ComponentKind kind) {
       return std::any_of(layout_.tables.components.begin() + term.component_begin,
                          layout_.tables.components.begin() + term.component_end,
@@ -237,7 +237,7 @@ void Planner::add_tasks(int centre, std::span<const int> leaves) {
     }
   }
 
-  // Put the centre with itself and with the dense columns into its first tasks, which have room for them.
+  // The centre with itself and with the dense columns goes into its first tasks, which have room.
   CrossTask alone;
   alone.centre = centre;
   const std::size_t pairs = sums_.size() - first;
@@ -253,7 +253,7 @@ void Planner::add_tasks(int centre, std::span<const int> leaves) {
   const int residual = static_cast<int>(layout_.terms.size()) - 1;
   add_dense(with_dense, residual_place, residual, plan_.sums);
 
-  // Moments are products with a residual of one.
+  // Moments are products with a residual of ones.
   alone.kind = CrossTask::Kind::dense;
   add_dense(alone, residual_place, residual, plan_.moments);
   moments_.push_back(alone);
@@ -302,7 +302,7 @@ void Planner::choose_rows() {
   shape_.rows = cross_rows_limit;
   while (shape_.rows > 0 && cross_shared_bytes(shape_) > limit) shape_.rows -= cross_rows_step;
   if (shape_.rows > 0) return;
-  // The tables of a group's terms leave no room for rows.
+  // The tables of a group's terms leave no shared memory for rows.
   for (CrossShare* share : {&plan_.sums, &plan_.moments}) {
     share->groups.clear();
     share->forms.assign(share->forms.size(), false);
@@ -333,7 +333,7 @@ CrossPlan::CrossPlan(const RowLayout& layout) {
   if (planner.choose_terms()) {
     planner.make_tasks();
     planner.group(planner.sums(), warps_limit, sums);
-    // Limited by the terms that the kernel has room for.
+    // Limited by the kernel's maximum number of terms.
     planner.group(planner.moments(), at(std::min(shape.warps, shape.terms)), moments);
     planner.choose_rows();
   }
@@ -350,8 +350,8 @@ std::size_t cross_shared_bytes(const CrossShape& shape) {
   const std::size_t orders =
       2 * terms * at(cross_order_length(shape.rows, shape.windows)) * sizeof(std::uint16_t);
   const std::size_t starts = 2 * terms * at(shape.windows + 1) * sizeof(int);
-  constexpr std::size_t alignment = 64;  // bound for all members
-  // Sums of the warps finally overwrite the rows.
+  constexpr std::size_t alignment = 64;  // upper bound for all members
+  // The warps' sums finally overwrite the rows.
   const std::size_t tiles = at(shape.warps) * at(shape.windows) * at(shape.tiles) * 16 * 8 * sizeof(double);
   return std::max(
       tiles, values + staged + at(shape.tables) * sizeof(double) + margins + orders + starts + alignment);

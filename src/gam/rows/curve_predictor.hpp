@@ -10,26 +10,26 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The component of a term that is one curve; null if it is none.
+/// The component of a term that is a single curve; null for another term.
 [[nodiscard]] const ComponentTable* lone_curve(const LayoutView& view, int term);
 
-/// The far field of a term that is of one component with it; null if it is not.
+/// The far field of a term that has a single component with one; null for another term.
 [[nodiscard]] const FarField* lone_far_field(const RowLayout& layout, int term);
 
-/// The linear predictor's parts by terms that are one curve each, s(x) of any basis that has a margin: with
-/// the coefficients given, such a part is one cubic in each cell, however many columns the term has, and a
-/// pass without products need not evaluate these.
+/// Linear predictor of terms that are a single curve, s(x) of any basis with a margin: at given coefficients
+/// such a term is one cubic in each cell, whatever its number of columns, and a pass without products need
+/// not evaluate these.
 class CurvePredictor {
  public:
   CurvePredictor(const RowLayout& layout, std::span<const double> raw_coef);
 
   [[nodiscard]] std::span<const double> raw_coef() const noexcept { return raw_coef_; }
-  /// The term's table, see `PointEvaluator::add_curve`; null: it is no curve.
+  /// The term's table (`PointEvaluator::add_curve`); null if it is not a curve.
   [[nodiscard]] const double* cells_of(int term) const {
     const std::vector<double>& cells = cells_[static_cast<std::size_t>(term)];
     return cells.empty() ? nullptr : cells.data();
   }
-  /// The same of a term that has a far field alone; null if it has not.
+  /// The same for a term with only a far field; null for another term.
   [[nodiscard]] const FarField::Functions* far_of(int term) const {
     const auto& far = far_[static_cast<std::size_t>(term)];
     return far ? &*far : nullptr;

@@ -20,21 +20,21 @@ namespace {
 
 /// Maximum number of rows of a slice. The same for all devices, as the bits of sums depend on it.
 constexpr std::int64_t largest_slice = 8192;
-/// Maximum scratch memory on any device: more slices at once than fit into it gain nothing.
+/// Maximum scratch memory on any device: more concurrent slices gain nothing.
 constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
 constexpr std::int64_t largest_grid_y = 65535;
 constexpr unsigned threads_per_warp = 32;
 
-/// How a pass of one kind forms its products on one kind of device.
+/// Division of the products of one kind of pass on one kind of device.
 struct Division {
-  /// `cross` is null where the matrix units form no products.
+  /// `cross` is null if the matrix units form no products.
   Division(PassKind kind, const RowLayout& layout, const CrossShare* cross);
 
   std::vector<Task> tasks;
-  std::int64_t values_per_row;  ///< kept for the tasks
+  std::int64_t values_per_row;  ///< stored for the tasks
 };
 
-/// Divides the products that the matrix units do not form into tasks. Depends on the layout alone.
+/// Divides the products not formed on matrix units into tasks. Depends on the layout alone.
 Division::Division(PassKind kind, const RowLayout& layout, const CrossShare* cross)
     : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row) {
   const std::span<const Product> products = layout.products(kind);
@@ -79,7 +79,7 @@ struct Kernels {
   KernelView accumulate;
 };
 
-/// The backend of this model on the calling thread's device; compiles nothing after `Job::compile`.
+/// The backend of this model on the current device; compiles nothing after `Job::compile`.
 CompiledBackend<Kernels> probe_rows(const ModuleSource& source, const CrossPlan& cross) {
   return probe_backend_with_compile(source.name, [&](const BackendContext& context) {
     return Kernels(context.modules->load(source, context.capability), cross.runs_on(context.capability));
@@ -122,7 +122,7 @@ struct DeviceRows::OnDevice {
 
 namespace {
 
-/// One pass over the rows that are on the device, in scratch memory of the tile.
+/// One pass over the rows on the device, in scratch memory of the tile.
 class DevicePass {
  public:
   DevicePass(PassKind kind, Division division, const Tile& tile)
@@ -134,8 +134,7 @@ class DevicePass {
     cross_ = Crossproduct{static_cast<unsigned>(shape.warps) * threads_per_warp, cross_shared_bytes(shape),
                           static_cast<unsigned>(groups), view};
   }
-  /// Allocates the waves' scratch memory for as many slices at once as the budget holds. Returns their
-  /// number.
+  /// Allocates scratch memory for as many slices at once as the budget allows, and returns their number.
   std::int64_t begin(WaveView& wave, int placements, std::int64_t most_slices, std::int64_t budget_bytes);
   void add(const Kernels& kernels, const WaveView& wave, std::int64_t slices);
   void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
@@ -200,7 +199,7 @@ std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t most
   tops_ = scratch<std::int32_t>(wave.width, tile_);
   bins_ = scratch<std::int64_t>(wave.width * sum_bin_count, tile_);
   const auto elements = static_cast<std::size_t>(wave.width);
-  // All bytes 0xff are -1: nothing was added yet.
+  // Fills with -1 (all bytes 0xff): nothing added yet.
   check(cudaMemsetAsync(tops_, 0xff, elements * sizeof(std::int32_t), stream_of(tile_)), "cudaMemsetAsync");
   check(cudaMemsetAsync(bins_, 0, elements * sum_bin_count * sizeof(std::int64_t), stream_of(tile_)),
         "cudaMemsetAsync");
@@ -268,7 +267,8 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const std::int64_t rows = tile.range().size();
   const std::int64_t block_rows = std::min(block_rows_, rows);
   const std::int64_t budget_bytes = table_->budget_bytes(tile);
-  // Counts all variables, so that the division of rows is the same for passes that read only some of them.
+  // Uses the size of all variables, so that passes that read only some of them divide the rows in the same
+  // way.
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
   DevicePass pass(kind, Division(kind, layout_, on_matrix_units ? &share : nullptr), tile);

@@ -17,11 +17,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The pass over rows on GPUs. A device gets the columns of its tile at its first pass and keeps them; of
-/// those that its memory does not hold it is given the rest again, part by part, in every pass.
+/// The pass over rows on GPUs. A device receives the columns of its tile in the first pass and keeps them;
+/// the part that exceeds its memory is transferred again, piece by piece, in every pass.
 ///
 /// Rows are summed in slices of fixed length and order, and slices reproducibly, so that the sums do not
-/// depend on the number of devices, on the parts of a tile, or on how many slices are worked on at once.
+/// depend on the number of devices, the parts of a tile, or the number of concurrent slices.
 class DeviceRows {
  public:
   DeviceRows(const Rows& rows, const RowLayout& layout, std::int64_t block_rows,
@@ -30,12 +30,13 @@ class DeviceRows {
   DeviceRows(const DeviceRows&) = delete;
   DeviceRows& operator=(const DeviceRows&) = delete;
 
-  /// The kernels of the pass. Compiled for the job (`Job::compile`) before its first pass, they are there
-  /// when a tile asks for them; if they cannot be compiled, the tile fails with the reason.
+  /// The kernels of the pass, to be compiled for the job (`Job::compile`) before its first pass; if the
+  /// compilation fails, the tile fails with the reason.
   [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
 
-  /// Adds what the rows of `tile.range()` give to `sum`. Thread-safe for tiles of different devices; the
-  /// tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that failed.
+  /// Adds the contributions of the rows of `tile.range()` to `sum`. Thread-safe for tiles of different
+  /// devices; the tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that
+  /// failed.
   void add(PassKind kind, std::span<const double> raw_coef, const Tile& tile, ReproducibleSum& sum);
 
  private:

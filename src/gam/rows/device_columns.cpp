@@ -12,7 +12,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Tiles of fewer bytes are read before a device is prepared.
+/// Smaller tiles are not uploaded while the table is parsed: parsing ends before a device is ready.
 constexpr std::int64_t least_upload_bytes = std::int64_t{256} << 20;
 
 /// Copies local rows [begin, begin + count) of a column.
@@ -48,7 +48,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   bool taken = take_uploaded(rows, count);
   if (taken) take(complete_);
   if (count > capacity_) {
-    // Freed before others are allocated, so that these reuse the memory.
+    // Freed before others are allocated, so that their memory is reused.
     numbers_.clear();
     codes_.clear();
     current_.clear();
@@ -77,7 +77,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   code_columns_ = kept(code_pointers, tile);
 }
 
-// Whether there were columns of so many rows.
+// Returns whether there were uploaded columns of `count` rows.
 bool DeviceColumns::take_uploaded(const Rows& rows, std::int64_t count) {
   auto uploaded = std::exchange(uploaded_, std::nullopt);
   if (!uploaded || uploaded->rows.size() != count) return false;
@@ -212,7 +212,8 @@ NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
 }
 
 std::shared_ptr<DeviceTable> make_device_table(const Job& job, std::int64_t device_bytes) {
-  // Where 8 copy 51 of the bus' 55 GB/s to each of two H200, 16 copy less: their pieces leave the cache.
+  // 8 threads copy at 51 of the bus' 55 GB/s to each of two H200; 16 are slower, as their pieces exceed the
+  // cache.
   constexpr std::int64_t most_threads = 8;
   const std::int64_t devices = std::ssize(job.inventory().devices_of(job.comm().rank()));
   const std::int64_t threads =

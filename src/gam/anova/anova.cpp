@@ -27,13 +27,13 @@ using base::at;
 
 constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
 
-/// Of F on infinite degrees of freedom too, where the scale is known.
+/// P(F > f); with infinite residual degrees of freedom if the scale is known.
 double tail_of_ratio(double f, double df, double residual_df) {
   return std::isinf(residual_df) ? chi_squared_tail(f * df, df) : f_tail(f, df, residual_df);
 }
 
-/// Wald's statistic of some coefficients by the pseudo-inverse of their covariance, and its rank, as
-/// summary.gam has them.
+/// Wald statistic of some coefficients, by the pseudo-inverse of their covariance, and its rank, as in
+/// summary.gam.
 std::pair<double, int> wald(const Matrix& covariance, std::span<const double> coef) {
   const SymmetricEigen eigen = symmetric_eigen(covariance);
   const double least = std::sqrt(std::numeric_limits<double>::epsilon()) * eigen.values.back();
@@ -48,11 +48,11 @@ std::pair<double, int> wald(const Matrix& covariance, std::span<const double> co
   return {statistic, rank};
 }
 
-/// Estimated parameters of the likelihood that mgcv counts beside the scale (`n.theta`).
+/// The number of estimated parameters that mgcv counts in addition to the scale (`n.theta`).
 int estimated_parameters(const Family& family) {
   int count = 0;
   for (std::size_t i = 0; i < family.parameter_count(); ++i) count += family.estimates(i) ? 1 : 0;
-  // One of them may be the scale, which is counted as such.
+  // One of them may be the scale, which is counted separately.
   return count - (count > 0 && !family.scale_is_known() ? 1 : 0);
 }
 
@@ -99,7 +99,7 @@ TermAnova anova(const Model& model) {
         coef.push_back(fitted.coef[at(i)]);
       }
     }
-    // Its columns were all left out.
+    // All columns of the term were dropped.
     if (places.empty()) continue;
     const auto [statistic, rank] = wald(submatrix(fitted.covariance.core, places, places), coef);
     out.parametric.push_back({term.label, static_cast<double>(rank), unknown,

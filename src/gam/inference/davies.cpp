@@ -16,14 +16,15 @@ using std::numbers::pi;
 
 constexpr double accuracy_wanted = 2e-5;
 constexpr double terms_allowed = 1e5;
-/// Evaluations of bounds in one search: it takes some tens, and one among numbers that overflow has no end.
+/// Maximum number of bounds evaluated in one search: usually some tens, but with overflowing numbers a search
+/// would not end.
 constexpr int bounds_allowed = 10'000;
 
 double square(double x) {
   return x * x;
 }
 
-/// exp(x), 0 where it could not matter.
+/// exp(x), or 0 where it is negligible.
 double damped_exp(double x) {
   return x < -50 ? 0 : std::exp(x);
 }
@@ -92,7 +93,7 @@ class Davies {
       if (!std::isfinite(needed)) return std::nullopt;
       const double auxiliary = 3 / std::sqrt(accuracy);
       if (needed > 1.5 * auxiliary) {
-        // Many terms: a convergence factor, whose effect an auxiliary integration takes out again.
+        // Many terms: use a convergence factor, whose effect an auxiliary integration removes.
         if (auxiliary > allowed) return std::nullopt;
         const int count = static_cast<int>(std::floor(auxiliary + 0.5));
         const double wide = truncation / count;
@@ -135,7 +136,7 @@ class Davies {
     return damped_exp(-exponent / 2);
   }
 
-  /// A point beyond which, on the side of the sign of `u`, there is less than `accuracy`; `u` is kept.
+  /// A point beyond which the tail, on the side of the sign of `u`, is below `accuracy`; updates `u`.
   double cutoff(double accuracy, double& u) const {
     const double bound = 2 * (u > 0 ? largest_ : smallest_);
     const auto inside = [bound](double v) { return v / (1 + v * bound); };
@@ -163,7 +164,7 @@ class Davies {
     return far_point;
   }
 
-  /// Bound on what the integral beyond u is worth.
+  /// Bound on the integral beyond u.
   double truncation_error(double u, double tau) const {
     ++bounds_;
     const double gauss = (variance_ + tau) * square(u);
@@ -228,8 +229,8 @@ class Davies {
     return std::exp2(doublings / 4) / (pi * square(distance));
   }
 
-  /// Adds the integral by the midpoint rule with `count` + 1 points; the auxiliary one (not `main`) is of
-  /// what the convergence factor takes away.
+  /// Adds the integral by the midpoint rule with `count` + 1 points; the auxiliary one (not `main`) is the
+  /// part removed by the convergence factor.
   void integrate(int count, double interval, double tau, bool main) {
     for (int k = count; k >= 0; --k) {
       const double u = (k + 0.5) * interval;
@@ -253,12 +254,12 @@ class Davies {
   double deviation_ = 0;
   double largest_ = 0;
   double smallest_ = 0;
-  double variance_ = 0;  ///< of the normal term that stands for the convergence factors
+  double variance_ = 0;  ///< of the normal term equivalent to the convergence factors
   double integral_ = 0;
   mutable int bounds_ = 0;  ///< evaluated so far
 };
 
-/// A noncentral chi-squared variable with the same first four cumulants, as nearly as there is one.
+/// Tail of a noncentral chi-squared variable that matches the first four cumulants as closely as possible.
 double liu_tail(double x, std::span<const ChiSquaredTerm> terms) {
   double c[4] = {0, 0, 0, 0};
   for (const ChiSquaredTerm& term : terms) {

@@ -11,10 +11,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// A square root R of a covariance, R R' = V, from its lower triangle; V may be singular.
 [[nodiscard]] Matrix root_of(const Matrix& covariance);
 
-/// The stream of random numbers that draws of the coefficients take: no draw of a response has it.
+/// The random stream of draws of the coefficients, distinct from those of responses.
 inline constexpr std::uint64_t stream_of_coefficients = std::uint64_t{1} << 31;
 
-/// Sets `out` to draw `draw` of N(0, R R') of a stream of random numbers. Pure.
+/// Sets `out` to draw number `draw` of N(0, R R') from a random stream. Pure.
 void draw_normal(const Matrix& root, std::uint64_t seed, std::uint64_t stream, std::uint64_t draw,
                  std::span<double> out);
 

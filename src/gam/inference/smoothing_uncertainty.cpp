@@ -25,9 +25,9 @@ using base::at;
 struct OwnPenalty {
   int begin = 0;
   int size = 0;
-  Matrix matrix;                   ///< of a block of the core
-  double ridge = 0;                ///< of the part: that multiple of the identity
-  std::vector<double> times_coef;  ///< of all coefficients
+  Matrix matrix;                   ///< for a block of the core
+  double ridge = 0;                ///< for the part: a multiple of the identity
+  std::vector<double> times_coef;  ///< over all coefficients
 
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const {
     if (!matrix.empty()) return multiply(matrix, x);
@@ -148,7 +148,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
     }
   }
   const SymmetricEigen eigen = symmetric_eigen(hessian);
-  // Where REML is flat the coefficients do not change: rounding is left of both.
+  // Where REML is flat the coefficients do not change: both derivatives are rounding.
   constexpr double least = 1e-10;
   const double largest = *std::ranges::max_element(eigen.values);
   SmoothingUncertainty out{Matrix(size, count), 0};

@@ -11,7 +11,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a fit tells of its smoothing parameters.
+/// Input from a fit on its smoothing parameters.
 struct SmoothingFit {
   std::span<const double> coef;
   const PartedMatrix& covariance;  ///< of the coefficients, at these smoothing parameters; without a pattern
@@ -23,11 +23,11 @@ struct SmoothingFit {
   std::int64_t rows = 0;
 };
 
-/// What the uncertainty of the smoothing parameters adds.
+/// Contribution of the smoothing parameters' uncertainty.
 struct SmoothingUncertainty {
-  /// K, a row for each coefficient, with K K' the part of the covariance: K K' = J V J', J the derivatives of
-  /// the coefficients by the log smoothing parameters, V the inverse of the second derivatives of REML, on
-  /// the directions in which they are above 0. No columns: none was estimated.
+  /// K, a row for each coefficient; K K' = J V J' is the contribution to the covariance, J the derivatives of
+  /// the coefficients in the log smoothing parameters, V the inverse Hessian of REML, restricted to
+  /// directions of positive curvature. No columns: no parameter was estimated.
   Matrix root;
   double edf = 0;  ///< tr(K'X'WXK) / phi, phi the scale of the covariance: edf2 less edf of mgcv
 };

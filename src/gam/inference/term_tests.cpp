@@ -109,8 +109,8 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   return out;
 }
 
-/// Tests terms that their penalty can take to zero: a zero variance component against its prediction. Of a
-/// block of the part the matrices must have all elements.
+/// Tests for terms that the penalty can shrink to zero: a zero variance component, against its prediction.
+/// For a block of the part, all elements of the matrices must be available.
 class RandomEffectTest {
  public:
   RandomEffectTest(const Design& design, const RemlFit& fit, const PartedMatrix& gram)
@@ -130,8 +130,8 @@ class RandomEffectTest {
     for (const Smooth& smooth : smooths_) {
       if (is_random_effect(smooth.block->kind) && smooth.block != &block) others.push_back(&smooth);
     }
-    // R'R of the block, penalised, after projecting out all but random effects: the inverse of the block of
-    // the inverse.
+    // R'R of the penalised block, after projecting out everything except random effects: the inverse of the
+    // inverse's block.
     const Matrix given = others.empty() ? square_of(fit_.inverse, block) : projected_inverse(block, others);
     const Matrix lower = robust_cholesky(inverse_of(given));
     const Matrix noise = is_parted(block) ? noise_of_part(block) : noise_of(block, others);
@@ -141,7 +141,7 @@ class RandomEffectTest {
     std::vector<double> weights = symmetric_eigen(multiply_tn(lower, multiply(noise, lower))).values;
     Outcome out;
     out.statistic = dot(root, root) / fit_.scale;
-    // The noise has the scale of the covariance, which need not be that of the statistic.
+    // The noise has the scale of the covariance, which may differ from that of the statistic.
     for (double& weight : weights) weight = std::max(0.0, weight) * fit_.covariance_scale / fit_.scale;
     const double largest = weights.back();
     if (!(largest > 0)) return out;
@@ -183,8 +183,8 @@ class RandomEffectTest {
   // with that noise is N = G + sum G S^- G, where G = X'WX is restricted to an effect's columns and rows
   // beside its S^-.
 
-  /// The rank of the block's columns less what the unpenalised columns of the model explain, which leave no
-  /// variance: the weights of such directions are zero but for the rounding of a small penalty's inverse.
+  /// Rank of the block after projecting out the unpenalised columns: such directions have zero weight, except
+  /// for rounding in the inverse of a small penalty.
   [[nodiscard]] int rank_beside_unpenalised(const CoefBlock& block) const {
     constexpr double explained = 1e-10;
     Matrix free(gram_.core.rows(), design_.null_space());
@@ -214,12 +214,12 @@ class RandomEffectTest {
 
   [[nodiscard]] bool is_parted(const CoefBlock& block) const { return gram_.part().has(block.coef_begin); }
 
-  /// The rows of a block of the part within the part.
+  /// The rows of a block of the part, by places in the part.
   [[nodiscard]] Matrix rows_of(const CoefBlock& block, const Matrix& of_part) const {
     return submatrix(of_part, gram_.part().in_part(block.coef_begin), block.coef_size, 0, of_part.cols());
   }
 
-  /// A block's square of a matrix like X'WX.
+  /// The diagonal block of a matrix like X'WX.
   [[nodiscard]] Matrix square_of(const PartedMatrix& a, const CoefBlock& block) const {
     if (!is_parted(block)) return a.block(block.coef_begin, block.coef_size);
     Matrix square(block.coef_size, block.coef_size);
@@ -230,7 +230,7 @@ class RandomEffectTest {
     return square;
   }
 
-  /// G S^- G over the core, and behind it over `block` if that is of the part.
+  /// G S^- G over the core, followed by the elements of `block` if it is in the part.
   [[nodiscard]] Matrix explained_by(const Smooth& smooth, const CoefBlock& block) const {
     if (is_parted(*smooth.block)) {
       std::vector<double> inverse = smooth.diagonal();
@@ -330,9 +330,9 @@ class RandomEffectTest {
     }
   }
 
-  /// R N R' of a block of the part, R its rows of the inverse A, whose elements in the part are not all
-  /// known. With G = A^-1 - S, what other random effects add to R G R' and take from it cancels: R N R' = A -
-  /// A S A - sum R S R', A and its S those of the block, and the sum over all other smooths.
+  /// R N R' for a block of the part, R its rows of the inverse A, not all of whose elements in the part are
+  /// known. With G = A^-1 - S, the terms of other random effects in R G R' cancel: R N R' = A - A S A - sum R
+  /// S R', A and S restricted to the block, and the sum over all other smooths.
   [[nodiscard]] Matrix noise_of_part(const CoefBlock& block) const {
     const Matrix own = square_of(fit_.inverse, block);
     const Matrix beside = rows_of(block, fit_.inverse.border);
@@ -404,7 +404,7 @@ class RandomEffectTest {
   std::vector<Smooth> smooths_;
 };
 
-/// Whether the penalty can take the block to zero.
+/// Whether the penalty can shrink the block to zero.
 bool has_random_effect_test(const CoefBlock& block) {
   return block.penalty && block.penalty->rank() == block.coef_size && block.determined == 0;
 }

@@ -32,14 +32,14 @@ namespace TESSERA_NAMESPACE::gam {
 /// Source: Wood, Biometrika 100 (2013), 221-228, and Biometrika 100 (2013), 1005-1010. Cost: O(p^3) where
 /// there are several random effects, else O(K^3) for each smooth of K coefficients.
 ///
-/// What its penalty can take to zero and has more than `largest_tested` coefficients is not tested: its
-/// statistic, reference df and p-value are NaN.
+/// A term that the penalty can shrink to zero is not tested if it has more than `largest_tested`
+/// coefficients: its statistic, reference df and p-value are NaN.
 [[nodiscard]] TermTests test_terms(const Design& design, const RemlFit& fit, const PartedMatrix& gram,
                                    bool scale_estimated, double residual_df,
                                    int largest_tested = std::numeric_limits<int>::max());
 
-/// Whether the block is not tested then: a large one, or one of the part beside a factor smooth of the part,
-/// with which its covariance is not known.
+/// Whether the test of a block is omitted: a large block, or a block of the part if there is a factor smooth
+/// in the part, as their covariance is unknown.
 [[nodiscard]] bool is_left_untested(const Design& design, const CoefBlock& block, int largest_tested);
 
 }  // namespace TESSERA_NAMESPACE::gam

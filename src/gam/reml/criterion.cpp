@@ -28,7 +28,7 @@ constexpr int smallest_eliminated = 100;
 constexpr int largest_profile = 1000;
 /// Noise of V that is negligible to a search, which ends at a gradient of 1e-9 or, if stalled, of 1e-5.
 constexpr double quiet = 1e-7;
-/// Of X'WX, a penalty that is given as 0: as in mgcv, so that log|S|+ has a value.
+/// Relative to X'WX: replaces a penalty that is given as 0, as in mgcv, so that log|S|+ exists.
 constexpr double no_penalty = 0.1 * std::numeric_limits<double>::epsilon();
 
 void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transposed) {
@@ -38,7 +38,7 @@ void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transp
   std::copy(turned.begin(), turned.end(), part.begin());
 }
 
-/// The basis that contains the penalty with this index among those of all blocks.
+/// The basis of the penalty with this index among those of all blocks.
 const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
   return *std::ranges::find_if(
       bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });

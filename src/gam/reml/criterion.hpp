@@ -27,7 +27,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// JASA 112 (2017), sec. 2. Thread-safe if the algebra is: evaluation changes nothing.
 ///
 /// A large random effect has a diagonal block in X'WX + S. The largest such block is eliminated; its Schur
-/// complement, over the other coefficients, is factored and inverted. Where X'WX has a part, that is the
+/// complement, over the other coefficients, is factored and inverted. If X'WX has a part, that is the
 /// block; of a part of several effects, `EliminationOrder` eliminates as much as pays. Exact second
 /// derivatives would need the whole inverse of such a part, unless it consists of small blocks: there the
 /// Hessian is the average information.
@@ -68,7 +68,7 @@ class RemlCriterion {
   [[nodiscard]] bool is_exact() const noexcept {
     return !model_->matrix.order->has_pattern() || !model_->matrix.order->blocks.empty();
   }
-  /// Operations of an evaluation, about.
+  /// Approximate number of operations of an evaluation.
   [[nodiscard]] double work() const noexcept;
   [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
   /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises; S_j is

@@ -20,7 +20,7 @@ namespace {
 using base::at;
 
 constexpr double tolerance = 1e-13;
-/// Behind a pivot p, rounding is some 1e-16 / p of a column's square: above this, far less than a pivot.
+/// After a pivot p, rounding is about 1e-16 / p of a column's square: above this, far below the pivot.
 constexpr double clear = 1e-4;
 
 struct Column {
@@ -57,18 +57,18 @@ Matrix correlations(const PartedMatrix& gram, const std::vector<Column>& columns
   return out;
 }
 
-/// True if the columns in their order, of which the factorisation takes the least time, leave no doubt.
+/// True if the columns in their given order are clearly independent; the cheapest test.
 bool clearly_independent(const Matrix& correlation) {
   const auto lower = cholesky(correlation);
   if (!lower) return false;
   for (int i = 0; i < lower->rows(); ++i) {
-    // Pivot i: the share of column i that the columns before it do not explain.
+    // Pivot i: the residual of column i given the columns before it.
     if (!((*lower)(i, i) * (*lower)(i, i) > clear)) return false;
   }
   return true;
 }
 
-/// The columns that make column `i` of a QR of this rank, and itself, ascending.
+/// Column `i` of a QR of this rank and the columns it depends on, ascending.
 std::vector<int> dependency(const PivotedQr& qr, int rank, int i) {
   std::vector<double> weights(qr.r.column(i).begin(), qr.r.column(i).begin() + rank);
   std::vector<int> all{qr.pivots[at(i)]};
@@ -116,14 +116,14 @@ void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
   const Matrix correlation = correlations(gram, columns);
   if (clearly_independent(correlation)) return;
 
-  // Once more, the largest remainder first, which keeps rounding at that of one column. The order of those of
-  // a null space, any basis of it, would decide else.
+  // Repeat with pivoting by the largest residual, which limits rounding to that of one column: the order of
+  // columns of a null space, whose basis is arbitrary, would decide otherwise.
   const PivotedQr qr = pivoted_qr(transpose(robust_cholesky(correlation)));
   const int count = correlation.rows();
   int rank = 0;
   while (rank < count && qr.r(rank, rank) * qr.r(rank, rank) > tolerance) ++rank;
   if (rank == count) return;
-  // Named is the first term that is complete: those before it are independent.
+  // The message names the first complete term: those before it are independent.
   std::vector<int> first = dependency(qr, rank, rank);
   for (int i = rank + 1; i < count; ++i) {
     std::vector<int> next = dependency(qr, rank, i);

@@ -9,12 +9,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `tessera::Error(input)` if the columns that no penalty touches are linearly dependent, naming the
-/// term and those that make it: no data could tell their coefficients apart.
+/// Throws `tessera::Error(input)` if the unpenalised columns are linearly dependent, naming the term and
+/// those that determine it: their coefficients are not identifiable.
 ///
 /// `gram` is X'WX in the coordinates of `bases` (the bases of the design's penalised blocks, in order). A
-/// column counts as dependent if the columns that are least explained by one another explain all but 1e-13 of
-/// its square; R's `lm` takes 1e-14. Cost: O(M_p^3), M_p unpenalised columns.
+/// column counts as dependent if its residual, given the pivots before it, is below 1e-13 of its square; R's
+/// `lm` takes 1e-14. Cost: O(M_p^3), M_p unpenalised columns.
 void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
                               const std::vector<BlockBasis>& bases);
 

@@ -16,7 +16,7 @@ namespace {
 
 using base::at;
 
-/// a b, b symmetric and mostly zero where most coefficients are those of random effects.
+/// a b for a symmetric b, mostly zero if most coefficients are those of random effects.
 Matrix product(const Matrix& a, const Matrix& b, const Algebra& algebra) {
   const auto values = b.values();
   const auto zeros = std::ranges::count(values, 0.0);

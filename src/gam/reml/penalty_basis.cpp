@@ -43,7 +43,7 @@ Matrix congruence(const Matrix& a, const Matrix& v) {
   return multiply_tn(v, multiply(a, v));
 }
 
-/// The smallest eigenvalue of a penalty of this rank that is not zero, over the largest.
+/// The smallest nonzero eigenvalue of a penalty of this rank, relative to the largest.
 double spread_of(const Matrix& penalty, int rank) {
   const std::vector<double> values = symmetric_eigen(penalty).values;
   return values[values.size() - base::at(rank)] / values.back();
@@ -82,7 +82,7 @@ SymmetricEigen eigen_of_rank(const Matrix& sum, int rank, const CoefBlock& block
   return eigen;
 }
 
-/// The basis of each level's penalised functions, level by level, and then of the others.
+/// The basis of each level's penalised functions, level by level, followed by the others.
 void take_levels(BlockBasis& basis, const CoefBlock& block) {
   const Penalty& penalty = *basis.penalty;
   const int rank = penalty.rank_of_level;
@@ -143,7 +143,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
     }
   };
   if (penalty.orthogonal_columns) {
-    // What is penalised comes first already, and columns of unlike sizes are not to be mixed.
+    // Penalised columns are already first, and columns of different sizes must not be mixed.
     if (single)
       basis.diagonals.emplace_back(penalty.eigenvalues.values().begin(), penalty.eigenvalues.values().end());
     else

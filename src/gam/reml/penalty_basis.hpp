@@ -10,10 +10,10 @@
 #include <span>
 #include <vector>
 
-/// Bases in which the penalties can be added up without losing the small ones.
+/// Bases in which penalties are added up without losing the small ones.
 ///
-/// With lambda up to e^40 a sum of penalties in the coordinates of the basis functions drowns everything
-/// that it does not penalise in rounding. In these bases what a penalty does not touch is exactly zero.
+/// With lambda up to e^40, a sum of penalties in the coordinates of the basis functions has rounding errors
+/// that dominate the unpenalised directions. In these bases a penalty is exactly zero on its null space.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The penalties of one coefficient block in coordinates U^-1 b: the first `rank` are penalised, the others
@@ -27,14 +27,13 @@ struct BlockBasis {
   Matrix rotation;     ///< U, size x size; empty: the identity
   Matrix inverse;      ///< U^-1; empty: the transpose of U
   double log_det = 0;  ///< log |det U|^2
-  /// Of each penalty its penalised part, which is diagonal; or
+  /// The penalised part of each penalty, if diagonal; or
   std::vector<std::vector<double>> diagonals;
-  /// each one's penalised part, rank x rank, and its smallest eigenvalue but for those that are zero over the
-  /// largest.
+  /// the penalised part of each, rank x rank, and its smallest nonzero eigenvalue relative to the largest.
   std::vector<Matrix> dense;
   std::vector<double> spread;
-  /// Not empty: `dense` are of the levels (`Penalty::levels`), and a penalised part is the Kronecker product
-  /// of one of them and this diagonal.
+  /// If not empty, `dense` belongs to the levels (`Penalty::levels`), and a penalised part is the Kronecker
+  /// product of one of them and this diagonal.
   std::vector<double> of_level;
   const Penalty* penalty = nullptr;
   /// Penalised coordinates of each row of `dense`.
@@ -58,8 +57,8 @@ struct GradedPenalties {
   std::vector<Matrix> penalties;
 };
 
-/// The design's penalty says how many directions each set of penalties touches, so that no rank is guessed
-/// here from rounded numbers.
+/// The rank of each set of penalties comes from the design, so that it is not estimated from rounded numbers
+/// here.
 ///
 /// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the
 /// last.

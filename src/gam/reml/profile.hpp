@@ -8,15 +8,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The REML criterion V along the log smoothing parameter of one penalty S_j, the others held: exact, and a
-/// point costs no factorisation.
+/// The REML criterion V as a function of the log smoothing parameter of one penalty S_j, the others fixed:
+/// exact, and evaluated without a factorisation.
 ///
 /// With all other coefficients profiled out, X'WX + S is K + lambda S_j on the coordinates that S_j
 /// penalises. In the common eigenvectors of the two, with eigenvalues k_i of K beside S_j, log|X'WX + S| and
 /// the penalised deviance are sums of functions of lambda and one k_i each. `RemlCriterion::profiles` makes
 /// it.
 struct RemlProfile {
-  double log_sp = 0;           ///< where the sums below were found
+  double log_sp = 0;           ///< where the sums below were computed
   double deviance = 0;         ///< RSS + b'Sb there
   double log_det = 0;          ///< log|X'WX + S| there
   std::vector<double> share;   ///< lambda / (k_i + lambda) there
@@ -24,7 +24,7 @@ struct RemlProfile {
   double log_det_penalty = 0;  ///< log|S|+ there
   std::vector<double>
       penalty_share;              ///< lambda / (l_i + lambda) there, l_i those of the block's other penalties
-  double smallest_deviance = 0;   ///< below this it is rounding
+  double smallest_deviance = 0;   ///< smaller deviances are rounding
   double df = 0;                  ///< n / gamma - M_p
   std::optional<double> scale{};  ///< phi, if it is known
   double gamma = 1;               ///< see `WorkingModel`

@@ -17,7 +17,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Start values further above the default may lie where V is flat, and Newton's method would stay there.
+/// Start values further above the default may lie where V is flat, from which Newton's method does not
+/// return.
 constexpr double start_above = 10;
 constexpr double start_below = 20;
 
@@ -30,8 +31,8 @@ std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<cons
   return log_sp;
 }
 
-/// Largest change of V by rounding, and so about of the degrees of freedom, that tests and confidence bands
-/// do not show.
+/// Largest rounding error of V, and so roughly of the degrees of freedom, that is negligible in tests and
+/// confidence bands.
 constexpr double most_noise = 0.02;
 
 /// The index in the design of the penalised block with this index among the penalised ones.
@@ -42,7 +43,7 @@ int block_of(const Design& design, std::ptrdiff_t penalised) {
   return -1;
 }
 
-/// Sets whether the search ended at a minimum of V, and if not, which block prevents it.
+/// Sets whether the search ended at a minimum of V, or else the block that prevents it.
 void judge(RemlFit& fit, const RemlOptimum& end, const Design& design, const std::vector<BlockBasis>& bases) {
   const auto blocks = std::span(fit.noise).first(bases.size());
   fit.hidden_by_rounding = std::accumulate(blocks.begin(), blocks.end(), 0.0) > most_noise;

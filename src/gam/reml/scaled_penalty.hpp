@@ -24,8 +24,8 @@ struct ScaledPenalty {
   std::vector<int> places;  ///< of an effect of the part, whose penalty is diagonal: its coordinates
 
   [[nodiscard]] bool is_of_part() const noexcept { return !places.empty(); }
-  /// Puts a diagonal on the part, of which its first coordinate has the place `first` before the elimination:
-  /// on those that it penalises. `order`: the places then.
+  /// Converts a diagonal on the part, whose first coordinate has the place `first` before the elimination, to
+  /// the coordinates that it penalises. `order`: the places after the ordering.
   void take_places(std::span<const int> order, int first);
   /// The penalty's own coordinates of a vector.
   [[nodiscard]] std::vector<double> own(std::span<const double> b) const;
@@ -33,16 +33,16 @@ struct ScaledPenalty {
   void add_to(std::span<double> b, double factor, std::span<const double> x) const;
   /// lambda_j S_j b, on the penalty's own coordinates.
   [[nodiscard]] std::vector<double> times(std::span<const double> b) const;
-  /// The columns A(., own coordinates) lambda_j S_j, A over what is not eliminated.
+  /// The columns A(., own coordinates) lambda_j S_j, A over the coefficients that are not eliminated.
   [[nodiscard]] Matrix after(const Matrix& a, const Algebra& algebra) const;
   /// R of `columns` columns with R R' = lambda_j S_j, on the penalty's own coordinates.
   [[nodiscard]] Matrix root(int columns) const;
 };
 
-/// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from the blocks of A: V over the coefficients that are
-/// not eliminated; the others, D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, are not formed. The same holds with
-/// small dense blocks in D. For another part with fill-in, the diagonal of A is known, and traces of two
-/// penalties are not.
+/// tr(A S_j) and tr(A S_j A S_k), A = (X'WX + S)^-1, from blocks of A: V over the coefficients that are not
+/// eliminated is given; the others, D^-1 + D^-1 C V C' D^-1 and -D^-1 C V, are not formed. The same holds
+/// with small dense blocks in D. For another part with fill-in, only the diagonal of A is known, and traces
+/// of pairs of penalties are not.
 class PenaltyTraces {
  public:
   /// `penalties` and `algebra` must outlive this; `matrix` is X'WX, and `block` the eliminated block of A^-1.

@@ -53,8 +53,8 @@ struct RemlOptima {
 /// is limited so that this is at most a gibibyte.
 [[nodiscard]] double doubles_of_evaluations(double core_size, int count);
 
-/// The `evaluations` for `search_elsewhere`: enough for all starts of a small model; for a large one, some
-/// for each parameter, and none where second derivatives are approximate.
+/// The `evaluations` for `search_elsewhere`: enough for all starts of a small model; a fixed number per
+/// parameter for a large one, and none if second derivatives are approximate.
 [[nodiscard]] double affordable_evaluations(const RemlCriterion& criterion);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -41,8 +41,8 @@ constexpr double same_within = 0.1;
 /// solution once the working model is its own; so many are kept.
 constexpr double undecided = 3;
 constexpr std::size_t most_others = 4;
-/// Operations of all evaluations, about a second of one core, within which all starts are tried; a larger
-/// model has so many evaluations for each parameter.
+/// Number of operations, about a second of one core, within which all starts are tried; a larger model gets a
+/// fixed number of evaluations per parameter.
 constexpr double operations = 1e10;
 constexpr int evaluations_a_parameter = 3;
 /// Descents of a model with more coefficients run one at a time: its products use the threads, and few
@@ -126,7 +126,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   };
   const auto count = static_cast<int>(points.size());
   const int at_once = std::min(criterion.algebra().at_once(), count);
-  // Otherwise the threads share the products of each.
+  // Otherwise threads share the products of each evaluation.
   if (at_once > 1 && at_once * doubles_of_evaluation(criterion.core_size()) <= doubles_at_once) {
     criterion.algebra().for_each(
         count, [&](int i, const Algebra& alone) { evaluate(static_cast<std::size_t>(i), alone); });

@@ -17,7 +17,7 @@ struct WorkingModel {
   std::vector<double> base;
   std::int64_t rows = 0;  ///< n
   double scale = 1;       ///< phi, where it is known
-  double gamma = 1;  ///< in V there are n / gamma rows, and their residual sum of squares is divided by it
+  double gamma = 1;       ///< V has n / gamma rows, and their residual sum of squares is divided by gamma
 };
 
 /// A working model's solution at the smoothing parameters that minimise V.
@@ -34,7 +34,7 @@ struct RemlFit {
   std::vector<double> edf;          ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;         ///< diagonal of 2F - FF, for reference degrees of freedom
   double penalised_deviance = 0;    ///< weighted residual sum of squares plus b'Sb
-  std::vector<double> noise;  ///< of V, from the rounding of X'WX: by penalised block, then of the others
+  std::vector<double> noise;        ///< of V, from the rounding of X'WX: by penalised block, then all others
   int iterations = 0;
   bool converged = false;  ///< at a minimum of V, up to rounding
   /// `log_sp` of other minima that a global search found a few units of V above, lowest first.

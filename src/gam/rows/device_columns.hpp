@@ -28,7 +28,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The tables of a layout on one device, where they stay.
+/// A layout's tables, resident on one device.
 class DeviceLayout {
  public:
   void load(const RowLayout& layout, const Tile& tile);
@@ -43,22 +43,22 @@ class DeviceLayout {
   Buffer<Product> products_;
 };
 
-/// The columns of some rows on one device, where they stay until those of others are loaded in their place.
+/// The columns of some rows on one device; they stay until others are loaded in their place.
 class DeviceColumns {
  public:
-  /// Takes memory for those columns that `rows` needs of so many rows, unless it is there. On the stream of
-  /// the tile.
+  /// Allocates memory for the missing ones among the columns that `rows` needs, for `count` rows, on the
+  /// stream of the tile.
   void reserve(const Rows& rows, std::int64_t count, const Tile& tile);
-  /// Copies those columns of these rows, unless they are there, once there is memory for them.
+  /// Copies the missing columns of these rows. Requires `reserve`.
   void load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream);
-  /// Takes over columns that were copied before there was a frame: `reserve` finds those of its memory.
+  /// Takes over columns uploaded while the table was parsed: `reserve` keeps those in the frame's memory.
   void bring(UploadedColumns uploaded) { uploaded_ = std::move(uploaded); }
   [[nodiscard]] ColumnsView view() const noexcept {
     return {number_columns_.data(), code_columns_.data(), complete_.data()};
   }
 
  private:
-  /// Those rows of a column that are not there.
+  /// Copies the missing rows of a column.
   void load_numbers(std::size_t variable, const ColumnNumbers& column, std::size_t begin, std::size_t count,
                     DeviceStaging& staging, StreamView stream);
   [[nodiscard]] bool take_uploaded(const Rows& rows, std::int64_t count);
@@ -69,15 +69,14 @@ class DeviceColumns {
   Buffer<const double*> number_columns_;
   Buffer<const std::int32_t*> code_columns_;
   Buffer<std::uint8_t> complete_;
-  Range loaded_;                                       ///< rows whose columns are here:
-  bool marked_ = false;                                ///< which of them are complete,
-  std::set<std::size_t> current_;                      ///< and the columns of these variables
-  std::map<std::size_t, std::vector<Range>> missing_;  ///< of a variable whose other rows are here
+  Range loaded_;                                       ///< rows that are loaded:
+  bool marked_ = false;                                ///< the flags of complete rows are loaded,
+  std::set<std::size_t> current_;                      ///< as are the columns of these variables
+  std::map<std::size_t, std::vector<Range>> missing_;  ///< rows still missing of a partly uploaded variable
   std::optional<UploadedColumns> uploaded_;
 };
 
-/// What is on one device of the columns of its tile, or, if the tile comes in parts, of those of one lane:
-/// see `DeviceDivision`.
+/// Columns of a tile on one device; if the tile comes in parts, those of one lane: see `DeviceDivision`.
 struct TileColumns {
   TileColumns(const DeviceContext& context, int copy_threads)
       : staging(context, copy_threads),
@@ -85,7 +84,7 @@ struct TileColumns {
         begun(context),
         parts{{Part(context), Part(context)}} {}
 
-  /// The columns of a part while its rows are summed.
+  /// The columns of a part while it is being summed.
   struct Part {
     explicit Part(const DeviceContext& context) : copied(context), summed(context) {}
     DeviceColumns columns;
@@ -96,12 +95,12 @@ struct TileColumns {
   DeviceStaging staging;
   DeviceColumns resident;
   Stream copies;
-  Event begun;  ///< the pass, on the stream of the tile
+  Event begun;  ///< start of the pass, on the stream of the tile
   std::array<Part, parts_at_once> parts;
 };
 
-/// The runs of rows that one pass goes over on a device, one after the other: those that stay there, then the
-/// others part by part. A part is copied, on a stream of its own, while the device sums the rows before it.
+/// The runs of rows that a pass processes on a device: the resident rows, then the others part by part. A
+/// part is copied, on a stream of its own, while the device sums the rows before it.
 ///
 ///     RowRuns runs(columns, rows, tile, division);
 ///     while (const auto run = runs.next()) …          // submit work on run->columns to the tile's stream
@@ -117,7 +116,8 @@ class RowRuns {
     std::int64_t rows = 0;
     ColumnsView columns;
   };
-  /// The next run, once the work on that before it is on the tile's stream; nothing after the last.
+  /// The next run; call it after submitting the work on the previous run to the tile's stream. Nothing after
+  /// the last run.
   [[nodiscard]] std::optional<Run> next();
 
  private:
@@ -127,9 +127,9 @@ class RowRuns {
   const Rows& rows_;
   const Tile& tile_;
   DeviceDivision division_;
-  std::int64_t at_;                       ///< the first row that has had no turn
-  TileColumns::Part* current_ = nullptr;  ///< that is being summed
-  std::size_t parts_ = 0;                 ///< that have had their turn
+  std::int64_t at_;                       ///< the first row of the next run
+  TileColumns::Part* current_ = nullptr;  ///< part being summed
+  std::size_t parts_ = 0;                 ///< parts done
 };
 
 class DeviceTable {
@@ -137,9 +137,9 @@ class DeviceTable {
   DeviceTable(int copy_threads, std::int64_t device_bytes)
       : copy_threads_(copy_threads), device_bytes_(device_bytes) {}
 
-  /// Those of the device and the lane of a tile. Thread-safe.
+  /// The columns of the tile's device and lane. Thread-safe.
   [[nodiscard]] TileColumns& of(const Tile& tile, const DeviceContext& context);
-  /// What may be taken of a device's memory, which has room for so many bytes.
+  /// Bytes that columns may occupy on a device with this much memory.
   [[nodiscard]] std::int64_t budget_bytes(std::int64_t memory_budget_bytes) const {
     return std::min(memory_budget_bytes, device_bytes_);
   }
@@ -147,7 +147,7 @@ class DeviceTable {
     return budget_bytes(tile.memory_budget_bytes());
   }
 
-  /// Columns come from `upload`.
+  /// Sets the source of columns uploaded while the table is parsed.
   void set_upload(std::unique_ptr<ColumnUpload> upload) { upload_ = std::move(upload); }
 
  private:

@@ -10,9 +10,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Of a part at most: what it costs to begin one is little beside the copy of as much.
+/// Maximum bytes of a part: starting a copy costs little compared with copying this much.
 constexpr std::int64_t largest_part_bytes = std::int64_t{256} << 20;
-/// Of the memory for columns that a part takes at most, so that most of it is for those that stay.
+/// Inverse of the maximum share of column memory that a part takes: most is for resident columns.
 constexpr std::int64_t part_share = 8;
 
 }  // namespace

@@ -15,7 +15,7 @@
 #include <string>
 #include <vector>
 
-/// Copies to the device of a tile, and its memory, for the passes over rows.
+/// Copies to a tile's device, and device memory, for passes over rows.
 namespace TESSERA_NAMESPACE::gam {
 
 inline void check(cudaError_t status, const std::string& what) {
@@ -31,7 +31,7 @@ inline cudaStream_t stream_of(const Tile& tile) {
   return native(tile.stream());
 }
 
-/// The host's memory may be reused when this returns: it is pageable, so CUDA has taken it by then.
+/// The source may be reused when this returns: for pageable memory CUDA has copied it by then.
 template <class T>
 void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
   if (count == 0) return;
@@ -39,7 +39,7 @@ void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
         "copy of " + std::to_string(count * sizeof(T)) + " bytes to the device");
 }
 
-/// A copy on the device that stays there between passes.
+/// A device copy that persists between passes.
 template <class T>
 Buffer<T> kept(const T* host, std::size_t count, const Tile& tile) {
   Buffer<T> buffer = tile.buffers().take<T>(count, tile.stream());
@@ -51,13 +51,13 @@ Buffer<T> kept(const std::vector<T>& host, const Tile& tile) {
   return kept(host.data(), host.size(), tile);
 }
 
-/// Memory for this call alone.
+/// Device memory for the duration of this call.
 template <class T>
 T* scratch(std::int64_t count, const Tile& tile) {
   return tile.arena().take<T>(static_cast<std::size_t>(count));
 }
 
-/// Blocks of `threads_per_block` for so many threads.
+/// Number of blocks of `threads_per_block` for this many threads.
 inline unsigned blocks_for(std::int64_t threads) {
   return static_cast<unsigned>((threads + threads_per_block - 1) / threads_per_block);
 }

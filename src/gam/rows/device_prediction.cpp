@@ -16,7 +16,7 @@ namespace {
 
 static_assert(sizeof(Prediction) == 2 * sizeof(double));
 
-/// Rows whose values are in scratch memory at once: few enough for a device's cache, and enough for every
+/// Rows with values in scratch memory at once: few enough for the device's cache, and enough for every
 /// multiprocessor.
 constexpr std::int64_t max_rows_at_once = std::int64_t{1} << 17;
 

@@ -14,23 +14,23 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Predictions of rows on GPUs: a thread a row. The columns of a tile go to its device, part by part, and the
-/// predictions come back.
+/// Predictions of rows on GPUs, one thread per row. A tile's columns are copied to its device part by part,
+/// and the predictions back.
 class DevicePrediction {
  public:
-  /// `form` is `variance_form`; empty: no standard errors. All outlive it.
+  /// `form` is `variance_form`; empty: no standard errors. All arguments must outlive this.
   DevicePrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
                    std::span<const double> form, bool response, std::shared_ptr<DeviceTable> table);
 
-  /// The kernel, to be compiled for the job as that of `DeviceRows`.
+  /// The kernel, to be compiled for the job like that of `DeviceRows`.
   [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }
 
-  /// The rows of `tile.range()`, of which `out` has one element each. Thread-safe for tiles of different
+  /// Predicts the rows of `tile.range()`; `out` has one element for each. Thread-safe for tiles of different
   /// devices; the tile's device is current. Throws `tessera::Error(job_fault)` naming the CUDA call that
   /// failed.
   void predict(const Tile& tile, std::span<Prediction> out) const;
 
-  /// Device memory that a part of a tile needs, in bytes a row.
+  /// Bytes of device memory per row of a part.
   [[nodiscard]] std::int64_t bytes_per_row() const;
 
  private:

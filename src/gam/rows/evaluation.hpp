@@ -35,7 +35,7 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   double shift = 0;
   if (kind == PassKind::start) {
     const double first = first_predictor(family, y, prior);
-    // eta is a sum of zeros here, unless a variable is not finite.
+    // A sum of zeros, unless a variable is not finite.
     eta = first + 0 * eta;
     shift = first - offset;
   }
@@ -55,7 +55,7 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   return {step.weight, residual, {square, step.deviance, 0, 0}};
 }
 
-/// Number of scalars summed for a family with so many parameters: see `likelihood_outcome`.
+/// Number of scalars summed for a family with this many parameters: see `likelihood_outcome`.
 constexpr int parameter_scalar_count(int parameters) {
   return likelihood_term_count(parameters) + 1;
 }

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Mixes the values of rows with their numbers, for registers of any width: see base/each_width.hpp.
+// Hashes the values of rows with their row numbers, compiled for each register width: see
+// base/each_width.hpp.
 
-/// `base::split_mix` of each.
+/// Applies `base::split_mix` to each element.
 TESSERA_TARGET void mix(std::uint64_t __attribute__((vector_size(8 * Wide::count))) & states) {
   states += 0x9e3779b97f4a7c15u;
   states = (states ^ (states >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -9,7 +10,7 @@ TESSERA_TARGET void mix(std::uint64_t __attribute__((vector_size(8 * Wide::count
   states ^= states >> 31;
 }
 
-/// The sum over values of consecutive rows, of which the first is `row`.
+/// The sum over values of consecutive rows, starting at row `row`.
 TESSERA_TARGET std::uint64_t sum_of_mixed(const double* values, std::size_t count, std::uint64_t row) {
   using Words = std::uint64_t __attribute__((vector_size(8 * Wide::count)));
   Words rows{};
@@ -19,7 +20,7 @@ TESSERA_TARGET std::uint64_t sum_of_mixed(const double* values, std::size_t coun
   for (; i + Wide::count <= count; i += Wide::count) {
     Words mixed = rows;
     mix(mixed);
-    // Zeros are equal whatever their sign.
+    // -0.0 and 0.0 are equal.
     mixed ^= reinterpret_cast<Words>(*Wide::at(values + i) + 0.0);
     mix(mixed);
     sums += mixed;

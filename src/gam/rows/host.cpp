@@ -34,7 +34,7 @@ void add_paired(const RowLayout& layout, const Product& product, const RowChunk&
 
 }  // namespace
 
-/// The buffers of a sum beside those of the rows' terms.
+/// The buffers of a sum, in addition to those of the rows' terms.
 struct HostRows::Chunk : RowChunk {
   Chunk(const RowLayout& layout, bool correlated)
       : RowChunk(layout),
@@ -64,17 +64,18 @@ struct HostRows::Chunk : RowChunk {
   std::vector<double> response, prior, weight;
   std::vector<double> weighted;  ///< the values times the row's weight, unless that is 1 in every row
   ResponseMemos memos;
-  /// Of terms that are one curve with dense columns, sums of powers in its cells: the columns' sums follow.
+  /// Sums of powers by cell, for terms that are single curves with dense columns; the columns' sums follow
+  /// from them.
   std::vector<std::vector<double>> moments;
-  std::vector<std::optional<FarField::Functions>> far_sums;  ///< of those with a far field alone
+  std::vector<std::optional<FarField::Functions>> far_sums;  ///< for terms with only a far field
   [[nodiscard]] bool has_sums(int term) const { return far_sums[at(term)] || !moments[at(term)].empty(); }
   bool unit_weights = false;
   bool uses_aligned = false;
-  std::optional<WhitenedRows> whitened;  ///< of correlated rows, in place of `weighted`
-  bool whitens = false;                  ///< the pass sums these
+  std::optional<WhitenedRows> whitened;  ///< for correlated rows, in place of `weighted`
+  bool whitens = false;                  ///< this pass uses them
 };
 
-/// Borrows a chunk's buffers for the duration of one call, on whatever thread.
+/// Borrows a chunk's buffers for one call, on any thread.
 class HostRows::Lease {
  public:
   explicit Lease(HostRows& owner) : owner_(owner) {
@@ -118,7 +119,7 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   std::shared_ptr<const CurvePredictor> shared;
   if (kind != PassKind::moments) shared = predictor_at(raw_coef);
   const CurvePredictor* predictor = shared.get();
-  chunk.evaluator.forget();  // of another pass
+  chunk.evaluator.forget();  // results of another pass
   chunk.uses_aligned = chunk.aligned.worth(end - begin);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
@@ -146,7 +147,7 @@ std::shared_ptr<const CurvePredictor> HostRows::predictor_at(std::span<const dou
   return predictor_;
 }
 
-/// Of terms with a far field alone a pass without products needs their part of the predictor, or their sums.
+/// For terms with only a far field, a pass without products needs just the predictor or the sums.
 std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const CurvePredictor* predictor,
                                                            Chunk& chunk) const {
   std::vector<PointEvaluator::FarWanted> wanted(layout_.tables.components.size());
@@ -163,7 +164,7 @@ std::vector<PointEvaluator::FarWanted> HostRows::wanted_of(PassKind kind, const 
   return wanted;
 }
 
-/// The products of ones with the terms whose moments were summed, which are cleared.
+/// Adds the products of ones with the terms from their moments, and clears those.
 void HostRows::add_moments(Chunk& chunk, double* sums) const {
   for (const Product& product : layout_.products(PassKind::moments)) {
     if (auto& far = chunk.far_sums[at(product.column_term)]) {
@@ -179,7 +180,7 @@ void HostRows::add_moments(Chunk& chunk, double* sums) const {
   }
 }
 
-/// Evaluates the complete row before those among [begin, end), wherever it is.
+/// Evaluates the complete row before the first one in [begin, end), on whatever rank it is.
 void HostRows::look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                          Chunk& chunk) const {
   chunk.whitened->begin_at_first();
@@ -234,7 +235,7 @@ void HostRows::finish(PassKind kind, Chunk& chunk, double* sums) const {
   });
 }
 
-/// Weights and residuals from eta; adds the scalars to `sums`.
+/// Computes weights and residuals from eta, and adds the scalars to `sums`.
 template <RowFamily F>
 void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double* sums) const {
   double* residual = chunk.values_of(view_.terms[view_.term_count]);
@@ -278,7 +279,7 @@ void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]]
   }
 }
 
-/// Clears a bad row, whose values need not be finite, so that it adds 0 to every product.
+/// Zeroes a bad row, whose values may be NaN or infinite, in every product.
 void HostRows::clear_row(int r, Chunk& chunk) const {
   for (int term = 0; term <= view_.term_count; ++term) {
     const int nonzeros = view_.terms[term].nonzeros;
@@ -287,10 +288,10 @@ void HostRows::clear_row(int r, Chunk& chunk) const {
   }
 }
 
-/// Transforms the chunk's rows, and adds the squares of their residuals.
+/// Whitens the chunk's rows, and adds the squares of their residuals.
 void HostRows::whiten(Chunk& chunk, double* sums) const {
   if (chunk.count == 0) return;
-  std::vector<double>& roots = chunk.prior;  // which no one needs any more
+  std::vector<double>& roots = chunk.prior;  // reused as scratch
   std::array<std::uint8_t, chunk_rows> begins{};
   for (int r = 0; r < chunk.count; ++r) {
     roots[at(r)] = std::sqrt(chunk.weight[at(r)]);
@@ -301,7 +302,7 @@ void HostRows::whiten(Chunk& chunk, double* sums) const {
   chunk.whitened->keep_last(chunk, roots[at(chunk.count - 1)]);
 }
 
-/// Adds the chunk's rows to the product of one pair of terms.
+/// Adds the chunk's contribution to the product of a pair of terms.
 void HostRows::add_product(const Product& product, Chunk& chunk, double* sums) const {
   if (chunk.whitens) {
     return chunk.whitened->for_each_half(product, [&](const ProductSide& row, const ProductSide& column) {

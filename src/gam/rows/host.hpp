@@ -16,9 +16,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The pass over rows on the host: a few hundred rows at a time, in row order, in buffers that stay in the
-/// core's cache. Sums use separate multiplications and additions in a fixed order, vectorised over
-/// neighbouring sums only, so that bits are the same on every processor and for any number of threads.
+/// The pass over rows on the CPU: a few hundred rows at a time, in order, in buffers that fit the core's
+/// cache. Sums use separate multiplications and additions in a fixed order, vectorised over neighbouring sums
+/// only, so that bits are the same on every processor and for any number of threads.
 ///
 /// Memory: about 256 rows of nonzeros for each thread; the model matrix is not stored.
 class HostRows {
@@ -30,8 +30,8 @@ class HostRows {
 
   /// Adds the sums over local rows [begin, end) to `sums`, which has `layout.width(kind)` elements.
   /// `raw_coef` is not read for moments, and is zeros for a start. Few rows are added one by one; many are
-  /// first summed by the alignment of their runs (aligned_sums.hpp): the order of additions depends on the
-  /// bounds of the range alone. Thread-safe.
+  /// first summed in `AlignedSums`: the order of additions depends only on the bounds of the range.
+  /// Thread-safe.
   void add(PassKind kind, std::span<const double> raw_coef, std::size_t begin, std::size_t end,
            std::span<double> sums);
 
@@ -39,7 +39,7 @@ class HostRows {
   struct Chunk;
   class Lease;
 
-  /// The curves at these coefficients, which are those of one pass. Thread-safe.
+  /// The curves at these coefficients, cached for one pass. Thread-safe.
   std::shared_ptr<const CurvePredictor> predictor_at(std::span<const double> raw_coef);
   void look_back(PassKind kind, const CurvePredictor* predictor, std::size_t begin, std::size_t end,
                  Chunk& chunk) const;

@@ -16,7 +16,7 @@ using base::at;
 
 namespace {
 
-/// Calls `use()` with the complete rows of each run of local rows [begin, end) in the chunk.
+/// Calls `use()` for chunks of the complete rows among local rows [begin, end).
 template <class Use>
 void for_each_chunk(const RowEvaluator& evaluator, RowChunk& chunk, std::size_t begin, std::size_t end,
                     const Use& use) {
@@ -103,7 +103,7 @@ void HostPrediction::add_product(const Product& product, RowChunk& chunk, Column
   const int column = column_of_term_[at(product.row_term)];
   if (column_of_term_[at(product.column_term)] != column) return;
   if (column >= 0) return apply(product, chunk, variances.subspan(at(column) * chunk_rows, chunk_rows));
-  // Two terms whose columns depend on the row have none in common.
+  // Two terms with row-dependent columns of output share none.
   if (column != by_rows || product.row_term != product.column_term) return;
   std::array<double, chunk_rows> values{};
   apply(product, chunk, values);

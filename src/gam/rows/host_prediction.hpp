@@ -10,16 +10,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Predictions of rows on the host: a few hundred rows at a time, each row's arithmetic in an order of its
-/// own, so that its bits do not depend on the rows beside it.
+/// Predictions of rows on the CPU, a few hundred at a time. The order of each row's arithmetic is its own, so
+/// its bits do not depend on other rows.
 class HostPrediction {
  public:
-  /// `form` is `variance_form`; empty: no standard errors. All outlive it.
+  /// `form` is `variance_form`; empty: no standard errors. All arguments must outlive this.
   HostPrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
                  std::span<const double> form, const Posterior& posterior);
 
-  /// Local rows [begin, end), of which `out` has an element for each column of output, row by row. Those of
-  /// incomplete rows are left as they are. Thread-safe.
+  /// Predicts local rows [begin, end); `out` has an element for each column of output, row by row. Elements
+  /// of incomplete rows are unchanged. Thread-safe.
   void predict(std::size_t begin, std::size_t end, std::span<Prediction> out) const;
 
  private:
@@ -28,7 +28,7 @@ class HostPrediction {
   void add_term(int term, std::span<const double> raw, RowChunk& chunk, Columns to) const;
   void add_product(const Product& product, RowChunk& chunk, Columns variances) const;
   void apply(const Product& product, const RowChunk& chunk, std::span<double> variances) const;
-  /// Adds values of rows to the columns that the term's nonzeros belong to.
+  /// Adds values of rows to the columns of output of the term's nonzeros.
   void add_by_rows(int term, const RowChunk& chunk, std::span<const double> values, Columns to) const;
 
   const Rows& rows_;
@@ -38,8 +38,8 @@ class HostPrediction {
   std::span<const double> raw_coef_;
   std::span<const double> form_;
   const Posterior& posterior_;
-  /// Of each term, the column of output that it is part of; -1: none; `by_rows`: it depends on the row, as
-  /// of smooths by a factor.
+  /// The column of output of each term; -1: none; `by_rows`: it depends on the row, as for smooths by a
+  /// factor.
   static constexpr int by_rows = -2;
   std::vector<int> column_of_term_;
 };
@@ -47,11 +47,11 @@ class HostPrediction {
 /// Linear predictors at several coefficients, on the host.
 class HostPredictors {
  public:
-  /// `coefs`: each a column. Rows and layout outlive it.
+  /// `coefs`: one vector a column. Rows and layout must outlive this.
   HostPredictors(const Rows& rows, const RowLayout& layout, const Matrix& coefs);
 
-  /// Local rows [begin, end), of which `out` has an element for each column of `coefs`, row by row. Those of
-  /// incomplete rows are left as they are. Thread-safe.
+  /// Evaluates local rows [begin, end); `out` has an element for each column of `coefs`, row by row. Elements
+  /// of incomplete rows are unchanged. Thread-safe.
   void evaluate(std::size_t begin, std::size_t end, std::span<double> out) const;
 
  private:
@@ -63,11 +63,11 @@ class HostPredictors {
 /// Rows of the model matrix, X = R M, on the host.
 class HostDesignRows {
  public:
-  /// Its arguments outlive it.
+  /// The arguments must outlive this.
   HostDesignRows(const Rows& rows, const RowLayout& layout);
 
-  /// Local rows [begin, end), of which `out` has an element for each coefficient, row by row. Those of
-  /// incomplete rows are left as they are; coefficients without a term are 0. Thread-safe.
+  /// Evaluates local rows [begin, end); `out` has an element for each coefficient, row by row. Elements of
+  /// incomplete rows are unchanged; coefficients without a term are 0. Thread-safe.
   void evaluate(std::size_t begin, std::size_t end, std::span<double> out) const;
 
  private:
@@ -78,7 +78,7 @@ class HostDesignRows {
   struct Block {
     const CoefBlock* block;
     int term;
-    Matrix map;  ///< transposed, so that what a raw column is part of is contiguous
+    Matrix map;  ///< transposed: the coefficients of a raw column are contiguous
   };
   std::vector<Block> blocks_;
 };

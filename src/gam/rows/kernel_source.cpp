@@ -21,7 +21,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string text_of(const MarginTable& margin) {
-  // Range and spacing depend on the data, and are left out.
+  // Range and spacing depend on the data, and are omitted.
   return fmt::format("{{{}, {}, {}, {}, {}, 0, 0, 0, {}, {}, {}, {}}}", margin.cells, margin.stride,
                      margin.uniform, margin.cyclic, margin.alike, margin.breaks, margin.origins,
                      margin.inverse_widths, margin.cubics);
@@ -49,7 +49,7 @@ std::string text_of(std::int64_t value) {
   return std::to_string(value);
 }
 
-/// A constant array; with one element if it is empty, as C++ has no empty arrays.
+/// A constant array; an empty one gets one element, as C++ has no empty arrays.
 template <class T>
 std::string array(const char* type, const char* name, const std::vector<T>& elements) {
   std::vector<std::string> texts;
@@ -59,14 +59,14 @@ std::string array(const char* type, const char* name, const std::vector<T>& elem
   return fmt::format("__device__ constexpr {} {}[] = {{\n  {}}};\n", type, name, fmt::join(texts, ",\n  "));
 }
 
-/// A function that calls another for each term, with the term's index as a constant.
+/// Text of a function that calls another for each term, with the term's index as a constant.
 std::string each_term(std::size_t count) {
   std::string text = "template <class Do>\nvoid for_each_term(Do&& work) {\n";
   for (std::size_t t = 0; t < count; ++t) text += fmt::format("  work(Number<{}>{{}});\n", t);
   return text + "}\n";
 }
 
-/// A function that calls another with a product's numbers of nonzeros as constants.
+/// Text of a function that calls another with a product's numbers of nonzeros as constants.
 std::string each_shape(std::span<const Product> products) {
   std::set<std::pair<int, int>> shapes;
   for (const Product& product : products) shapes.emplace(product.row_nonzeros, product.column_nonzeros);
@@ -78,8 +78,8 @@ std::string each_shape(std::span<const Product> products) {
   return text + "}\n";
 }
 
-/// The constants of the model that every kernel reads; `products` are those that it forms, `view` the header
-/// of its arguments.
+/// Constants of the model for every kernel; `products` are those that the kernels form, `view` the header of
+/// their arguments.
 std::string constants(const Rows& rows, const RowLayout& layout, std::span<const Product> products,
                       std::string_view view) {
   std::string text = fmt::format("#pragma once\n#include \"{}\"", view);
@@ -111,14 +111,14 @@ struct Number {
   text += array("TermTable", "terms", layout.terms);
   text += each_term(layout.terms.size() - 1);
   text += each_shape(products);
-  // Host and device compilers must agree on the layout of structures.
+  // Host and device compilers must agree on structure layouts.
   text += fmt::format(
       "static_assert(sizeof(RowsView) == {} && sizeof(Product) == {} && sizeof(ComponentTable) == {});\n",
       sizeof(RowsView), sizeof(Product), sizeof(ComponentTable));
   return text;
 }
 
-/// The constants of the products that matrix units form.
+/// Constants of the products formed on matrix units.
 std::string crossproduct_constants(const CrossPlan& plan) {
   std::string begins = array("long long", "sum_value_begins", plan.sums.value_begins) +
                        array("long long", "moment_value_begins", plan.moments.value_begins);
@@ -130,7 +130,7 @@ std::string crossproduct_constants(const CrossPlan& plan) {
                       shape.windows, shape.halves, shape.tiles, shape.warps, shape.tables, shape.rows);
   text += fmt::format("constexpr int cross_shared_bytes = {};\n", cross_shared_bytes(shape));
   text += begins;
-  // A form that compilers read exactly.
+  // Hexadecimal, which compilers read exactly.
   std::vector<std::string> cubics;
   for (const double value : plan.cubics.value_or(std::array<double, 16>{}))
     cubics.push_back(fmt::format("{:a}", value));
@@ -157,7 +157,7 @@ ModuleSource source_of(std::string_view file, std::string_view what, std::string
       {"rows_constants.hpp", std::move(constants) + "}  // namespace tessera::gam::fixed\n"});
   source.name = fmt::format("{} {:016x}", what, std::hash<std::string>{}(source.headers.back().text));
   std::ranges::move(standard_headers(), std::back_inserter(source.headers));
-  // Fused multiply-adds are part of the sums' bits, and so are requested explicitly.
+  // Fused multiply-adds determine the bits of sums, so they are requested explicitly.
   source.options = {"--std=c++20", "--device-as-default-execution-space", "--fmad=true"};
   return source;
 }

@@ -12,9 +12,9 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The kernels of the device pass (sum_kernels.cuh) for one model, with its family, the kinds, sizes and
-/// positions of its terms and the variables they read as constants. What depends on the data, as knots,
-/// coefficients and the family's parameters, is an argument, so that a model of another table has the same
-/// source. The same on every rank. The name identifies the source. `cross` is the layout's.
+/// positions of its terms and the variables they read as constants. Values that depend on the data, such as
+/// knots, coefficients and the family's parameters, are arguments, so that a model of another table has the
+/// same source. The same on every rank. The name identifies the source. `cross` is the layout's.
 [[nodiscard]] ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross);
 
 /// As `kernel_source`, the kernel that predicts rows (prediction_kernels.cuh): with standard errors or

@@ -20,7 +20,7 @@ bool left_out(std::uint64_t mask, int component) {
   return (mask >> component & 1) != 0;
 }
 
-/// The index of the component of `row` that is the same factor as `component`; -1 if there is none.
+/// The index of the component of `row` with the same factor as `component`; -1 if there is none.
 int same_factor(const RawTerm& row, const Component& component) {
   if (component.kind != Component::Kind::factor) return -1;
   for (std::size_t i = 0; i < row.components.size(); ++i) {
@@ -32,8 +32,8 @@ int same_factor(const RawTerm& row, const Component& component) {
   return -1;
 }
 
-/// The components of `column` that are also factors of `row`, as bits; of correlated rows those that are
-/// constant in each series.
+/// Bit mask of the components of `column` that are also factors of `row`; for correlated rows only factors
+/// that are constant in each series.
 std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column, const Series* correlated) {
   std::uint64_t shared = 0;
   for (std::size_t i = 0; i < column.components.size(); ++i) {
@@ -45,12 +45,12 @@ std::uint64_t shared_factors(const RawTerm& row, const RawTerm& column, const Se
   return shared;
 }
 
-/// The nonzeros of one spline are at most three columns apart: a nonzero has seven columns about it, four
-/// from itself on.
+/// Nonzeros of one spline are at most three columns apart: a nonzero has seven columns around it, four from
+/// itself on.
 constexpr int nearest = 7;
 constexpr int nearest_above = 4;
 
-/// Offsets of the nonzeros of a term whose component i has the stride `own[i]`.
+/// Offsets of a term's nonzeros, when component i has the stride `own[i]`.
 std::vector<int> nonzero_offsets(const RawTerm& term, const std::vector<int>& own) {
   if (!term.is_dense()) return nonzero_offsets(std::span(term.components), own);
   std::vector<int> all(at(term.nonzeros));
@@ -141,7 +141,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   }
 }
 
-/// Those of a factor smooth, which is the part by itself.
+/// The pattern of a factor smooth that forms the part.
 SparsePattern RowLayout::pattern_of_squares() const {
   std::vector<std::vector<int>> rows(at(parted_columns_.size()));
   for (const Product& product : products_of_terms()) {
@@ -160,8 +160,8 @@ SparsePattern RowLayout::pattern_of_squares() const {
   return pattern;
 }
 
-/// The products of the part's effects have their sums in the order of the pattern, in which the elements of
-/// one level stay zero: these are in the squares.
+/// Products of the part's effects are ordered as the pattern, whose elements within one level stay zero:
+/// those sums are in the squares.
 void RowLayout::add_pairs() {
   pairs_begin_ = width_;
   width_ += std::ssize(pairs_->pattern->rows);
@@ -215,9 +215,9 @@ void RowLayout::add_product(int row_term, int column_term, std::uint64_t mask) {
   take_in(product, columns.size);
 }
 
-/// For each spline of the term, from the fastest, how far apart two of its nonzeros can be; all columns of a
-/// dense component. Of the slowest of several splines a line has only the columns from its own on: pairs
-/// before it are below the diagonal.
+/// For each spline of the term, from the fastest: the maximum distance of two nonzeros; for a dense component
+/// all columns. In the slowest of several splines a line starts at its own column, as pairs before it are
+/// below the diagonal.
 std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) const {
   const int* own = strides.data() + placements[at(term.placement_begin)].stride_begin;
   std::vector<BandSpline> splines;
@@ -236,7 +236,7 @@ std::vector<RowLayout::BandSpline> RowLayout::band_of(const TermTable& term) con
   return splines;
 }
 
-/// The product of a term with itself: line p has the columns near p that another nonzero of the row can have.
+/// The product of a term with itself: line p has the columns near p of the row's other nonzeros.
 void RowLayout::add_square(int index, const RawTerm& term) {
   Product product;
   product.row_term = product.column_term = index;
@@ -245,9 +245,9 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   product.symmetric = true;
 
   int columns = 1;
-  int before = 0;  // columns of the line before p
+  int before = 0;  // columns before p in the line
   std::vector<int> own(term.components.size());
-  std::vector<int> relative(term.components.size());  // to the line's own place
+  std::vector<int> relative(term.components.size());  // relative to the line's own position
   for (const BandSpline& spline : band_of(terms[at(index)])) {
     own[at(spline.component)] = columns;
     relative[at(spline.component)] = spline.is_dense ? 0 : columns;
@@ -267,13 +267,13 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   take_in(product, columns);
 }
 
-/// Assigns the product its range of the sums.
+/// Assigns a range of the sums to the product.
 void RowLayout::take_in(Product product, int columns) {
   product.rows = placements[at(product.row_placement)].size;
   product.columns = columns;
   product.row_nonzeros = terms[at(product.row_term)].nonzeros;
   product.column_nonzeros = terms[at(product.column_term)].nonzeros;
-  // Only splines have four nonzeros; these are neighbours if the spline is the fastest component.
+  // Only splines have four nonzeros; they are contiguous if the spline is the fastest component.
   product.runs_of_four = product.column_nonzeros >= 4 && offsets[at(product.offset_begin + 1)] == 1;
   product.begin = width_;
   width_ += static_cast<std::int64_t>(product.rows) * product.columns;
@@ -423,7 +423,7 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     const std::int64_t line = product.begin + static_cast<std::int64_t>(p) * product.columns;
     for (int q = 0; q < product.columns; ++q) {
       const int other = shared_part + own_part[at(q)];
-      // A term with itself: both triangles are summed, of the same numbers.
+      // A term with itself: both triangles are summed, with the same numbers.
       if (product.row_term == product.column_term && other < p) continue;
       use(line + q, row.raw_begin + p, column.raw_begin + other);
     }

@@ -21,28 +21,28 @@
 /// `(place_a + offset_a[i]) * columns + place_b + offset_b[j]`. For s(x) with k = 20 and s(z) with k = 20
 /// these are 16 additions in a square of 20 x 20, whatever the row.
 ///
-/// A factor that occurs in both terms of a product has the same level in both, so the column term is
-/// placed without it: s(x, by = f) with s(z, by = f) needs levels x 20 x 20 sums and not (levels x 20)^2.
+/// A factor in both terms of a product has the same level in both, so the column term omits it: s(x, by = f)
+/// with s(z, by = f) needs levels x 20 x 20 sums instead of (levels x 20)^2.
 ///
-/// A term with itself needs a band alone. All nonzeros of a spline lie within four neighbours, so two of them
-/// are at most three apart: line p of the product is the 7 columns about p, and 4 x 7 for te(x, z), since
-/// what lies before p in the slower margin is below the diagonal. For te(x, z) with k = 30 that is 1/37 of
-/// the square, and sums that are not there need neither be made nor reduced.
+/// A term with itself needs only a band. All nonzeros of a spline lie within four neighbours, so two of them
+/// are at most three apart: line p of the product has the 7 columns around p, and 4 x 7 for te(x, z), since
+/// columns before p in the slower margin are below the diagonal. For te(x, z) with k = 30 the band is 1/37 of
+/// the square; the other sums are neither formed nor reduced.
 ///
-/// The two sides of a product of correlated rows may be of two rows (whitened_rows.hpp): it has all pairs of
-/// columns, but for those of different levels of a factor that is constant in each series.
+/// For correlated rows, the two sides of a product may come from two rows (whitened_rows.hpp): it has all
+/// pairs of columns, except those of different levels of a factor that is constant in each series.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Tables and sums of one design. The vector of sums begins with four scalars (see `RowOutcome`), followed by
 /// the gradient and the products of every pair of terms: each kind of pass reduces a prefix. A pass for the
-/// parameters of the family reduces only scalars of its own.
+/// family's parameters reduces only scalars of its own.
 class RowLayout {
  public:
   static constexpr int scalar_count = row_scalar_count;
 
-  /// `parameters`: their number in the family. `pairs`: pairs of levels of the random effects of the design's
-  /// part, which must outlive the layout; null: no products of two of them are summed. `series`: of the rows;
-  /// null or not correlated: both sides of a product are of one row.
+  /// `parameters`: the family's number of parameters. `pairs`: pairs of levels of the random effects of the
+  /// design's part, which must outlive the layout; null: their products are not summed. `series`: of the
+  /// rows; null or uncorrelated: both sides of a product are of one row.
   explicit RowLayout(const Design& design, std::size_t parameters = 0, const LevelPairs* pairs = nullptr,
                      const Series* series = nullptr);
 
@@ -53,7 +53,7 @@ class RowLayout {
   [[nodiscard]] std::size_t width(PassKind kind) const noexcept;
   /// Products that a pass of this kind forms.
   [[nodiscard]] std::span<const Product> products(PassKind kind) const noexcept;
-  /// The products of two terms of the model, or of one with itself.
+  /// The products of two terms of the model, or of one with itself, without the residual.
   [[nodiscard]] std::span<const Product> products_of_terms() const noexcept;
 
   /// The sums of a start or a step.
@@ -73,11 +73,11 @@ class RowLayout {
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
 
-  /// The raw columns of the part that meet, by places in it; null: each meets itself alone.
+  /// Pattern of the part's raw columns that occur together, by places; null: diagonal.
   [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
 
-  /// Calls `use(i, j, sum)` for the nonzeros of a row in two effects of the part, which begin at these
-  /// columns of the terms: `sum` is an index within the product's sums.
+  /// Calls `use(i, j, sum)` for pairs of nonzeros of a row in two effects of the part that start at these
+  /// columns of the terms; `sum` is an index within the product's sums.
   template <class Use>
   void for_each_of_pair(const Product& product, std::size_t row, int row_start, int column_start,
                         const Use& use) const {
@@ -92,12 +92,12 @@ class RowLayout {
   }
 
  private:
-  /// One spline, or dense component, of a term's band.
+  /// A spline or dense component in the band of a term.
   struct BandSpline {
     int component;  ///< of the term
     int stride, size;
-    int before;     ///< columns of a line before its own in this spline
-    int count;      ///< columns of a line in all
+    int before;     ///< columns of a line before its own in this component
+    int count;      ///< all columns of a line
     bool is_dense;  ///< the line has all columns of the component
   };
 
@@ -108,7 +108,8 @@ class RowLayout {
   void add_pairs();
   [[nodiscard]] SparsePattern pattern_of_squares() const;
   void take_in(Product product, int columns);
-  /// Calls `use(index among the sums, i, j)` once for each pair of raw columns i and j that a row can have.
+  /// Calls `use(index among the sums, i, j)` once for each pair of raw columns i and j that can occur in a
+  /// row.
   template <class Use>
   void for_each_sum(const Use& use) const;
   template <class Use>
@@ -116,7 +117,7 @@ class RowLayout {
   template <class Use>
   void for_each_of_band(const Product& product, const Use& use) const;
 
-  /// Components that each placement leaves out (bit i: the i-th of its term).
+  /// Components that each placement omits (bit i: the i-th of its term).
   std::vector<std::uint64_t> left_out_;
   std::vector<int> component_sizes_;
   int parameters_;

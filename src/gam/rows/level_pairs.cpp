@@ -38,7 +38,7 @@ std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, 
       bool known = frame.complete[row] != 0;
       for (const Component& component : term.components) {
         column *= component.raw_size();
-        if (component.kind != Component::Kind::factor) continue;  // the first column
+        if (component.kind != Component::Kind::factor) continue;  // only the first column counts
         const std::int32_t level = frame.variables[at(component.variable)].codes[row];
         known = known && level >= 0;
         column += level;
@@ -66,7 +66,7 @@ struct PartTerms {
     }
   }
 
-  /// Calls `use(a, b)` for every pair of terms. Their places ascend: that of the second is the row of the
+  /// Calls `use(a, b)` for every pair of terms, by ascending places: the second one's place is the row of the
   /// pattern.
   template <class Use>
   void for_each_two(const Use& use) const {
@@ -74,7 +74,7 @@ struct PartTerms {
       for (std::size_t b = a + 1; b < terms.size(); ++b) use(a, b);
     }
   }
-  /// The pairs that occur in rows, each once, in order, by the first columns of the levels.
+  /// The distinct pairs that occur in rows, in order, by the first columns of the levels.
   [[nodiscard]] std::vector<Key> keys() const {
     std::vector<Key> all;
     for_each_two([&](std::size_t a, std::size_t b) {

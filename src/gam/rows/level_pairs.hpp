@@ -12,12 +12,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The pairs of levels that occur together in rows, for every two terms of a design's part. Their number is
-/// at most that of the rows, while the product of the terms' levels has no bound.
+/// The pairs of levels that occur together in rows, for every two terms of a design's part. There are at most
+/// as many as rows, while the product of the terms' numbers of levels is unbounded.
 ///
-/// A level has one raw column, or several next to each other: those of a curve. Below the diagonal the
-/// pattern of a column has first the later ones of its own block, where that is small enough to be tested,
-/// or else of its own level; then all columns of each level that it meets.
+/// A level has one raw column, or several contiguous ones, those of a curve. Below the diagonal, column j of
+/// the pattern first has the later columns of its own block, if that is small enough to be tested, or else of
+/// its own level; then all columns of each level that occurs with it.
 struct LevelPairs {
   /// Two terms, with the pair of each local row: the index, in the pattern, of the first column of the second
   /// term's level in the first column of the first term's; -1: none.
@@ -33,7 +33,7 @@ struct LevelPairs {
     int columns;  ///< of a level
   };
 
-  /// Calls `use(i, j, sum)` for the nonzeros of both sides of a row: indices and that of their sum in the
+  /// Calls `use(i, j, sum)` for pairs of nonzeros of both sides of a row, with the index of their sum in the
   /// pattern. `first` and `second` are the raw columns of the nonzeros within the terms.
   template <class Use>
   void for_each_of_row(std::size_t pair, std::size_t row, int first_start, std::span<const int> first,
@@ -49,7 +49,7 @@ struct LevelPairs {
     const std::int64_t from_begin = place - pattern->begins[static_cast<std::size_t>(column)] + other;
     for (std::size_t i = 0; i < first.size(); ++i) {
       const int within = first_start - level + first[i];
-      // Each column has one fewer of its own level than the one before.
+      // Each column has one row fewer of its own level than the one before.
       const std::int64_t line =
           pattern->begins[static_cast<std::size_t>(column + within)] + from_begin - within;
       for (std::size_t j = 0; j < second.size(); ++j) use(i, j, static_cast<std::size_t>(line + second[j]));

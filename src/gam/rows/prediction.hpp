@@ -9,16 +9,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Of one row; NaN where a value is missing.
+/// Prediction of one row; NaN if a value is missing.
 struct Prediction {
   double fit = std::numeric_limits<double>::quiet_NaN();
   double se = std::numeric_limits<double>::quiet_NaN();
 };
 
-/// The terms that a row is taken apart into: each is the sum over raw columns of its own, without offsets,
-/// and its variance x'Vx over its own coefficients, plus what `slopes` and `constants` add to it.
+/// Decomposition of a prediction into terms: each is the sum over its own raw columns, without offsets, with
+/// the variance x'Vx over its own coefficients, plus the contributions of `slopes` and `constants`.
 struct TermColumns {
-  int count = 0;                    ///< 0: one column, which all raw columns and the offsets sum to
+  int count = 0;                    ///< 0: a single column, the sum of all raw columns and the offsets
   std::vector<int> of_raw{};        ///< the term of each raw column; -1: none
   std::vector<double> slopes{};     ///< of the variance, over raw columns; empty: zeros
   std::vector<double> constants{};  ///< of the variance, one a term; empty: zeros
@@ -27,7 +27,7 @@ struct TermColumns {
   [[nodiscard]] int columns() const noexcept { return count == 0 ? 1 : count; }
 };
 
-/// What rows are predicted from.
+/// Estimates from which rows are predicted.
 struct Posterior {
   std::vector<double> coef;
   PartedMatrix covariance;  ///< of the coefficients; empty: no standard errors

@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The sum over a row's products of the nonzeros of two terms, each times the element of the form at its
+/// The sum over pairs of nonzeros of two terms in a row, each product times the element of the form at its
 /// place among the sums.
 template <int row_nonzeros, int column_nonzeros>
 double sum_of_row(const PredictionView& view, const Product& product, std::int64_t at) {

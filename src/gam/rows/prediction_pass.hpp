@@ -15,26 +15,25 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Predicts this rank's rows of `plan`, in one `Job::map`: on the job's devices or its hosts,
-/// with the same bits for any number of ranks, threads and devices of one kind. `rows` needs no response. A
-/// level that the design has not is one of a random effect alone, and has no column. Throws as `Job::map`.
+/// with the same bits for any number of ranks, threads and devices of one kind. `rows` needs no response.
+/// Levels that the design lacks may occur in random effects only, and have no column. Throws as `Job::map`.
 /// Cost: O((4 J)^2) a row for J splines with standard errors, else O(4 J).
 [[nodiscard]] std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                                    const Posterior& posterior);
 
-/// *Collective.* The same for each term of `posterior.terms`, on the hosts: a device would wait for the
-/// transfer of what it returns. `take(first, predictions)` gets those of local rows from `first` on, row by
-/// row, some at a time, from several threads at once.
+/// *Collective.* The same for each term of `posterior.terms`. CPU only: the transfer of the results would
+/// dominate on a device. `take(first, predictions)` gets predictions of local rows from `first` on, row by
+/// row, in pieces, concurrently from several threads.
 void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior& posterior,
                    FunctionRef<void(std::size_t first, std::span<const Prediction> predictions)> take);
 
-/// *Collective.* Linear predictors at several coefficients, each a column of `coefs`, on the hosts: `take`
-/// gets them in the same way, of each row a number for each column. Those of incomplete rows are NaN. Cost:
-/// that of the means of as many predictions, the rows' terms being evaluated once.
+/// *Collective.* Linear predictors at several coefficient vectors, the columns of `coefs`. CPU only. `take`
+/// is called as above, with a number for each column of `coefs` in each row; NaN for incomplete rows. Cost:
+/// as many predictions of means, with the rows' terms evaluated once.
 void predictors_at(Job& job, const Plan& plan, const Rows& rows, const Matrix& coefs,
                    FunctionRef<void(std::size_t first, std::span<const double> predictors)> take);
 
-/// *Collective.* Rows of the model matrix, on the hosts, which `take` gets in the same way. Those of
-/// incomplete rows are NaN.
+/// *Collective.* Rows of the model matrix. CPU only. `take` is called as above; NaN for incomplete rows.
 void design_rows(Job& job, const Plan& plan, const Rows& rows,
                  FunctionRef<void(std::size_t first, std::span<const double> elements)> take);
 

@@ -7,12 +7,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows `0 … count - 1` of those at hand, and their scratch, which has `count` rows of everything.
+/// A part of a tile's rows, `0 … count - 1`, with scratch arrays over `count` rows.
 struct PredictionView : RowsView {
   const double* form;  ///< `variance_form`; not read without standard errors
   const Product* products;
   int product_count;
-  std::int64_t first;  ///< of the rows at hand
+  std::int64_t first;  ///< first row of the part
   std::int64_t count;
   double* values;  ///< by nonzero of any term, then by row
   int* starts;     ///< by placement, then by row

@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Where the nonzeros of a product's terms meet, relative to the terms' starts.
+/// Positions of products of nonzeros, relative to the terms' starts.
 struct Meetings {
   const std::int64_t* lines;  ///< by nonzero of the row term
   const int* offsets;         ///< by nonzero of the column term

@@ -21,7 +21,8 @@ void multiply_rows(const double* factors, int nonzeros, int count, const double*
 void add_to_matrix(const LayoutView& view, const Product& product, int count, const ProductSide& row,
                    const ProductSide& column, double* sums);
 
-/// Adds to `out`, for each row, the sum of its products, each times the element of `form` at its place.
+/// Adds to `out`, for each row, the sum of its products, each times the element of `form` at the product's
+/// place.
 void apply_form(const LayoutView& view, const Product& product, int count, const ProductSide& row,
                 const ProductSide& column, const double* form, double* out);
 
@@ -32,7 +33,7 @@ struct AlignedTarget {
   int columns;
   const std::ptrdiff_t* runs;  ///< of each nonzero of the row term, relative to a row's corner
 };
-/// Adds the products to four neighbours for each of the row term's nonzeros, which are one or four.
+/// Adds four neighbouring products for each of the row term's nonzeros, of which there are one or four.
 void add_to_aligned(const AlignedTarget& to, int row_nonzeros, int count, const ProductSide& row,
                     const ProductSide& column);
 

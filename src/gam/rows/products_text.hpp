@@ -29,8 +29,8 @@ TESSERA_TARGET void scale_rows(const double* factors, int nonzeros, int count, c
   }
 }
 
-/// sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, where the offsets come in runs of
-/// four. The numbers of nonzeros are constants for nearly all products; 0: any.
+/// sums[place_a * columns + lines[i] + place_b + offsets[j]] += a_i b_j, for offsets in runs of four. Numbers
+/// of nonzeros are template constants for nearly all products; 0: any number.
 template <int row_nonzeros, int column_nonzeros>
 TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int count, const ProductSide& row,
                              const ProductSide& column, double* sums) {
@@ -51,7 +51,7 @@ TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int c
   }
 }
 
-/// out += sum_ij a_i b_j form[where `add_runs` adds it].
+/// out += sum_ij a_i b_j form[the index as in `add_runs`].
 template <int row_nonzeros, int column_nonzeros>
 TESSERA_TARGET void apply_runs(const Product& product, const Meetings& meet, int count,
                                const ProductSide& row, const ProductSide& column, const double* form,
@@ -98,7 +98,7 @@ TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const Produc
   }
 }
 
-/// A block of `lines` x `registers` of the sums of `add_everywhere`, held in registers.
+/// A block of `lines` x `registers` sums of `add_everywhere` in registers.
 template <int lines, int registers>
 TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
@@ -121,7 +121,7 @@ TESSERA_TARGET void add_block(int count, int rows, int columns, const double* a,
   }
 }
 
-/// Columns of some lines from j on; returns the next column.
+/// Processes blocks of columns of some lines from j on; returns the next column.
 template <int lines, int registers>
 TESSERA_TARGET int add_blocks(int j, int count, int rows, int columns, const double* a, const double* b,
                               double* sums) {
@@ -144,7 +144,7 @@ TESSERA_TARGET void add_lines(bool upper, int count, int rows, int columns, cons
   }
 }
 
-/// sums[i * columns + j] += a_i b_j for all i and j. Rows are taken in blocks that fit the nearest cache.
+/// sums[i * columns + j] += a_i b_j for all i and j. Rows are processed in blocks that fit the L1 cache.
 TESSERA_TARGET void add_everywhere(const Product& product, int count, const ProductSide& row,
                                    const ProductSide& column, double* sums) {
   const int rows = product.rows;

@@ -20,7 +20,7 @@ namespace {
 #define TESSERA_TEXT "gam/rows/fingerprint_text.hpp"
 #include "base/each_width.hpp"
 
-/// Of this rank. Ends early once `stopped`.
+/// The sum over this rank. Returns early once `stopped`.
 std::uint64_t sum_of_rank(const Workers& workers, const Frame& frame, int response_index,
                           const std::atomic<bool>& stopped) {
   const Variable& response = frame.variables[base::at(response_index)];
@@ -60,7 +60,7 @@ FingerprintBeside::FingerprintBeside(const Workers& workers, const Rows& rows) {
   const base::SignalsBlocked blocked;
   try {
     of_rank_ = std::async(std::launch::async, sum);
-  } catch (const std::system_error&) {  // no thread is granted
+  } catch (const std::system_error&) {  // thread creation failed
     of_rank_ = std::async(std::launch::deferred, sum);
   }
 }

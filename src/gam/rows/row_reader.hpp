@@ -13,12 +13,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Reads single rows of a design on the host, by local index. Its arguments must outlive it. Not thread-safe:
+/// Reads single rows of a design on the host, by local index. The arguments must outlive it. Not thread-safe:
 /// each thread has a copy, which shares the tables of the design's terms.
 class RowReader {
  public:
   RowReader(const Frame& frame, const Design& design);
-  /// With the rows' offsets, in their units.
+  /// Includes the rows' offsets, in the units of the fit.
   explicit RowReader(const Rows& rows);
 
   /// R(row, .) coef plus the offsets.

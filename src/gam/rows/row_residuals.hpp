@@ -11,9 +11,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Residuals of single complete rows, in the units of the fit, on the host. Its arguments must outlive it.
-/// Not thread-safe, but for copies. Each residual is that of the row in any order of reading; the last one is
-/// remembered, as the next row needs it.
+/// Residuals of single complete rows, in the units of the fit, on the host. The arguments must outlive it.
+/// Not thread-safe, but copies are independent. Results do not depend on the order of calls; the last
+/// residual is cached, as the next row needs it.
 class RowResiduals {
  public:
   RowResiduals(const Rows& rows, std::span<const double> raw_coef);

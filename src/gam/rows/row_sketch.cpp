@@ -23,13 +23,13 @@ namespace {
 
 using base::at;
 
-/// Rows of the sketch that each row is added to, one in each quarter.
+/// Each row is added to this many rows of the sketch, one in each quarter.
 constexpr int row_copies = 4;
-/// Random bits for the place in the quarter; one more is the sign.
+/// Random bits for the position in the quarter; one more is the sign.
 constexpr int place_bits = 15;
 constexpr int largest_sketch = row_copies << place_bits;
 constexpr std::int64_t sketched_block = 16'384;
-/// Binary digits of a column's norm as an integer: values become integers in the last 51 digits of a double.
+/// Binary digits of a column's norm as an integer: values become integers in the last 51 bits of a double.
 constexpr int largest_digits = 49;
 
 /// Powers of two that scale columns to integers. A sum of n values is at most sqrt(n) times their norm, which
@@ -61,7 +61,7 @@ struct Places {
   std::int64_t signs[row_copies];   ///< 0, or -1 to negate
 };
 
-/// Adding this to a double leaves the nearest integer in its last digits.
+/// Adding this to a double rounds it to the nearest integer, in its last bits.
 constexpr double to_integer = 0x1.8p52;
 constexpr auto digits_of_none = std::bit_cast<std::int64_t>(to_integer);
 

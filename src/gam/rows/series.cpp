@@ -20,7 +20,7 @@ namespace {
 
 using base::at;
 
-/// The code of TRUE among the levels of a variable; that of no row if all are FALSE.
+/// The code of TRUE among the levels of a variable; an unused code if all are FALSE.
 std::int32_t level_of_start(const Variable& variable) {
   for (const std::string& level : variable.levels) {
     if (level != "FALSE" && level != "TRUE")
@@ -48,7 +48,7 @@ void check_starts(const Frame& frame, const Variable& variable, std::size_t begi
   });
 }
 
-/// One value of each variable; factors have their level's code.
+/// One value for each variable; level codes for factors.
 std::vector<double> row_values(const Frame& frame, std::size_t row) {
   std::vector<double> values;
   for (const Variable& variable : frame.variables)
@@ -74,7 +74,7 @@ std::shared_ptr<const Frame> frame_of_row(const Frame& frame, std::span<const do
   return one;
 }
 
-/// *Collective.* The last complete row of the ranks before this one.
+/// *Collective.* The last complete row on the ranks before this one.
 std::shared_ptr<const Frame> row_before(const mpi::Communicator& comm, const Frame& frame) {
   std::vector<double> mine;
   if (const auto last = complete_before(frame, frame.complete.size())) mine = row_values(frame, *last);
@@ -85,7 +85,7 @@ std::shared_ptr<const Frame> row_before(const mpi::Communicator& comm, const Fra
   return frame_of_row(frame, std::span(all).subspan(end - frame.variables.size(), frame.variables.size()));
 }
 
-/// Which factors have the same level in each row as in the one before it in its series, on this rank.
+/// Which factors keep their level from each row to the next within every series, on this rank.
 std::vector<std::uint8_t> constant_factors(const Workers& workers, const Frame& frame, const Series& series) {
   const std::size_t count = frame.variables.size();
   std::vector<std::vector<std::uint8_t>> changing(at(workers.team.size()), std::vector<std::uint8_t>(count));

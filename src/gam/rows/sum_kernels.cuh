@@ -9,7 +9,7 @@
 //   form_scalars     one CUDA block a slice: the sums of the scalars
 //   accumulate       one thread an element: the wave's partials into the reproducible sum
 //
-// No floating-point addition's order depends on the size of a wave or on which slices it holds.
+// The order of floating-point additions does not depend on the size of a wave or on its slices.
 #include "gam/rows/terms.cuh"
 #include "gam/rows/wave.hpp"
 
@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct Slice {
-  std::int64_t begin;  ///< its first row among those at hand
+  std::int64_t begin;  ///< its first row in the part
   int rows;
 };
 
@@ -44,7 +44,7 @@ constexpr bool has_crossproduct = true;
 constexpr bool has_crossproduct = false;
 #endif
 
-/// Where the wave's values of a term begin, in a pass of this kind. -1: its kernels read none.
+/// Where the wave's values of a term begin, in a pass of this kind; -1: not read by its kernels.
 template <PassKind kind>
 constexpr std::int64_t value_begin(int term) {
   if constexpr (!has_crossproduct) return fixed::terms[term].value_begin;
@@ -57,8 +57,8 @@ constexpr bool has_products(PassKind kind) {
   return kind != PassKind::deviance && kind != PassKind::parameters;
 }
 
-/// The contribution of term t to the predictor of row `row`; its values and starts are stored at index `at`
-/// of the wave if products read them.
+/// The contribution of term t to the predictor of row `row`; stores its values and starts at index `at` of
+/// the wave if products read them.
 template <PassKind kind, int t>
 double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
@@ -80,7 +80,7 @@ inline void keep_weight(const WaveView& wave, std::int64_t at, double weight) {
   if constexpr (has_crossproduct) wave.roots[at] = sqrt(weight);
 }
 
-/// Makes the row at place `at` of the wave contribute nothing to any product.
+/// Zeroes the row at index `at` of the wave in all products.
 template <PassKind kind>
 void clear_row(const WaveView& wave, std::int64_t at) {
   keep_weight(wave, at, 0);
@@ -93,7 +93,7 @@ void clear_row(const WaveView& wave, std::int64_t at) {
   for (int p = 0; p < fixed::placement_count; ++p) wave.starts[p * wave.capacity + at] = 0;
 }
 
-/// Stores the contribution of the row at place `at` of the wave to the sums.
+/// Stores the contribution of the row at index `at` of the wave to the sums.
 template <PassKind kind, RowFamily F>
 void keep_outcome(const WaveView& wave, const F& family, double y, double eta, double offset, double prior,
                   std::int64_t at) {
@@ -138,7 +138,7 @@ void evaluate_row(const WaveView& wave) {
   keep_outcome<kind>(wave, fixed::family_of(wave.parameters), response, eta, offset, prior, at);
 }
 
-/// Sums one task over a slice into `sums`, for a product of so many nonzeros. Of n workers the i-th takes
+/// Sums one task over a slice into `sums`, for a product with these numbers of nonzeros. Worker i of n takes
 /// rows i, i + n, i + 2n … of the slice, in that order.
 template <int row_nonzeros, int column_nonzeros>
 void add_rows(const WaveView& wave, const Product& product, const Task& task, int in_wave, double* sums) {
@@ -161,7 +161,7 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
   const long long* lines = fixed::lines + product.line_begin;
   const int* offsets = fixed::offsets + product.offset_begin;
 
-  // All lanes of a warp make the same number of iterations, whether or not their worker has a row left.
+  // All lanes of a warp make the same number of iterations, even if their worker has no row left.
   const int first_worker_of_warp = thread / 32 * 32 / lanes;
   for (int next = 0; first_worker_of_warp < task.workers && next < rows; next += task.workers) {
     const int r = next + worker;
@@ -195,7 +195,7 @@ extern "C" __global__ void evaluate_step(WaveView wave) {
 extern "C" __global__ void evaluate_deviance(WaveView wave) {
   evaluate_row<PassKind::deviance>(wave);
 }
-/// Does nothing for a family without parameters, for which it is not launched.
+/// Empty for a family without parameters, for which it is not launched.
 template <class F>
 void evaluate_likelihood([[maybe_unused]] const WaveView& wave) {
   if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(wave);

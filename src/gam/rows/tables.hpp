@@ -5,25 +5,25 @@
 
 #include <cstdint>
 
-/// The tables of a `RowLayout`, which a host thread and a kernel read alike.
+/// The tables of a `RowLayout`, read by host threads and kernels alike.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A raw term. The last one of a layout stands for the working residual: a term without components.
+/// A raw term. The last term of a layout is the working residual, without components.
 struct TermTable {
   int component_begin = 0;
   int component_end = 0;
-  int placement_begin = 0;  ///< the first one leaves out no component
+  int placement_begin = 0;  ///< the first placement omits no component
   int placement_end = 0;
   int nonzeros = 1;
   int raw_begin = 0;
-  std::int64_t value_begin = 0;  ///< nonzeros of the terms before this one
-  int combined = -1;             ///< dense columns, on hosts alone: the term that they are combinations of
+  std::int64_t value_begin = 0;  ///< number of nonzeros of earlier terms
+  int combined = -1;             ///< dense columns, CPU only: the term that they combine
 };
 
-/// The positions of the nonzeros of a term when some of its components are left out.
+/// The positions of the nonzeros of a term when some of its components are omitted.
 struct Placement {
   int size = 1;          ///< raw columns
-  int stride_begin = 0;  ///< one stride a component; 0: left out
+  int stride_begin = 0;  ///< one stride a component; 0: omitted
   int offset_begin = 0;  ///< one offset a nonzero, increasing
 };
 
@@ -43,12 +43,12 @@ struct Product {
   int line_begin = 0;         ///< one line a nonzero of the row term
   int offset_begin = 0;       ///< one offset a nonzero of the column term
   std::int64_t begin = 0;     ///< in the vector of sums
-  /// Of two random effects of the part, on hosts alone: the index into `LevelPairs::terms` with the index of
+  /// Two random effects of the part, CPU only: the index into `LevelPairs::terms` with the index of
   /// each row's sum, from `begin` on; -1: the product is a matrix.
   int pairs = -1;
 };
 
-/// The layout as plain pointers, valid on the side (host or device) that made it.
+/// The layout as plain pointers, valid on the side (host or device) where it was made.
 struct LayoutView {
   const double* numbers = nullptr;
   const ComponentTable* components = nullptr;
@@ -67,7 +67,7 @@ struct LayoutView {
 /// What a pass sums.
 enum class PassKind { moments, start, step, deviance, parameters };
 
-/// Scalars that a pass sums, except one for a family's parameters: see `RowOutcome`.
+/// Scalars that a pass sums, except one for the family's parameters: see `RowOutcome`.
 inline constexpr int row_scalar_count = 4;
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The terms of one row, for the kernels of every pass, compiled at run time for one model. kernel_source.cpp
-// writes `rows_constants.hpp`, which holds what is known of the model before its rows are read.
+// writes `rows_constants.hpp`, with the constants known before the rows are read.
 #pragma once
 
 #include "gam/rows/evaluation.hpp"
@@ -15,8 +15,8 @@ constexpr int placements_of(const TermTable& term) {
   return term.placement_end - term.placement_begin;
 }
 
-/// Multiplies components i, i + 1, … of term t into `values`, which has `count` elements so far, and adds up
-/// the start of each placement.
+/// Multiplies components i, i + 1, … of term t into `values`, which has `count` elements so far, and
+/// accumulates the start of each placement.
 template <int t, int i, int count>
 void add_components(const RowsView& rows, std::int64_t row, double* values, int* starts) {
   constexpr TermTable term = fixed::terms[t];
@@ -104,7 +104,7 @@ EvaluatedTerm<t> evaluate(const RowsView& rows, std::int64_t row) {
   return here;
 }
 
-/// The dot product of its values with the coefficients of their raw columns.
+/// The dot product of the term's values with the coefficients of their raw columns.
 template <int t>
 double sum_with(const EvaluatedTerm<t>& here, const double* raw_coef) {
   constexpr TermTable term = fixed::terms[t];

@@ -19,8 +19,8 @@ namespace {
 
 using base::at;
 
-/// The elements of the part where levels have several columns: M V M' of each level, and of those that meet
-/// in a row. NaN of two that the covariance lacks.
+/// The elements of the part if levels have several columns: M V M' of each level, and of levels that occur
+/// together in a row. NaN for pairs that the covariance lacks.
 void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatrix& raw) {
   const std::vector<PartLevel> levels = design.levels_of_part();
   const Part& part = covariance.part();
@@ -51,7 +51,7 @@ void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatr
           continue;
         }
         if (j > 0) continue;
-        // All elements with a level when the first comes.
+        // All elements of a level are handled with its first column.
         const auto after = std::ranges::upper_bound(levels, i, {}, &PartLevel::raw_begin);
         if (row != &*std::prev(after) || !beside) {
           row = &*std::prev(after);
@@ -64,8 +64,8 @@ void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatr
   }
 }
 
-/// M V M', block by block; M is the identity on the part unless it has factor smooths. `pattern`: of the
-/// part of the result.
+/// M V M', block by block; M is the identity on the part, except for factor smooths. `pattern`: the result's
+/// pattern on the part.
 PartedMatrix raw_covariance(const Design& design, const PartedMatrix& covariance,
                             const std::shared_ptr<const SparsePattern>& pattern) {
   const bool curves = design.parts_curves();

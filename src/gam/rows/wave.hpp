@@ -13,15 +13,15 @@ inline constexpr int shared_elements = 6144;
 /// Maximum number of sums of one task, so that at least four workers share its rows.
 inline constexpr int task_elements = shared_elements / 4;
 
-/// Threads that add one row to a product together: its pairs of nonzeros, rounded up to a power of two, up to
-/// a warp.
+/// Threads that add one row to a product together: the number of pairs of nonzeros, rounded up to a power of
+/// two, at most a warp.
 [[nodiscard]] constexpr int lanes_for(int pairs) {
   int lanes = 1;
   while (lanes < pairs && lanes < 32) lanes *= 2;
   return lanes;
 }
 
-/// A part of one product's sums that fits in shared memory, and the number of workers that form it: each has
+/// A part of one product's sums that fits in shared memory, and the number of workers that form it, each with
 /// `lanes_for` threads and sums of its own.
 struct Task {
   int product;

@@ -58,7 +58,7 @@ void WhitenedRows::transform_term(const RowChunk& chunk, int index) {
     const auto previous_start = [&](int placement) {
       return r > 0 ? chunk.starts[at(starts_of(placement) + r - 1)] : last_.starts[at(placement)];
     };
-    // The first placement leaves out no component: the start tells the columns.
+    // The first placement omits no component, so its start determines the columns.
     const bool same =
         previous_start(term.placement_begin) == chunk.starts[at(starts_of(term.placement_begin) + r)];
     double* own = own_.values.data() + first;
@@ -66,7 +66,7 @@ void WhitenedRows::transform_term(const RowChunk& chunk, int index) {
     for (int k = 0; k < nonzeros; ++k) {
       own[k] = factors.own * values[k];
       before[k] = 0;
-      // Nothing is read of a row that is none: it may be no number.
+      // An absent row is not read: it may be NaN.
       if (factors.before == 0) continue;
       (same ? own[k] : before[k]) += factors.before * previous[k];
     }

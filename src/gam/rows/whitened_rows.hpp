@@ -10,27 +10,28 @@
 #include <span>
 #include <vector>
 
-/// The transformed rows of a chunk (series.hpp), on the host. A row and the one before it may have their
-/// nonzeros in different columns of a term: the transformed row then has two halves, each with its own start.
-/// Where both are in the same columns, as in a covariate that changes little from row to row, they are
-/// subtracted before anything is multiplied, and no digit is lost to X'WX.
+/// The transformed rows of a chunk (series.hpp). CPU only. If a row and its predecessor have their nonzeros
+/// in different columns of a term, the transformed row has two halves, each with its own start. If they have
+/// the same columns, as for a slowly varying covariate, they are subtracted before any product, and X'WX
+/// loses no digit.
 namespace TESSERA_NAMESPACE::gam {
 
 class WhitenedRows {
  public:
   explicit WhitenedRows(const RowLayout& layout);
 
-  /// The chunk that follows begins the job.
+  /// The next chunk begins the job.
   void begin_at_first() { has_before_ = false; }
-  /// The last row of `chunk`, with the root of its working weight, comes before the first of the next one.
+  /// Keeps the last row of `chunk`, with the root of its working weight, as the predecessor of the next
+  /// chunk.
   void keep_last(const RowChunk& chunk, double root);
-  /// Transforms the rows of a chunk, of which `begins` tells where a series begins.
+  /// Transforms the rows of a chunk; `begins` marks the rows that start a series.
   void transform(const RowChunk& chunk, std::span<const double> roots, std::span<const std::uint8_t> begins,
                  NeighbourWeights weights);
 
   /// The transformed working residual of a row.
   [[nodiscard]] double residual(int row) const;
-  /// Calls `add(row side, column side)` for the halves of the product's terms that there are in the chunk.
+  /// Calls `add(row side, column side)` for the pairs of halves of the product's terms in the chunk.
   template <class Add>
   void for_each_half(const Product& product, const Add& add) const {
     for (const bool row_before : {false, true}) {
@@ -44,7 +45,7 @@ class WhitenedRows {
   }
 
  private:
-  /// A row's values, with the starts of its placements; one row of each.
+  /// A row's values and the starts of its placements, for one row of each pair.
   struct Half {
     std::vector<double> values;
     std::vector<int> starts;
@@ -55,13 +56,13 @@ class WhitenedRows {
   void transform_term(const RowChunk& chunk, int term);
 
   LayoutView view_;
-  std::vector<NeighbourWeights> factors_;  ///< of the values of each row of the chunk
-  Half own_;     ///< of the chunk's rows, with what is in the same columns of the row before
-  Half before_;  ///< of the rows before them; zeros where that is in `own_`
-  std::vector<std::uint8_t> apart_;  ///< of each term: some row of the chunk has two halves
+  std::vector<NeighbourWeights> factors_;  ///< by row of the chunk
+  Half own_;     ///< the chunk's rows, including the predecessor's part in the same columns
+  Half before_;  ///< their predecessors; zeros where included in `own_`
+  std::vector<std::uint8_t> apart_;  ///< by term: some row of the chunk has two halves
   bool has_before_ = false;
   double last_root_ = 0;
-  Half last_;  ///< of the row before the chunk, not transformed
+  Half last_;  ///< the row before the chunk, not transformed
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

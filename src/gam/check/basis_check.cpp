@@ -32,11 +32,11 @@ const RawTerm& raw_term_of(const Design& design, const CoefBlock& block) {
   });
 }
 
-/// The numbers that a smooth is of, by their variables; nothing for one of factors beside them. A factor
-/// smooth is one of its numbers.
+/// The numbers of a smooth, by variable; nothing for a smooth with further factors. A factor smooth counts by
+/// its numbers.
 std::optional<std::vector<int>> covariates_of(const Design& design, const CoefBlock& block) {
   const std::vector<Component>& components = raw_term_of(design, block).components;
-  // A by variable stands before the margins, each variable of which has a list of knots.
+  // The by variable precedes the margins, each of whose variables has a list of knots.
   const std::size_t first = block.variables.size() > block.knots.size() ? 1 : 0;
   std::vector<int> out;
   for (std::size_t c = first; c < components.size(); ++c) {
@@ -49,13 +49,13 @@ std::optional<std::vector<int>> covariates_of(const Design& design, const CoefBl
   return out;
 }
 
-/// Fisher and Yates.
+/// Fisher-Yates shuffle.
 void shuffle(std::span<double> values, base::RandomPlace random) {
   for (std::size_t i = values.size(); i > 1; --i)
     std::swap(values[i - 1], values[static_cast<std::size_t>(static_cast<double>(i) * random.uniform())]);
 }
 
-/// The three rows next to each row, by the columns' values.
+/// The three nearest rows of each row, by the columns' values.
 std::vector<std::array<std::size_t, neighbour_count>> nearest(
     const std::vector<std::vector<double>>& columns) {
   const std::size_t n = columns.front().size();
@@ -89,7 +89,7 @@ class BasisChecks {
               const CheckOptions& options)
       : model_(model), design_(design), rows_(std::move(rows)), residuals_(residuals), options_(options) {}
 
-  /// `smooth`: its number.
+  /// `smooth`: its index.
   [[nodiscard]] BasisCheck check(const CoefBlock& block, std::size_t smooth) {
     BasisCheck out{block.label, block.coef_size, model_.block_edf(block), not_examined, not_examined};
     const auto covariates = covariates_of(design_, block);
@@ -149,8 +149,8 @@ class BasisChecks {
     return order;
   }
 
-  /// The rows' values by which distances are measured: of a tensor product they are scaled by how much the
-  /// estimate changes over them.
+  /// The rows' values for distances; those of a tensor product are scaled by the variation of the estimate
+  /// along them.
   [[nodiscard]] std::vector<std::vector<double>> places(const CoefBlock& block,
                                                         const std::vector<int>& covariates) {
     std::vector<std::vector<double>> columns;
@@ -185,7 +185,7 @@ class BasisChecks {
     return columns;
   }
 
-  /// A smooth by another variable is looked at without that.
+  /// Removes the by variable of a smooth.
   void leave_out_by(const CoefBlock& block) {
     if (block.variables.size() <= block.knots.size()) return;
     Variable& by = rows_.variables[at(rows_.index_of(block.variables.back()))];

@@ -11,13 +11,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Whether neighbours in the variables of a smooth have alike residuals: the k-index of each smooth, half the
-/// mean square of differences of neighbours over that of residuals, and the share of random orders of the
-/// residuals in which it is less. As `k.check` of mgcv, for rows in memory, all of them complete: `design` is
-/// the model's with the frame's variables.
+/// Tests whether residuals of neighbours in a smooth's variables are alike: the k-index of each smooth, half
+/// the mean squared difference of neighbouring residuals over their mean square, and the proportion of random
+/// permutations of the residuals with a smaller index. As mgcv's `k.check`, for complete rows in memory;
+/// `design` is the model's with the frame's variables.
 ///
-/// The p-values come from generators of their own, by the seed. Where rows are equally far from another one,
-/// the first are its neighbours. Cost: O(n^2) for a smooth of several variables.
+/// The p-values use random generators of their own, with the seed. Ties in distance: the first rows. Cost:
+/// O(n^2) for a smooth of several variables.
 [[nodiscard]] std::vector<BasisCheck> check_bases(const FittedModel& model, const Design& design, Frame rows,
                                                   std::span<const double> residuals,
                                                   const CheckOptions& options);

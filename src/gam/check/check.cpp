@@ -44,7 +44,7 @@ namespace {
 
 using base::at;
 
-/// Checks rows that were read.
+/// Checks a model on rows in memory.
 class TableCheck {
  public:
   /// *Collective.*
@@ -72,7 +72,7 @@ class TableCheck {
   }
 
  private:
-  /// Sums over the rows: of powers of deviance residuals, and what comes with them.
+  /// Sums over the rows: powers of deviance residuals, and further statistics.
   enum Sum { count, first, second, third, fourth, pearson, zeros, expected_zeros, zero_variance, sum_count };
 
   [[nodiscard]] Workers workers() const { return {job_.comm(), job_.host_team()}; }
@@ -128,7 +128,7 @@ class TableCheck {
     summary.largest = extent[0].max;
     const double df = model_.residual_df();
     out.deviance_dispersion = sums[second] / df;
-    // NaN, for a family that is not known by its variance.
+    // NaN for a family without a variance function.
     out.pearson_dispersion = sums[pearson] / df;
     if (distribution) out.zeros = {sums[zeros], sums[expected_zeros], std::sqrt(sums[zero_variance])};
   }
@@ -147,7 +147,7 @@ class TableCheck {
     const double difference = rows_.response_factor * number(rows_.response, row) - mean;
     const double prior = rows_.prior_weight < 0 ? 1 : rows_.prior_factor * number(rows_.prior_weight, row);
     const double variance = model_.family.variance(mean);
-    // A mean that rounds to a limit has no variance, and responses there.
+    // A mean that rounds to a limit has zero variance, and its responses are at the limit.
     if (!(variance <= 0)) sums[pearson] += prior * difference * difference / variance * unit_ * unit_;
     if (zero == nullptr) return;
     const double probability = zero->probability_of_zero(mean);
@@ -156,7 +156,7 @@ class TableCheck {
     sums[zero_variance] += probability * (1 - probability);
   }
 
-  /// Nothing for a family that is known by its variance alone.
+  /// Nothing for a quasi family.
   [[nodiscard]] static std::optional<ResponseDistribution> distribution_of(const FittedModel& model) {
     try {
       return ResponseDistribution(model.family, model.scale);
@@ -165,7 +165,7 @@ class TableCheck {
     }
   }
 
-  /// NaN where there is none.
+  /// NaN without a distribution.
   [[nodiscard]] double quantile_residual(const RowResiduals::Residual& residual, std::size_t row,
                                          std::uint64_t seed) const {
     if (!distribution_) return std::numeric_limits<double>::quiet_NaN();
@@ -193,7 +193,7 @@ class TableCheck {
     return out;
   }
 
-  /// Quartiles and bases, on rank 0 by the sample.
+  /// Quartiles and basis checks, on rank 0, from the sample.
   void check_sample(Check& out) {
     observer_.now("checking the dimensions of bases");
     const std::uint64_t seed = base::split_mix(options_.seed);
@@ -231,7 +231,7 @@ class TableCheck {
     });
   }
 
-  /// Rows of two residuals and the frame's variables, as a frame.
+  /// A frame of rows of two residuals and the frame's variables.
   [[nodiscard]] Frame frame_of(std::span<const double> numbers, std::size_t rows) const {
     Frame out;
     out.rows = {0, static_cast<std::int64_t>(rows)};

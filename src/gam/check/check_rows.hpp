@@ -8,10 +8,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `Error(usage)` for options that are none.
+/// Throws `Error(usage)` for invalid options.
 void require_valid(const CheckOptions& options);
 
-/// *Collective.* `check` of rows that were read, with the column of the series if there is one.
+/// *Collective.* `check` for rows in memory, with the column of the series if any.
 [[nodiscard]] Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options,
                                FitObserver& observer);
 

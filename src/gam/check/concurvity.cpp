@@ -17,7 +17,7 @@ namespace {
 
 using base::at;
 
-/// Coefficients that are looked at together.
+/// A range of coefficients of one component.
 struct Columns {
   std::string label;
   int begin = 0;
@@ -41,8 +41,8 @@ double square_sum(std::span<const double> values) {
   return dot(values, values);
 }
 
-/// Those of some columns that the others of them do not determine: where one is among them, as the levels of
-/// a random effect beside the intercept have, the triangle of all has a direction that rounding chooses.
+/// A maximal independent subset of some columns: with dependent ones, as the levels of a random effect beside
+/// the intercept, rounding would decide a direction of the triangle.
 std::vector<int> independent(const Matrix& triangle, const std::vector<int>& rows, std::vector<int> columns) {
   constexpr double least = 1e-12;
   Matrix scaled = submatrix(triangle, rows, columns);
@@ -58,7 +58,7 @@ std::vector<int> independent(const Matrix& triangle, const std::vector<int>& row
   return kept;
 }
 
-/// What of the columns `of` the others explain.
+/// The part of the columns `of` that is in the span of the others.
 Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& others, const Columns& of,
                              std::span<const double> coef) {
   constexpr double unknown = std::numeric_limits<double>::quiet_NaN();
@@ -70,13 +70,13 @@ Concurvity::Values explained(const Matrix& triangle, const std::vector<int>& oth
   for (int j = 0; j < of.size; ++j) columns.push_back(of.begin + j);
   const Matrix both = triangle_of(submatrix(triangle, rows, columns));
   const int first = static_cast<int>(by.size());
-  // In an orthogonal basis of both: the first rows are what the others explain.
+  // In an orthogonal basis of both sets: the first rows are the projection on the others.
   const Matrix all = submatrix(both, 0, both.rows(), first, of.size);
   const Matrix top = submatrix(all, 0, std::min(first, all.rows()), 0, of.size);
   const auto beta = coef.subspan(at(of.begin), at(of.size));
   Concurvity::Values out{unknown, square_sum(multiply(top, beta)) / square_sum(multiply(all, beta)),
                          square_sum(top.values()) / square_sum(all.values())};
-  // The largest canonical correlation: of the columns' span, as of curves of levels with fewer rows than
+  // The largest canonical correlation, from a basis of the columns' span: a level may have fewer rows than
   // columns.
   std::vector<int> own_columns(at(of.size));
   std::iota(own_columns.begin(), own_columns.end(), of.begin);

@@ -23,7 +23,7 @@ namespace {
 
 using base::at;
 
-/// In the user's units.
+/// Residuals in the user's units.
 class ResidualsOfRows {
  public:
   ResidualsOfRows(const ModelRows& rows, ResidualType type)
@@ -63,7 +63,7 @@ class ResidualsOfRows {
   ResidualType type_;
 };
 
-/// Copies of the variables of the design, in which a table's columns have other names than expressions.
+/// Copies of the design's variables, under names that a table allows, unlike expressions.
 std::vector<Table::Column> variables_of_terms(const ModelRows& rows) {
   std::vector<std::string> names = rows.model().design.known_numbers();
   for (const auto& [factor, levels] : rows.model().design.known_levels()) names.push_back(factor);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// From a table to a model, and back to the table when a device has failed.
+// Fits a table; reads it again after a device failure.
 #include "base/go_on.hpp"
 #include "gam/design/model_terms.hpp"
 #include "gam/family/family.hpp"
@@ -37,8 +37,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The variables of the formula's right-hand side as it is written, and the columns that these read, each
-/// once.
+/// The variables of the formula's right-hand side, unexpanded, and the columns that they read, each once.
 std::vector<Expression> predictors_of(const std::string& formula) {
   const FormulaTerms terms = parse_terms(formula);
   std::vector<Expression> all = terms.variables();
@@ -55,7 +54,7 @@ std::vector<Expression> predictors_of(const std::string& formula) {
   return all;
 }
 
-/// Throws `Error(usage)` for a response by cbind() of a family without trials.
+/// Throws `Error(usage)` for a cbind() response of a family without trials.
 void check_trials(const FormulaTerms& formula, const Family& family) {
   if (formula.trials && !family.two_levels())
     throw Error(ErrorCode::usage,
@@ -63,8 +62,8 @@ void check_trials(const FormulaTerms& formula, const Family& family) {
                             formula.response.text, family.name()));
 }
 
-/// Ordered factors of the table are those of the model, which reads no other; but for a response, whose order
-/// says nothing.
+/// Adds the table's ordered factors to those of the model, among the columns that it reads; not a response,
+/// whose order has no meaning.
 void take_ordered(const std::vector<std::string>& columns, const std::string& response,
                   FrameRequest& request) {
   for (const std::string& column : columns) {
@@ -104,7 +103,7 @@ class TableFit {
       if (stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
     };
     try {
-      // Of several ranks none leaves alone: they stop at passes and in the search.
+      // With several ranks none stops alone: they stop at passes and in the search.
       std::optional<base::Abandonable> abandonable;
       if (stop != nullptr && job_.comm().is_serial()) abandonable.emplace(check);
       FittedModel model = fit_until_it_stays(checkpoint);
@@ -117,15 +116,15 @@ class TableFit {
   }
 
  private:
-  /// A table in memory is split by its plan, which may be one for devices.
+  /// A table in memory is divided by its plan, which may be for devices.
   [[nodiscard]] bool may_stay_on_cpu() const { return job_.options().policy != Policy::gpu && !source_.plan; }
 
-  /// Starts over on the CPU where a device fails, or, where a rank has lost its last device, on the devices
-  /// that are left.
+  /// Starts over on the CPU after a device failure, or on the remaining devices if a rank has lost its last
+  /// device.
   FittedModel fit_until_it_stays(FitCheckpoint& checkpoint) {
     for (;;) {
       DeviceTurn turn(job_);
-      std::shared_ptr<DeviceTable> on_devices;  // ends before the turn
+      std::shared_ptr<DeviceTable> on_devices;  // destroyed before the turn
       Frame frame = read(checkpoint, turn, on_devices);
       FormulaTerms terms;
       together(job_.comm(), [&] { terms = model_terms({job_.comm(), job_.host_team()}, formula_, frame); });
@@ -156,7 +155,7 @@ class TableFit {
     }
   }
 
-  /// `on_devices`: of the frame's columns, some of which are on their way there.
+  /// `on_devices`: the frame's columns, partly in transfer.
   Frame read(FitCheckpoint& checkpoint, DeviceTurn& turn, std::shared_ptr<DeviceTable>& on_devices) {
     PhaseClock clock(job_.comm(), phases_, "read", "the reading of the table");
     observer_.now("counting the rows of " + source_.name);
@@ -196,7 +195,7 @@ class TableFit {
     return frame;
   }
 
-  /// Has the numbers that are in memory copied to the devices while they are read. Returns what takes them.
+  /// Starts uploading columns in memory to the devices while they are read. Returns the receiver.
   NumberTaker* begin_upload(const TableReader& table, const FrameRequest& request, DeviceTurn& turn,
                             DeviceTable& on_devices) {
     std::vector<NamedNumbers> columns;
@@ -211,7 +210,7 @@ class TableFit {
     return gam::begin_upload(on_devices, job_, plan_, columns, most_of_row);
   }
 
-  /// Keeps what the model has of the predictors, and removes the last `columns` of the frame, which the fit
+  /// Stores the model's summary of the predictors, and removes the last `columns` of the frame, which the fit
   /// does not read.
   void summarise(const Workers& workers, std::span<const Expression> predictors, std::size_t columns,
                  Frame& frame) {
@@ -223,7 +222,7 @@ class TableFit {
     if (!frame.extents.empty()) frame.extents.resize(frame.variables.size());
   }
 
-  /// Chooses the CPU if it is estimated to be faster. A resumed fit stays on the hardware it began on.
+  /// Chooses the CPU if it is estimated to be faster. A resumed fit stays on its hardware.
   void choose_hardware(std::int64_t rows, FitCheckpoint& checkpoint) {
     if (source_.plan || checkpoint.resumed() || !checkpoint.why_on_cpu().empty()) return;
     const auto stay_on_cpu = [&](const std::string& reason) {

@@ -51,7 +51,7 @@ std::string text_of(std::span<const std::string> names) {
   return text;
 }
 
-/// R of R'R = X'WX for a model to keep; empty if it keeps none.
+/// R of R'R = X'WX, to be stored in the model; empty if it is too large.
 Matrix triangle_of_gram(const PartedMatrix& gram) {
   if (gram.is_parted() || gram.size() > largest_triangle ||
       !std::ranges::all_of(gram.core.values(), [](double value) { return std::isfinite(value); }))
@@ -59,7 +59,7 @@ Matrix triangle_of_gram(const PartedMatrix& gram) {
   return transpose(robust_cholesky(gram.core));
 }
 
-/// From rows that are in memory to a model.
+/// A fit, from rows in memory to a model.
 class FitRun {
  public:
   FitRun(const FitContext& fit, Frame frame) : fit_(fit), frame_(std::move(frame)) {}
@@ -123,7 +123,7 @@ class FitRun {
                       rows_.series.starts_left_out, rows_.series.starts_left_out + rows_.series.starts));
     require_hosts("AR1 residuals are fitted on the CPU");
   }
-  /// Moves a fit on devices to the hosts, if it may.
+  /// Moves a fit from devices to the CPU, if allowed.
   void require_hosts(const std::string& why) const {
     if (!fit_.plan.on_devices()) return;
     if (fit_.may_move_to_hosts) throw NeedsHosts{why};
@@ -154,7 +154,7 @@ class FitRun {
     add_far_fields(workers(), draft.design, frame_.complete_rows, needed_bytes_);
     return draft;
   }
-  /// Where the first working model has no weights, R'1 is the intercept's row of R'R: its sums are then kept,
+  /// If the first working model has no weights, R'1 is the intercept's row of R'R: its sums are then stored,
   /// as no raw column changes.
   RawMoments moments_of(const DesignDraft& draft) {
     const auto intercept =
@@ -176,7 +176,7 @@ class FitRun {
     return fit_.sums_of(*pass_, [&] { return pass_->moments(); });
   }
 
-  /// The pairs of levels of several sparse effects.
+  /// Finds the pairs of levels of several sparse effects.
   void find_level_pairs() {
     rows_.pairs = level_pairs(workers(), frame_, model_.design, fit_.options.largest_tested_effect, true);
     if (!rows_.pairs) return;
@@ -184,7 +184,7 @@ class FitRun {
     require_hosts("a model with several large random effects is fitted on the CPU");
   }
 
-  /// The blocks of effects that are not tested are diagonal only if no series has several of their levels.
+  /// The blocks of untested effects are diagonal only if no series contains several of their levels.
   void require_constant_levels() const {
     if (!has_correlated_residuals(fit_.options)) return;
     for (const RawTerm& term : model_.design.terms) {
@@ -200,15 +200,15 @@ class FitRun {
     }
   }
 
-  /// Sets the correlation of least fREML; returns the first sums with it.
+  /// Sets the correlation of least fREML; returns the first sums under it.
   RawSums estimate_rho(const RawMoments& moments) {
     rows_.series.rho = rho_of_least_score(fit_, rows_, moments);
     pass_.emplace(fit_.job, fit_.plan, rows_);
     return first_sums(fit_, *pass_, rows_, moments.mean_response());
   }
 
-  /// Takes the smoothing parameters of the options where a smooth has none of its own, and brings all to the
-  /// units of the fit.
+  /// Sets the smoothing parameters of the options for smooths without own ones, and converts all to the units
+  /// of the fit.
   void give_smoothing_parameters() {
     const std::vector<double>& given = fit_.options.sp;
     const std::vector<double>& least = fit_.options.min_sp;
@@ -247,7 +247,7 @@ class FitRun {
                             given.size() == 1 ? "" : "s", labels.empty() ? "no smooth" : text_of(labels)));
   }
 
-  /// Leaves out the columns of nested smooths that others explain, which takes R'R.
+  /// Drops dependent columns of nested smooths, which requires R'R.
   void apply_side_conditions(const RawMoments& moments) {
     if (nested_smooths(model_.design).empty()) return;
     if (!unweighted_ && is_unweighted(rows_))
@@ -262,8 +262,8 @@ class FitRun {
                                          unweighted_ ? unweighted_->gram : own);
   }
 
-  /// Leaves out the columns that others determine, as decided in the first working model, so that a resumed
-  /// fit decides alike; and centres by= variables. Returns the sums of that model.
+  /// Drops columns determined by others, judged in the first working model so that a resumed fit decides
+  /// alike; centres by= variables. Returns the sums of that model.
   RawSums settle_design(double mean) {
     const CrowdedSmooths crowded = look_for_crowded();
     turn_smooths(crowded);
@@ -283,7 +283,7 @@ class FitRun {
     turn_smooths(crowded);
     return first_sums(fit_, *pass_, rows_, mean);
   }
-  /// Whether any column was left out.
+  /// Returns whether any column was dropped.
   bool leave_out_determined(const PartedMatrix& raw_gram) {
     PhaseClock clock(fit_.job.comm(), fit_.phases, "design", "the search for dependent columns");
     model_.design = without_determined_columns(fit_.job, rows_, std::move(model_.design), raw_gram,
@@ -298,7 +298,7 @@ class FitRun {
     fit_.require_no_fallback();
     return crowded;
   }
-  /// Dense columns are evaluated on hosts alone: a fit on devices starts over there, if it may.
+  /// Dense columns are evaluated on the CPU only: a fit on devices starts over there, if allowed.
   void turn_smooths(const CrowdedSmooths& crowded) {
     const bool was_turned = turned_.has_value();
     turned_ = crowded.turned(model_.design);
@@ -310,7 +310,8 @@ class FitRun {
     if (turned_) std::swap(model_.design, turned_->design);
     if (turned_ || was_turned) pass_.emplace(fit_.job, fit_.plan, rows_);
   }
-  /// Whether by= variables were centred: the iteration then has another design than the formula.
+  /// Returns whether by= variables were centred: the iteration then has a design different from the
+  /// formula's.
   bool centre_smooths() {
     centred_ = centre_by(model_.design, standards_);
     if (!centred_) return false;
@@ -319,7 +320,7 @@ class FitRun {
     return true;
   }
 
-  /// Arguments of smooths that have no effect, each once.
+  /// Reports arguments of smooths without effect, each once.
   void note_ignored() const {
     for (const SmoothSpec& smooth : fit_.formula.smooths) {
       std::vector<std::string> told;
@@ -357,7 +358,7 @@ class FitRun {
         fingerprint_ ? fingerprint_->get(fit_.job.comm()) : response_fingerprint(workers(), rows_);
   }
 
-  /// Copies what every rank has of the model, in the design of the iteration.
+  /// Copies the parts of the model that every rank has, in the design of the iteration.
   void take(const PirlsEnd& end) {
     model_.coef = end.coef;
     model_.converged = end.converged;
@@ -365,7 +366,7 @@ class FitRun {
     model_.no_estimate = end.no_estimate;
     model_.why_not_converged = end.why_not_converged;
     model_.scale = end.solution.scale * deviance_unit(rows_);
-    // Of others the variance of a coefficient is found to be so.
+    // With coefficients, their variances are checked for overflow instead.
     if (model_.coef.empty() && std::isinf(model_.scale))
       throw Error(ErrorCode::input,
                   "the scale is beyond the range of numbers: give the response another unit");
@@ -378,7 +379,8 @@ class FitRun {
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
-  /// A maximum of the likelihood has no larger deviance than a constant mean, whose predictor has no penalty.
+  /// At the maximum of the likelihood the deviance is at most that of a constant mean, whose predictor is
+  /// unpenalised.
   void doubt_if_worse_than_null() {
     constexpr double rounding = 1e-7;
     if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;
@@ -417,7 +419,7 @@ class FitRun {
     model_.coef = centred_->coefficients_of_formula(model_.coef);
   }
 
-  /// Computes what rank 0 alone has of the model.
+  /// Computes the parts of the model that only rank 0 has.
   void conclude(const WorkingSolver& solver) {
     model_.triangle = triangle_of_gram(solver.gram());
     if (!centred_) return conclude(solver.fit(), solver.gram());
@@ -447,12 +449,12 @@ class FitRun {
   const FitContext& fit_;
   Frame frame_;
   Rows rows_;
-  std::optional<FingerprintBeside> fingerprint_;  ///< where the hosts have little to do
+  std::optional<FingerprintBeside> fingerprint_;  ///< computed concurrently if the hosts are mostly idle
   std::optional<RowPass> pass_;
   Standards standards_;
-  std::int64_t needed_bytes_ = 0;      ///< of this rank, by `require_memory`
+  std::int64_t needed_bytes_ = 0;      ///< on this rank, by `require_memory`
   std::optional<RawSums> unweighted_;  ///< of the first working model, until the design is settled
-  // At most one of these is set; its `design` is that of the formula while the iteration uses the other.
+  // At most one of these is set; it holds the formula's design while the iteration uses the other.
   std::optional<CentredBy> centred_;
   std::optional<OrthogonalSmooths> turned_;
   FittedModel model_;

@@ -13,8 +13,8 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& options,
                                           const TableOptions& table);
 
-/// The formula with what the options add to it, which a model's text of it does not have: the offset, which
-/// predictions have no part of, and select.
+/// The formula with the additions of the options, which are not in the model's text of it: the offset, which
+/// predictions ignore, and select.
 [[nodiscard]] FormulaTerms with_options(FormulaTerms formula, const FitOptions& options);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// *Collective.* The model without its covariance, with the numbers that rank 0 alone may have after a fit.
+/// *Collective.* The model without its covariance, with the numbers that only rank 0 may have after a fit.
 FittedModel shared_model(const mpi::Communicator& comm, FittedModel model) {
   require_same_content(comm, model.path, model.checksum);
   model.covariance = PartedMatrix();

@@ -17,25 +17,25 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The rows that a model was fitted to, read again from its table, and the model as passes over them have it.
+/// The rows of a model's fit, read again from the table, and the model prepared for passes over them.
 class ModelRows {
  public:
-  /// *Collective.* `model` is whole on rank 0. `column`: one more column of the table that the frame is to
-  /// have; empty: none. Throws the same `Error(input)` on every rank for models of different files, for a
-  /// table without a needed column, or whose complete rows or their response are not those of the fit.
+  /// *Collective.* `model` is complete on rank 0. `column`: a further column of the table for the frame;
+  /// empty: none. Throws the same `Error(input)` on every rank for models of different files, for a table
+  /// without a needed column, or with complete rows or a response different from those of the fit.
   ModelRows(Job& job, const FittedModel& model, const TableSource& source, const MemoryOptions& memory,
             FitObserver& observer, const std::string& column = {});
   ModelRows(const ModelRows&) = delete;
   ModelRows& operator=(const ModelRows&) = delete;
 
-  /// The model with its coefficients on every rank, and without its covariance.
+  /// The model with its coefficients on every rank, without its covariance.
   [[nodiscard]] const FittedModel& model() const { return model_; }
   [[nodiscard]] const Plan& plan() const { return plan_; }
   [[nodiscard]] const Frame& frame() const { return frame_; }
   [[nodiscard]] const FormulaTerms& formula() const { return formula_; }
-  /// Of the fit, as far as the rows depend on them.
+  /// The fit's options that affect the rows.
   [[nodiscard]] const FitOptions& options() const { return options_; }
-  /// With response, offsets, prior weights and a design that refers to the frame.
+  /// Includes response, offsets, prior weights and a design that refers to the frame.
   [[nodiscard]] const Rows& rows() const { return rows_; }
   /// M beta of that design, in the units of the rows.
   [[nodiscard]] std::span<const double> raw_coef() const { return raw_coef_; }
@@ -45,7 +45,7 @@ class ModelRows {
 
   FittedModel model_;
   FitOptions options_;
-  FormulaTerms formula_;  ///< with the offset that was given to the fit
+  FormulaTerms formula_;  ///< with the fit's offset option
   Plan plan_;
   Frame frame_;
   Design design_;

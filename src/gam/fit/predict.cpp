@@ -43,7 +43,7 @@ namespace {
 
 using base::at;
 
-/// The variables that a prediction reads: those of the terms that are asked for, and offsets.
+/// The variables that a prediction reads: those of the requested terms, and offsets.
 std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTerms& formula,
                                      const Recipe& recipe) {
   std::vector<Expression> variables = formula.variables();
@@ -58,7 +58,7 @@ std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTe
   return variables;
 }
 
-/// Levels that the fit had not: "3 rows have levels of 'g' that the fit had not ('d', 'e')".
+/// Reports levels that the fit did not have: "3 rows have levels of 'g' that the fit had not ('d', 'e')".
 std::string unseen_of(const ColumnReading& column) {
   std::string levels;
   for (const std::string& level : column.unseen_levels)
@@ -68,7 +68,7 @@ std::string unseen_of(const ColumnReading& column) {
                      column.unseen == 1 ? "has a level" : "have levels", column.name, levels);
 }
 
-/// What a prediction reads of a table.
+/// The part of a table that a prediction reads.
 FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, const PredictionPlan& plan,
                          const TableOptions& options) {
   FrameRequest request;
@@ -83,14 +83,15 @@ FrameRequest request_for(const FormulaTerms& formula, const FittedModel& model, 
   for (const Expression& offset : formula.offsets) {
     if (!plan.offsets) continue;
     request.numeric.push_back(offset.text);
-    // The mean of an infinite predictor is a limit: no exposure, no events.
+    // An infinite predictor has a limit as its mean: no exposure, no events.
     if (std::ranges::find(request.numeric, offset.text) == request.numeric.end() - 1)
       request.unbounded.push_back(offset.text);
   }
   return request;
 }
 
-/// *Collective.* The sparsity pattern of a covariance, broadcast from rank 0, which alone has it after a fit.
+/// *Collective.* The sparsity pattern of a covariance, broadcast from rank 0, which may be the only one to
+/// have it after a fit.
 std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& comm,
                                                      std::shared_ptr<const SparsePattern> pattern,
                                                      const Design& design) {
@@ -105,8 +106,8 @@ std::shared_ptr<const SparsePattern> pattern_of_root(const mpi::Communicator& co
   return pattern ? pattern : std::make_shared<const SparsePattern>(std::move(own));
 }
 
-/// *Collective.* The model with its coefficients and their covariance, broadcast from rank 0, which alone has
-/// them after a fit.
+/// *Collective.* The model with its coefficients and their covariance, broadcast from rank 0, which may be
+/// the only one to have them after a fit.
 FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, bool with_covariance) {
   base::broadcast_values(comm, 0, model.coef, model.centring.values);
   if (!with_covariance) {
@@ -129,7 +130,7 @@ FittedModel known_everywhere(const mpi::Communicator& comm, FittedModel model, b
 /// Adds the unseen levels of one part of the table to those of the parts before.
 void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading> part) {
   if (sums.empty()) return sums.assign(part.begin(), part.end());
-  // Behind the columns there may be expressions that some part has no number for.
+  // Columns may be followed by expressions that are not numeric in some part.
   for (std::size_t i = 0; i < std::min(sums.size(), part.size()); ++i) {
     ColumnReading& sum = sums[i];
     const std::size_t listed = std::max(sum.unseen_levels.size(), part[i].unseen_levels.size());
@@ -138,7 +139,7 @@ void add_unseen(std::vector<ColumnReading>& sums, std::span<const ColumnReading>
     levels.insert(part[i].unseen_levels.begin(), part[i].unseen_levels.end());
     sum.unseen_levels.assign(levels.begin(), levels.end());
     sum.more_unseen = sum.more_unseen || part[i].more_unseen;
-    // If levels were left out, list no more than one part does.
+    // If levels were omitted, list no more than a single part does.
     if (sum.more_unseen && levels.size() > listed) sum.unseen_levels.resize(listed);
   }
 }
@@ -203,7 +204,7 @@ class TablePrediction {
     return std::max<std::int64_t>((rows() - 1) / parts + 1, 1);
   }
 
-  /// *Collective.* The predictions of some rows.
+  /// *Collective.* The predictions for some rows.
   [[nodiscard]] Predictions predict(Range rows) {
     for (;;) {
       try {
@@ -251,7 +252,8 @@ class TablePrediction {
     return out;
   }
 
-  /// *Collective.* Throws if so many rows of predictions do not fit into memory; draws the coefficients once.
+  /// *Collective.* Throws if this many rows of predictions do not fit into memory; draws the coefficients
+  /// once.
   void prepare_room(std::int64_t rows) {
     const mpi::Communicator& comm = job_.comm();
     const bool draws = options_.draws > 0 && draws_.empty();
@@ -280,7 +282,7 @@ class TablePrediction {
     }
   }
 
-  /// *Collective.* Adds the table's columns that are kept.
+  /// *Collective.* Adds the requested columns of the table.
   void keep(Range rows, Predictions& out) {
     const mpi::Purpose purpose(job_.comm(), "the reading of the table");
     const Range mine = job_.local_range(out.plan);
@@ -339,7 +341,7 @@ class TablePrediction {
         });
   }
 
-  /// Puts predictions, row by row, to the columns of rows from `first` on.
+  /// Stores predictions, row by row, in the columns of rows from `first` on.
   void put(std::size_t first, std::span<const Prediction> predictions, Predictions& out) const {
     const std::size_t terms = at(plan_.posterior.terms.columns());
     for (std::size_t t = 0; t < terms; ++t) {
@@ -376,7 +378,7 @@ class TablePrediction {
     }
   }
 
-  /// Columns of output for each term, or for the sum of them.
+  /// Number of columns of output for each term, or for their sum.
   [[nodiscard]] std::size_t columns_of_term() const {
     return 1 + (options_.standard_errors ? 1 : 0) + (options_.interval > 0 ? 2 : 0);
   }
@@ -384,7 +386,7 @@ class TablePrediction {
   [[nodiscard]] std::int64_t column_count() const {
     return options_.draws > 0 && !plan_.design_rows ? options_.draws : std::ssize(names());
   }
-  /// Of the columns of output.
+  /// Names of the columns of output.
   [[nodiscard]] std::vector<std::string> names() const {
     if (plan_.design_rows) return plan_.names;
     std::vector<std::string> names;
@@ -409,7 +411,7 @@ class TablePrediction {
   [[nodiscard]] bool on_hosts_alone() const {
     return plan_.terms || plan_.design_rows || options_.draws > 0 || crossed();
   }
-  /// Whether variances need pairs of levels, which only hosts can look up.
+  /// Whether variances need pairs of levels, which are looked up on the CPU only.
   [[nodiscard]] bool crossed() const {
     return !plan_.terms && !plan_.posterior.covariance.empty() &&
            plan_.design.parted_columns.runs().size() > 1;
@@ -422,7 +424,7 @@ class TablePrediction {
         throw Error(ErrorCode::input, fmt::format("{}: {}", source_.name, unseen_of(column)));
     }
   }
-  /// What becomes of rows with unseen levels of a variable.
+  /// The effect on rows with unseen levels of a variable.
   [[nodiscard]] std::string_view made_of_unseen(const std::string& variable) const {
     const auto is_it = [&](const auto& one) { return one.first == variable; };
     if (std::ranges::any_of(plan_.without_unseen, is_it)) return "its terms are NA there";
@@ -467,13 +469,13 @@ class TablePrediction {
   FormulaTerms formula_;
   PredictionPlan plan_;
   FrameRequest request_;
-  FrameRequest kept_;  ///< columns of the table that come along
+  FrameRequest kept_;  ///< columns of the table copied to the output
   std::vector<std::string> kept_names_;
   std::unique_ptr<TableReader> table_;
   std::vector<ColumnReading> unseen_;
-  std::optional<ResponseDistribution> response_;  ///< where prediction intervals are asked for
-  Matrix draws_;                                  ///< of the coefficients, each a column
-  double quantile_ = 0;  ///< standard errors from the predictor to the ends of its interval
+  std::optional<ResponseDistribution> response_;  ///< for prediction intervals
+  Matrix draws_;                                  ///< of the coefficients, one a column
+  double quantile_ = 0;                           ///< half width of an interval in standard errors
 };
 
 Predictions predict_from(Job& job, const FittedModel& model, const TableSource& source,

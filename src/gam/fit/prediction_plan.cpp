@@ -22,7 +22,7 @@ using base::at;
 
 constexpr const char* intercept = "(Intercept)";
 
-/// The variable of R's formula that an expression is a column of: "poly(x, 2)" of poly(x, 2)1, "dose" of
+/// The variable of R's formula from which an expression is derived: "poly(x, 2)" for poly(x, 2)1, "dose" for
 /// dose.L.
 std::string variable_in_formula(const std::string& column, const FormulaTerms& formula,
                                 const Recipe& recipe) {
@@ -53,7 +53,7 @@ void refuse_unknown(const std::vector<std::string>& names, const std::vector<Mod
   }
 }
 
-/// Removes the blocks that are not marked, and the raw terms that no other has.
+/// Removes the unmarked blocks, and raw terms that no other block uses.
 void keep_blocks(Design& design, const std::vector<bool>& kept) {
   std::vector<CoefBlock> blocks;
   for (std::size_t b = 0; b < kept.size(); ++b) {
@@ -67,11 +67,11 @@ void keep_blocks(Design& design, const std::vector<bool>& kept) {
   });
 }
 
-/// What a level that the fit had not makes of a block's part of a row.
+/// Contribution of a block to a row with an unseen level.
 enum class Unseen { is_zero, is_missing };
 
 Unseen unseen_in(const CoefBlock& block, const std::string& factor, NewLevels policy) {
-  // The last variable is that of `by`.
+  // The by variable is last.
   const bool by = !block.by_level.empty() && block.variables.back() == factor;
   if (policy == NewLevels::na || by || !block.penalty) return Unseen::is_missing;
   return block.is_factor_smooth() && policy != NewLevels::population ? Unseen::is_missing : Unseen::is_zero;
@@ -93,7 +93,7 @@ class Planner {
     find_unseen();
     if (plan_.terms) divide();
     if (options_.type == PredictionType::iterms && needs_covariance(options_)) add_uncertainty_of_mean();
-    // Ends of intervals are taken on the scale of the predictor.
+    // Interval ends are computed on the scale of the predictor.
     plan_.posterior.response = options_.type == PredictionType::response && options_.interval == 0 &&
                                options_.prediction_interval == 0 && options_.draws == 0;
     if (plan_.design_rows) plan_.names = model_.design.coef_names();
@@ -128,7 +128,7 @@ class Planner {
       for (const int block : term.blocks) kept[at(block)] = is_kept;
       all_parametric = all_parametric && (is_kept || term.smooth);
     }
-    // The coefficients of centred columns make sense together alone.
+    // The coefficients of centred columns are meaningful only together.
     PredictiveModel from = all_parametric && plan_.offsets && !options_.unconditional
                                ? model_.predictive()
                                : PredictiveModel{model_.design, model_.coef, model_.covariance};
@@ -148,7 +148,7 @@ class Planner {
     keep_blocks(plan_.design, kept);
   }
 
-  /// The terms of the plan as columns.
+  /// Divides the columns by the terms of the plan.
   void divide() {
     TermColumns& columns = plan_.posterior.terms;
     columns.count = static_cast<int>(asked_for_.size());
@@ -222,7 +222,7 @@ class Planner {
   std::vector<ModelTerm> terms_;
   std::vector<const ModelTerm*> asked_for_;
   PredictionPlan plan_;
-  Matrix uncertainty_root_;  ///< where standard errors are unconditional
+  Matrix uncertainty_root_;  ///< for unconditional standard errors
 };
 
 }  // namespace

@@ -12,44 +12,44 @@
 #include <utility>
 #include <vector>
 
-/// What is asked of each row of a table.
+/// Prediction options resolved against a model.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A term as `predict.gam` has it: what a parametric term of the formula or a smooth is made of. A smooth by
-/// a factor is one for each level.
+/// A term in the sense of `predict.gam`: a parametric term of the formula or a smooth. A smooth by a factor
+/// is one term for each level.
 struct ModelTerm {
   std::string label;        ///< as R prints it: "(Intercept)", "poly(x, 2)", "s(x):facL1"
   std::vector<int> blocks;  ///< of the design
   bool smooth = false;
 };
 
-/// The terms of a model in mgcv's order: the intercept, if there is one, those of R's formula, the smooths.
+/// The terms of a model in mgcv's order: the intercept if any, those of R's formula, the smooths.
 [[nodiscard]] std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& formula);
 
-/// What a prediction takes of a model, and makes of a row.
+/// The part of a model that a prediction uses, and its output for a row.
 struct PredictionPlan {
-  /// The terms that are asked for; those left out are read from no table. Coefficients keep their places.
+  /// The requested terms only; variables of others are not read. Coefficient indices are unchanged.
   Design design;
   Posterior posterior;
-  bool terms = false;              ///< by terms, on hosts
-  bool design_rows = false;        ///< the rows of the model matrix, on hosts
-  bool offsets = false;            ///< the formula's offsets are part of it
+  bool terms = false;              ///< by terms; CPU only
+  bool design_rows = false;        ///< the rows of the model matrix; CPU only
+  bool offsets = false;            ///< includes the formula's offsets
   std::vector<std::string> names;  ///< of terms, or of coefficients; else empty
-  double constant = 0;             ///< the intercept, where it is in no column
-  /// The variables of the columns of `names` for whose unseen levels the column is NaN.
+  double constant = 0;             ///< the intercept, if no column contains it
+  /// Variables, with the columns of `names` that are NaN for their unseen levels.
   std::vector<std::pair<std::string, std::vector<int>>> without_unseen;
-  /// Variables for whose unseen levels a row has predictions.
+  /// Variables with unseen levels allowed in predicted rows.
   std::vector<std::string> unseen_is_complete;
 };
 
-/// Throws `Error(usage)` for what is no probability of an interval, nor 0, none.
+/// Throws `Error(usage)` for a number that is neither a probability nor 0, no interval.
 void require_probability(double probability);
 
 /// Whether the covariance of the coefficients is needed.
 [[nodiscard]] bool needs_covariance(const PredictOptions& options);
 
-/// Throws `Error(usage)` for a term that the model lacks, and for what its covariance does not tell. The
-/// model has what rank 0 has after a fit.
+/// Throws `Error(usage)` for a term that the model lacks, and for output that its covariance does not
+/// support. The model is as on rank 0 after a fit.
 [[nodiscard]] PredictionPlan plan_of(const FittedModel& model, const FormulaTerms& formula,
                                      const PredictOptions& options);
 

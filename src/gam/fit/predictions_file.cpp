@@ -29,12 +29,12 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Numbers whose text travels to rank 0 at once: some megabytes.
+/// Numbers whose text is sent to rank 0 at once: some megabytes.
 constexpr std::int64_t numbers_per_piece = 1 << 18;
 /// For the watchdog's messages.
 constexpr const char* writing = "the writing of the predictions";
 
-/// As a table has it, which is read as the same column.
+/// Writes a value as in a table, so that it is read as the same column.
 void append_kept(std::string& text, const Table::Column& column, std::size_t row) {
   if (const auto* numbers = std::get_if<std::vector<double>>(&column.values)) {
     if (std::isnan((*numbers)[row]))
@@ -48,7 +48,7 @@ void append_kept(std::string& text, const Table::Column& column, std::size_t row
   text += code < 0 ? "NA" : base::in_quotes(factor.levels[static_cast<std::size_t>(code)]);
 }
 
-/// Local rows [begin, end), a line each.
+/// Text of local rows [begin, end), one line each.
 std::string lines_of(const Predictions& predictions, bool row_numbers, Range mine, Range rows) {
   std::string text;
   for (std::int64_t i = rows.begin; i < rows.end; ++i) {
@@ -71,7 +71,7 @@ std::string lines_of(const Predictions& predictions, bool row_numbers, Range min
   return text;
 }
 
-/// As a table has it in HDF5. A part may have missing levels where the first has none.
+/// A column as a table has it in HDF5. A part may have missing levels where the first has none.
 Variable variable_of(const Table::Column& column) {
   Variable variable;
   variable.name = column.name;
@@ -108,7 +108,7 @@ struct PredictionsFile::State {
   bool row_numbers;
   std::unique_ptr<files::OutputStream> csv{};  ///< on rank 0
   std::unique_ptr<files::OutputFile> hdf5{};   ///< likewise
-  std::vector<std::int64_t> places{};          ///< where in the HDF5 file the next number of each column goes
+  std::vector<std::int64_t> places{};          ///< offset in the HDF5 file of the next number of each column
 
   void begin(const Predictions& predictions);
   void add_to_hdf5(const Predictions& predictions);

@@ -21,7 +21,7 @@ using base::at;
 /// Numbers of a row before its variables.
 enum RowNumber : std::size_t { row_predictor, row_response, row_weight, first_row_variable };
 
-/// The variables of the terms: numbers, then factors, and these for their contrasts.
+/// The variables of the terms: numbers, then factors; contrasts are replaced by their factors.
 std::vector<std::string> covariates_of(const FittedModel& model) {
   std::vector<std::string> names = model.design.known_numbers();
   std::vector<std::string> factors;

@@ -25,19 +25,19 @@ namespace {
 
 using base::at;
 
-/// Rows of an answer about pairs of levels.
+/// Maximum number of rows in a result with pairs of levels.
 constexpr double most_differences = 2e6;
 
-/// A smooth at the levels of a factor: points are numbered alike for each, without the factor's values.
+/// A smooth at the levels of a factor: points are numbered alike in each level, without the factor's values.
 struct SmoothOfLevels {
-  std::string label;  ///< without a level
-  int factor = 0;     ///< of the design's variables
+  std::string label;  ///< of the smooth, without a level
+  int factor = 0;     ///< index among the design's variables
   std::int64_t points = 0;
   std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;
   std::function<Combination(int level, std::int64_t point)> row;
 };
 
-/// The smooths by the levels of a factor that are one smooth of the formula.
+/// Combines the smooths by the levels of a factor that are one smooth of the formula.
 SmoothOfLevels by_levels(const FittedModel& model, const std::vector<const CoefBlock*>& blocks, int points) {
   const CoefBlock& first = *blocks.front();
   const auto& variables = model.design.variables;
@@ -63,14 +63,14 @@ SmoothOfLevels by_levels(const FittedModel& model, const std::vector<const CoefB
   return out;
 }
 
-/// A smooth that has a factor among its margins, at each combination of the others' levels.
+/// A smooth with a factor among its margins, at each combination of the others' levels.
 SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::size_t axis, int points) {
   SmoothOfLevels out;
   out.label = block.label;
   const auto grid = std::make_shared<const SmoothGrid>(model, block, points);
   const SmoothAxis factor = grid->axes()[axis];
   out.factor = factor.variable;
-  // The points of the factor's first level.
+  // Points in the factor's first level.
   auto places = std::make_shared<std::vector<std::int64_t>>();
   for (std::int64_t point = 0; point < grid->size(); ++point) {
     base::go_on();
@@ -91,7 +91,7 @@ SmoothOfLevels within(const FittedModel& model, const CoefBlock& block, std::siz
   return out;
 }
 
-/// The smooths of the formula that differ by levels of a factor. A smooth by a factor can be named without
+/// The smooths of the formula that differ by levels of a factor. A smooth by a factor may be named without
 /// its level.
 std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const SmoothOptions& options) {
   std::vector<SmoothOfLevels> all;
@@ -134,7 +134,7 @@ std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const Sm
   return all;
 }
 
-/// Rows of a model matrix, of which a difference is taken.
+/// Differences of rows of a model matrix.
 template <class Rows>
 Predictions rows_of(Job& job, const Model& model, const Rows& table, const PredictOptions& options,
                     PredictionType type) {
@@ -146,13 +146,13 @@ Predictions rows_of(Job& job, const Model& model, const Rows& table, const Predi
   return predict(job, model, table, own);
 }
 
-/// Of `Table`s or `TableFile`s.
+/// For two `Table`s or two `TableFile`s.
 template <class Rows>
 Predictions differences_of(Job& job, const Model& model, const Rows& minuend, const Rows& subtrahend,
                            const PredictOptions& options) {
   const FittedModel& fitted = model.fitted();
   together(job.comm(), [&] {
-    // Link predictions of devices are on other ranks than the rows of the model matrix.
+    // On devices, link predictions are on other ranks than the rows of the model matrix.
     if (!job.on_host())
       throw Error(ErrorCode::usage, "table_differences: the job has devices: make it with Policy::cpu");
   });

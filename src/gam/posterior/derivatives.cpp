@@ -22,7 +22,7 @@ namespace {
 
 using base::at;
 
-/// The derivatives of a basis of cubics in its cells.
+/// The derivative of a piecewise cubic basis.
 Margin derivative_of(Margin margin) {
   for (std::size_t c = 0; c < margin.cells.size(); ++c) {
     const double width = margin.breaks[c + 1] - margin.breaks[c];
@@ -35,7 +35,7 @@ Margin derivative_of(Margin margin) {
   return margin;
 }
 
-/// The rows of the derivative of a smooth by one of its axes.
+/// Rows of the derivative of a smooth in one of its axes.
 class DerivativeRows {
  public:
   DerivativeRows(const FittedModel& model, const SmoothGrid& grid, std::size_t axis, int order)
@@ -46,7 +46,7 @@ class DerivativeRows {
       for (int i = 0; i < order; ++i) component.margin = derivative_of(std::move(component.margin));
     } else {
       const auto [low, high] = extent_of(model, grid.axes()[axis]);
-      // The error of the formula and that of rounding are about equal.
+      // Balances the truncation error and rounding.
       step_ = (order == 1 ? 1e-5 : 3e-4) * (high - low);
     }
     rows_.emplace(grid.block(), components);

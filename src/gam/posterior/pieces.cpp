@@ -29,7 +29,7 @@ using base::at;
 
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Points of each number in a grid over so many of them.
+/// Points of each number in a grid over this many numbers.
 int points_of_each(int numbers, int wanted) {
   if (wanted > 0) return wanted;
   switch (numbers) {
@@ -40,7 +40,7 @@ int points_of_each(int numbers, int wanted) {
   }
 }
 
-/// Grids beyond this are a table of their own, as data slices are.
+/// Maximum number of grid points; more belong in a table, like data slices.
 constexpr double most_points = 1e8;
 
 void require_points(const CoefBlock& block, double points) {
@@ -76,7 +76,7 @@ Table::Column text_column(const std::string& name, const std::vector<Piece>& pie
   return {name, std::move(factor)};
 }
 
-/// Adds what is so many standard errors below and above the fit.
+/// Adds the fit minus and plus this many standard errors.
 void add_ends(Predictions& out, const std::string& suffix, FunctionRef<double(std::size_t row)> errors_at) {
   const std::vector<double> fit = out.columns[0].values;
   const std::vector<double> se = out.columns[1].values;
@@ -182,7 +182,7 @@ void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(
 double numbers_of_rows(const std::vector<Piece>& pieces, double columns) {
   double numbers = 0;
   for (const Piece& piece : pieces) {
-    // Weights with their places, an array, and the variables.
+    // Weights with their indices, an array, and the variables.
     const double of_row = 2.0 * static_cast<double>(piece.combination(0).size()) + 4 +
                           static_cast<double>(piece.describe(0).size()) + columns;
     numbers += of_row * static_cast<double>(piece.points);
@@ -199,7 +199,7 @@ PieceRows rows_of(const Job& job, const Design& design, const std::vector<std::s
   out.described.table_rows = begins.back();
   const Range mine = job.local_range(out.described.plan);
   const std::size_t count = at(mine.size());
-  std::vector<std::pair<int, Table::Column>> variables;  // of the design; the same on every rank
+  std::vector<std::pair<int, Table::Column>> variables;  // variables of the design; the same on every rank
   const auto column_of = [&](int variable) {
     return std::ranges::find_if(variables, [&](const auto& one) { return one.first == variable; });
   };

@@ -12,13 +12,13 @@
 #include <utility>
 #include <vector>
 
-/// Answers of a model in rows: estimates at the points of grids.
+/// Results in rows: estimates at the points of grids.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A smooth and the points that it is shown at. Not thread-safe.
+/// A smooth on a grid of points. Not thread-safe.
 class SmoothGrid {
  public:
-  /// `points`: of each number; 0: as many as `SmoothOptions::points` says. All outlive it.
+  /// `points`: for each number; 0: as in `SmoothOptions::points`. All arguments must outlive it.
   SmoothGrid(const FittedModel& model, const CoefBlock& block, int points);
 
   [[nodiscard]] const CoefBlock& block() const noexcept { return block_; }
@@ -28,56 +28,56 @@ class SmoothGrid {
   [[nodiscard]] std::int64_t size() const noexcept { return size_; }
   /// The values of the margins' variables at a point, as `BlockRows` takes them.
   [[nodiscard]] std::vector<double> at(std::int64_t point) const;
-  /// The same by variables of the design, with the variable that the smooth is by.
+  /// The same by variables of the design, including the by variable.
   [[nodiscard]] std::vector<std::pair<int, double>> described(std::int64_t point) const;
 
  private:
   const CoefBlock& block_;
   std::span<const Component> margins_;
   std::vector<SmoothAxis> axes_;
-  std::vector<std::vector<double>> values_;  ///< of each axis
-  std::vector<std::size_t> order_;           ///< of the axes, the slowest first
+  std::vector<std::vector<double>> values_;  ///< by axis
+  std::vector<std::size_t> order_;           ///< axes, the slowest first
   std::vector<std::pair<int, double>> by_;
   std::int64_t size_ = 1;
 };
 
-/// Rows of an answer that belong together, as the points of a smooth.
+/// Rows of a result that belong together, such as the points of a smooth.
 struct Piece {
-  std::vector<std::string> texts;  ///< one for each text column of the answer
+  std::vector<std::string> texts;  ///< one for each text column of the result
   std::int64_t points = 0;
-  /// Variables of the design, and their values at a point: a level's place for a factor.
+  /// Variables of the design with their values at a point: a level's index for a factor.
   std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;
-  std::function<Combination(std::int64_t)> combination;  ///< of coefficients, whose estimate is wanted
+  std::function<Combination(std::int64_t)> combination;  ///< of coefficients, to be estimated
 };
 
 /// The points of a smooth. Throws as `SmoothGrid`.
 [[nodiscard]] Piece piece_of(const FittedModel& model, const CoefBlock& block, int points);
 
-/// This rank's rows of some pieces, one a point: the pieces' texts, and the variables that some piece has.
+/// This rank's rows for some pieces, one a point: the pieces' texts, and the variables of any piece.
 struct PieceRows {
   Predictions described;                  ///< without columns of numbers
-  std::vector<std::size_t> piece_of_row;  ///< of each local row
-  std::vector<Combination> combinations;  ///< of each local row
+  std::vector<std::size_t> piece_of_row;  ///< by local row
+  std::vector<Combination> combinations;  ///< by local row
 };
-/// Numbers that these take, with `columns` of results.
+/// Memory of these in numbers, with `columns` of results.
 [[nodiscard]] double numbers_of_rows(const std::vector<Piece>& pieces, double columns);
 [[nodiscard]] PieceRows rows_of(const Job& job, const Design& design,
                                 const std::vector<std::string>& text_columns,
                                 const std::vector<Piece>& pieces);
 
-/// The smooths that are asked for, in the order of the model. Throws `Error(usage)` for a term that the model
-/// lacks or that is no smooth.
+/// The requested smooths, in the order of the model. Throws `Error(usage)` for a term that the model lacks or
+/// that is not a smooth.
 [[nodiscard]] std::vector<const CoefBlock*> smooths_of(const FittedModel& model,
                                                        const SmoothOptions& options);
 
-/// *Collective.* Calls `work` for blocks of so many draws, or rows, of this rank's, on its threads. Throws
+/// *Collective.* Calls `work` for blocks of this rank's draws or rows, on its threads. Throws
 /// `Error(interrupted)` on every rank if the job is asked to stop.
 void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(Range block)> work);
 
-/// Adds the ends of the intervals of this probability to the columns fit and se; 0: none.
+/// Adds the bounds of intervals with this probability to the columns fit and se; 0: none.
 void add_interval(Predictions& out, double probability);
 
-/// *Collective.* A row for each point of the pieces: their texts, the variables that some piece has, and the
+/// *Collective.* A row for each point of the pieces: their texts, the variables of any piece, and the
 /// estimates with bands.
 [[nodiscard]] Predictions answer_of(Job& job, const FittedModel& model,
                                     const std::vector<std::string>& text_columns,

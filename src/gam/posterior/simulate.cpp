@@ -31,7 +31,7 @@ namespace {
 
 using base::at;
 
-/// *Collective.* Throws `Error(input)` where draws of so many numbers do not fit into memory.
+/// *Collective.* Throws `Error(input)` if draws of this many numbers do not fit into memory.
 void require_memory_of_draws(const Job& job, const SimulateOptions& options, double numbers,
                              std::string_view of_what) {
   require_memory(job.comm(), options.draws * numbers, fmt::format("{} draws of {}", options.draws, of_what));
@@ -55,7 +55,7 @@ std::vector<Predictions::Column> columns_of_draws(int draws, const std::vector<d
   return columns;
 }
 
-/// The prior weights of a part, and the part without them unless they are kept.
+/// Extracts the prior weights of a part, and removes the column unless it is kept.
 std::vector<double> take_weights(Predictions& part, const SimulateOptions& options, bool trials) {
   if (options.weights.empty()) return {};
   const auto column = std::ranges::find(part.kept, options.weights, &Table::Column::name);
@@ -71,7 +71,7 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
   return weights;
 }
 
-/// Of the rows of a `Table` or a `TableFile`.
+/// For the rows of a `Table` or a `TableFile`.
 template <class Rows>
 std::vector<std::string> simulate_rows(Job& job, const Model& model, const Rows& table,
                                        FunctionRef<void(const Predictions&)> take,

@@ -19,7 +19,7 @@ namespace {
 
 using base::at;
 
-/// Draws cost their square, and points with their weights are kept.
+/// A draw costs the square of the number of coefficients, and points are stored with their weights.
 constexpr int most_coefficients = 2000;
 constexpr std::int64_t most_weights = 10'000'000;
 
@@ -30,7 +30,7 @@ struct ScaledPoints {
   Matrix covariance;
 };
 
-/// Without a covariance: there is no band.
+/// Without a covariance there is no band.
 ScaledPoints scaled_points(const PartedMatrix& covariance, const Piece& piece) {
   ScaledPoints out;
   int begin = std::numeric_limits<int>::max();

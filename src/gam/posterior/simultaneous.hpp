@@ -20,7 +20,7 @@ struct SimultaneousBand {
 
 /// *Collective.* The critical value of a simultaneous band over the points of a piece: the quantile (R's type
 /// 8) of the largest |x'(b - E b)| / se(x) over its points x, b drawn from the posterior distribution. NaN
-/// for a piece of too many coefficients or points, or where the covariance lacks elements.
+/// for a piece with too many coefficients or points, or elements missing from the covariance.
 [[nodiscard]] double critical_value(Job& job, const PartedMatrix& covariance, const Piece& piece,
                                     const SimultaneousBand& band);
 

@@ -19,11 +19,11 @@ namespace TESSERA_NAMESPACE::gam {
 /// Some blocks of a design, and a sketch (row_sketch.hpp) of the raw columns of their terms.
 struct BlockSketch {
   Design part;     ///< the blocks, over the raw columns of the design
-  Design compact;  ///< the same over the raw columns of their terms alone
+  Design compact;  ///< the same blocks over the raw columns of their terms only
   Matrix raw;      ///< sketch of the raw columns of `compact` and the constant, on rank 0; empty elsewhere
 };
 
-/// *Collective.* The sketch of the blocks at these places, none of them of a parted random effect; `raw_gram`
+/// *Collective.* The sketch of the blocks with these indices, none of them a parted random effect; `raw_gram`
 /// is R'R.
 [[nodiscard]] BlockSketch sketch_of_blocks(Job& job, const Frame& frame, const Design& design,
                                            std::span<const int> blocks, const PartedMatrix& raw_gram);

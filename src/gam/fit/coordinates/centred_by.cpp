@@ -22,10 +22,10 @@ namespace {
 
 /// A crossproduct with a variable whose |mean| is at most this many standard deviations loses two digits.
 constexpr double far = 16;
-/// Relative difference below which functions are taken for one: polynomials differ by more or not at all, and
+/// Relative difference below which functions count as equal: polynomials differ by more or not at all, and
 /// the null space of a cubic spline's penalty is hardly more accurate.
 constexpr double same = 1e-6;
-/// Relative residual up to which one basis represents functions of the other.
+/// Relative residual up to which a function is in the span of a basis.
 constexpr double exact = 1e-11;
 /// Larger smooths are not changed.
 constexpr std::size_t max_variables = 6;
@@ -143,7 +143,7 @@ std::vector<Function> free_functions(const CoefBlock& block, std::span<const Com
   return functions;
 }
 
-/// The unpenalised functions of the design that depend on the points' variables alone.
+/// The unpenalised functions of the design in the points' variables only.
 std::vector<Function> functions_beside(const Design& design, const PointSet& points) {
   std::vector<Function> functions;
   for (const CoefBlock& block : design.blocks) {
@@ -156,7 +156,7 @@ std::vector<Function> functions_beside(const Design& design, const PointSet& poi
         functions.push_back(std::move(one));
     } else if (block.coef_size == block.raw_size &&
                all([](const Component& one) { return one.kind == Component::Kind::factor; })) {
-      // One for each level or cell, or the intercept: a constant.
+      // An indicator of each level or cell, or the intercept: a constant.
       functions.push_back(
           {block.coef_begin, std::vector(at(block.coef_size), 1.0), std::vector(at(points.count()), 1.0)});
     } else if (block.coef_size == 1 && term.raw_size == 1 &&
@@ -195,7 +195,7 @@ std::vector<Function> independent(std::vector<Function> functions) {
 }
 
 /// The least-squares solution x of a x = b, by the normal equations with two steps of refinement, as accurate
-/// as a QR; `a` has full column rank. Without columns where `a` is singular.
+/// as a QR; `a` has full column rank. Without columns if `a` is singular.
 Matrix least_squares(const Matrix& a, const Matrix& b) {
   const auto lower = cholesky(multiply_tn(a, a));
   if (!lower) return {};
@@ -211,7 +211,7 @@ Matrix least_squares(const Matrix& a, const Matrix& b) {
 }
 
 /// The intersection of the spans of `own` and `others`: orthonormal combinations of the columns of `own`;
-/// without columns where it is empty.
+/// without columns if it is empty.
 Matrix shared_part(const Matrix& own, const Matrix& others) {
   const int count = own.cols();
   const Matrix q = submatrix(full_q(own), 0, own.rows(), 0, count);
@@ -228,7 +228,7 @@ Matrix shared_part(const Matrix& own, const Matrix& others) {
 
 /// Monomials in the variables of some splines, each variable in units of half its range.
 struct Monomials {
-  std::vector<std::vector<Component>> factors;  ///< of each; none: the constant
+  std::vector<std::vector<Component>> factors;  ///< of each monomial; none: the constant
   Matrix values;                                ///< at the points, one a column
 
   Monomials(std::span<const Component> splines, const PointSet& points) {
@@ -261,15 +261,15 @@ double largest_difference(const Matrix& a, const Matrix& b) {
   return size;
 }
 
-/// The functions that a smooth with a by= variable gives up, and those that replace them.
+/// The functions removed from a smooth with a by= variable, and those that replace them.
 struct Exchange {
-  Matrix given;                                 ///< coefficients x count, orthonormal: without penalty
-  Matrix kept;                                  ///< coefficients x the rest, orthonormal to them
-  Matrix null_space;                            ///< what remains of the penalty's, in `kept`
+  Matrix given;       ///< coefficients x count, orthonormal: the removed functions, unpenalised
+  Matrix kept;        ///< coefficients x the rest, orthogonal to `given`
+  Matrix null_space;  ///< the penalty's remaining null space, in `kept`
   std::vector<std::vector<Component>> factors;  ///< of the new raw columns, without the centred variable
   Matrix map;                                   ///< new raw columns x count
   std::vector<Function> others;                 ///< the other terms' functions
-  Matrix in_others;                             ///< others x count: each function as a combination of theirs
+  Matrix in_others;  ///< others x count: each function as a combination of `others`
 };
 
 /// Drops the monomials that no function uses.
@@ -287,7 +287,7 @@ void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all
 }
 
 /// The functions that are unpenalised in `block` and in the span of the others: their coefficients in `block`
-/// and in the others; without columns where there are none.
+/// and in the others; without columns if there are none.
 std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix& own, const Matrix& beside) {
   const Matrix free = multiply(own, block.penalty->null_space);
   const Matrix shared = shared_part(free, beside);
@@ -308,7 +308,7 @@ std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix&
   return {std::move(given), std::move(in_others)};
 }
 
-/// The part of the penalty's null space that is not given up, in the kept coefficients.
+/// The penalty's null space without the removed functions, in the kept coefficients.
 Matrix rest_of(const Matrix& null_space, const Matrix& given, const Matrix& kept) {
   const Matrix along = multiply_tn(null_space, given);
   const Matrix rest = submatrix(full_q(along), 0, along.rows(), along.cols(), along.rows() - along.cols());
@@ -339,7 +339,7 @@ std::optional<Exchange> exchange_of(const Design& design, const CoefBlock& block
   return exchange;
 }
 
-/// The smooth without the functions that it gives up.
+/// The smooth without the removed functions.
 CoefBlock reduced(CoefBlock block, const Exchange& exchange) {
   Penalty& penalty = *block.penalty;
   for (Matrix& matrix : penalty.matrices)

@@ -11,16 +11,16 @@
 #include <vector>
 
 /// Centring of by= variables. If abs(mean(z)) >> sd(z), the unpenalised columns z and z·x of s(x, by = z) are
-/// nearly collinear with 1 and x, and their crossproduct loses the digits that tell them apart. Where the
-/// other terms contain the unpenalised function q of x, z q is replaced by u q, with u the centred z: the
-/// model space and the penalties are unchanged.
+/// nearly collinear with 1 and x, and their crossproduct loses the digits that distinguish them. If the other
+/// terms contain the unpenalised function q of x, z q is replaced by u q, with u the centred z: the model
+/// space and the penalties are unchanged.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A centred design, and the transformation back to the original one.
 struct CentredBy {
   Design design;
   /// T: coefficients of the original design x coefficients of this one, without those of the parted random
-  /// effect, which are the same. T is orthogonal on the penalised coefficients.
+  /// effect, which are unchanged. T is orthogonal on the penalised coefficients.
   Matrix to_formula;
   double log_determinant = 0;  ///< log|det T|
   Part centred_part;           ///< the parted effect in this design,
@@ -29,7 +29,7 @@ struct CentredBy {
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
 
   /// Transforms a solution and its X'WX, both in coefficients of `design`. The edf of a term does not change,
-  /// as T mixes unpenalised functions alone. Cost: O(p^3).
+  /// as T mixes only unpenalised functions. Cost: O(p^3).
   void turn(RemlFit& fit, PartedMatrix& gram) const;
 };
 

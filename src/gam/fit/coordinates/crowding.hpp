@@ -11,15 +11,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Reports the first of a term's variables that has nearly all rows in a thousandth of its
-/// range, as where one value is 1e9 among values of 0 to 1: one line, the same on every rank; empty if there
-/// is none. Nearly all rows are then in one cell of a spline, and the few others dominate a product with the
-/// variable. Two scans of the variable.
+/// *Collective.* Reports the first of a term's variables with nearly all rows in a thousandth of its range,
+/// for example one value of 1e9 among values of 0 to 1: one line, the same on every rank; empty if there is
+/// none. Nearly all rows are then in one cell of a spline, and the few others dominate a product with the
+/// variable. Cost: two scans of the variable.
 [[nodiscard]] std::string crowding(const tessera::Job& job, const Rows& rows, const CoefBlock& block);
 
-/// *Collective.* The places in `Design::blocks` of the smooths with a crowded variable: a sample of the rows
-/// lies in a hundredth of its range, with unlike values close together there. The same on every rank, and for
-/// any number of ranks.
+/// *Collective.* Indices in `Design::blocks` of the smooths with a crowded variable: a sample of the rows
+/// lies in a hundredth of its range, with distinct values close together there. The same on every rank, and
+/// for any number of ranks.
 [[nodiscard]] std::vector<int> crowded_blocks(const tessera::Job& job, const Rows& rows);
 
 }  // namespace TESSERA_NAMESPACE::gam

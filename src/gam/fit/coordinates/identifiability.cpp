@@ -30,7 +30,7 @@ namespace {
 
 using base::at;
 
-/// The smooths that are compared, in the order of the blocks.
+/// The smooths to compare, in the order of the blocks.
 std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmooth> nested) {
   std::vector<int> indices;
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
@@ -82,14 +82,15 @@ Design with_side_conditions(Job& job, const Rows& rows, Design design, const Raw
 namespace {
 
 /// *Collective.* The columns whose combination is zero, up to rounding, in the job's sample: X'WX has half
-/// the digits of X, so that a column it shows as dependent may not be. Throws for one that is not and not in
-/// doubt.
+/// the digits of X, so a column that is dependent by it may not be. Throws for a column that is neither
+/// dependent nor doubtful.
 std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& rows, const Design& design,
                                                   std::vector<DeterminedColumn> columns) {
   const Workers workers{job.comm(), job.host_team()};
   const Frame& frame = *rows.frame;
   constexpr double rounding = 1e-9;
-  std::vector<double> largest(2 * columns.size());  // of the sum, and of the sum of its terms' sizes
+  std::vector<double> largest(
+      2 * columns.size());  // maximum of the sum, and of the sum of its terms' absolute values
   std::vector<double> x(at(design.coef_size));
   RowReader reader(frame, design);
   for (const std::int64_t row : local_sample(workers, frame)) {

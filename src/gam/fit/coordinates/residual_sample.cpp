@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Bins of a variable's range in which rows are counted.
+/// Bins of a variable's range for its histogram.
 constexpr int outline_parts = 60;
 /// Sampled rows in a block of work.
 constexpr std::int64_t rows_per_look = 256;
@@ -32,7 +32,7 @@ double rounded(double value, int digits) {
   return base::parse_number<double>({text.data(), written.ptr}).value_or(value);
 }
 
-/// The splines of a design, one a variable.
+/// The splines of a design, one for each variable.
 std::vector<const Component*> splines(const Design& design) {
   std::vector<const Component*> found;
   for (const RawTerm& term : design.terms) {
@@ -70,7 +70,7 @@ std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, co
   return outlines;
 }
 
-/// *Collective.* Of the smooths of two numbers, by variables in the order of the first.
+/// *Collective.* The occupancy of smooths of two numbers, by variables in the order of the first.
 std::vector<Occupancy> occupancy_of_surfaces(const Workers& workers, const Rows& rows) {
   std::vector<Occupancy> found;
   const std::vector<Variable>& variables = rows.frame->variables;
@@ -141,7 +141,7 @@ DataOutline outline_of(const tessera::Job& job, const Rows& rows, std::span<cons
   if (!residuals) return outline;
   outline.occupancy = occupancy_of_surfaces(workers, rows);
 
-  std::vector<RowResiduals> readers(at(job.threads()), RowResiduals(rows, raw_coef));  // of each thread
+  std::vector<RowResiduals> readers(at(job.threads()), RowResiduals(rows, raw_coef));  // by thread
   std::vector<RowResidual> mine(sample.size());
   job.host_team().for_each_block({0, std::ssize(sample)}, rows_per_look, [&](int thread, Range block) {
     for (std::int64_t i = block.begin; i < block.end; ++i)

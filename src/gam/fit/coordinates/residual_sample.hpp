@@ -12,7 +12,7 @@
 #include <span>
 #include <vector>
 
-/// What a fit keeps of its data for the plots of a report, from a sample of the rows that is the same for any
+/// Data stored with a fit for the plots of a report, from a sample of the rows that is the same for any
 /// number of ranks and devices.
 namespace TESSERA_NAMESPACE::gam {
 
@@ -31,9 +31,9 @@ inline constexpr std::int64_t largest_sample = 4096;
                                                      std::uint64_t seed = 0);
 
 /// *Collective.* The outline of the complete rows at the coefficients `raw_coef` = M beta, on rank 0; other
-/// ranks get the variables and the occupancy alone. `residuals` false leaves the variables alone. The rank
-/// that has a row computes it, on its host. Cost: a count of the complete rows, and the sample's rows on the
-/// job's host threads.
+/// ranks get only the variables and the occupancy. `residuals` false omits everything except the variables.
+/// Each rank computes its own rows, on the host. Cost: a count of the complete rows, and the sample's rows on
+/// the job's host threads.
 [[nodiscard]] DataOutline outline_of(const tessera::Job& job, const Rows& rows,
                                      std::span<const double> raw_coef, bool residuals);
 

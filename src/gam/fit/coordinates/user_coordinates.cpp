@@ -25,7 +25,7 @@ using base::at;
                                             what));
 }
 
-/// The factor of each of the design's columns in the formula's column of the same index.
+/// The diagonal factor of each of the design's columns, in the formula's column of the same index.
 std::vector<double> column_factors(const Design& design, const std::vector<ColumnCombination>& combinations) {
   std::vector<double> factors(at(design.coef_size), 1.0);
   for (std::size_t j = 0; j < combinations.size(); ++j) {
@@ -40,7 +40,7 @@ std::vector<double> column_factors(const Design& design, const std::vector<Colum
   return factors;
 }
 
-/// REML of the formula's columns minus REML of the fit's.
+/// REML in the formula's columns minus REML in the fit's.
 double reml_difference(const FittedModel& model, const std::vector<double>& factors, const Rows& units) {
   const double rows = static_cast<double>(model.rows) / model.gamma;
   double difference = -(rows - model.design.null_space()) * std::log(units.response_factor) -
@@ -86,8 +86,7 @@ void undo_scaling(Design& design, std::vector<double>& log_sp, double prior_fact
   }
 }
 
-/// The rows, other than those of the identity, of the matrix whose columns are the combinations divided by
-/// their factors.
+/// The non-identity rows of the matrix whose columns are the combinations divided by their factors.
 std::vector<std::pair<int, ColumnCombination>> mixed_rows(const std::vector<ColumnCombination>& combinations,
                                                           const std::vector<double>& factors) {
   std::vector<ColumnCombination> rows(combinations.size());
@@ -125,7 +124,7 @@ Centring centring_of(const FittedModel& model, const std::vector<std::pair<int, 
   return centring;
 }
 
-/// Coefficients and covariance of the formula's columns.
+/// Transforms coefficients and covariance to the formula's columns.
 void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   std::vector<double> values;
   for (const auto& [coefficient, parts] : mixed) {
@@ -136,7 +135,7 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   for (std::size_t k = 0; k < mixed.size(); ++k) model.coef[at(mixed[k].first)] = values[k];
   PartedMatrix& covariance = model.covariance;
   if (covariance.empty()) return;
-  // A V, then (A V) A'; V is symmetric, so that its rows serve as columns.
+  // A V, then (A V) A'; V is symmetric, so its rows serve as columns.
   Matrix columns(covariance.size(), static_cast<int>(mixed.size()));
   for (std::size_t k = 0; k < mixed.size(); ++k) {
     const auto out = columns.column(static_cast<int>(k));
@@ -163,10 +162,10 @@ void undo_centring(FittedModel& model, const std::vector<std::pair<int, ColumnCo
   }
 }
 
-/// Means of the formula's columns, from those of the columns divided by their factors.
+/// Transforms means of the columns divided by their factors to means of the formula's columns.
 void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
-  // The fit's columns are X T, X those of the formula and T the combinations, which have a column and those
-  // before it.
+  // The fit's columns are X T, X those of the formula and T the combinations, each of a column and earlier
+  // ones.
   for (const auto& [coefficient, parts] : mixed) {
     for (const auto& [other, factor] : parts) {
       if (other != coefficient) means[at(other)] -= factor * means[at(coefficient)];
@@ -174,7 +173,7 @@ void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, 
   }
 }
 
-/// R of the formula's columns, likewise: it stays triangular.
+/// Transforms R to the formula's columns likewise: it stays triangular.
 void undo_centring(Matrix& triangle, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   for (const auto& [coefficient, parts] : mixed) {
     for (const auto& [other, factor] : parts) {

@@ -6,13 +6,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Turns a model from the coordinates of its fit, where numbers are standardised and the response and the
-/// weights have units of their own, to those of the formula: coefficients, covariance, smoothing parameters,
-/// REML and the tests of coefficients, and the design itself. What only the covariance of centred columns
-/// tells is kept as `FittedModel::centring`. The caller converts scale and deviances.
+/// Transforms a model from the coordinates of its fit, with standardised numbers and scaled response and
+/// weights, to those of the formula: coefficients, covariance, smoothing parameters, REML, the tests of
+/// coefficients, and the design itself. Quantities that need the covariance of centred columns are stored as
+/// `FittedModel::centring`. The caller converts scale and deviances.
 ///
 /// Throws `Error(input)` if a coefficient's variance overflows in the variables' units. A rank without the
-/// covariance skips what needs it.
+/// covariance skips the parts that need it.
 void to_user_coordinates(FittedModel& model, const Rows& units, bool scale_estimated);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -52,7 +52,7 @@ void FitCheckpoint::stay_on_cpu(std::string verdict) {
 
 void FitCheckpoint::keep_on_cpu() {
   resumed_.reset();
-  // The fit starts over by a plan for hosts: how the pass was cut that fell back is of no matter to it.
+  // The fit starts over by a plan for hosts: the division of the failed pass is irrelevant.
   Verdict verdict = job_.last_verdict();
   verdict.imbalance = 1;
   stay_on_cpu(to_string(verdict));

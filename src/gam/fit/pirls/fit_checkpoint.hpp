@@ -13,11 +13,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Writes a fit's state after each iteration, and decides and reports from which state a run resumes.
+/// Writes a fit's state after each iteration, and decides from which state a run resumes, with a report.
 ///
-/// Bits of two kinds of hardware are never mixed: a state resumes on the hardware that it was written on, or
-/// the fit starts over. A fit that fell back to the CPU, or chose it, resumes there, as it would have gone
-/// on.
+/// Bits of two kinds of hardware are never mixed: a state resumes on the hardware on which it was written, or
+/// the fit starts over. A fit that fell back to the CPU, or chose it, resumes there.
 ///
 /// All members that are marked *Collective* throw the same `Error` on every rank.
 class FitCheckpoint {
@@ -36,20 +35,20 @@ class FitCheckpoint {
   [[nodiscard]] std::string path() const { return checkpoint_ ? checkpoint_->path() : std::string(); }
 
   /// *Collective.* Writes rank 0's state of an iteration, with this object's `hardware` and `why_on_cpu`. A
-  /// failure to write is a warning, given once until a write succeeds again: the fit goes on. Throws
+  /// failure to write is a warning, given once until a write succeeds again: the fit continues. Throws
   /// `Error(job_fault)` if a later start of the job has taken over.
   void keep(FitState state);
-  /// Before its first iteration: the fit, and any later run of it, stays on the CPU, for the reason
-  /// `verdict`.
+  /// Before its first iteration: the fit, and any later run of it, stays on the CPU, with `verdict` as the
+  /// reason.
   void stay_on_cpu(std::string verdict);
-  /// *Collective.* Records that the fit fell back, and starts over on the CPU.
+  /// *Collective.* Records that the fit fell back and starts over on the CPU.
   void keep_on_cpu();
 
-  /// *Collective.* After all ranks agreed to stop because of `cause`: makes sure that the last state is in
-  /// the file, and throws `Error(interrupted)` that says how to resume; `Error(job_fault)` if it cannot be
+  /// *Collective.* After all ranks agreed to stop because of `cause`: ensures that the last state is in the
+  /// file, and throws `Error(interrupted)` that says how to resume; `Error(job_fault)` if it cannot be
   /// written.
   [[noreturn]] void stop(const std::string& cause);
-  /// The files, to be removed once the fit has its result; null: there are none.
+  /// The files, to be removed once the fit has its result; null: none.
   [[nodiscard]] const std::shared_ptr<Checkpoint>& files() const noexcept { return checkpoint_; }
 
  private:

@@ -23,13 +23,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Bytes of each piece of a large file that is hashed, and number of pieces, from its beginning to its end.
+/// Bytes and number of the hashed pieces of a large file, from its beginning to its end.
 constexpr std::int64_t sample_bytes = std::int64_t{1} << 16;
 constexpr std::int64_t samples = 64;
-/// Leaves room to add one without overflow.
+/// Incrementing it must not overflow.
 constexpr int max_iterations = std::numeric_limits<int>::max() / 2;
 
-/// FNV-1a over evenly spread pieces of the file; over all of it if it is small.
+/// FNV-1a over evenly spread pieces of the file; over all of a small file.
 std::uint64_t hash_of_samples(ByteSource& source, std::int64_t file_bytes) {
   std::vector<char> buffer(static_cast<std::size_t>(sample_bytes));
   std::uint64_t hash = base::fnv1a_start;

@@ -21,12 +21,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What performance iteration is at.
+/// Phases of performance iteration.
 enum class Phase {
-  settling,   ///< towards a solution
+  settling,   ///< iterating towards a solution
   searching,  ///< at a solution: whether its working model has other minima of V
   elsewhere,  ///< from another minimum towards another solution
-  returning,  ///< to the best solution: no other is better
+  returning,  ///< back to the best solution: no other is better
 };
 
 /// A solution of performance iteration: coefficients that solve their own working model, at a minimum of V.
@@ -39,7 +39,7 @@ struct FixedPoint {
   friend bool operator==(const FixedPoint&, const FixedPoint&) = default;
 };
 
-/// What the next step of performance iteration depends on beside the coefficients.
+/// State of performance iteration that the next step depends on, in addition to the coefficients.
 struct Course {
   std::vector<PastStep> past;  ///< steps to mix with the next, oldest first
   Phase phase = Phase::settling;
@@ -53,19 +53,19 @@ struct Course {
 
 /// The state of a fit after an outer iteration: all that the next one needs beside the data.
 struct FitState {
-  int iteration = 0;                 ///< last completed; 0: the fit is to begin, on `hardware`
+  int iteration = 0;                 ///< last completed; 0: before the first, on `hardware`
   double deviance = 0;               ///< at `coef`
   std::vector<double> coef;          ///< empty if `iteration` is 0
-  std::vector<double> log_sp;        ///< where the next search for smoothing parameters begins
-  std::vector<double> parameters{};  ///< of the family, at which `deviance` is
+  std::vector<double> log_sp;        ///< start of the next search for smoothing parameters
+  std::vector<double> parameters{};  ///< of the family, for `deviance`
   Course course;
-  std::string hardware;    ///< the kind of hardware whose bits these are: `hardware_of`
+  std::string hardware;    ///< the kind of hardware that computed this: `hardware_of`
   std::string why_on_cpu;  ///< the verdict, if the fit stays on the CPU of a job with devices; else empty
 
   friend bool operator==(const FitState&, const FitState&) = default;
 };
 
-/// As JSON whose numbers read back to the same bits.
+/// JSON whose numbers read back to the same bits.
 [[nodiscard]] std::string to_text(const FitState& state);
 /// Parses what `to_text` wrote. Throws `Error(input)` that names the field of `path` for anything else.
 [[nodiscard]] FitState state_from(std::string_view text, const std::string& path);
@@ -73,12 +73,13 @@ struct FitState {
 /// design's, or whose parameters are not in the family's domain.
 void check_state(const FitState& state, const Design& design, const Family& family, const std::string& path);
 
-/// What computes the rows, as far as their bits depend on it: "the CPU", or the kinds of the job's devices.
+/// The hardware that computes the rows, as far as bits depend on it: "the CPU", or the kinds of the job's
+/// devices.
 [[nodiscard]] std::string hardware_of(const tessera::Job& job);
 inline constexpr char hardware_of_host[] = "the CPU";
 
-/// The fingerprint of all that a model depends on: program, formula, family, weights, knots, block rows;
-/// size, time and a sample of the data file. Throws `Error(input)` if the file cannot be read. Not
+/// The fingerprint of everything that a model depends on: program, formula, family, weights, knots, block
+/// rows; size, time and a sample of the data file. Throws `Error(input)` if the file cannot be read. Not
 /// collective; reads at most 4 MiB. `looked_at` receives the identity of the file read.
 [[nodiscard]] Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula,
                                          const FitOptions& options, files::FileState* looked_at = nullptr);

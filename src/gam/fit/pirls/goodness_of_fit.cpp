@@ -22,7 +22,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The design of an intercept alone.
+/// The design of an intercept only.
 Design constant_design() {
   Design constant;
   constant.terms.resize(1);
@@ -40,10 +40,10 @@ Rows rows_by(const Design& constant, Rows rows) {
 
 struct NullFit {
   RawDeviance deviance;
-  double weights = 0;  ///< the sum of the prior ones
+  double weights = 0;  ///< the sum of the prior weights
 };
 
-/// Of a constant mean without offset.
+/// The fit of a constant mean without offset.
 NullFit null_fit(const FitContext& fit, const Rows& of_model) {
   const Design constant = constant_design();
   Rows rows = rows_by(constant, of_model);
@@ -54,22 +54,22 @@ NullFit null_fit(const FitContext& fit, const Rows& of_model) {
   return {fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); }), moments.sum_weight};
 }
 
-/// Whether the null model has the mean of the responses.
+/// Whether the mean of the null model is that of the responses.
 bool is_of_mean(const Rows& rows) {
   return rows.offsets.empty() && !rows.family.null_is_likeliest();
 }
 
-/// The way to the intercept of the least deviance beside the offset.
+/// Search for the intercept of least deviance with the offset.
 class InterceptSearch {
  public:
   InterceptSearch(const FitContext& fit, const Rows& rows)
       : fit_(fit), rows_(rows), pass_(fit.job, fit.plan, rows) {}
 
-  /// Of the mean of the responses, or of the least deviance.
+  /// Returns the null model of the mean of the responses, or of least deviance.
   NullModel run(bool of_mean) {
     const RawMoments moments = fit_.sums_of(pass_, [&] { return pass_.moments(); });
     const double mean = predictor_of(rows_.family, moments.mean_response());
-    // Where one step is the answer the mean is that of y - offset. No finite intercept gives an infinite one.
+    // If the first step is exact, the mean is that of y - offset. No finite intercept gives an infinite one.
     if (of_mean || rows_.family.linear() || std::isinf(mean)) return at(mean);
     if (!begin(mean)) return {mean, std::numeric_limits<double>::quiet_NaN()};
     constexpr int max_steps = 100;
@@ -92,9 +92,9 @@ class InterceptSearch {
     return true;
   }
 
-  /// At the mean of the responses, without the offset or with its least or greatest value, wherever the
-  /// deviance is least. With one of these all predictors are on one side of that of the mean, which a link
-  /// needs whose predictors have one sign. False if all leave the means of the family.
+  /// Starts at the mean of the responses, with no offset or with its least or greatest value, wherever the
+  /// deviance is least. One of these puts all predictors on one side of that of the mean, as needed by a link
+  /// whose predictors have one sign. False if all leave the family's range of means.
   bool begin(double mean) {
     bool begun = move_to(mean);
     if (rows_.offsets.empty()) return begun;
@@ -103,7 +103,8 @@ class InterceptSearch {
     return begun;
   }
 
-  /// A step, halved while it leaves the means of the family or the deviance rises; false if there is none.
+  /// One step, halved while it leaves the family's range of means or the deviance rises; false if there is
+  /// none.
   bool advance() {
     constexpr double longest_step = 2;
     constexpr double last_step = 1e-8;
@@ -122,7 +123,7 @@ class InterceptSearch {
   RawSums sums_;
 };
 
-/// What a thread adds the saturated model's likelihood by.
+/// Thread-local reader of the saturated model's likelihood.
 struct SaturatedReader {
   SaturatedReader(const Rows& of, double scale) : rows(of), saturated(of.family, scale) {}
   RowReader rows;

@@ -19,13 +19,13 @@ constexpr int max_halvings = 25;
 constexpr double longest_step = 4;
 /// A gradient below this part of the log likelihood counts as zero.
 constexpr double no_slope = 1e-11;
-/// With a zero gradient, a longer Newton step than this shows that the maximum is at infinity.
+/// At a zero gradient, a longer Newton step than this shows that the maximum is at infinity.
 constexpr double to_no_maximum = 1e-3;
 
 struct ParameterStep {
   std::vector<double> step;
   double longest = 0;  ///< largest element of the step
-  double gain = 0;     ///< twice the decrease of minus the log likelihood that the step predicts
+  double gain = 0;     ///< twice the predicted decrease of the negative log likelihood
 };
 
 /// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere. H is scaled to a
@@ -59,7 +59,7 @@ std::vector<double> newton_step(const RawLikelihood& at) {
   return step;
 }
 
-/// *Collective.* Rank 0's step, on every rank: other CPUs may round differently.
+/// *Collective.* Rank 0's step, broadcast: other CPUs may round differently.
 ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at) {
   ParameterStep out{newton_step(at)};
   out.longest = largest(out.step);
@@ -68,7 +68,7 @@ ParameterStep common_step(const mpi::Communicator& comm, const RawLikelihood& at
   return out;
 }
 
-/// Removes the directions of parameters that are given.
+/// Removes the directions of fixed parameters.
 void hold_given(const Family& family, RawLikelihood& at) {
   for (std::size_t i = 0; i < at.gradient.size(); ++i) {
     if (family.estimates(i)) continue;

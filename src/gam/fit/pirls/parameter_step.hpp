@@ -11,25 +11,25 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// A predicted gain below this part of the log likelihood ends a search for its maximum.
 constexpr double small_gain = 1e-13;
-/// The same where parameters are to be about right.
+/// The same where approximate parameters suffice.
 constexpr double rough_gain = 1e-6;
 
 /// The maximum of the likelihood in the parameters of the family.
 struct LikeliestParameters {
   std::vector<double> values;
-  /// False: the likelihood has no maximum that can be told from a limit, such as an infinite theta; beyond
+  /// False: the likelihood's maximum is indistinguishable from a limit, such as an infinite theta; beyond
   /// `values` it rises by a negligible amount.
   bool determined = true;
-  /// Negative log likelihood, up to a last step taken unchecked, without terms of the response alone.
+  /// Negative log likelihood, without terms of the response alone; a last, unchecked step is not included.
   double minus_log = 0;
 };
 
-/// *Collective.* Maximises the likelihood of the means of `raw_coef` over the parameters of the family of
-/// `pass`, from `begin`, the values it has there: by Newton's method on the working scales, as in mgcv's
-/// estimate.theta. A step is halved while it raises minus the log likelihood, and is the last if it predicts
-/// a decrease of less than `gain_to_end`, with its step taken unchecked. Ends with the values in `pass`; with
-/// those it began from where the likelihood is not finite. Every rank gets the bits of rank 0. Cost: one pass
-/// without products per step, one or two steps at the end of a fit. Throws `FellBack`.
+/// *Collective.* Maximises the likelihood at the means of `raw_coef` over the parameters of the family of
+/// `pass`, from `begin`, their present values: by Newton's method on the working scales, as in mgcv's
+/// estimate.theta. A step is halved while it raises the negative log likelihood; the last step predicts a
+/// decrease below `gain_to_end`, and is taken unchecked. Leaves the result in `pass`, or the initial values
+/// if the likelihood is not finite. Every rank gets the bits of rank 0. Cost: one pass without products per
+/// step, one or two steps at the end of a fit. Throws `FellBack`.
 [[nodiscard]] LikeliestParameters likeliest_parameters(const FitContext& fit, RowPass& pass,
                                                        const Family& begin, std::span<const double> raw_coef,
                                                        double gain_to_end = small_gain);

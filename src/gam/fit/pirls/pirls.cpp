@@ -27,28 +27,28 @@ namespace {
 
 /// Maximum number of halvings of a step whose sums are not finite.
 constexpr int fault_halvings = 30;
-/// Ratio of the sum of squares about the base to that of the residuals from which the base is far off.
+/// Ratio of the sum of squares about the base to that of the residuals above which the base is far off.
 constexpr double far_base = 1e3;
 /// Residual sum of squares, relative to that of the response, below which residuals are rounding, some
-/// hundred units in the last place: a response without noise, whose residuals tell nothing of smoothing
-/// parameters.
+/// hundred units in the last place: a noise-free response does not determine smoothing parameters.
 constexpr double rounding_share = 1e-26;
-/// Distance of a predictor from the end of those that the link allows, relative to that of the mean, below
-/// which it is at the edge.
+/// Distance of a predictor from the end of the link's range, relative to that of the mean, below which it is
+/// at the edge.
 constexpr double edge = 1e-7;
-/// A longer step than this, in the linear predictor, leads to another solution: it is not the remainder of
-/// the way to the present one.
+/// A step longer than this, in the linear predictor, leads to another solution, rather than converging to the
+/// present one.
 constexpr double to_another = 1e-6;
-/// Relative difference of the criterion from which a solution is better than another, and not the same one,
+/// Relative difference of the criterion from which a solution is better than another, and not the same one
 /// reached along another path.
 constexpr double better = 1e-8;
-/// A step so short that ends at the deviance of a known solution, up to so much of it, leads there.
+/// A step this short that ends at the deviance of a known solution, within this relative difference, leads
+/// there.
 constexpr double short_step = 1e-3;
 constexpr double same_deviance = 1e-6;
-/// Steps towards another solution after which there is none.
+/// Maximum number of steps towards another solution.
 constexpr int steps_to_another = 50;
 
-/// What a step in raw columns leaves of the response in a model without weights, from the sums at its
+/// Deviance after a step in raw columns in an unweighted model, from the sums at its
 /// beginning; nothing without an intercept, or where rounding of terms that cancel could be seen.
 std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& design,
                                           std::span<const double> step) {
@@ -67,7 +67,7 @@ std::optional<RawDeviance> deviance_after(const RawSums& sums, const Design& des
   return RawDeviance{deviance, 0, sums.gradient[one] - across[one], deviance};
 }
 
-/// The scale of relative changes of the deviance.
+/// The scale for relative changes of the deviance.
 double size_of(double deviance) {
   return 0.1 + std::abs(deviance);
 }
@@ -111,7 +111,7 @@ void PirlsLoop::run(RawSums first) {
   while (advance(iteration)) ++iteration;
 }
 
-/// The number of iterations done by the run that is resumed.
+/// Number of iterations done by the resumed run.
 int PirlsLoop::resume() {
   if (fit_.checkpoint == nullptr) return 0;
   const std::optional<FitState>& state = fit_.checkpoint->resumed();
@@ -125,7 +125,7 @@ int PirlsLoop::resume() {
   return state->iteration;
 }
 
-/// The working model does not depend on the coefficients, so that one step solves it. But the residual sum of
+/// The working model does not depend on the coefficients, so one step solves it. But the residual sum of
 /// squares is computed from that at the base, and loses digits if the base is far off.
 void PirlsLoop::solve_gaussian() {
   if (is_unweighted(rows_) && rows_.offsets.empty()) {
@@ -146,7 +146,7 @@ void PirlsLoop::solve_gaussian() {
   if (!end_.converged) end_.why_not_converged = why_no_minimum();
 }
 
-/// The one step of a gaussian model, from where its sums are.
+/// The single step of a gaussian model, from the coefficients of the sums.
 void PirlsLoop::solve_from_end(Search search) {
   const std::vector<double> begin = design_.raw_coefficients(end_.coef);
   solve(search);
@@ -161,14 +161,13 @@ bool PirlsLoop::advance(int iteration) {
   try {
     solve(course_.phase == Phase::searching ? Search::global : Search::local);
   } catch (const Error& error) {
-    // Columns that were independent in the first working model become dependent in a later one only where
-    // its weights vanish.
+    // Columns that were independent in the first working model become dependent later only if weights vanish.
     const bool of_model = error.code() == ErrorCode::not_converged || error.code() == ErrorCode::input;
     if (!of_model || end_.solution.coef.empty()) throw;
     if (ends_at_edge(iteration)) return false;
     return goes_on_without(iteration, error);
   }
-  // Of other families halving towards no coefficients at all may keep all rows in the range.
+  // For other families, halving towards zero coefficients may keep all rows in the range.
   const bool adjusted = rows_.family.start() == Start::adjusted || rows_.family.side() != 0;
   if (iteration == 1 && adjusted && starts_within_range()) begin = constant_coefficients().value_or(begin);
   halve_step(begin, iteration == 1);
@@ -187,7 +186,7 @@ bool PirlsLoop::advance(int iteration) {
   const bool still = is_still(change, begin);
   end_.converged = settle(still && end_.solution.converged, iteration >= fit_.options.max_iterations);
   last_step_ = difference(end_.solution.coef, begin);  // before mixing and halving
-  // At a solution, what is left is to look for others.
+  // At a solution only the search for others remains.
   const bool at_solution = course_.phase != Phase::settling;
   const bool last = end_.converged || !end_.why_not_converged.empty() ||
                     iteration >= fit_.options.max_iterations + (at_solution ? steps_to_another : 0);
@@ -201,8 +200,8 @@ bool PirlsLoop::advance(int iteration) {
   return true;
 }
 
-/// Whether the last step changed nothing, the deviance by `change`. At the edge of the predictors that the
-/// link allows, weights grow beyond any bound, and steps become short as a root of what they change.
+/// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the range
+/// that the link allows, weights grow beyond any bound, and steps become short as a root of what they change.
 bool PirlsLoop::is_still(double change, std::span<const double> begin) {
   last_change_ = change;
   constexpr double change_at_edge = 1e-10;
@@ -214,7 +213,7 @@ bool PirlsLoop::is_still(double change, std::span<const double> begin) {
   return step <= step_at_edge && is_at_edge(begin);
 }
 
-/// Whether rows are at the edge, none of which the step from `begin` has moved back from it.
+/// Whether rows are at the edge, and the step from `begin` has moved none of them back.
 bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   if (!rows_.family.predictors().any()) return false;
   const RowsAtEdge found =
@@ -224,8 +223,8 @@ bool PirlsLoop::is_at_edge(std::span<const double> begin) {
   return found.count > 0 && found.leaving == 0;
 }
 
-/// Where rows are at the edge, a working model may have no solution, as their weights hide all others. Then
-/// the iteration ends: at a solution, if the last step changed next to nothing.
+/// With rows at the edge a working model may have no solution, as their weights dominate all others. Then the
+/// iteration ends: at a solution, if the last step was negligible.
 bool PirlsLoop::ends_at_edge(int iteration) {
   constexpr double next_to_nothing = 1e-8;
   if (course_.phase == Phase::elsewhere || !is_at_edge(end_.coef)) return false;
@@ -248,8 +247,8 @@ void PirlsLoop::note_edge() const {
                   needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are"));
 }
 
-/// After an iteration without a finite state: false, and the fit ends with the iteration before; or true, and
-/// it leaves the way to another solution.
+/// After an iteration without a finite state: false, and the fit ends with the previous iteration; or true,
+/// after giving up the path to another solution.
 bool PirlsLoop::goes_on_without(int iteration, const Error& why) {
   if (course_.phase != Phase::elsewhere) {
     end_before(iteration, why);
@@ -261,7 +260,7 @@ bool PirlsLoop::goes_on_without(int iteration, const Error& why) {
   return true;
 }
 
-/// Returns what `solve` does; an error without solution also names the variable whose values are crowded.
+/// Returns the result of `solve`; an error without solution also names the variable with crowded values.
 template <class Solve>
 auto PirlsLoop::with_crowding(const Solve& solve) const {
   try {
@@ -281,7 +280,7 @@ auto PirlsLoop::with_crowding(const Solve& solve) const {
 void PirlsLoop::solve(Search search) {
   PhaseClock clock(fit_.job.comm(), fit_.phases, "reml", "the search for smoothing parameters");
   ++course_.steps;
-  // At an edge of the link's range a step is a part of the distance, by which others cannot be foretold.
+  // At an edge of the link's range a step is a fraction of the distance, and does not predict later ones.
   const bool mixed =
       course_.steps >= (rows_.family.limits().any() ? first_mixed_where_separable : first_mixed_iteration) &&
       !is_at_edge(end_.coef);
@@ -299,12 +298,12 @@ void PirlsLoop::solve(Search search) {
 }
 
 /// Computes the sums at the end of the step. The step is halved while they are not finite, or while the
-/// penalised deviance is above that at its beginning, unless it is the `first`. Every rank has the same sums
-/// and penalty, and takes the same passes.
+/// penalised deviance is above that at its start, unless it is the `first`. Every rank has the same sums and
+/// penalty, and makes the same passes.
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   look_at_end();
   cut_short_ = false;
-  // Half-way from the edge of the range a row keeps a weight that does not hide the others.
+  // Half-way to the edge of the range, a row keeps a weight that does not dominate the others.
   bool may_be_near = rows_.family.start() == Start::adjusted && rows_.family.predictors().any();
   double fraction = 1;
   for (int faults = 0, rises = 0;;) {
@@ -315,7 +314,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
       may_be_near = false;
     } else {
       const PenaltyOnLine& penalty = end_.solution.penalty;
-      // Of correlated rows steps need not lower the deviance, which is that of independent ones.
+      // With correlated rows, steps need not lower the deviance, which is that of independent rows.
       const bool risen = !first && !rows_.series.correlated() &&
                          is_rise(deviance_ + penalty.begin, sums_.deviance + penalty.at(fraction));
       if (!risen || ++rises > rise_halvings) return;
@@ -326,7 +325,7 @@ void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   }
 }
 
-/// Computes the sums; for a family whose parameters move next, only what accepts or rejects the step.
+/// Computes the sums; if the family's parameters move next, only those that accept or reject the step.
 void PirlsLoop::look_at_end() {
   if (!rows_.family.estimates_parameters()) {
     sums_ = sums_at(end_.coef);
@@ -338,8 +337,8 @@ void PirlsLoop::look_at_end() {
   sums_.bad_rows = found.bad_rows;
 }
 
-/// Moves the family's parameters to their maximum of the likelihood at the means of `end_.coef`, and computes
-/// the sums there.
+/// Maximises the likelihood over the family's parameters at the means of `end_.coef`, and computes the sums
+/// there.
 void PirlsLoop::move_parameters() {
   if (!rows_.family.estimates_parameters()) return;
   LikeliestParameters found =
@@ -350,7 +349,7 @@ void PirlsLoop::move_parameters() {
   sums_ = sums_at(end_.coef);
 }
 
-/// Moves the family's parameters to the likeliest ones for a constant mean, so that the first working model
+/// Maximises the likelihood over the family's parameters for a constant mean, so that the first working model
 /// does not depend on the unit of the response.
 void PirlsLoop::find_first_parameters() {
   if (!rows_.family.estimates_parameters()) return;
@@ -366,19 +365,19 @@ void PirlsLoop::set_parameters(std::vector<double> parameters) {
   pass_.set_parameters(std::move(parameters));
 }
 
-/// Whether the first means are those of the rows, and later ones may leave what the family allows.
+/// Whether the first means are the responses, and later ones may leave the family's range.
 bool PirlsLoop::starts_within_range() const {
   return has_own_start(rows_.family) && rows_.family.predictors().any();
 }
 
-/// Those of a common mean, which the first step of the rows' own means is halved towards.
+/// Coefficients of a constant mean, towards which the first step from the responses is halved.
 std::optional<std::vector<double>> PirlsLoop::constant_coefficients() const {
   if (!starts_within_range()) return coefficients_of_mean(design_, rows_.family, mean_);
   return inner_coefficients({fit_.job.comm(), fit_.job.host_team()}, rows_, mean_);
 }
 
-/// From the responses as first means, the first step can end at a larger deviance than the common mean has,
-/// as logarithms of responses near zero tell little of the mean. Then the iteration begins at that mean.
+/// Starting from the responses as means, the first step can end at a larger deviance than a constant mean, as
+/// logarithms of responses near zero say little about the mean. Then the iteration restarts at that mean.
 void PirlsLoop::begin_again_if_worse_than_the_mean() {
   if (rows_.family.start() != Start::response && !starts_within_range()) return;
   const auto mean = constant_coefficients();
@@ -391,10 +390,11 @@ void PirlsLoop::begin_again_if_worse_than_the_mean() {
 }
 
 /// Whether the last step is along a direction of separation: the model then has no finite estimate, even if
-/// its deviance is stationary. `change` is the relative change of the deviance; `ends`: no step follows.
+/// its deviance is stationary. `change` is the relative change of the deviance; `ends`: this is the last
+/// step.
 bool PirlsLoop::is_separated(double change, bool ends) {
   constexpr double worth_a_look = 1e-7;
-  constexpr double still = 1e-7;         // of the other rows, before the last iteration
+  constexpr double still = 1e-7;         // for the other rows, before the last iteration
   constexpr double almost_still = 1e-3;  // in the last iteration
   if (!rows_.family.limits().any() || !(change < worth_a_look) || last_step_.empty()) return false;
   if (course_.phase == Phase::elsewhere) return false;
@@ -408,11 +408,10 @@ bool PirlsLoop::is_separated(double change, bool ends) {
   return true;
 }
 
-/// Whether the fit has converged. At a solution, after an iteration that is `still`, the next one also looks
-/// for other minima of V. From each, lower or a little higher, the iteration may lead to another solution,
-/// whose own working model may again have the first one's minimum as a lower one. Solutions are compared by
-/// the one criterion that does not belong to a working model: that of Laplace's approximation.
-/// `hurry`: none is looked for any more.
+/// Whether the fit has converged. At a solution, after an iteration that is `still`, the next one also
+/// searches for other minima of V. From each, lower or slightly higher, the iteration may lead to another
+/// solution, whose own working model may again have the first minimum as a lower one. Solutions are compared
+/// by Laplace's approximation of REML, which does not depend on a working model. `hurry`: search no further.
 bool PirlsLoop::settle(bool still, bool hurry) {
   switch (course_.phase) {
     case Phase::settling:
@@ -443,7 +442,7 @@ bool PirlsLoop::settle(bool still, bool hurry) {
   return false;
 }
 
-/// Begins to search from the solution at hand, the best so far.
+/// Starts to search from the current solution, the best so far.
 void PirlsLoop::look_around() {
   const std::span<const double> parameters = rows_.family.parameters();
   course_.phase = Phase::searching;
@@ -459,7 +458,7 @@ bool PirlsLoop::leads_to_known() const {
          });
 }
 
-/// Goes back to the best solution, and from there to the next minimum of V that was not tried.
+/// Returns to the best solution, and continues from there to the next untried minimum of V.
 void PirlsLoop::try_another() {
   course_.past.clear();
   course_.steps = 0;
@@ -478,7 +477,7 @@ void PirlsLoop::try_another() {
 }
 
 /// V at a solution by Laplace's approximation: that of the working model, with the deviance in place of its
-/// residual sum of squares; where parameters of the family are estimated, with their likelihood.
+/// residual sum of squares, or with the likelihood of estimated family parameters.
 double PirlsLoop::criterion() const {
   const WorkingSolution& at = end_.solution;
   const double gamma = fit_.options.gamma;
@@ -490,11 +489,11 @@ double PirlsLoop::criterion() const {
   const double scale = *rows_.family.scale();
   if (!rows_.family.estimates_parameters())
     return at.score + (sums_.deviance - sums_.residual) / (2 * scale * gamma);
-  // The likelihood has the scale of each row, as the working model has it in its own.
+  // The likelihood includes the scale of each row, the working model only its own.
   return at.score - sums_.residual / (2 * scale * gamma) - rows / 2 * std::log(scale) + minus_log_ / gamma;
 }
 
-/// Sets why the iteration ended without convergence, unless that is known.
+/// Sets why the iteration ended without convergence, unless it is set.
 void PirlsLoop::explain(double change) {
   if (end_.converged || !end_.why_not_converged.empty()) return;
   if (cut_short_) {
@@ -529,7 +528,7 @@ std::string PirlsLoop::why_no_minimum() const {
   return where.empty() ? what + ": give it a smaller k, or leave it out" : what + ", as " + where;
 }
 
-/// Ends with the previous iteration, as this one reached no finite state.
+/// Ends with the previous iteration, as this one has no finite state.
 void PirlsLoop::end_before(int iteration, const Error& why) {
   end_.converged = false;
   end_.iterations = iteration - 1;
@@ -566,7 +565,7 @@ Error PirlsLoop::diverged(bool at_own_start) const {
                           : "; look for extreme values in the response, offset or weights")};
 }
 
-/// What to do where predictors leave the range of the link.
+/// Advice if predictors leave the range of the link.
 std::string PirlsLoop::unlimited_link() const {
   for (const std::string_view name : rows_.family.link_names()) {
     if (!rows_.family.linked(name)->predictors().any())

@@ -15,8 +15,8 @@
 #include <string>
 #include <vector>
 
-/// Penalised iteratively reweighted least squares as performance iteration has it: a working linear model at
-/// each step, its smoothing parameters by REML.
+/// Penalised iteratively reweighted least squares as performance iteration: a working linear model at each
+/// step, with smoothing parameters by REML.
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* The sums of the first working model, at `first_coefficients` or at the family's own start;
@@ -42,24 +42,23 @@ struct PirlsEnd {
   std::string why_not_converged;
 };
 
-/// One run of PIRLS, from the first working model or from the state that the fit's checkpoint has of another
-/// run. All members are *collective*, but for those that return a reference.
+/// One run of PIRLS, from the first working model or from a checkpointed state of another run. All members
+/// are *collective*, except those that return a reference.
 ///
 /// A step that overshoots is halved (step_halving.hpp), steps that do not settle are mixed (step_mixing.hpp),
-/// and steps that diverge are detected (separation.hpp). Parameters of the family are estimated at the means
-/// at the end of each step (parameter_step.hpp). PIRLS is at a solution where a step whose smoothing
-/// parameters are a minimum of REML changes neither deviance nor linear predictor. Where the search finds
-/// other minima there, lower or a little higher, it goes on from each, and ends at the solution whose REML
-/// criterion by Laplace's approximation is the lowest. Any other end is reported as not converged, with the
-/// reason.
+/// and diverging steps are detected (separation.hpp). Parameters of the family are estimated at the means at
+/// the end of each step (parameter_step.hpp). PIRLS is at a solution if a step with smoothing parameters at a
+/// minimum of REML changes neither deviance nor linear predictor. If the search finds other minima there,
+/// lower or slightly higher, it continues from each, and ends at the solution of lowest REML by Laplace's
+/// approximation. Any other end is reported as not converged, with the reason.
 class PirlsLoop {
  public:
-  /// `rows` are those of `pass`, and have their final design; `moments` are theirs. All outlive the loop,
-  /// which updates the parameters of the family in `rows` and `pass`.
+  /// `rows` are those of `pass`, with their final design; `moments` are theirs. All must outlive the loop,
+  /// which updates the family's parameters in `rows` and `pass`.
   PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
 
-  /// `first`: of `first_sums`. Throws `FellBack`; `Error(not_converged)` where there is not even a first
-  /// solution; what `WorkingSolver` throws.
+  /// `first`: of `first_sums`. Throws `FellBack`; `Error(not_converged)` without even a first solution; and
+  /// the errors of `WorkingSolver`.
   void run(RawSums first);
 
   [[nodiscard]] const PirlsEnd& end() const noexcept { return end_; }
@@ -115,7 +114,7 @@ class PirlsLoop {
   std::vector<double> last_step_;  ///< of the coefficients, before mixing and halving; empty before the first
   bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
   double last_change_ = 0;         ///< of the deviance by the last step
-  std::int64_t rows_at_edge_ = 0;  ///< of the predictors that the link allows, at the solution
+  std::int64_t rows_at_edge_ = 0;  ///< at the edge of the link's range, at the solution
   Course course_;                  ///< of the steps so far
   PirlsEnd end_;
 };

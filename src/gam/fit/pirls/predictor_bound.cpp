@@ -19,13 +19,13 @@ using base::at;
 
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
-/// Of (x - centre) factor.
+/// Bound of (x - centre) factor.
 double numeric_bound(const Extent& x, double centre, double factor) {
   if (x.empty()) return unknown;
   return std::max(std::abs((x.min - centre) * factor), std::abs((x.max - centre) * factor));
 }
 
-/// Of a numeric component.
+/// Bound of a numeric component.
 double numeric_bound(const Frame& frame, const Component& component) {
   if (component.parts.empty()) return numeric_bound(frame.extents[at(component.variable)], 0, 1);
   double sum = 0;
@@ -34,7 +34,7 @@ double numeric_bound(const Frame& frame, const Component& component) {
   return sum;
 }
 
-/// Of a margin's columns times `sizes`: in a cell, where t is from 0 to 1, powers of t are 1 at most.
+/// Bound of a margin's columns times `sizes`: within a cell t is in [0, 1], so its powers are at most 1.
 double margin_bound(const Margin& margin, const Extent& x, std::span<const double> sizes) {
   if (x.empty()) return unknown;
   if (!margin.cyclic && !(x.min >= margin.breaks.front() && x.max <= margin.breaks.back())) return unknown;
@@ -51,10 +51,10 @@ double margin_bound(const Margin& margin, const Extent& x, std::span<const doubl
   return bound;
 }
 
-/// Of a component's columns times `sizes`, or times any numbers of those sizes.
+/// Bound of a component's columns times `sizes`, or times any numbers of those absolute values.
 double component_bound(const Frame& frame, const Component& component, std::span<const double> sizes,
                        bool of_any_sign) {
-  // Times a column that is 0, what is not known would be no number, which no comparison finds.
+  // An unknown size times a zero column would be NaN, which comparisons miss.
   if (!std::ranges::all_of(sizes, [](double size) { return std::isfinite(size); })) return unknown;
   if (largest(sizes) == 0) return 0;
   switch (component.kind) {
@@ -72,10 +72,10 @@ double component_bound(const Frame& frame, const Component& component, std::span
   return margin_bound(component.margin, frame.extents[at(component.variable)], multiply(combinations, sizes));
 }
 
-/// Of a term's columns, the last component's fastest, times `numbers`.
+/// Bound of a term's columns, the last component's fastest, times `numbers`.
 double term_bound(const Frame& frame, const RawTerm& term, std::vector<double> numbers) {
   for (auto component = term.components.rbegin(); component != term.components.rend(); ++component) {
-    // Of what the components behind one give, sizes alone are known.
+    // For products of later components only absolute values are known.
     const bool of_any_sign = component != term.components.rbegin();
     const auto columns = at(component->raw_size());
     std::vector<double> bounds;

@@ -8,9 +8,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A number that |R(row, .) coef|, without offsets, exceeds in none of this rank's complete rows; infinity
-/// where the extents of the variables tell none, as beyond the breaks of a margin and for functions of
-/// distances. It may be larger by two or three orders of magnitude. Looks at no row.
+/// An upper bound of |R(row, .) coef|, without offsets, over this rank's complete rows; infinity if the
+/// extents of the variables give none, as beyond the breaks of a margin and for isotropic smooths. It may be
+/// too large by two or three orders of magnitude. Reads no row.
 [[nodiscard]] double predictor_bound(const Frame& frame, const Design& design,
                                      std::span<const double> raw_coef);
 

@@ -26,7 +26,7 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-/// As glm() takes a factor: the first level is failure, 0, and the other success, 1. The levels are kept.
+/// As glm() does with a factor: the first level is failure, 0, and the other success, 1. The levels are kept.
 void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   Variable& response = variable_of(frame, index);
   if (!response.factor) return;
@@ -53,7 +53,7 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   });
   response.codes = {};
   response.factor = false;
-  // The job has both levels, if not this rank.
+  // Both levels occur in the job, if not on this rank.
   if (!frame.extents.empty()) frame.extents[static_cast<std::size_t>(index)] = {0, 1};
 }
 
@@ -82,10 +82,11 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
                           response, row));
 }
 
-/// `of_counts`: a proportion of two counts, which is within 0 and 1 unless one of them is negative.
+/// `of_counts`: a proportion of two counts, which is between 0 and 1 unless one of them is negative.
 void check_response(const Workers& workers, const Frame& frame, int index, const Family& family,
                     bool of_counts) {
-  // A family's responses are an interval: without a scan where both ends of this rank's are in it.
+  // A family's valid responses form an interval: no scan is needed if both ends of this rank's extent are
+  // valid.
   const Variable& response = frame.variables[static_cast<std::size_t>(index)];
   if (!frame.extents.empty()) {
     const Extent& known = frame.extents[static_cast<std::size_t>(index)];
@@ -108,7 +109,7 @@ void check_offset(const Variable& offset) {
     throw Error(ErrorCode::input, fmt::format("offset '{}' is text: it must be numeric", offset.name));
 }
 
-/// `counts`: the response whose trials they are; empty: given weights.
+/// `counts`: the response whose numbers of trials these are; empty: given weights.
 void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
                    const std::string& counts) {
   if (weights.factor) {
@@ -128,8 +129,8 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       });
 }
 
-/// Chooses powers of two that bring the response to about 1 where the family leaves its unit free, and the
-/// weights where only their ratios matter.
+/// Chooses powers of two that scale the response to about 1 if the family leaves its unit free, and the
+/// weights if only their ratios matter.
 void choose_units(const Workers& workers, Rows& rows) {
   if (rows.family.scale()) return;
   const Frame& frame = *rows.frame;
@@ -150,8 +151,8 @@ void choose_units(const Workers& workers, Rows& rows) {
     rows.prior_factor = power_of_two_for(extent_of(workers, frame, rows.prior_weight).max);
 }
 
-/// Where all responses are on one side of a pole of the link, so are the means: a step across the pole leads
-/// to another optimum, of means that are far from all responses.
+/// If all responses are on one side of a pole of the link, so are the means: a step across the pole leads to
+/// another optimum, with means far from all responses.
 void choose_side(const Workers& workers, Rows& rows) {
   if (!rows.family.has_two_sides()) return;
   const Extent responses = extent_of(workers, *rows.frame, rows.response);

@@ -14,19 +14,19 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Whether the fit has, or estimates, a correlation of neighbouring residuals.
 [[nodiscard]] bool has_correlated_residuals(const FitOptions& options);
-/// Throws `Error(usage)` for a correlation that is none, that the family does not estimate, or that is
-/// missing where series are given. Pure.
+/// Throws `Error(usage)` for an invalid correlation, one that the family cannot estimate, or series without
+/// one. Pure.
 void check_correlation(const FitOptions& options);
 
 /// The prior weights: those of the options, times the trials of a response by cbind(). Nothing: all are 1.
 /// Throws `Error(usage)` as `option_expression` does.
 [[nodiscard]] std::optional<Expression> prior_weights(const FormulaTerms& formula, const FitOptions& options);
 
-/// *Collective.* The rows of a fit, without their design: the frame's response as numbers (the first of two
-/// levels of a binomial response is failure, as in R), offsets and weights, and the units in which the fit
-/// computes; series of correlated rows. `frame` must outlive them. Throws the same `Error(input)` on every
-/// rank for a frame without a complete row, for invalid values of the response, an offset or the weights, and
-/// for a response that leaves nothing to fit (response_check.hpp).
+/// *Collective.* The rows of a fit, without their design: the response as numbers (the first of two levels of
+/// a binomial response is failure, as in R), offsets and weights, the units of the fit, and series of
+/// correlated rows. `frame` must outlive them. Throws the same `Error(input)` on every rank for a frame
+/// without a complete row, for invalid values of the response, an offset or the weights, and for a response
+/// without variation (response_check.hpp).
 [[nodiscard]] Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
                                 const FitOptions& options);
 

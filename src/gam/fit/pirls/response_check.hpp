@@ -9,9 +9,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Throws the same `Error(input)` on every rank if the response leaves nothing to fit: no
-/// complete row has a weight above 0, or the response is constant in all that have one, or constant up to the
-/// offset. A constant response is allowed where the model has no constant and the family permits it.
+/// *Collective.* Throws the same `Error(input)` on every rank if the response has no variation: no complete
+/// row has a weight above 0, or the response is constant in all rows that have one, or equal to the offset up
+/// to a constant. A constant response is allowed if the model has no constant and the family permits it.
 void require_variation(const Workers& workers, const Rows& rows, const FormulaTerms& formula);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr double largest_correlation = 0.9999;
-/// Far below the standard error of a correlation, about 1 / sqrt(n).
+/// Accuracy of the correlation, far below its standard error of about 1 / sqrt(n).
 constexpr double exactness = 1e-5;
 
 struct RhoFit {

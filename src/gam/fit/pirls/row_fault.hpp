@@ -12,24 +12,24 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* The first row whose working weight is invalid, and the invalid value of the family there: a
-/// variance that is not above 0, a derivative of 0, a mean or a deviance that is not finite. One line, the
-/// same on every rank; empty if there is no such row.
+/// *Collective.* The first row with an invalid working weight, and the family's invalid value there: a
+/// variance not above 0, a derivative of 0, a mean or a deviance that is not finite. One line, the same on
+/// every rank; empty if there is no such row.
 [[nodiscard]] std::string first_row_fault(const tessera::Job& job, const Rows& rows,
                                           std::span<const double> raw_coef);
 
-/// What the link of a family with `Family::predictors` needs: "poisson(identity) needs a linear predictor
+/// Requirement of the link of a family with `Family::predictors`: "poisson(identity) needs a linear predictor
 /// above 0".
 [[nodiscard]] std::string needed_predictor(const Family& family);
 
-/// Rows whose predictor is near an end of `Family::predictors`.
+/// Rows with predictors near an end of `Family::predictors`.
 struct RowsAtEdge {
   std::int64_t count = 0;
-  std::int64_t leaving = 0;  ///< of these, on the way back from the end
+  std::int64_t leaving = 0;  ///< of these, moving away from the end
 };
 
-/// *Collective.* Those within `near` of an end after a step from the coefficients `raw_begin` to `raw_end`.
-/// Cost: a look at all rows by the host threads.
+/// *Collective.* Counts rows within `near` of an end after a step from the coefficients `raw_begin` to
+/// `raw_end`. Cost: a scan of all rows by the host threads.
 [[nodiscard]] RowsAtEdge rows_at_edge(const FitContext& fit, const Rows& rows,
                                       std::span<const double> raw_begin, std::span<const double> raw_end,
                                       double near);

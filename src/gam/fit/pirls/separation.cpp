@@ -47,10 +47,10 @@ bool counts(const Rows& rows, std::size_t row) {
   return rows.frame->complete[row] != 0 && prior_weight(rows, row) > 0;
 }
 
-/// What a step does to the rows of a rank.
+/// Effect of a step on the rows of a rank.
 struct Movement {
   std::int64_t running = 0;  ///< rows that approach their limit by a large step; incomplete if `others`
-  bool others = false;       ///< some rows move otherwise
+  bool others = false;       ///< some other rows move as well
 };
 
 /// Counts the movements of a thread's rows, a chunk at a time.
@@ -114,8 +114,8 @@ class Mover {
   Movement movement_;
 };
 
-/// *Collective.* The movement over all ranks. A rank stops at the first block with `others`, which decide:
-/// while an iteration has not settled, nearly every row is one.
+/// *Collective.* The movement over all ranks. A rank stops at the first block with `others`, which decides:
+/// before an iteration has settled, nearly every row is one.
 Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
@@ -199,7 +199,7 @@ std::vector<std::string> moving_terms(const tessera::Job& job, const Rows& rows,
   std::vector<std::string> labels;
   RowReader reader(*rows.frame, *rows.design);
   for (const CoefBlock& block : rows.design->blocks) {
-    if (block.variables.empty()) continue;  // the intercept only compensates for the others
+    if (block.variables.empty()) continue;  // the intercept only compensates for other terms
     const auto begin = at(block.raw_begin);
     const auto size = at(block.raw_size);
     std::vector<double> alone(raw_step.size());
@@ -226,7 +226,7 @@ std::string list(const std::vector<std::string>& names) {
 std::optional<std::string> find_separation(const tessera::Job& job, const Rows& rows,
                                            std::span<const double> raw_coef, std::span<const double> raw_step,
                                            double still) {
-  // A step that moves no row far is none of separation: most fits end without the scan.
+  // Without large steps there is no separation: most fits end without the scan.
   const double largest =
       job.comm().allreduce(predictor_bound(*rows.frame, *rows.design, raw_step), mpi::Reduction::max);
   if (largest < large_step) return std::nullopt;

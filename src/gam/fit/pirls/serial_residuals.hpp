@@ -9,18 +9,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Of the standardised residuals of a series: deviance residuals, each less rho times that of the row before
-/// it and divided by sqrt(1 - rho^2), as `std.rsd` of mgcv's bam; without correlation the deviance residuals.
+/// Sums of the standardised residuals of series: deviance residuals, each minus rho times that of the
+/// previous row and divided by sqrt(1 - rho^2), as `std.rsd` of mgcv's bam; without correlation the deviance
+/// residuals.
 struct SerialResiduals {
   double sum_of_squares = 0;  ///< in the units of the fit
   std::vector<double>
-      autocorrelation;  ///< at lags from 1 on, within series; 0 where no rows are so far apart
+      autocorrelation;  ///< at lags from 1 on, within series; 0 for a lag without pairs of rows
 };
 
-/// *Collective.* At the coefficients `raw_coef` = M beta. Rows of one series are those of one value of the
-/// variable `group`, neighbours or not; -1: those that `rows.series` tells. Pairs of rows of different blocks
-/// of the plan are not counted, so that the bits do not depend on where the rows are. Cost: one look at the
-/// rows, on the host's threads.
+/// *Collective.* At the coefficients `raw_coef` = M beta. A series consists of the rows with one value of the
+/// variable `group`, consecutive or not; -1: of the series in `rows.series`. Pairs of rows in different
+/// blocks of the plan are not counted, so that the bits do not depend on the distribution of rows. Cost: one
+/// scan of the rows, on host threads.
 [[nodiscard]] SerialResiduals serial_residuals(const FitContext& fit, const Rows& rows,
                                                std::span<const double> raw_coef, int lags, int group = -1);
 

@@ -7,10 +7,10 @@
 
 /// Halving of steps of performance iteration that overshoot.
 ///
-/// At a working model's solution the penalised deviance D(b) + b'Sb of the model itself, with S at the
-/// smoothing parameters of that solution, may exceed that at the beginning of the step. mgcv's bam (bgam.fit)
-/// then halves the step until the penalised deviance has not risen, at most six times, from the second
-/// solution on: the first has no coefficients to begin at.
+/// At a working model's solution the penalised deviance D(b) + b'Sb of the model itself, with S at that
+/// solution's smoothing parameters, may exceed that at the start of the step. mgcv's bam (bgam.fit) then
+/// halves the step until the penalised deviance has not risen, at most six times, from the second solution
+/// on: the first step has no start coefficients.
 namespace TESSERA_NAMESPACE::gam {
 
 /// b'Sb on the line b = (1 - t) begin + t end.
@@ -30,8 +30,8 @@ struct PenaltyOnLine {
 /// Maximum number of halvings of one step for a rise of the penalised deviance.
 constexpr int rise_halvings = 6;
 
-/// Whether a penalised deviance is a rise. bam halves on a rise of any size, which near the end is rounding
-/// and only delays it; a rise of less than a part in 10^10 is ignored here.
+/// Whether the penalised deviance rises. bam halves on a rise of any size, which near the end is rounding and
+/// only causes delay; a rise of less than a part in 10^10 is ignored here.
 [[nodiscard]] constexpr bool is_rise(double before, double after) noexcept {
   return after - before > 1e-10 * (0.1 + (before < 0 ? -before : before));
 }

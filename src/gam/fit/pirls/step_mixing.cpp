@@ -10,9 +10,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The part of the mixed step that is taken: steps that only reverse meet half-way.
+/// Fraction of the mixed step that is taken: alternating steps meet half-way.
 constexpr double damping = 0.5;
-/// Ratio of this step's length to the last one's from which past steps no longer predict it.
+/// Ratio of this step's length to the last one's above which past steps do not predict it.
 constexpr double unforeseen = 4;
 /// The longest mixed step, in lengths of the whole step: slow linear convergence may need as much.
 constexpr double longest = 50;
@@ -22,7 +22,7 @@ constexpr double ridge = 1e-12;
 /// The move of the coefficients that minimises the length of the next step, predicted linearly.
 std::vector<double> foreseen_move(const PartedMatrix& gram, const PastStep& now,
                                   std::span<const PastStep> past) {
-  // With steps linear in the coefficients, choose g so that s - sum_i g_i (s - s_i) is shortest.
+  // Assuming steps are linear in the coefficients, choose g to minimise |s - sum_i g_i (s - s_i)|.
   const int count = static_cast<int>(past.size());
   std::vector<std::vector<double>> changes;
   for (const PastStep& one : past) changes.push_back(difference(now.step, one.step));
@@ -58,7 +58,7 @@ std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now, std
   const double whole = length(gram, now.step);
   if (!past.empty() && whole > unforeseen * length(gram, past.back().step)) past = {};
   std::vector<double> move = foreseen_move(gram, now, past);
-  // A move against the step leads to a point that the iteration diverges from: move along the step instead.
+  // A move against the step leads to a point from which the iteration diverges: move along the step instead.
   const std::vector<double> weighted = multiply(gram, now.step);
   if (!past.empty() && dot(move, weighted) <= 0) {
     const double part = dot(past.back().step, weighted) > 0 ? 1 : damping;

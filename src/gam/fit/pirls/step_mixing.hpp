@@ -10,15 +10,15 @@
 /// Anderson mixing of steps of performance iteration that do not settle.
 ///
 /// Performance iteration seeks the fixed point b = F(b) of the map from coefficients to the solution of their
-/// working model. Its whole steps F(b) - b may alternate for ever between two points, or converge slowly.
-/// Anderson mixing ends a step where the last few steps, taken as linear in b, predict the shortest next one.
-/// It leaves the fixed point unchanged.
+/// working model. Full steps F(b) - b may alternate forever between two points, or converge slowly. Anderson
+/// mixing ends a step where the last few steps, assumed linear in b, predict the shortest next step. It
+/// leaves the fixed point unchanged.
 ///
 /// Source: Anderson, Journal of the ACM 12 (1965); Walker and Ni, SIAM Journal on Numerical Analysis 49
 /// (2011).
 namespace TESSERA_NAMESPACE::gam {
 
-/// A whole step and where it began.
+/// A full step and its start.
 struct PastStep {
   std::vector<double> coef;
   std::vector<double> step;
@@ -26,17 +26,17 @@ struct PastStep {
   friend bool operator==(const PastStep&, const PastStep&) = default;
 };
 
-/// Steps towards a solution before this one are taken whole, as most fits have settled by then.
+/// Earlier steps towards a solution are taken in full, as most fits have settled by then.
 constexpr int first_mixed_iteration = 10;
-/// The same where estimates may be infinite: separation is detected first, in whole steps that diverge.
+/// The same if estimates may be infinite: separation is detected first, in full steps that diverge.
 constexpr int first_mixed_where_separable = 40;
-/// Maximum number of past steps that are mixed with the present one.
+/// Maximum number of past steps mixed with the present one.
 constexpr std::size_t max_past_steps = 4;
 
 /// |s| with |s|^2 = s'X'WX s: the length of a step in the linear predictor.
 [[nodiscard]] double length(const PartedMatrix& gram, std::span<const double> step);
 
-/// Where `now` ends when mixed with `past`, oldest first; half-way along it if `past` is empty. Past steps
+/// End of step `now` when mixed with `past`, oldest first; half-way along it if `past` is empty. Past steps
 /// are ignored if this one is much longer than the last, which they failed to predict.
 [[nodiscard]] std::vector<double> mixed_end(const PartedMatrix& gram, const PastStep& now,
                                             std::span<const PastStep> past);

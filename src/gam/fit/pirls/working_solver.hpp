@@ -19,7 +19,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The solution of a working model, as every rank gets it.
+/// The solution of a working model, the same on every rank.
 struct WorkingSolution {
   std::vector<double> coef;
   std::vector<double> log_sp;
@@ -28,9 +28,9 @@ struct WorkingSolution {
   bool converged = false;   ///< whether the smoothing parameters converged
   int doubtful_block = -1;  ///< if they did not: see `RemlFit`
   bool hidden_by_rounding = false;
-  std::vector<double> end;  ///< where the step ends: at `coef`, or mixed with steps before
-  double step = 0;          ///< length of the step to `coef`, in the linear predictor and its standard errors
-  PenaltyOnLine penalty;    ///< between the coefficients that the step began at and `end`
+  std::vector<double> end;  ///< end of the step: `coef`, or mixed with earlier steps
+  double step = 0;          ///< length of the step to `coef` in the linear predictor, in standard errors
+  PenaltyOnLine penalty;    ///< between the start of the step and `end`
   double score = 0;         ///< V
   double penalised_deviance = 0;            ///< weighted residual sum of squares plus b'Sb
   std::vector<std::vector<double>> others;  ///< `log_sp` of minima of V little above: see `RemlFit`
@@ -43,37 +43,36 @@ struct WorkingSolution {
 };
 
 /// Solves the working model of each step: the smoothing parameters by REML, and the coefficients. One rank
-/// does it, on its threads. If the job runs on devices and the model is large, it is a pass of one unit
-/// instead: the rank whose device gets the unit solves there, and a failing device makes the job fall back as
+/// does this on its threads. If the job runs on devices and the model is large, it is a pass of one unit
+/// instead: the rank whose device gets the unit solves there, and a device failure makes the job fall back as
 /// in any other pass.
 ///
-/// All members are *collective*, but for those that return a reference.
+/// All members are *collective*, except those that return a reference.
 class WorkingSolver {
  public:
   /// `design` and `stop` must outlive the solver. `may_use_devices`: false for a fit whose rows stay on the
-  /// hosts although the job has devices. `stop`: the stop request of the job, or null.
-  /// `gamma` is that of the working models.
+  /// CPU although the job has devices. `stop`: the stop request of the job, or null. `gamma` is that of the
+  /// working models.
   WorkingSolver(Job& job, const Design& design, bool scale_known, bool may_use_devices = true,
                 StopRequest* stop = nullptr, double gamma = 1);
 
-  /// Solves the working model whose sums are `sums` at `coef`, over `rows` rows. The search for smoothing
-  /// parameters begins at `log_sp` (empty: at a default); `search` is its extent. `past`: the steps to mix
-  /// with this one; null: it is taken whole. `scale`: where it is known. Returns nothing after a fallback.
-  /// Throws what `fit_reml` throws, on every rank; `Error(interrupted)` if a rank was asked to stop before it
-  /// was done.
+  /// Solves the working model with the sums `sums` at `coef`, over `rows` rows. The search for smoothing
+  /// parameters starts at `log_sp` (empty: a default); `search` is its extent. `past`: the steps to mix with
+  /// this one; null: a full step. `scale`: if it is known. Returns nothing after a fallback. Throws the
+  /// errors of `fit_reml`, on every rank; `Error(interrupted)` if a rank is asked to stop before the end.
   [[nodiscard]] std::optional<WorkingSolution> solve(const RawSums& sums, std::span<const double> coef,
                                                      std::span<const double> log_sp, std::int64_t rows,
                                                      const std::vector<PastStep>* past = nullptr,
                                                      Search search = Search::global, double scale = 1);
 
-  /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, where
-  /// the fit ended, which may be short of the solution.
+  /// Moves the last solution to rank 0 if another rank has it, and replaces its coefficients by `coef`, the
+  /// end of the fit, which may be short of the solution.
   void bring_to_root(std::span<const double> coef);
   [[nodiscard]] const RemlFit& fit() const noexcept { return fit_; }
   /// X'WX of the last step, in coefficients.
   [[nodiscard]] const PartedMatrix& gram() const noexcept { return gram_; }
 
-  /// Why the hosts compute large products although the job runs on devices; empty: the devices do.
+  /// Why the CPU computes large products although the job runs on devices; empty: the devices do.
   [[nodiscard]] const std::string& no_device_algebra() const noexcept { return why_not_; }
 
  private:
@@ -81,7 +80,7 @@ class WorkingSolver {
   const Design& design_;
   bool scale_known_;
   double gamma_;
-  std::function<void()> check_;  ///< throws if this rank was asked to stop
+  std::function<void()> check_;  ///< throws if this rank is asked to stop
   HostAlgebra host_;
   bool on_device_ = false;
   Plan unit_;       ///< of the pass that solves, if it is one

@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// In a compiler's place, so that a cache of modules keeps marks: its code says that another compiler, of
+/// Stands for a compiler in a cache of modules that stores marks: its code says whether the real compiler, of
 /// this version, has compiled.
 class Marker : public KernelCompiler {
  public:
@@ -35,7 +35,7 @@ class Marker : public KernelCompiler {
   bool has_compiled_;
 };
 
-/// Finds the mark of a fit on this rank; leaves it with `has_compiled`.
+/// Finds the mark of a fit on this rank; `has_compiled` leaves one.
 bool find_mark(const Job& job, const FormulaTerms& formula, const FitOptions& options, bool has_compiled) {
   const ModuleCacheOptions& modules = job.options().modules;
   const auto compiler = modules.compiler ? modules.compiler : nvrtc_compiler();

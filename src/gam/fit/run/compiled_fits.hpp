@@ -6,13 +6,14 @@
 #include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>
 
-/// Which fits the cache of modules has the kernels of. A fit chooses its hardware before the table is read,
-/// by which alone the text of its kernels is known: so one that has compiled them leaves a mark in the cache,
-/// by what is known before. Of another table the kernels may be others, of more levels of a factor say.
+/// Marks of fits whose kernels are in the cache of modules. A fit chooses its hardware before the table is
+/// read, and only then is the text of its kernels known: so a fit that has compiled them leaves a mark in the
+/// cache, keyed by the information available earlier. Kernels of another table may differ, e.g. by a factor's
+/// number of levels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Whether there is a mark, for the first device and where its rank looks for modules. The job
-/// has devices.
+/// *Collective.* Whether there is a mark for the first device, in the cache of its rank. The job must have
+/// devices.
 [[nodiscard]] bool has_compiled(const Job& job, const FormulaTerms& formula, const FitOptions& options);
 
 /// After a fit on devices: leaves the mark. If the cache cannot be written, later fits count the

@@ -22,10 +22,10 @@ constexpr double device_seconds_of_product = 1.2e-12;
 constexpr double bus_bytes_per_second = 30e9;
 /// Start of a context, the kernels' modules and the first buffers, with cached modules.
 constexpr double device_start_seconds = 0.35;
-/// NVRTC's, of the kernels of a fit.
+/// Compilation of the kernels of a fit by NVRTC.
 constexpr double compilation_seconds = 5;
 constexpr double device_pass_seconds = 2e-3;
-/// Passes of a fit whose working model changes from step to step.
+/// Typical number of passes of a fit whose working model changes from step to step.
 constexpr double passes_of_iteration = 10;
 
 }  // namespace

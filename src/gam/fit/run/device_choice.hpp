@@ -10,26 +10,26 @@
 #include <optional>
 #include <string>
 
-/// Whether a fit gains from devices: a small one ends on the host before a device has started.
+/// Whether devices pay for a fit: a small one ends on the host before a device has started.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The hardware that would compute the passes over the rows.
 struct Hardware {
   std::int64_t host_threads = 1;  ///< of all ranks
   std::int64_t devices = 1;
-  bool has_kernels = true;  ///< the cache of modules has those of the fit
+  bool has_kernels = true;  ///< the fit's kernels are in the cache of modules
 };
 
-/// Estimates the time of the passes over `rows` rows, from the products that a row adds to X'WX. `linear`:
-/// one working model is enough; else a typical number of iterations. Excludes the search for smoothing
-/// parameters, which takes equally long either way. Pure.
+/// Estimates the time of the passes over `rows` rows, from the products that a row adds to X'WX. `linear`: a
+/// single working model; else a typical number of iterations. Excludes the search for smoothing parameters,
+/// which takes equally long either way. Pure.
 [[nodiscard]] CostEstimate estimate_cost(const FormulaTerms& formula, bool linear, std::int64_t rows,
                                          const Hardware& hardware);
 
-/// *Collective.* The estimate by which a job chooses under `Policy::automatic`, with the compilation of
-/// kernels that are not cached where devices would be chosen without. Nothing if there is no
-/// choice: under another policy, without devices, with simulated ones, which rehearse a job of devices, or
-/// with hosts working beside devices.
+/// *Collective.* The estimate by which a job chooses under `Policy::automatic`; includes the compilation of
+/// uncached kernels if devices would be chosen without it. Nothing if there is no choice: under another
+/// policy, without devices, with simulated ones, which rehearse a job of devices, or with hosts working
+/// beside devices.
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
                                                                 const FitOptions& options, std::int64_t rows);
 

@@ -16,18 +16,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Thrown on every rank at once when a pass that began on devices ended on the CPU: the fit starts over
-/// there, so that its model has the bits of a run on the CPU alone.
+/// Thrown on every rank at once if a pass that started on devices ended on the CPU: the fit starts over
+/// there, so that its model has the bits of a CPU run.
 struct FellBack {};
 
-/// Thrown on every rank at once by a fit on devices with columns that only hosts evaluate.
+/// Thrown on every rank at once by a fit on devices with columns that are CPU only.
 struct NeedsHosts {
   std::string why;
 };
 
 class FitCheckpoint;
 
-/// What all stages of a fit share. All of it outlives them.
+/// Shared by all stages of a fit; everything in it outlives them.
 struct FitContext {
   Job& job;
   const Plan& plan;
@@ -35,7 +35,7 @@ struct FitContext {
   const FitOptions& options;
   FitObserver& observer;
   std::vector<PhaseTime>& phases;
-  FitCheckpoint* checkpoint = nullptr;  ///< writes the state after every iteration; null: none is written
+  FitCheckpoint* checkpoint = nullptr;        ///< writes the state after every iteration; null: no checkpoint
   std::shared_ptr<DeviceTable> on_devices{};  ///< of the frame's columns
   bool began_on_host = job.on_host();
   bool may_move_to_hosts = false;  ///< the fit may start over on the hosts

@@ -29,7 +29,7 @@ constexpr std::int64_t most_bytes = std::numeric_limits<std::int64_t>::max() / 4
 /// Overhead of any fit: buffers of BLAS, stacks, and rows under evaluation.
 constexpr std::int64_t overhead_bytes = std::int64_t{16} << 20;
 
-/// Takes a double, as sizes of large models overflow an integer.
+/// Takes a double, since sizes of large models overflow an integer.
 std::int64_t bytes_of(double doubles) {
   return overhead_bytes + (doubles < static_cast<double>(most_bytes) / 8
                                ? static_cast<std::int64_t>(8 * doubles)
@@ -70,7 +70,7 @@ class Measure {
     const std::vector<bool> parted = parted_effects(sizes, largest_whole_effect, frame_.complete_rows);
     const auto rows = static_cast<double>(frame_.complete_rows);
     double pairs = 0;
-    double of_levels = 0;  // columns of a row's levels in the effects before
+    double of_levels = 0;  // columns of a row's levels in earlier effects
     int runs = 0;
     for (std::size_t i = 0; i < effects_.size(); ++i) {
       const RandomEffect& effect = effects_[i];
@@ -82,7 +82,7 @@ class Measure {
       own.parted = true;
       const auto columns = static_cast<double>(own.raw * own.count);
       const bool whole = own.coef <= largest_whole_effect;
-      // A row meets the smooth of one level alone.
+      // A row uses the smooth of one level only.
       pairs += columns * static_cast<double>((whole ? own.raw : effect.of_level) - 1) / 2 +
                std::min(rows * of_levels * effect.of_level, columns * static_cast<double>(size_.parted_raw));
       of_levels += effect.of_level;
@@ -122,13 +122,13 @@ class Measure {
 /// Sums over the blocks, in doubles.
 struct Totals {
   double design = 0;        ///< maps and penalties
-  double written = 0;       ///< numbers among these that a model's file has
+  double written = 0;       ///< of these, numbers written to a model's file
   double bases = 0;         ///< rotations, and penalties in them
   double products = 0;      ///< (X'WX + S)^-1 S_j
   double largest_map = 0;   ///< of one block
   double largest_coef = 0;  ///< coefficients of one block
   double largest_raw = 0;
-  double max_penalties = 0;  ///< of the block with several that is largest
+  double max_penalties = 0;  ///< of the largest block with several penalties
 };
 
 Totals totals_of(const ModelSize& size) {
@@ -151,7 +151,7 @@ Totals totals_of(const ModelSize& size) {
     // Several penalties also have common eigenvectors.
     all.design += count * (map + squares + (one.penalties > 1 ? coef * coef : 0));
     if (!one.sparse) all.written += count * (map + squares);
-    // A diagonal penalty is stored as such, and so are those of a single smooth in their own basis.
+    // Diagonal penalties are stored as such, as are those of a single smooth in their own basis.
     if (!one.sparse) all.bases += count * (coef * coef + (one.penalties > 1 ? 2 * squares : 0));
     all.largest_map = std::max(all.largest_map, map);
     if (one.penalties > 1) all.max_penalties = std::max(all.max_penalties, penalties * coef * coef);
@@ -159,7 +159,7 @@ Totals totals_of(const ModelSize& size) {
   return all;
 }
 
-/// Whether a smooth shares a variable with another one that is by the same.
+/// Whether a smooth shares a variable with another one of the same by variable.
 bool is_nested(const SmoothSpec& smooth, const FormulaTerms& formula) {
   const auto texts_of = [](const SmoothSpec& one) {
     std::vector<std::string_view> texts;
@@ -219,14 +219,15 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   const double gram = square(size.raw, size.parted_raw);  // R'WR
 
   FitMemory memory;
-  // The draft, the design, and for one block its constraint and its products with it.
+  // The draft, the design, and for one block its constraint and their products.
   memory.design = bytes_of(2 * all.design + all.largest_map + 4 * block);
-  // A reproducible sum takes 40 bytes an element, and a partial sum beside it; threads share a wide one. 36
+  // A reproducible sum takes 40 bytes an element, plus a partial sum; threads share a wide one. 36
   // are sent to the other ranks. The crossproduct of the last step exists until the next one replaces it.
   const int sums = on_hosts && size.width >= std::int64_t{ReproducibleSum::shared_width} ? 1 : sums_at_once;
   memory.sums = bytes_of(all.design + gram + width * (5.0 * sums + sums_at_once + 5.5) + gram);
   if (size.nested_raw > 0) {
-    // Of each thread a sketch, their sum and its matrix; in coefficients two copies, and as many for the QR.
+    // The sketch of each thread, their sum and its matrix; in coefficients two copies, and as many for the
+    // QR.
     const auto rows = static_cast<double>(sketch_rows(static_cast<int>(size.nested_coef)));
     memory.nesting =
         bytes_of(all.design + gram +
@@ -234,15 +235,15 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
                          (solves ? 4.0 : 0.0) * static_cast<double>(size.nested_coef)));
   }
   if (!solves) return memory;
-  // For two blocks their part of R'WR, and intermediate products.
+  // The part of R'WR of two blocks, and intermediate products.
   memory.mapping =
       bytes_of(all.design + gram + matrix + all.largest_raw * all.largest_raw + 2 * all.largest_map);
-  // X'WX three times; in an evaluation its sum with the penalties, the factor, the inverse, and an
+  // Three copies of X'WX; in an evaluation its sum with the penalties, the factor, the inverse, and an
   // intermediate matrix for each; graded penalties, and a decomposition of the largest block.
   memory.search = bytes_of(all.design + gram + 7 * matrix + all.bases + all.products + 2 * all.max_penalties +
                            (all.max_penalties > 0 ? 6 * block : 3 * block) +
                            doubles_of_evaluations(static_cast<double>(size.coef - size.parted), threads - 1));
-  // Inverse, crossproduct and covariance, and copies in the coordinates of the formula.
+  // Inverse, crossproduct and covariance, with copies in the coordinates of the formula.
   const double triangle = size.parted == 0 && size.coef <= largest_triangle ? matrix : 0;
   memory.results = bytes_of(2 * all.design + 8 * matrix + 3 * triangle + 5 * block);
   // A number takes 16 bytes in the document, whose arrays double as they grow, and some 22 characters in a
@@ -268,7 +269,7 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
   Job& job = fit.job;
   ModelSize size;
   Series series = rows.series;
-  if (fit.options.estimate_rho) series.rho = 0.5;  // any but 0
+  if (fit.options.estimate_rho) series.rho = 0.5;  // any nonzero value
   together(job.comm(), [&] {
     size = size_of_model(fit.formula, *rows.frame, fit.options.largest_tested_effect, &series);
   });
@@ -305,7 +306,7 @@ void require_memory(const FitContext& fit, const Design& design, const LevelPair
   int left = 0;
   together(comm, [&] {
     if (comm.rank() != 0) return;
-    Part part;  // without the core
+    Part part;  // the part without the core
     for (const Part::Run& run : design.parted_columns.runs()) part.add(part.size(), run.size);
     const EliminationOrder order(PartedMatrix(part.size(), part, pairs.pattern), {});
     bytes = memory_of_elimination(order, core);

@@ -13,8 +13,8 @@
 #include <string_view>
 #include <vector>
 
-/// Estimates the memory of a fit, beside its rows, from the formula and the levels of the factors, before any
-/// of it is allocated.
+/// Estimates the memory of a fit, in addition to its rows, from the formula and the levels of the factors,
+/// before any of it is allocated.
 namespace TESSERA_NAMESPACE::gam {
 
 /// Maximum number of coefficients of a model that keeps the triangle of X'WX.
@@ -30,15 +30,15 @@ struct ModelSize {
     std::int64_t coef = 1;  ///< coefficients of each
     std::int64_t penalties = 0;
     bool sparse = false;  ///< map and penalties are sparse
-    bool ridge = false;   ///< of a random effect or a factor smooth, whose map and penalties take no memory
-    bool parted = false;  ///< of the part
+    bool ridge = false;   ///< random effect or factor smooth: map and penalties take no memory
+    bool parted = false;  ///< in the design's part
   };
   std::vector<Blocks> blocks;
   std::int64_t raw = 0;    ///< columns of R
   std::int64_t coef = 0;   ///< p
-  std::int64_t width = 0;  ///< numbers that a pass over the rows sums up
-  /// Columns and coefficients of the random effects, or of the factor smooth, whose blocks are sparse
-  /// (`Design::parted_columns`), and an upper bound of the pairs of them that occur together.
+  std::int64_t width = 0;  ///< numbers summed by a pass over the rows
+  /// Columns and coefficients of the random effects, or of the factor smooth, with sparse blocks
+  /// (`Design::parted_columns`), and an upper bound of the pairs that occur together.
   std::int64_t parted_raw = 0;
   std::int64_t parted = 0;
   std::int64_t pairs = 0;
@@ -48,7 +48,7 @@ struct ModelSize {
   std::int64_t nested_coef = 0;
 };
 
-/// Throws `Error(input)` as the design of the model does, for a term of too many coefficients or columns.
+/// Throws `Error(input)` like the design of the model, for a term of too many coefficients or columns.
 /// `largest_whole_effect` as there; `series`: of the rows, with the correlation of the fit. Pure.
 [[nodiscard]] ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame,
                                       std::int64_t largest_whole_effect, const Series* series = nullptr);
@@ -58,20 +58,19 @@ struct FitMemory {
   std::int64_t design = 0;   ///< maps, penalties and their drafts
   std::int64_t sums = 0;     ///< of a pass, for each thread and over all
   std::int64_t nesting = 0;  ///< the sketch of nested smooths, for each thread and over all
-  std::int64_t mapping = 0;  ///< of the crossproduct, on its transformation from raw columns to coefficients
+  std::int64_t mapping = 0;  ///< transformation of the crossproduct from raw columns to coefficients
   std::int64_t search = 0;   ///< of smoothing parameters, on the rank that solves
   std::int64_t results = 0;  ///< covariance and tests, on rank 0
   std::int64_t writing = 0;  ///< of the model, on rank 0
 
   [[nodiscard]] std::int64_t most() const;
-  /// The name of the stage that takes most: "the search for smoothing parameters".
+  /// Name of the stage with the largest need: "the search for smoothing parameters".
   [[nodiscard]] std::string_view largest() const;
 };
 
-/// `sums_at_once`: threads or devices of the rank, each with sums of its own, but that threads of a fit
-/// `on_hosts` share wide ones. `threads`: host threads of the
-/// search. `solves`: the rank has the crossproduct in coefficients and the model; other ranks have the design
-/// and the sums. Pure.
+/// `sums_at_once`: threads or devices of the rank, each with its own sums, except that threads of a fit
+/// `on_hosts` share wide ones. `threads`: host threads of the search. `solves`: the rank has the crossproduct
+/// in coefficients and the model; other ranks have the design and the sums. Pure.
 [[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves,
                                       bool on_hosts = false);
 
@@ -80,15 +79,15 @@ struct FitMemory {
 [[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
 
 /// *Collective.* Throws the same `Error(input)` on every rank if a rank lacks the memory for the model of
-/// `rows`, before the system kills a rank that allocates it. Reports the need in any case, and returns this
-/// rank's in bytes.
+/// `rows`, before the system kills a rank that allocates it. Always reports the need, and returns this rank's
+/// in bytes.
 std::int64_t require_memory(const FitContext& fit, const Rows& rows);
 
 /// The same for the search for the variances of several large random effects, whose need depends on the pairs
 /// of levels that occur.
 void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs);
 
-/// Bytes that the search takes with an order of elimination and `core` coefficients of the core. Pure.
+/// Bytes needed by the search with an order of elimination and `core` coefficients in the core. Pure.
 [[nodiscard]] std::int64_t memory_of_elimination(const EliminationOrder& order, int core);
 
 }  // namespace TESSERA_NAMESPACE::gam

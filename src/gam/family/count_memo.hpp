@@ -10,12 +10,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A value for each count below a limit, which come again and again: computed once. The same values as
-/// without this. Not thread-safe.
+/// Caches a value for each count below a limit, since counts recur. The values are the same as without the
+/// cache. Not thread-safe.
 template <class Value>
 class CountMemo {
  public:
-  /// `compute(y)`, of a number that is no such count each time.
+  /// Returns `compute(y)`, which is called every time for a number that is not such a count.
   template <class Compute>
   [[nodiscard]] Value operator()(double y, const Compute& compute) {
     constexpr double most = 1 << 16;

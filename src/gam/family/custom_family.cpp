@@ -47,8 +47,8 @@ std::string literal(double number) {
   return number < 0 ? fmt::format("(-{:a})", -number) : fmt::format("{:a}", number);
 }
 
-/// As a string of TOML: as it is where TOML has it so, or else with escapes. toml++ writes a text of several
-/// lines with quotes such that it ends early.
+/// A TOML string: literal if possible, otherwise with escapes. toml++ writes some multi-line texts with
+/// quotes such that they end early.
 std::string toml_string(std::string_view text) {
   const auto is_control = [](unsigned char c) { return (c < 0x20 && c != '\t') || c == 0x7f; };
   if (text.find('\'') == std::string_view::npos && std::none_of(text.begin(), text.end(), is_control))
@@ -65,7 +65,7 @@ std::string toml_string(std::string_view text) {
   return out + '"';
 }
 
-/// Where a text in quotes ends that begins at `at`: behind it, or at the end.
+/// The position after the quoted text that begins at `at`, or the end.
 std::size_t behind_text(std::string_view toml, std::size_t at) {
   const char quote = toml[at];
   const std::string thrice(3, quote);
@@ -80,8 +80,8 @@ std::size_t behind_text(std::string_view toml, std::size_t at) {
   return toml.size();
 }
 
-/// Refuses keys as a.a.a.a of so many parts that the parser, which makes a table for each and takes tables
-/// apart by recursion, has not the stack for. A family has none.
+/// Rejects dotted keys a.a.a.a of very many parts: the parser makes nested tables of them, and destroys them
+/// by recursion, which overflows the stack. A family has no dotted keys.
 void check_dotted_keys(std::string_view toml, const std::string& origin) {
   constexpr int max_dots = 32;
   int line = 1;
@@ -229,7 +229,7 @@ std::string to_toml(const CustomFamily& family) {
 
 std::optional<double> predictor_of(const CustomFamily& family, double mean) {
   const auto miss = [&](double eta) { return family.inverse_link(eta) - mean; };
-  // From 1e6 to 1e-6 on each side of 0, so that a link's pole is between two points, and on past it.
+  // From 1e6 to 1e-6 on each side of 0, so that a link's pole is between two points.
   std::vector<double> grid{0};
   for (int quarter = -24; quarter <= 24; ++quarter) {
     const double eta = std::pow(10.0, quarter / 4.0);

@@ -14,12 +14,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A function of up to two numbers, as a user wrote it: an expression over arguments that have names.
+/// A user's function of one or two numbers: an expression over named arguments.
 class FamilyFunction {
  public:
   FamilyFunction() = default;
-  /// Throws `Error(usage)` for what is no expression, and for a variable that is none of `arguments` (one
-  /// or two names).
+  /// Throws `Error(usage)` for a text that is not an expression, and for a variable other than `arguments`
+  /// (one or two names).
   FamilyFunction(std::string_view text, const std::vector<std::string>& arguments);
 
   [[nodiscard]] double operator()(double first, double second = 0) const {
@@ -35,10 +35,10 @@ class FamilyFunction {
 
  private:
   Expression expression_;
-  std::array<std::size_t, 2> indices_{};  ///< which argument each column of the expression is
+  std::array<std::size_t, 2> indices_{};  ///< the argument index of each column of the expression
 };
 
-/// A family of the user's own: what performance iteration needs of one, as functions of one row.
+/// A user-defined family: the functions of one row that performance iteration needs.
 ///
 ///     # inverse-gaussian.toml
 ///     name = "inverse.gaussian"
@@ -49,9 +49,8 @@ class FamilyFunction {
 ///     variance = "mu^3"
 ///     deviance = "(y - mu)^2 / (y * mu^2)"   # of one row with prior weight 1
 ///
-/// Expressions are those of formulas; pnorm, pmax and others are among their functions. The fit begins at
-/// the constant predictor whose mean is the response's; rows whose weight or deviance is not finite on
-/// the way stop it.
+/// Expressions are those of formulas, with functions such as pnorm and pmax. The fit starts at the constant
+/// predictor whose mean is that of the response; a row whose weight or deviance is not finite stops it.
 struct CustomFamily {
   static constexpr bool linear = false;
   static constexpr Start start = Start::mean;
@@ -76,7 +75,7 @@ struct CustomFamily {
   }
   static const char* response_fault(double /*y*/) { return nullptr; }
   static double aic_scale(double /*deviance*/, double /*rows*/, double /*scale*/) { return 1; }
-  /// The density is not known.
+  /// The density is unknown.
   static double minus_two_log_likelihood(double /*y*/, double /*mu*/, double /*weight*/, double /*scale*/) {
     return std::numeric_limits<double>::quiet_NaN();
   }
@@ -87,17 +86,17 @@ struct CustomFamily {
 static_assert(RowFamily<CustomFamily>);
 
 /// Reads a family from the text of a TOML file. Throws `Error(usage)` with `origin`, the line, and what to
-/// do: not TOML, a key that is missing, unknown or no text, an expression that cannot be read.
+/// do: not TOML; a key that is missing, unknown or not a text; an invalid expression.
 [[nodiscard]] CustomFamily parse_custom_family(std::string_view toml, const std::string& origin);
-/// The family as TOML that `parse_custom_family` reads back: what a model keeps of it.
+/// The family as TOML that `parse_custom_family` reads back; stored in models.
 [[nodiscard]] std::string to_toml(const CustomFamily& family);
 
-/// The eta whose mean is `mean`, to the last bits, or nothing if no finite eta below 1e6 in size gives it.
-/// The inverse link must be monotone where it is finite.
+/// The eta whose mean is `mean`, to the last bits; nothing if no finite |eta| below 1e6 has it. The inverse
+/// link must be monotone where it is finite.
 [[nodiscard]] std::optional<double> predictor_of(const CustomFamily& family, double mean);
 
-/// The family as CUDA C++, compiled with everything on the device: a `RowFamily` of the name `OwnFamily`, and
-/// the functions that it calls.
+/// The family as CUDA C++, compiled for the device: a `RowFamily` named `OwnFamily`, and the functions that
+/// it calls.
 [[nodiscard]] std::string family_device_source(const CustomFamily& family);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -33,7 +33,7 @@ std::string in_small_letters(std::string_view name) {
   return small;
 }
 
-/// What a family is called with, as R's users write it: "poisson", "Gamma(link = log)", "nb(theta = 3)".
+/// A call of a family as R's users write it: "poisson", "Gamma(link = log)", "nb(theta = 3)".
 struct WrittenFamily {
   struct Argument {
     std::string name;  ///< "": none
@@ -51,7 +51,7 @@ std::optional<double> number_of(const Syntax& tree) {
   return positive ? std::optional(-*positive) : std::nullopt;
 }
 
-/// Of a number, or c(a, b); else empty.
+/// The value of a number, or the values of c(a, b); else empty.
 std::vector<double> numbers_of(const Syntax& tree) {
   if (const auto one = number_of(tree)) return {*one};
   std::vector<double> all;
@@ -82,7 +82,7 @@ std::optional<WrittenFamily> parse_written(const std::string& text) {
     }
     return written;
   } catch (const Error&) {
-    return std::nullopt;  // text that is no expression is no family
+    return std::nullopt;  // a text that is not an expression is not a family
   }
 }
 
@@ -91,7 +91,7 @@ std::vector<std::string_view> names_of(FamilyList<F...> /*list*/) {
   return {F::name...};
 }
 
-/// The first estimates of the parameters beside these constants.
+/// Initial estimates of the parameters, given these constants.
 template <class F>
 std::vector<double> first_values(std::vector<double> constants) {
   std::vector<double> values;
@@ -140,7 +140,7 @@ std::vector<T> of_each_value(const Family& family, const Use& use) {
   });
 }
 
-/// The place of a word among those that a constant may be; nothing if it is none of them.
+/// The index of a word among the choices of a constant; nothing if it is not among them.
 template <class F>
 std::optional<double> choice_of(const std::string& word) {
   if constexpr (requires { F::choices; }) {
@@ -161,7 +161,7 @@ std::string_view power_link(const std::string& text) {
   return found == std::end(known) ? std::string_view(text) : std::string_view(found->second);
 }
 
-/// What the arguments of a call give; those that remain are none of the family.
+/// Recognised arguments of a call; the remaining ones are unknown.
 struct GivenArguments {
   std::optional<std::string> link{};
   std::vector<double> theta{};
@@ -202,8 +202,8 @@ GivenArguments given_to(const std::vector<WrittenFamily::Argument>& arguments) {
   return given;
 }
 
-/// The values that a call gives, with R's defaults. As in mgcv a theta of numbers below 0 is an initial
-/// estimate, and one with a 0 is none.
+/// The values of a call, with R's defaults. As in mgcv, a negative theta is an initial estimate, and 0 means
+/// none.
 template <class F>
 Family with_values(const GivenArguments& given) {
   std::vector<double> constants = first_constants<F>();
@@ -221,7 +221,7 @@ Family with_values(const GivenArguments& given) {
                           std::ranges::any_of(given.theta, [](double value) { return value < 0; }));
 }
 
-/// What to take in the place of a family of mgcv that is not here.
+/// A substitute for an mgcv family that is not available.
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
       {"ocat", "write binomial for a cut of the ordered categories, y > 2"},
@@ -325,7 +325,8 @@ Family Family::at_working(std::span<const double> working) const {
     if (!estimates(static_cast<std::size_t>(i))) return family.parameter(i);
     double inside = working[static_cast<std::size_t>(i)];
     double value = family.parameter_at(i, inside);
-    // Where rounding puts it at an end of its interval, none gives that: about the last one inside.
+    // If rounding puts the mean at an end of its interval, no predictor gives it: take approximately the last
+    // one inside.
     while (std::isfinite(inside) && !std::isfinite(family.working(i, value)))
       value = family.parameter_at(i, inside *= 0.95);
     return value;
@@ -420,7 +421,7 @@ Family Family::on_side(int side) const {
 }
 
 PredictorRange Family::predictors() const {
-  // The ends of ranges of means are 0 and 1, and links take these to -1, 0 and 1.
+  // The ends of ranges of means are 0 and 1, which links map to -1, 0 and 1.
   const auto valid = [&](double eta) {
     const double y = side_ < 0 ? -0.5 : 0.5;
     return std::isfinite(deviance(y, mean(eta), 1));
@@ -616,7 +617,7 @@ Family chosen_family(const std::string& text) {
     try {
       return Family(parse_custom_family(toml, path));
     } catch (const Error& fault) {
-      throw Error(ErrorCode::input, fault.what());  // of a file, not of the command line
+      throw Error(ErrorCode::input, fault.what());  // the fault is in a file, not in an option
     }
   }
   const auto refuse = [&](const std::string& why) {

@@ -26,13 +26,13 @@ struct PredictorRange {
   [[nodiscard]] bool has(double eta) const { return eta > lower && eta < upper; }
 };
 
-/// The family of a fit, with the values of its parameters: one of the list with one of its links, the first
-/// of which is mgcv's default (log for the Gamma), or a custom one. parts.hpp describes the parts; visit.hpp
-/// gives it as its own type.
+/// The family of a fit, with the values of its parameters: a built-in one with one of its links, the first of
+/// which is mgcv's default (log for the Gamma), or a custom one. parts.hpp describes the parts; visit.hpp
+/// passes it on as its own type.
 class Family {
  public:
   Family() = default;  ///< the first of the list
-  /// With the values of `family`, its theta fixed.
+  /// Takes the values of `family`, with its theta fixed.
   template <BuiltInFamily F>
   // NOLINTNEXTLINE(google-explicit-constructor): it is one
   Family([[maybe_unused]] F family) : index_(index_of(F::name)) {
@@ -49,40 +49,40 @@ class Family {
 
   /// Index among its links; 0 is its own.
   [[nodiscard]] int link() const { return link_; }
-  /// Of a built-in family, its own link first.
+  /// Links of a built-in family, its default first.
   [[nodiscard]] std::vector<std::string_view> link_names() const;
   /// The family with the named link; nothing if it lacks that link.
   [[nodiscard]] std::optional<Family> linked(std::string_view name) const;
-  /// Whether means may be on either side of a pole of the link.
+  /// Whether means on both sides of a pole of the link are possible.
   [[nodiscard]] bool has_two_sides() const;
-  /// The side on which the means of a fit are: their sign, 1 or -1; 0: any.
+  /// The sign of all means of a fit, 1 or -1; 0: any.
   [[nodiscard]] int side() const { return side_; }
   [[nodiscard]] Family on_side(int side) const;
-  /// The predictors of its means: an open interval.
+  /// The open interval of predictors with valid means.
   [[nodiscard]] PredictorRange predictors() const;
 
-  /// Its values: the parameters of its likelihood, then constants. Empty if it has none.
+  /// The parameters of its likelihood, then constants. Empty if it has none.
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
-  /// How many of the values are parameters of the likelihood.
+  /// Number of values that are parameters of the likelihood.
   [[nodiscard]] std::size_t parameter_count() const;
-  /// Whether that value is a current or initial estimate; otherwise it is given.
+  /// Whether that value is a current or initial estimate; otherwise it is fixed.
   [[nodiscard]] bool estimates(std::size_t index) const;
   [[nodiscard]] bool estimates_parameters() const;
   /// The same family with other values.
   [[nodiscard]] Family at(std::vector<double> parameters) const;
-  /// The same family with a theta that is to be estimated, or not; it must have parameters.
+  /// The same family with theta estimated or fixed; it must have parameters.
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< of all values
   /// Whether the values are valid, as a theta above 0; `at` does not check.
   [[nodiscard]] bool has_such_parameters() const;
-  /// The values, the parameters on their working scales.
+  /// The values, with the parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
   /// The meaning of a likelihood that rises towards a limit of the first parameter.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
-  /// In the form that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)", "tw(theta=-1.5)".
+  /// The form that `chosen_family` reads: "poisson", "binomial(probit)", "nb(theta=3)", "tw(theta=-1.5)".
   [[nodiscard]] std::string text() const;
   /// As mgcv prints it: the name, or "Negative Binomial(2.345)".
   [[nodiscard]] std::string title() const;
@@ -98,14 +98,14 @@ class Family {
 
   [[nodiscard]] double mean(double eta) const;
   [[nodiscard]] double derivative(double eta) const;
-  /// V of a mean; NaN for a family whose steps have another one, as scat and betar.
+  /// The variance function V(mu); NaN for families whose steps do not use it, scat and betar.
   [[nodiscard]] double variance(double mu) const;
-  /// Of one row, with the saturated model's likelihood.
+  /// The deviance of one row, relative to the saturated model.
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
-  /// Whether the passes' deviance lacks the saturated model's likelihood: that is minus `SaturatedSum`.
+  /// Whether the deviance of passes omits the saturated model's likelihood: subtract `SaturatedSum`.
   [[nodiscard]] bool deviance_lacks_saturated() const;
-  /// Whether the null model is the likeliest constant mean, without an offset too; else it is that of the
-  /// responses.
+  /// Whether the null model is the constant mean of maximum likelihood even without an offset; else it is the
+  /// mean of the responses.
   [[nodiscard]] bool null_is_likeliest() const;
   /// The predictor of a mean; nothing if there is none.
   [[nodiscard]] std::optional<double> predictor(double mean) const;
@@ -113,22 +113,22 @@ class Family {
   [[nodiscard]] std::optional<std::string_view> response_fault(double y) const;
 
   /// One row's term of -2 log likelihood at the given scale, as summed in R's family()$aic. mgcv's bam()$aic
-  /// is the sum over the rows at `aic_scale`, plus 2 where the scale is estimated, plus twice the total edf.
-  /// 0 for a row without weight; NaN for a custom family, whose density is not known.
+  /// is the sum over the rows at `aic_scale`, plus 2 if the scale is estimated, plus twice the total edf. 0
+  /// for a row without weight; NaN for a custom family, whose density is unknown.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const;
-  /// Whether that is of other numbers than those of the deviance: a binomial row whose successes or trials R
-  /// rounds, so that its likelihood is not the saturated model's less its deviance.
+  /// Whether R rounds the response or weight in it, unlike in the deviance: a binomial row without whole
+  /// numbers of successes and trials. Its likelihood then is not the saturated model's minus its deviance.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
-  /// What AIC adds to the saturated model's: the deviance at that scale, but for the inverse Gaussian.
-  /// `weights` is the sum of the prior ones.
+  /// The addition to the saturated model's part in AIC: the deviance at that scale, except for the inverse
+  /// Gaussian. `weights` is the sum of the prior weights.
   [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 
-  // Of many rows, in a loop of the family's own.
+  // For many rows, in a loop compiled for the family.
 
   /// The index of the first invalid response; their number if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;
-  /// What `SaturatedSum` adds for any response of the weight 1; nothing if that depends on the response.
+  /// The contribution to `SaturatedSum` of any response with weight 1; nothing if it depends on the response.
   [[nodiscard]] std::optional<double> constant_saturated(double scale) const;
 
   /// CUDA C++ that defines `family_of(parameters)`, an object with the parts of a `RowFamily`; it does not
@@ -151,10 +151,10 @@ class Family {
 /// The built-in family of a name: R's, or the same in lower case. Parameters are to be estimated.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
-/// A built-in family as R's users write it, in letters of any case: "poisson", "binomial(probit)",
-/// "Gamma(link = log)", "nb(theta = 3)", "quasi(log, mu^2)"; or "@FILE": a custom family. As in mgcv a theta
-/// above 0 is fixed, and minus one below 0 is the initial estimate. Throws `Error(usage)` for another name,
-/// link or parameter, `Error(input)` if `parse_custom_family` rejects the file or it cannot be read.
+/// A built-in family as R's users write it, in any case: "poisson", "binomial(probit)", "Gamma(link = log)",
+/// "nb(theta = 3)", "quasi(log, mu^2)"; or "@FILE": a custom family. As in mgcv a theta above 0 is fixed, and
+/// minus a theta below 0 is the initial estimate. Throws `Error(usage)` for another name, link or parameter,
+/// `Error(input)` if `parse_custom_family` rejects the file or it cannot be read.
 [[nodiscard]] Family chosen_family(const std::string& text);
 
 }  // namespace TESSERA_NAMESPACE::gam

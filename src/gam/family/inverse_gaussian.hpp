@@ -5,7 +5,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Positive responses of a heavier tail than Gamma ones: V(mu) = mu^3, with the link 1/mu^2.
+/// Positive responses with a heavier tail than Gamma: V(mu) = mu^3, with the link 1/mu^2.
 struct InverseGaussian {
   static constexpr char name[] = "inverse.gaussian";
   static constexpr Link links[] = {Link::inverse_square, Link::inverse, Link::identity, Link::log};
@@ -29,7 +29,7 @@ struct InverseGaussian {
   }
   static double first_mean(double y, double) { return y; }
   static double aic_scale(double, double, double scale) { return scale; }
-  /// mgcv has R's criterion at the scale that is not R's, deviance / weights.
+  /// mgcv evaluates R's criterion at deviance / weights, which is not R's scale.
   static double aic_misfit(double weights) { return weights; }
   static double minus_two_log_likelihood(double y, double mu, double weight, double scale) {
     constexpr double pi = 3.141592653589793;

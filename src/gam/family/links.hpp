@@ -6,8 +6,8 @@
 #include <cmath>
 #include <limits>
 
-/// The links that families may have, with R's functions and R's bounds: the same source on the host and in
-/// kernels, where the link is a constant.
+/// The links of families, with R's functions and bounds: the same source on the host and in kernels, where
+/// the link is a constant.
 namespace TESSERA_NAMESPACE::gam {
 
 enum class Link { identity, log, inverse, sqrt, logit, probit, cloglog, cauchit, inverse_square };
@@ -21,7 +21,8 @@ inline double normal_probability(double x) {
 inline double normal_density(double x) {
   return 0.39894228040143268 * exp(-0.5 * x * x);
 }
-/// Newton's method from 0 on the side of the root, where the probability is convex: steps do not pass it.
+/// Newton's method from 0, on the side of the root where the probability is convex: iterates do not
+/// overshoot.
 inline double probit_of(double p) {
   const double tail = p < 0.5 ? p : 1 - p;
   double x = 0;

@@ -6,22 +6,22 @@
 #include <cmath>
 #include <limits>
 
-/// What a family is made of. A family is one type in a file of its own, such as gaussian.hpp, whose functions
-/// are the same source on the host and in kernels: they may use what `standard_headers()` provides of the
-/// standard library, and the functions here. A family that lacks a part does not compile (`BuiltInFamily`). A
-/// family with parameters, such as nb.hpp, holds them as members, and is constructed from an array where it
-/// is used: in a kernel, from an argument.
+/// The parts of a family. A family is one type in a file of its own, such as gaussian.hpp, whose functions
+/// are the same source on the host and in kernels: they may use the parts of the standard library that
+/// `standard_headers()` provides, and the functions here. A family that lacks a part does not compile
+/// (`BuiltInFamily`). A family with parameters, such as nb.hpp, holds them as members, and is constructed
+/// from an array where it is used: in a kernel, from an argument.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The means at which a fit's first step starts.
+/// The means in a fit's first step.
 enum class Start {
   response,  ///< the rows' responses
   adjusted,  ///< the responses, moved off the limits of the means
   mean,      ///< the mean of all responses, by a constant predictor
 };
 
-/// Responses at which the mean is the limit of an infinite predictor, so that the likelihood can increase for
-/// ever. Infinite: none.
+/// Responses equal to the limit of the mean for an infinite predictor, at which the likelihood may increase
+/// without bound. Infinite: none.
 struct Limits {
   double lower = -std::numeric_limits<double>::infinity();
   double upper = std::numeric_limits<double>::infinity();
@@ -37,14 +37,14 @@ struct Limits {
 /// The parts of a family that a pass over the rows needs.
 template <class F>
 concept RowFamily = requires(const F family, double x) {
-  {+family.linear};             // bool: identity link and constant variance, so that one step is the answer
+  {+family.linear};             // bool: identity link and constant variance, so that one step is exact
   {Start(family.start)};        // Start
   {+family.mean(x)};            // of a linear predictor
   {+family.derivative(x)};      // of the mean, by the predictor
   {+family.weight(x, x, x)};    // prior (dmu/deta)^2 / V(mu), of prior weight, mean and derivative
   {+family.deviance(x, x, x)};  // of one row's response, mean and prior weight
-  // `mean_step(y, mu)`, if it is there: the step of the mean by Fisher scoring, in the place of y - mu. V is
-  // then the inverse of the expected information on the mean.
+  // `mean_step(y, mu)`, if present: the step of the mean by Fisher scoring, in place of y - mu. V is then the
+  // inverse of the expected information on the mean.
 };
 
 /// Number of parameters of the likelihood that a family has beside the mean.
@@ -57,7 +57,7 @@ constexpr int parameter_count_of() {
   }
 }
 
-/// Number of the first of them that R's argument theta gives; the others are estimated in any case.
+/// Number of leading parameters that R's argument theta sets; the others are always estimated.
 template <class F>
 constexpr int theta_count_of() {
   if constexpr (requires { F::theta_count; }) {
@@ -83,12 +83,12 @@ constexpr int value_count_of() {
   return parameter_count_of<F>() + constant_count_of<F>();
 }
 
-/// Number of terms that `likelihood_terms` returns for so many parameters.
+/// Number of terms that `likelihood_terms` returns for this many parameters.
 constexpr int likelihood_term_count(int parameters) {
   return 1 + parameters + parameters * (parameters + 1) / 2;
 }
 
-/// What a family with values has beside the other parts, and a constructor from an array of them.
+/// Additional parts of a family with values, besides a constructor from an array of them.
 template <class F>
 concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(const F family, double x) {
   {+family.parameter(0)};        // the first value
@@ -96,12 +96,12 @@ concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(cons
   {+family.working(0, x)};       // of a value of the first: not finite if it is invalid. Parameters are
                                  // estimated on working scales, where every number is a value
   {+family.parameter_at(0, x)};  // and back, of a parameter
-  // `first_working(i)`: where the estimate of a parameter begins; `first_constant(i)`: R's default of a
-  // constant. `choices`, if it is there: the words that are the constant's values, which is then an index.
-  // `title` and `shown_count`, if they are there: for reports, where the first values follow, and a bracket.
+  // `first_working(i)`: the initial estimate of a parameter; `first_constant(i)`: R's default of a constant.
+  // `choices`, if present: words for the values of the constant, which is then an index. `title` and
+  // `shown_count`, if present: for reports, followed by the first values and a bracket.
 };
 
-/// What a family with parameters of the likelihood has beside that.
+/// Additional parts of a family with likelihood parameters.
 template <class F>
 concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x, double* out) {
   {+F::parameter_count};
@@ -111,18 +111,18 @@ concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x,
   {family.likelihood_terms(x, x, out)};  // of y and mu, for a prior weight of 1: minus the log likelihood but
                                          // for what no parameter changes; its derivatives by the working
                                          // parameters; the second ones, upper triangle row by row
-  // `scale()`, if it is there: phi, which is one of the parameters. `null_is_likeliest`:
-  // true if the likeliest constant mean is not that of the responses.
-  // `saturated_mean(y)`, if it is there: the likeliest mean of a response whose deviance lacks the
-  // saturated model's likelihood; else it is the response.
+  // `scale()`, if present: phi, which is one of the parameters. `null_is_likeliest`: true if the constant
+  // mean of maximum likelihood is not that of the responses. `saturated_mean(y)`, if present: the mean of
+  // maximum likelihood for a response whose deviance omits the saturated model's likelihood; else it is the
+  // response.
 };
 
-/// A family with all parts of its values, or without any.
+/// A family with all parts for its values, or without values.
 template <class F>
 concept ParametricOrNot = (value_count_of<F>() == 0) ||
                           (ValuedFamily<F> && (parameter_count_of<F>() == 0 || ParametricFamily<F>));
 
-/// And the rest of a family of this program.
+/// The remaining parts of a built-in family.
 template <class F>
 concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F family, double x) {
   {family.name[0]};              // as R has it; `--family` takes it in small letters, too
@@ -137,11 +137,11 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F f
   {+family.aic_scale(x, x, x)};  // the scale at which AIC takes the likelihood, of deviance, rows and scale
   {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, as family()$aic
   {+family.likelihood_rounds(x, x)};  // bool: that takes response and weight as whole numbers they are not
-  // The responses without a fault are an interval.
-  // `saturated_is_constant`, if it is there: that of the saturated model depends on no response.
+  // The valid responses form an interval. `saturated_is_constant`, if present: the saturated model's
+  // likelihood does not depend on the response.
 };
 
-/// The families that there are: `BuiltInFamilies`, in list.hpp.
+/// The available families: `BuiltInFamilies`, in list.hpp.
 template <BuiltInFamily... F>
 struct FamilyList {};
 
@@ -155,10 +155,10 @@ constexpr F family_of([[maybe_unused]] const double* parameters) {
   }
 }
 
-/// Distance from the end of the means of counts and of proportions of a row that is at that end.
+/// Distance from the limit of the means of counts and proportions below which a row counts as at the limit.
 inline constexpr double near_end = 1e-8;
 
-/// The limits of proportions that are those of an infinite predictor.
+/// Limits of proportions that correspond to an infinite predictor.
 constexpr Limits limits_of_proportions(Link link) {
   switch (link) {
     case Link::logit:
@@ -170,7 +170,7 @@ constexpr Limits limits_of_proportions(Link link) {
   }
 }
 
-/// The first mean of a row, moved from the pole of an inverse link as scat moves it in mgcv.
+/// The first mean of a row, moved away from the pole of an inverse link as mgcv does for scat.
 constexpr double off_pole(Link link, double mean, double side) {
   return link == Link::inverse && mean == 0 ? (side < 0 ? -0.1 : 0.1) : mean;
 }
@@ -186,13 +186,13 @@ struct Linked : F {
   [[nodiscard]] double weight(double prior, double mu, double slope) const {
     return prior * slope * slope / F::variance(mu);
   }
-  /// A predictor whose mean is none of the family is no step of a fit.
+  /// A predictor with an invalid mean is not a step of a fit.
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     const bool inside = (!F::limits.has_lower() || mu > F::limits.lower) &&
                         (!F::limits.has_upper() || mu < F::limits.upper) && !(side * mu < 0);
     return inside ? F::deviance(y, mu, prior) : std::numeric_limits<double>::quiet_NaN();
   }
-  /// Whether a predictor is nearly at its end, of means that have a unit: counts and proportions.
+  /// Whether a mean is nearly at a limit, for counts and proportions, whose means have an absolute scale.
   [[nodiscard]] bool is_at_end(double mu) const {
     if (which == Link::log) return F::limits.has_upper() && mu > F::limits.upper - near_end;
     return which == Link::identity && F::scale_is_known && F::limits.has_lower() &&
@@ -203,8 +203,7 @@ struct Linked : F {
   }
 
   Link which;
-  /// The sign of all means, on one side of a pole of the link: 1 or -1. 0: there is no pole, or they have
-  /// any.
+  /// The sign of all means if the link has a pole: 1 or -1. 0: no pole, or any sign.
   double side = 0;
   Start start = F::start == Start::response && F::links[0] == Link::identity && which != Link::inverse
                     ? Start::mean
@@ -212,7 +211,7 @@ struct Linked : F {
   Limits limits = F::limits.has_upper() ? limits_of_proportions(which) : Limits{};
 };
 
-/// The family at an index of the list, with one of its links, and of one side of its pole.
+/// The family at an index of the list, with one of its links, on one side of its pole.
 template <int index, int link, int side, class First, class... Rest>
 constexpr auto family_at(FamilyList<First, Rest...> /*list*/, const double* parameters) {
   if constexpr (index > 0) {

@@ -31,14 +31,14 @@ inline Polygamma polygamma(double x) {
           trigamma_tail(to) + inverse * (1 + 0.5 * inverse) + sum_of_squares};
 }
 
-/// What Stirling's formula leaves.
+/// Remainder of Stirling's formula.
 struct StirlingRest {
   double value;   ///< log(gamma(x)) - (x - 1/2) log(x) + x - log(2 pi)/2
   double first;   ///< log(x) - 1/(2 x) - digamma(x), minus the derivative of `value`
   double second;  ///< trigamma(x) - 1/x - 1/(2 x^2), its second derivative
 };
 
-/// Its values from Stirling's series, and for a small x from what the series is of at x + 1, x + 2, ...
+/// Computed from Stirling's series; for small x from the series at x + 1, x + 2, ...
 inline StirlingRest stirling_rest(double x) {
   constexpr double half_log_two_pi = 0.91893853320467274;
   if (x >= stirling_from) return {stirling_tail(x), digamma_tail(x), trigamma_tail(x)};

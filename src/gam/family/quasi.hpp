@@ -5,8 +5,8 @@
 #include "gam/family/inverse_gaussian.hpp"
 #include "gam/family/poisson.hpp"
 
-/// Families of which only mean and variance are known, the latter up to a scale that is estimated: fitted by
-/// the quasi-likelihood of the family whose variance it is. There is no likelihood, and so no AIC.
+/// Families with only a mean and a variance function, up to an estimated scale: fitted by the
+/// quasi-likelihood of the family with that variance. There is no likelihood, and hence no AIC.
 namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
@@ -83,14 +83,14 @@ struct Quasi {
   [[nodiscard]] double weight(double prior, double mean, double slope) const {
     return prior * slope * slope / variance(mean);
   }
-  /// A predictor whose mean is none of the variance is no step of a fit.
+  /// A predictor with an invalid mean is not a step of a fit.
   [[nodiscard]] double deviance(double y, double mean, double prior) const {
     if (which != constant && (!(mean > 0) || (which == mu_1_mu && !(mean < 1))))
       return std::numeric_limits<double>::quiet_NaN();
     switch (which) {
       case constant: return prior * (y - mean) * (y - mean);
       case mu: return Poisson::deviance(y, mean, prior);
-      // R's, where a response of 0 leaves -log(mean).
+      // As in R, a response of 0 leaves -log(mean).
       case mu_2: return -2 * prior * (log((y > 0 ? y : 1.0) / mean) - (y - mean) / mean);
       case mu_3: return InverseGaussian::deviance(y, mean, prior);
       case mu_1_mu: break;
@@ -113,7 +113,7 @@ struct Quasi {
   Start start = Start::response;
 };
 
-/// A constant variance allows any response, which the link need not. The limit of a variance mu is one of its
+/// A constant variance allows any response, but the link may not. The limit of a variance mu is that of the
 /// logarithm.
 template <>
 struct Linked<Quasi> : Quasi {

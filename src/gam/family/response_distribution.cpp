@@ -39,8 +39,8 @@ double gamma_below(double shape, double x) {
   return x > 0 ? bm::gamma_p(shape, x, MathPolicy()) : 0;
 }
 
-/// P(Y <= y) of an inverse Gaussian of shape 1 / scale. Its second term is exp(2 lambda / mean) times a tail
-/// of the normal distribution, which vanishes where the first factor is infinite.
+/// P(Y <= y) for an inverse Gaussian with shape 1 / scale. Its second term is exp(2 lambda / mean) times a
+/// tail of the normal distribution, which vanishes where the first factor is infinite.
 double inverse_gaussian_below(double y, double mean, double scale) {
   const double root = 1 / std::sqrt(scale * y);
   const double near = root * (y / mean - 1);
@@ -57,13 +57,13 @@ double inverse_gaussian_below(double y, double mean, double scale) {
   return normal_below(near) + std::exp(-near * near / 2) * series / (2 * far * std::sqrt(std::numbers::pi));
 }
 
-/// P(Y <= y) of a Tweedie response: a Poisson number of gamma variables.
+/// P(Y <= y) for a Tweedie response: a Poisson number of gamma variables.
 double tweedie_below(double y, double mean, double power, double scale) {
   if (y < 0) return 0;
   const double rate = std::pow(mean, 2 - power) / (scale * (2 - power));
   const double shape = (2 - power) / (power - 1);
   const double unit = scale * (power - 1) * std::pow(mean, power - 1);
-  // The terms of all numbers within this many standard deviations of the Poisson distribution.
+  // Sums the terms within this many standard deviations of the Poisson distribution.
   constexpr double reach = 8;
   const double spread = reach * std::sqrt(rate) + reach * reach / 2;
   const double first = std::floor(std::max(0.0, rate - spread));
@@ -84,7 +84,7 @@ struct ResponseDistribution::Mixture {
   const ResponseDistribution& of;
   double predictor;
   double error;
-  int level = 1;  ///< of the rule that was fine enough before
+  int level = 1;  ///< refinement that was sufficient before
 
   double operator()(double y) {
     if (error == 0) return of.cumulative(y, of.family_.mean(predictor));
@@ -102,7 +102,7 @@ struct ResponseDistribution::Mixture {
     double step = std::ldexp(coarse, 1 - level);
     double whole = sum_at(-reach, step);
     for (;; ++level) {
-      // The points between those of the rule.
+      // The points between those of the coarser rule.
       const double between = sum_at(-reach + step / 2, step);
       const double difference = std::abs(whole - between);
       whole = (whole + between) / 2;
@@ -152,7 +152,7 @@ double ResponseDistribution::cumulative_at(double y, double mean, double scale) 
       return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale);
     case Kind::beta:
       if (y <= 0 || y >= 1) return y >= 1 ? 1 : 0;
-      // A mean that rounds to a limit has all responses there.
+      // If a mean rounds to a limit, all responses are at the limit.
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 1 : 0;
       return bm::ibeta(mean * parameter_, (1 - mean) * parameter_, y, MathPolicy());
     case Kind::positive:
@@ -188,7 +188,7 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 0 : 1;
       const double successes = gamma(mean * parameter_, 1);
       const double failures = gamma((1 - mean) * parameter_, 1);
-      // Both underflow where all responses are at the limits.
+      // Both underflow if all responses are at the limits.
       if (successes + failures == 0) return random.uniform() < mean ? 1 : 0;
       return successes / (successes + failures);
     }
@@ -267,7 +267,7 @@ double ResponseDistribution::probability_of_zero(double mean) const {
 double ResponseDistribution::quantile(double p, double predictor, double error) const {
   if (std::isnan(predictor) || !std::isfinite(error)) return nan;
   if (std::isinf(predictor)) {
-    // The mean is a limit, whatever the error.
+    // The mean is a limit, whatever the standard error.
     error = 0;
     if (const double mean = family_.mean(predictor); !std::isfinite(mean)) return mean;
   }
@@ -282,7 +282,7 @@ double ResponseDistribution::quantile(double p, double predictor, double error) 
 double ResponseDistribution::continuous(double p, Mixture& mixture) const {
   const bool positive = kind_ == Kind::positive || kind_ == Kind::tweedie;
   if (kind_ == Kind::tweedie && mixture(0) >= p) return 0;
-  // Positive responses are searched by their logarithms.
+  // Positive responses are searched on the log scale.
   const auto response = [&](double x) { return positive ? std::exp(x) : x; };
   const auto excess = [&](double x) { return mixture(response(x)) - p; };
   const double mean = family_.mean(mixture.predictor);

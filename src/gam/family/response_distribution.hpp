@@ -6,36 +6,35 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The distribution of a new response; of prior weight 1, and of one trial for a binomial family, but where a
-/// weight is given.
+/// The distribution of a new response, with prior weight 1 (one trial for a binomial family) unless a weight
+/// is given.
 class ResponseDistribution {
  public:
-  /// Throws `Error(usage)` for a family that is known by its variance alone, as quasipoisson or a custom one.
+  /// Throws `Error(usage)` for a family with only a variance function, such as quasipoisson or a custom one.
   ResponseDistribution(Family family, double scale);
 
   /// P(Y <= y) at a mean.
   [[nodiscard]] double cumulative(double y, double mean) const;
-  /// Of a response at a mean with a prior weight, which is the number of trials for a binomial family. NaN
-  /// for a weight that tells no distribution: 0, or other than 1 of a family that has no scale.
+  /// Probabilities of a response at a mean with a prior weight, which is the number of trials for a binomial
+  /// family. NaN for a weight without a distribution: 0, or other than 1 in a family without a scale.
   struct Probabilities {
     double below = 0;  ///< P(Y < y)
     double up_to = 0;  ///< P(Y <= y)
   };
   [[nodiscard]] Probabilities probabilities(double y, double mean, double weight) const;
-  /// The randomised quantile residual: the normal quantile of the probability from P(Y < y) to P(Y <= y) that
-  /// the random bits `drawn` choose. NaN where these are. Source: Dunn and Smyth, JCGS 5 (1996).
+  /// The randomised quantile residual: the normal quantile of a probability between P(Y < y) and P(Y <= y),
+  /// chosen by the random bits `drawn`. NaN if the probabilities are. Source: Dunn and Smyth, JCGS 5 (1996).
   [[nodiscard]] double quantile_residual(double y, double mean, double weight, std::uint64_t drawn) const;
-  /// P(Y = 0) at a mean, of counts and of Tweedie responses; NaN for others, which have no zeros beside other
-  /// numbers, or no other numbers than 0 and 1.
+  /// P(Y = 0) at a mean, for counts and Tweedie responses; NaN for other families, where zeros do not occur
+  /// or are one of two values.
   [[nodiscard]] double probability_of_zero(double mean) const;
-  /// The p-quantile of a response whose linear predictor is normal: of the mixture of the family's
-  /// distributions over it, to 1e-6 of its spread. 0 < p < 1; NaN where the predictor or its error is no
-  /// number. Cost: some hundred values of `cumulative`, but where the error is far greater than the spread of
-  /// responses about their mean.
+  /// The p-quantile of a response with a normal linear predictor: of the mixture of the family's
+  /// distributions, to 1e-6 of its spread. 0 < p < 1; NaN if the predictor or its error is. Cost: some
+  /// hundred values of `cumulative`, more if the error far exceeds the spread of responses about their mean.
   [[nodiscard]] double quantile(double p, double predictor, double error) const;
-  /// A response at a mean. `weight`: prior weight, by which the scale is divided; of a binomial response the
-  /// trials, a whole number, of which it is the proportion of successes; poisson, nb, scat and betar ignore
-  /// it, as mgcv does. NaN where the mean is. Cost: some hundred nanoseconds.
+  /// Draws a response at a mean. `weight`: prior weight, by which the scale is divided; for a binomial
+  /// response the whole number of trials, and the result is the proportion of successes; poisson, nb, scat
+  /// and betar ignore it, as mgcv does. NaN if the mean is. Cost: some hundred nanoseconds.
   [[nodiscard]] double draw(double mean, double weight, base::RandomPlace& random) const;
 
  private:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of a family.
+// The public interface of a family.
 #include "gam/family/family.hpp"
 
 #include <tessera/gam/family.hpp>

@@ -12,12 +12,11 @@
 #include <optional>
 #include <vector>
 
-/// What of a row's likelihood depends on its response and the family's parameters alone, for the rows of a
-/// pass, in which the parameters stay: kept from row to row on a host. What is found for a response does not
-/// depend on the rows before it. Not thread-safe.
+/// Caches of terms of the likelihood that depend only on a row's response and the family's parameters, within
+/// a pass with constant parameters. CPU only. A result does not depend on earlier rows. Not thread-safe.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Counts come again and again: the same numbers as without this.
+/// Counts recur: the numbers are the same as without the cache.
 class NbMemo {
  public:
   [[nodiscard]] Nb::ResponsePart response_part(const Nb& family, double y) {
@@ -33,9 +32,9 @@ class NbMemo {
   CountMemo<Nb::ResponsePart> known_;
 };
 
-/// With p given, the series of the density is a function of one number s, and so are its derivatives: they
-/// are interpolated in cells of s at Chebyshev points. An error above rounding is seen at points between
-/// those, as where p is near 1 and the density of y has many modes: such a cell stays with the series.
+/// For a fixed p, the series of the density and its derivatives are functions of one number s, interpolated
+/// in cells of s at Chebyshev points. Errors above rounding are detected at intermediate points, e.g. for p
+/// near 1, where the density has many modes: such a cell uses the series.
 class TwMemo {
  public:
   [[nodiscard]] TweedieSeries response_part(const Tw& family, double y) {
@@ -120,7 +119,7 @@ class TwMemo {
   std::vector<std::optional<Cell>> cells_;
 };
 
-/// Those of all families that have one, by the family.
+/// The caches of all families that have one.
 struct ResponseMemos {
   NbMemo nb;
   TwMemo tw;

@@ -6,9 +6,9 @@
 #include <cmath>
 
 /// Gamma(theta + y) / Gamma(theta) for y >= 0: the rising factorial theta (theta + 1) … (theta + y - 1) of a
-/// count. Its logarithm and derivatives are as exact for a theta of 10^10, where they nearly cancel in a
-/// likelihood, as for one of 1: no difference of two values of lgamma or digamma is taken. Stirling's series
-/// is used from `stirling_from` on, and the recurrence below.
+/// count. Its logarithm and derivatives are as accurate for a theta of 10^10, where they nearly cancel in a
+/// likelihood, as for 1: no values of lgamma or digamma are subtracted. Uses Stirling's series from
+/// `stirling_from` on, and the recurrence below that.
 ///
 /// Source: Abramowitz and Stegun, Handbook of Mathematical Functions, 6.1.15, 6.1.41, 6.3.18 and 6.4.11.
 namespace TESSERA_NAMESPACE::gam {

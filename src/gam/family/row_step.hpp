@@ -3,10 +3,10 @@
 
 #include "gam/family/parts.hpp"
 
-/// What a family gives to one row of a pass, on the host and in a kernel.
+/// Contributions of a family to one row of a pass, on the host and in a kernel.
 namespace TESSERA_NAMESPACE::gam {
 
-/// What one row gives to a step of performance iteration.
+/// Contribution of one row to a step of performance iteration.
 struct RowStep {
   double weight;    ///< w = prior (dmu/deta)^2 / V(mu), Fisher
   double residual;  ///< working residual (y - mu) dη/dμ, or of another step of the mean; the working response
@@ -24,10 +24,10 @@ inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
   }
 }
 
-/// By what a row is held back from an end of the means. Steps are cut short where a row leaves the means, so
-/// that one at their end, whose weight has no bound, would keep all others from moving. Its score is the
-/// same. With 1e4 the row stays within the means as long as the others push it out by less than 1e4 of its
-/// own scores, and its weight, of at most 1e12 for one of a row inside, does not hide them.
+/// Factor that holds a row back from a limit of the means. Steps are cut short if a row leaves the range of
+/// means, so that one at a limit, whose weight is unbounded, would keep all others from moving. Its score is
+/// unchanged. With 1e4 the row stays within the range as long as the others push it out by less than 1e4
+/// times its own score, and its weight, at most 1e12 of an inner row's, does not dominate theirs.
 template <RowFamily F>
 inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] double mu) {
   if constexpr (requires { family.is_at_end(mu); }) {
@@ -46,7 +46,7 @@ inline RowStep row_step(const F& family, double y, double eta, double prior) {
           family.deviance(y, mu, prior)};
 }
 
-/// The predictor that a row's first step starts from; not a number where a fit starts elsewhere.
+/// The predictor at which a row's first step starts; NaN if a fit starts elsewhere.
 template <RowFamily F>
 inline double first_predictor(const F& family, double y, double prior) {
   if constexpr (requires { family.first_mean(y, prior); }) {

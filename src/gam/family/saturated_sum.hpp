@@ -11,15 +11,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Minus twice the log likelihood of the saturated model, row by row. What was found for a response is kept
-/// for the next ones. Not thread-safe.
+/// Minus twice the log likelihood of the saturated model, row by row, with a cache by response. Not
+/// thread-safe.
 class SaturatedSum {
  public:
   /// The family must outlive this.
   SaturatedSum(const Family& family, double scale) : family_(&family), scale_(scale) {}
 
-  /// Adds to `sum` the likelihood without the deviance over the scale. It depends on the mean only in rows
-  /// whose likelihood rounds: `predictor(i)` is called for these alone. Without `weights` all are 1.
+  /// Adds to `sum` the likelihood without deviance / scale. It depends on the mean only in rows with a
+  /// rounded likelihood: `predictor(i)` is called only for these. Without `weights` all are 1.
   [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
                            const std::function<double(std::size_t)>& predictor);
 

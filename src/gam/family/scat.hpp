@@ -6,8 +6,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Responses of heavier tails than normal ones: (y - mu)/sigma has the t distribution of nu degrees of
-/// freedom. nu is stepped as log(nu - min.df), and sigma as log(sigma).
+/// Responses with heavier tails than normal: (y - mu)/sigma has a t distribution with nu degrees of freedom.
+/// nu is stepped as log(nu - min.df), and sigma as log(sigma).
 struct Scat {
   static constexpr char name[] = "scat";
   static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};
@@ -36,7 +36,7 @@ struct Scat {
   [[nodiscard]] double parameter_at(int i, double working) const {
     return i == 0 ? exp(working) + least : exp(working);
   }
-  /// As in mgcv a given nu may be below min.df.
+  /// As in mgcv a fixed nu may be below min.df.
   static void settle_constants(double* values) {
     if (values[0] <= values[2]) values[2] = 0.9 * values[0];
   }
@@ -78,7 +78,7 @@ struct Scat {
     const double share = square / (1 + square);
     const double log_tail = log1p(square);
     const RisingFactorialSlope slope = rising_factorial_slope(nu / 2, 0.5);
-    // By nu: the derivative of share is -share (1 - share)/nu.
+    // In nu: the derivative of share is -share (1 - share)/nu.
     const double by_nu = 0.5 * (log_tail - (nu + 1) / nu * share - slope.first + 1 / nu);
     const double by_nu_nu =
         0.5 * (-share / nu + share / (nu * nu) + (nu + 1) / (nu * nu) * share * (1 - share) -

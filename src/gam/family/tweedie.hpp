@@ -5,11 +5,11 @@
 #include "gam/family/parts.hpp"
 #include "gam/family/tweedie_series.hpp"
 
-/// Responses of zero or more, such as the rain or the claims of a day: V(mu) = mu^p with 1 < p < 2, the sum
-/// of a Poisson number of gamma variates.
+/// Nonnegative responses with zeros, such as daily rain or claims: V(mu) = mu^p with 1 < p < 2, the sum of a
+/// Poisson number of gamma variates.
 namespace TESSERA_NAMESPACE::gam {
 
-/// What the two families have in common. `p` is a member of theirs.
+/// Common parts of the two families, which have a member `p`.
 template <class Self>
 struct TweedieParts {
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt, Link::inverse};
@@ -55,13 +55,13 @@ struct TweedieParts {
   [[nodiscard]] double p() const { return static_cast<const Self*>(this)->power; }
 };
 
-/// mgcv's Tweedie: p is given, and REML determines phi. p = 2 is the gamma distribution.
+/// mgcv's Tweedie: p is fixed, and REML determines phi. p = 2 is the gamma distribution.
 struct Tweedie : TweedieParts<Tweedie> {
   static constexpr char name[] = "Tweedie";
   static constexpr int constant_count = 1;
   static constexpr char title[] = "Tweedie(";
   static const char* parameter_name(int) { return "p"; }
-  static double first_constant(int) { return 1; }  // which is none that is allowed
+  static double first_constant(int) { return 1; }  // which is not allowed
   static double working(int, double value) {
     return value > 1 && value <= 2 ? value : std::numeric_limits<double>::quiet_NaN();
   }
@@ -83,7 +83,7 @@ struct Tweedie : TweedieParts<Tweedie> {
   double power;
 };
 
-/// mgcv's tw: p, between bounds, and phi are estimated by likelihood, p as log((p - a)/(b - p)).
+/// mgcv's tw: p, within bounds, and phi are estimated by maximum likelihood, p as log((p - a)/(b - p)).
 struct Tw : TweedieParts<Tw> {
   static constexpr char name[] = "tw";
   static constexpr int parameter_count = 2;
@@ -115,7 +115,7 @@ struct Tw : TweedieParts<Tw> {
     return minus_two_log_density(y, mu, weight, scale);
   }
   static bool has_series() { return true; }
-  /// What of the likelihood depends on the response, p and phi alone.
+  /// Terms of the likelihood that depend only on the response, p and phi.
   [[nodiscard]] TweedieSeries response_part(double y) const {
     return y > 0 ? tweedie_series(series_c(), series_s(y, phi)) : TweedieSeries{};
   }

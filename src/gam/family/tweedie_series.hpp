@@ -13,12 +13,12 @@
 ///
 ///     g(j) = -(1 + c) (j log(j/J) - j + J) + log(c)/2 - log(2 pi) - S(j) - S(c j),
 ///
-/// S(x) being what Stirling's formula leaves of log(gamma(x)). The terms that nearly cancel for a small phi
-/// or a large y are gone from this form. It is summed outwards from its largest term, near J. Of many terms
-/// only every h-th is taken, times h: by Poisson's summation formula that has an error of
-/// exp(-2 (pi sd/h)^2), sd = sqrt(J/(1 + c)) being the width of the terms, which is rounding for the h here:
-/// so that the number of terms has a bound for any y, p and phi. From `laplace_from` on Laplace's
-/// approximation of the sum, to its second order, is as exact, and its derivatives lose fewer digits.
+/// S(x) being the remainder of Stirling's formula for log(gamma(x)). This form lacks the terms that nearly
+/// cancel for a small phi or a large y. It is summed outwards from its largest term, near J. Of many terms
+/// only every h-th is taken, times h: by Poisson's summation formula the error is exp(-2 (pi sd/h)^2), sd =
+/// sqrt(J/(1 + c)) being the width of the terms, which is below rounding for the h used here: so the number
+/// of terms is bounded for any y, p and phi. From `laplace_from` on, Laplace's approximation of the sum, to
+/// second order, is as accurate, and its derivatives lose fewer digits.
 ///
 /// Source: Dunn and Smyth, Statistics and Computing 15 (2005); Wood, Pya and Saefken, JASA 111 (2016),
 /// appendix J, as mgcv's ldTweedie.
@@ -83,7 +83,7 @@ inline TweedieSeries tweedie_series(double c, double s) {
     double slope = 0;
     double curvature = 0;
     if (few) {
-      // Nothing cancels: the terms as they are defined. log_factorial goes along with j.
+      // No cancellation: use the terms as they are defined, with log_factorial updated along j.
       const Polygamma at = polygamma(c * j);
       if (j > from) log_factorial += log(from);
       if (j < from) log_factorial -= log(j);

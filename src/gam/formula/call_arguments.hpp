@@ -12,19 +12,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Arguments of a call by R's rules: by name, which may be cut short, and then by place. Members throw
-/// `Error(usage)`, with the place in the formula, for a value that is not of the kind asked for. The call
-/// must stay.
+/// Arguments of a call by R's rules: by name, which may be abbreviated, and then by position. Members throw
+/// `Error(usage)`, with the position in the formula, for a value of another kind than requested. The call
+/// must outlive this.
 class CallArguments {
  public:
-  /// Throws `Error(usage)` for an argument that the function has not, and where there is no first one.
+  /// Throws `Error(usage)` for an argument that the function lacks, and for a missing first argument.
   CallArguments(const Syntax& call, std::initializer_list<std::string_view> formals);
 
   [[nodiscard]] const Syntax& first() const { return *given_[0]; }
-  /// Of a formal argument: null if it is not there, or NULL.
+  /// The value of a formal argument; null if it is absent or NULL.
   [[nodiscard]] const Syntax* find(std::string_view name) const;
   [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name) const;
-  /// Those of numbers are the texts of their levels.
+  /// Numbers are converted to the texts of their levels.
   [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name) const;
   [[nodiscard]] bool truth(std::string_view name, bool otherwise) const;
   [[nodiscard]] int whole(std::string_view name, int otherwise, int least, int most) const;
@@ -39,7 +39,7 @@ class CallArguments {
   std::vector<const Syntax*> given_;
 };
 
-/// The text of the level that a number is.
+/// The level text of a number.
 [[nodiscard]] std::string level_of(double number);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -27,7 +27,7 @@ using Step = Expression::Step;
 using ValueKind = ValueType::Kind;
 
 constexpr double na_value = std::numeric_limits<double>::quiet_NaN();
-// A code that no level has.
+// A code of no level.
 constexpr double unseen = -2;
 
 struct NumericFunction {
@@ -78,15 +78,15 @@ std::string short_number(double x, int digits) {
   return fmt::format("{:.{}g}", x, digits);
 }
 
-/// A value on the stack, as far as the columns are known.
+/// A value on the stack, as far as it is known without rows.
 struct Value {
   ValueKind kind = ValueKind::number;
   bool ordered = false;
-  bool character = false;  ///< a factor whose levels have no order yet: R's texts
+  bool character = false;  ///< a character value: a factor whose levels are not sorted yet
   std::vector<std::string> levels{};
 };
 
-/// Translates a tree. Without knowledge it finds what the expression needs: what it makes of it then is right
+/// Translates a tree. Without `Knowledge` it determines what the expression needs; the result is then valid
 /// for numeric columns, unless `needs_knowledge`.
 class Compiler {
  public:
@@ -107,8 +107,8 @@ class Compiler {
 
   std::vector<Step> steps;
   std::vector<std::string> names;
-  std::vector<std::string> numeric;  // columns that stand where numbers must
-  int columns = 1;                   // that the expression is
+  std::vector<std::string> numeric;  // columns that must be numeric
+  int columns = 1;                   // number of columns of the expression
   bool needs_knowledge = false;
 
  private:
@@ -124,7 +124,7 @@ class Compiler {
       case Syntax::Kind::call: return call(syntax, stack);
       case Syntax::Kind::text: break;
     }
-    // A character value of one level.
+    // A character value with a single level.
     needs_knowledge = true;
     push_number(0);
     return {.kind = ValueKind::factor, .character = true, .levels = {syntax.text}};
@@ -159,14 +159,14 @@ class Compiler {
     return {.kind = type.kind, .ordered = type.ordered, .levels = std::move(type.levels)};
   }
 
-  /// By the codes of a column's levels, which are FALSE and TRUE, or one of them.
+  /// The truth values of a column's level codes, where the levels are FALSE and TRUE, or one of them.
   static std::vector<double> truths_of(std::span<const std::string> levels) {
     std::vector<double> truths;
     for (const std::string& level : levels) truths.push_back(level == "TRUE" ? 1 : 0);
     return truths;
   }
 
-  /// A value that must be a number, or TRUE or FALSE.
+  /// Compiles a value that must be a number, TRUE or FALSE.
   Value number(const Syntax& syntax, std::size_t stack, std::string_view user) {
     Value value = compile(syntax, stack);
     if (value.kind == ValueKind::factor)
@@ -175,7 +175,7 @@ class Compiler {
     if (value.kind == ValueKind::unknown && syntax.kind == Syntax::Kind::name) numeric.push_back(syntax.text);
     return value;
   }
-  /// A condition: a bare column may turn out to be one.
+  /// Compiles a condition; the type of a bare column may be unknown.
   Value condition(const Syntax& syntax, std::size_t stack, std::string_view user) {
     if (syntax.kind != Syntax::Kind::name) return number(syntax, stack, user);
     needs_knowledge = true;
@@ -185,7 +185,7 @@ class Compiler {
                     fmt::format("{} is neither TRUE nor FALSE, as {} needs", deparse(syntax), user));
     return value;
   }
-  /// A bare column may turn out to be anything.
+  /// Compiles a value of any type; the type of a bare column may be unknown.
   Value any(const Syntax& syntax, std::size_t stack) {
     if (syntax.kind == Syntax::Kind::name) needs_knowledge = true;
     return compile(syntax, stack);
@@ -228,13 +228,13 @@ class Compiler {
     const Syntax& right = syntax.children[op.turned ? 0 : 1];
     const bool ordering = op.op == Op::less || op.op == Op::less_equal;
     const auto is_name = [](const Syntax& one) { return one.kind == Syntax::Kind::name; };
-    // f == 1 may be about a level.
+    // f == 1 may compare with a level.
     if (!ordering && (is_name(left) || is_name(right))) needs_knowledge = true;
     const std::size_t begin = steps.size();
     Value a = compile(left, stack);
     const std::size_t middle = steps.size();
     Value b = compile(right, stack + 1);
-    // Beside a factor a number is the text of its level.
+    // Compared with a factor, a number is a level's text.
     if (a.kind == ValueKind::factor && b.kind == ValueKind::number) make_text(right, b, middle, steps.size());
     if (b.kind == ValueKind::factor && a.kind == ValueKind::number) make_text(left, a, begin, middle);
     if (a.kind == ValueKind::factor || b.kind == ValueKind::factor) {
@@ -247,7 +247,7 @@ class Compiler {
     return {.kind = ValueKind::logical};
   }
 
-  /// In place of the steps of a constant.
+  /// Replaces the steps of a constant.
   void make_text(const Syntax& syntax, Value& value, std::size_t begin, std::size_t end) {
     const auto numbers = constant_numbers(syntax);
     if (!numbers || numbers->size() != 1) return;
@@ -257,7 +257,7 @@ class Compiler {
                 steps.begin() + static_cast<std::ptrdiff_t>(end));
   }
 
-  /// Makes both codes those of one list of levels; `middle` is where the steps of b begin.
+  /// Converts both codes to a common list of levels; `middle` is the first step of b.
   void compare_levels(const Syntax& syntax, const Value& a, const Value& b, std::size_t middle, Op op) {
     const bool ordering = op == Op::less || op == Op::less_equal;
     if (a.kind != ValueKind::factor || b.kind != ValueKind::factor)
@@ -466,7 +466,7 @@ class Compiler {
     return {};
   }
 
-  /// R's factor() of a value whose steps are there.
+  /// R's factor() of a compiled value.
   Value factor_of(const CallArguments& given, Value value, const Syntax& syntax) {
     needs_knowledge = true;
     const bool may_choose = syntax.children.size() > 1;
@@ -493,7 +493,7 @@ class Compiler {
                                                    labels->size(), value.levels.size()));
       value.levels = *labels;
     }
-    // Before the column's type is known, "1" and "01" may be levels of texts or one number.
+    // Until the column's type is known, "1" and "01" may be two levels or one number.
     if (knowledge_ != nullptr) check_distinct(value.levels, syntax);
     value.character = false;
     return value;
@@ -516,7 +516,7 @@ class Compiler {
       formula_error(syntax.position, fmt::format("{}: a level is there twice", deparse(syntax)));
   }
 
-  /// The levels that are wanted, in their order; others are missing values.
+  /// Selects and orders the levels; values with other levels are missing.
   void choose_levels(Value& value, const std::vector<std::string>& wanted) {
     std::vector<double> table;
     for (const std::string& level : value.levels) {
@@ -527,7 +527,7 @@ class Compiler {
     value.levels = wanted;
   }
 
-  /// As R sorts texts, but by their bytes.
+  /// Sorts like R's texts, but in byte order.
   void sort_levels(Value& value) {
     std::vector<std::string> sorted = value.levels;
     std::ranges::sort(sorted);
@@ -568,7 +568,7 @@ class Compiler {
     return value;
   }
 
-  /// What all rows tell of the last value on the stack.
+  /// The statistic of the last value on the stack over all rows.
   std::vector<double> measured(Statistic::Kind kind, const Syntax& syntax, std::vector<double> arguments,
                                std::size_t size) {
     needs_knowledge = true;
@@ -581,13 +581,13 @@ class Compiler {
                               .steps = {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end()},
                               .columns = names,
                               .arguments = std::move(arguments)});
-    // A model's file may have any numbers.
+    // A model file may contain any numbers.
     if (size > 0 && found.size() != size)
       formula_error(syntax.position, fmt::format("{}: {} numbers are known of it, where it has {}",
                                                  deparse(syntax), found.size(), size));
     return found;
   }
-  /// Where the steps of the last value on the stack begin.
+  /// The first step of the last value on the stack.
   [[nodiscard]] std::size_t operand_begin(std::size_t least) const {
     int wanted = 1;
     std::size_t at = steps.size();
@@ -657,7 +657,7 @@ class Compiler {
     return value;
   }
 
-  /// R's cut.default: equal lengths, and the outermost a thousandth of the range longer.
+  /// R's cut.default: equal lengths, with the outermost ends extended by a thousandth of the range.
   static std::vector<double> equal_intervals(double least, double largest, int count) {
     double width = largest - least;
     double from = least;
@@ -725,7 +725,7 @@ class Compiler {
     return {};
   }
 
-  /// contr.poly(f, degree): what an ordered factor's term has.
+  /// contr.poly(f, degree): a column of an ordered factor's term.
   Value polynomial_of_levels(const Syntax& syntax, std::size_t stack) {
     const CallArguments given(syntax, {"x", "degree"});
     const Value value = any(given.first(), stack);
@@ -813,7 +813,7 @@ CompiledExpression compile(const Expression& expression, Knowledge& knowledge) {
 
 std::vector<Expression> expressions_from(const Syntax& syntax) {
   const std::string text = deparse(syntax);
-  // factor(x) of a column, whose levels are read as such.
+  // factor(x) of a column: its levels are read as texts.
   if ((syntax.is_call("factor") || syntax.is_call("as.factor")) && syntax.children.size() == 1 &&
       syntax.children[0].kind == Syntax::Kind::name && syntax.argument_names[0].empty()) {
     Expression of_column = column_expression(syntax.children[0].text);

@@ -7,13 +7,14 @@
 #include <string>
 #include <vector>
 
-/// From the text of an expression to its steps.
+/// Compiles the text of an expression to steps.
 ///
-/// The language is R's: numbers, columns, + - * / ^ %% %/%, comparisons, ! & |, %in%, and the functions that
-/// compile.cpp lists. A factor is the code of its level, from 0 on, and a logical value 0 or 1.
+/// The language is R's: numbers, columns, + - * / ^ %% %/%, comparisons, ! & |, %in%, and the functions
+/// listed in compile.cpp. A factor is represented by the code of its level, from 0 on, and a logical value by
+/// 0 or 1.
 namespace TESSERA_NAMESPACE::gam {
 
-/// What the value of an expression is.
+/// The type of an expression's value.
 struct ValueType {
   enum class Kind { unknown, number, logical, factor };
   Kind kind = Kind::number;
@@ -22,7 +23,7 @@ struct ValueType {
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
-/// What an expression takes of all rows in which its operand is not missing.
+/// A statistic over all rows in which the operand is not missing.
 struct Statistic {
   enum class Kind {
     levels,      ///< the distinct values, sorted
@@ -33,13 +34,13 @@ struct Statistic {
                  ///< second
   };
   Kind kind;
-  std::string call;  ///< its text, by which a model remembers the answer
+  std::string call;  ///< its text, under which a model stores the result
   std::vector<Expression::Step> steps;
   std::vector<std::string> columns;  ///< that the steps read
   std::vector<double> arguments{};
 };
 
-/// What a computed expression needs to know.
+/// Information that a computed expression needs.
 class Knowledge {
  public:
   virtual ~Knowledge() = default;
@@ -53,15 +54,14 @@ struct CompiledExpression {
   ValueType type;
 };
 
-/// Throws `Error(usage)`, with the place in the expression, where a factor stands for a number, or the
-/// reverse.
+/// Throws `Error(usage)`, with the position in the expression, for a factor used as a number, or the reverse.
 [[nodiscard]] CompiledExpression compile(const Expression& expression, Knowledge& knowledge);
 
-/// The columns that the expression is, each one an expression: several for poly(), ns() and bs(). A value of
-/// TRUE or FALSE is a factor. Throws `Error(usage)` at whatever is no expression.
+/// The columns of the expression, each an expression: several for poly(), ns() and bs(). A logical value is a
+/// factor. Throws `Error(usage)` for anything that is not an expression.
 [[nodiscard]] std::vector<Expression> expressions_from(const Syntax& syntax);
 
-/// Of one column, which is a number where it is logical.
+/// The expression of a single column; a logical value is a number.
 [[nodiscard]] Expression expression_from(const Syntax& syntax);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -13,10 +13,10 @@ namespace {
 using Kind = Syntax::Kind;
 using Numbers = std::optional<std::vector<double>>;
 
-// More than any argument has.
+// More values than any argument has.
 constexpr double most_values = 10'000;
 
-/// One operand for each of the other, as R recycles them; nothing where lengths do not fit.
+/// Recycles operands to equal length, as R does; nothing if the lengths do not match.
 Numbers joined(const Syntax& tree) {
   const Numbers left = constant_numbers(tree.children[0]);
   const Numbers right = constant_numbers(tree.children[1]);
@@ -52,7 +52,7 @@ Numbers joined(const Syntax& tree) {
   return out;
 }
 
-/// The argument of a call by its name, or by its place among those without one; null if it is not there.
+/// The argument of a call by its name, or by its position among the unnamed ones; null if absent.
 const Syntax* argument(const Syntax& call, std::string_view name, std::size_t place) {
   std::size_t unnamed = 0;
   const Syntax* placed = nullptr;
@@ -144,7 +144,7 @@ Syntax number_node(double value, std::size_t position) {
   return negative;
 }
 
-/// One value as it is, several as c() of them.
+/// A single value by itself, several as a call of c().
 template <class Values, class MakeNode>
 Syntax node_of(const Values& values, const Syntax& from, const MakeNode& make) {
   if (values.size() == 1) return make(values.front());

@@ -22,19 +22,19 @@ namespace {
 
 using Kind = Syntax::Kind;
 
-// A product of variables as their sorted numbers, and a sum of products in order of appearance.
+// A product of variables as their sorted indices, and a sum of products in order of appearance.
 using Term = std::vector<int>;
 using Terms = std::vector<Term>;
 
-// (a + b + …)^k grows without bound; no model that can be fitted is near this.
+// (a + b + …)^k grows without bound; any model that can be fitted has far fewer terms.
 constexpr std::size_t max_terms = 4096;
 
 bool is_smooth(std::string_view function) {
   return function == "s" || function == "te" || function == "ti" || function == "t2";
 }
 
-/// What the right-hand side adds up to, by R's algebra of formulas (Wilkinson and Rogers, Applied
-/// Statistics 22 (1973), 392).
+/// Terms of the right-hand side, by R's algebra of formulas (Wilkinson and Rogers, Applied Statistics 22
+/// (1973), 392).
 class RightHandSide {
  public:
   explicit RightHandSide(FormulaTerms& formula) : formula_(formula) {}
@@ -42,11 +42,11 @@ class RightHandSide {
   void read(const Syntax& tree) {
     Terms terms = sum(tree);
     if (!refusals_.empty()) throw FormulaError(std::move(refusals_));
-    // As R's terms(): by degree, and by appearance within a degree.
+    // As in R's terms(): by degree, and by appearance within a degree.
     std::stable_sort(terms.begin(), terms.end(),
                      [](const Term& a, const Term& b) { return a.size() < b.size(); });
-    // mgcv writes the parametric part down anew and lets terms() read it again: the variables of a
-    // product come in the order in which this second formula names them.
+    // mgcv writes the parametric part as a formula, and terms() parses it again: variables of a product are
+    // in the order in which this second formula names them.
     std::vector<int> order(variables_.size(), -1);
     int named = 0;
     for (const Term& term : terms) {
@@ -63,9 +63,9 @@ class RightHandSide {
   }
 
  private:
-  // A sum, where smooths, offsets and the intercept may stand.
+  // A sum, in which smooths, offsets and the intercept are allowed.
   Terms sum(const Syntax& tree) {
-    // A long sum leans to the left: it is walked along, since a stack of its length may be too deep.
+    // A long sum is a left-leaning chain: iterate along it, since recursion may be too deep.
     std::vector<const Syntax*> signs;
     const Syntax* first = &tree;
     for (; first->is_binary("+") || first->is_binary("-"); first = first->children.data())
@@ -79,7 +79,7 @@ class RightHandSide {
     return terms;
   }
 
-  // What is refused is kept, so that all refusals of a formula are told at once.
+  // Collects refusals, so that all of a formula are reported at once.
   Terms addend(const Syntax& tree) {
     try {
       return term(tree);
@@ -109,7 +109,7 @@ class RightHandSide {
     return product(tree);
   }
 
-  // Anything inside a product, where only variables may stand.
+  // Operands of a product: only variables are allowed.
   Terms product(const Syntax& tree) {
     if (tree.is_name(".")) {
       formula_.all_columns = true;
@@ -151,7 +151,7 @@ class RightHandSide {
       const Terms both = crossed(a, b, tree.position);
       return united(united(std::move(a), b, tree.position), both, tree.position);
     }
-    // a / b: b within a.
+    // a / b: b nested in a.
     Term all;
     for (const Term& term : a) all = joined(all, term);
     return united(std::move(a), crossed({all}, b, tree.position), tree.position);
@@ -180,7 +180,7 @@ class RightHandSide {
     return index;
   }
 
-  /// y is the response of factor(y) ~ y and of y ~ factor(y), too.
+  /// y is also the response in factor(y) ~ y and in y ~ factor(y).
   [[nodiscard]] bool is_response(const Expression& variable) const {
     const Expression& response = formula_.response;
     return variable.text == response.text ||
@@ -211,7 +211,7 @@ class RightHandSide {
     formula_.smooths.push_back(std::move(smooth));
   }
 
-  /// Makes a smooth the like of the first with its id.
+  /// Gives a smooth the basis of the first smooth with its id.
   void link(SmoothSpec& smooth, std::size_t position) const {
     const auto first = std::ranges::find(formula_.smooths, smooth.id, &SmoothSpec::id);
     if (smooth.id.empty() || first == formula_.smooths.end()) return;
@@ -258,7 +258,7 @@ class RightHandSide {
                     fmt::format("the power {} of terms must be a whole number of at least 1; arithmetic "
                                 "is written inside I()",
                                 deparse(exponent)));
-    // (a + b)^2 = (a + b) * (a + b); it stops growing once every product is there.
+    // (a + b)^2 = (a + b) * (a + b); it stops growing once it contains every product.
     Terms result = base;
     const double times = std::min(exponent.number, static_cast<double>(max_terms));
     for (std::size_t power = 1; power < static_cast<std::size_t>(times); ++power) {
@@ -304,7 +304,7 @@ class RightHandSide {
 
   [[noreturn]] static void refuse_terms() { formula_error(0, fmt::format("more than {} terms", max_terms)); }
 
-  /// One term for each combination of its variables' columns, the first variable's fastest, as R has them.
+  /// One term for each combination of its variables' columns, the first variable's fastest, as in R.
   void add_parametric(const Term& term) {
     std::vector<ParametricTerm> products(1);
     for (auto v = term.rbegin(); v != term.rend(); ++v) {
@@ -328,7 +328,7 @@ class RightHandSide {
   std::vector<FormulaError::Refusal> refusals_;
 };
 
-/// The text with every run of blanks and comments outside quotes made one blank.
+/// The text with every run of blanks and comments outside quotes replaced by one blank.
 std::string normalised(std::string_view text) {
   std::string result;
   char quote = 0;
@@ -377,7 +377,7 @@ std::vector<Expression> FormulaTerms::variables() const {
 
 namespace {
 
-/// Reads the left-hand side. The proportion of no trials is 0.
+/// Parses the left-hand side. The proportion for zero trials is 0.
 void read_response(const Syntax& tree, FormulaTerms& formula) {
   if (!tree.is_call("cbind")) {
     formula.response = expression_from(tree);
@@ -415,7 +415,7 @@ FormulaTerms parse_terms(std::string_view text) {
 
 namespace {
 
-/// Where '.' stands among the terms, from the left.
+/// Positions of '.' among the terms, from the left.
 void find_points(const Syntax& tree, std::vector<std::size_t>& places) {
   if (tree.is_name(".")) places.push_back(tree.position);
   if (tree.kind != Kind::call) {

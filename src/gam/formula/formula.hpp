@@ -15,10 +15,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// One margin of a smooth.
 struct MarginSpec : BasisOptions {
   Expression variable;
-  std::vector<Expression> others;  ///< of an isotropic smooth of several variables, those beside the first
-  std::string basis = "ps";        ///< the name of one that there is
-  bool centred = false;            ///< of ti(): it sums to zero over the rows
-  bool fixed = false;              ///< fx: its penalty is left out; of all margins: see `SmoothSpec::fixed`
+  std::vector<Expression> others;  ///< variables after the first of an isotropic smooth
+  std::string basis = "ps";        ///< the name of an available basis
+  bool centred = false;            ///< ti(): sum-to-zero constraint over the rows
+  bool fixed = false;              ///< fx: its penalty is omitted; for all margins see `SmoothSpec::fixed`
   friend bool operator==(const MarginSpec&, const MarginSpec&) = default;
 
   /// Calls `use(variable)` for each of its variables, in order.
@@ -33,30 +33,29 @@ struct MarginSpec : BasisOptions {
 struct SmoothSpec {
   std::vector<MarginSpec> margins;
   bool tensor = false;
-  bool interaction = false;  ///< ti: a tensor product of margins with constraints of their own, and no other
+  bool interaction = false;  ///< ti: a tensor product of constrained margins, without a further constraint
   bool normalise = true;     ///< te's np: reparameterise each margin
   /// t2: a tensor product with a ridge penalty for each product of the margins' penalised and unpenalised
-  /// spaces, but for that of the unpenalised ones. `full`: for each of the functions without a penalty.
+  /// spaces, except the product of unpenalised ones. `full`: for each unpenalised function separately.
   bool by_spaces = false;
   bool full = false;
   std::vector<int> orders;  ///< t2's ord: the numbers of penalised margins of its products; empty: all
-  /// bs="fs" or "sz": a curve for each level of a factor. Its only margin has all variables, until their
-  /// types are known (design/model_terms.hpp); then the first has the numbers, and each of the others, a
+  /// bs="fs" or "sz": a curve for each level of a factor. The only margin has all variables until their types
+  /// are known (design/model_terms.hpp); then the first margin has the numbers, and each further one, a
   /// random effect, a factor.
   bool factor_smooth = false;
   bool sum_to_zero = false;  ///< bs="sz": the curves add up to zero over the levels of each factor
   std::optional<Expression> by;
   std::string label;  ///< as R prints it: "s(x)", "te(x,z)", "s(x):fac" before levels
-  /// Smooths with the same have the basis of the first of them, made from the variables of all, and smoothing
-  /// parameters in common; empty: none.
+  /// Smooths with the same id use the basis of the first, constructed from the variables of all, and share
+  /// smoothing parameters; empty: none.
   std::string id;
-  bool fixed = false;  ///< fx: no penalty
+  bool fixed = false;      ///< fx: no penalty
+  std::vector<double> sp;  ///< smoothing parameter by penalty; negative: estimated; empty: all are estimated
   std::vector<double>
-      sp;  ///< of each penalty its smoothing parameter, below 0: it is estimated; empty: all are
-  std::vector<double>
-      point;            ///< of each variable, where the smooth is zero; empty: it sums to zero over the rows
-  bool select = false;  ///< the null space of the penalties has one of its own
-  /// Whether nested smooths have columns in common with it, as mgcv sees it.
+      point;  ///< by variable, the point where the smooth is zero; empty: it sums to zero over the rows
+  bool select = false;  ///< the null space of the penalties has a penalty of its own
+  /// Whether mgcv's side conditions of nested smooths apply to it.
   [[nodiscard]] bool is_side_constrained() const;
   friend bool operator==(const SmoothSpec&, const SmoothSpec&) = default;
 };

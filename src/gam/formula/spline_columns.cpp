@@ -11,15 +11,15 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Second derivatives at an end of the first, or the last, cubic B-splines.
+/// Second derivatives of the first, or the last, cubic B-splines at an end.
 std::vector<double> second_derivatives(std::span<const double> knots, std::size_t count, bool at_upper) {
   std::vector<double> out(count);
-  // B'' of degree 3 at x is a combination of the linear B-splines, of which one is 1 at an end.
+  // B'' of degree 3 at x is a combination of the linear B-splines, one of which is 1 at an end.
   const auto slope = [&](std::size_t j, std::size_t degree) {
     const double width = knots[j + degree] - knots[j];
     return width > 0 ? static_cast<double>(degree) / width : 0;
   };
-  // Of degree 1: B_j is 1 at knots[j + 1].
+  // Degree 1: B_j is 1 at knots[j + 1].
   const std::size_t one = at_upper ? count - 1 : 2;
   const auto linear = [&](std::size_t j) { return j == one ? 1.0 : 0.0; };
   const auto of_quadratic = [&](std::size_t j) {  // first derivative of B_j of degree 2
@@ -30,7 +30,7 @@ std::vector<double> second_derivatives(std::span<const double> knots, std::size_
   return out;
 }
 
-/// Householder's vectors of the QR of two columns, as LINPACK's dqrdc, and R's qr(), have them.
+/// Householder vectors of the QR of two columns, as in LINPACK's dqrdc and R's qr().
 void householder(std::array<std::vector<double>, 2>& columns) {
   const std::size_t rows = columns[0].size();
   for (std::size_t l = 0; l < 2; ++l) {
@@ -66,7 +66,7 @@ std::vector<double> SplineColumns::table(int part) const {
     for (std::vector<double>& one : constraints)
       one.erase(one.begin(), one.begin() + static_cast<std::ptrdiff_t>(first));
     householder(constraints);
-    // Column part + 2 of Q: Q e, from the last reflection on.
+    // Column part + 2 of Q: apply the reflections to e, from the last one on.
     std::vector<double> column(splines - first);
     column[static_cast<std::size_t>(part) + 1] = 1;
     for (std::size_t l = 2; l-- > 0;) {

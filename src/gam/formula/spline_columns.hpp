@@ -15,9 +15,9 @@ struct SplineColumns {
   double lower = 0, upper = 1;  ///< the ends
   std::vector<double> inner_knots{};
 
-  /// Those without a knot between the ends.
+  /// Number of columns without interior knots.
   [[nodiscard]] int least_columns() const { return (natural ? 1 : degree) + (intercept ? 1 : 0); }
-  /// Of column `part`, from 1 on: what `Expression::Op::spline` takes.
+  /// The `table` for `Expression::Op::spline` of column `part`, from 1 on.
   /// Source: Chambers and Hastie, Statistical Models in S (1992), sec. 7.6; ns() and bs() of R.
   [[nodiscard]] std::vector<double> table(int part) const;
 };

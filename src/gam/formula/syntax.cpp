@@ -16,15 +16,15 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Nesting and length are bounded so that no input can overflow the stack: a chain of operators is a tree
-// as deep as the chain is long.
+// Bounds on nesting and length prevent stack overflow: a chain of operators is a tree as deep as the chain is
+// long.
 constexpr int max_depth = 100;
 constexpr int max_operators = 4096;
 
 bool is_digit(char c) {
   return c >= '0' && c <= '9';
 }
-// Bytes above 127 are the letters of UTF-8 names.
+// Bytes above 127 are letters of UTF-8 names.
 bool starts_name(char c) {
   return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || static_cast<unsigned char>(c) >= 128;
 }
@@ -32,7 +32,7 @@ bool continues_name(char c) {
   return starts_name(c) || is_digit(c) || c == '.' || c == '_';
 }
 
-/// Words that are no names unless they are in backquotes.
+/// Words that are names only in backquotes.
 bool is_constant(std::string_view word) {
   constexpr std::array<std::string_view, 6> constants{"TRUE", "FALSE", "NULL", "NA", "NaN", "Inf"};
   return std::find(constants.begin(), constants.end(), word) != constants.end();
@@ -81,7 +81,7 @@ class Lexer {
   }
 
  private:
-  /// Also comments, from # to the end of the line.
+  /// Also skips comments, from # to the end of the line.
   void skip_blanks() {
     while (at_ < text_.size() &&
            (text_[at_] == ' ' || text_[at_] == '#' || (text_[at_] >= '\t' && text_[at_] <= '\r'))) {
@@ -163,7 +163,7 @@ class Parser {
   }
 
  private:
-  // Operators from the left, weakest first, with blanks around each; the negation comes before its operand.
+  // Left-associative operators, weakest first, with blanks around each; the negation precedes its operand.
   static constexpr std::array<std::string_view, 9> levels{
       " ~ ", " | ", " & ", " ! ", " < > <= >= == != ", " + - ", " * / ", " %% %/% %in% ", " : "};
   static constexpr std::size_t negation = 3;
@@ -321,8 +321,8 @@ bool is_syntactic(std::string_view name) {
   return good_start && std::all_of(name.begin(), name.end(), continues_name);
 }
 
-// The fewest digits that give the value: R's text wherever 15 digits tell it, and more where they do not,
-// since models are read back by their texts. Fixed notation unless the exponential one is shorter.
+// The fewest digits that determine the value: R's text if 15 digits suffice, and more otherwise, since models
+// are read back from texts. Fixed notation unless the exponential one is shorter.
 std::string deparse_number(double value) {
   int digits = 1;
   std::string shortest = fmt::format("{:.0e}", value);
@@ -333,7 +333,7 @@ std::string deparse_number(double value) {
   return fixed.size() <= shortest.size() ? fixed : shortest;
 }
 
-/// In quotes, so that it is read as what it is.
+/// Quotes a text, so that it reads back unchanged.
 std::string in_quotes(std::string_view text, char quote) {
   std::string result(1, quote);
   for (const char c : text) {
@@ -347,7 +347,7 @@ std::string deparse_name(const std::string& name) {
   return is_syntactic(name) ? name : in_quotes(name, '`');
 }
 
-/// Of a function, which may be a package's: splines::ns.
+/// Function name, optionally namespaced (splines::ns).
 std::string deparse_function(const std::string& name) {
   const std::size_t colons = name.find("::");
   if (colons == std::string::npos || colons == 0 || colons + 2 == name.size()) return deparse_name(name);

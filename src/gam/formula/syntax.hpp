@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-/// The text of a formula as a tree, by the grammar of R's language: what is said, before what it means.
+/// Syntax trees of formulas by the grammar of R: syntax only, without meaning.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A node of the tree.
@@ -38,14 +38,14 @@ struct Syntax {
 /// what was expected there.
 [[nodiscard]] Syntax parse_syntax(std::string_view text);
 
-/// The tree as R's deparse() spells it: "log(e + 1)", "x/2", "1e+05 * x", "`a name`". Read again it is the
-/// same tree: a number that 15 digits do not tell, at which R stops, has those that do.
+/// The tree in the form of R's deparse(): "log(e + 1)", "x/2", "1e+05 * x", "`a name`". It parses to the same
+/// tree: numbers have more than R's 15 digits if necessary.
 [[nodiscard]] std::string deparse(const Syntax& syntax);
 
-/// A text in quotes, that reads as that text.
+/// A quoted text that parses to this text.
 [[nodiscard]] std::string deparse_text(std::string_view text);
 
-/// Throws `Error(usage)`: the message, and the place in the formula that it is about.
+/// Throws `Error(usage)` with the message and the position in the formula.
 [[noreturn]] void formula_error(std::size_t position, const std::string& message);
 
 }  // namespace TESSERA_NAMESPACE::gam

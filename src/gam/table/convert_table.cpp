@@ -89,7 +89,7 @@ class Converter {
     }
   }
 
-  /// *Collective.* As many columns as fit into half the free memory; at least one.
+  /// *Collective.* The number of columns that fit into half the free memory; at least one.
   [[nodiscard]] std::size_t columns_at_once(std::size_t columns) const {
     if (conversion_.columns_at_once > 0) return conversion_.columns_at_once;
     const std::int64_t rows = plan_.range_of(comm_.rank()).size();

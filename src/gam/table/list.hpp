@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The formats of tables. The first that recognises a file opens it; CSV, the last, accepts any.
+/// The formats of tables. The first that recognises a file opens it; CSV, the last, accepts any file.
 using TableFormats = TableFormatList<GzipFormat, Hdf5Format, CsvFormat>;
 
 }  // namespace TESSERA_NAMESPACE::gam

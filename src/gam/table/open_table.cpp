@@ -33,7 +33,7 @@ constexpr auto entries_of(TableFormatList<F...> /*list*/) {
 
 constexpr auto formats = entries_of(TableFormats{});
 
-/// The index in the list of the file's format.
+/// The index of the file's format in the list.
 std::size_t format_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)

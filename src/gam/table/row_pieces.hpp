@@ -15,9 +15,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* Calls `write(bytes)` on rank 0 for what `make(rows)` returns, in the order of the rows of
-/// the job: each rank makes the bytes of its own rows, counted from its first, some at a time. What either
-/// throws is thrown on every rank. Memory: some pieces, whatever the number of rows.
+/// *Collective.* Calls `write(bytes)` on rank 0 for the results of `make(rows)`, in the order of the job's
+/// rows: each rank makes the bytes of its own rows, counted from its first, in pieces. Exceptions of either
+/// are thrown on every rank. Memory: a few pieces, whatever the number of rows.
 template <class Make, class Write>
 void write_in_row_order(const mpi::Communicator& comm, const Plan& plan, std::int64_t rows_of_piece,
                         const Make& make, const Write& write) {

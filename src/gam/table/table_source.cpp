@@ -59,7 +59,7 @@ std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSour
 
 namespace {
 
-/// Whether a column has truth values, by the table or the fit.
+/// Whether a column is logical, according to the table or the fit.
 bool has_truths(const TableReader& table, const Recipe* recipe, const std::string& name) {
   if (recipe != nullptr) {
     const auto known = std::ranges::find(recipe->columns, name, &Recipe::Column::name);
@@ -68,7 +68,7 @@ bool has_truths(const TableReader& table, const Recipe* recipe, const std::strin
   return table.has_truths(name);
 }
 
-/// Has expressions of truth values computed where these are known, as numbers are read from no levels.
+/// Marks expressions with logical columns as computed, as levels are not read as numbers.
 void compute_with_truths(const TableReader& table, FrameRequest& request) {
   for (Expression& variable : request.variables) {
     if (variable.is_column() || variable.computed()) continue;
@@ -86,7 +86,7 @@ void compute_with_truths(const TableReader& table, FrameRequest& request) {
 Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request, Range rows) {
   compute_with_truths(table, request);
   if (!has_computed_variables(request)) {
-    // A row that lacks a number of an expression lacks that of the expression.
+    // A row that lacks a value of a column lacks that of its expression.
     request.variables.insert(request.variables.end(), request.columns.begin(), request.columns.end());
     return table.read(workers, request, rows);
   }

@@ -21,10 +21,10 @@ namespace TESSERA_NAMESPACE::gam {
 struct TableSource {
   std::string name;      ///< for messages
   TableOptions options;  ///< how its fields are read
-  /// How a table in memory is distributed over several ranks; else the caller makes a plan.
+  /// Distribution of a table in memory over several ranks; else the caller makes a plan.
   std::optional<Plan> plan;
   std::function<std::unique_ptr<TableReader>(const Workers&, const OpenOptions&)> open;
-  /// The file as rank 0 knows it, on every rank or on none: `open_source` refuses any other.
+  /// The state of the file on rank 0, known on every rank or on none: `open_source` refuses any other file.
   std::optional<files::FileState> expected;
 };
 
@@ -32,7 +32,7 @@ struct TableSource {
 [[nodiscard]] TableSource source_of(const Table& table);
 
 /// Throws `Error(interrupted)` if this rank was asked to stop (`stop`, or null), or has learned that another
-/// was. On the thread that calls MPI.
+/// was. Call it on the thread that calls MPI.
 void stop_if_asked(StopRequest* stop);
 
 /// *Collective.* Opens a source. Throws the same `Error` on every rank, as `open_table` and `open_memory` do,
@@ -41,8 +41,8 @@ void stop_if_asked(StopRequest* stop);
 [[nodiscard]] std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source,
                                                        StopRequest* stop, OpenOptions options = {});
 
-/// *Collective.* `TableReader::read` for any variables: those that the columns' types or all rows have a part
-/// in, too (frame/computed_variables.hpp).
+/// *Collective.* `TableReader::read` for any variables, including those that depend on the columns' types or
+/// on all rows (frame/computed_variables.hpp).
 [[nodiscard]] Frame read_variables(TableReader& table, const Workers& workers, FrameRequest request,
                                    Range rows);
 

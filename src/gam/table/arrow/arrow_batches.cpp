@@ -13,13 +13,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Why a call of the stream has failed.
+/// Reason for a failed call of the stream.
 std::string reason(ArrowOwner<ArrowArrayStream>& stream, int error) {
   const char* const said = stream->get_last_error != nullptr ? stream->get_last_error(stream.out()) : nullptr;
   return said != nullptr && *said != '\0' ? printable(said) : std::generic_category().message(error);
 }
 
-/// What a record batch of one column, or its schema, refers to.
+/// Owner of the data of a record batch with one column, or of its schema.
 template <class T>
 struct OnlyColumn {
   OnlyColumn(ArrowOwner<T> its, std::string name_of_it)
@@ -29,12 +29,12 @@ struct OnlyColumn {
 
   ArrowOwner<T> column;
   std::string name;
-  T shown;  ///< the column, which keeps for its release callback what it has, under a name of ours
+  T shown;  ///< the column under Tessera's name; its release callback keeps the original
   T* child = &shown;
-  const void* validity = nullptr;  ///< no row is null as a whole
+  const void* validity = nullptr;  ///< no row is null
 };
 
-/// The parent of one column, of which `describe` fills the other fields.
+/// The parent of one column; `describe` fills in the other fields.
 template <class T, class Describe>
 ArrowOwner<T> parent_of(ArrowOwner<T> column, const std::string& name, const Describe& describe) {
   auto only = std::make_unique<OnlyColumn<T>>(std::move(column), name);

@@ -14,11 +14,11 @@
 #include <utility>
 #include <vector>
 
-/// Record batches as a producer hands them over: who owns them, and where they come from.
+/// Record batches received from a producer: ownership and sources.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A structure of Arrow's that was moved out of its producer's, which is marked as released. Its release
-/// callback is called once.
+/// An Arrow structure moved out of its producer's, which is marked as released. Its release callback is
+/// called once.
 template <class T>
 class ArrowOwner {
  public:
@@ -39,14 +39,14 @@ class ArrowOwner {
   explicit operator bool() const noexcept { return it_.release != nullptr; }
   [[nodiscard]] const T& operator*() const noexcept { return it_; }
   [[nodiscard]] const T* operator->() const noexcept { return &it_; }
-  /// For a producer, to be written to or called.
+  /// For a producer to write to, or to call.
   [[nodiscard]] T* out() noexcept { return &it_; }
 
  private:
   T it_{};
 };
 
-/// What a caller has handed over: released at the end, as far as nobody has taken it.
+/// A structure passed in by a caller: released at the end unless it was taken over.
 template <class T>
 class HandedOver {
  public:
@@ -63,7 +63,7 @@ class HandedOver {
   std::span<T> all_;
 };
 
-/// More rows than a table has, so that the places of values in bytes do not overflow.
+/// Upper bound on rows, so that byte offsets of values do not overflow.
 inline constexpr std::int64_t most_arrow_rows = std::int64_t{1} << 40;
 
 struct ArrowBatches {
@@ -71,14 +71,15 @@ struct ArrowBatches {
   std::vector<ArrowOwner<ArrowArray>> batches;
 };
 
-/// Takes these over. Throws `Error(usage)` for what is null or was released; the others are released then.
+/// Takes ownership of these. Throws `Error(usage)` for a null pointer or a released structure; the others are
+/// released then.
 [[nodiscard]] ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches);
-/// Record batches of one column, which is named so: of its type and the arrays of its values, which are taken
-/// over in the same way.
+/// Record batches with a single column of this name: takes ownership of its type and its arrays in the same
+/// way.
 [[nodiscard]] ArrowBatches take_column(const std::string& name, ArrowSchema* schema,
                                        std::span<ArrowArray> chunks);
 /// Reads a stream to its end, and releases it. `between` is called before each batch. Throws `Error(usage)`
-/// for one that is null or was released, and `Error(input)` for one that fails.
+/// for a stream that is null or was released, and `Error(input)` for one that fails.
 [[nodiscard]] ArrowBatches take_batches(ArrowArrayStream* stream, const BetweenReads& between);
 
 [[noreturn]] void refuse_arrow(ErrorCode code, std::string_view what);

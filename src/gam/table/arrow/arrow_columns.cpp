@@ -25,7 +25,7 @@ namespace {
 using base::at;
 using Kind = ArrowType::Kind;
 
-/// Between two questions whether the work is to end.
+/// Values between two checks for a request to stop.
 constexpr std::size_t values_between_questions = std::size_t{1} << 16;
 
 std::string named(const std::string& column) {
@@ -38,7 +38,7 @@ std::string named(const std::string& column) {
                                              what, max_levels));
 }
 
-/// Calls `use(T{})` with the type of a type's numbers.
+/// Calls `use(T{})` for the C++ type of an Arrow type's numbers.
 template <class Use>
 void with_numbers_of(const ArrowType& type, const Use& use) {
   if (type.kind == Kind::real) return type.bytes == 4 ? use(float{}) : use(double{});

@@ -17,7 +17,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The columns of this rank's batches, read where they are or converted. A table's spans refer to it.
+/// The columns of this rank's batches, used in place or converted. A table's spans refer to it.
 ///
 ///     ArrowColumns columns(std::move(batches), options, team);
 ///     columns.set_levels(levels_of_all_ranks(columns.levels()), team);
@@ -28,7 +28,7 @@ class ArrowColumns {
   ArrowColumns(ArrowBatches batches, const ArrowOptions& options, HostTeam& team);
 
   [[nodiscard]] std::int64_t rows() const noexcept { return rows_; }
-  /// A factor's levels, in the order of their first rows or of their dictionary, or those of the options.
+  /// A factor's levels, in the order of their first rows or of their dictionary, or as given by the options.
   struct Levels {
     std::string column;
     std::vector<std::string> levels;
@@ -36,13 +36,14 @@ class ArrowColumns {
     void members(const auto& to) { to(column, levels); }
   };
   [[nodiscard]] std::vector<Levels> levels() const;
-  /// Codes the factors by these, which have every level of this rank's; the same columns in the same order.
+  /// Recodes the factors by these levels, which must include all of this rank's; the same columns in the same
+  /// order.
   void set_levels(std::vector<Levels> levels, HostTeam& team);
   [[nodiscard]] std::vector<Table::Column> columns() const;
 
  private:
-  /// A column of one batch: numbers, or codes and the texts that they stand for (nothing: missing). They are
-  /// in `own_…` if they are not in place.
+  /// A column of one batch: numbers, or codes and their texts (nothing: missing). Stored in `own_…` unless
+  /// used in place.
   struct Part {
     std::span<const double> numbers{};
     std::span<const std::int32_t> codes{};
@@ -52,13 +53,13 @@ class ArrowColumns {
   };
   struct Column {
     std::string name;
-    std::int64_t place = 0;  ///< among the schema's
+    std::int64_t place = 0;  ///< index in the schema
     const ArrowSchema* schema = nullptr;
     ArrowType type{};
-    ArrowType dictionary{};  ///< of its values
+    ArrowType dictionary{};  ///< type of its values
     std::vector<Part> parts{};
     std::vector<std::string> levels{};
-    bool given = false;  ///< its levels are
+    bool given = false;  ///< its levels are given
     bool ordered = false;
 
     [[nodiscard]] bool coded() const noexcept { return schema->dictionary != nullptr; }
@@ -76,7 +77,7 @@ class ArrowColumns {
   static void read_texts(const ArrowValues& values, const std::string& what, Part& part);
   static void read_codes(const Column& column, const ArrowArray& array, const ArrowValues& values,
                          const std::string& what, Part& part);
-  /// Throws unless the entries of a batch's ordered dictionary are in the order of the levels.
+  /// Throws unless a batch's ordered dictionary agrees with the order of the levels.
   static void check_order(const Column& column, std::size_t batch, std::vector<std::int32_t> codes);
   static void recode(std::span<const std::int32_t> to, Part& part);
   template <class Work>

@@ -34,7 +34,7 @@ constexpr Format formats[] = {{"b", {Kind::boolean, 0}},
                               {"U", {Kind::text, 8}},
                               {"vu", {Kind::text_view, 16}},
                               {"tdD", {Kind::integer, 4}}};
-/// With a time zone behind them, which only says how they are written.
+/// Followed by a time zone, which affects only the display.
 constexpr Format timestamps[] = {{"tss:", {Kind::integer, 8, 1}},
                                  {"tsm:", {Kind::integer, 8, 1e3}},
                                  {"tsu:", {Kind::integer, 8, 1e6}},

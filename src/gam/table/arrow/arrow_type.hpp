@@ -8,7 +8,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// How an array's values lie in memory, and what they mean to a table.
+/// Memory layout of an array's values, and their meaning in a table.
 struct ArrowType {
   enum class Kind : std::uint8_t {
     boolean,  ///< one bit each
@@ -19,8 +19,8 @@ struct ArrowType {
     text_view  ///< of 16 bytes, which hold a short text or refer to one of many buffers
   };
   Kind kind = Kind::real;
-  int bytes = 0;        ///< of a number, or of an offset
-  double per_unit = 1;  ///< numbers in one second of a timestamp
+  int bytes = 0;        ///< size of a number, or of an offset
+  double per_unit = 1;  ///< units per second of a timestamp
 
   [[nodiscard]] bool is_text() const noexcept { return kind == Kind::text || kind == Kind::text_view; }
   [[nodiscard]] bool is_integer() const noexcept {
@@ -28,8 +28,8 @@ struct ArrowType {
   }
 };
 
-/// The type of a column, or of a dictionary's indices or values. Throws `Error(input)` for one that no column
-/// can be. `what` is the column, in messages.
+/// The type of a column, or of a dictionary's indices or values. Throws `Error(input)` for an unsupported
+/// type. `what` names the column in messages.
 [[nodiscard]] ArrowType arrow_type(const ArrowSchema& schema, const std::string& what);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -12,9 +12,9 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Of a text by views, which say by 32 bits in which of the buffers it is.
+/// Maximum number of buffers of text views, which index them by 32 bits.
 constexpr std::int64_t most_buffers = 3 + std::int64_t{std::numeric_limits<std::int32_t>::max()};
-/// Of the texts in one buffer.
+/// Maximum bytes of text in one buffer.
 constexpr std::int64_t most_text_bytes = std::int64_t{1} << 47;
 
 template <class T>

@@ -12,12 +12,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A run of the values of an array, whose structure suits its type. Buffers need not be aligned.
+/// A run of an array's values, with the structure checked against its type. Buffers need not be aligned.
 class ArrowValues {
  public:
-  /// The values [begin, begin + count) behind the array's own offset. Throws `Error(input)` for a structure
-  /// that contradicts itself or the type; `what` is the column and the batch, in messages. The array must
-  /// outlive this.
+  /// The values [begin, begin + count) after the array's own offset. Throws `Error(input)` for a structure
+  /// that is inconsistent or does not match the type; `what` names the column and the batch in messages. The
+  /// array must outlive this.
   ArrowValues(const ArrowArray& array, const ArrowType& type, std::int64_t begin, std::int64_t count,
               const std::string& what);
 
@@ -33,13 +33,13 @@ class ArrowValues {
     std::memcpy(&value, values_ + (begin_ + i) * sizeof(T), sizeof(T));
     return value;
   }
-  /// All values where they are; empty if they are not aligned, or if there is none.
+  /// All values in place; empty if they are not aligned, or if there are none.
   template <class T>
   [[nodiscard]] std::span<const T> in_place() const noexcept {
     if (size_ == 0 || reinterpret_cast<std::uintptr_t>(values_) % alignof(T) != 0) return {};
     return std::span(reinterpret_cast<const T*>(values_) + begin_, size_);
   }
-  /// Throws `Error(input)` for offsets that decrease or are beyond their buffer.
+  /// Throws `Error(input)` for offsets that decrease or exceed their buffer.
   [[nodiscard]] std::string_view text(std::size_t i) const;
 
  private:
@@ -53,11 +53,11 @@ class ArrowValues {
   ArrowType type_;
   std::string what_;
   std::size_t begin_ = 0, size_ = 0;
-  const unsigned char* validity_ = nullptr;  ///< null: no value is
+  const unsigned char* validity_ = nullptr;  ///< null: no value is null
   const unsigned char* values_ = nullptr;    ///< numbers, bits, offsets or views
   const char* text_ = nullptr;
-  std::span<const void* const> buffers_;  ///< that views refer to
-  const unsigned char* sizes_ = nullptr;  ///< of these
+  std::span<const void* const> buffers_;  ///< buffers of text views
+  const unsigned char* sizes_ = nullptr;  ///< sizes of these
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

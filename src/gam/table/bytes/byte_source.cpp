@@ -9,7 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Some thread's place in a file that another source has open.
+/// A thread's read position in a file that another source has open.
 class PlaceInFile final : public ByteSource {
  public:
   PlaceInFile(const files::InputFile& file, std::atomic<std::int64_t>& bytes_read)

@@ -18,13 +18,13 @@ class InputFile;
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Called repeatedly while a file is read, after some MiB at most; an exception ends the reading.
+/// Called repeatedly while a file is read, at least every few MiB; an exception ends the reading.
 using BetweenReads = std::function<void()>;
 
 /// Callbacks and limits of the opening and reading of a table.
 struct OpenOptions {
   BetweenReads between{};
-  /// Receives messages for the log, a line each, on the thread that reads.
+  /// Receives messages for the log, a line each, on the reading thread.
   std::function<void(std::string_view line)> tell{};
   /// Memory of a node for columns and for the text of a packed table, over all its ranks; default: all free
   /// memory.
@@ -38,14 +38,14 @@ class ByteSource {
   /// Fills the buffer from the current position; returns less than its size only at the end. Throws
   /// `Error(input)`.
   [[nodiscard]] virtual std::size_t read(std::span<char> buffer) = 0;
-  /// Moves to an offset of the unpacked bytes. A gzip stream is unpacked up to there, from its beginning or
+  /// Moves to an offset in the unpacked bytes. A gzip stream is unpacked up to there, from its beginning or
   /// from the current position.
   virtual void seek(std::int64_t offset) = 0;
   /// A source of the same bytes for another thread. Its reads count in `bytes_read` of this source, and do
   /// not call `between`. Null if the bytes can only be read in order, as those of a gzip stream. This source
   /// must outlive it.
   [[nodiscard]] virtual std::unique_ptr<ByteSource> for_another_thread() = 0;
-  /// Bytes taken from the file so far, packed if it is packed.
+  /// Bytes read from the file so far; packed bytes for a packed file.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
   /// The file that the bytes come from.
   [[nodiscard]] virtual const files::InputFile& file() const = 0;
@@ -60,20 +60,20 @@ struct GzipMember {
 /// The bytes of a packed file.
 class PackedSource : public ByteSource {
  public:
-  /// The beginnings of all members, and the end of the last, in a file of small members that tell their
-  /// sizes, as bgzip writes them: other threads can then unpack from any member. Empty for any other file.
-  /// Throws `Error(input)`.
+  /// The beginnings of all members, and the end of the last, in a file of small members with known sizes, as
+  /// written by bgzip: other threads can then unpack from any member. Empty for any other file. Throws
+  /// `Error(input)`.
   [[nodiscard]] virtual const std::vector<GzipMember>& find_members() = 0;
   /// Sets the members that another rank found in the same file.
   virtual void set_members(std::vector<GzipMember> members) = 0;
-  /// Unpacks the whole file into `room` of so many bytes. Returns their number; nothing if `room` is too
-  /// small. Call `seek` before the next `read`. Throws `Error(input)`, and what `between` throws: a thread
-  /// may then still write to the room, which it also owns.
+  /// Unpacks the whole file into `room` of this many bytes. Returns the unpacked size; nothing if `room` is
+  /// too small. Call `seek` before the next `read`. Throws `Error(input)`, and what `between` throws: a
+  /// thread may then still write to the room, which it also owns.
   [[nodiscard]] virtual std::optional<std::int64_t> unpack_all(const std::shared_ptr<char[]>& room,
                                                                std::size_t room_bytes) = 0;
 };
 
-/// Throws `Error(input)` if the file cannot be opened or is no regular file.
+/// Throws `Error(input)` if the file cannot be opened or is not a regular file.
 [[nodiscard]] std::unique_ptr<ByteSource> open_plain(const std::string& path, BetweenReads between = {});
 
 }  // namespace TESSERA_NAMESPACE::gam

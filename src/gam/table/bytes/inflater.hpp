@@ -10,10 +10,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Unpacks deflate data that are in memory as a whole: by libdeflate, which takes half the time of zlib and
-/// has no streams, or in a build without it by zlib. For one thread at a time.
+/// Unpacks deflate data held in memory as a whole: by libdeflate, which takes half the time of zlib but has
+/// no streaming, or by zlib in a build without it. Not thread-safe.
 ///
-/// Damaged or truncated data, and data that do not fit, give nothing, without a reason.
+/// Returns nothing, without a reason, for damaged or truncated data, and for data that do not fit.
 class Inflater {
  public:
   /// Throws std::bad_alloc.

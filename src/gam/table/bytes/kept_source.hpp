@@ -13,17 +13,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A range of a source's bytes in memory, whose pages are allocated when they are first written to.
+/// A range of a source's bytes in memory; pages are allocated on first write.
 class KeptText {
  public:
   KeptText() = default;
-  /// Reserves room for them; none if the system has no memory.
+  /// Reserves room for the bytes; none if memory is exhausted.
   explicit KeptText(Range bytes);
 
   [[nodiscard]] const std::shared_ptr<char[]>& room() const noexcept { return text_; }
-  /// Stores those of the bytes from `offset` on that fit. Different threads may store different bytes.
+  /// Stores the given bytes, which begin at `offset`, as far as they fit. Different threads may store
+  /// different bytes.
   void keep(std::int64_t offset, std::span<const char> bytes) noexcept;
-  /// Marks all bytes that fit as stored; they no longer change.
+  /// Marks all bytes in range as stored; they no longer change.
   void finish() noexcept { finished_ = size_; }
   /// The same for `size` bytes, the whole source.
   void finish_all(std::size_t size) noexcept {
@@ -31,7 +32,7 @@ class KeptText {
     all_ = true;
   }
   [[nodiscard]] bool is_all() const noexcept { return all_; }
-  /// Bytes of memory that it takes.
+  /// Bytes of memory in use.
   [[nodiscard]] std::int64_t bytes() const noexcept { return static_cast<std::int64_t>(size_); }
 
   /// The bytes from `offset` on; empty if they are not stored, or before `finish`.
@@ -45,7 +46,7 @@ class KeptText {
   std::shared_ptr<char[]> text_;
 };
 
-/// A packed file with some of its unpacked bytes in memory, so that they are not unpacked again.
+/// A packed file with part of its unpacked bytes in memory, to avoid unpacking them again.
 ///
 ///     KeptSource source(open_gzip(path));
 ///     source.begin_keeping({0, size});
@@ -56,15 +57,15 @@ class KeptSource final : public ByteSource {
   explicit KeptSource(std::unique_ptr<PackedSource> packed) : packed_(std::move(packed)) {}
 
   [[nodiscard]] PackedSource& packed() noexcept { return *packed_; }
-  /// Unpacks the whole file into memory if it has at most `max_bytes`: returns its size.
+  /// Unpacks the whole file into memory if it has at most `max_bytes`, and returns its size.
   [[nodiscard]] std::optional<std::int64_t> keep_all(std::int64_t max_bytes);
   [[nodiscard]] bool keeps_all() const noexcept { return kept_.is_all(); }
   /// Bytes of memory that the stored text takes.
   [[nodiscard]] std::int64_t kept_bytes() const noexcept { return kept_.bytes(); }
-  /// Stores these bytes, all of which are read before `end_keeping`.
+  /// Starts storing these bytes, all of which must be read before `end_keeping`.
   void begin_keeping(Range bytes) { kept_ = KeptText(bytes); }
   void end_keeping() noexcept { kept_.finish(); }
-  /// Frees the memory: what was stored is unpacked again. No other thread may have a source of this one.
+  /// Frees the memory: stored bytes are unpacked again. No other thread may have a source of this one.
   void let_go() noexcept { kept_ = {}; }
 
   [[nodiscard]] std::size_t read(std::span<char> buffer) override { return place_.read(buffer); }
@@ -80,7 +81,7 @@ class KeptSource final : public ByteSource {
     KeptText& kept;
     ByteSource* packed;  ///< may be null if all bytes are stored
     std::int64_t offset = 0;
-    std::int64_t packed_offset = 0;  ///< where `packed` is
+    std::int64_t packed_offset = 0;  ///< position of `packed`
 
     [[nodiscard]] std::size_t read(std::span<char> buffer);
   };

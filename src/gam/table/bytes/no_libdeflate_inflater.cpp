@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inflater of a build without libdeflate, by zlib.
+// The inflater of a build without libdeflate: zlib.
 #include "gam/table/bytes/inflater.hpp"
 
 #include <zlib.h>

@@ -26,7 +26,7 @@ struct PartStart {
   std::int64_t row = 0;
   std::int64_t line = 1;
 
-  /// Whether the part's first counted row is the rest of a row of the part before.
+  /// Whether the part's first counted row continues a row of the part before.
   [[nodiscard]] bool continues(bool leading_content) const { return !inside && content && leading_content; }
 
   void pass(const CsvPartSummary& part) {
@@ -38,12 +38,12 @@ struct PartStart {
   }
 };
 
-/// Appends the landmarks of a part with this state at its beginning, with their rows and lines in the file.
+/// Appends the landmarks of a part with this initial state, with their rows and lines in the file.
 void add_landmarks(const CsvPartScanner& scanner, const PartStart& here,
                    std::vector<CsvLandmark>& landmarks) {
   const bool continues = here.continues(scanner.leading_content());
   for (CsvLandmark mark : scanner.count(here.inside ? 1 : 0).landmarks) {
-    // If the part's first row is only the rest of one, the others count from one less.
+    // If the part's first row is a continuation, later rows count from one less.
     if (continues && mark.row == 0) continue;
     mark.row += here.row - (continues ? 1 : 0);
     mark.line += here.line;
@@ -58,7 +58,7 @@ constexpr std::int64_t max_pieces = 4096;
 // Pieces per thread between two checks for a request to stop.
 constexpr std::int64_t pieces_between = 4;
 
-/// At least one, which may be empty.
+/// At least one piece, which may be empty.
 std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order) {
   const std::int64_t size = in_order ? part.size()
                                      : std::max(buffers_of_piece * static_cast<std::int64_t>(buffer_bytes),
@@ -69,7 +69,7 @@ std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order
   return pieces;
 }
 
-/// What one thread reads a file through.
+/// A thread's reader of a file.
 class PieceReader {
  public:
   PieceReader(ByteSource& source, std::size_t buffer_bytes) : source_(source), buffer_(buffer_bytes) {}
@@ -116,7 +116,7 @@ CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, b
   counts_[1].content = true;  // an open quote is content
 }
 
-// Bytes of one line, or a part of it.
+// Processes bytes of one line, or a part of it.
 void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
   if (counts_[0].content && counts_[1].content) return;
   std::size_t blanks = 0;
@@ -138,7 +138,7 @@ void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
 
 void CsvPartScanner::newline(std::int64_t next_line) {
   ++newlines_;
-  // Only one of the two assumptions is outside quotes here: there the line ends.
+  // Only one of the two assumptions is outside quotes here: for it the line ends.
   Count& count = counts_[odd_quotes_ ? 1 : 0];
   count.content = false;
   count.line_begin = next_line;
@@ -196,8 +196,8 @@ CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvP
     if (i >= position && i - position < scanners.size()) add_landmarks(scanners[i - position], at, landmarks);
     at.pass(parts[i]);
   }
-  // A part that begins at a line's first byte does not know that it does: if the parts before have only blank
-  // lines, the first row is found from the beginning of the file.
+  // A part that begins at a line's first byte does not know this: if the parts before have only blank lines,
+  // the first row is found from the beginning of the file.
   if (position == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
     landmarks.insert(landmarks.begin(), {0, scanners.front().begin(), first_line});
   return {at.row, std::move(landmarks)};

@@ -14,15 +14,15 @@
 /// Finds the beginnings of the rows of a CSV file, on all ranks together: each scans an equal part of the
 /// bytes, once, its threads in pieces.
 ///
-/// Whether a byte lies inside quotes depends on every byte before it. A piece is scanned without waiting for
-/// those before: rows are counted for both assumptions, that it begins outside or inside quotes, and the
-/// count that holds is chosen once the quotes of the parts before are known.
+/// Whether a byte is inside quotes depends on every byte before it. A piece is scanned without waiting for
+/// earlier ones: rows are counted under both assumptions, that it begins outside or inside quotes, and the
+/// valid count is chosen once the quotes of the earlier parts are known.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A place from which rows can be read.
+/// A position from which rows can be read.
 struct CsvLandmark {
   std::int64_t row = 0;
-  std::int64_t offset = 0;  ///< of its first byte
+  std::int64_t offset = 0;  ///< offset of its first byte
   std::int64_t line = 0;
 };
 
@@ -38,14 +38,14 @@ class CsvPartScanner {
 
   /// The counts if the part begins outside (0) or inside (1) quotes.
   struct Count {
-    std::int64_t rows = 0;               ///< that begin here
-    std::int64_t line_ends = 0;          ///< where a row ended or an empty line did
+    std::int64_t rows = 0;               ///< rows that begin here
+    std::int64_t line_ends = 0;          ///< ends of rows or of empty lines
     bool content = false;                ///< at the end of the part: its last line has more than blanks
     std::int64_t line_begin = -1;        ///< of the line at the end of the part; -1: in a part before
     std::vector<CsvLandmark> landmarks;  ///< row and line counted from the part's beginning
   };
   [[nodiscard]] const Count& count(int inside) const { return counts_[static_cast<std::size_t>(inside)]; }
-  /// If the part begins outside quotes: its first row begins before any line ends in it. It is not a row of
+  /// If the part begins outside quotes: its first row begins before the first line end. It is not a row of
   /// its own if the line had content before.
   [[nodiscard]] bool leading_content() const { return leading_content_; }
   [[nodiscard]] bool odd_quotes() const { return odd_quotes_; }
@@ -67,7 +67,7 @@ class CsvPartScanner {
   std::array<std::int64_t, 2> next_landmark_;
 };
 
-/// What the other ranks need to know of a part.
+/// Summary of a part for the other ranks.
 struct CsvPartSummary {
   std::array<std::int64_t, 2> rows{};
   std::array<std::int64_t, 2> line_ends{};
@@ -83,8 +83,8 @@ struct CsvStarts {
   std::int64_t rows = 0;
   std::vector<CsvLandmark> landmarks;
 };
-/// For `scanners` of consecutive parts, the first of which has index `position` among all `parts` of the
-/// file, whose first begins at `first_line`. Pure.
+/// For `scanners` of consecutive parts; `position` is the index of the first among all `parts` of the file,
+/// the first of which begins at `first_line`. Pure.
 [[nodiscard]] CsvStarts located(std::span<const CsvPartScanner> scanners,
                                 std::span<const CsvPartSummary> parts, std::size_t position,
                                 std::int64_t first_line);
@@ -97,15 +97,15 @@ struct CsvIndex {
   [[nodiscard]] std::size_t before(std::int64_t row) const;
 };
 
-/// The part of a file that this rank scans: `[begin, end)` of the bytes. Parts of the ranks follow one
-/// another; the first begins at a line of its own, the line `first_line`.
+/// The part of a file that this rank scans: bytes `[begin, end)`. Parts of successive ranks are contiguous;
+/// the first begins at the start of line `first_line`.
 struct CsvPart {
   std::int64_t begin = 0;
   std::int64_t end = 0;
   std::int64_t first_line = 1;
 };
 
-/// *Collective.* Throws the same `Error(input)` on every rank if one cannot read. A thread holds at most
+/// *Collective.* Throws the same `Error(input)` on every rank if a rank cannot read. A thread holds at most
 /// `buffer_bytes`; every rank gets the landmarks of the whole job. `between` is called repeatedly on the
 /// calling thread.
 [[nodiscard]] CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part,

@@ -19,13 +19,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// A longer row is one whose quote is never closed.
+// A longer row has an unclosed quote.
 constexpr std::size_t max_row_bytes = std::size_t{64} << 20;
-// Behind the bytes read: blocks begin anywhere, and numbers are read eight bytes at a time.
+// Readable bytes after the data: blocks begin anywhere, and numbers are read eight bytes at a time.
 constexpr std::size_t padding = block_bytes;
 static_assert(padding >= decimal_padding);
 
-/// The lowest bits, up to this one and with it.
+/// The lowest bits, up to and including this one.
 std::uint64_t up_to(int bit) {
   return ~std::uint64_t{0} >> (63 - bit);
 }
@@ -125,7 +125,7 @@ bool CsvRowReader::cut() {
   return true;
 }
 
-// Scans the next block of the buffer, which is not at its end.
+// Scans the next block of the buffer.
 void CsvRowReader::look_at_block() {
   block_.begin = block_.end;
   block_.end = std::min(filled_, block_.begin + block_bytes);
@@ -142,7 +142,7 @@ void CsvRowReader::look_at_block() {
   if (ends_.size() <= fields_ + block_bytes) ends_.resize(2 * ends_.size() + 2 * block_bytes);
 }
 
-// Counts the row's places in the block, and removes them.
+// Records the row's separators in the block, and removes them.
 void CsvRowReader::pass_in_block(std::uint64_t places) {
   if ((block_.quotes | block_.inner_newlines) == 0) return;
   line_ += std::popcount(block_.inner_newlines & places);

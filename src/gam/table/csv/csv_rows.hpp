@@ -28,7 +28,7 @@ class CsvRowReader {
   CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes, std::int64_t offset,
                std::int64_t line);
 
-  /// Continues at another offset, up to the byte `end`, at which a row begins, or to the end of the file.
+  /// Continues at another offset, up to byte `end`, where a row begins, or to the end of the file.
   void go_to(std::int64_t offset, std::int64_t line, std::int64_t end);
 
   /// The next row without its end; false after the last one. Throws `Error(input)` for a quote that is
@@ -42,7 +42,7 @@ class CsvRowReader {
   [[nodiscard]] std::size_t quotes() const noexcept { return quotes_; }
   /// The line that the row begins on, counted from 1.
   [[nodiscard]] std::int64_t line() const noexcept { return row_line_; }
-  /// The offset and the line behind the row and its line end.
+  /// The offset and the line after the row and its line end.
   [[nodiscard]] std::int64_t next_offset() const noexcept { return offset_ + static_cast<std::int64_t>(at_); }
   [[nodiscard]] std::int64_t next_line() const noexcept { return line_; }
 
@@ -52,7 +52,7 @@ class CsvRowReader {
   void look_at_block();
   void pass_in_block(std::uint64_t places);
 
-  /// The places in a block of the buffer that are not passed yet.
+  /// Separators in a block of the buffer that are not processed yet.
   struct Block {
     std::size_t begin = 0;
     std::size_t end = 0;
@@ -66,17 +66,17 @@ class CsvRowReader {
   std::vector<char> buffer_;  // and the padding
   std::size_t filled_ = 0;
   Block block_;
-  bool inside_ = false;      // of quotes, behind the block
+  bool inside_ = false;      // inside quotes after the block
   std::size_t at_ = 0;       // where the next row begins
   std::int64_t offset_ = 0;  // of the buffer's first byte in the file
   std::int64_t line_ = 0;    // at at_
-  std::int64_t end_ = 0;     // of what is read
+  std::int64_t end_ = 0;     // end of the range to read
   bool end_of_file_ = false;
   std::size_t row_begin_ = 0;
   std::size_t row_size_ = 0;
   std::int64_t row_line_ = 0;
   std::size_t quotes_ = 0;
-  std::vector<std::uint32_t> ends_;  // room for those of the row and of a block
+  std::vector<std::uint32_t> ends_;  // capacity for the row and one block
   std::size_t fields_ = 0;
 };
 

@@ -24,15 +24,15 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-// With the first byte of what follows, as a header may begin with PAR1.
+// Includes the following byte, as a header may begin with PAR1.
 constexpr std::string_view parquet_mark = "PAR1\x15";
 
-/// Whether a line of a header has a carriage return with text after it.
+/// Whether a header line has a carriage return followed by text.
 bool has_lone_returns(std::string_view row) {
   bool inside = false;
   for (std::size_t i = 0; i + 1 < row.size(); ++i) {
     if (row[i] == '"') inside = !inside;
-    // Not counted before blanks and commas, as in a file whose newlines were converted to CRLF twice.
+    // Ignored before blanks and commas, as in a file converted to CRLF twice.
     if (row[i] == '\r' && !inside && std::string_view("\r \t,").find(row[i + 1]) == std::string_view::npos)
       return true;
   }
@@ -43,7 +43,7 @@ bool has_lone_returns(std::string_view row) {
 struct WantedField {
   std::size_t position = 0;  ///< in a row
   std::size_t column = 0;    ///< of the plan
-  bool number = false;       ///< text that reads as a number is one
+  bool number = false;       ///< a text that parses as a number is one
 };
 
 /// The requested columns, in their order in a row.
@@ -66,7 +66,7 @@ class RowScanner {
   RowScanner(const CsvRows& file, ByteSource& source, const ReadPlan& plan)
       : file_(file), wanted_(wanted_of(plan)), reader_(source, file.path, file.buffer_bytes, 0, 1) {}
 
-  /// Passes rows to `part`: those from a landmark on that end before the byte `end` or the end of the file.
+  /// Passes rows to `part`: from a landmark on, those that end before byte `end` or the end of the file.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
     reader_.go_to(start.offset, start.line, end);
     for (std::int64_t row = start.row; row < rows.end; ++row) {
@@ -94,7 +94,7 @@ class RowScanner {
     part.end_row(reader_.line());
   }
 
-  /// The text of a field as in the row, with quotes.
+  /// The raw text of a field, with quotes.
   [[nodiscard]] std::string_view field(std::size_t position) const {
     const std::span<const std::uint32_t> ends = reader_.field_ends();
     const std::size_t begin = position == 0 ? 0 : ends[position - 1] + std::size_t{1};
@@ -109,7 +109,7 @@ class RowScanner {
     }
   }
 
-  /// Whether quotes only surround whole fields.
+  /// Whether every quote encloses a whole field.
   [[nodiscard]] bool is_simple() const {
     std::size_t quotes = reader_.quotes();
     for (std::size_t i = 0; quotes > 0 && i < reader_.field_ends().size(); ++i) {
@@ -121,7 +121,7 @@ class RowScanner {
     return quotes == 0;
   }
 
-  /// Returns the number of rows taken, as does the next.
+  /// Returns the number of rows taken, as does the next function.
   std::size_t take_simple_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     const bool quotes = reader_.quotes() > 0;

@@ -18,12 +18,12 @@ namespace TESSERA_NAMESPACE::gam {
 /// The header: the first row that is not blank.
 struct CsvHeader {
   std::vector<std::string> columns;
-  std::string quotes;            ///< for each of them '"' if its name is in quotes, or empty; else a blank
-  std::int64_t data_offset = 0;  ///< of the first byte behind it
+  std::string quotes;            ///< for each column '"' if its name is quoted or empty; else a blank
+  std::int64_t data_offset = 0;  ///< offset of the first byte after it
   std::int64_t data_line = 1;
 };
 
-/// Throws `Error(input)`, with the line: no such row, two columns of one name, a name that is not UTF-8,
+/// Throws `Error(input)`, with the line: no such row, two columns with one name, a name that is not UTF-8,
 /// another file format.
 [[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path,
                                         std::size_t buffer_bytes);
@@ -32,7 +32,7 @@ struct CsvHeader {
 struct CsvRows {
   ByteSource& source;
   const std::string& path;
-  std::size_t columns;  ///< that its header names
+  std::size_t columns;  ///< number of columns in its header
   const CsvIndex& index;
   std::size_t buffer_bytes;  ///< of each thread
   const BetweenReads& between;

@@ -28,8 +28,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A text stays in memory if it takes at most one in this many parts of free memory; the rest is for the
-/// columns, and for what is computed from them.
+/// A text stays in memory if it takes at most this fraction (1/n) of free memory; the rest is for the
+/// columns, and for computations with them.
 constexpr std::int64_t parts_of_memory = 4;
 
 /// The source of a table's bytes.
@@ -86,17 +86,17 @@ class CsvTable final : public TableReader {
   CsvIndex index_;
 };
 
-/// What is known of a table when it is open.
+/// Properties of an open table.
 struct Outline {
   CsvHeader header;
   CsvIndex index;
 };
 
-/// The unpacked size of a packed file, if it can be known without reading it to its end on every rank.
+/// The unpacked size of a packed file, if every rank need not read it to its end for this.
 std::optional<std::int64_t> find_size(KeptSource& source, int ranks, std::optional<std::int64_t> node_bytes) {
   const std::vector<GzipMember>& members = source.packed().find_members();
   if (!members.empty()) return members.back().unpacked;
-  if (ranks > 1) return std::nullopt;            // the other ranks would not have what this one stores
+  if (ranks > 1) return std::nullopt;            // other ranks could not use the bytes stored here
   constexpr std::int64_t most_of_packed = 1032;  // bytes that deflate unpacks from one at most
   std::int64_t memory = files::memory_left();
   if (node_bytes) memory = std::min(memory, *node_bytes);
@@ -111,8 +111,8 @@ void share_members(const mpi::Communicator& comm, PackedSource& source) {
   source.set_members(std::move(members));
 }
 
-/// *Collective.* Makes each rank store the bytes that it will read, unless it has them or there is too little
-/// memory; returns whether it does.
+/// *Collective.* Makes each rank store the bytes that it will read, unless it has them or memory is short;
+/// returns whether it does.
 bool begin_keeping(const mpi::Communicator& comm, KeptSource& source, Range bytes,
                    std::optional<std::int64_t> node_bytes) {
   const std::int64_t needed = parts_of_memory * bytes.size();

@@ -28,13 +28,13 @@ struct CsvOptions {
 /// field. frame_part.hpp interprets the fields.
 ///
 /// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows, both on
-/// all threads of its team; also in a gzip file of blocks that tell their sizes, as bgzip writes them. Any
-/// other gzip file is unpacked from its beginning, on one thread: by rank 0 to count the rows, and by each
-/// rank to read its own.
+/// all threads of its team; also in a gzip file of blocks with known sizes, as written by bgzip. Any other
+/// gzip file is unpacked from its beginning, on one thread: by rank 0 to count the rows, and by each rank to
+/// read its own.
 ///
-/// Text that was unpacked to count the rows stays in memory (kept_source.hpp), and is not unpacked again, if
-/// it takes at most a quarter of free memory and of `node_bytes`, and until the columns need that memory: for
-/// blocks on each rank; for any other file only in a job of one rank, whose threads then all read it.
+/// Text unpacked to count the rows stays in memory (kept_source.hpp) if it takes at most a quarter of free
+/// memory and of `node_bytes`, until the columns need that memory: for blocks on each rank; for any other
+/// file only in a job of one rank, whose threads then all read it.
 ///
 /// Throws the same `Error(input)` on every rank for an unreadable file, no header, no row, or two columns of
 /// one name.

@@ -7,7 +7,7 @@ namespace {
 /// Appends up to eight digits to a number. Sets `fault` if one is not a digit; the number is wrong beyond 19
 /// digits in all.
 void append_eight(const char* at, int count, std::uint64_t& number, std::uint64_t& fault) noexcept {
-  // Pads with zeros in front; in two shifts, as one by 64 bits is undefined.
+  // Pads with leading zeros; two shifts, as one by 64 bits is undefined.
   const int shift = 32 - 4 * count;
   const std::uint64_t eight = (eight_at(at) << shift) << shift;
   fault |= no_digits(eight);
@@ -25,7 +25,7 @@ bool read_by_eights(std::string_view text, Scaled& read) noexcept {
   const int rest = static_cast<int>(std::min<std::size_t>(text.size(), std::size_t{2} * max_digits)) - 8;
   if (8 - point + rest > max_digits || !read_eight(first, read)) return false;
   std::uint64_t fault = 0;
-  // The same steps for each length, as lengths differ from field to field.
+  // The same steps for every length, as lengths differ between fields.
   const int second = std::min(rest, 8);
   append_eight(text.data() + 8, second, read.number, fault);
   append_eight(text.data() + 8 + second, rest - second, read.number, fault);
@@ -47,7 +47,7 @@ int count_digits(const char* at, int size) noexcept {
 
 bool read_long(std::string_view text, Scaled& read) noexcept {
   if (read_by_eights(text, read)) return true;
-  constexpr std::size_t longest = 1000;  // limit of the scan: leading zeros are no fault
+  constexpr std::size_t longest = 1000;  // limit of the scan: leading zeros are allowed
   const char* const at = text.data();
   const int size = static_cast<int>(std::min(text.size(), longest));
   const int whole = count_digits(at, size);
@@ -56,7 +56,7 @@ bool read_long(std::string_view text, Scaled& read) noexcept {
   std::uint64_t fault = 0;
   read = {.number = 0, .places = places};
   append_digits(at, whole, read.number, fault);
-  const int digits = read.number == 0 ? places : whole + places;  // leading zeros take no room
+  const int digits = read.number == 0 ? places : whole + places;  // leading zeros are not counted
   if (digits > max_digits) return false;
   append_digits(at + whole + 1, places, read.number, fault);
   return fault == 0;

@@ -11,7 +11,7 @@
 #include <cstring>
 #include <string_view>
 
-/// Parses plain decimal notation, in which most numbers of a table are: correctly rounded, as by
+/// Parses plain decimal notation, the form of most numbers in tables: correctly rounded, like
 /// std::from_chars, in a fifth of its time.
 namespace TESSERA_NAMESPACE::gam {
 
@@ -62,8 +62,8 @@ inline std::uint64_t eight_at(const char* text) noexcept {
   return eight_bytes(text) ^ 0x3030303030303030;
 }
 
-/// Sets the highest bit of the first of eight bytes that is no digit, and clears it in those before. Bytes
-/// after that one are undefined, as a sum carries into them.
+/// Sets the highest bit of the first of eight bytes that is not a digit, and clears it in earlier ones. Later
+/// bytes are undefined, as a sum carries into them.
 inline std::uint64_t no_digits(std::uint64_t eight) noexcept {
   return ((eight + 0x7676767676767676) | eight) & 0x8080808080808080;
 }
@@ -83,8 +83,8 @@ struct Scaled {
   int places = 0;  ///< digits behind the point
 };
 
-/// Reads up to eight characters, right aligned behind zeros: digits and at most one point, whose place the
-/// digits before it move into. False for other characters.
+/// Reads up to eight characters, right aligned after zeros: digits and at most one point, which the digits
+/// before it are shifted over. False for other characters.
 inline bool read_eight(std::uint64_t eight, Scaled& read) noexcept {
   const std::uint64_t others = no_digits(eight);
   if (others == 0) {

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds values in a range, for registers of any width: see base/each_width.hpp.
+// Finds values in a range, compiled for each register width: see base/each_width.hpp.
 
-/// Appends the values in the range to `found`, which has room for `count`. A NaN is neither below the range
-/// nor in it. A branch for each value would often be mispredicted, where one for the values of a step is not:
-/// few steps have a value in the range.
+/// Appends the values in the range to `found`, which has room for `count`. NaN is neither below nor in the
+/// range. One branch per value would often be mispredicted; one per vector rarely is, as few vectors have a
+/// value in the range.
 TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, double low, double high,
                                     double* found) {
   constexpr std::size_t vectors = 4;
@@ -39,12 +39,12 @@ TESSERA_TARGET Bounded find_bounded(const double* values, std::size_t count, dou
   return out;
 }
 
-/// `find_bounded`, and adds the scan of the values, by one look at them; `found` has room for a register more
-/// than `count`.
+/// `find_bounded` and the scan of the values, in one pass; `found` has room for one register more than
+/// `count`.
 TESSERA_TARGET Bounded scan_bounded(const double* values, std::size_t count, double low, double high,
                                     double* found, NumberScan& scanned) {
 #if TESSERA_LANES == 8
-  // Stores the values of the range one after another, without a branch.
+  // Stores the values in the range contiguously, without a branch.
   constexpr std::size_t vectors = 2;
   constexpr std::size_t step = vectors * Wide::count;
   const __m512d least = _mm512_set1_pd(low);
@@ -63,7 +63,7 @@ TESSERA_TARGET Bounded scan_bounded(const double* values, std::size_t count, dou
   for (; i + step <= count; i += step) {
     for (std::size_t v = 0; v < vectors; ++v) {
       const __m512d some = _mm512_loadu_pd(values + i + v * Wide::count);
-      // Of NaN and a number these are the second.
+      // For NaN and a number, the result is the second operand.
       min[v] = _mm512_min_pd(some, min[v]);
       max[v] = _mm512_max_pd(some, max[v]);
       const __m512i bits = _mm512_and_si512(_mm512_castpd_si512(some), no_sign);

@@ -13,8 +13,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The values of a column in several pieces of memory, one after another, each of any length. They are
-/// borrowed, and must outlive this unchanged.
+/// The values of a column in several contiguous pieces of memory, each of any length. Borrowed: they must
+/// outlive this unchanged.
 template <class T>
 class ColumnPieces {
  public:
@@ -35,7 +35,7 @@ class ColumnPieces {
     return pieces_[piece][row - begins_[piece]];
   }
 
-  /// Calls `use(values)` for each part of rows [begin, end) that is in one piece, in their order.
+  /// Calls `use(values)` for each contiguous part of rows [begin, end), in order.
   template <class Use>
   void for_each(std::size_t begin, std::size_t end, const Use& use) const {
     if (begin >= end) return;
@@ -47,7 +47,7 @@ class ColumnPieces {
     }
   }
 
-  /// out[i] = the value of row rows[i]; faster for rows that increase.
+  /// out[i] = the value of row rows[i]; faster for increasing rows.
   void gather(std::span<const std::size_t> rows, T* out) const noexcept {
     std::span<const T> piece;
     std::size_t begin = 0;
@@ -60,7 +60,7 @@ class ColumnPieces {
     }
   }
 
-  /// The values of rows [begin, end): where they are if one piece has them all, otherwise in `copy`.
+  /// The values of rows [begin, end): in place if one piece contains them all, otherwise copied to `copy`.
   [[nodiscard]] std::span<const T> rows(std::size_t begin, std::size_t end, std::vector<T>& copy) const {
     if (begin >= end) return {};
     const std::size_t piece = piece_of(begin);
@@ -81,7 +81,7 @@ class ColumnPieces {
   std::size_t size_ = 0;
 };
 
-/// Numbers to read by their rows: in one run of memory, or in pieces.
+/// Read access to numbers by row: in one run of memory, or in pieces.
 class NumberView {
  public:
   NumberView() = default;
@@ -106,8 +106,8 @@ class NumberView {
   const ColumnPieces<double>* pieces_ = nullptr;
 };
 
-/// A column of numbers, one a row: in one run of memory (`ColumnStorage`), or borrowed from a table whose
-/// numbers are in several pieces of memory, which need not begin where blocks do.
+/// A column of numbers, one a row: in one run of memory (`ColumnStorage`), or borrowed from a table with the
+/// numbers in several pieces of memory, which need not start at block boundaries.
 class ColumnNumbers {
  public:
   ColumnNumbers() = default;
@@ -126,7 +126,7 @@ class ColumnNumbers {
     return out;
   }
 
-  /// As `ColumnStorage` has them: one run of memory, to which pieces are copied first.
+  /// As in `ColumnStorage`: one run of memory; pieces are copied first.
   [[nodiscard]] std::vector<double>& own() {
     if (pieces_) {
       std::vector<double> joined;
@@ -160,7 +160,7 @@ class ColumnNumbers {
       use(std::span(run_.data() + begin, end - begin));
   }
   [[nodiscard]] bool is_one_run() const noexcept { return !pieces_; }
-  /// Whether these are the other's values, not copies.
+  /// Whether both refer to the same memory.
   [[nodiscard]] bool is_same_memory(const ColumnNumbers& other) const noexcept {
     return pieces_ == other.pieces_ && run_.data() == other.run_.data() && size() == other.size();
   }

@@ -47,7 +47,7 @@ class ColumnSummary {
     throw Error(ErrorCode::input, fmt::format("{}: {}", statistic_.call, why));
   }
 
-  /// Calls `use(thread, values)` for each block of the rank's rows. *Collective* in what it throws.
+  /// Calls `use(thread, values)` for each block of the rank's rows. Exceptions are *collective*.
   template <class Use>
   void for_each_block(const Use& use) const {
     std::vector<std::vector<double>> buffers(at(workers_.team.size()));
@@ -62,7 +62,7 @@ class ColumnSummary {
     });
   }
 
-  /// The sums over all values of what `add(value, sums)` adds.
+  /// Sums over all values, accumulated by `add(value, sums)`.
   template <class Add>
   [[nodiscard]] std::vector<double> summed(std::size_t width, const Add& add) const {
     std::vector<ReproducibleSum> sums(at(workers_.team.size()), ReproducibleSum(width));
@@ -141,10 +141,10 @@ class ColumnSummary {
     return {centre, std::sqrt(sums[0] / (count - 1)), std::sqrt(sums[1] / (count - 1))};
   }
 
-  /// R's poly(): of the values about their mean.
+  /// R's poly(), with the values centred at their mean.
   [[nodiscard]] std::vector<double> polynomial(std::size_t degree) const {
     const double centre = mean().mean;
-    // A polynomial that is 0 at every value but for rounding.
+    // A polynomial that is zero at every value, up to rounding.
     constexpr double nothing = 1e-24;
     std::vector<double> alpha;
     std::vector<double> square;
@@ -170,8 +170,8 @@ class ColumnSummary {
     return alpha;
   }
 
-  /// The values at the given places of the sorted order of those from `lower` to `upper`, a byte of their
-  /// keys after the other.
+  /// The values at the given positions of the sorted order of those from `lower` to `upper`, by radix
+  /// selection on the bytes of their keys.
   [[nodiscard]] std::vector<double> select(std::span<const std::int64_t> places, double lower,
                                            double upper) const {
     constexpr std::size_t digits = 256;
@@ -206,7 +206,7 @@ class ColumnSummary {
     return out;
   }
 
-  /// The ends, and R's quantiles of type 7 at the probabilities after 0 and 1.
+  /// The extremes, and R's type-7 quantiles at the probabilities after 0 and 1.
   [[nodiscard]] std::vector<double> quantiles() const {
     const double lower = statistic_.arguments[0];
     const double upper = statistic_.arguments[1];

@@ -20,7 +20,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The values of a column, one a row: owned; borrowed from a table in memory, which must outlive this
-/// unchanged; or in pages (`zeros`) or a scratch file, which copies of the column share.
+/// unchanged; or in zeroed pages (`zeros`) or a scratch file, shared by copies of the column.
 template <class T>
 class ColumnStorage {
  public:
@@ -33,8 +33,7 @@ class ColumnStorage {
     out.elsewhere_ = values;
     return out;
   }
-  /// Zeros in memory that copies share, whose pages the system maps where they are first written to: on the
-  /// threads that write them.
+  /// Zeros in memory shared by copies; the system maps pages on first write, by the writing threads.
   [[nodiscard]] static ColumnStorage zeros(std::size_t size) {
     ColumnStorage out;
     if (size == 0) return out;
@@ -62,7 +61,7 @@ class ColumnStorage {
     }
     return own_;
   }
-  /// Writable values in place: all but borrowed ones, which are copied first.
+  /// Writable values in place; borrowed ones are copied first.
   [[nodiscard]] T* writable() {
     if (scratch_) return static_cast<T*>(scratch_->data());
     return zeros_ ? zeros_.get() : own().data();
@@ -96,7 +95,7 @@ class ColumnStorage {
 
   std::vector<T> own_;
   std::span<const T> elsewhere_;
-  // One of these holds the values, or neither.
+  // At most one of these holds the values.
   std::shared_ptr<T> zeros_;
   std::shared_ptr<files::ScratchMemory> scratch_;
 };

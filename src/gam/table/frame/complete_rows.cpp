@@ -17,9 +17,9 @@ constexpr std::size_t rows_of_stretch = 1024;
 /// Stretches in a block of work.
 constexpr std::int64_t stretches_at_once = 64;
 
-/// The place of the complete row before which there are `rank` others.
+/// Index of the complete row with `rank` complete rows before it.
 std::size_t place_of(std::span<const std::uint8_t> marks, std::int64_t rank) {
-  // Eight marks, each 0 or 1, are added by one multiplication.
+  // One multiplication adds eight marks of 0 or 1.
   constexpr std::uint64_t ones = 0x0101010101010101;
   std::size_t place = 0;
   for (; place + sizeof ones <= marks.size(); place += sizeof ones) {

@@ -11,20 +11,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Where the complete rows of a frame are: the index of each among those of the job, and back. Immutable,
-/// hence thread-safe. Memory: 8 bytes for 1,024 rows.
+/// Maps between a frame's complete rows and their indices among those of the job. Immutable, hence
+/// thread-safe. Memory: 8 bytes for 1,024 rows.
 class CompleteRows {
  public:
   /// *Collective.* Counts them on the threads of the team. The frame must outlive this object.
   CompleteRows(const Workers& workers, const Frame& frame);
 
-  /// Complete rows of lower ranks: the index of this rank's first.
+  /// Number of complete rows on lower ranks: the index of this rank's first.
   [[nodiscard]] std::int64_t first() const noexcept { return before_.front(); }
-  /// That of the next rank's first.
+  /// The index of the next rank's first complete row.
   [[nodiscard]] std::int64_t end() const noexcept { return before_.back(); }
-  /// The index of a row of this rank that is complete.
+  /// The index of a complete row of this rank.
   [[nodiscard]] std::int64_t index_of(std::size_t row) const;
-  /// The row of this rank with an index; nothing if another rank has it. Cost: up to 0.1 us.
+  /// The row of this rank with an index; nothing for another rank's. Cost: up to 0.1 us.
   [[nodiscard]] std::optional<std::size_t> row_of(std::int64_t index) const;
 
  private:

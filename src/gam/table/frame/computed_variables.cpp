@@ -25,10 +25,10 @@ namespace {
 
 using base::at;
 
-// Rows that are evaluated together, while their columns are in the first cache.
+// Rows evaluated at once, so that their columns stay in the L1 cache.
 constexpr std::size_t rows_at_once = 1024;
 
-/// Adds what is not there.
+/// Adds an element unless it is in the list.
 void add_new(std::vector<std::string>& list, const std::string& one) {
   if (std::ranges::find(list, one) == list.end()) list.push_back(one);
 }
@@ -37,13 +37,13 @@ bool has_text(std::span<const std::string> texts, const std::string& text) {
   return std::ranges::find(texts, text) != texts.end();
 }
 
-/// Steps over columns of a frame.
+/// Steps with the frame's columns as operands.
 struct Program {
   std::vector<Expression::Step> steps;
   std::vector<const Variable*> columns;
 };
 
-/// Evaluates programs for rows, a few at a time. Thread-safe.
+/// Evaluates a program for rows, a few at a time. Thread-safe.
 void evaluate(const Program& program, std::size_t begin, std::span<double> values) {
   std::vector<std::vector<double>> copies(program.columns.size());
   std::vector<const double*> columns(program.columns.size());
@@ -68,7 +68,7 @@ void evaluate(const Program& program, std::size_t begin, std::span<double> value
   }
 }
 
-/// What the columns of a frame are, and what their rows tell.
+/// Types, levels and statistics of the columns of a frame.
 class FrameKnowledge final : public Knowledge {
  public:
   FrameKnowledge(const Workers& workers, Frame& frame, const FrameRequest& request)
@@ -98,7 +98,7 @@ class FrameKnowledge final : public Knowledge {
     return note(found);
   }
 
-  /// *Collective* where it is not known yet.
+  /// *Collective* if it is not known yet.
   [[nodiscard]] std::vector<double> measured(const Statistic& statistic) override {
     auto& own = frame_.recipe.measured;
     const auto& known = request_.recipe != nullptr ? request_.recipe->measured : own;
@@ -149,7 +149,7 @@ class FrameComputer {
       out_.variables.back().name = expression.text;
     }
     choose_subset();
-    // Nothing is computed from the columns any more.
+    // Nothing more is computed from the columns.
     for (const std::size_t v : columns)
       out_.variables[v] = std::move(in_.variables[at(in_.index_of(out_.variables[v].name))]);
     for (Variable& variable : out_.variables) mark_complete(variable);
@@ -171,7 +171,7 @@ class FrameComputer {
   }
 
  private:
-  /// With the computed variables. *Collective.*
+  /// Includes the computed variables. *Collective.*
   [[nodiscard]] SpilledColumns spilled() const {
     std::array<std::int64_t, 2> bytes{in_.memory.spilled_bytes(), computed_bytes_};
     workers_.comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
@@ -181,7 +181,7 @@ class FrameComputer {
     return all;
   }
 
-  /// To a column, and to factor() of it.
+  /// Sets the levels of a column, and of factor() of it.
   void give_levels(const FrameRequest::GivenLevels& given) {
     const std::string column = column_expression(given.column).text;
     const std::string factor = fmt::format("factor({})", column);
@@ -206,7 +206,7 @@ class FrameComputer {
     variable.levels = wanted;
   }
 
-  /// Codes by those before; negative ones stay.
+  /// Maps codes by a table; negative codes stay.
   void recode(Variable& variable, std::span<const std::int32_t> to) const {
     std::int32_t* const codes = variable.codes.writable();
     for_each_run(workers_, in_, [&](int /*thread*/, std::size_t begin, std::size_t end) {
@@ -221,7 +221,7 @@ class FrameComputer {
       try {
         return compile(expression, knowledge_);
       } catch (const Error& fault) {
-        // What does not suit the columns of a prediction is the table's fault, or that of the model's file.
+        // An unsuitable column in a prediction is an error of the table or of the model file.
         if (request_.recipe == nullptr || fault.code() != ErrorCode::usage) throw;
         throw Error(ErrorCode::input, fault.what());
       }
@@ -280,7 +280,7 @@ class FrameComputer {
     return variable;
   }
 
-  /// Of an expression that was made for numeric columns.
+  /// Checks an expression that was compiled for numeric columns.
   static void require_numbers(const Program& program, const Expression& expression) {
     for (const Variable* column : program.columns) {
       if (column->factor)
@@ -289,7 +289,7 @@ class FrameComputer {
     }
   }
 
-  /// As R's model.frame: a row for which the condition is missing is left out too.
+  /// As R's model.frame: a row with a missing condition is dropped too.
   void choose_subset() {
     if (!request_.subset) return;
     const Program program = program_of(compiled(*request_.subset));
@@ -308,7 +308,7 @@ class FrameComputer {
     out_.chosen_rows = workers_.comm.allreduce(rows, mpi::Reduction::sum);
   }
 
-  /// Rows that lack a value, and what the log tells of a computed variable.
+  /// Marks rows without a value, and reports a computed variable to the log.
   void mark_complete(Variable& variable) {
     const bool unseen_is_complete = has_text(request_.unseen_is_complete, variable.name);
     const bool needs_finite = has_text(request_.left_out_if_infinite, variable.name);
@@ -345,7 +345,7 @@ class FrameComputer {
                             .more_unseen = counts[1] > 0});
   }
 
-  /// Predicting: codes are those of the levels that the model has.
+  /// Predicting: maps codes to the model's levels.
   void map_to_known_levels(Variable& variable) const {
     const auto known = std::ranges::find(request_.known_levels, variable.name,
                                          &std::pair<std::string, std::vector<std::string>>::first);
@@ -399,7 +399,7 @@ class FrameComputer {
     out_.complete_rows = workers_.comm.allreduce(mine, mpi::Reduction::sum);
   }
 
-  /// Drops the levels that no complete row has, unless they are known or wanted.
+  /// Drops levels that no complete row has, unless they are known or requested.
   void settle_levels(Variable& variable) {
     const bool known = std::ranges::any_of(request_.known_levels,
                                            [&](const auto& one) { return one.first == variable.name; });
@@ -456,7 +456,7 @@ FrameRequest columns_of(const FrameRequest& request) {
   columns.memory = request.memory;
   columns.taker = request.taker;
   columns.every_row = true;
-  std::vector<std::string> names;  // that are read as they stand
+  std::vector<std::string> names;  // columns read directly
   const auto read = [&](const Expression& expression) {
     if (expression.is_column() && !expression.computed()) {
       columns.variables.push_back(expression);
@@ -482,7 +482,7 @@ FrameRequest columns_of(const FrameRequest& request) {
                   fmt::format("{} '{}': the formula uses no column of this name", what, name));
     if (has_text(columns.numeric, column_expression(name).text))
       throw Error(ErrorCode::usage, fmt::format("{} '{}': the model needs numbers", what, name));
-    // As of a model's levels: those that look like numbers are compared as such.
+    // As in a model: levels that look like numbers are compared as numbers.
     if (are_number_levels(levels)) {
       add_new(columns.options.factors, name);
     } else {

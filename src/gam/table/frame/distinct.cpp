@@ -38,8 +38,8 @@ void sort_distinct(std::vector<std::uint64_t>& keys) {
   keys.erase(std::unique(keys.begin(), keys.end()), keys.end());
 }
 
-/// Sends each distinct key of the job to the one rank that its hash selects, sorted there. Those of each rank
-/// are distinct and sorted.
+/// Sends each distinct key of the job to the rank selected by its hash. Each rank's result is distinct and
+/// sorted.
 std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std::uint64_t> keys) {
   if (comm.size() == 1) return keys;
   const auto ranks = static_cast<std::size_t>(comm.size());
@@ -64,13 +64,13 @@ const ColumnNumbers& numbers_of(const Frame& frame, int variable) {
   return column.numbers;
 }
 
-/// Keys from the first to the last of them.
+/// A closed range of keys.
 struct KeyRange {
   std::uint64_t first = 0;
   std::uint64_t last = std::numeric_limits<std::uint64_t>::max();
 };
 
-/// Adds the keys of complete rows that are in a range.
+/// Adds the keys of complete rows within a range.
 void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyRange range,
               std::vector<std::uint64_t>& keys) {
   numbers.prepare_to_read(base::at(rows.begin), base::at(rows.end));
@@ -78,7 +78,7 @@ void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyR
     if (frame.complete[i] == 0) continue;
     const std::uint64_t key = ordered_key(numbers[i]);
     if (key < range.first || key > range.last || (!keys.empty() && keys.back() == key)) continue;
-    // Remove duplicates before it grows: most values may be the same few.
+    // Remove duplicates before the list grows: few values may account for most rows.
     if (keys.size() == keys.capacity()) {
       sort_distinct(keys);
       keys.reserve(2 * keys.size() + 1);
@@ -87,8 +87,8 @@ void add_keys(const Frame& frame, const ColumnNumbers& numbers, Range rows, KeyR
   }
 }
 
-/// The distinct keys of a column's complete rows in a range, sorted; about `expected` per rank. Threads sort
-/// shares of the rows, of some milliseconds; then pairs of shares are merged.
+/// The distinct keys of a column's complete rows within a range, sorted; about `expected` per rank. Threads
+/// sort shares of the rows, each for some milliseconds; then pairs of shares are merged.
 std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame,
                                       const ColumnNumbers& numbers, KeyRange range, std::int64_t expected) {
   constexpr std::int64_t rows_of_run = 1 << 16;
@@ -98,7 +98,7 @@ std::vector<std::uint64_t> local_keys(const Workers& workers, const Frame& frame
   std::vector<std::vector<std::uint64_t>> shares(base::at((rows + share - 1) / share));
   workers.team.for_each_block({0, rows}, share, [&](int /*thread*/, Range part) {
     std::vector<std::uint64_t>& keys = shares[base::at(part.begin / share)];
-    // Reserves for all of them; pages that are never touched cost nothing.
+    // Reserves the maximum; untouched pages cost nothing.
     keys.reserve(base::at(std::min(part.size(), expected)));
     for (std::int64_t begin = part.begin; begin < part.end; begin += rows_of_run)
       add_keys(frame, numbers, {begin, std::min(part.end, begin + rows_of_run)}, range, keys);
@@ -128,7 +128,7 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
     for (std::size_t t = 0; t < positions.size(); ++t)
       below[t] = std::lower_bound(keys.begin(), keys.end(), found[t] | bit) - keys.begin();
     comm.allreduce(std::span(below), mpi::Reduction::sum);
-    // At most `position` keys are below: the key sought is not among them.
+    // At most `position` keys are below: the sought key is at or above.
     for (std::size_t t = 0; t < positions.size(); ++t) {
       if (below[t] <= positions[t]) found[t] |= bit;
     }
@@ -136,8 +136,8 @@ std::vector<std::uint64_t> select(const mpi::Communicator& comm, std::span<const
   return found;
 }
 
-/// The distinct keys of a column, distributed over the ranks, in as many ranges as memory requires, one at a
-/// time. All members are *collective*.
+/// The distinct keys of a column, distributed over the ranks, one range at a time, as many as memory
+/// requires. All members are *collective*.
 class DistinctKeys {
  public:
   DistinctKeys(const Workers& workers, const Frame& frame, const ColumnNumbers& numbers,
@@ -173,7 +173,7 @@ class DistinctKeys {
   }
 
  private:
-  /// Divides the keys into ranges of about equal numbers of rows, by a sample of the column.
+  /// Divides the keys into ranges with about equal numbers of rows, from a sample of the column.
   void cut() {
     constexpr std::int64_t most_sampled = 4096;
     const mpi::Communicator& comm = workers_.comm;
@@ -215,13 +215,13 @@ class DistinctKeys {
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
   std::vector<KeyRange> ranges_;            ///< in order
-  std::vector<std::int64_t> begins_ = {0};  ///< positions of their first keys; then their number
+  std::vector<std::int64_t> begins_ = {0};  ///< positions of the ranges' first keys; then the number of keys
   std::optional<std::size_t> loaded_;
-  std::vector<std::uint64_t> keys_;  ///< this rank's of that range
+  std::vector<std::uint64_t> keys_;  ///< this rank's keys in that range
 };
 
-/// Values of a column that a rank may hold at once, in three copies: a quarter of the memory for columns, and
-/// a minimum in any case.
+/// Number of values of a column that a rank may hold at once, in three copies: a quarter of the memory for
+/// columns, and at least a minimum.
 std::int64_t values_at_once(const RowMemory& memory) {
   constexpr std::int64_t least = std::int64_t{1} << 21;
   constexpr auto copies = static_cast<std::int64_t>(3 * sizeof(std::uint64_t));
@@ -233,7 +233,7 @@ std::int64_t values_at_once(const RowMemory& memory) {
 Distinct distinct_values(const Workers& workers, const Frame& frame, int variable, std::int64_t enough) {
   const mpi::Communicator& comm = workers.comm;
   const ColumnNumbers& numbers = numbers_of(frame, variable);
-  // Few are needed: a sorted list of those found by a thread is faster than a sort of the column.
+  // Few values are needed: a thread's sorted list is faster than sorting the column.
   std::vector<std::vector<double>> met(base::at(workers.team.size()));
   const Extent extent = extent_of(workers, frame, variable);
   for_each_run(workers, frame, [&](int thread, std::size_t begin, std::size_t end) {

@@ -21,10 +21,10 @@ struct Distinct {
 /// sorting.
 [[nodiscard]] Distinct distinct_values(const Workers& workers, const Frame& frame, int variable,
                                        std::int64_t enough);
-/// *Collective.* R's type-7 quantiles of the sorted distinct values (with `extra` among them) at equally
-/// spaced probabilities seq(0, 1, length = count). The same bits for any number of ranks and threads. A rank
-/// sorts about `at_once` values at a time (default: as many as the frame's memory has room for). Cost: a scan
-/// of the column for each time, and one more if several.
+/// *Collective.* R's type-7 quantiles of the sorted distinct values (including `extra`) at equally spaced
+/// probabilities seq(0, 1, length = count). The same bits for any number of ranks and threads. A rank sorts
+/// about `at_once` values at a time (default: as many as fit into the frame's memory). Cost: one scan of the
+/// column per batch, and one more if there are several.
 [[nodiscard]] std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable,
                                                      int count, std::span<const double> extra,
                                                      std::optional<std::int64_t> at_once = {});

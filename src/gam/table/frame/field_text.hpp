@@ -9,19 +9,19 @@
 #include <string>
 #include <string_view>
 
-/// The text of a field: a cell of a table, or one of the texts that stand for a missing value.
+/// The text of a field: a cell of a table, or a text that denotes a missing value.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A field without the blanks around it; a newline within quotes is content.
+/// A field without surrounding blanks; a newline within quotes is content.
 [[nodiscard]] inline std::string_view trimmed_field(std::string_view field) noexcept {
   return base::trimmed(field, " \t\r");
 }
 
-/// A text for a message, in which R's texts stand for characters that a reader takes for a blank, or does not
-/// see: "<U+00A0>1.5" begins with a no-break space.
+/// A text for a message, with R's escapes for characters that look like a blank or are invisible:
+/// "<U+00A0>1.5" begins with a no-break space.
 [[nodiscard]] std::string visible_text(std::string text);
 
-/// A number as R reads it: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing for any other
+/// Parses a number as R does: decimal or hexadecimal, with a sign; Inf, infinity, NaN. Nothing for any other
 /// text. The text must be trimmed. Overflow gives infinity, underflow 0.
 [[nodiscard]] std::optional<double> field_number(std::string_view text);
 

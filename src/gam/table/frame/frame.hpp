@@ -30,8 +30,8 @@ struct Variable {
   std::string name;                            ///< the expression's text
   bool factor = false;
   ColumnNumbers numbers;              ///< one a row if numeric
-  ColumnStorage<std::int32_t> codes;  ///< one a row if a factor; negative where there is no level
-  std::vector<std::string> levels;    ///< those of the job, sorted (levels.hpp), the same on every rank
+  ColumnStorage<std::int32_t> codes;  ///< one a row if a factor; negative: no level
+  std::vector<std::string> levels;    ///< the job's levels, sorted (levels.hpp), the same on every rank
   bool ordered = false;               ///< R's ordered factor: levels are in their given order
 
   /// See `files::ScratchMemory`; rows.
@@ -47,30 +47,30 @@ struct ColumnReading {
   std::string variable{};  ///< the text of the variable that reads it
   bool factor = false;
   std::int64_t missing = 0;
-  std::int64_t blank = 0;                    ///< fields of a factor that are empty or blank, which are levels
-  bool without_quotes = false;               ///< numbers in quotes that say nothing
-  std::int64_t levels = 0;                   ///< of a factor
-  std::string first{};                       ///< of these
+  std::int64_t blank = 0;                    ///< empty or blank fields of a factor, which are levels
+  bool without_quotes = false;               ///< quotes around its numbers are ignored
+  std::int64_t levels = 0;                   ///< number of levels of a factor
+  std::string first{};                       ///< the first level
   std::int64_t unseen = 0;                   ///< predicting: rows whose level the model lacks
   std::vector<std::string> unseen_levels{};  ///< the first few of these, in byte order
-  bool more_unseen = false;                  ///< there are more
+  bool more_unseen = false;                  ///< there are more unseen levels
 };
 
 /// "x: numbers, 3 missing", "f: factor of 5 levels, the first 'a'": for the log.
 [[nodiscard]] std::string to_string(const ColumnReading& column);
 
-/// Columns in scratch files, for lack of memory, over all ranks.
+/// Amount of columns in scratch files for lack of memory, over all ranks.
 struct SpilledColumns {
   std::int64_t bytes = 0;
-  std::int64_t all_bytes = 0;  ///< with those in memory
-  std::string folder;          ///< of rank 0
+  std::int64_t all_bytes = 0;  ///< including those in memory
+  std::string folder;          ///< the scratch folder of rank 0
   std::string limit;           ///< what limits memory, e.g. a file that sets a limit
 };
 
 /// "columns: 3 of 4 GiB are in scratch files in /var/tmp, …": for the log.
 [[nodiscard]] std::string to_string(const SpilledColumns& spilled);
 
-/// What computed variables take of a fit's table, for any other table to be read by.
+/// Information on a fit's table for computing the same variables from another table.
 struct Recipe {
   struct Column {
     std::string name;
@@ -78,31 +78,31 @@ struct Recipe {
   };
   std::vector<Column> columns;  ///< that computed variables read
   std::vector<std::pair<std::string, std::vector<double>>>
-      measured;                         ///< what `Statistic`s gave, by their calls
-  std::vector<Expression> contrasts{};  ///< variables of the design that the formula has not, as dose.L
+      measured;                         ///< values of `Statistic`s, by their calls
+  std::vector<Expression> contrasts{};  ///< variables of the design that are not in the formula, as dose.L
 
   [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
 };
 
 /// The model's variables over this rank's rows of the file.
 ///
-/// Units of the job are the data rows of the file, those with a missing value too, so that a row's
-/// block does not depend on who reads it. Such rows are marked in `complete` and left out of every sum.
+/// Units of the job are the data rows of the file, including those with a missing value, so that a row's
+/// block does not depend on the reading rank. Incomplete rows are marked in `complete` and excluded from
+/// every sum.
 struct Frame {
   std::int64_t file_rows = 0;  ///< data rows of the whole file
   tessera::Range rows;         ///< this rank's
   std::vector<Variable> variables;
   ColumnStorage<std::uint8_t> complete;       ///< one a row: no used variable is missing
   std::int64_t complete_rows = 0;             ///< of the whole job: the n of the model
-  std::optional<std::int64_t> chosen_rows{};  ///< of the whole job: those in the request's subset
-  std::vector<ColumnReading> columns;         ///< that the variables use, the same on every rank
-  /// Of each variable over this rank's complete rows, those of factors being empty; or none, in a frame that
-  /// was not read.
+  std::optional<std::int64_t> chosen_rows{};  ///< of the whole job: rows in the request's subset
+  std::vector<ColumnReading> columns;         ///< columns used by the variables, the same on every rank
+  /// By variable, over this rank's complete rows; empty for factors. Without elements in a frame that was not
+  /// read.
   std::vector<Extent> extents;
-  /// Of each variable, what threads have found near its median while they read complete rows; nothing where
-  /// that was not sought.
+  /// By variable: values near the median found while reading complete rows; empty if not requested.
   std::vector<std::vector<BoundedValues>> near_medians;
-  RowMemory memory;        ///< that the columns are in
+  RowMemory memory;        ///< memory that holds the columns
   SpilledColumns spilled;  ///< the same on every rank
   Recipe recipe;           ///< of computed variables, the same on every rank
 
@@ -119,47 +119,48 @@ struct Frame {
 /// Maximum number of columns of a table. Each takes memory on every rank, used or not.
 inline constexpr std::size_t max_columns = 1'000'000;
 
-/// What to read from a file. Variables of the same text are one variable of the frame.
+/// What to read from a file. Variables with the same text are one variable of the frame.
 struct FrameRequest {
   std::vector<Expression> variables;
-  /// Variables, by their texts, that must be numbers: text in such a column is an Error with its line, while
-  /// any other column that is a variable by itself may become a factor.
+  /// Texts of variables that must be numeric: text in such a column is an Error with its line, while any
+  /// other column that is itself a variable may become a factor.
   std::vector<std::string> numeric;
   /// Predicting: a variable named here is a factor with these levels. Any other level gets the code
   /// `Variable::unseen`, and its row is complete only if `unseen_is_complete` names the variable.
   std::vector<std::pair<std::string, std::vector<std::string>>> known_levels;
   std::vector<std::string> unseen_is_complete;
-  /// Variables, by their texts, whose values may be infinite.
+  /// Texts of variables whose values may be infinite.
   std::vector<std::string> unbounded{};
-  /// A variable named here is a factor whose levels are the texts as they stand, numbers too.
+  /// A variable named here is a factor whose levels are the literal texts, including numbers.
   std::vector<std::string> texts{};
-  /// Predicting: a row in which a variable named here is infinite is not complete; else that is an Error.
+  /// Predicting: a row in which a variable named here is infinite is incomplete; otherwise that is an Error.
   std::vector<std::string> left_out_if_infinite{};
   TableOptions options;
-  /// Where columns may be stored; nothing: in memory only, or the read is refused.
+  /// Where columns may be stored; nothing: only in memory, or the read is refused.
   std::optional<MemoryOptions> memory;
-  /// Columns are wanted, and no model of them: every row is complete, and its values may be infinite.
+  /// Read columns without a model: every row is complete, and values may be infinite.
   bool every_row = false;
-  /// Beside the columns a rank takes so much memory for each row.
+  /// Bytes that a rank needs per row in addition to the columns.
   std::int64_t more_bytes_per_row = 0;
 
-  NumberTaker* taker = nullptr;  ///< of numbers in memory; null: there is none
+  NumberTaker* taker = nullptr;  ///< receiver of numbers in memory; null: none
 
-  /// Variables, by their texts, whose medians will be wanted.
+  /// Texts of variables whose medians will be requested.
   std::vector<std::string> medians{};
 
-  // Of `read_variables` alone:
+  // Only for `read_variables`:
   std::optional<Expression> subset{};  ///< rows for which this is not TRUE are not complete
-  bool keeps_unused_levels = false;    ///< levels that no complete row has stay
-  /// A column that is a factor with these levels, others being missing; without any: in their usual order.
+  bool keeps_unused_levels = false;    ///< levels without a complete row are kept
+  /// A column that is a factor with these levels, other values being missing; empty: all levels, in their
+  /// usual order.
   struct GivenLevels {
     std::string column;
     std::vector<std::string> levels;
     bool ordered = false;  ///< R's ordered factor
   };
   std::vector<GivenLevels> given_levels{};
-  const Recipe* recipe = nullptr;  ///< predicting: of the fit
-  /// Columns that expressions read: variables too, behind the others, which make no row incomplete.
+  const Recipe* recipe = nullptr;  ///< predicting: the fit's recipe
+  /// Columns that expressions read: variables that follow the others, and make no row incomplete.
   std::vector<Expression> columns{};
 };
 

@@ -27,12 +27,12 @@ namespace {
 
 using base::at;
 
-// Rows that are read before the columns' types are decided.
+// Rows read before the columns' types are decided.
 constexpr std::int64_t sampled_rows = 1000;
 // Runs of rows per thread between two checks for a request to stop.
 constexpr std::size_t runs_between = 16;
 
-/// Bytes per row of a frame: the least that a rank needs for its part of the table.
+/// Bytes per row of a frame: the minimum that a rank needs for its part of the table.
 std::int64_t bytes_per_row(const ReadPlan& plan) {
   std::size_t bytes = sizeof(Frame{}.complete[0]);
   for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
@@ -42,7 +42,7 @@ std::int64_t bytes_per_row(const ReadPlan& plan) {
   return static_cast<std::int64_t>(bytes) + plan.more_bytes_per_row();
 }
 
-/// What the columns of a rank may take of memory, and what limits that.
+/// Memory available for a rank's columns, and what limits it.
 struct Share {
   RowMemory memory;
   std::string limit;
@@ -75,7 +75,7 @@ Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows)
           source.empty() ? "the limit that was given" : source};
 }
 
-/// *Collective.* What the ranks have spilled of so many bytes of columns.
+/// *Collective.* Summarises the spilled columns of all ranks.
 SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std::int64_t all_bytes,
                           const std::string& limit) {
   std::array<std::int64_t, 2> bytes{frame.memory.spilled_bytes(), all_bytes};
@@ -89,8 +89,8 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
                                             plan.path(), column.name, max_levels));
 }
 
-/// Places of the variables' columns, and last that of the marks of complete rows, which are read first of all
-/// and so are the last to be spilled.
+/// Places of the variables' columns, followed by that of the flags of complete rows, which are accessed first
+/// and hence spilled last.
 std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
   const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
   std::vector<RowMemory::Place> places;
@@ -103,8 +103,8 @@ std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t ro
   return places;
 }
 
-/// Allocates columns for some rows, each on a thread, as the system maps pages when they are first written
-/// to. Those that are in memory are borrowed.
+/// Allocates columns for some rows, in parallel, as the system maps pages on first write. Columns in memory
+/// are borrowed.
 Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
   Frame frame;
   frame.rows = rows;
@@ -161,7 +161,7 @@ void FrameBuilder::read_run(FramePart& part, Range rows, const std::function<voi
   part.end();
 }
 
-// A thread that meets an infinite value continues: only after all threads is it known whether an earlier row
+// A thread that finds an infinite value continues: only after all threads is it known whether an earlier row
 // has one.
 void FrameBuilder::guard(const std::function<void()>& read_rows) {
   try {
@@ -209,7 +209,7 @@ void FrameBuilder::refuse(const Infinity& infinity) const {
                           row_word_, infinity.row_number, frame_.variables[infinity.variable].name));
 }
 
-// Refuses one in front of the row whose fault ended the reading, if one did.
+// Reports an infinite value before the row whose fault ended the reading, if any.
 void FrameBuilder::refuse_lasting_infinity() const {
   const Infinity* const first = first_infinity();
   if (first == nullptr || !first->lasting) return;
@@ -297,14 +297,14 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
   if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
 }
 
-// The levels of the job are those of complete rows, as R drops unused levels.
+// The job's levels are those of complete rows, as R drops unused levels.
 void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column) {
   const UsedColumn& used = plan_.columns()[column];
   if (used.known_levels != nullptr) {
     variable.levels = *used.known_levels;
     return;
   }
-  // For each thread, by its codes.
+  // By thread, indexed by its codes.
   std::vector<std::vector<std::string>> texts;
   for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
   const bool as_given = used.typed && !used.made_factor;
@@ -338,7 +338,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     std::ranges::move(of_rank, std::back_inserter(variable.levels));
   sort_levels(variable.levels);
   if (used.level_order != nullptr) {
-    // Levels without a row, too, where it is decided later which of them stay.
+    // Includes levels without a row, if it is decided later which of them are kept.
     const std::unordered_set<std::string> there(variable.levels.begin(), variable.levels.end());
     variable.levels.clear();
     std::ranges::copy_if(*used.level_order, std::back_inserter(variable.levels),
@@ -424,7 +424,7 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
   describe_expressions(comm);
 }
 
-// Those that are no number in more rows than their columns, as the root of a negative one.
+// Reports expressions that are NaN in more rows than their columns, such as the root of a negative number.
 void FrameBuilder::describe_expressions(const mpi::Communicator& comm) {
   std::vector<std::int64_t> without(plan_.variables().size());
   for (const FramePart& part : parts_) {
@@ -444,7 +444,7 @@ void FrameBuilder::describe_expressions(const mpi::Communicator& comm) {
 
 namespace {
 
-/// *Collective.* Has medians sought while rows are read, where a sample can say where they are likely to be.
+/// *Collective.* Requests the search for medians during reading, if a sample predicts their ranges.
 void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_rows) {
   if (plan.every_row()) return;
   std::vector<std::size_t> variables;
@@ -465,7 +465,7 @@ void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_
 Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
                  std::string_view row_word, const RowScan& scan, const SpareMemory& spare) {
   const mpi::Communicator& comm = workers.comm;
-  // Types from the fields read: true if they are not those that rows were read with.
+  // Types implied by the fields read; true if they differ from those used for reading.
   const auto retyped = [&](std::span<const FieldCounts> counts) {
     bool changed = false;
     for (std::size_t c = 0; c < counts.size(); ++c) {

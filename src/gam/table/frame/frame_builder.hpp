@@ -14,13 +14,13 @@
 #include <vector>
 
 /// Builds the frame of a rank, whose rows the threads of its team read concurrently; frame_part.hpp
-/// interprets the fields. Levels, faults and messages are those of a sequential read.
+/// interprets the fields. Levels, errors and messages are those of a sequential read.
 namespace TESSERA_NAMESPACE::gam {
 
 class FrameBuilder {
  public:
-  /// `row_word`: how messages call a row's number, "line" or "row". `memory`: of the columns. `taker`: of
-  /// numbers in memory, or null.
+  /// `row_word`: the word for a row's number in messages, "line" or "row". `memory`: for the columns.
+  /// `taker`: receiver of numbers in memory, or null.
   FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
                RowMemory memory = {}, NumberTaker* taker = nullptr);
 
@@ -36,10 +36,10 @@ class FrameBuilder {
 
   /// Counts of the fields read so far, for each column of the plan.
   [[nodiscard]] std::vector<FieldCounts> counts() const;
-  /// *Collective.* Those of the job.
+  /// *Collective.* Counts over the job.
   [[nodiscard]] std::vector<FieldCounts> counts(const mpi::Communicator& comm) const;
-  /// Throws `Error(input)` with the first fault recorded in this rank's rows: a text among numbers, too many
-  /// levels, one that is not UTF-8, an infinite value. Call it once the plan has the types decided from
+  /// Throws `Error(input)` for the first fault recorded in this rank's rows: a text among numbers, too many
+  /// levels, a level that is not UTF-8, an infinite value. Call it once the plan has the types decided from
   /// `counts`, those of the whole job.
   void refuse_faults(std::span<const FieldCounts> counts) const;
   /// *Collective.* The frame, with the levels of the job.
@@ -70,15 +70,15 @@ class FrameBuilder {
 /// Passes the fields of some rows of the file to a builder.
 using RowScan = std::function<void(Range rows, FrameBuilder& builder)>;
 
-/// Memory of this rank that reading can do without: its bytes, and a function that frees it.
+/// Memory of this rank that reading can release: its bytes, and a function that frees it.
 struct SpareMemory {
   std::int64_t bytes = 0;
   std::function<void()> let_go{};
 };
 
 /// *Collective.* Reads this rank's rows. The first rows suggest a column's type; if the whole file implies
-/// another, rows are read again. Spare memory is freed on every rank if the columns of one lack memory, or if
-/// they exceed a given limit with it.
+/// another, rows are read again. Spare memory is freed on every rank if a rank lacks memory for its columns,
+/// or if they exceed a given limit together with it.
 [[nodiscard]] Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
                                std::string_view row_word, const RowScan& scan, const SpareMemory& spare = {});
 

@@ -20,17 +20,17 @@ namespace {
 
 using base::at;
 
-// Rows that are processed together, while their columns are in the L1 cache.
+// Rows processed at once, so that their columns stay in the L1 cache.
 constexpr std::size_t rows_at_once = 1024;
-/// The same of columns in memory: a long run of each is read at the rate of memory, and what takes them
+/// The same for columns in memory: long runs are read at full memory bandwidth, and a `NumberTaker`
 /// copies long runs.
 constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
-/// Of these, rows that are looked at while they are in the cache.
+/// Of these, rows scanned at once, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
 
-/// Whether a text is a day, as 2020-01-31, 31.1.2020 or 1/31/20, perhaps with a time.
+/// Whether a text is a date, such as 2020-01-31, 31.1.2020 or 1/31/20, perhaps with a time.
 bool looks_like_date(std::string_view text) {
   int numbers = 0;
   char separator = 0;
@@ -48,7 +48,7 @@ bool looks_like_date(std::string_view text) {
   return text.empty() || text[0] == ' ' || text[0] == 'T';
 }
 
-/// False for most texts that are no number, without parsing.
+/// A cheap test: false for most texts that are not numbers.
 bool begins_like_number(std::string_view text) {
   return !text.empty() && std::string_view("0123456789+-.iInN").find(text[0]) != std::string_view::npos;
 }
@@ -68,14 +68,15 @@ Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::st
   return {.plain = kind_of(plan, core, number, false), .quoted = kind_of(plan, core, number, true)};
 }
 
-/// Whether none is negative.
+/// Whether no code is negative.
 bool all_levels(std::span<const std::int32_t> codes) {
   std::int32_t signs = 0;
   for (const std::int32_t code : codes) signs |= code;
   return signs >= 0;
 }
 
-/// Rows that wait before they are processed. Columns in pieces may be joined for that: few at a time.
+/// Number of rows that are buffered before they are processed; few if columns in pieces may have to be
+/// joined.
 std::size_t rows_waiting_for(const ReadPlan& plan) {
   std::size_t rows = rows_at_once;
   for (const UsedColumn& column : plan.columns()) {
@@ -139,7 +140,7 @@ std::vector<Dictionary> known_levels_of(const ReadPlan& plan) {
 
 std::string excerpt(std::string_view text) {
   std::size_t most = 60;
-  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // do not cut a character
+  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // do not split a character
   std::string shown(text.substr(0, most));
   std::replace_if(
       shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
@@ -232,7 +233,7 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
   if (known) {
     entry.code = Variable::unseen;
     found.unseen_levels.emplace(text);
-    // The first levels of the job are among the first of each thread.
+    // The first levels of the job are among each thread's first ones.
     if (found.unseen_levels.size() > listed_levels + 1)
       found.unseen_levels.erase(std::prev(found.unseen_levels.end()));
     return entry;
@@ -277,7 +278,7 @@ void FramePart::set_number_field(std::size_t column, double value, std::int64_t 
   set_field(column, fmt::format("{}", value), false, row_number);
 }
 
-// Records the first text in a column of numbers; an error at once if the column must be numeric.
+// Records the first text in a column of numbers; throws at once if the column must be numeric.
 void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
   const UsedColumn& used = plan_->columns()[column];
   if (!used.numbers_for.empty())
@@ -310,7 +311,7 @@ void FramePart::set_numbers(std::size_t column, std::span<const double> numbers)
   if (scanned.all_finite) return;
   for (std::size_t i = 0; i < numbers.size(); ++i) {
     if (!std::isnan(numbers[i])) continue;
-    if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever bits it had
+    if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever its bits
     --counts.numbers;
     ++counts.missing;
   }
@@ -352,7 +353,7 @@ void FramePart::stop() {
   stopped_at_ = frame_->rows.begin + static_cast<std::int64_t>(at_);
 }
 
-// Those of the rows that are being processed: of a column in pieces joined, once they are asked for.
+// The numbers of the rows being processed; a column in pieces is joined on demand.
 const double* FramePart::numbers_of(Column& column) {
   if (column.numbers == nullptr && column.in_memory != nullptr)
     column.numbers = column.in_memory->rows(at_, at_ + processed_, column.joined).data();
@@ -372,7 +373,7 @@ void FramePart::evaluate(std::size_t variable, std::size_t count) {
   planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
 }
 
-// Without a second scan of rows that were set at once.
+// Reuses the scan of rows that were set at once.
 NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) {
   const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
   if (planned.expression->is_column()) {
@@ -382,7 +383,7 @@ NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) {
   return scan({numbers_of(variable), count});
 }
 
-// Processes the waiting rows, a variable at a time.
+// Processes the buffered rows, variable by variable.
 void FramePart::flush() {
   const std::size_t count = std::exchange(waiting_, 0);
   std::uint8_t* const complete = frame_->complete.writable() + at_;
@@ -439,8 +440,8 @@ void FramePart::flush() {
   }
 }
 
-// The extents of complete rows among the waiting ones. Now, while they are in the cache; later it would be
-// another read of the table.
+// Computes the extents of complete rows among the buffered ones, while they are in the cache: later this
+// would require another read of the table.
 void FramePart::measure_complete(std::size_t count) {
   const std::uint8_t* const complete = frame_->complete.data() + at_;
   for (std::size_t v = 0; v < extents_.size(); ++v) {

@@ -19,7 +19,7 @@
 #include <unordered_map>
 #include <vector>
 
-/// Turns fields into the columns of a frame, on one thread, for all file formats. A reader passes the fields
+/// Converts fields to the columns of a frame, on one thread, for all file formats. A reader passes the fields
 /// of the requested columns; types, levels, expressions and missing values are decided here.
 ///
 /// The rule is that of R's read.csv(stringsAsFactors = TRUE), with two exceptions. Quotes mark a factor: a
@@ -27,8 +27,8 @@
 /// And where most fields are numbers without quotes, any other text is an error; R would make the whole
 /// column a factor.
 ///
-/// Quotes say nothing in a file all of whose fields are in quotes, but for missing and blank ones; nor in a
-/// column of numbers that are all in quotes, as is its name, where another column's name is not.
+/// Quotes are ignored in a file in which all fields except missing and blank ones are quoted; and in a column
+/// of quoted numbers whose name is quoted too, if another column's name is not.
 ///
 /// | field                                | in a column of numbers | in a factor     |
 /// | ------------------------------------ | ---------------------- | --------------- |
@@ -42,13 +42,13 @@
 /// values are those of numbers.
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a field implies for the type of its column.
+/// Implication of a field for the type of its column.
 enum class FieldKind : std::uint8_t {
   number,         ///< without quotes
   text,           ///< neither number, missing nor blank
-  quoted_number,  ///< a text, unless quotes say nothing
+  quoted_number,  ///< a text, unless quotes are ignored
   missing,        ///< missing in a column of any type
-  blank,          ///< nothing, or blanks
+  blank,          ///< empty, or blanks
   not_a_level     ///< missing with blanks around it: a level in a factor, though not counted for its type
 };
 
@@ -58,9 +58,9 @@ struct FieldCounts {
   std::int64_t texts = 0;
   std::int64_t missing = 0;
   std::int64_t blank = 0;
-  std::int64_t quoted_numbers = 0;  ///< among the texts, or among the numbers if quotes say nothing
-  std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: among the numbers, but missing
-  bool without_quotes = false;      ///< quotes say nothing
+  std::int64_t quoted_numbers = 0;  ///< counted as texts, or as numbers if quotes are ignored
+  std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: counted as numbers, but missing
+  bool without_quotes = false;      ///< quotes are ignored
 
   /// Counts numbers in quotes as numbers.
   void ignore_quotes() noexcept;
@@ -83,17 +83,17 @@ struct Dictionary {
     }
   };
 
-  /// With the next code.
+  /// Assigns the next code.
   void add(std::string_view text, Entry entry);
 
   std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries;
   std::vector<std::string> texts;  ///< by code
 };
 
-/// The codes of the levels that a plan knows, for each column of the plan; empty for the other columns.
+/// The codes of a plan's known levels, by column of the plan; empty for other columns.
 [[nodiscard]] std::vector<Dictionary> known_levels_of(const ReadPlan& plan);
 
-/// A factor has a coefficient for each level, so a column with more texts than this is not meant as one.
+/// A factor has a coefficient for each level, so a column with more texts than this is not a factor.
 inline constexpr std::size_t max_levels = 100'000;
 /// Unseen levels that a message lists.
 inline constexpr std::size_t listed_levels = 5;
@@ -101,7 +101,7 @@ inline constexpr std::size_t listed_levels = 5;
 /// The beginning of a text, for a message.
 [[nodiscard]] std::string excerpt(std::string_view text);
 
-/// Findings of one thread in a column, over the rows that it has read.
+/// Findings of one thread in a column, over its rows.
 struct ColumnFindings {
   /// The first text in a column of numbers.
   struct Stray {
@@ -111,23 +111,23 @@ struct ColumnFindings {
 
   FieldCounts counts;
   Stray stray;
-  Dictionary dictionary;         ///< of a factor without known levels; codes are the thread's own
+  Dictionary dictionary;         ///< texts of a factor without known levels; codes are local to the thread
   bool too_many_levels = false;  ///< more than the dictionary may have
   std::int64_t not_utf8 = 0;     ///< the number of the first row with a text that is not UTF-8; 0: none
-  std::int64_t unseen_rows = 0;  ///< whose text is none of the known levels
+  std::int64_t unseen_rows = 0;  ///< rows with a text that is not a known level
   std::set<std::string> unseen_levels;  ///< the first few of these in byte order
 };
 
-/// The first infinite value where values must be finite, in a row without missing values.
+/// The first infinite value that is not allowed, in a row without missing values.
 struct Infinity {
   std::int64_t row = 0;         ///< among those of the table
   std::int64_t row_number = 0;  ///< for messages
   std::size_t variable = 0;
-  bool lasting = false;  ///< the column cannot become a factor any more, with INF or 12e4567 as a level
+  bool lasting = false;  ///< the column can no longer become a factor with INF or 12e4567 as a level
 };
 
-/// Reads some runs of a rank's rows on one thread: rows in a run, and runs, are in ascending order. Fills
-/// their part of the frame's columns, and records its findings.
+/// Reads some runs of a rank's rows on one thread, in ascending order within and between runs. Fills their
+/// part of the frame's columns, and records its findings.
 ///
 ///     part.begin({17, 20});
 ///     part.set_number(0, 2.5);        // or set_missing, set_field: one for each column of the plan
@@ -135,20 +135,20 @@ struct Infinity {
 ///     …
 ///     part.end();
 ///
-/// Several rows may be set at once, a column at a time, where a table has its columns so:
+/// Several rows may be set at once, column by column, if a table is stored by columns:
 ///
 ///     part.set_numbers(0, numbers);   // or set_levels; at most `room()` rows
 ///     part.end_rows(18, numbers.size());
 class FramePart {
  public:
-  /// One of the threads that read the rows of the rank, and what takes numbers in memory, or null.
+  /// A reading thread of the rank, and the receiver of numbers in memory, or null.
   struct Thread {
     int number;
     int count;
     NumberTaker* taker;
   };
-  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`; `row_word` is how messages
-  /// call a row's number: "line" or "row". All arguments must outlive this object.
+  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`; `row_word` is the word for
+  /// a row's number in messages: "line" or "row". All arguments must outlive this object.
   FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, std::string_view row_word,
             const Thread& thread);
 
@@ -163,8 +163,8 @@ class FramePart {
     columns_[column].to[waiting_] = value;
   }
   void set_missing(std::size_t column) noexcept;
-  /// A field as it stands in the file. Throws `Error(input)` for text in a column that must be numeric; other
-  /// faults depend on the type that is finally chosen.
+  /// A raw field of the file. Throws `Error(input)` for text in a column that must be numeric; other faults
+  /// depend on the type that is finally chosen.
   void set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
   /// A number, treated as its field in a CSV file would be; NaN for a missing value.
   void set_number_field(std::size_t column, double value, std::int64_t row_number);
@@ -173,16 +173,16 @@ class FramePart {
     if (++waiting_ == most_waiting_) flush();
   }
 
-  /// Rows that can be set at once.
+  /// Number of rows that can be set at once.
   [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
-  /// The next rows of a column: numbers without quotes, or NaN for a missing value. Not copied if the plan
-  /// has the column in memory.
+  /// The next rows of a column: unquoted numbers, NaN for a missing value. Not copied if the plan has the
+  /// column in memory.
   void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
-  /// The next rows of a factor: indices into `levels`, which are fields in quotes, or negative for a missing
-  /// value. The levels are the same in each call for a column.
+  /// The next rows of a factor: indices into `levels`, which are quoted fields; negative for a missing value.
+  /// The levels must be the same in each call for a column.
   void set_levels(std::size_t column, std::span<const std::int32_t> places,
                   std::span<const std::string> levels, std::int64_t first_row_number);
-  /// Ends rows whose numbers follow one another.
+  /// Ends rows with consecutive row numbers.
   void end_rows(std::int64_t first_row_number, std::size_t count);
 
   /// Ends the run.
@@ -191,37 +191,37 @@ class FramePart {
   void stop();
 
   [[nodiscard]] std::span<const Range> runs() const noexcept { return runs_; }
-  /// Notes a field of the file that is neither in quotes, missing nor blank.
+  /// Notes a field of the file that is neither quoted, missing nor blank.
   void note_bare_field() noexcept { has_bare_field_ = true; }
   [[nodiscard]] bool has_bare_field() const noexcept { return has_bare_field_; }
   [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
   [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
   [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
-  /// Rows for which a variable is no number.
+  /// Number of rows in which a variable is NaN.
   [[nodiscard]] std::int64_t rows_without(std::size_t variable) const { return rows_without_[variable]; }
   /// The extent of each variable over complete rows; empty for factors.
   [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
-  /// What was found near the median of each variable: nothing where the plan does not say where to look.
+  /// Values found near the median of a variable; empty unless the plan specifies a range.
   [[nodiscard]] BoundedValues& near_median(std::size_t variable) { return near_medians_[variable]; }
   /// The row whose fault ended a run; beyond all rows if none did.
   [[nodiscard]] std::int64_t stopped_at() const noexcept { return stopped_at_; }
 
  private:
-  /// Where the fields of waiting rows go, for each column: into the frame, into scratch memory that
-  /// expressions read, or nowhere if the column is in memory.
+  /// Destination of the buffered rows' fields, by column: the frame, scratch memory for expressions, or none
+  /// if the column is in memory.
   struct Column {
     double* to = nullptr;
-    const double* numbers = nullptr;  // of the waiting rows; of a column in memory once they are processed
+    const double* numbers = nullptr;  // of the buffered rows; for a column in memory, once they are processed
     std::int32_t* codes = nullptr;
     double* column_to = nullptr;  // for all rows; null: to scratch memory
     const ColumnNumbers* in_memory = nullptr;
-    NumberScan scanned{};  // of those waiting rows that `set_numbers` has set
+    NumberScan scanned{};  // of the buffered rows set by `set_numbers`
     std::size_t scanned_rows = 0;
-    std::optional<BoundedValues> near_median{};  // of the same rows; only where the plan says where to look
-    std::vector<double> joined{};                // waiting rows of `in_memory` that are in two pieces
+    std::optional<BoundedValues> near_median{};  // of the same rows; only if the plan specifies a range
+    std::vector<double> joined{};                // buffered rows of `in_memory` that span pieces
     std::int32_t* column_of_codes = nullptr;
     std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
-    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, once it is called for a factor
+    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, if called for a factor
   };
 
   void set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
@@ -243,7 +243,7 @@ class FramePart {
   std::string_view row_word_;
   std::vector<Column> columns_;
   std::vector<std::vector<double>> scratch_;
-  /// Waiting rows, from one of them on, and their numbers in messages, which follow one another.
+  /// Buffered rows from an index on, with consecutive numbers in messages.
   struct RowNumbers {
     std::size_t first;
     std::int64_t number;
@@ -255,8 +255,8 @@ class FramePart {
   }
   std::vector<RowNumbers> row_numbers_;  // in order
   std::size_t most_waiting_;
-  std::size_t waiting_ = 0;    // rows that have ended, but are not processed
-  std::size_t processed_ = 0;  // rows that are being processed
+  std::size_t waiting_ = 0;    // buffered rows
+  std::size_t processed_ = 0;  // rows being processed
   std::size_t at_ = 0;         // index in the frame of the first of them
   std::vector<const double*> arguments_;
   std::vector<bool> unseen_is_complete_;
@@ -268,7 +268,7 @@ class FramePart {
   std::int64_t complete_rows_ = 0;
   std::vector<std::int64_t> rows_without_;
   std::vector<Extent> extents_;
-  std::vector<Extent> waiting_extents_;  // of the waiting rows
+  std::vector<Extent> waiting_extents_;  // of the buffered rows
   std::vector<BoundedValues> near_medians_;
   std::size_t most_kept_;
   int thread_;

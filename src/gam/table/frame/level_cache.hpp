@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A direct-mapped cache of lookups of short texts, which are compared as integers. Longer texts, and evicted
-/// ones, are not found.
+/// A direct-mapped cache for lookups of short texts, compared as integers. Longer and evicted texts are not
+/// found.
 template <class Entry>
 class LevelCache {
  public:
@@ -33,7 +33,7 @@ class LevelCache {
   static constexpr std::size_t longest = 16;
   static constexpr int log_slots = 9;
 
-  /// The bytes of a text; those in the middle may be in both halves.
+  /// The bytes of a text in two words, which may overlap.
   struct Key {
     std::uint64_t first = 0;
     std::uint64_t last = 0;

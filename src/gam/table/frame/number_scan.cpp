@@ -11,13 +11,12 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Not `scan` itself: GCC exports the function that chooses a clone, whatever the visibility of what it is
-// for.
+// Not `scan` itself: GCC exports the resolver of a cloned function, whatever the function's visibility.
 TESSERA_WIDE NumberScan scan_wide(std::span<const double> numbers) {
   constexpr std::size_t width = 4;
   using Four = double __attribute__((vector_size(width * sizeof(double))));
   using FourIntegers = std::uint64_t __attribute__((vector_size(width * sizeof(double))));
-  // A comparison waits for the one before it: several registers of minima and maxima.
+  // Successive comparisons are dependent, so several registers of minima and maxima are used.
   constexpr std::size_t registers = 4;
   Four least[registers];
   Four largest[registers];

@@ -10,10 +10,10 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What one scan tells of some numbers.
+/// Result of one scan of some numbers.
 struct NumberScan {
-  Extent extent;           ///< of those that are no NaN
-  bool all_finite = true;  ///< none is NaN or infinite
+  Extent extent;           ///< without NaN
+  bool all_finite = true;  ///< no NaN or infinity
 
   void add(const NumberScan& other) {
     extent.add(other.extent);
@@ -21,11 +21,11 @@ struct NumberScan {
   }
 };
 
-// An exponent of all ones, that of a number which is not finite, carries into the sign bit.
+// The exponent of a non-finite number, all ones, carries into the sign bit.
 inline constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
 inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
-/// Reads each number once, at about the speed at which a core reads memory.
+/// Reads each number once, at about the memory bandwidth of a core.
 [[nodiscard]] NumberScan scan(std::span<const double> numbers);
 
 }  // namespace TESSERA_NAMESPACE::gam

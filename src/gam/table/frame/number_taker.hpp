@@ -8,8 +8,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Is given the numbers of columns in memory by the threads that read a table, while these have them in their
-/// caches: what else is done with each number costs no second look at memory.
+/// Receives the numbers of columns in memory from the threads that read a table, while they are in a thread's
+/// cache, so that further processing needs no second read.
 class NumberTaker {
  public:
   NumberTaker() = default;
@@ -17,10 +17,10 @@ class NumberTaker {
   NumberTaker(const NumberTaker&) = delete;
   NumberTaker& operator=(const NumberTaker&) = delete;
 
-  /// All rows are about to be read; what was given before is given again.
+  /// Called before all rows are read; numbers passed earlier are passed again.
   virtual void begin() noexcept = 0;
-  /// `numbers` are those of this rank's rows from `first` on; `column` is the table's. On several threads at
-  /// once, each with its own number.
+  /// `numbers` are those of this rank's rows from `first` on; `column` is the table's. Called concurrently
+  /// by several threads, each with its own number.
   virtual void take(int thread, const ColumnNumbers& column, std::size_t first,
                     std::span<const double> numbers) noexcept = 0;
 };

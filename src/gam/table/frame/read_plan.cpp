@@ -18,7 +18,7 @@ namespace {
 
 using base::at;
 
-// Names of columns that a message lists.
+// Maximum number of column names in a message.
 constexpr std::size_t max_listed = 20;
 
 [[noreturn]] void unknown_column(const std::string& path, std::span<const std::string> names,
@@ -27,7 +27,7 @@ constexpr std::size_t max_listed = 20;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", visible_text(names[i]));
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
-  // Separators of files that other programs call CSV.
+  // Separators that other programs use in files called CSV.
   const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t") != std::string::npos;
   throw Error(ErrorCode::input,
               fmt::format("{}: unknown column '{}'{}; {} has: {}{}", path, visible_text(wanted),
@@ -107,9 +107,9 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
   apply(request.options);
 }
 
-// An option without effect on this table is taken for a mistake.
+// An option without effect on this table is treated as a mistake.
 void ReadPlan::apply(const TableOptions& options) {
-  // factor(x) makes a factor in any case.
+  // factor(x) always makes a factor.
   const auto for_each = [&](const std::string& name, const char* kind, const auto& work) {
     bool found = false;
     for (UsedColumn& column : columns_) {

@@ -14,7 +14,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Memory of a rank for its columns. Columns are placed in turn; one that does not fit into the rest is
+/// Memory of a rank for its columns. Columns are placed in turn; one that exceeds the remaining memory is
 /// spilled to a scratch file.
 class RowMemory {
  public:
@@ -47,8 +47,8 @@ class RowMemory {
     return column;
   }
 
-  /// The same for a column that is not to be moved to the caller of a library: its zeros are not written by
-  /// the thread that asks for them.
+  /// The same for a column that is not moved to a caller of the library: its zeros are not written by the
+  /// calling thread.
   template <class T>
   [[nodiscard]] ColumnStorage<T> zeros(const Place& place) const {
     return place.in_memory ? ColumnStorage<T>::zeros(place.rows) : column<T>(place);

@@ -20,7 +20,7 @@ using base::at;
 using base::ordered_key;
 using base::value_of_key;
 
-/// Values of a column in a range of keys, by equal parts of it, and how many are below it.
+/// Values of a column in a range of keys, by equal parts of the range, and the number below it.
 struct KeyCounts {
   static constexpr std::size_t parts = std::size_t{1} << 14;
   std::int64_t below = 0;
@@ -33,9 +33,9 @@ KeySpan all_numbers() {
   return {ordered_key(-infinity), ordered_key(infinity)};
 }
 
-/// Keys of rows for which `has` is true, spread over this rank's part of about `count` values of the job: the
-/// more of these, the larger the sample and the narrower what it leaves, as fewer values there save more than
-/// the sample costs.
+/// A sample of keys of rows for which `has` is true, spread over this rank's part of about `count` values of
+/// the job. Its size grows with the number of values, as a narrower range then saves more than the sample
+/// costs.
 template <class Has>
 std::vector<std::uint64_t> sample_of(int ranks, const ColumnNumbers& numbers, std::int64_t count,
                                      const Has& has) {
@@ -51,8 +51,7 @@ std::vector<std::uint64_t> sample_of(int ranks, const ColumnNumbers& numbers, st
   return sample;
 }
 
-/// A range of keys that is likely to hold the value at the part `middle` of the sorted order of the values of
-/// which this is the sample.
+/// A range of keys that probably contains the quantile `middle` of the population of this sample.
 KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
   KeySpan range = all_numbers();
   if (sample.empty()) return range;
@@ -62,7 +61,7 @@ KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
     return *element;
   };
   const auto size = static_cast<double>(sample.size());
-  const double reach = 2 * std::sqrt(size);  // four standard errors of the median's place
+  const double reach = 2 * std::sqrt(size);  // four standard errors of the median's rank
   const double low = middle * size - reach;
   const double high = middle * size + reach;
   if (low >= 0) range.first = nth(low);
@@ -70,11 +69,11 @@ KeySpan likely_range(std::vector<std::uint64_t> sample, double middle) {
   return range;
 }
 
-/// Where a place is sought: among the complete values of a column, and then, as most of a scan is the memory
-/// that it reads, among those of the range that the first scan has kept, or the reading of the table.
+/// Search for order statistics: among the complete values of a column, and then, as a scan is limited by
+/// memory bandwidth, among the values in range stored by the first scan, or while reading the table.
 class PlaceSearch {
  public:
-  /// `found`: by the threads that read the table, in one range; or nothing.
+  /// `found`: values in one range found by the threads that read the table; or empty.
   PlaceSearch(const Workers& workers, const Frame& frame, const ColumnNumbers& column,
               std::vector<BoundedValues> found)
       : workers_(workers),
@@ -138,7 +137,7 @@ class PlaceSearch {
     is_kept_ = std::ranges::all_of(kept_, [&](const auto& one) { return one.size() < most_kept_; });
   }
 
-  /// Appends the values of the range to `kept`, if there is one.
+  /// Appends the values in the range to `kept`, unless it is null.
   static void add(std::span<const double> values, KeySpan range, KeyCounts& counts,
                   std::vector<double>* kept) {
     const std::uint64_t width = (range.last - range.first) / KeyCounts::parts + 1;
@@ -161,14 +160,14 @@ class PlaceSearch {
   const Workers& workers_;
   const Frame& frame_;
   const ColumnNumbers& column_;
-  std::vector<std::vector<double>> kept_;  ///< by the threads that scanned
-  std::size_t most_kept_;                  ///< of a thread
-  bool is_kept_ = false;                   ///< all that is in `range_`
+  std::vector<std::vector<double>> kept_;  ///< by scanning thread
+  std::size_t most_kept_;                  ///< maximum per thread
+  bool is_kept_ = false;                   ///< all values in `range_` are stored
   KeySpan range_;
   std::int64_t below_ = 0;  ///< this rank's values below it
 };
 
-/// *Collective.* The value at a place of the sorted order of `count` values, with their repetitions. `found`:
+/// *Collective.* The order statistic `place` of `count` values, with repetitions. `found`:
 /// as of `PlaceSearch`, on each rank or none.
 double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t place,
                 std::int64_t count, std::vector<BoundedValues> found) {
@@ -188,7 +187,7 @@ double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers&
     std::size_t part = 0;
     while (part < KeyCounts::parts && before + found.counts[part] <= place) before += found.counts[part++];
     if (found.below > place || part == KeyCounts::parts) {
-      range = all_numbers();  // the sample has misled
+      range = all_numbers();  // the sample was misleading
       continue;
     }
     std::array<std::uint64_t, 2> ends{~found.extents[part].first, found.extents[part].last};
@@ -198,8 +197,8 @@ double value_at(const Workers& workers, const Frame& frame, const ColumnNumbers&
   }
 }
 
-/// *Collective.* The complete rows with a value: all of them for a variable of the model, while a column that
-/// an expression reads may lack some, as in ifelse(is.na(x), 0, x).
+/// *Collective.* The number of complete rows with a value: all of them for a variable of the model, while a
+/// column read by an expression may lack some, as in ifelse(is.na(x), 0, x).
 std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNumbers& column) {
   if (!frame.extents.empty()) return frame.complete_rows;
   std::vector<std::int64_t> counts(at(workers.team.size()));
@@ -216,14 +215,14 @@ std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNum
   return workers.comm.allreduce(mine, mpi::Reduction::sum);
 }
 
-/// The place of R's type-3 quantile of probability 1/2 among sorted values, from 0 on.
+/// Rank of R's type-3 median among sorted values, from 0 on.
 std::int64_t place_of_median(std::int64_t count) {
   const std::int64_t half = count / 2;
   if (count % 2 == 0) return half - 1;
   return half % 2 == 0 ? std::max<std::int64_t>(half - 1, 0) : half;
 }
 
-/// *Collective.* The first of the most frequent levels; empty: there is none.
+/// *Collective.* The most frequent level; ties: the first; empty: none.
 std::string most_frequent(const Workers& workers, const Frame& frame, const Variable& variable) {
   std::vector<std::vector<std::int64_t>> of_threads(at(workers.team.size()),
                                                     std::vector<std::int64_t>(variable.levels.size()));

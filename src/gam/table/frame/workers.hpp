@@ -18,7 +18,8 @@ struct Workers {
   HostTeam& team;
 };
 
-/// Calls `work(thread, begin, end)` for runs of this rank's rows, on the threads of the team. Not collective.
+/// Calls `work(thread, begin, end)` for ranges of this rank's rows, on the threads of the team. Not
+/// collective.
 template <class Work>
 void for_each_run(const Workers& workers, const Frame& frame, const Work& work) {
   constexpr std::int64_t rows_of_run = 1 << 16;
@@ -28,7 +29,7 @@ void for_each_run(const Workers& workers, const Frame& frame, const Work& work) 
       });
 }
 
-/// Calls `work(begin, end)` for each run of complete rows among these, in order.
+/// Calls `work(begin, end)` for each run of complete rows within a range, in order.
 template <class Work>
 void for_each_complete_run(const Frame& frame, std::size_t begin, std::size_t end, const Work& work) {
   const std::uint8_t* complete = frame.complete.data();

@@ -22,7 +22,7 @@ std::int64_t little_endian(std::span<const char> bytes) {
   return number;
 }
 
-/// The size of the member with this header; nothing if it does not tell it.
+/// The size of the member with this header; nothing if the header lacks it.
 std::optional<std::int64_t> member_bytes(std::string_view header) {
   constexpr std::string_view magic("\x1f\x8b\x08\x04", 4);  // deflate, with extra fields
   constexpr std::string_view extra(
@@ -112,7 +112,7 @@ void GzipMembers::load(std::size_t member) {
   if (!inflate(begin.packed, end.packed)) refuse_damage(begin.packed);
 }
 
-/// Whether the bytes of the file from `begin` to `end` are a member that unpacks to the size it tells.
+/// Whether the bytes of the file from `begin` to `end` are a member that unpacks to its declared size.
 bool GzipMembers::inflate(std::int64_t begin, std::int64_t end) {
   packed_.resize(static_cast<std::size_t>(end - begin));
   const std::size_t got = file_.read_at(begin, packed_);

@@ -15,19 +15,19 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The beginnings of a file's members if these tell their sizes, as bgzip writes them; else empty. Cost:
+/// The beginnings of a file's members if their headers have sizes, as written by bgzip; else empty. Cost:
 /// reads 26 bytes of each member.
 [[nodiscard]] std::vector<GzipMember> members_of(const files::InputFile& file);
 
-/// The unpacked size of the last member, modulo 2^32, as the file tells it: a lower bound for the file. 0 for
-/// a file padded with zeros.
+/// The declared unpacked size of the last member, modulo 2^32: a lower bound for the file. 0 for a file
+/// padded with zeros.
 [[nodiscard]] std::size_t size_of_last_member(const files::InputFile& file);
 
-/// Unpacks all members of gzip data in memory, with zeros behind the last; returns the number of bytes, or
+/// Unpacks all members of gzip data in memory, possibly padded with zeros; returns the number of bytes, or
 /// nothing if the data are damaged or do not fit.
 [[nodiscard]] std::optional<std::size_t> unpack_gzip(std::span<const char> packed, std::span<char> room);
 
-/// Unpacks a file of members that tell their sizes, one whole member at a time.
+/// Unpacks a file of members with declared sizes, one whole member at a time.
 class GzipMembers {
  public:
   /// `members`: from `members_of`. Bytes read from the file are added to `bytes_read`. All arguments must

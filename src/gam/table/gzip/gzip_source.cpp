@@ -23,18 +23,18 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Largest file that is read into memory at once, packed: a larger one would block for too long.
+/// Maximum size of a packed file that is read into memory at once: a larger one would block for too long.
 constexpr std::int64_t most_at_once = std::int64_t{1} << 30;
 /// Bytes read between two calls of `between`.
 constexpr std::size_t step_bytes = std::size_t{4} << 20;
-/// Unpacked bytes after which the ratio of the whole file can be judged.
+/// Unpacked bytes from which on the ratio of the whole file can be estimated.
 constexpr std::int64_t least_to_judge_by = std::int64_t{64} << 20;
-/// Text is packed to a third or a tenth. A file that unpacks to more than this many times its bytes is
-/// reported, from this many unpacked bytes on.
+/// Text is usually packed to a third or a tenth. A file that unpacks to more than this many times its bytes
+/// is reported, from this many unpacked bytes on.
 constexpr std::int64_t many_times = 100;
 constexpr std::int64_t least_to_tell = std::int64_t{256} << 20;
 
-/// As `unpack_gzip`, on a thread of its own, as a member, which may be gigabytes, cannot be interrupted. If
+/// As `unpack_gzip`, on a thread of its own, since a member of possibly gigabytes cannot be interrupted. If
 /// `between` throws, the thread is abandoned, and owns its memory.
 std::optional<std::size_t> unpack_beside(const std::shared_ptr<char[]>& packed, std::size_t packed_bytes,
                                          const std::shared_ptr<char[]>& room, std::size_t room_bytes,
@@ -91,7 +91,7 @@ class GzipSource final : public PackedSource {
   }
   void seek(std::int64_t offset) override {
     if (offset < unpacker_.position()) unpacker_.restart();
-    // Skipped bytes are unpacked all the same.
+    // Skipped bytes must be unpacked as well.
     std::vector<char> passed(std::min(step_bytes, static_cast<std::size_t>(offset - unpacker_.position())));
     while (unpacker_.position() < offset) {
       const auto left = static_cast<std::size_t>(offset - unpacker_.position());
@@ -139,7 +139,7 @@ class GzipSource final : public PackedSource {
     return unpacked ? std::optional(static_cast<std::int64_t>(*unpacked)) : std::nullopt;
   }
 
-  // As a stream, which locates damage.
+  // Unpacks as a stream, which locates damage.
   std::optional<std::int64_t> unpack_in_order(std::span<char> room) {
     seek(0);
     for (std::size_t unpacked = 0; unpacked < room.size() && may_have_room(room.size());) {
@@ -151,7 +151,7 @@ class GzipSource final : public PackedSource {
     return std::nullopt;
   }
 
-  // Little is unpacked in vain of a file that will probably not fit.
+  // Avoids unpacking much of a file that will probably not fit.
   [[nodiscard]] bool may_have_room(std::size_t room_bytes) const {
     if (unpacker_.position() < least_to_judge_by) return true;
     const auto of_each =

@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::size_t packed_buffer_bytes = std::size_t{1} << 18;
-constexpr int member_window = 15 + 16;  ///< of zlib: with gzip's header and checksum around the data
+constexpr int member_window = 15 + 16;  ///< zlib's window bits for gzip framing
 
 }  // namespace
 

@@ -16,14 +16,14 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The members of a gzip file, one after another (RFC 1952, 2.2), beginning at any member.
+/// The members of a gzip file, one after another (RFC 1952, 2.2), starting at any member.
 ///
-/// Every byte of the file must belong to a member or be a zero behind the last one, as tapes and block
-/// devices pad with. gzip itself ignores anything that does not begin as a member, and so ends without an
+/// Every byte of the file must belong to a member or be zero padding at the end, as written by tapes and
+/// block devices. gzip itself ignores anything that does not begin like a member, and so ends without an
 /// error at a member whose first bytes are damaged.
 class GzipUnpacker {
  public:
-  /// Begins at the member at this offset of the file. Bytes read are added to `bytes_read`. All arguments
+  /// Starts at the member at this offset of the file. Bytes read are added to `bytes_read`. All arguments
   /// must outlive this object.
   GzipUnpacker(const files::InputFile& file, std::atomic<std::int64_t>& bytes_read, std::int64_t begin = 0);
   ~GzipUnpacker() { inflateEnd(&stream_); }

@@ -12,16 +12,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// How the values of a column are stored contiguously in a file, so that a reader gets the same column:
-/// numbers as doubles, with NaN for missing; a factor as an enumeration of its levels, or as texts if levels
-/// cannot be members of one. A missing level is the level `NA`.
+/// Contiguous storage of a column's values in a file, such that a reader gets the same column: numbers as
+/// doubles, with NaN for missing; a factor as an enumeration of its levels, or as texts if the levels cannot
+/// be members of one. A missing level is the level `NA`.
 struct ColumnEncoding {
   enum class Kind : std::uint8_t { number, enumeration, text };
   static constexpr const char* missing = "NA";
 
   Kind kind = Kind::number;
   std::size_t value_bytes = sizeof(double);
-  std::vector<std::string> texts{};  ///< by the values of an enumeration; the last is for missing values
+  std::vector<std::string> texts{};  ///< by value of the enumeration; the last is for missing values
 
   /// The stored bytes of local rows.
   [[nodiscard]] std::string bytes_of(const Variable& variable, Range rows) const;

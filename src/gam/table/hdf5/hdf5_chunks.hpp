@@ -11,11 +11,10 @@
 #include <span>
 #include <vector>
 
-/// Unpacks chunks of datasets on any thread. HDF5, which only one thread at a time may use, just reads their
-/// raw bytes.
+/// Unpacks chunks of datasets on any thread. HDF5, which is not thread-safe, only reads their raw bytes.
 namespace TESSERA_NAMESPACE::gam {
 
-/// To be locked while using HDF5 if other threads may use it.
+/// Lock it while using HDF5 if other threads may use it.
 [[nodiscard]] std::mutex& hdf5_mutex();
 
 /// The filters and chunks of a one-dimensional dataset.
@@ -28,14 +27,13 @@ struct ChunkPacking {
   std::optional<unsigned> deflate{};
 };
 
-/// Nothing if only the library can unpack the chunks: filters other than deflate, or shuffle and then
-/// deflate.
+/// Nothing if only the library can unpack the chunks: it supports deflate, or shuffle followed by deflate.
 [[nodiscard]] std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes);
 
 /// One thread's buffers for unpacking chunks.
 class ChunkUnpacker {
  public:
-  /// The values of the chunk that begins at a row, including those behind the last row; valid until the next
+  /// The values of the chunk that begins at a row, including padding after the last row; valid until the next
   /// call. Nothing if it cannot be read, or is damaged.
   [[nodiscard]] std::optional<std::span<const char>> unpack(hid_t dataset, const ChunkPacking& packing,
                                                             hsize_t first_row);

@@ -32,7 +32,7 @@ struct DriverFile {
   H5FD_t known{};
   base::Descriptor descriptor;
   haddr_t allocated = 0;
-  haddr_t end = 0;  ///< as far as HDF5 has written
+  haddr_t end = 0;  ///< end of the data written by HDF5
   std::shared_ptr<int> error;
 
   void remember() const noexcept {
@@ -72,7 +72,7 @@ herr_t close_file(H5FD_t* known) {
   return 0;
 }
 
-// As sec2, since HDF5 lays out a file by these.
+// As in sec2, since HDF5 lays out a file by these flags.
 herr_t query_features(const H5FD_t* /*known*/, unsigned long* flags) {
   *flags = H5FD_FEAT_AGGREGATE_METADATA | H5FD_FEAT_ACCUMULATE_METADATA | H5FD_FEAT_DATA_SIEVE |
            H5FD_FEAT_AGGREGATE_SMALLDATA;

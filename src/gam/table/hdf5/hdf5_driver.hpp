@@ -7,8 +7,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// An access list with which HDF5 writes a file as its driver sec2 does, but is not told of failed writes:
-/// the first error number is in `error`; 0: all succeeded. `error` must stay until a file is open.
+/// An access list with which HDF5 writes a file as its driver sec2 does, except that failed writes are hidden
+/// from it: the first error number is in `error`; 0: all succeeded. `error` must exist until a file is open.
 ///
 /// HDF5 1.10 keeps a file open that it failed to close, as on a full disk, and crashes when it closes it at
 /// the end of the process. `H5dont_atexit` prevents that only if nothing in the process used HDF5 before, and

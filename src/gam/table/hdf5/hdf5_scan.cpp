@@ -39,7 +39,7 @@ Kind kind_of(hid_t type) {
   }
 }
 
-/// Whether HDF5 has opened this file, and not one that has replaced it.
+/// Whether HDF5 has opened this file, and not a replacement of it.
 bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   void* handle = nullptr;
   if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
@@ -48,7 +48,7 @@ bool is_open_as(hid_t hdf5, const files::InputFile& file) {
   return opened && opened->device == expected.device && opened->inode == expected.inode;
 }
 
-/// The creation order of the root's links if the file stores it; else the order of their names.
+/// The creation order of the root's links if the file stores it; else their order by name.
 H5_index_t order_of_links(hid_t file) {
   const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
   const Handle creation(H5Gget_create_plist(root.get()), H5Pclose);
@@ -66,7 +66,7 @@ std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
 
 constexpr const char* as_numbers_or_texts = "write it as numbers or texts";
 
-/// Why values of a type cannot be read, to follow the dataset's name; empty: they can.
+/// Why values of a type cannot be read, in words that follow the dataset's name; empty: they can.
 std::string problem_of_type(hid_t type) {
   if (kind_of(type) != Kind::other) return {};
   switch (H5Tget_class(type)) {
@@ -83,7 +83,7 @@ std::string problem_of_type(hid_t type) {
   }
 }
 
-/// Why a dataset of this shape is no column.
+/// Why a dataset of this shape is not a column.
 std::string problem_of_shape(hid_t space) {
   if (H5Sget_simple_extent_type(space) == H5S_NULL) return "has no values (a null dataspace)";
   const int dimensions = H5Sget_simple_extent_ndims(space);
@@ -96,7 +96,8 @@ std::string problem_of_shape(hid_t space) {
                      fmt::join(extents, " x "));
 }
 
-/// Why a link of the root to `object` is no column, to follow its name; empty: it is one, of `rows` values.
+/// Why a link of the root to `object` is not a column, in words that follow its name; empty: it is one, of
+/// `rows` values.
 std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
   switch (H5Iget_type(object)) {
     case H5I_DATASET: break;
@@ -116,7 +117,7 @@ std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
   return problem_of_storage(object, type.get(), rows, static_cast<std::int64_t>(file_bytes));
 }
 
-/// Adds the target of a link of the root: a column, or the reason why it is none.
+/// Adds the target of a link of the root: a column, or the reason why it is not one.
 void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
   std::int64_t rows = 0;
   std::string problem = problem_of_link(file, name);
@@ -139,8 +140,8 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
                                               contents.columns.size(), base::how_to_utf8));
 }
 
-/// Larger chunks are unpacked by the library, once for all threads: otherwise each thread has a chunk of each
-/// column in memory.
+/// The library unpacks larger chunks, once for all threads: otherwise each thread has a chunk of each column
+/// in memory.
 constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
 
 /// Converts numbers from their form in the file to doubles.
@@ -156,7 +157,7 @@ void to_numbers(const std::byte* from, std::span<double> to) {
   }
 }
 
-/// Null for numbers that only the library converts, as those of the other byte order.
+/// Null for numbers that only the library converts, such as those of the other byte order.
 ToNumbers conversion_of(hid_t type) {
   const std::pair<hid_t, ToNumbers> native[]{
       {H5T_NATIVE_DOUBLE, to_numbers<double>},      {H5T_NATIVE_FLOAT, to_numbers<float>},
@@ -176,7 +177,7 @@ std::int64_t rows_of_chunk(hid_t creation) {
   return static_cast<std::int64_t>(rows);
 }
 
-/// A dataset. If the library unpacks its chunks, they stay cached until all threads have passed them.
+/// Opens a dataset. If the library unpacks its chunks, they stay cached until all threads have passed them.
 Handle open_dataset(hid_t hdf5, const std::string& name) {
   Handle dataset(H5Dopen2(hdf5, name.c_str(), H5P_DEFAULT), H5Dclose);
   const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
@@ -198,10 +199,9 @@ struct Scratch {
   std::vector<std::byte> stored;  ///< values as they are in the file
 };
 
-/// One dataset, of which any thread reads ranges of rows. Contiguous values of the same form in memory, and
-/// numbers of native types, contiguous or in chunks that this program unpacks, are read without the library;
-/// else by the library, which one thread of a process may use at a time. One thread opens the columns for all
-/// threads.
+/// A dataset, of which any thread reads ranges of rows. Contiguous values with the same form as in memory,
+/// and numbers of native types, contiguous or in chunks unpacked here, are read without the library; all
+/// others by the library, which is not thread-safe. One thread opens the columns for all threads.
 class Column {
  public:
   Column(hid_t hdf5, const files::InputFile& file, std::string name)
@@ -226,11 +226,11 @@ class Column {
 
   [[nodiscard]] Kind kind() const noexcept { return kind_; }
   [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
-  /// Rows that are unpacked together; 1: each alone.
+  /// Rows unpacked together; 1: separately.
   [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
 
-  /// Reads rows, which `numbers` and `text` return, indexed from the first of them, until the next call.
-  /// Returns their bytes in the file.
+  /// Loads rows for `numbers` and `text`, indexed from the first of them, until the next call. Returns their
+  /// bytes in the file.
   std::int64_t load(tessera::Range rows, Scratch& scratch) {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
@@ -269,7 +269,7 @@ class Column {
     return text;
   }
 
-  /// Of an enumeration: the index of each row's member, negative for an unknown value.
+  /// For an enumeration: the index of each row's member, negative for an unknown value.
   [[nodiscard]] std::span<const std::int32_t> places() const noexcept { return places_; }
   [[nodiscard]] std::span<const std::string> members() const noexcept { return members_; }
 
@@ -293,7 +293,7 @@ class Column {
     if (place != HADDR_UNDEF) place_ = static_cast<std::int64_t>(place);
   }
 
-  /// False for values that only the library reads.
+  /// False for values that only the library can read.
   bool read_directly(Range rows, std::span<std::byte> values, Scratch& scratch) {
     if (place_ < 0 && !packing_) return false;
     if (!as_in_memory_) scratch.stored.resize(static_cast<std::size_t>(rows.size()) * file_bytes_);
@@ -380,7 +380,7 @@ class Column {
     }
   }
 
-  // Frees texts of variable length, which HDF5 has allocated.
+  // Frees texts of variable length, allocated by HDF5.
   void release() noexcept {
     if (!std::exchange(loaded_, false) || kind_ != Kind::variable_text) return;
     const std::lock_guard lock(hdf5_mutex());
@@ -415,10 +415,10 @@ class Column {
   std::int64_t chunk_rows_ = 1;
   std::vector<std::string> members_;                          // names, of an enumeration
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value
-  std::vector<std::int32_t> small_;                           // of small values, as most are
-  std::vector<std::int32_t> places_;                          // of those that are loaded
-  std::vector<double> numbers_;                               // that are loaded
-  std::vector<std::byte> values_;                             // or others
+  std::vector<std::int32_t> small_;                           // index by small value, the usual case
+  std::vector<std::int32_t> places_;                          // of the loaded rows
+  std::vector<double> numbers_;                               // of the loaded rows
+  std::vector<std::byte> values_;                             // of the loaded rows, if not numbers
   bool loaded_ = false;
 };
 
@@ -426,7 +426,7 @@ std::int64_t room_of(const FramePart& part) {
   return static_cast<std::int64_t>(part.room());
 }
 
-/// Passes rows of a column to a part at once, indexed from the first loaded; false if they must be passed
+/// Passes rows of a column, indexed from the first loaded, to a part at once; false if they must be passed
 /// field by field.
 bool set_column(const Column& column, std::size_t c, std::size_t begin, std::size_t count,
                 std::int64_t first_row_number, FramePart& part) {
@@ -443,8 +443,8 @@ bool set_column(const Column& column, std::size_t c, std::size_t begin, std::siz
   return true;
 }
 
-/// Passes loaded rows, from `first` on, to a part: by columns, and by rows where a value may be refused.
-/// Returns their number.
+/// Passes loaded rows, from `first` on, to a part: by columns, or by rows if a value may be refused. Returns
+/// their number.
 std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Range rows, FramePart& part) {
   const auto begin = static_cast<std::size_t>(rows.begin - first);
   const auto count = static_cast<std::size_t>(rows.size());
@@ -469,7 +469,7 @@ std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Ran
   return rows.size();
 }
 
-/// The columns of a plan, as one thread reads them.
+/// The columns of a plan, as read by one thread.
 class Columns {
  public:
   Columns(hid_t hdf5, const files::InputFile& file, const ReadPlan& plan) {
@@ -493,7 +493,7 @@ class Columns {
 };
 
 /// Rows read at a time: few enough that the loaded values are few bytes; in packed columns whole chunks,
-/// which are unpacked whole, unless they are large.
+/// unless they are large.
 std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_rows) {
   std::int64_t at_once = chunk_rows;
   std::int64_t most = std::numeric_limits<std::int64_t>::max();
@@ -502,13 +502,13 @@ std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_
     most = std::min(most, static_cast<std::int64_t>(max_text_bytes / column.value_bytes()));
   }
   for (const Column& column : columns) {
-    // Columns rarely have chunks of different sizes; some are then unpacked twice.
+    // Columns rarely have different chunk sizes; some chunks are then unpacked twice.
     if (column.chunk_rows() <= at_once) at_once -= at_once % column.chunk_rows();
   }
   return std::max<std::int64_t>(1, std::min(at_once, most));
 }
 
-/// The runs of rows between multiples of `size` in the file.
+/// Splits rows at multiples of `size` in the file.
 std::vector<Range> runs_of(Range rows, std::int64_t size) {
   std::vector<Range> runs;
   for (std::int64_t begin = rows.begin; begin < rows.end; begin = runs.back().end)
@@ -521,9 +521,9 @@ std::vector<Range> runs_of(Range rows, std::int64_t size) {
 Handle open_hdf5_file(const files::InputFile& opened) {
   const std::string& path = opened.path();
   const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
-  H5Pset_fapl_sec2(access.get());  // whose handle is a descriptor, whatever driver the environment selects
+  H5Pset_fapl_sec2(access.get());  // its handle is a descriptor, whatever driver the environment selects
 #if H5_VERSION_GE(1, 10, 7)
-  // Shared file systems often have no locks, and a reader needs none.
+  // Shared file systems often lack locks, which a reader does not need.
   H5Pset_file_locking(access.get(), false, true);
 #endif
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);

@@ -18,12 +18,12 @@ namespace TESSERA_NAMESPACE::gam {
 /// The contents of a file's root.
 struct Hdf5Contents {
   std::vector<std::string> columns;
-  std::map<std::string, std::string> unusable;  ///< all other links, and why they are no columns
+  std::map<std::string, std::string> unusable;  ///< all other links, with the reason why they are not columns
   std::int64_t rows = 0;
 };
 
-/// Opens in HDF5 a file that is open already. Throws `Error(input)` if HDF5 cannot, or opened another file
-/// that has replaced it.
+/// Opens in HDF5 a file that is already open. Throws `Error(input)` if HDF5 cannot, or has opened a
+/// replacement of the file.
 [[nodiscard]] Handle open_hdf5_file(const files::InputFile& opened);
 
 /// Throws `Error(input)`: no column, columns of different lengths or without a row, a name that is not UTF-8.

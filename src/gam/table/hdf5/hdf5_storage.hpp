@@ -10,7 +10,7 @@
 #include <string>
 #include <utility>
 
-/// Checks what an HDF5 file says of its datasets against the bytes in it.
+/// Checks a dataset's header against the bytes in the file.
 namespace TESSERA_NAMESPACE::gam {
 
 /// An HDF5 identifier that is closed with its owner.
@@ -33,7 +33,7 @@ class Handle {
   }
   [[nodiscard]] hid_t get() const noexcept { return id_; }
   [[nodiscard]] bool valid() const noexcept { return id_ >= 0; }
-  /// Leaves the closing to the caller.
+  /// Transfers the responsibility to close it to the caller.
   [[nodiscard]] hid_t release() noexcept { return std::exchange(id_, -1); }
 
  private:
@@ -41,7 +41,7 @@ class Handle {
   Close close_ = nullptr;
 };
 
-/// Keeps HDF5 from printing its error stack: this program reports failures itself.
+/// Prevents HDF5 from printing its error stack: this program reports failures itself.
 class QuietHdf5 {
  public:
   QuietHdf5() {
@@ -57,15 +57,15 @@ class QuietHdf5 {
   void* data_ = nullptr;
 };
 
-/// A text of a column is no longer than a row of a CSV file.
+/// Maximum bytes of a text, as for a row of a CSV file.
 inline constexpr std::size_t max_text_bytes = std::size_t{64} << 20;
 
-/// Why a link of the root is not followed, to follow its name; empty: it is a hard link to an object of this
-/// file. Other links can lead to any file that the user may read.
+/// Why a link of the root is not followed, in words that follow its name; empty: it is a hard link to an
+/// object of this file. Other links can lead to any file that the user may read.
 [[nodiscard]] std::string problem_of_link(hid_t file, const std::string& name);
 
-/// Why a dataset of `rows` values cannot be read, to follow its name; empty: all its values are in this file,
-/// of `file_bytes` bytes, and there is memory for its chunks.
+/// Why a dataset of `rows` values cannot be read, in words that follow its name; empty: all its values are in
+/// this file, of `file_bytes` bytes, and there is memory for its chunks.
 ///
 /// The extent of a dataset is only a number in its header. Its storage shows what was written: the bytes of a
 /// contiguous dataset must be in the file, and all chunks of a chunked one. Missing values would be read as

@@ -40,7 +40,7 @@ class Hdf5Table final : public TableReader {
     const QuietHdf5 quiet;
     for (const Expression& variable : request.variables) {
       for (const std::string& column : variable.columns()) {
-        // For a path into a group, report what is wrong with the group.
+        // For a path into a group, report the problem of the group.
         const auto found = contents_.unusable.find(column.substr(0, column.find('/')));
         if (found != contents_.unusable.end())
           throw Error(ErrorCode::input, fmt::format("{}: '{}' {}", path_, found->first, found->second));
@@ -57,7 +57,7 @@ class Hdf5Table final : public TableReader {
 
  private:
   std::unique_ptr<files::InputFile> opened_;  // the same file that HDF5 has open
-  SharedTable shared_;                        // refers to it
+  SharedTable shared_;                        // refers to `opened_`
   std::string path_;
   Hdf5Options options_;
   Handle file_;

@@ -14,7 +14,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A file that HDF5 has open for writing. Failed writes are found when it is closed.
+/// A file opened by HDF5 for writing. Failed writes are detected when it is closed.
 class Hdf5Output {
  public:
   /// `open` opens it with an access list.
@@ -25,7 +25,7 @@ class Hdf5Output {
   }
 
   [[nodiscard]] hid_t get() const noexcept { return hdf5_.get(); }
-  /// A handle that HDF5 gave.
+  /// A valid handle; throws for any other.
   [[nodiscard]] Handle valid(Handle handle) const {
     if (!handle.valid()) fail();
     return handle;
@@ -94,7 +94,7 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
   const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
   const Handle link(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
   H5Pset_char_encoding(link.get(), H5T_CSET_UTF8);
-  // Allocates the storage of the values at once, without writing them.
+  // Allocates the storage of the values immediately, without writing them.
   const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
   H5Pset_layout(creation.get(), H5D_CONTIGUOUS);
   H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);

@@ -10,8 +10,8 @@
 
 #include "files/output_file.hpp"
 
-/// Writes tables in HDF5 as hdf5_table.hpp reads them: the library writes the descriptions of the columns,
-/// and any rank writes the bytes of their values, in any order, at offsets that it returns.
+/// Writes tables in the form that hdf5_table.hpp reads: the library writes the descriptions of the columns,
+/// and any rank writes the bytes of their values, in any order, at the offsets returned.
 namespace TESSERA_NAMESPACE::gam {
 
 struct NewColumn {
@@ -26,13 +26,13 @@ struct NewColumn {
 /// as the next does, if the file cannot be written, or in a build without HDF5.
 void begin_hdf5(files::OutputFile& file);
 
-/// Adds a dataset of `rows` values for each column. Returns the offset in the file at which the values of
-/// each are to be written, contiguously.
+/// Adds a dataset of `rows` values for each column. Returns the offset in the file for the contiguous values
+/// of each.
 [[nodiscard]] std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file,
                                                          std::span<const NewColumn> columns,
                                                          std::int64_t rows);
 
-/// Why the file cannot have a column of this name, to follow the name; empty: it can.
+/// Why a column cannot have this name in the file, in words that follow the name; empty: it can.
 [[nodiscard]] std::string problem_of_hdf5_name(const std::string& name);
 
 }  // namespace TESSERA_NAMESPACE::gam

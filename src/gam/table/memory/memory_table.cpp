@@ -25,12 +25,11 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Rows that a thread takes at a time.
+/// Rows that a thread processes at a time.
 constexpr std::int64_t rows_of_run = std::int64_t{1} << 14;
-/// The same of a large table that is read: runs of a column that memory gives, and the bus takes, at its
-/// rate.
+/// The same for reading a large table: long runs of a column, at full memory and bus bandwidth.
 constexpr std::int64_t rows_of_read = std::int64_t{1} << 17;
-/// Runs of a thread at least, so that none waits long for the last.
+/// Minimum number of runs per thread, for load balance.
 constexpr std::int64_t runs_of_thread = 8;
 
 [[noreturn]] void refuse_table(ErrorCode code, const std::string& what) {
@@ -41,7 +40,7 @@ using base::at;
 
 using Codes = ColumnPieces<std::int32_t>;
 
-/// A column of a table, whatever holds its values: numbers, or codes of levels.
+/// A column of a table, in any storage: numbers, or codes of levels.
 struct MemoryColumn {
   explicit MemoryColumn(const Table::Column& column) : name(&column.name) {
     std::visit([this](const auto& values) { set(values); }, column.values);
@@ -89,7 +88,7 @@ void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows)
   if (std::set(column.levels->begin(), column.levels->end()).size() != column.levels->size())
     refuse_table(ErrorCode::usage, fmt::format("the column '{}' has a level twice", *column.name));
   const auto levels = static_cast<std::int32_t>(column.levels->size());
-  // The first fault is that of the earliest block.
+  // Reports the first fault of the earliest block.
   team.for_each_block({0, rows}, rows_of_run, [&](int /*thread*/, Range block) {
     column.codes.for_each(at(block.begin), at(block.end), [&](std::span<const std::int32_t> codes) {
       const auto beyond = std::ranges::find_if(codes, [&](std::int32_t code) { return code >= levels; });
@@ -125,7 +124,7 @@ std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
   return outline;
 }
 
-/// Throws unless this rank has the columns of rank 0, whose outline is `first`.
+/// Throws unless this rank's columns equal those of rank 0, whose outline is `first`.
 void check_outline(const std::vector<std::string>& mine, const std::vector<std::string>& first, int rank) {
   if (mine.size() != first.size())
     refuse_table(ErrorCode::usage, fmt::format("rank {} has {} columns, and rank 0 has {}", rank,
@@ -212,7 +211,7 @@ class MemoryTable final : public TableReader {
     return columns_[at(used.position)];
   }
 
-  /// Numbers and levels have their types, whatever their texts; numbers are not copied.
+  /// Numbers and levels keep their types, whatever their texts; numbers are not copied.
   void set_type(ReadPlan& plan, std::size_t c) const {
     const UsedColumn& used = plan.columns()[c];
     const MemoryColumn& column = column_of(used);
@@ -245,7 +244,7 @@ class MemoryTable final : public TableReader {
     bytes_read_ += rows.size() * std::ssize(builder.plan().columns()) * std::int64_t{sizeof(double)};
   }
 
-  /// Values of rows that are in two pieces.
+  /// Buffer for values of rows that span two pieces.
   struct Joined {
     std::vector<double> numbers;
     std::vector<std::int32_t> codes;
@@ -282,11 +281,11 @@ class MemoryTable final : public TableReader {
   std::int64_t rows_;
   std::vector<MemoryColumn> columns_;
   BetweenReads between_;
-  std::int64_t first_ = 0;  // the row of the columns' first values
+  std::int64_t first_ = 0;  // row number of the columns' first values
   std::int64_t bytes_read_ = 0;
 };
 
-/// A sum over rows, so that their order does not matter.
+/// A sum over rows, independent of their order.
 std::uint64_t hash_of_column(HostTeam& team, const MemoryColumn& column, Range rows) {
   const std::uint64_t name = base::fnv1a(*column.name);
   std::vector<std::uint64_t> levels;

@@ -12,12 +12,12 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What messages call a table in memory.
+/// The name of a table in memory in messages.
 inline constexpr const char* memory_name = "the table in memory";
 
-/// *Collective.* Opens a table in memory, which must outlive the reader. As in files, numbers are fields
-/// without quotes, NaN missing, and levels are fields of a factor. Throws the same `Error` on every rank for
-/// one that violates the rules of `Table`.
+/// *Collective.* Opens a table in memory, which must outlive the reader. As in files, numbers are unquoted
+/// fields, NaN missing, and levels are fields of a factor. Throws the same `Error` on every rank for a table
+/// that violates the rules of `Table`.
 [[nodiscard]] std::unique_ptr<TableReader> open_memory(const Workers& workers, const Table& table,
                                                        const BetweenReads& between = {});
 

@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::size_t buffer_bytes = std::size_t{4} << 20;
 
-/// The longest name in Linux, with its terminating zero.
+/// Maximum length of a host name in Linux, with its terminating zero.
 using HostName = std::array<char, 65>;
 
 HostName host_name() {
@@ -36,15 +36,15 @@ struct OpenedFile {
   HostName host{};
 };
 
-/// Nodes may have different device numbers for a shared file system, as for NFS, so that the device is only
-/// compared within a node; between nodes inode, size and time of the last write in nanoseconds are. Copies of
-/// one table that agree in all three were made by the same write.
+/// Nodes may have different device numbers for a shared file system, e.g. NFS, so the device is compared only
+/// within a node; between nodes inode, size and modification time in nanoseconds are compared. Copies of a
+/// table that agree in all three come from the same write.
 bool same_file(const OpenedFile& a, const OpenedFile& b) {
   return a.file.inode == b.file.inode && a.file.size == b.file.size &&
          a.file.written_ns == b.file.written_ns && (a.file.device == b.file.device || a.host != b.host);
 }
 
-/// The lowest rank of each file.
+/// The lowest rank with each file.
 std::vector<std::size_t> first_of_each(const std::vector<OpenedFile>& all) {
   std::vector<std::size_t> firsts;
   for (std::size_t rank = 0; rank < all.size(); ++rank) {

@@ -11,8 +11,8 @@
 
 #include "files/input_file.hpp"
 
-/// Checks that all ranks read the same files: each rank opens the files of the command line itself, and a
-/// path can lead to a new file at any moment, and to a different file on each node.
+/// Checks that all ranks read the same files: each rank opens the files itself, and a path can lead to a new
+/// file at any moment, and to a different file on each node.
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Throws the same `Error(input)` on every rank, naming two ranks and their nodes, unless all
@@ -50,7 +50,7 @@ class SharedTable {
       } catch (const tessera::mpi::Failure&) {
         throw;
       } catch (const Error& error) {
-        // A mixture of two tables has faults that neither has.
+        // A mixture of two tables has faults that neither of them has.
         if (error.code() == ErrorCode::input) require_unchanged(comm);
         throw;
       }
@@ -59,7 +59,7 @@ class SharedTable {
     return result;
   }
 
-  /// The file as this rank has opened it.
+  /// The state of the file when this rank opened it.
   [[nodiscard]] const files::FileState& opened() const noexcept { return opened_; }
 
  private:

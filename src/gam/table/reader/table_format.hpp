@@ -21,7 +21,7 @@ concept TableFormat = requires(ByteSource& bytes, const Workers& workers, const 
   {std::unique_ptr<TableReader>(F::open(workers, path, options))};
 };
 
-/// The formats that there are: `TableFormats`, in list.hpp.
+/// The available formats: `TableFormats`, in list.hpp.
 template <TableFormat... F>
 struct TableFormatList {};
 

@@ -29,26 +29,27 @@ class TableReader {
   /// Data rows of the file, the same on every rank.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
-  /// Those that are R's ordered factors.
+  /// Columns that are R's ordered factors.
   [[nodiscard]] virtual std::vector<std::string> ordered_columns() const { return {}; }
-  /// All other names in the file; for each, why it is no column and what to do, to follow the name.
+  /// All other names in the file; for each, why it is not a column and what to do, in words that follow the
+  /// name.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
   /// malformed line (with its number), text in an expression that needs numbers, too little memory on a node
   /// for its rows, a table that was written to since it was opened.
   [[nodiscard]] virtual Frame read(const Workers& workers, const FrameRequest& request, Range rows) = 0;
-  /// The numbers of a column of this rank's rows that `read` will not copy; null if there are none.
+  /// Numbers of a column of this rank's rows that `read` will not copy; null if there are none.
   [[nodiscard]] virtual const ColumnNumbers* numbers_in_memory(std::string_view /*column*/) const {
     return nullptr;
   }
-  /// Whether a column is known to have truth values.
+  /// Whether a column is known to be logical.
   [[nodiscard]] virtual bool has_truths(std::string_view /*column*/) const { return false; }
-  /// The file as this rank has opened it.
+  /// The state of the file when this rank opened it.
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
   /// Bytes of memory in which this rank stores the text of a packed file; `read` frees them if its columns
-  /// need them.
+  /// need the memory.
   [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
 };
 

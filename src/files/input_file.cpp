@@ -43,7 +43,7 @@ InputFile::InputFile(std::string path)
   const auto status = descriptor_.status();
   if (!status) fail(words_of(errno));
   if (!S_ISREG(status->st_mode))
-    fail(S_ISDIR(status->st_mode) ? "it is a directory" : "it is no regular file");
+    fail(S_ISDIR(status->st_mode) ? "it is a directory" : "it is not a regular file");
 }
 
 std::size_t InputFile::read_at(std::int64_t offset, std::span<char> buffer) const {

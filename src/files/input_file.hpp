@@ -27,7 +27,7 @@ struct FileState {
 /// opened, without blocking: a pipe without a writer would block for ever.
 class InputFile {
  public:
-  /// Throws `Error(input)` if the file cannot be opened, or is no regular file.
+  /// Throws `Error(input)` if the file cannot be opened, or is not a regular file.
   explicit InputFile(std::string path);
 
   /// Fills `buffer` from byte `offset` on; less than its size only at the end of the file. Throws

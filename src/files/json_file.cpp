@@ -25,7 +25,7 @@ std::string printable(const std::string& text) {
 
 /// `position` counts from 1.
 std::string not_json(std::size_t position) {
-  return fmt::format("it is no JSON at byte {}", position);
+  return fmt::format("it is not JSON at byte {}", position);
 }
 
 /// Builds the document from the parser's events within a limit on memory.
@@ -209,7 +209,7 @@ std::size_t JsonField::size() const {
   return value_->size();
 }
 void JsonField::require_count(std::size_t count) const {
-  if (size() != count) refuse(fmt::format("has {} elements where there must be {}", size(), count));
+  if (size() != count) refuse(fmt::format("has {} elements, but needs {}", size(), count));
 }
 std::vector<JsonField> JsonField::elements() const {
   std::vector<JsonField> all;
@@ -247,7 +247,7 @@ std::int64_t JsonField::whole_from(std::int64_t least, std::int64_t most) const 
   return value_->get<std::int64_t>();
 }
 std::size_t JsonField::index_below(std::size_t size) const {
-  if (size == 0) refuse("is a place where there are none");
+  if (size == 0) refuse("is an index into an empty list");
   return static_cast<std::size_t>(whole_from(0, static_cast<std::int64_t>(size) - 1));
 }
 

@@ -111,11 +111,11 @@ void OutputFile::find_target() {
     if (!S_ISLNK(status.st_mode)) {
       // A rename would replace a device by a regular file.
       if (S_ISDIR(status.st_mode)) refuse("is a directory");
-      if (!S_ISREG(status.st_mode)) refuse("is no regular file");
+      if (!S_ISREG(status.st_mode)) refuse("is not a regular file");
       if (!replaced_) replaced_ = Access{static_cast<mode_t>(status.st_mode & 0777), status.st_gid};
       break;
     }
-    if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse("is a link of another user's");
+    if (status.st_uid != ::geteuid() && status.st_uid != 0) refuse("is a link of another user");
     if (links == max_links) refuse("is a link that leads nowhere");
     std::error_code unreadable;
     const fs::path link = fs::read_symlink(target, unreadable);

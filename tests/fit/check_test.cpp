@@ -209,12 +209,12 @@ TEST_F(CheckOfATable, RefusesAnotherTableOrModel) {
     for (std::string line; std::getline(from, line); ++row) to << change(line, row);
   };
   write("fewer.csv", [](const std::string& line, std::size_t row) { return row == 7 ? "" : line + "\n"; });
-  expect_refusal(check("", path("fewer.csv")), 3, "has 299 complete rows, and the fit had 300");
+  expect_refusal(check("", path("fewer.csv")), 3, "has 299 complete rows, but the fit had 300");
   write("changed.csv", [](std::string line, std::size_t row) {
     if (row == 7) line.insert(line.rfind(','), "1");
     return line + "\n";
   });
-  expect_refusal(check("", path("changed.csv")), 3, "has another response than that of the fit");
+  expect_refusal(check("", path("changed.csv")), 3, "has another response than the fit");
   write("without.csv", [](std::string line, std::size_t row) {
     if (row == 0) line.replace(line.find("\"x\""), 3, "\"q\"");
     return line + "\n";

@@ -138,7 +138,7 @@ TEST_F(FirstWeek, KnowsALevelHoweverItIsWritten) {
   EXPECT_EQ(values[0], known[0]);
   for (const std::size_t i : {1U, 2U, 3U, 5U}) EXPECT_TRUE(std::isnan(values[i])) << i;
   EXPECT_TRUE(std::isfinite(values[4]));
-  EXPECT_NE(others.err.find("1 row has a level of 'factor(year)' that the fit had not ('12')"),
+  EXPECT_NE(others.err.find("1 row has a level of 'factor(year)' unknown to the fit ('12')"),
             std::string::npos)
       << others.err;
 }
@@ -148,7 +148,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
   const std::string binomial = "--family binomial";
   for (const auto& [formula, args, status, words] :
        std::vector<std::tuple<std::string, std::string, int, std::string_view>>{
-           {"y ~ x", "--subset 'x > 2'", 3, "no row: 'x > 2' is TRUE of none of them"},
+           {"y ~ x", "--subset 'x > 2'", 3, "subset 'x > 2' selects no row"},
            {"size ~ x", binomial, 3, "the response 'size' has 3 levels in the complete rows ('l', 'm', 's')"},
            {"same ~ x", binomial, 3,
             "the response 'same' is 'yes' in every complete row: there is nothing to fit"},
@@ -156,7 +156,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
             "for the binomial family it must be between 0 and 1, or be a factor of two levels"},
            {"answer ~ x", "", 3, "the column 'answer' holds the text 'no', but the model needs numbers"},
            {"answer ~ x", "--family poisson", 3, "the model needs numbers"},
-           {"factor(s) ~ x", "", 2, "factor(s) has levels, where the model needs numbers"},
+           {"factor(s) ~ x", "", 2, "factor(s) has levels, but the model needs numbers"},
            {"y ~ x", "--family poisson", 3, "for the poisson family it must"},
            {"y ~ x", "--family gamma", 3, "it must be greater than 0"},
            {"y ~ s(g, bs=\"cr\")", "", 3, "the column 'g' holds the text 'a', but the model needs numbers"},
@@ -167,7 +167,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ x", "--weights g", 3, "but the model needs numbers"},
            {"y ~ same", "", 3, "factor 'same' has fewer than two levels"},
            {"y ~ log(g)", "", 3, "but log(g) needs numbers"},
-           {"y ~ I(factor(year) * 2)", "", 2, "factor(year) has levels, where '*' needs numbers"},
+           {"y ~ I(factor(year) * 2)", "", 2, "factor(year) has levels, but '*' needs numbers"},
            {"y ~ factor(year, levels = 8)", "", 3, "'factor(year, levels = 8)' has fewer than two levels"},
            {"cbind(y, x) ~ z", "", 2, "for the families binomial and quasibinomial, not for gaussian"},
            {"y ~ x", "--family ocat", 2, "the family 'ocat' is not available: write binomial"},

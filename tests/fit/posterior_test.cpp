@@ -268,10 +268,10 @@ TEST_F(Posterior, RefusalsAreOneLineAndNoFile) {
       {"slice", "--at 'x=abc'", 2, "x: 'abc' is not a number"},
       {"slice", "--at x", 2, "--at: 'x' is not as x=1,2,3"},
       {"slice", "--at 'x=1;x=2'", 2, "values of x are chosen twice"},
-      {"slice", "--at 'f=z' --new-levels error", 3, "'f' that the fit had not"},
+      {"slice", "--at 'f=z' --new-levels error", 3, "'f' unknown to the fit"},
       {"smooths", "--terms 's(q)'", 2, "the model has no smooth 's(q)': it has s(x):fa"},
       {"smooths", "--interval 1", 2, "above 0 and below 1"},
-      {"derivatives", "--variables q", 2, "no smooth is of the variable 'q'"},
+      {"derivatives", "--variables q", 2, "no smooth has the variable 'q'"},
       {"contrasts", "--terms 's(z)'", 2,
        "no smooth 's(z)' that differs by levels of a factor: it has s(x):f"},
       {"contrasts", path("data.csv"), 2, "one table is given"},
@@ -322,7 +322,7 @@ TEST_F(Posterior, ResponsesOfAVarianceAloneAreRefused) {
   fit("few ~ x", "--family quasipoisson");
   const auto result = tell("simulate", path("data.csv") + " --what responses");
   EXPECT_EQ(result.status, 2);
-  EXPECT_NE(result.err.find("is known by its variance alone"), std::string::npos) << result.err;
+  EXPECT_NE(result.err.find("has only a variance function"), std::string::npos) << result.err;
 }
 
 }  // namespace

@@ -173,7 +173,7 @@ TEST_F(Predict, TreatsNewLevelsAsAsked) {
             fits("--exclude 's(x,h)' --se", rows).columns[0][1]);
   const auto refused = predict("--new-levels error --out " + path("out.csv"), path("rows.csv"));
   EXPECT_EQ(refused.status, 3);
-  EXPECT_NE(refused.err.find("1 row has a level of 'h' that the fit had not ('new')"), std::string::npos)
+  EXPECT_NE(refused.err.find("1 row has a level of 'h' unknown to the fit ('new')"), std::string::npos)
       << refused.err;
   EXPECT_FALSE(std::ifstream(path("out.csv")).good());
   const auto terms = fits("--type terms --se", rows);
@@ -250,7 +250,7 @@ TEST_F(Predict, RefusesWhatItCannotTell) {
   expect_refused("--exclude 's(q)'",
                  "the model has no term 's(q)': it has (Intercept), f, poly(w, 2), s(x), s(g)");
   expect_refused("--terms x", "the model has no term 'x'");
-  expect_refused("--type terms --prediction-interval 0.9", "take the type response");
+  expect_refused("--type terms --prediction-interval 0.9", "require the type response");
   expect_refused("--interval 1.5", "above 0 and below 1");
   expect_refused("--type lpmatrix --se", "no standard errors");
 }

@@ -544,7 +544,7 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
   // Behind lines of progress.
   for (const auto& [table, words] : std::vector<std::pair<const char*, const char*>>{
            {"no.csv", "no.csv"},
-           {"few.csv", "has 2 complete rows, and the fit had 400"},
+           {"few.csv", "has 2 complete rows, but the fit had 400"},
            {"other.csv", "'f'"}}) {
     const auto refused = run(TESSERA_FIT " report " + model + out + " --data " + path(table));
     EXPECT_EQ(refused.status, 3) << refused.err;

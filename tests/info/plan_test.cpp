@@ -140,8 +140,8 @@ INSTANTIATE_TEST_SUITE_P(
         Mistake{"--scores 1 --units 3 --colour", 2, "--colour"},
         Mistake{"--scores @/no/such/file --units 3", 3, "/no/such/file: cannot be read: No such file"},
         Mistake{"--scores @/ --units 3", 3, "it is a directory"},
-        Mistake{"--scores @/dev/zero --units 3", 3, "/dev/zero: cannot be read: it is no regular file"},
-        Mistake{"--scores @/dev/null --units 3", 3, "/dev/null: cannot be read: it is no regular file"}));
+        Mistake{"--scores @/dev/zero --units 3", 3, "/dev/zero: cannot be read: it is not a regular file"},
+        Mistake{"--scores @/dev/null --units 3", 3, "/dev/null: cannot be read: it is not a regular file"}));
 
 TEST(InfoPlan, MistakeInAFileNamesItsLine) {
   const ScratchFile file("1\n2,3\n4,five\n");

@@ -65,20 +65,18 @@ void require_same_rows(std::span<const Model> models) {
   for (std::size_t i = 0; i < models.size(); ++i) {
     const FittedModel& model = models[i].fitted();
     if (model.response_fingerprint.empty() || std::isnan(model.edf1_total))
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: is of an earlier tessera-fit, and does not tell which rows it was fitted "
-                              "to: fit the model again",
-                              name_of(model, i)));
+      throw Error(ErrorCode::input, fmt::format("{}: lacks the fingerprint of its rows, as an earlier "
+                                                "tessera-fit wrote it: fit the model again",
+                                                name_of(model, i)));
     if (model.rows != first.rows)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: has {} complete rows, and {} has {}: models of "
-                              "different rows cannot be compared",
-                              name_of(model, i), model.rows, name_of(first, 0), first.rows));
+      throw Error(
+          ErrorCode::input,
+          fmt::format("{}: has {} complete rows, but {} has {}: models of different rows cannot be compared",
+                      name_of(model, i), model.rows, name_of(first, 0), first.rows));
     if (model.response_fingerprint != first.response_fingerprint)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: has another response than {}, or the same in other rows of a table: "
-                              "models of different rows cannot be compared",
-                              name_of(model, i), name_of(first, 0)));
+      throw Error(ErrorCode::input, fmt::format("{}: has another response than {}, in values or rows: models "
+                                                "of different rows cannot be compared",
+                                                name_of(model, i), name_of(first, 0)));
   }
 }
 
@@ -132,7 +130,7 @@ ModelFigures figures_of(const Model& model) {
 }
 
 DevianceTable anova(std::span<const Model> models, DevianceTest test) {
-  if (models.size() < 2) throw Error(ErrorCode::usage, "an analysis of deviance is of several models");
+  if (models.size() < 2) throw Error(ErrorCode::usage, "an analysis of deviance needs at least two models");
   require_same_rows(models);
   DevianceTable out{{}, {}, test};
   const bool by_likelihood = models[0].fitted().family.parameter_count() > 0;

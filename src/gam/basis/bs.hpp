@@ -55,9 +55,8 @@ struct Bs {
     for (auto one = orders.begin() + 1; one != orders.end(); ++one) {
       if (*one != std::floor(*one) || *one < 0 || *one > degree ||
           std::find(orders.begin() + 1, one, *one) != one)
-        return OptionFault{"m",
-                           "m: behind the degree of bs=\"bs\" there are orders of derivatives, from 0 to the "
-                           "degree, no two of them equal"};
+        return OptionFault{
+            "m", "m: bs=\"bs\" takes a degree, then distinct orders of derivatives from 0 to the degree"};
     }
     options.m = std::move(orders);
     return settle_k(options, 10, static_cast<int>(degree) + 1, name);

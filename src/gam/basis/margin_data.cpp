@@ -28,7 +28,7 @@ void MarginData::require_distinct(std::int64_t needed, std::int64_t available) c
 void MarginData::require_knots(int all, bool or_limits) const {
   if (static_cast<int>(supplied.size()) != all)
     throw Error(ErrorCode::usage,
-                fmt::format("{}: {} knots supplied for '{}', where k = {} takes {}{}", label, supplied.size(),
+                fmt::format("{}: {} knots supplied for '{}', but k = {} takes {}{}", label, supplied.size(),
                             variable, k, or_limits ? "2 limits or " : "", all));
   // Cells are the intervals between knots, which must not be empty.
   if (std::adjacent_find(supplied.begin(), supplied.end(), std::greater_equal<>()) != supplied.end())

@@ -293,7 +293,7 @@ class TableCheck {
 void require_valid(const CheckOptions& options) {
   if (options.largest_sample < 4 || options.permutations < 1 || options.lags < 0 ||
       options.largest_concurvity < 0)
-    throw Error(ErrorCode::usage, "a check has a sample of 4 rows or more, and 1 permutation or more");
+    throw Error(ErrorCode::usage, "a check needs a sample of at least 4 rows and at least 1 permutation");
 }
 
 Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options, FitObserver& observer) {

@@ -290,9 +290,8 @@ class Drafter {
     part_large_effects();
     if (setup_rows_.is_own_sample())
       draft_.note = fmt::format(
-          "bases of thin plate splines: made from a sample of {} rows that is not the one of mgcv's bam, "
-          "which R "
-          "draws otherwise for more than 1e7 rows",
+          "bases of thin plate splines: the sample of {} rows differs from mgcv's bam, as R's sample() "
+          "changes above 1e7 rows",
           setup_rows_.count());
     return std::move(draft_);
   }
@@ -311,7 +310,8 @@ class Drafter {
             return std::any_of(smooth.margins.begin(), smooth.margins.end(), in_spline);
           });
       if (!known) {
-        throw Error(ErrorCode::usage, fmt::format("knots: '{}' is in no spline of the formula", name));
+        throw Error(ErrorCode::usage,
+                    fmt::format("knots: no spline of the formula has the variable '{}'", name));
       }
     }
   }
@@ -350,9 +350,9 @@ class Drafter {
     draft.least_varying = least_varying;
     draft.sp = spec.sp;
     if (!spec.point.empty() && !draft.constrained)
-      throw Error(ErrorCode::usage,
-                  fmt::format("{}: pc: this smooth has no constraint that a point could have; leave it out",
-                              spec.label));
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("{}: pc: this smooth has no constraint to place at a point; leave pc out", spec.label));
     if (!spec.point.empty()) draft.point = columns_at(margins, spec.point);
     if (spec.fixed) remove_penalties(draft);
 

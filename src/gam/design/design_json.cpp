@@ -139,7 +139,7 @@ bool usable_width(double width) {
 
 std::vector<double> breaks_from(const JsonField& field, bool uniform) {
   std::vector<double> breaks = field.numbers();
-  if (breaks.size() < 2) field.refuse("has no cell of a spline");
+  if (breaks.size() < 2) field.refuse("has fewer than 2 breaks");
   const double mean = (breaks.back() - breaks.front()) / static_cast<double>(breaks.size() - 1);
   const double largest = std::max(std::abs(breaks.front()), std::abs(breaks.back()));
   for (std::size_t i = 1; i < breaks.size(); ++i) {
@@ -216,7 +216,7 @@ Component isotropic_from(const JsonField& field, int coefficients) {
   IsotropicColumns columns;
   const JsonField function = field.at("function");
   const auto* const kind = std::ranges::find(radial_names, function.text());
-  if (kind == radial_names.end()) function.refuse("is no function of a distance that there is");
+  if (kind == radial_names.end()) function.refuse("is not a known function of a distance");
   columns.function = {static_cast<RadialKind>(kind - radial_names.begin()),
                       field.at("power").whole(0, most_power), field.at("scale").number(),
                       field.at("exponent").number()};
@@ -234,7 +234,7 @@ Component isotropic_from(const JsonField& field, int coefficients) {
     field.at("powers").refuse(fmt::format("has more than {} polynomials", most_points));
   const JsonField map = field.at("map");
   const int size = map.at("cols").whole(1, dense_columns(coefficients + 1));
-  if (size != dense_columns(size)) map.at("cols").refuse("is no number of columns that there can be");
+  if (size != dense_columns(size)) map.at("cols").refuse("is not a valid number of columns");
   return isotropic_component(
       std::move(columns),
       matrix_from(map, columns.points.rows() + static_cast<int>(columns.powers.size()), size, left));
@@ -295,7 +295,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
   const std::optional<double> ridge =
       random && matrices.size() == 1 ? diagonal_from(matrices[0], size) : std::nullopt;
   if (ridge) {
-    if (!(*ridge > 0 && std::isfinite(*ridge))) matrices[0].refuse("is no penalty of a random effect");
+    if (!(*ridge > 0 && std::isfinite(*ridge))) matrices[0].refuse("is not the penalty of a random effect");
     penalty.ridge = *ridge;
   } else {
     for (const JsonField& matrix : matrices)
@@ -387,13 +387,13 @@ void set_range(CoefBlock& block, const JsonField& field, const Design& design) {
     variables += 1 + term.components[i].others.size();
   if (smooth && variables != block.knots.size())
     field.at("knots").refuse(
-        fmt::format("is of {} variables, and the term of {}", block.knots.size(), variables));
+        fmt::format("has {} variables, but its term has {}", block.knots.size(), variables));
   block.raw_begin = begin.whole();
   block.raw_size = raw_size_of(term, margins);
   if ((block.raw_begin - term.raw_begin) % block.raw_size != 0)
-    begin.refuse("is not where the columns of a level begin");
+    begin.refuse("is not the first column of a level");
   if (!block.by_level.empty() && block.variables.empty())
-    field.at("variables").refuse("has no variable for the level that the smooth is by");
+    field.at("variables").refuse("lacks the by variable of the smooth's level");
 }
 
 /// Reads everything about the smoothing parameters except their values, which the model has.
@@ -401,7 +401,7 @@ void read_parameters(const JsonField& field, CoefBlock& block) {
   const std::size_t count = block.penalty->count();
   if (const auto ids = field.find("ids")) {
     block.ids = ids->texts();
-    if (block.ids.size() != count) ids->refuse(fmt::format("has not one of each of {} penalties", count));
+    if (block.ids.size() != count) ids->refuse(fmt::format("needs one id for each of {} penalties", count));
   }
   if (const auto given = field.find("given")) {
     for (const JsonField& one : given->elements(count)) block.log_sp.push_back(one.truth() ? 0 : NAN);
@@ -428,7 +428,7 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
     const JsonField copies = field.at("copies");
     block.copies = copies.whole(1, block.raw_size);
     if (block.raw_size % block.copies != 0 || block.coef_size % block.copies != 0)
-      copies.refuse("is no number of levels that its columns can have");
+      copies.refuse("does not divide the block's columns into levels");
   }
   if (!identity)
     block.map = matrix_from(map, block.raw_size / block.copies, block.coef_size / block.copies, left);
@@ -528,13 +528,13 @@ Design design_from_json(const JsonField& field, int coefficients) {
     CoefBlock block = block_from(value, design, left);
     block.coef_begin = design.coef_size;
     if (block.coef_size > coefficients - design.coef_size)
-      value.at("names").refuse(fmt::format("is of more than the {} coefficients of the model", coefficients));
+      value.at("names").refuse(fmt::format("exceeds the {} coefficients of the model", coefficients));
     design.coef_size += block.coef_size;
     design.blocks.push_back(std::move(block));
   }
   if (design.coef_size != coefficients)
     field.at("blocks").refuse(
-        fmt::format("has {} coefficients, and the model {}", design.coef_size, coefficients));
+        fmt::format("has {} coefficients, but the model has {}", design.coef_size, coefficients));
   if (const auto left_out = field.find("left_out")) design.left_out = left_out->texts();
   return design;
 }

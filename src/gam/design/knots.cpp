@@ -31,9 +31,8 @@ void check_penalty(const MarginData& data, const Basis& basis) {
   const double size = largest(basis.penalty.values());
   if (size < large && size > 1 / large) return;
   refuse(ErrorCode::input,
-         fmt::format("{}: the penalty of '{}', which runs from {:g} to {:g}, is beyond the range "
-                     "of numbers: give the variable another unit",
-                     data.label, data.variable, data.min, data.max));
+         fmt::format("{}: penalty of '{}' overflows (range {:g}..{:g}): rescale the variable", data.label,
+                     data.variable, data.min, data.max));
 }
 
 /// The supplied points of an isotropic basis: as many values for each variable.
@@ -62,7 +61,7 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
       refuse(ErrorCode::usage, fmt::format("{}: two of the points supplied as knots are equal", label));
   }
   if (out.rows() < spec.k)
-    refuse(ErrorCode::usage, fmt::format("{}: {} points supplied as knots, where k = {} takes at least {}",
+    refuse(ErrorCode::usage, fmt::format("{}: {} points supplied as knots, but k = {} takes at least {}",
                                          label, out.rows(), spec.k, spec.k));
   return out;
 }

@@ -52,22 +52,18 @@ class TermMaker {
       (frame_.at(variable.text).factor ? factors : numbers).push_back(variable);
     });
     if (factors.empty())
-      throw Error(
-          ErrorCode::input,
-          fmt::format("{}: bs=\"{}\" is a curve for each level of a factor, and all its variables are "
-                      "numbers: write factor() for the one that has levels",
-                      smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
+      throw Error(ErrorCode::input, fmt::format("{}: bs=\"{}\" needs a factor, but all its variables are "
+                                                "numbers: write factor() around the one with levels",
+                                                smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
     if (numbers.empty())
-      throw Error(
-          ErrorCode::input,
-          fmt::format("{}: bs=\"{}\" is a curve of a number, and all its variables are factors: write "
-                      "bs=\"re\", or read the one that is numbers in quotes as numeric",
-                      smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
-    if (factors.size() > 1 && !smooth.sum_to_zero)
       throw Error(ErrorCode::input,
-                  fmt::format("{}: bs=\"fs\" takes one factor, and {} and {} are both: read the one "
-                              "that is numbers in quotes as numeric",
-                              smooth.label, factors[0].text, factors[1].text));
+                  fmt::format("{}: bs=\"{}\" needs a number, but all its variables are factors: write "
+                              "bs=\"re\", or read the one with quoted numbers as numeric",
+                              smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
+    if (factors.size() > 1 && !smooth.sum_to_zero)
+      throw Error(ErrorCode::input, fmt::format("{}: bs=\"fs\" takes one factor, but {} and {} are both "
+                                                "factors: read the one with quoted numbers as numeric",
+                                                smooth.label, factors[0].text, factors[1].text));
     curve.variable = std::move(numbers.front());
     curve.others.assign(numbers.begin() + 1, numbers.end());
     if (smooth.sum_to_zero) settle(curve, static_cast<int>(numbers.size()), smooth.label);
@@ -116,9 +112,11 @@ class TermMaker {
   [[nodiscard]] std::vector<Expression> polynomials(const Expression& factor) {
     const std::vector<std::string> levels = frame_.at(factor.text).levels;
     if (levels.size() > most_polynomial_levels)
-      throw Error(ErrorCode::input,
-                  fmt::format("the ordered factor '{}' has {} levels: orthogonal polynomials tell {} apart",
-                              factor.text, levels.size(), most_polynomial_levels));
+      throw Error(
+          ErrorCode::input,
+          fmt::format(
+              "the ordered factor '{}' has {} levels, but orthogonal polynomials distinguish at most {}",
+              factor.text, levels.size(), most_polynomial_levels));
     std::string texts;
     for (const std::string& level : levels) texts += (texts.empty() ? "" : ", ") + deparse_text(level);
     std::vector<Expression> columns;

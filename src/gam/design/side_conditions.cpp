@@ -201,8 +201,8 @@ class SideConditions {
     const PivotedQr qr = unexplained_part(indices, own_indices);
     const int explained = explained_by_mean(qr.r, explained_tolerance * std::sqrt(square) * column_unit(own));
     if (explained == own.coef_size) {
-      throw Error(ErrorCode::input, fmt::format("{} holds nothing that {} does not: leave it out", own.label,
-                                                labels(nested.before)));
+      throw Error(ErrorCode::input,
+                  fmt::format("{} is contained in {}: leave it out", own.label, labels(nested.before)));
     }
     std::vector<int>& gone = dropped_[at(nested.block)];
     gone.assign(qr.pivots.end() - explained, qr.pivots.end());
@@ -354,14 +354,14 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
     if (!block.log_sp.empty()) log_sp.push_back(block.log_sp[j]);
   }
   if (matrices.empty() && !penalty.matrices.empty()) {
-    throw Error(ErrorCode::input, fmt::format("no penalty is left of {} beside the smooths that it contains: "
-                                              "give it a larger k, or leave it out",
+    throw Error(ErrorCode::input, fmt::format("no penalty is left of {} after the side conditions for the "
+                                              "smooths that it contains: give it a larger k, or leave it out",
                                               block.label));
   }
   if (matrices.size() > most_general_penalties)
     throw Error(ErrorCode::input,
-                fmt::format("{} has {} smoothing parameters, more than the {} that can be estimated beside a "
-                            "smooth that it contains: write full=FALSE, or take fewer margins",
+                fmt::format("{} has {} smoothing parameters, more than the {} that can be estimated together "
+                            "with a smooth that it contains: write full=FALSE, or take fewer margins",
                             block.label, matrices.size(), most_general_penalties));
   penalty.matrices = std::move(matrices);
   penalty.eigenvectors = {};

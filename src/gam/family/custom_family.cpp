@@ -33,7 +33,7 @@ FamilyFunction function_of(const toml::table& table, const char* key, const std:
                            const std::vector<std::string>& arguments) {
   const auto* text = text_of(table, key, origin);
   if (text == nullptr)
-    throw Error(ErrorCode::usage, fmt::format(R"({}: there is no {}: write {} = "…", an expression of {})",
+    throw Error(ErrorCode::usage, fmt::format(R"({}: {} is missing: write {} = "…", an expression of {})",
                                               origin, key, key, fmt::join(arguments, " and ")));
   try {
     return {text->get(), arguments};
@@ -118,8 +118,8 @@ FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::str
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto known = std::find(arguments.begin(), arguments.end(), columns[i]);
     if (known == arguments.end())
-      throw Error(ErrorCode::usage, fmt::format("'{}' is unknown here; there is {}", columns[i],
-                                                fmt::join(arguments, " and ")));
+      throw Error(ErrorCode::usage,
+                  fmt::format("unknown variable '{}'; known: {}", columns[i], fmt::join(arguments, " and ")));
     indices_[i] = static_cast<std::size_t>(known - arguments.begin());
   }
   static_cast<void>(device_expression());  // refuses what kernels have not
@@ -146,7 +146,7 @@ std::string FamilyFunction::device_expression() const {
       case Op::number:
         if (!std::isfinite(step.number))
           throw Error(ErrorCode::usage,
-                      fmt::format("{}: the numbers of a family's functions are finite", expression_.text));
+                      fmt::format("{}: numbers in a family's functions must be finite", expression_.text));
         operands.push_back(literal(step.number));
         break;
       case Op::column: operands.push_back(step.column); break;
@@ -177,9 +177,8 @@ std::string FamilyFunction::device_expression() const {
       default:
         throw Error(
             ErrorCode::usage,
-            fmt::format(
-                "{}: a function of a family has no logical values, no rounding to digits and no sign()",
-                expression_.text));
+            fmt::format("{}: functions of a family cannot have logical values, rounding to digits or sign()",
+                        expression_.text));
     }
   }
   return pop();
@@ -197,7 +196,7 @@ CustomFamily parse_custom_family(std::string_view toml, const std::string& origi
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) == known.end())
       refuse(origin, key.source(),
-             fmt::format("unknown key '{}'; there are {}", key.str(), fmt::join(known, ", ")));
+             fmt::format("unknown key '{}'; the keys are {}", key.str(), fmt::join(known, ", ")));
   }
   CustomFamily family;
   const auto* name = text_of(table, "name", origin);

@@ -134,10 +134,9 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
   } else if (name == "binomial") {
     kind_ = Kind::one_trial;
   } else {
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("the distribution of the response is needed, and {} is known by its variance alone",
-                    family_.name()));
+    throw Error(ErrorCode::usage,
+                fmt::format("the distribution of the response is needed, but {} has only a variance function",
+                            family_.name()));
   }
 }
 

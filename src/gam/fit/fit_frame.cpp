@@ -80,7 +80,7 @@ class FitRun {
     describe();
     take(loop.end());
     if (!loop.end().parameters_determined) {
-      fit_.observer.note(fmt::format("{} has no finite estimate, and {:.3g} stands for one: {}",
+      fit_.observer.note(fmt::format("{} has no finite estimate, and {:.3g} is used: {}",
                                      rows_.family.parameter_names()[0], rows_.family.parameters()[0],
                                      rows_.family.at_limit()));
     }
@@ -115,11 +115,11 @@ class FitRun {
     if (!has_correlated_residuals(fit_.options)) return;
     if (!rows_.family.linear())
       fit_.observer.note(
-          "AR1 residuals: an approximation, as the working residuals of this family have the correlation");
+          "AR1 residuals: an approximation for this family, whose working residuals are correlated");
     if (rows_.series.starts_left_out > 0)
       fit_.observer.note(
-          fmt::format("AR1 residuals: {} of {} series begin in rows that are left out; they "
-                      "go on from the series before them, as in bam",
+          fmt::format("AR1 residuals: {} of {} series begin in incomplete rows, and continue the series "
+                      "before them, as in bam",
                       rows_.series.starts_left_out, rows_.series.starts_left_out + rows_.series.starts));
     require_hosts("AR1 residuals are fitted on the CPU");
   }
@@ -192,10 +192,11 @@ class FitRun {
       for (const Component& component : term.components) {
         const auto variable = static_cast<std::size_t>(component.variable);
         if (component.kind != Component::Kind::factor || rows_.series.constant[variable] != 0) continue;
-        throw Error(ErrorCode::input,
-                    fmt::format("the level of '{}' changes within a series of AR1 residuals: its {} effects "
-                                "need largest-tested-effect {}, or an ar-start that is TRUE where it changes",
-                                frame_.variables[variable].name, term.raw_size, term.raw_size));
+        throw Error(
+            ErrorCode::input,
+            fmt::format("the level of '{}' changes within a series of AR1 residuals: for its {} effects set "
+                        "largest-tested-effect to {}, or make ar-start TRUE where it changes",
+                        frame_.variables[variable].name, term.raw_size, term.raw_size));
       }
     }
   }
@@ -368,8 +369,7 @@ class FitRun {
     model_.scale = end.solution.scale * deviance_unit(rows_);
     // With coefficients, their variances are checked for overflow instead.
     if (model_.coef.empty() && std::isinf(model_.scale))
-      throw Error(ErrorCode::input,
-                  "the scale is beyond the range of numbers: give the response another unit");
+      throw Error(ErrorCode::input, "the scale overflows: rescale the response");
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
     const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);
@@ -391,8 +391,8 @@ class FitRun {
     if (!(model_.deviance - model_.null_deviance > rounding * size)) return;
     model_.converged = false;
     model_.why_not_converged = fmt::format(
-        "the deviance, {:g}, is above that of the intercept alone, {:g}: the iteration is at "
-        "another optimum than the likeliest; take another link",
+        "the deviance, {:g}, exceeds that of the intercept alone, {:g}: the iteration is at a local optimum; "
+        "take another link",
         model_.deviance, model_.null_deviance);
   }
   void outline(double prior_weights) {

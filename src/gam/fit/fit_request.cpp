@@ -27,8 +27,9 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
   request.keeps_unused_levels = !options.drop_unused_levels;
   for (const auto& [column, levels] : options.levels) {
     if (options.ordered.contains(column))
-      throw Error(ErrorCode::usage,
-                  fmt::format("'{}' is an ordered factor and has levels beside: give them once", column));
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("'{}' is given both as an ordered factor and with levels: give it once", column));
     request.given_levels.push_back({column, levels, false});
   }
   for (const auto& [column, levels] : options.ordered) request.given_levels.push_back({column, levels, true});

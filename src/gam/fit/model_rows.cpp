@@ -61,7 +61,7 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
   const std::string fingerprint = response_fingerprint(workers, rows_);
   together(job.comm(), [&] {
     if (!model_.response_fingerprint.empty() && fingerprint != model_.response_fingerprint)
-      refuse_other(source, "has another response than that of the fit, or in other rows");
+      refuse_other(source, "has another response than the fit, in values or rows");
     PredictiveModel predictive = model_.predictive();
     design_ = reindexed(std::move(predictive.design), frame_);
     raw_coef_ = design_.raw_coefficients(predictive.coef);
@@ -92,7 +92,7 @@ void ModelRows::read(Job& job, const TableSource& source, FitObserver& observer,
   together(job.comm(), [&] {
     if (frame_.complete_rows != model_.rows)
       refuse_other(
-          source, fmt::format("has {} complete rows, and the fit had {}", frame_.complete_rows, model_.rows));
+          source, fmt::format("has {} complete rows, but the fit had {}", frame_.complete_rows, model_.rows));
   });
 }
 

@@ -58,13 +58,13 @@ std::vector<Expression> variables_of(const PredictionPlan& plan, const FormulaTe
   return variables;
 }
 
-/// Reports levels that the fit did not have: "3 rows have levels of 'g' that the fit had not ('d', 'e')".
+/// Reports levels that the fit did not have: "3 rows have levels of 'g' unknown to the fit ('d', 'e')".
 std::string unseen_of(const ColumnReading& column) {
   std::string levels;
   for (const std::string& level : column.unseen_levels)
     levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
   if (!levels.empty()) levels = fmt::format(" ({}{})", levels, column.more_unseen ? ", ..." : "");
-  return fmt::format("{} {} of '{}' that the fit had not{}", base::counted(column.unseen, "row"),
+  return fmt::format("{} {} of '{}' unknown to the fit{}", base::counted(column.unseen, "row"),
                      column.unseen == 1 ? "has a level" : "have levels", column.name, levels);
 }
 

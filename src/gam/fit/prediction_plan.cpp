@@ -105,12 +105,12 @@ class Planner {
     for (const double probability : {options_.interval, options_.prediction_interval})
       require_probability(probability);
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
-      throw Error(ErrorCode::usage, "prediction intervals are of the response: take the type response");
+      throw Error(ErrorCode::usage, "prediction intervals require the type response");
     if (options_.draws > 0) {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
           options_.prediction_interval > 0)
         throw Error(ErrorCode::usage,
-                    "draws are of the link and the response, without standard errors and intervals");
+                    "draws require the type link or response, without standard errors and intervals");
       require_whole_covariance(model_, "draws of the coefficients");
     }
     if (options_.type == PredictionType::lpmatrix && needs_covariance(options_))
@@ -167,9 +167,9 @@ class Planner {
     if (model_.coef.empty()) return;
     require_following_covariance(model_, "standard errors of iterms");
     if (model_.column_means.empty())
-      throw Error(
-          ErrorCode::usage,
-          "the model has no column means, as it is of an earlier version: fit it again, or take terms");
+      throw Error(ErrorCode::usage,
+                  "the model lacks column means, as an earlier version wrote it: fit it again, or take the "
+                  "type terms");
     const PartedMatrix& covariance = plan_.posterior.covariance;
     std::vector<double> of_means = WholeInverse(model_.covariance).times(model_.column_means);
     if (options_.unconditional)
@@ -252,7 +252,7 @@ std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& fo
 
 void require_probability(double probability) {
   if (!(probability >= 0 && probability < 1))
-    throw Error(ErrorCode::usage, "the probability of an interval is above 0 and below 1, as 0.95");
+    throw Error(ErrorCode::usage, "the probability of an interval must be above 0 and below 1, such as 0.95");
 }
 
 bool needs_covariance(const PredictOptions& options) {

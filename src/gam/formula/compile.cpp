@@ -171,7 +171,7 @@ class Compiler {
     Value value = compile(syntax, stack);
     if (value.kind == ValueKind::factor)
       formula_error(syntax.position,
-                    fmt::format("{} has levels, where {} needs numbers", deparse(syntax), user));
+                    fmt::format("{} has levels, but {} needs numbers", deparse(syntax), user));
     if (value.kind == ValueKind::unknown && syntax.kind == Syntax::Kind::name) numeric.push_back(syntax.text);
     return value;
   }
@@ -271,7 +271,7 @@ class Compiler {
       for (const std::string& level : *levels) {
         if (std::ranges::find(all, level) != all.end()) continue;
         if (ordering)
-          formula_error(syntax.position, fmt::format("{}: '{}' is no level", deparse(syntax), level));
+          formula_error(syntax.position, fmt::format("{}: '{}' is not a level", deparse(syntax), level));
         all.push_back(level);
       }
     }
@@ -361,17 +361,15 @@ class Compiler {
       formula_error(syntax.position, "cbind() is a response: cbind(successes, failures) ~ terms");
     for (const std::string_view of_all : {"mean", "sd", "min", "max", "median", "sum", "quantile"}) {
       if (name == of_all)
-        formula_error(
-            syntax.position,
-            fmt::format("{}() of a column depends on all rows, which a prediction has not; write scale(x), "
-                        "or the number",
-                        name));
+        formula_error(syntax.position, fmt::format("{}() of a column depends on all rows, which a prediction "
+                                                   "lacks; write scale(x), or the number",
+                                                   name));
     }
     std::vector<std::string> known;
     for (const std::string_view one : other_functions) known.emplace_back(one);
     for (const NumericFunction& function : numeric_functions) known.emplace_back(function.name);
     std::ranges::sort(known);
-    formula_error(syntax.position, fmt::format("unknown function {}(); there are {}", syntax.text,
+    formula_error(syntax.position, fmt::format("unknown function {}(); the functions are {}", syntax.text,
                                                base::listed(known, "and")));
   }
 
@@ -513,7 +511,7 @@ class Compiler {
 
   static void check_distinct(const std::vector<std::string>& levels, const Syntax& syntax) {
     if (std::set<std::string>(levels.begin(), levels.end()).size() != levels.size())
-      formula_error(syntax.position, fmt::format("{}: a level is there twice", deparse(syntax)));
+      formula_error(syntax.position, fmt::format("{}: a level occurs twice", deparse(syntax)));
   }
 
   /// Selects and orders the levels; values with other levels are missing.
@@ -549,7 +547,7 @@ class Compiler {
     if (knowledge_ == nullptr) return {.kind = ValueKind::factor};
     if (value.kind != ValueKind::factor || value.ordered)
       formula_error(given.first().position,
-                    fmt::format("relevel(): {} is no factor without an order", deparse(given.first())));
+                    fmt::format("relevel(): {} is not an unordered factor", deparse(given.first())));
     auto found = std::ranges::find(value.levels, ref->front());
     const auto place =
         given.find("ref")->kind == Syntax::Kind::number ? constant_numbers(*given.find("ref")) : std::nullopt;
@@ -557,7 +555,7 @@ class Compiler {
       found = value.levels.begin() + static_cast<std::ptrdiff_t>(place->front()) - 1;
     if (found == value.levels.end())
       formula_error(given.find("ref")->position,
-                    fmt::format("relevel(): '{}' is no level of {}; there are {}", ref->front(),
+                    fmt::format("relevel(): '{}' is not a level of {}; its levels are {}", ref->front(),
                                 deparse(given.first()), base::listed(value.levels, "and")));
     const auto first = static_cast<std::size_t>(found - value.levels.begin());
     std::vector<double> table;
@@ -583,7 +581,7 @@ class Compiler {
                               .arguments = std::move(arguments)});
     // A model file may contain any numbers.
     if (size > 0 && found.size() != size)
-      formula_error(syntax.position, fmt::format("{}: {} numbers are known of it, where it has {}",
+      formula_error(syntax.position, fmt::format("{}: the model stores {} numbers for it, but it needs {}",
                                                  deparse(syntax), found.size(), size));
     return found;
   }
@@ -734,7 +732,7 @@ class Compiler {
     if (value.kind != ValueKind::factor || value.levels.size() > most_polynomial_levels ||
         value.levels.size() <= static_cast<std::size_t>(degree))
       formula_error(syntax.position,
-                    fmt::format("{}: no factor of more levels than the degree", deparse(syntax)));
+                    fmt::format("{}: needs a factor with more levels than the degree", deparse(syntax)));
     look_up(polynomial_contrast(value.levels.size(), static_cast<std::size_t>(degree)), na_value);
     return {};
   }
@@ -843,7 +841,7 @@ Expression expression_from(const Syntax& syntax) {
   std::vector<Expression> all = expressions_from(syntax);
   if (all.size() > 1)
     formula_error(syntax.position,
-                  fmt::format("{} has {} columns, where one is expected", deparse(syntax), all.size()));
+                  fmt::format("{} has {} columns, but one is expected", deparse(syntax), all.size()));
   return as_number(std::move(all.front()));
 }
 

@@ -122,7 +122,7 @@ class RightHandSide {
       case Kind::call: return {{call(tree)}};
       case Kind::binary: return binary(tree);
       case Kind::number:
-        formula_error(tree.position, fmt::format("the number {} is no variable; only + 0, + 1 and - 1 "
+        formula_error(tree.position, fmt::format("the number {} is not a variable; only + 0, + 1 and - 1 "
                                                  "may stand in a formula, and arithmetic inside I()",
                                                  deparse(tree)));
       case Kind::unary:
@@ -131,7 +131,7 @@ class RightHandSide {
                                                  tree.text, deparse(tree)));
       case Kind::text: break;
     }
-    formula_error(tree.position, fmt::format("the text \"{}\" is no variable", tree.text));
+    formula_error(tree.position, fmt::format("the text \"{}\" is not a variable", tree.text));
   }
 
   Terms binary(const Syntax& tree) {
@@ -189,7 +189,7 @@ class RightHandSide {
 
   void set_intercept(const Syntax& number, bool added) {
     if (number.number != 0 && number.number != 1)
-      formula_error(number.position, fmt::format("the number {} is no variable; only + 0, + 1 and - 1 may "
+      formula_error(number.position, fmt::format("the number {} is not a variable; only + 0, + 1 and - 1 may "
                                                  "stand in a formula, and arithmetic inside I()",
                                                  deparse(number)));
     formula_.intercept = (number.number == 1) == added;
@@ -199,7 +199,7 @@ class RightHandSide {
     SmoothSpec smooth = smooth_from(tree);
     for (const SmoothSpec& other : formula_.smooths) {
       if (other.label == smooth.label)
-        formula_error(tree.position, fmt::format("the smooth {} is there twice", smooth.label));
+        formula_error(tree.position, fmt::format("the smooth {} occurs twice", smooth.label));
     }
     for (const MarginSpec& margin : smooth.margins) {
       margin.for_each_variable([&](const Expression& variable) {
@@ -401,7 +401,8 @@ FormulaTerms parse_terms(std::string_view text) {
   if (!base::is_utf8(text))
     throw Error(ErrorCode::usage, "the formula is not UTF-8, as the names of columns are: write it in that");
   const Syntax tree = parse_syntax(text);
-  if (!tree.is_binary("~")) formula_error(text.size(), "there is no '~'; a formula reads response ~ terms");
+  if (!tree.is_binary("~"))
+    formula_error(text.size(), "there is no '~'; a formula has the form response ~ terms");
   if (tree.children[0].is_binary("~")) formula_error(tree.position, "a second '~'");
   FormulaTerms formula;
   formula.text = normalised(text);
@@ -438,7 +439,7 @@ std::string with_columns(std::string_view text, std::span<const std::string> col
   std::vector<std::size_t> places;
   find_points(tree.children[1], places);
   if (sum.empty() && !places.empty())
-    formula_error(places.front(), "'.' stands for the other columns of the table, and there are none");
+    formula_error(places.front(), "'.' stands for the other columns of the table, but there are none");
   std::string out(text);
   for (auto place = places.rbegin(); place != places.rend(); ++place)
     out.replace(*place, 1, places.size() == 1 && tree.children[1].is_name(".") ? sum : "(" + sum + ")");

@@ -143,7 +143,7 @@ void check_basis(const std::string& basis, std::size_t position, const std::stri
   if (may_have_factor)
     names.insert(names.end(), {std::string(curve_a_level), std::string(deviation_a_level)});
   formula_error(position,
-                fmt::format("bs=\"{}\" is no basis; there are {}", basis, base::listed(names, "and")));
+                fmt::format("bs=\"{}\" is not a basis; the bases are {}", basis, base::listed(names, "and")));
 }
 
 bool is_curve_a_level(std::string_view basis) {
@@ -167,7 +167,7 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
   const std::size_t position = value == nullptr ? call.position : value->position;
   check_basis(basis, position, deparse(call), false);
   if (is_random_effect(basis))
-    formula_error(position, fmt::format("xt: bs=\"{}\" is no basis of curves", basis));
+    formula_error(position, fmt::format("xt: bs=\"{}\" is not a basis of curves", basis));
   return basis;
 }
 
@@ -179,7 +179,7 @@ std::string basis_from(const Syntax* value, const Syntax& call) {
                   fmt::format("bs: expected a quoted name such as \"ps\", found {}", deparse(*value)));
   const std::string basis = value == nullptr ? "tp" : value->text;
   if (is_curve_a_level(basis))
-    formula_error(value->position, fmt::format("bs=\"{}\" is no margin of {}()", basis, call.text));
+    formula_error(value->position, fmt::format("bs=\"{}\" cannot be a margin of {}()", basis, call.text));
   check_basis(basis, value == nullptr ? call.position : value->position, deparse(call), call.text == "s");
   return basis;
 }
@@ -279,12 +279,12 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   std::size_t sum = 0;
   for (const Syntax* part : elements(*value)) {
     sizes.push_back(integer(*part, "d"));
-    if (sizes.back() < 1) formula_error(part->position, "d: each margin has a variable at least");
+    if (sizes.back() < 1) formula_error(part->position, "d: each margin needs at least one variable");
     sum += static_cast<std::size_t>(sizes.back());
   }
   if (sum != count)
-    formula_error(value->position,
-                  fmt::format("d: margins of {} variables in all, where {}() has {}", sum, call.text, count));
+    formula_error(value->position, fmt::format("d: the margins have {} variables in all, but {}() has {}",
+                                               sum, call.text, count));
   return sizes;
 }
 
@@ -396,8 +396,7 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
       names.push_back(one.text);
     });
     if (call.text == "ti" || is_random_effect(margin.basis) || is_factor_smooth(arguments.find("bs"), call))
-      formula_error(value->position,
-                    "pc: this smooth has no constraint that a point could have; leave it out");
+      formula_error(value->position, "pc: this smooth has no constraint to place at a point; leave pc out");
   }
   const auto parts = elements(*value, value->is_call("list") ? "list" : "c");
   if (parts.size() != names.size())
@@ -441,7 +440,7 @@ SmoothSpec smooth_from(const Syntax& given) {
     Expression one = variable(*term);
     for (const Expression& other : variables) {
       if (other.text == one.text)
-        formula_error(term->position, fmt::format("{} is twice a variable of one smooth", one.text));
+        formula_error(term->position, fmt::format("{} occurs twice in one smooth", one.text));
     }
     smooth.label += (variables.empty() ? call.text + "(" : ",") + deparse(*term);
     variables.push_back(std::move(one));

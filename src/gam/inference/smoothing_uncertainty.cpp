@@ -114,7 +114,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
   const std::vector<BlockBasis> bases = penalty_bases(design);
   const std::optional<PenaltyDeterminant> determinant = penalty_determinant(bases, fit.log_sp, algebra);
   if (!determinant)
-    throw Error(ErrorCode::input, "the penalties of the model have not their rank in double precision");
+    throw Error(ErrorCode::input, "the penalties of the model lose their rank in double precision");
   const std::vector<OwnPenalty> penalties = own_penalties(design, fit);
   const WholeInverse whole(fit.covariance);
   const CovarianceTraces traces(fit.covariance, whole);

@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::gam {
 class BlasLt {};
 
 DeviceAlgebra::DeviceAlgebra(const Tile& tile, const Algebra& host) : tile_(tile), host_(host) {
-  throw Error(ErrorCode::device_absent, "this build had no header of cuBLASLt");
+  throw Error(ErrorCode::device_absent, "this build lacks the header of cuBLASLt");
 }
 
 Matrix DeviceAlgebra::multiply(const Matrix& a, const Matrix& b) const {

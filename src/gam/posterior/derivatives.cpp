@@ -87,7 +87,7 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
   std::vector<std::string> by_differences;
   together(job.comm(), [&] {
     if (options.order != 1 && options.order != 2)
-      throw Error(ErrorCode::usage, "derivatives are of the order 1 or 2");
+      throw Error(ErrorCode::usage, "the order of derivatives must be 1 or 2");
     std::set<std::string> unknown(options.variables.begin(), options.variables.end());
     for (const CoefBlock* block : smooths_of(fitted, options)) {
       const auto grid = std::make_shared<const SmoothGrid>(fitted, *block, options.points);
@@ -109,7 +109,7 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
       }
     }
     if (!unknown.empty())
-      throw Error(ErrorCode::usage, fmt::format("no smooth is of the variable '{}'", *unknown.begin()));
+      throw Error(ErrorCode::usage, fmt::format("no smooth has the variable '{}'", *unknown.begin()));
     if (pieces.empty()) throw Error(ErrorCode::usage, "none of these terms is a smooth of a number");
   });
   Predictions out = answer_of(job, fitted, {"smooth", "derivative"}, pieces, options);

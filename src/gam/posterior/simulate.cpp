@@ -38,7 +38,7 @@ void require_memory_of_draws(const Job& job, const SimulateOptions& options, dou
 }
 
 void check_options(const SimulateOptions& options) {
-  if (options.draws < 1) throw Error(ErrorCode::usage, "simulate: the number of draws is at least 1");
+  if (options.draws < 1) throw Error(ErrorCode::usage, "simulate: the number of draws must be at least 1");
 }
 
 Matrix root_of_posterior(const FittedModel& model, const SimulateOptions& options) {

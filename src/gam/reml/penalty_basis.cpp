@@ -115,7 +115,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   if (basis.penalties() == 0) return basis;
   if (basis.rank < 1 || basis.rank > basis.size) {
     throw std::logic_error(
-        fmt::format("the penalty of {} is of rank {}, which it cannot have", block.label, basis.rank));
+        fmt::format("the penalty of {} has the impossible rank {}", block.label, basis.rank));
   }
 
   if (penalty.is_diagonal()) {

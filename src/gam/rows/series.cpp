@@ -25,8 +25,7 @@ std::int32_t level_of_start(const Variable& variable) {
   for (const std::string& level : variable.levels) {
     if (level != "FALSE" && level != "TRUE")
       throw Error(ErrorCode::input,
-                  fmt::format("'{}', where a series of residuals begins, has the level '{}': it must be TRUE "
-                              "or FALSE, or 1 or 0",
+                  fmt::format("ar-start '{}' has the level '{}': it must be TRUE or FALSE, or 1 or 0",
                               variable.name, level));
   }
   const auto found = std::ranges::find(variable.levels, "TRUE");
@@ -41,8 +40,7 @@ void check_starts(const Frame& frame, const Variable& variable, std::size_t begi
       if (number != 0 && number != 1)
         throw Error(
             ErrorCode::input,
-            fmt::format("'{}', where a series of residuals begins, is {} in data row {}: it must be "
-                        "TRUE or FALSE, or 1 or 0",
+            fmt::format("ar-start '{}' is {} in data row {}: it must be TRUE or FALSE, or 1 or 0",
                         variable.name, number, frame.rows.begin + static_cast<std::int64_t>(row) + 1));
     }
   });

@@ -81,7 +81,7 @@ class Converter {
     const std::map<std::string, std::string> left_out = table_->left_out();
     for (const auto& [name, why] : left_out) {
       if (told++ == most_lines) {
-        conversion_.tell(fmt::format("left out: {} more; naming one as a column tells why it is",
+        conversion_.tell(fmt::format("left out: {} more; name one as a column to see why",
                                      base::counted(left_out.size() - most_lines, "object")));
         return;
       }

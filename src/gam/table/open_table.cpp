@@ -42,8 +42,9 @@ std::size_t format_of(const std::string& path) {
   if (S_ISDIR(status.st_mode))
     throw Error(ErrorCode::input, fmt::format("{}: is a directory, not a table", path));
   if (!S_ISREG(status.st_mode))
-    throw Error(ErrorCode::input,
-                fmt::format("{}: is no regular file; every rank must be able to read it at any place", path));
+    throw Error(
+        ErrorCode::input,
+        fmt::format("{}: is not a regular file; every rank must be able to read it at any offset", path));
   if (status.st_size == 0) throw Error(ErrorCode::input, fmt::format("{}: the file is empty", path));
 
   const auto bytes = open_plain(path);

@@ -128,7 +128,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
   }
   const auto status = file.status();
   if (!status || !S_ISREG(status->st_mode))
-    throw Error(ErrorCode::input, path + ": cannot be read: it is no regular file");
+    throw Error(ErrorCode::input, path + ": cannot be read: it is not a regular file");
   // A sparse file may have any size.
   const HostLimits limits = host_limits();
   const MemoryLimit* const tightest = limits.tightest_memory();

@@ -65,7 +65,7 @@ TEST(JsonFile, NamesTheFieldThatIsNotWhatItMustBe) {
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(0)(r).index_below(1); }),
             "a.json: is damaged: a.b[0]: is 1, and not a whole number from 0 to 0");
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(0)(r).index_below(0); }),
-            "a.json: is damaged: a.b[0]: is a place where there are none");
+            "a.json: is damaged: a.b[0]: is an index into an empty list");
   EXPECT_EQ(fault_of(text, [&](const JsonField& r) { (void)element(2)(r).number(); }),
             "a.json: is damaged: a.b[2]: is text, and not a number");
   for (const std::size_t i : {std::size_t{3}, std::size_t{4}})
@@ -77,7 +77,7 @@ TEST(JsonFile, NamesTheFieldThatIsNotWhatItMustBe) {
   EXPECT_EQ(fault_of(text, [](const JsonField& r) { (void)r.at("a").at("b").at("c"); }),
             "a.json: is damaged: a.b: is a list, and not an object");
   EXPECT_EQ(fault_of(text, [](const JsonField& r) { (void)r.at("one").numbers(2); }),
-            "a.json: is damaged: one: has 1 elements where there must be 2");
+            "a.json: is damaged: one: has 1 elements, but needs 2");
   EXPECT_EQ(fault_of(text, [](const JsonField& r) { (void)r.at("a").numbers(); }),
             "a.json: is damaged: a: is an object, and not a list");
   EXPECT_EQ(fault_of("[]", [](const JsonField& r) { (void)r.find("a"); }),
@@ -85,15 +85,15 @@ TEST(JsonFile, NamesTheFieldThatIsNotWhatItMustBe) {
 }
 
 TEST(JsonFile, RefusesWhatIsNoJsonWithTheByte) {
-  EXPECT_EQ(fault_of(R"({"a": 1,)"), "a.json: is not a test: it is no JSON at byte 9");
-  EXPECT_EQ(fault_of(""), "a.json: is not a test: it is no JSON at byte 1");
-  EXPECT_EQ(fault_of("[1e999]"), "a.json: is not a test: it is no JSON at byte 6");
-  EXPECT_EQ(fault_of("[1] [2]"), "a.json: is not a test: it is no JSON at byte 5");
+  EXPECT_EQ(fault_of(R"({"a": 1,)"), "a.json: is not a test: it is not JSON at byte 9");
+  EXPECT_EQ(fault_of(""), "a.json: is not a test: it is not JSON at byte 1");
+  EXPECT_EQ(fault_of("[1e999]"), "a.json: is not a test: it is not JSON at byte 6");
+  EXPECT_EQ(fault_of("[1] [2]"), "a.json: is not a test: it is not JSON at byte 5");
   using namespace std::string_literals;
-  EXPECT_EQ(fault_of("[1]\0"s), "a.json: is not a test: it is no JSON at byte 4");
-  EXPECT_EQ(fault_of("[1] \0garbage"s), "a.json: is not a test: it is no JSON at byte 5");
-  EXPECT_EQ(fault_of("[\"a\0b\"]"s), "a.json: is not a test: it is no JSON at byte 4");
-  EXPECT_EQ(fault_of("\0"s), "a.json: is not a test: it is no JSON at byte 1");
+  EXPECT_EQ(fault_of("[1]\0"s), "a.json: is not a test: it is not JSON at byte 4");
+  EXPECT_EQ(fault_of("[1] \0garbage"s), "a.json: is not a test: it is not JSON at byte 5");
+  EXPECT_EQ(fault_of("[\"a\0b\"]"s), "a.json: is not a test: it is not JSON at byte 4");
+  EXPECT_EQ(fault_of("\0"s), "a.json: is not a test: it is not JSON at byte 1");
   EXPECT_EQ(fault_of("[1] \n\t\r\n"), "");
   EXPECT_EQ(fault_of(R"({"a": 1, "a": 2})"),
             R"(a.json: is not a test: it has the field "a" twice in one object)");
@@ -124,7 +124,7 @@ TEST_F(ReadText, RefusesWhatHasNoEndAtOnce) {
   ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
   for (const std::string& name : {std::string("/dev/zero"), std::string("/dev/null"), path("pipe")})
     EXPECT_EQ(fault([&] { (void)files::read_text(name, 1 << 20); }),
-              name + ": cannot be read: it is no regular file");
+              name + ": cannot be read: it is not a regular file");
   EXPECT_EQ(fault([&] { (void)files::read_text(folder_.path().string(), 1 << 20); }),
             folder_.path().string() + ": cannot be read: it is a directory");
   // A file that says that it has a terabyte, and takes no room for it.

@@ -105,9 +105,9 @@ TEST_F(Output, TakesThePlaceOfNothingButAFile) {
   };
   EXPECT_EQ(why(""), "a file to be written has an empty name");
   EXPECT_EQ(why(folder_.path()), folder_.path().string() + ": is a directory: give the name of a file");
-  EXPECT_EQ(why(pipe), pipe + ": is no regular file: give the name of a file");
+  EXPECT_EQ(why(pipe), pipe + ": is not a regular file: give the name of a file");
   EXPECT_EQ(why(folder_ / "link"),
-            (folder_ / "link").string() + ": is no regular file: give the name of a file");
+            (folder_ / "link").string() + ": is not a regular file: give the name of a file");
   EXPECT_EQ(std::distance(fs::directory_iterator(folder_), {}), 2) << "a temporary file is left";
   const std::string file = folder_ / "file";
   fs::create_symlink(file, folder_ / "link to a file");
@@ -132,7 +132,7 @@ TEST_F(Output, GoesThroughAnotherUsersLinkNeverAndThroughAnOwnOneOnly) {
   if (::geteuid() != 0) GTEST_SKIP() << "only root can make a link of another user's";
   ASSERT_EQ(::lchown(link.c_str(), 12345, 12345), 0);
   EXPECT_EQ(error_of(ErrorCode::input, [&] { files::OutputFile file(link); }),
-            link + ": is a link of another user's: give the name of a file");
+            link + ": is a link of another user: give the name of a file");
   EXPECT_EQ(text_of(target), "new");
 }
 

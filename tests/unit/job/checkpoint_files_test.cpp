@@ -324,7 +324,7 @@ TEST_F(Files, OfAStartThatBeganMeanwhileStay) {
 TEST_F(Files, APipeIsRefusedAndNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
   EXPECT_EQ(error_of(ErrorCode::input, [&] { (void)read_if_there(path()); }),
-            path() + ": cannot be read: it is no regular file");
+            path() + ": cannot be read: it is not a regular file");
 }
 
 TEST_F(Files, AStateIsNotWrittenThroughALinkThatLiesInItsWay) {

@@ -20,9 +20,8 @@ namespace {
 using base::at;
 
 [[noreturn]] void out_of_range(const std::string& what) {
-  throw Error(ErrorCode::input, fmt::format("{} is beyond the range of numbers: give the response or the "
-                                            "term's variable another unit",
-                                            what));
+  throw Error(ErrorCode::input,
+              fmt::format("{} overflows: rescale the response or the term's variable", what));
 }
 
 /// The diagonal factor of each of the design's columns, in the formula's column of the same index.

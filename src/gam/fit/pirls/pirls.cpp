@@ -234,7 +234,7 @@ bool PirlsLoop::ends_at_edge(int iteration) {
     note_edge();
   else
     end_.why_not_converged = fmt::format(
-        "{}, and there are rows so near that edge ({}) that their weights hide the others: take another link",
+        "{}, but rows are so near that edge ({}) that their weights dominate the others: take another link",
         needed_predictor(rows_.family), rows_at_edge_);
   return true;
 }
@@ -242,8 +242,7 @@ bool PirlsLoop::ends_at_edge(int iteration) {
 void PirlsLoop::note_edge() const {
   fit_.observer.note(
       fmt::format("{}, and {} row{} at that edge, beyond which the likelihood rises: standard errors and "
-                  "tests are those of a "
-                  "solution that is not at an edge",
+                  "tests ignore the edge",
                   needed_predictor(rows_.family), rows_at_edge_, rows_at_edge_ == 1 ? " is" : "s are"));
 }
 
@@ -519,11 +518,9 @@ std::string PirlsLoop::why_no_minimum() const {
   const std::string what =
       end_.solution.hidden_by_rounding
           ? fmt::format(
-                "{} has functions that are so nearly dependent in these rows that rounding hides how "
-                "smooth it is",
+                "{} has functions so nearly dependent in these rows that its smoothness is lost in rounding",
                 block.label)
-          : fmt::format("REML has no minimum that the search could find in the smoothing parameters of {}",
-                        block.label);
+          : fmt::format("the search found no minimum of REML in the smoothing parameters of {}", block.label);
   const std::string where = crowding(fit_.job, rows_, block);
   return where.empty() ? what + ": give it a smaller k, or leave it out" : what + ", as " + where;
 }

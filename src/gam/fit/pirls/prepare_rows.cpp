@@ -171,15 +171,11 @@ void check_correlation(const FitOptions& options) {
   if (!(std::abs(options.rho) < 1))
     throw Error(ErrorCode::usage, fmt::format("rho is {}: it must be between -1 and 1", options.rho));
   if (!options.ar_start.empty() && !has_correlated_residuals(options))
-    throw Error(
-        ErrorCode::usage,
-        "ar-start, where series of residuals begin, is of no use without their correlation: give rho too");
+    throw Error(ErrorCode::usage, "ar-start has no effect without a correlation: give rho too");
   if (options.estimate_rho && !family.linear())
-    throw Error(
-        ErrorCode::usage,
-        fmt::format("rho is auto, which is for gaussian models with the identity link, as fREML of working "
-                    "models cannot be compared: give a number for the family {}",
-                    family.text()));
+    throw Error(ErrorCode::usage, fmt::format("rho is auto, but only gaussian models with the identity link "
+                                              "have comparable fREML: give a number for the family {}",
+                                              family.text()));
 }
 
 std::optional<Expression> prior_weights(const FormulaTerms& formula, const FitOptions& options) {
@@ -199,7 +195,7 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   if (const auto weights = prior_weights(formula, options)) rows.prior_weight = frame.index_of(weights->text);
   together(workers.comm, [&] {
     if (frame.chosen_rows == 0)
-      throw Error(ErrorCode::input, fmt::format("no row: '{}' is TRUE of none of them", options.subset));
+      throw Error(ErrorCode::input, fmt::format("subset '{}' selects no row", options.subset));
     if (frame.complete_rows == 0) {
       throw Error(ErrorCode::input,
                   "no complete row: every row has a missing value in a variable of the model");

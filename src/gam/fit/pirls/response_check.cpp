@@ -68,9 +68,9 @@ void require_variation(const Workers& workers, const Rows& rows, const FormulaTe
                                               response.min, where));
   if (rows.family.start() == Start::response && !rows.offsets.empty() && has_constant(formula, frame) &&
       difference.constant(std::max(offset.size(), response.size())))
-    throw Error(
-        ErrorCode::input,
-        fmt::format("the response '{}' is that of the offset {}: there is nothing to fit", name, where));
+    throw Error(ErrorCode::input,
+                fmt::format("the response '{}' minus the offset is constant {}: there is nothing to fit",
+                            name, where));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

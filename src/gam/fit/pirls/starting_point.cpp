@@ -20,10 +20,9 @@ bool has_own_start(const Family& family) {
 
 double predictor_of(const Family& family, double mean) {
   if (const auto found = family.predictor(mean)) return *found;
-  throw Error(ErrorCode::input,
-              fmt::format("the mean of the response is {:g}, which no linear predictor gives under {}({}): "
-                          "choose another link, or look for responses that are wrong",
-                          mean, family.name(), family.link_name()));
+  throw Error(ErrorCode::input, fmt::format("the mean response {:g} has no linear predictor under {}({}): "
+                                            "choose another link, or check the response",
+                                            mean, family.name(), family.link_name()));
 }
 
 std::optional<std::vector<double>> coefficients_of_mean(const Design& design, const Family& family,

@@ -319,7 +319,7 @@ void require_memory(const FitContext& fit, const Design& design, const LevelPair
                                   design.parted_columns.size()));
   if (!shortage) return;
   throw Error(ErrorCode::input,
-              fmt::format("random effects whose levels meet in {} pairs {}, or leave one of them out",
+              fmt::format("random effects with {} pairs of levels {}, or leave one of them out",
                           pairs.pattern->rows.size(), to_string(*shortage)));
 }
 

@@ -152,7 +152,7 @@ void ArrowColumns::check_batch(const ArrowArray& batch, std::size_t number) cons
   const auto* const validity = static_cast<const unsigned char*>(batch.buffers[0]);
   if (batch.null_count == 0 || validity == nullptr) return;
   for (std::int64_t i = batch.offset; i < batch.offset + batch.length; ++i) {
-    if ((validity[i / 8] >> (i % 8) & 1) == 0) refuse("has a row that is null as a whole");
+    if ((validity[i / 8] >> (i % 8) & 1) == 0) refuse("has a null row");
   }
 }
 
@@ -292,7 +292,7 @@ void ArrowColumns::check_order(const Column& column, std::size_t batch, std::vec
   if (!std::ranges::is_sorted(codes))
     refuse_arrow(
         ErrorCode::input,
-        fmt::format("{}, batch {}: its ordered dictionary contradicts those before it: make them one",
+        fmt::format("{}, batch {}: its ordered dictionary contradicts earlier ones: use one dictionary",
                     named(column.name), batch + 1));
 }
 

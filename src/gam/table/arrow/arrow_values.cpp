@@ -52,7 +52,7 @@ void ArrowValues::check_buffers(const ArrowArray& array) {
   const bool views = type_.kind == ArrowType::Kind::text_view;
   const int expected = type_.kind == ArrowType::Kind::text || views ? 3 : 2;
   if (views ? array.n_buffers < expected || array.n_buffers > most_buffers : array.n_buffers != expected)
-    refuse(fmt::format("its array has {} buffers where its type has {}{}", array.n_buffers, expected,
+    refuse(fmt::format("its array has {} buffers, but its type has {}{}", array.n_buffers, expected,
                        views ? " or more" : ""));
   if (array.buffers == nullptr) refuse("its array has no buffers");
   if (size_ == 0) return;

@@ -89,7 +89,7 @@ class RowScanner {
     const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
     if (fields != file_.columns)
       throw Error(ErrorCode::input,
-                  fmt::format("{}, line {}: {} field{} where the header has {}", file_.path, reader_.line(),
+                  fmt::format("{}, line {}: {} field{}, but the header has {}", file_.path, reader_.line(),
                               fields, fields == 1 ? "" : "s", file_.columns));
     part.end_row(reader_.line());
   }
@@ -218,10 +218,9 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
     throw Error(ErrorCode::input, fmt::format("{}: neither CSV in ASCII or UTF-8, nor HDF5", path));
 
   if (has_lone_returns(reader.row()))
-    throw Error(ErrorCode::input,
-                fmt::format("{}, line {}: lines end in carriage returns alone, as those of old Macs: make "
-                            "newlines of them (tr '\\r' '\\n')",
-                            path, reader.line()));
+    throw Error(ErrorCode::input, fmt::format("{}, line {}: lines end in bare carriage returns, as on old "
+                                              "Macs: convert them to newlines (tr '\\r' '\\n')",
+                                              path, reader.line()));
 
   CsvHeader header;
   std::string scratch;

@@ -105,7 +105,7 @@ class FrameKnowledge final : public Knowledge {
     const auto found = std::ranges::find(known, statistic.call, &Measured::first);
     if (found != known.end()) return found->second;
     if (request_.recipe != nullptr)
-      throw Error(ErrorCode::input, fmt::format("the model does not say what {} is", statistic.call));
+      throw Error(ErrorCode::input, fmt::format("the model lacks the value of {}", statistic.call));
     Program operand{statistic.steps, {}};
     for (const std::string& name : statistic.columns) operand.columns.push_back(&column(name));
     own.emplace_back(
@@ -244,7 +244,7 @@ class FrameComputer {
     variable.factor = code.type.kind == ValueType::Kind::factor || code.type.kind == ValueType::Kind::logical;
     if (variable.factor && has_text(request_.numeric, expression.text))
       throw Error(request_.recipe == nullptr ? ErrorCode::usage : ErrorCode::input,
-                  fmt::format("{} has levels, where the model needs numbers", expression.text));
+                  fmt::format("{} has levels, but the model needs numbers", expression.text));
     if (!variable.factor) {
       if (!expression.computed()) require_numbers(program, expression);
       computed_bytes_ += static_cast<std::int64_t>(rows * sizeof(double));
@@ -285,7 +285,7 @@ class FrameComputer {
     for (const Variable* column : program.columns) {
       if (column->factor)
         throw Error(ErrorCode::input,
-                    fmt::format("{} has levels, where {} needs numbers", column->name, expression.text));
+                    fmt::format("{} has levels, but {} needs numbers", column->name, expression.text));
     }
   }
 

@@ -19,7 +19,7 @@ int Frame::index_of(std::string_view name) const {
   for (std::size_t v = 0; v < variables.size(); ++v) {
     if (variables[v].name == name) return static_cast<int>(v);
   }
-  throw Error(ErrorCode::input, fmt::format("'{}' is no variable of the model", name));
+  throw Error(ErrorCode::input, fmt::format("'{}' is not a variable of the model", name));
 }
 
 std::string to_string(const ColumnReading& column) {

@@ -67,7 +67,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
         std::find(request.numeric.begin(), request.numeric.end(), expression.text) != request.numeric.end();
     if (needs_numbers && expression.factor)
       throw Error(ErrorCode::usage,
-                  fmt::format("{} has levels, where the model needs numbers", expression.text));
+                  fmt::format("{} has levels, but the model needs numbers", expression.text));
     const std::string factor_call = expression.factor ? expression.text : std::string();
     for (const std::string& name : expression.columns()) {
       auto used = std::find_if(columns_.begin(), columns_.end(), [&](const UsedColumn& column) {

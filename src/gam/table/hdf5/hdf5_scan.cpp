@@ -259,7 +259,7 @@ class Column {
     if (kind_ == Kind::enumeration) {
       if (places_[i] < 0)
         throw Error(ErrorCode::input,
-                    fmt::format("{}, row {}: the value of '{}' is no member of its enumeration", path_,
+                    fmt::format("{}, row {}: the value of '{}' is not a member of its enumeration", path_,
                                 row_number, name_));
       return members_[static_cast<std::size_t>(places_[i])];
     }
@@ -547,9 +547,9 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
   if (contents.columns.empty() && !contents.unusable.empty()) {
     const auto& [name, problem] = *contents.unusable.begin();
-    throw Error(ErrorCode::input,
-                fmt::format("{}: no dataset at the root of the HDF5 file that is a column: '{}' {}", path,
-                            name, problem));
+    throw Error(
+        ErrorCode::input,
+        fmt::format("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name, problem));
   }
   if (contents.columns.empty())
     throw Error(ErrorCode::input, fmt::format("{}: the root of the HDF5 file is empty", path));

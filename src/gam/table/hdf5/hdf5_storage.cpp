@@ -17,7 +17,7 @@ std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_b
   if (H5Pget_chunk(creation, 1, &chunk) != 1 || chunk == 0) return "has chunks without a size";
   const auto left = static_cast<std::uint64_t>(files::memory_left());
   if (chunk > left / value_bytes)
-    return fmt::format("has chunks of {} values of {} bytes, for which there is no memory", chunk,
+    return fmt::format("has chunks of {} values of {} bytes, which do not fit into memory", chunk,
                        value_bytes);
 #if H5_VERSION_GE(1, 10, 5)
   hsize_t written = 0;

@@ -94,7 +94,7 @@ void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows)
       const auto beyond = std::ranges::find_if(codes, [&](std::int32_t code) { return code >= levels; });
       if (beyond != codes.end())
         refuse_table(ErrorCode::usage,
-                     fmt::format("the column '{}' has the code {}, and {} levels, whose codes begin at 0",
+                     fmt::format("the column '{}' has the code {}, but {} levels (codes begin at 0)",
                                  *column.name, *beyond, levels));
     });
   });
@@ -147,7 +147,7 @@ std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& t
   std::vector<MemoryColumn> columns;
   together(comm, [&] {
     if (table.plan.ranks() != comm.size())
-      refuse_table(ErrorCode::usage, fmt::format("its plan is over {} ranks, and the job has {}",
+      refuse_table(ErrorCode::usage, fmt::format("its plan is over {} ranks, but the job has {}",
                                                  table.plan.ranks(), comm.size()));
     if (table.plan.units() == 0) refuse_table(ErrorCode::input, "there is no row");
     columns = columns_of(table);

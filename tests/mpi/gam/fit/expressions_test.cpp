@@ -186,19 +186,19 @@ TEST_F(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
   const std::vector<std::pair<Spelling, std::string>> cases{
       {{"y ~ I(f + 1 > 2)"}, "needs numbers"},
       {{"y ~ I(f > 'a')"}, "a factor has no order"},
-      {{"y ~ relevel(f, ref = 'zz')"}, "'zz' is no level of f; there are a, b and c"},
-      {{"y ~ relevel(x, ref = 'zz')"}, "x is no factor"},
+      {{"y ~ relevel(f, ref = 'zz')"}, "'zz' is not a level of f; its levels are a, b and c"},
+      {{"y ~ relevel(x, ref = 'zz')"}, "x is not an unordered factor"},
       {{"y ~ s(factor(f), bs='cr')"}, "has levels"},
       {{"y ~ poly(f == 'a', 3)"}, "the degree is less than their number"},
       {{"y ~ ifelse(f == 'a', f, 'x')"}, "write as.character(f)"},
       {{"y ~ x", changed([](auto& o) { o.ordered["q"] = {}; })}, "'q'"},
       {{"y ~ s(x, bs='cr')", changed([](auto& o) { o.ordered["x"] = {}; })}, "the model needs numbers"},
-      {{"y ~ x", changed([](auto& o) { o.subset = "x > 5"; })}, "no row: 'x > 5' is TRUE of none"},
+      {{"y ~ x", changed([](auto& o) { o.subset = "x > 5"; })}, "subset 'x > 5' selects no row"},
       {{"y ~ x", changed([](auto& o) { o.levels["q"] = {"a"}; })}, "levels of 'q'"},
       {{"y ~ f", changed([](auto& o) {
           o.levels["f"] = o.ordered["f"] = {"a", "b"};
         })},
-       "give them once"}};
+       "give it once"}};
   for (const auto& [spelling, expected] : cases) {
     try {
       static_cast<void>(fitted(comm, spelling.formula, in_blocks(file.path(), 16), spelling.options));

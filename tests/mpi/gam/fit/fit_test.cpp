@@ -136,9 +136,9 @@ TEST_F(Fit, PredictsWithItsModelAsItIs) {
     EXPECT_TRUE(none ? std::isnan(mine["se"][i]) : mine["se"][i] == read["se"][i]);
   }
   ASSERT_EQ(mine.remarks.size(), 2);  // "c" is that of a row without w
-  EXPECT_EQ(mine.remarks[0], "1 row has a level of 'f' that the fit had not ('c'): their predictions are NA");
+  EXPECT_EQ(mine.remarks[0], "1 row has a level of 'f' unknown to the fit ('c'): their predictions are NA");
   EXPECT_EQ(mine.remarks[1],
-            "60 rows have levels of 'g' that the fit had not ('new'): "
+            "60 rows have levels of 'g' unknown to the fit ('new'): "
             "predicted without that random effect");
 }
 
@@ -202,7 +202,7 @@ TEST_F(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
   says(ErrorCode::input, "y ~ x", ": there is no row", [&](Table& table) { table = in_memory(job, 0); });
   says(ErrorCode::usage, "y ~ x", ": two columns have the name 'x'",
        [](Table& table) { table.columns[2].name = "x"; });
-  says(ErrorCode::usage, "y ~ f", ": the column 'f' has the code 9, and 3 levels", [&](Table& table) {
+  says(ErrorCode::usage, "y ~ f", ": the column 'f' has the code 9, but 3 levels", [&](Table& table) {
     if (last) f_of(table).codes[0] = 9;
   });
   says(ErrorCode::usage, "y ~ f", ": the column 'f' has a level twice",

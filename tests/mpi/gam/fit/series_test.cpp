@@ -179,8 +179,8 @@ TEST(Series, MayHaveSparseEffects) {
   } catch (const Error& error) {
     EXPECT_EQ(error.code(), ErrorCode::input);
     EXPECT_STREQ(error.what(),
-                 "the level of 'g' changes within a series of AR1 residuals: its 24 effects need "
-                 "largest-tested-effect 24, or an ar-start that is TRUE where it changes");
+                 "the level of 'g' changes within a series of AR1 residuals: for its 24 effects "
+                 "set largest-tested-effect to 24, or make ar-start TRUE where it changes");
   }
   options.subset = R"(!(g %in% c("g01", "g03", "g12")))";
   const FittedModel sparse = fitted_series(formula, options);
@@ -206,29 +206,25 @@ TEST(Series, AreRefusedWithAReason) {
   EXPECT_EQ(refusal([](FitOptions& options) { options.rho = -1; }), "rho is -1: it must be between -1 and 1");
   EXPECT_EQ(refusal([](FitOptions& options) { options.rho = std::nan(""); }),
             "rho is nan: it must be between -1 and 1");
+  EXPECT_EQ(refusal([](FitOptions& options) { options.ar_start = "start"; }),
+            "ar-start has no effect without a correlation: give rho too");
   EXPECT_EQ(
-      refusal([](FitOptions& options) { options.ar_start = "start"; }),
-      "ar-start, where series of residuals begin, is of no use without their correlation: give rho too");
+      refusal([](FitOptions& options) {
+        options.family = family("quasipoisson");
+        options.estimate_rho = true;
+      }),
+      "rho is auto, but only gaussian models with the identity link have comparable fREML: give a number "
+      "for the family quasipoisson");
   EXPECT_EQ(refusal([](FitOptions& options) {
-              options.family = family("quasipoisson");
-              options.estimate_rho = true;
+              options.rho = 0.5;
+              options.ar_start = "h";
             }),
-            "rho is auto, which is for gaussian models with the identity link, as fREML of working models "
-            "cannot be "
-            "compared: give a number for the family quasipoisson");
-  EXPECT_EQ(
-      refusal([](FitOptions& options) {
-        options.rho = 0.5;
-        options.ar_start = "h";
-      }),
-      "'h', where a series of residuals begins, has the level 'a': it must be TRUE or FALSE, or 1 or 0");
-  EXPECT_EQ(
-      refusal([](FitOptions& options) {
-        options.rho = 0.5;
-        options.ar_start = "t";
-      }),
-      "'t', where a series of residuals begins, is 0.04 in data row 2: it must be TRUE or FALSE, or 1 or "
-      "0");
+            "ar-start 'h' has the level 'a': it must be TRUE or FALSE, or 1 or 0");
+  EXPECT_EQ(refusal([](FitOptions& options) {
+              options.rho = 0.5;
+              options.ar_start = "t";
+            }),
+            "ar-start 't' is 0.04 in data row 2: it must be TRUE or FALSE, or 1 or 0");
 }
 
 }  // namespace

@@ -147,7 +147,7 @@ TEST_F(Convert, ObjectsThatAreNoColumnsAreNamed) {
   EXPECT_EQ(told_of(20, {}).size(), 20U);
   const std::vector<std::string> of_many = told_of(1000, {});
   EXPECT_EQ(of_many.size(), 21U);
-  EXPECT_EQ(of_many.back(), "left out: 980 objects more; naming one as a column tells why it is");
+  EXPECT_EQ(of_many.back(), "left out: 980 objects more; name one as a column to see why");
   // Who names columns wants no others.
   EXPECT_TRUE(told_of(2, {"x"}).empty());
   EXPECT_EQ(common_fault(comm,
@@ -177,7 +177,7 @@ TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
           "the column 'f' has the level 'NA', which would be read as");
   refused(std::string("f\na\0b\n", 6), {}, "a level with a zero byte");
   refused("x\n1\n2\nb\n", {}, "the column 'x' holds the text 'b'");
-  refused("x\n1,2\n", {}, "line 2: 2 fields where the header has 1");
+  refused("x\n1,2\n", {}, "line 2: 2 fields, but the header has 1");
 }
 
 }  // namespace

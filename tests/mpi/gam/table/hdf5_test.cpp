@@ -393,7 +393,7 @@ TEST_F(Hdf5Table, NamesTheFirstRowWithAValueThatIsNoMember) {
     const std::string fault = common_fault(comm, [&] {
       static_cast<void>(table->read(crew(comm), request({"t", "u"}), uneven_share(comm, 5000, 2)));
     });
-    EXPECT_NE(fault.find("row 3101: the value of 'u' is no member"), std::string::npos) << fault;
+    EXPECT_NE(fault.find("row 3101: the value of 'u' is not a member"), std::string::npos) << fault;
   }
 }
 
@@ -463,7 +463,7 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   const std::array<double, 4> four{1, 2, 3, 4};
   fill(comm, file, [&](Writer& w) { w.dataset("m", H5T_NATIVE_DOUBLE, {2, 2}, four.data()); });
   EXPECT_EQ(fault(request({"m"})), file.path() +
-                                       ": no dataset at the root of the HDF5 file that is a column: 'm' has "
+                                       ": no dataset at the root of the HDF5 file is a column: 'm' has "
                                        "2 dimensions (2 x 2): write each of its columns as a dataset of one");
   fill(comm, file, [&](Writer& w) { w.dataset("x", H5T_NATIVE_DOUBLE, {0}, nullptr); });
   EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty");

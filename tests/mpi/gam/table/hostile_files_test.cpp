@@ -212,21 +212,19 @@ TEST_F(Hostile, PlacesAndSizesOfAModelAreThoseThatThereAre) {
        "design.terms[3][1].margin.breaks: does not ascend by a usable step from element 1 to the next");
   says(breaks, {-1e308, 0, 1, 1e308},
        "design.terms[3][1].margin.breaks: does not ascend by a usable step from element 0 to the next");
-  says("/edf", json::array(),
-       "edf: has 0 elements where there must be " + std::to_string(model_["edf"].size()));
+  says("/edf", json::array(), "edf: has 0 elements, but needs " + std::to_string(model_["edf"].size()));
   says("/iterations", -7, "iterations: is -7, and not a whole number from 0 to 2147483647");
   says("/n", -1, "n: is -1, and not a whole number from 0 to 9223372036854775807");
   says("/design/blocks/0/raw_begin", -1,
        "design.blocks[0].raw_begin: is -1, and not a whole number from 0 to " +
            std::to_string(1 + 2 + 1 + 2 * 8 + 3 + 5 * 8 - 1));
   const std::string columns = std::to_string(model_["edf"].size());
-  says("/covariance/columns/2", {1, 2},
-       "covariance.columns[2]: has 2 elements where there must be " + columns);
+  says("/covariance/columns/2", {1, 2}, "covariance.columns[2]: has 2 elements, but needs " + columns);
   says("/covariance/columns/2/0", nullptr, "covariance.columns[2][0]: is null, and not a number");
   says("/design/blocks/6/penalty/matrices/0/rows", 30000,
        "design.blocks[6].penalty.matrices[0].rows: is 30000, and not a whole number from 14 to 14");
   says("/design/blocks/6/penalty/labels", json::array({"one"}),
-       "design.blocks[6].penalty.labels: has 1 elements where there must be 2");
+       "design.blocks[6].penalty.labels: has 1 elements, but needs 2");
   says("/centring/components/0/parts/0/variable", "f",
        "centring.components[0].parts[0].variable: is not among the numbers of the design");
   says("/centring/coefficients/0", 99,
@@ -249,10 +247,10 @@ TEST_F(Hostile, AFewBytesOfAModelTakeNoGigabytes) {
   }
   design["blocks"][0]["names"] = names;
   design["blocks"][0]["map"] = {{"rows", 1}, {"cols", 3000}, {"entries", json::array()}};
-  EXPECT_NE(outcome(model).find("design.blocks[0].names: is of more than the"), std::string::npos);
+  EXPECT_NE(outcome(model).find("design.blocks[0].names: exceeds the"), std::string::npos);
   model["coefficients"] = coefficients;
   EXPECT_EQ(outcome(model), damaged("covariance.columns: has " + std::to_string(model_["edf"].size()) +
-                                    " elements where there must be 3000"));
+                                    " elements, but needs 3000"));
 
   // Splines of many variables have more raw columns than anyone has coefficients for.
   json many = model_;
@@ -275,7 +273,7 @@ TEST_F(Hostile, RanksDevicesAndRowsOfARunReportAreThoseThatThereAre) {
   says("/ranks/0/rank", -1, "ranks[0].rank: is -1, and not a whole number from 0 to 0");
   says("/plan/rank_ranges/0/0", -5, "plan.rank_ranges[0][0]: is -5, and not a whole number from 0 to 120");
   says("/plan/rank_ranges/0/1", 121, "plan.rank_ranges[0][1]: is 121, and not a whole number from 0 to 120");
-  says("/plan/rank_ranges", json::array(), "plan.rank_ranges: has 0 elements where there must be 1");
+  says("/plan/rank_ranges", json::array(), "plan.rank_ranges: has 0 elements, but needs 1");
   says("/phases/0/seconds", -1, "phases[0].seconds: is -1");
 
   json devices = run_;

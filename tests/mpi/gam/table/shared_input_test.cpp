@@ -181,8 +181,8 @@ TEST(Csv, NamesLineEndsOfCarriageReturnsAlone) {
     file.write(text);
     EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), file.path())); }),
               file.path() +
-                  ", line 1: lines end in carriage returns alone, as those of old Macs: make newlines "
-                  "of them (tr '\\r' '\\n')");
+                  ", line 1: lines end in bare carriage returns, as on old Macs: convert them to newlines "
+                  "(tr '\\r' '\\n')");
   }
   for (const char* text : {"y,x\r\n1,2\r\n", "y,x\r\r\n1,2\r\r\n", "y\r,x\n1,2\n"}) {
     file.write(text);

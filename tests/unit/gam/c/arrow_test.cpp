@@ -196,8 +196,8 @@ TEST_F(ArrowOfC, OrderedDictionariesAreOrderedFactors) {
                 {coded(0, 9, {"south", "east", "north"}), coded(9, rows, {"east", "south", "north"})}),
             TESSERA_GAM_INPUT);
   EXPECT_STREQ(tessera_gam_error(),
-               "the Arrow table: the column 'side', batch 2: its ordered dictionary contradicts those before "
-               "it: make them one");
+               "the Arrow table: the column 'side', batch 2: its ordered dictionary contradicts earlier "
+               "ones: use one dictionary");
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
 }
 

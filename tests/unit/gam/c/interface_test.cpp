@@ -315,8 +315,8 @@ TEST_F(CInterface, AModelWithoutCoefficientsHasAScaleInRange) {
   ASSERT_EQ(tessera_gam_table_add_numbers(table, "y", huge.data(), 3), TESSERA_GAM_OK);
   const Given given{};
   tessera_gam_model model = 0;
-  expect_refusal(tessera_gam_fit("y ~ 0", table, &given.call, &model),
-                 "the scale is beyond the range of numbers", TESSERA_GAM_INPUT);
+  expect_refusal(tessera_gam_fit("y ~ 0", table, &given.call, &model), "the scale overflows",
+                 TESSERA_GAM_INPUT);
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
 }
 

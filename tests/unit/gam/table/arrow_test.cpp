@@ -256,9 +256,9 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
     EXPECT_EQ(said, "the Arrow table: " + what);
   };
   using Data = ArrowData;
-  says("the column 'x', batch 2: its array has 1 buffers where its type has 2",
+  says("the column 'x', batch 2: its array has 1 buffers, but its type has 2",
        [](Data& d) { d.children[0].buffers.pop_back(); });
-  says("the column 'v', batch 2: its array has 2 buffers where its type has 3 or more",
+  says("the column 'v', batch 2: its array has 2 buffers, but its type has 3 or more",
        [](Data& d) { d.children[2].buffers.resize(2); });
   says("the column 'x', batch 2: the buffer of its values is a null pointer",
        [](Data& d) { d.children[0].buffers[1] = std::nullopt; });
@@ -282,7 +282,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
       "the column 'f', batch 2, its dictionary: the length 2 and offset 72057594037927936 of its array are "
       "impossible",
       [](Data& d) { d.children[3].dictionary->offset = huge; });
-  says("the column 'v', batch 2: its array has 9223372036854775807 buffers where its type has 3 or more",
+  says("the column 'v', batch 2: its array has 9223372036854775807 buffers, but its type has 3 or more",
        [](Data& d) { d.children[2].n_buffers = std::numeric_limits<std::int64_t>::max(); });
   says("the column 'x', batch 2: its array has 1 children",
        [](Data& d) { d.children[0].children.push_back(d.children[1]); });
@@ -315,7 +315,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
   says("batch 2 has 4 columns, and the schema has 5", [](Data& d) { d.children.pop_back(); });
   says("batch 2 has 0 buffers of its own, and not one", [](Data& d) { d.buffers.clear(); });
   says("batch 2 has the length -1 and the offset 0", [](Data& d) { d.length = -1; });
-  says("batch 2 has a row that is null as a whole", [](Data& d) {
+  says("batch 2 has a null row", [](Data& d) {
     d.null_count = 1;
     d.buffers[0] = bits_of({true, false, true});
   });

@@ -201,7 +201,7 @@ TEST_F(ByteSourceTest, ABlockOfAnotherSizeThanItSaysIsRefused) {
 TEST_F(ByteSourceTest, APipeIsRefusedAndNotWaitedFor) {
   ASSERT_EQ(::mkfifo(path().c_str(), 0600), 0);
   const auto expect_refused = [&](const auto& open) {
-    EXPECT_EQ(error_of(ErrorCode::input, open), path() + ": cannot be read: it is no regular file");
+    EXPECT_EQ(error_of(ErrorCode::input, open), path() + ": cannot be read: it is not a regular file");
   };
   expect_refused([&] { return open_plain(path()); });
   expect_refused([&] { return open_gzip(path()); });

@@ -58,7 +58,7 @@ detail::Erased detail::build_once(const BackendContext& context, std::string_vie
   }
   if (slot.type != std::type_index(type))
     throw Error(ErrorCode::usage,
-                titled(label) + " was built as something else before: give each build a label of its own");
+                titled(label) + " was built as another type before: give each build its own label");
   if (!slot.built)
     throw Error(ErrorCode::job_fault,
                 titled(label) + " cannot be built on " + named(context.device->info()) + ": " + slot.reason);

@@ -224,7 +224,7 @@ void detail::ContextAccess::synchronize(const DeviceContext& context, StreamView
 
 std::int64_t DeviceContext::free_memory_bytes() const {
   if (state_->info.has_host_memory()) return state_->info.free_memory_bytes;
-  return on_device(state_->info, "does not tell its free memory",
+  return on_device(state_->info, "does not report its free memory",
                    [&] { return cuda::free_memory_bytes(state_->ordinal); });
 }
 

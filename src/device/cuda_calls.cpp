@@ -32,7 +32,7 @@ Ordinal find_ordinal(const Uuid& uuid) {
   }
   if (uuid.mig && is_only_visible_device(uuid, count)) return Ordinal{0};
   throw Error(ErrorCode::job_fault,
-              "it is none of the " + std::to_string(count) + " devices that CUDA shows to this process");
+              "it is not among the " + std::to_string(count) + " devices that CUDA shows to this process");
 }
 
 void bind(Ordinal ordinal) {

@@ -38,10 +38,9 @@ void Job::State::bring_home_or_throw(std::span<detail::ArrayState* const> wanted
 void Job::State::throw_rolled_back(const Verdict::Failure& lost) {
   const std::string what = tessera::to_string(lost);
   verdict = no_verdict(what);
-  throw Error(ErrorCode::rolled_back,
-              what +
-                  ": with it the data that it alone had; arrays are back at the versions of the hosts: go on "
-                  "from there");
+  throw Error(ErrorCode::rolled_back, what +
+                                          ": the data that only it had are lost; arrays are back at the "
+                                          "versions of the hosts: continue from there");
 }
 
 }  // namespace TESSERA_NAMESPACE

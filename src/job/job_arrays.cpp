@@ -64,10 +64,10 @@ void download_units(ArrayState& array, Range units, const MemoryLease& from, Dev
 void JobArrays::check(const Plan& plan, std::span<const ArrayAccess> used) const {
   for (const ArrayAccess& access : used) {
     if (&access.array->job != &job_)
-      throw Error(ErrorCode::usage, "an array is of another job: make the arrays of a pass with its job");
-    if (access.array->plan.fingerprint() != plan.fingerprint())
       throw Error(ErrorCode::usage,
-                  "the arrays of a pass have different plans: make them, or move them, by one");
+                  "an array belongs to another job: make the arrays of a pass with its job");
+    if (access.array->plan.fingerprint() != plan.fingerprint())
+      throw Error(ErrorCode::usage, "all arrays of a pass must use one plan: see Array::move_to");
   }
   if (is_written_twice(used))
     throw Error(ErrorCode::usage, "a pass writes an array twice: write it once, or modify it alone");

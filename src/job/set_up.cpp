@@ -197,7 +197,7 @@ std::vector<std::uint64_t> score_devices(const mpi::Communicator& comm, const Cl
     attempt.run([] {
       throw Misuse(
           "ScoreModel::measured cannot compare the devices of this job: some are timed, and others are "
-          "simulated and go by their figures: give JobOptions::measure_on_host, which times those, too");
+          "simulated with declared scores: give JobOptions::measure_on_host, which times those too");
     });
   if (options.score_model == ScoreModel::measured) return scores;
   try {  // also after a failure of another device, without which the job may continue

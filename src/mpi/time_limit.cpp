@@ -101,7 +101,7 @@ StartTimeout start_timeout() {
   const auto given = base::parse_number<double>(text);
   if (!given || !(*given >= 0 && *given <= 1e9))
     timeout.problem =
-        std::string(variable) + "=\"" + text + "\" is no time: give seconds from 0 (no limit) to 1e9";
+        std::string(variable) + "=\"" + text + "\" is not a time: give seconds from 0 (no limit) to 1e9";
   else
     timeout.time = std::chrono::milliseconds(static_cast<std::int64_t>(std::ceil(1000 * *given)));
   return timeout;

@@ -54,7 +54,7 @@ TEST(InfoLimits, TheTableSaysWhy) {
   const auto result =
       successful(run("env OMP_NUM_THREADS=many SLURM_CPUS_PER_TASK=1 " TESSERA_INFO " --policy cpu"));
   for (const char* part :
-       {"Hosts\n", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS='many' is no number of threads"})
+       {"Hosts\n", "SLURM_CPUS_PER_TASK", "OMP_NUM_THREADS='many' is not a number of threads"})
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in\n" << result.out;
 }
 

@@ -200,8 +200,8 @@ RadialColumns radial_from(const JsonField& field, int coefficients) {
     points.refuse(fmt::format("has {} points, more than {}", radial.points.size(), most_points));
   radial.shift = field.at("shift").number();
   radial.unit = field.at("unit").number();
-  if (!std::isfinite(radial.shift)) field.at("shift").refuse("is no number");
-  if (!usable_width(radial.unit)) field.at("unit").refuse("is no unit");
+  if (!std::isfinite(radial.shift)) field.at("shift").refuse("is not a finite number");
+  if (!usable_width(radial.unit)) field.at("unit").refuse("is not a valid unit");
   const JsonField map = field.at("map");
   const int columns = map.at("cols").whole(1, coefficients + 1);
   NumbersLeft left(0, 0);
@@ -273,7 +273,7 @@ Penalty diagonal_penalty_from(const JsonField& field, int size, NumbersLeft& lef
   for (int i = 0; i < size; ++i) {
     double sum = 0;
     for (int j = 0; j < penalty.eigenvalues.cols(); ++j) {
-      if (penalty.eigenvalues(i, j) < 0) eigenvalues.refuse("has one below 0");
+      if (penalty.eigenvalues(i, j) < 0) eigenvalues.refuse("has a negative value");
       sum += penalty.eigenvalues(i, j);
     }
     if (!(sum > 0) || !std::isfinite(sum)) eigenvalues.refuse("leaves a coefficient without a penalty");
@@ -290,7 +290,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
   const std::size_t margins = block.knots.size();
   const std::size_t most = block.kind == "t2" ? most_penalties : std::max(margins, most_of_one);
   if (!levels && matrices.size() > most + of_null_space)
-    field.at("matrices").refuse(fmt::format("has {} penalties of {} margins", matrices.size(), margins));
+    field.at("matrices").refuse(fmt::format("has {} penalties for {} margins", matrices.size(), margins));
   Penalty penalty;
   const std::optional<double> ridge =
       random && matrices.size() == 1 ? diagonal_from(matrices[0], size) : std::nullopt;
@@ -309,14 +309,14 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
     if (const auto of_level = field.find("of_level")) {
       const int own = size / penalty.levels.rows();
       if (own * penalty.levels.rows() != size)
-        levels->refuse(fmt::format("has {} rows, of {} coefficients", penalty.levels.rows(), size));
+        levels->refuse(fmt::format("has {} rows for {} coefficients", penalty.levels.rows(), size));
       penalty.of_level = matrix_from(*of_level, own, own, left);
       static_cast<void>(field.at("labels").elements(count));
       penalty.matrices = penalties_of_levels(penalty.levels, penalty.of_level);
     }
     const std::size_t all = penalty.matrices.size();
     if (count != all && count + of_null_space != all)
-      levels->refuse(fmt::format("has {} columns, of {} penalties", count, all));
+      levels->refuse(fmt::format("has {} columns for {} penalties", count, all));
   } else if (const auto ranks = field.find("set_ranks")) {
     for (const JsonField& rank : ranks->elements(std::size_t{1} << matrices.size()))
       penalty.set_ranks.push_back(rank.whole(0, size));

@@ -113,7 +113,7 @@ void check_dotted_keys(std::string_view toml, const std::string& origin) {
 FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::string>& arguments)
     : expression_(parse_expression(text)) {
   if (expression_.factor || expression_.computed())
-    throw Error(ErrorCode::usage, fmt::format("{} is no number", expression_.text));
+    throw Error(ErrorCode::usage, fmt::format("{} is not a number", expression_.text));
   const std::vector<std::string> columns = expression_.columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto known = std::find(arguments.begin(), arguments.end(), columns[i]);

@@ -134,7 +134,7 @@ std::optional<std::string> read_if_there(const std::string& path) {
   const MemoryLimit* const tightest = limits.tightest_memory();
   if (tightest != nullptr && status->st_size > tightest->free_bytes)
     throw Error(ErrorCode::input, path + ": cannot be read: it has " + std::to_string(status->st_size) +
-                                      " bytes, more than there is memory for");
+                                      " bytes, more than memory holds");
   auto text = file.read_text();
   if (!text) refuse();
   return text;

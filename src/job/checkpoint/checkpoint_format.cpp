@@ -28,7 +28,7 @@ CheckpointRefusal torn() {
 CheckpointRefusal other_beginning(std::string_view bytes) {
   if (first_line().starts_with(bytes)) return torn();
   if (!bytes.starts_with(checkpoint_magic))
-    return {CheckpointRefusal::Kind::foreign, "is no checkpoint: give the name of another file"};
+    return {CheckpointRefusal::Kind::foreign, "is not a checkpoint: give the name of another file"};
   bytes.remove_prefix(checkpoint_magic.size());
   const auto found = base::take_number<int>(bytes);
   if (!found || !bytes.starts_with('\n') || *found <= version) return torn();
@@ -63,7 +63,7 @@ std::string difference(const Fingerprint& there, const Fingerprint& here) {
   for (const auto& [name, value] : there) {
     if (std::ranges::find(here, name, &Fingerprint::value_type::first) == here.end()) add(name);
   }
-  return text.empty() ? "the order of what it belongs to" : text;
+  return text.empty() ? "the order of its entries" : text;
 }
 
 }  // namespace

@@ -28,7 +28,7 @@ HostThreads choose_threads(int asked, const InventoryRank& rank) {
     if (text == nullptr || *text == '\0') continue;
     const auto number = first_number(text);
     if (!number) {
-      threads.ignored = std::string(variable) + "='" + text + "' is no number of threads, and is passed over";
+      threads.ignored = std::string(variable) + "='" + text + "' is not a number of threads, and is ignored";
       continue;
     }
     const int usable = std::max(1, rank.usable_threads);

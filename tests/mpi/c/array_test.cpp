@@ -291,7 +291,7 @@ TEST_F(CArrayMisuse, ArraysThatDoNotGoTogetherAreRefused) {
   const OwnedArray apart = array_over(job_, other, 8);
   const tessera_array_use of_two_plans[] = {{solver_.rows.get(), TESSERA_READ}, {apart.get(), TESSERA_WRITE}};
   EXPECT_EQ(tessera_update(job_.get(), of_two_plans, 2, no_device, advance_on_host, nullptr), TESSERA_USAGE);
-  expect_error_with("different plans");
+  expect_error_with("must use one plan");
   const tessera_array_use twice[] = {{apart.get(), TESSERA_WRITE}, {apart.get(), TESSERA_MODIFY}};
   EXPECT_EQ(tessera_update(job_.get(), twice, 2, no_device, advance_on_host, nullptr), TESSERA_USAGE);
   expect_error_with("writes an array twice");

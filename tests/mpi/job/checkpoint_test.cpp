@@ -139,7 +139,7 @@ TEST_F(Checkpoints, WhatIsForeignOrNewerIsRefusedAndLeft) {
   write("tessera checkpoint 9\n");
   EXPECT_NE(refusal().find("format 9"), std::string::npos);
   write("y,x\n");
-  EXPECT_NE(refusal().find("is no checkpoint"), std::string::npos);
+  EXPECT_NE(refusal().find("is not a checkpoint"), std::string::npos);
   // Not if there is one that serves.
   write(whole, ".previous");
   write("tessera checkpoint 9\n");

@@ -178,7 +178,7 @@ TEST(Backend, ALabelIsOfOneType) {
       (void)probe_backend_with_compile("test", [](const BackendContext&) { return std::string("1"); });
     });
     EXPECT_EQ(code, ErrorCode::usage);
-    EXPECT_NE(message.find("backend \"test\" was built as something else"), std::string::npos) << message;
+    EXPECT_NE(message.find("backend \"test\" was built as another type"), std::string::npos) << message;
   });
 }
 

@@ -559,7 +559,7 @@ TEST_F(ModuleFoldersTest, ALinkIsNotFollowed) {
   fs::create_directory(folder_ / "elsewhere");
   fs::permissions(folder_ / "elsewhere", fs::perms::owner_all);
   fs::create_symlink(folder_ / "elsewhere", own_);
-  EXPECT_NE(problem().find(own_.string() + " cannot be written: it is no folder"), std::string::npos);
+  EXPECT_NE(problem().find(own_.string() + " cannot be written: it is not a folder"), std::string::npos);
   EXPECT_TRUE(fs::is_empty(folder_ / "elsewhere"));
 }
 
@@ -576,7 +576,7 @@ TEST_F(ModuleFoldersTest, AFolderOfAnotherUserIsNeitherWrittenNorRead) {
   fs::remove(home_);
   EXPECT_EQ(where_kept(), own_);
   ASSERT_EQ(chown(own_.c_str(), 65534, 65534), 0);
-  EXPECT_NE(problem().find("it is another user's"), std::string::npos);
+  EXPECT_NE(problem().find("it belongs to another user"), std::string::npos);
   EXPECT_EQ(compiler_->compiles, 2);
 }
 

@@ -92,7 +92,7 @@ TEST(CheckpointFormat, AForgedGenerationIsTorn) {
 
 TEST(CheckpointFormat, OtherFilesAndNewerFormatsAreNamed) {
   EXPECT_EQ(refusal_of("y,x\n1,2\n").kind, Kind::foreign);
-  EXPECT_NE(refusal_of("y,x\n1,2\n").why.find("is no checkpoint"), std::string::npos);
+  EXPECT_NE(refusal_of("y,x\n1,2\n").why.find("is not a checkpoint"), std::string::npos);
   const auto newer = refusal_of("tessera checkpoint 2\nwhat will be");
   EXPECT_EQ(newer.kind, Kind::newer);
   EXPECT_NE(newer.why.find("format 2"), std::string::npos) << newer.why;
@@ -155,7 +155,7 @@ TEST_F(Files, AreNotReadWhereTheyAreLargerThanTheMemory) {
   // A terabyte by its size, and nothing behind the first line.
   if (::truncate(path().c_str(), off_t{1} << 42) != 0) GTEST_SKIP() << "no files with holes here";
   EXPECT_EQ(error_of(ErrorCode::input, [&] { static_cast<void>(read_if_there(path())); }),
-            path() + ": cannot be read: it has 4398046511104 bytes, more than there is memory for");
+            path() + ": cannot be read: it has 4398046511104 bytes, more than memory holds");
 }
 
 TEST_F(Files, MayLieInTheCurrentFolder) {

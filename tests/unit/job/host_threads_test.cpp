@@ -53,7 +53,7 @@ TEST(HostThreads, VariablesAreKeptToWhatCanRun) {
 TEST(HostThreads, WhatIsNoNumberOfThreadsIsPassedOver) {
   for (const std::string text : {"many", "0", "-1", "2.5", "4x", ",4", "99999999999", " "}) {
     SCOPED_TRACE(text);
-    const std::string ignored = "OMP_NUM_THREADS='" + text + "' is no number of threads, and is passed over";
+    const std::string ignored = "OMP_NUM_THREADS='" + text + "' is not a number of threads, and is ignored";
     expect(choose(0, text, "4"), 4, "SLURM_CPUS_PER_TASK", ignored);
     expect(choose(0, text, {}), 3, "6 hardware threads, shared by 2 ranks", ignored);
   }

@@ -16,7 +16,7 @@
 #include "gam/rows/crossproduct.hpp"
 #include "gam/rows/evaluation.hpp"
 #include "gam/rows/terms.cuh"
-#include "gam/rows/wave.hpp"
+#include "gam/rows/slice_batch.hpp"
 
 #include <cstdint>
 
@@ -79,14 +79,14 @@ inline double with_quad(double value, int quad) {
 /// One group of tasks of one slice.
 class CrossBlock {
  public:
-  CrossBlock(CrossShared& shared, const WaveView& wave, const CrossView& cross)
+  CrossBlock(CrossShared& shared, const SliceBatchView& batch, const CrossView& cross)
       : shared_(shared),
-        wave_(wave),
+        batch_(batch),
         group_(cross.groups[blockIdx.x]),
         residual_begin_(cross.residual_begin),
         terms_(cross.terms + group_.term_begin),
-        slice_(slice_of(wave, static_cast<int>(blockIdx.y))),
-        kept_(static_cast<std::int64_t>(blockIdx.y) * wave.slice_rows),
+        slice_(slice_of(batch, static_cast<int>(blockIdx.y))),
+        kept_(static_cast<std::int64_t>(blockIdx.y) * batch.slice_rows),
         // Shuffled from another lane, so that the compiler knows it is warp-uniform.
         warp_(static_cast<int>(__shfl_sync(whole_warp, threadIdx.x / warp_threads, 0))),
         lane_(static_cast<int>(threadIdx.x % warp_threads)) {}
@@ -129,12 +129,12 @@ class CrossBlock {
   [[nodiscard]] static double own_sum(const CrossTiles& tiles, int half, int p, int q);
 
   CrossShared& shared_;
-  const WaveView& wave_;
+  const SliceBatchView& batch_;
   CrossGroup group_;
   std::int64_t residual_begin_;
   const CrossTerm* terms_;
   Slice slice_;
-  std::int64_t kept_;  // where the wave keeps the values of the slice's rows
+  std::int64_t kept_;  // where the batch keeps the values of the slice's rows
   int warp_;
   int lane_;
 };
@@ -148,12 +148,12 @@ inline void CrossBlock::prepare() {
     (&shared_.dense[0][0][0])[i] = 0;
   std::int64_t next = 0;
   for (int t = 0; t < group_.term_count; ++t) {
-    const MarginTable& from = wave_.components[terms_[t].component].margin;
+    const MarginTable& from = batch_.components[terms_[t].component].margin;
     MarginTable to = from;
     const int slots = from.cells + 2;
     const auto copy = [&](std::int64_t& offset, int count) {
       for (int i = static_cast<int>(threadIdx.x); i < count; i += cross_threads)
-        shared_.tables[next + i] = wave_.numbers[offset + i];
+        shared_.tables[next + i] = batch_.numbers[offset + i];
       offset = next;
       next += (from.cells + 3) / 2 * 2;
     };
@@ -165,7 +165,7 @@ inline void CrossBlock::prepare() {
     for (int i = static_cast<int>(threadIdx.x); i < 16 * kept; i += cross_threads) {
       const int slot = i / 2 % kept;
       const int whole = from.alike && slot == 2 ? slots - 1 : slot;
-      shared_.tables[next + i] = wave_.numbers[from.cubics + 16 * whole + i / (2 * kept) * 2 + i % 2];
+      shared_.tables[next + i] = batch_.numbers[from.cubics + 16 * whole + i / (2 * kept) * 2 + i % 2];
     }
     to.cubics = next;
     next += 16 * kept;
@@ -181,10 +181,10 @@ inline void CrossBlock::fetch(int buffer, int first) const {
     const double* from = nullptr;
     int to = column;
     if (column < group_.term_count) {
-      from = wave_.columns.numbers[wave_.components[terms_[column].component].variable] + slice_.begin;
+      from = batch_.columns.numbers[batch_.components[terms_[column].component].variable] + slice_.begin;
     } else {
       const bool weights = column == group_.term_count;
-      from = (weights ? wave_.roots : wave_.values + residual_begin_ * wave_.capacity) + kept_;
+      from = (weights ? batch_.roots : batch_.values + residual_begin_ * batch_.capacity) + kept_;
       to = fixed::cross.terms + (weights ? 0 : 1);
     }
     const auto place = static_cast<unsigned>(__cvta_generic_to_shared(&shared_.staged[buffer][to][lane_]));
@@ -287,7 +287,7 @@ inline void CrossBlock::evaluate_dense(int buffer, int first) const {
     fixed::for_each_dense_term([&](auto term) {
       // Values of a row without weight are not read: they may be NaN.
       to[column++] =
-          root != 0 ? root * evaluate<decltype(term)::value>(wave_, slice_.begin + first + row).values[0] : 0;
+          root != 0 ? root * evaluate<decltype(term)::value>(batch_, slice_.begin + first + row).values[0] : 0;
     });
     to[column] = root * shared_.staged[buffer][fixed::cross.terms + 1][row];
   }
@@ -440,7 +440,7 @@ inline double CrossBlock::own_sum(const CrossTiles& tiles, int half, int p, int 
 }
 
 inline void CrossBlock::write(const CrossTask& task, const CrossTiles& tiles) const {
-  double* partial = wave_.partials + static_cast<std::int64_t>(blockIdx.y) * wave_.width;
+  double* partial = batch_.partials + static_cast<std::int64_t>(blockIdx.y) * batch_.width;
   const int columns = terms_[task.centre].columns;
   for (int side = 0; task.has_leaves() && side < 2; ++side) {
     const CrossSums& to = task.pairs[side];
@@ -483,9 +483,9 @@ inline void wait_for_fetched() {
 
 /// Grid: groups by slices. Dynamic shared memory: a CrossShared.
 extern "C" __global__ void __launch_bounds__(cross_threads)
-    form_crossproduct(WaveView wave, CrossView cross) {
+    form_crossproduct(SliceBatchView batch, CrossView cross) {
   extern __shared__ __align__(16) char memory[];
-  CrossBlock block(*reinterpret_cast<CrossShared*>(memory), wave, cross);
+  CrossBlock block(*reinterpret_cast<CrossShared*>(memory), batch, cross);
   const CrossTask task = cross.tasks[block.task()];
   Sums sums = {};
   constexpr int rows = fixed::cross.rows;

@@ -4,7 +4,7 @@
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device_columns.hpp"
 #include "gam/rows/device_memory.hpp"
-#include "gam/rows/wave.hpp"
+#include "gam/rows/slice_batch.hpp"
 
 #include <tessera/device/backend.hpp>
 #include <tessera/memory/pinned.hpp>
@@ -135,8 +135,9 @@ class DevicePass {
                           static_cast<unsigned>(groups), view};
   }
   /// Allocates scratch memory for as many slices at once as the budget allows, and returns their number.
-  std::int64_t begin(WaveView& wave, int placements, std::int64_t most_slices, std::int64_t budget_bytes);
-  void add(const Kernels& kernels, const WaveView& wave, std::int64_t slices);
+  std::int64_t begin(SliceBatchView& batch, int placements, std::int64_t most_slices,
+                     std::int64_t budget_bytes);
+  void add(const Kernels& kernels, const SliceBatchView& batch, std::int64_t slices);
   void end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins);
 
   [[nodiscard]] const double* coefficients() const noexcept { return coef_; }
@@ -177,28 +178,28 @@ void DevicePass::load(std::span<const double> coef, std::span<const double> para
   }
 }
 
-std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t most_slices,
+std::int64_t DevicePass::begin(SliceBatchView& batch, int placements, std::int64_t most_slices,
                                std::int64_t budget_bytes) {
   constexpr std::int64_t number = sizeof(double);
   constexpr std::int64_t start_bytes = sizeof(int);
   const std::int64_t roots = cross_ ? 1 : 0;
-  const std::int64_t numbers_per_row = division_.values_per_row + 1 + roots + wave.scalar_count;
+  const std::int64_t numbers_per_row = division_.values_per_row + 1 + roots + batch.scalar_count;
   const std::int64_t row_bytes = number * numbers_per_row + start_bytes * placements;
-  const std::int64_t slice_bytes = row_bytes * wave.slice_rows + number * wave.width;
+  const std::int64_t slice_bytes = row_bytes * batch.slice_rows + number * batch.width;
   const std::int64_t scratch_bytes = std::min(largest_scratch_bytes, budget_bytes / scratch_share);
   const std::int64_t slices =
       std::clamp<std::int64_t>(scratch_bytes / slice_bytes, 1, std::min(most_slices, largest_grid_y));
-  wave.capacity = slices * wave.slice_rows;
-  wave.values = scratch<double>(wave.capacity * division_.values_per_row, tile_);
-  wave.starts = scratch<int>(wave.capacity * placements, tile_);
-  wave.weights = scratch<double>(wave.capacity, tile_);
-  if (cross_) wave.roots = scratch<double>(wave.capacity, tile_);
-  wave.scalars = scratch<double>(wave.capacity * wave.scalar_count, tile_);
-  wave.partials = scratch<double>(slices * wave.width, tile_);
+  batch.capacity = slices * batch.slice_rows;
+  batch.values = scratch<double>(batch.capacity * division_.values_per_row, tile_);
+  batch.starts = scratch<int>(batch.capacity * placements, tile_);
+  batch.weights = scratch<double>(batch.capacity, tile_);
+  if (cross_) batch.roots = scratch<double>(batch.capacity, tile_);
+  batch.scalars = scratch<double>(batch.capacity * batch.scalar_count, tile_);
+  batch.partials = scratch<double>(slices * batch.width, tile_);
 
-  tops_ = scratch<std::int32_t>(wave.width, tile_);
-  bins_ = scratch<std::int64_t>(wave.width * sum_bin_count, tile_);
-  const auto elements = static_cast<std::size_t>(wave.width);
+  tops_ = scratch<std::int32_t>(batch.width, tile_);
+  bins_ = scratch<std::int64_t>(batch.width * sum_bin_count, tile_);
+  const auto elements = static_cast<std::size_t>(batch.width);
   // Fills with -1 (all bytes 0xff): nothing added yet.
   check(cudaMemsetAsync(tops_, 0xff, elements * sizeof(std::int32_t), stream_of(tile_)), "cudaMemsetAsync");
   check(cudaMemsetAsync(bins_, 0, elements * sum_bin_count * sizeof(std::int64_t), stream_of(tile_)),
@@ -206,23 +207,23 @@ std::int64_t DevicePass::begin(WaveView& wave, int placements, std::int64_t most
   return slices;
 }
 
-void DevicePass::add(const Kernels& kernels, const WaveView& wave, std::int64_t count) {
+void DevicePass::add(const Kernels& kernels, const SliceBatchView& batch, std::int64_t count) {
   const StreamView stream = tile_.stream();
   const auto slices = static_cast<unsigned>(count);
   constexpr tessera::Extent block{threads_per_block};
-  launch(kernels.evaluate[static_cast<int>(kind_)], {blocks_for(wave.slice_rows), slices}, block, 0, stream,
-         wave);
+  launch(kernels.evaluate[static_cast<int>(kind_)], {blocks_for(batch.slice_rows), slices}, block, 0, stream,
+         batch);
   if (cross_) {
     launch(kernels.form_crossproduct, {cross_->groups, slices}, {cross_->threads}, cross_->shared_bytes,
-           stream, wave, cross_->view);
+           stream, batch, cross_->view);
   }
   if (task_count_ > 0) {
-    launch(kernels.form_partials, {task_count_, slices}, block, task_shared_bytes_, stream, wave,
+    launch(kernels.form_partials, {task_count_, slices}, block, task_shared_bytes_, stream, batch,
            static_cast<const Task*>(tasks_));
   }
-  launch(kernels.form_scalars, {slices}, block, threads_per_block * sizeof(double), stream, wave);
-  launch(kernels.accumulate, {blocks_for(wave.width)}, block, 0, stream,
-         static_cast<const double*>(wave.partials), wave.width, static_cast<int>(count), tops_, bins_);
+  launch(kernels.form_scalars, {slices}, block, threads_per_block * sizeof(double), stream, batch);
+  launch(kernels.accumulate, {blocks_for(batch.width)}, block, 0, stream,
+         static_cast<const double*>(batch.partials), batch.width, static_cast<int>(count), tops_, bins_);
 }
 
 void DevicePass::end(std::int64_t width, std::span<std::int32_t> tops, std::span<std::int64_t> bins) {
@@ -278,43 +279,43 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
     pass.load(cross_.shape, share.groups.size(), loaded.load(share, tile));
   }
 
-  WaveView wave{};
-  wave.numbers = on.layout.numbers();
-  wave.components = on.layout.components();
-  wave.products = on.layout.products();
-  wave.raw_coef = pass.coefficients();
-  wave.parameters = pass.parameters();
-  wave.response_factor = rows_.response_factor;
-  wave.prior_factor = rows_.prior_factor;
-  wave.block_rows = block_rows;
-  wave.slice_rows = static_cast<int>(std::min(block_rows, largest_slice));
-  wave.slices_per_block = static_cast<int>((block_rows - 1) / wave.slice_rows + 1);
-  wave.width = static_cast<std::int64_t>(layout_.width(kind));
-  wave.scalar_count = layout_.scalars(kind);
+  SliceBatchView batch{};
+  batch.numbers = on.layout.numbers();
+  batch.components = on.layout.components();
+  batch.products = on.layout.products();
+  batch.raw_coef = pass.coefficients();
+  batch.parameters = pass.parameters();
+  batch.response_factor = rows_.response_factor;
+  batch.prior_factor = rows_.prior_factor;
+  batch.block_rows = block_rows;
+  batch.slice_rows = static_cast<int>(std::min(block_rows, largest_slice));
+  batch.slices_per_block = static_cast<int>((block_rows - 1) / batch.slice_rows + 1);
+  batch.width = static_cast<std::int64_t>(layout_.width(kind));
+  batch.scalar_count = layout_.scalars(kind);
   const auto slices_of = [&](std::int64_t some_rows) {
-    return ((some_rows - 1) / block_rows + 1) * wave.slices_per_block;
+    return ((some_rows - 1) / block_rows + 1) * batch.slices_per_block;
   };
   const std::int64_t at_once =
-      pass.begin(wave, layout_.view().placement_count, slices_of(std::max(division.resident, division.part)),
+      pass.begin(batch, layout_.view().placement_count, slices_of(std::max(division.resident, division.part)),
                  budget_bytes);
   std::int64_t all_slices = 0;
   while (const auto run = runs.next()) {
-    wave.columns = run->columns;
-    wave.rows = run->rows;
+    batch.columns = run->columns;
+    batch.rows = run->rows;
     const std::int64_t slices = slices_of(run->rows);
-    for (wave.first_slice = 0; wave.first_slice < slices; wave.first_slice += at_once) {
+    for (batch.first_slice = 0; batch.first_slice < slices; batch.first_slice += at_once) {
       if (tile.stopping()) return;
-      pass.add(*backend.built, wave, std::min(at_once, slices - wave.first_slice));
+      pass.add(*backend.built, batch, std::min(at_once, slices - batch.first_slice));
     }
     all_slices += slices;
   }
   auto& [tops, bins] = on.arrived;
-  const auto width = static_cast<std::size_t>(wave.width);
+  const auto width = static_cast<std::size_t>(batch.width);
   if (tops.size() < width) {
     tops = PinnedBuffer<std::int32_t>(width, *backend.context.device);
     bins = PinnedBuffer<std::int64_t>(width * sum_bin_count, *backend.context.device);
   }
-  pass.end(wave.width, tops.span(), bins.span());
+  pass.end(batch.width, tops.span(), bins.span());
   sum.merge(tops.span().first(width), bins.span().first(width * sum_bin_count), all_slices);
 }
 

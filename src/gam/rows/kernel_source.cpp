@@ -3,7 +3,7 @@
 
 #include "gam/rows/crossproduct_plan.hpp"
 #include "gam/rows/prediction_view.hpp"
-#include "gam/rows/wave.hpp"
+#include "gam/rows/slice_batch.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -165,9 +165,9 @@ ModuleSource source_of(std::string_view file, std::string_view what, std::string
 }  // namespace
 
 ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross) {
-  std::string text = constants(rows, layout, layout.all_products, "gam/rows/wave.hpp");
-  text += fmt::format("static_assert(sizeof(WaveView) == {} && sizeof(Task) == {});\n", sizeof(WaveView),
-                      sizeof(Task));
+  std::string text = constants(rows, layout, layout.all_products, "gam/rows/slice_batch.hpp");
+  text += fmt::format("static_assert(sizeof(SliceBatchView) == {} && sizeof(Task) == {});\n",
+                      sizeof(SliceBatchView), sizeof(Task));
   text += crossproduct_constants(cross);
   return source_of("gam/rows/sum_kernels.cuh", "fit rows", std::move(text));
 }

@@ -1,17 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that sum over the rows, compiled where they run, for one model.
 //
-// Rows are cut into slices, blocks of the job or parts of them; a wave of slices is worked on at once:
+// Rows are cut into slices, blocks of the job or parts of them; a batch of slices is worked on at once:
 //
 //   evaluate_…       one thread a row: values and starts of every term, weight, residual, scalars
 //   form_crossproduct  products of splines, where the device has matrix units for them: see crossproduct.cuh
 //   form_partials    one CUDA block a task (a pair of terms) and slice: their sums over the slice
 //   form_scalars     one CUDA block a slice: the sums of the scalars
-//   accumulate       one thread an element: the wave's partials into the reproducible sum
+//   accumulate       one thread an element: the batch's partials into the reproducible sum
 //
-// The order of floating-point additions does not depend on the size of a wave or on its slices.
+// The order of floating-point additions does not depend on the size of a batch or on its slices.
 #include "gam/rows/terms.cuh"
-#include "gam/rows/wave.hpp"
+#include "gam/rows/slice_batch.hpp"
 
 #include <cstdint>
 #include <tessera/job/reproducible_sum_core.hpp>
@@ -23,14 +23,14 @@ struct Slice {
   int rows;
 };
 
-Slice slice_of(const WaveView& wave, int in_wave) {
-  const std::int64_t slice = wave.first_slice + in_wave;
-  const std::int64_t block = slice / wave.slices_per_block;
-  const std::int64_t begin = block * wave.block_rows + slice % wave.slices_per_block * wave.slice_rows;
-  const std::int64_t block_end = (block + 1) * wave.block_rows;
-  std::int64_t end = begin + wave.slice_rows;
+Slice slice_of(const SliceBatchView& batch, int in_batch) {
+  const std::int64_t slice = batch.first_slice + in_batch;
+  const std::int64_t block = slice / batch.slices_per_block;
+  const std::int64_t begin = block * batch.block_rows + slice % batch.slices_per_block * batch.slice_rows;
+  const std::int64_t block_end = (block + 1) * batch.block_rows;
+  std::int64_t end = begin + batch.slice_rows;
   if (end > block_end) end = block_end;
-  if (end > wave.rows) end = wave.rows;
+  if (end > batch.rows) end = batch.rows;
   return {begin, end > begin ? static_cast<int>(end - begin) : 0};
 }
 
@@ -44,7 +44,7 @@ constexpr bool has_crossproduct = true;
 constexpr bool has_crossproduct = false;
 #endif
 
-/// Where the wave's values of a term begin, in a pass of this kind; -1: not read by its kernels.
+/// Where the batch's values of a term begin, in a pass of this kind; -1: not read by its kernels.
 template <PassKind kind>
 constexpr std::int64_t value_begin(int term) {
   if constexpr (!has_crossproduct) return fixed::terms[term].value_begin;
@@ -58,106 +58,106 @@ constexpr bool has_products(PassKind kind) {
 }
 
 /// The contribution of term t to the predictor of row `row`; stores its values and starts at index `at` of
-/// the wave if products read them.
+/// the batch if products read them.
 template <PassKind kind, int t>
-double evaluate_term(const WaveView& wave, std::int64_t row, std::int64_t at) {
+double evaluate_term(const SliceBatchView& batch, std::int64_t row, std::int64_t at) {
   constexpr TermTable term = fixed::terms[t];
-  const EvaluatedTerm<t> here = evaluate<t>(wave, row);
+  const EvaluatedTerm<t> here = evaluate<t>(batch, row);
   if constexpr (has_products(kind) && value_begin<kind>(t) >= 0) {
-    double* kept = wave.values + value_begin<kind>(t) * wave.capacity + at * term.nonzeros;
+    double* kept = batch.values + value_begin<kind>(t) * batch.capacity + at * term.nonzeros;
 #pragma unroll
     for (int k = 0; k < term.nonzeros; ++k) kept[k] = here.values[k];
 #pragma unroll
     for (int p = 0; p < placements_of(term); ++p)
-      wave.starts[(term.placement_begin + p) * wave.capacity + at] = here.starts[p];
+      batch.starts[(term.placement_begin + p) * batch.capacity + at] = here.starts[p];
   }
   if constexpr (kind == PassKind::moments) return 0;
-  return sum_with<t>(here, wave.raw_coef);
+  return sum_with<t>(here, batch.raw_coef);
 }
 
-inline void keep_weight(const WaveView& wave, std::int64_t at, double weight) {
-  wave.weights[at] = weight;
-  if constexpr (has_crossproduct) wave.roots[at] = sqrt(weight);
+inline void keep_weight(const SliceBatchView& batch, std::int64_t at, double weight) {
+  batch.weights[at] = weight;
+  if constexpr (has_crossproduct) batch.roots[at] = sqrt(weight);
 }
 
-/// Zeroes the row at index `at` of the wave in all products.
+/// Zeroes the row at index `at` of the batch in all products.
 template <PassKind kind>
-void clear_row(const WaveView& wave, std::int64_t at) {
-  keep_weight(wave, at, 0);
+void clear_row(const SliceBatchView& batch, std::int64_t at) {
+  keep_weight(batch, at, 0);
   for (int t = 0; t <= fixed::term_count; ++t) {
     if (value_begin<kind>(t) < 0) continue;
     const TermTable& term = fixed::terms[t];
-    double* values = wave.values + value_begin<kind>(t) * wave.capacity + at * term.nonzeros;
+    double* values = batch.values + value_begin<kind>(t) * batch.capacity + at * term.nonzeros;
     for (int k = 0; k < term.nonzeros; ++k) values[k] = 0;
   }
-  for (int p = 0; p < fixed::placement_count; ++p) wave.starts[p * wave.capacity + at] = 0;
+  for (int p = 0; p < fixed::placement_count; ++p) batch.starts[p * batch.capacity + at] = 0;
 }
 
-/// Stores the contribution of the row at index `at` of the wave to the sums.
+/// Stores the contribution of the row at index `at` of the batch to the sums.
 template <PassKind kind, RowFamily F>
-void keep_outcome(const WaveView& wave, const F& family, double y, double eta, double offset, double prior,
+void keep_outcome(const SliceBatchView& batch, const F& family, double y, double eta, double offset, double prior,
                   std::int64_t at) {
   if constexpr (kind == PassKind::parameters) {
     constexpr int count = parameter_scalar_count(F::parameter_count);
     double scalars[count];
     likelihood_outcome(family, y, eta, prior, scalars);
-    for (int k = 0; k < count; ++k) wave.scalars[k * wave.capacity + at] = scalars[k];
+    for (int k = 0; k < count; ++k) batch.scalars[k * batch.capacity + at] = scalars[k];
   } else {
     const RowOutcome outcome = row_outcome(kind, family, y, eta, offset, prior);
-    for (int k = 0; k < row_scalar_count; ++k) wave.scalars[k * wave.capacity + at] = outcome.scalars[k];
+    for (int k = 0; k < row_scalar_count; ++k) batch.scalars[k * batch.capacity + at] = outcome.scalars[k];
     if constexpr (has_products(kind)) {
       constexpr TermTable residual = fixed::terms[fixed::term_count];
-      wave.values[value_begin<kind>(fixed::term_count) * wave.capacity + at] = outcome.residual;
-      wave.starts[residual.placement_begin * wave.capacity + at] = 0;
-      keep_weight(wave, at, outcome.weight);
-      if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(wave, at);
+      batch.values[value_begin<kind>(fixed::term_count) * batch.capacity + at] = outcome.residual;
+      batch.starts[residual.placement_begin * batch.capacity + at] = 0;
+      keep_weight(batch, at, outcome.weight);
+      if (kind != PassKind::moments && outcome.scalars[2] != 0) clear_row<kind>(batch, at);
     }
   }
 }
 
 template <PassKind kind>
-void evaluate_row(const WaveView& wave) {
-  const int in_wave = static_cast<int>(blockIdx.y);
-  const Slice slice = slice_of(wave, in_wave);
+void evaluate_row(const SliceBatchView& batch) {
+  const int in_batch = static_cast<int>(blockIdx.y);
+  const Slice slice = slice_of(batch, in_batch);
   const int r = static_cast<int>(blockIdx.x * blockDim.x + threadIdx.x);
   if (r >= slice.rows) return;
   const std::int64_t row = slice.begin + r;
-  const std::int64_t at = static_cast<std::int64_t>(in_wave) * wave.slice_rows + r;
-  if (wave.columns.complete[row] == 0) {
-    if constexpr (has_products(kind)) clear_row<kind>(wave, at);
-    for (int k = 0; k < wave.scalar_count; ++k) wave.scalars[k * wave.capacity + at] = 0;
+  const std::int64_t at = static_cast<std::int64_t>(in_batch) * batch.slice_rows + r;
+  if (batch.columns.complete[row] == 0) {
+    if constexpr (has_products(kind)) clear_row<kind>(batch, at);
+    for (int k = 0; k < batch.scalar_count; ++k) batch.scalars[k * batch.capacity + at] = 0;
     return;
   }
-  const double offset = offset_of(wave, row);
+  const double offset = offset_of(batch, row);
   double eta = offset;
-  fixed::for_each_term([&](auto t) { eta += evaluate_term<kind, decltype(t)::value>(wave, row, at); });
+  fixed::for_each_term([&](auto t) { eta += evaluate_term<kind, decltype(t)::value>(batch, row, at); });
   double prior = 1;
   if constexpr (fixed::prior_weight >= 0)
-    prior = wave.prior_factor * wave.columns.numbers[fixed::prior_weight][row];
-  const double response = wave.response_factor * wave.columns.numbers[fixed::response][row];
-  keep_outcome<kind>(wave, fixed::family_of(wave.parameters), response, eta, offset, prior, at);
+    prior = batch.prior_factor * batch.columns.numbers[fixed::prior_weight][row];
+  const double response = batch.response_factor * batch.columns.numbers[fixed::response][row];
+  keep_outcome<kind>(batch, fixed::family_of(batch.parameters), response, eta, offset, prior, at);
 }
 
 /// Sums one task over a slice into `sums`, for a product with these numbers of nonzeros. Worker i of n takes
 /// rows i, i + n, i + 2n … of the slice, in that order.
 template <int row_nonzeros, int column_nonzeros>
-void add_rows(const WaveView& wave, const Product& product, const Task& task, int in_wave, double* sums) {
+void add_rows(const SliceBatchView& batch, const Product& product, const Task& task, int in_batch, double* sums) {
   constexpr int pairs = row_nonzeros * column_nonzeros;
   constexpr int lanes = lanes_for(pairs);
-  const int rows = slice_of(wave, in_wave).rows;
+  const int rows = slice_of(batch, in_batch).rows;
   const int thread = static_cast<int>(threadIdx.x);
   const int worker = thread / lanes;
   const int lane = thread % lanes;
   double* own = sums + worker * task.elements;
-  const std::int64_t begin = static_cast<std::int64_t>(in_wave) * wave.slice_rows;
+  const std::int64_t begin = static_cast<std::int64_t>(in_batch) * batch.slice_rows;
   const auto values_of = [&](std::int64_t first, int nonzeros) {
-    return wave.values + first * wave.capacity + begin * nonzeros;
+    return batch.values + first * batch.capacity + begin * nonzeros;
   };
-  const double* weights = wave.weights + begin;
+  const double* weights = batch.weights + begin;
   const double* a = values_of(task.row_values, row_nonzeros);
   const double* b = values_of(task.column_values, column_nonzeros);
-  const int* a_starts = wave.starts + product.row_placement * wave.capacity + begin;
-  const int* b_starts = wave.starts + product.column_placement * wave.capacity + begin;
+  const int* a_starts = batch.starts + product.row_placement * batch.capacity + begin;
+  const int* b_starts = batch.starts + product.column_placement * batch.capacity + begin;
   const long long* lines = fixed::lines + product.line_begin;
   const int* offsets = fixed::offsets + product.offset_begin;
 
@@ -183,44 +183,44 @@ void add_rows(const WaveView& wave, const Product& product, const Task& task, in
 }
 
 // Grid: rows of a slice by slices.
-extern "C" __global__ void evaluate_moments(WaveView wave) {
-  evaluate_row<PassKind::moments>(wave);
+extern "C" __global__ void evaluate_moments(SliceBatchView batch) {
+  evaluate_row<PassKind::moments>(batch);
 }
-extern "C" __global__ void evaluate_start(WaveView wave) {
-  evaluate_row<PassKind::start>(wave);
+extern "C" __global__ void evaluate_start(SliceBatchView batch) {
+  evaluate_row<PassKind::start>(batch);
 }
-extern "C" __global__ void evaluate_step(WaveView wave) {
-  evaluate_row<PassKind::step>(wave);
+extern "C" __global__ void evaluate_step(SliceBatchView batch) {
+  evaluate_row<PassKind::step>(batch);
 }
-extern "C" __global__ void evaluate_deviance(WaveView wave) {
-  evaluate_row<PassKind::deviance>(wave);
+extern "C" __global__ void evaluate_deviance(SliceBatchView batch) {
+  evaluate_row<PassKind::deviance>(batch);
 }
 /// Empty for a family without parameters, for which it is not launched.
 template <class F>
-void evaluate_likelihood([[maybe_unused]] const WaveView& wave) {
-  if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(wave);
+void evaluate_likelihood([[maybe_unused]] const SliceBatchView& batch) {
+  if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(batch);
 }
-extern "C" __global__ void evaluate_parameters(WaveView wave) {
-  evaluate_likelihood<Family>(wave);
+extern "C" __global__ void evaluate_parameters(SliceBatchView batch) {
+  evaluate_likelihood<Family>(batch);
 }
 
 /// Grid: tasks by slices. The workers' sums are added in their order.
 extern "C" __global__ void __launch_bounds__(threads_per_block)
-    form_partials(WaveView wave, const Task* tasks) {
+    form_partials(SliceBatchView batch, const Task* tasks) {
   extern __shared__ double sums[];
   const Task task = tasks[blockIdx.x];
-  const int in_wave = static_cast<int>(blockIdx.y);
-  const Product product = wave.products[task.product];
+  const int in_batch = static_cast<int>(blockIdx.y);
+  const Product product = batch.products[task.product];
   const int elements = task.elements;
   const int thread = static_cast<int>(threadIdx.x);
   for (int e = thread; e < task.workers * elements; e += threads_per_block) sums[e] = 0;
   __syncthreads();
   fixed::with_shape(product.row_nonzeros, product.column_nonzeros, [&](auto row, auto column) {
-    add_rows<decltype(row)::value, decltype(column)::value>(wave, product, task, in_wave, sums);
+    add_rows<decltype(row)::value, decltype(column)::value>(batch, product, task, in_batch, sums);
   });
   __syncthreads();
 
-  double* partial = wave.partials + in_wave * wave.width + product.begin + task.begin;
+  double* partial = batch.partials + in_batch * batch.width + product.begin + task.begin;
   for (int e = thread; e < elements; e += threads_per_block) {
     double total = 0;
     for (int w = 0; w < task.workers; ++w) total += sums[w * elements + e];
@@ -229,14 +229,14 @@ extern "C" __global__ void __launch_bounds__(threads_per_block)
 }
 
 /// Grid: slices.
-extern "C" __global__ void __launch_bounds__(threads_per_block) form_scalars(WaveView wave) {
+extern "C" __global__ void __launch_bounds__(threads_per_block) form_scalars(SliceBatchView batch) {
   extern __shared__ double sums[];
-  const int in_wave = static_cast<int>(blockIdx.x);
+  const int in_batch = static_cast<int>(blockIdx.x);
   const int thread = static_cast<int>(threadIdx.x);
-  const int rows = slice_of(wave, in_wave).rows;
-  for (int k = 0; k < wave.scalar_count; ++k) {
+  const int rows = slice_of(batch, in_batch).rows;
+  for (int k = 0; k < batch.scalar_count; ++k) {
     const double* scalars =
-        wave.scalars + k * wave.capacity + static_cast<std::int64_t>(in_wave) * wave.slice_rows;
+        batch.scalars + k * batch.capacity + static_cast<std::int64_t>(in_batch) * batch.slice_rows;
     double sum = 0;
     for (int r = thread; r < rows; r += threads_per_block) sum += scalars[r];
     sums[thread] = sum;
@@ -245,7 +245,7 @@ extern "C" __global__ void __launch_bounds__(threads_per_block) form_scalars(Wav
       if (thread < half) sums[thread] += sums[thread + half];
       __syncthreads();
     }
-    if (thread == 0) wave.partials[in_wave * wave.width + k] = sums[0];
+    if (thread == 0) batch.partials[in_batch * batch.width + k] = sums[0];
     __syncthreads();
   }
 }

@@ -28,13 +28,13 @@ struct Task {
   int elements;
   int workers;
   std::int64_t begin;       ///< among the product's
-  std::int64_t row_values;  ///< where the wave's values of its terms begin, as in TermTable
+  std::int64_t row_values;  ///< where the batch's values of its terms begin, as in TermTable
   std::int64_t column_values;
 };
 
 /// Slices `first_slice … first_slice + slices - 1` of the rows in memory, and their scratch. Arrays over rows
 /// have a `capacity` of slices x slice_rows.
-struct WaveView : RowsView {
+struct SliceBatchView : RowsView {
   const Product* products;
   double prior_factor;
   std::int64_t rows;  ///< of the part of the tile in memory

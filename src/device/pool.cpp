@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/device/pool.hpp>
 
-#include "base/made_once.hpp"
+#include "base/lazy.hpp"
 
 #include <tessera/error.hpp>
 
@@ -14,7 +14,7 @@ namespace TESSERA_NAMESPACE {
 
 struct DevicePool::State {
   std::vector<Entry> entries;
-  std::unique_ptr<base::MadeOnce<DeviceContext>[]> contexts;
+  std::unique_ptr<base::Lazy<DeviceContext>[]> contexts;
   std::unique_ptr<std::atomic<bool>[]> left_out;
   std::atomic<std::size_t> turn = 0;
   std::shared_ptr<ModuleCache> modules;
@@ -63,7 +63,7 @@ DevicePool::DevicePool(std::vector<Entry> entries, std::shared_ptr<ModuleCache> 
   std::ranges::sort(entries, [](const Entry& a, const Entry& b) {
     return a.score != b.score ? a.score > b.score : a.claim_index < b.claim_index;
   });
-  state_->contexts = std::make_unique<base::MadeOnce<DeviceContext>[]>(entries.size());
+  state_->contexts = std::make_unique<base::Lazy<DeviceContext>[]>(entries.size());
   state_->left_out = std::make_unique<std::atomic<bool>[]>(entries.size());
   state_->entries = std::move(entries);
 }

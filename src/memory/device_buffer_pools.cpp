@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "base/made_once.hpp"
+#include "base/lazy.hpp"
 
 #include <tessera/memory/device_buffer_pools.hpp>
 
@@ -8,14 +8,14 @@ namespace TESSERA_NAMESPACE {
 struct DeviceBufferPools::State {
   DevicePool* devices = nullptr;
   BufferPoolOptions options;
-  std::unique_ptr<base::MadeOnce<BufferPool>[]> pools;
+  std::unique_ptr<base::Lazy<BufferPool>[]> pools;
 };
 
 DeviceBufferPools::DeviceBufferPools(DevicePool& devices, BufferPoolOptions options)
     : state_(std::make_unique<State>()) {
   state_->devices = &devices;
   state_->options = options;
-  state_->pools = std::make_unique<base::MadeOnce<BufferPool>[]>(devices.size());
+  state_->pools = std::make_unique<base::Lazy<BufferPool>[]>(devices.size());
 }
 
 DeviceBufferPools::~DeviceBufferPools() = default;

@@ -10,7 +10,7 @@ namespace tessera::base {
 /// Room for an object that is made when it is first asked for, by whichever thread asks. Others wait for it;
 /// once it is made, asking takes no lock. Where making it throws, the next to ask tries again. Thread-safe.
 template <typename T>
-class MadeOnce {
+class Lazy {
  public:
   /// The object; `make()` returns a std::unique_ptr to it.
   template <typename Make>

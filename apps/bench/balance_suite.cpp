@@ -22,7 +22,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/counted.hpp"
+#include "base/pluralised.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -139,9 +139,10 @@ std::vector<Measurement> run_balance_suite(const mpi::Communicator& comm, const 
     times.push_back(time_pass(job, balancer.plan(), suite));
     if (balancer.rebalance()) ++plans;
   }
-  Case out("balance",
-           fmt::format("{} units on {}", suite.units,
-                       base::counted(static_cast<std::int64_t>(job.inventory().devices().size()), "device")));
+  Case out(
+      "balance",
+      fmt::format("{} units on {}", suite.units,
+                  base::pluralised(static_cast<std::int64_t>(job.inventory().devices().size()), "device")));
   out("longest time of a device, first pass", "s").values = {times.front().longest};
   out("longest time of a device, last pass", "s").values = {times.back().longest};
   out("by the mean of all, first pass", "1").values = {times.front().imbalance};

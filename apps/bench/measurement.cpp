@@ -14,7 +14,7 @@
 #include <tessera/version.hpp>
 #include <thread>
 
-#include "base/counted.hpp"
+#include "base/pluralised.hpp"
 #include "base/number.hpp"
 #include "files/standard_output.hpp"
 
@@ -59,8 +59,8 @@ std::string machine_of(const Inventory& inventory) {
   std::map<std::string, int> devices;
   for (const auto& device : inventory.devices()) ++devices[device.name];
   for (const auto& [name, count] : devices) machine += fmt::format("; {} x {}", count, name);
-  return machine + fmt::format("; {}, {}", base::counted(inventory.nodes(), "node"),
-                               base::counted(inventory.ranks().size(), "rank"));
+  return machine + fmt::format("; {}, {}", base::pluralised(inventory.nodes(), "node"),
+                               base::pluralised(inventory.ranks().size(), "rank"));
 }
 
 void print_table(const std::vector<Measurement>& measurements, const std::string& machine) {

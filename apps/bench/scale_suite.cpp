@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-#include "base/counted.hpp"
+#include "base/pluralised.hpp"
 
 namespace tessera::bench {
 namespace {
 
-using base::counted;
+using base::pluralised;
 
 struct ScaleSuite {
   std::vector<std::string> models{"G4"};  ///< see `SimulatedModel`
@@ -75,7 +75,7 @@ std::vector<Measurement> run_scale_suite(const mpi::Communicator& comm, const Su
     const SimulatedModel model = simulated_model(name);
     Times one;
     for (const int ranks : numbers_of_ranks(comm.size())) {
-      Case out("scale", fmt::format("{}, {} rows, {}", name, suite.rows, counted(ranks, "rank")));
+      Case out("scale", fmt::format("{}, {} rows, {}", name, suite.rows, pluralised(ranks, "rank")));
       const mpi::Communicator part = comm.split(comm.rank() < ranks ? 0 : 1);
       on_first_ranks(comm, ranks, [&] {
         const Times times = measure(part, options, suite, model, out);

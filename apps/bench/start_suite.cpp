@@ -18,7 +18,7 @@
 #include <string>
 #include <vector>
 
-#include "base/counted.hpp"
+#include "base/pluralised.hpp"
 
 namespace tessera::bench {
 namespace {
@@ -62,7 +62,7 @@ std::vector<Measurement> run_start_suite(const mpi::Communicator& comm, const Su
     together(comm, [&] { seconds = first_kernels_by_hand(); });
   else
     seconds = first_kernels_of_job(comm, options, devices);
-  Case out("start", base::counted(comm.size(), "rank"));
+  Case out("start", base::pluralised(comm.size(), "rank"));
   out(suite.by_hand ? "by hand to the first kernels" : "Job() to the first kernels", "s").values = {
       comm.allreduce(seconds, mpi::Reduction::max)};
   if (!suite.by_hand) out("devices", "1").values = {static_cast<double>(devices)};

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/counted.hpp"
 #include "base/listed.hpp"
 #include "base/message.hpp"
 #include "base/number.hpp"
@@ -12,9 +11,10 @@
 namespace tessera::apps {
 
 using base::allgather_values;
-using base::counted;
+using base::pluralised;
 using base::listed;
 using base::parse_number;
+using base::pluralised;
 using base::split;
 using base::staying;
 using base::trimmed;

@@ -26,7 +26,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-using apps::counted;
+using apps::pluralised;
 using Clock = std::chrono::steady_clock;
 
 /// Non-convergence is a result with a warning: the model is written, and the status shows it.
@@ -44,7 +44,7 @@ std::string planned(const Job& job) {
   switch (known.ran) {
     case Verdict::Ran::devices:
       return fmt::format("to run on {}",
-                         counted(known.devices, known.simulated ? "simulated device" : "device"));
+                         pluralised(known.devices, known.simulated ? "simulated device" : "device"));
     case Verdict::Ran::host: return "to run on the CPU: " + known.absence;
     case Verdict::Ran::fallback: return "to run on the CPU: " + to_string(known.failure);
     case Verdict::Ran::none: return to_string(known);
@@ -124,8 +124,8 @@ int FitCommand::run(mpi::Session& session) const {
   of_job.stop = &stop;
   Job job(world, of_job);
   const PhaseTime hardware{"hardware", seconds_since(start), 0};
-  progress.note(fmt::format("{} on {}; {}", counted(world.size(), "rank"),
-                            counted(job.inventory().nodes(), "node"), planned(job)));
+  progress.note(fmt::format("{} on {}; {}", pluralised(world.size(), "rank"),
+                            pluralised(job.inventory().nodes(), "node"), planned(job)));
   if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
 
   const TableFile file{data, options.read<TableOptions>()};
@@ -151,7 +151,7 @@ int FitCommand::run(mpi::Session& session) const {
   together(world, [&] {
     if (!session.is_root()) return;
     progress.note(fmt::format("{}; {} rows, {}, {:.2f} s", result.model.verdict(), result.model.rows(),
-                              counted(result.model.iterations(), "iteration"), seconds_since(start)));
+                              pluralised(result.model.iterations(), "iteration"), seconds_since(start)));
     show(result, fit);
   });
   return result.model.converged() ? EXIT_SUCCESS : status_not_converged;
@@ -198,7 +198,7 @@ void FitCommand::show(const FitResult& result, const FitOptions& fit) const {
   } else if (!model.converged()) {
     apps::say_line({fmt::format(
         "tessera-fit: not converged after {}: {}; the last iterate is in {}{}",
-        counted(model.iterations(), "iteration"), model.why_not_converged(), out,
+        pluralised(model.iterations(), "iteration"), model.why_not_converged(), out,
         result.kept && is_cut_short(model, fit)
             ? fmt::format("; with more --max-iterations the same command resumes from {}", fit.checkpoint)
             : std::string())});

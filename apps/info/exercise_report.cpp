@@ -57,7 +57,7 @@ std::vector<std::string> headings_of_rates(std::vector<std::string> before) {
 
 /// "8 devices"; "8 shares" where ranks drive a device together.
 std::string counted_shares(const Inventory& inventory, std::size_t count) {
-  return apps::counted(count, inventory.is_shared() ? "share" : "device");
+  return apps::pluralised(count, inventory.is_shared() ? "share" : "device");
 }
 
 /// Once for each kind of device.
@@ -142,7 +142,7 @@ std::string exercise_table(const ExercisedJob& job, bool every_device) {
   std::string text = "Exercise\n";
   if (!job.found.devices.empty()) text += median_table(job) + device_rows(job, every_device);
   text += sum_line(job.found.device_sum, counted_shares(job.inventory, job.found.devices.size()));
-  text += sum_line(job.found.rank_sum, apps::counted(job.inventory.ranks().size(), "rank"));
+  text += sum_line(job.found.rank_sum, apps::pluralised(job.inventory.ranks().size(), "rank"));
   text += slow_lines(job);
   for (const std::string& failure : failures_of(job)) text += "  broken: " + failure + '\n';
   return text;

@@ -15,7 +15,7 @@
 namespace tessera::info {
 namespace {
 
-using apps::counted;
+using apps::pluralised;
 
 std::string gib(std::int64_t bytes) {
   return fmt::format("{:.1f}", static_cast<double>(bytes) / (1 << 30));
@@ -90,15 +90,15 @@ std::string counted_devices(const Inventory& inventory) {
     uuids.insert(device.uuid);
     if (device.simulated) simulated.insert(device.uuid);
   }
-  if (simulated.empty()) return counted(uuids.size(), "device");
-  if (simulated.size() == uuids.size()) return counted(uuids.size(), "SIMULATED device");
-  return fmt::format("{}, {} of them SIMULATED", counted(uuids.size(), "device"), simulated.size());
+  if (simulated.empty()) return pluralised(uuids.size(), "device");
+  if (simulated.size() == uuids.size()) return pluralised(uuids.size(), "SIMULATED device");
+  return fmt::format("{}, {} of them SIMULATED", pluralised(uuids.size(), "device"), simulated.size());
 }
 
 std::string headline(const Survey& survey) {
   const Inventory& inventory = survey.inventory;
   return fmt::format("tessera {}: {} on {}, {}; policy {}, scores by {}{}\n", version(),
-                     counted(inventory.ranks().size(), "rank"), counted(inventory.nodes(), "node"),
+                     pluralised(inventory.ranks().size(), "rank"), pluralised(inventory.nodes(), "node"),
                      counted_devices(inventory), to_string(survey.question.policy),
                      to_string(survey.question.score_model),
                      survey.fault_points.empty() ? "" : "; INJECTED FAULTS: " + survey.fault_points);

@@ -34,9 +34,9 @@
 #include <utility>
 #include <vector>
 
-#include "base/counted.hpp"
 #include "base/go_on.hpp"
 #include "base/huge_pages.hpp"
+#include "base/pluralised.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -64,7 +64,7 @@ std::string unseen_of(const ColumnReading& column) {
   for (const std::string& level : column.unseen_levels)
     levels += fmt::format("{}'{}'", levels.empty() ? "" : ", ", level);
   if (!levels.empty()) levels = fmt::format(" ({}{})", levels, column.more_unseen ? ", ..." : "");
-  return fmt::format("{} {} of '{}' unknown to the fit{}", base::counted(column.unseen, "row"),
+  return fmt::format("{} {} of '{}' unknown to the fit{}", base::pluralised(column.unseen, "row"),
                      column.unseen == 1 ? "has a level" : "have levels", column.name, levels);
 }
 
@@ -259,7 +259,7 @@ class TablePrediction {
     const bool draws = options_.draws > 0 && draws_.empty();
     const auto each = static_cast<double>(rows + (draws ? std::ssize(model_.coef) : 0));
     require_memory(comm, static_cast<double>(column_count()) * each,
-                   fmt::format("{} columns of {}", column_count(), base::counted(rows, "row")));
+                   fmt::format("{} columns of {}", column_count(), base::pluralised(rows, "row")));
     if (draws) together(comm, [&] { draw_coefficients(); });
   }
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/summary.hpp"
 
-#include "base/counted.hpp"
 #include "base/number.hpp"
+#include "base/pluralised.hpp"
 #include "gam/report/report_json.hpp"
 #include "gam/report/text_table.hpp"
 
@@ -109,9 +109,9 @@ std::string summary_text(const FittedModel& model) {
         model.ar_start.empty() ? "" : printable(fmt::format(", series begin at {}", model.ar_start)));
   }
   if (model.rows_dropped > 0) {
-    fmt::format_to(to, "({} {}with missing values {} left out)\n", base::counted(model.rows_dropped, "row"),
-                   model.subset.empty() ? "" : "outside the subset or ",
-                   model.rows_dropped == 1 ? "was" : "were");
+    fmt::format_to(
+        to, "({} {}with missing values {} left out)\n", base::pluralised(model.rows_dropped, "row"),
+        model.subset.empty() ? "" : "outside the subset or ", model.rows_dropped == 1 ? "was" : "were");
   }
   if (!model.no_estimate.empty()) {
     fmt::format_to(to, "There is NO finite estimate: {}.\n", printable(model.no_estimate));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/convert_table.hpp"
 
-#include "base/counted.hpp"
+#include "base/pluralised.hpp"
 #include "gam/table/hdf5/hdf5_writer.hpp"
 #include "gam/table/row_pieces.hpp"
 #include "gam/table/table_source.hpp"
@@ -43,8 +43,8 @@ class Converter {
 
   void run() {
     const std::vector<std::string> names = wanted();
-    conversion_.tell(fmt::format("{}: {}, {}", conversion_.from, base::counted(table_->rows(), "row"),
-                                 base::counted(names.size(), "column")));
+    conversion_.tell(fmt::format("{}: {}, {}", conversion_.from, base::pluralised(table_->rows(), "row"),
+                                 base::pluralised(names.size(), "column")));
     const std::size_t at_once = columns_at_once(names.size());
     for (std::size_t begin = 0; begin < names.size(); begin += at_once)
       convert(std::span(names).subspan(begin, std::min(at_once, names.size() - begin)));
@@ -62,7 +62,7 @@ class Converter {
       }
     } else {
       if (nameless > 0)
-        conversion_.tell(fmt::format("{} without a name left out", base::counted(nameless, "column")));
+        conversion_.tell(fmt::format("{} without a name left out", base::pluralised(nameless, "column")));
       tell_left_out();
     }
     for (const std::string& name : names) {
@@ -82,7 +82,7 @@ class Converter {
     for (const auto& [name, why] : left_out) {
       if (told++ == most_lines) {
         conversion_.tell(fmt::format("left out: {} more; name one as a column to see why",
-                                     base::counted(left_out.size() - most_lines, "object")));
+                                     base::pluralised(left_out.size() - most_lines, "object")));
         return;
       }
       conversion_.tell(fmt::format("left out: '{}' {}", name, why));

@@ -6,7 +6,7 @@
 #include <cstdio>
 #include <ostream>
 
-#include "base/counted.hpp"
+#include "base/pluralised.hpp"
 
 namespace TESSERA_NAMESPACE {
 namespace {
@@ -22,20 +22,20 @@ std::string imbalance_of(const Verdict& verdict) {
 
 /// The text about a GPU that ranks drive together.
 std::string shares_of(const Verdict& verdict) {
-  return verdict.shares == 0 ? std::string() : " in " + base::counted(verdict.shares, "share");
+  return verdict.shares == 0 ? std::string() : " in " + base::pluralised(verdict.shares, "share");
 }
 
 /// The text about hosts beside devices.
 std::string hosts_of(const Verdict& verdict) {
   if (verdict.hosts == 0) return {};
-  return " and " + base::counted(verdict.hosts, "host");
+  return " and " + base::pluralised(verdict.hosts, "host");
 }
 
 /// The text about devices that were left out.
 std::string exclusion_of(const Verdict& verdict) {
   if (verdict.excluded.empty()) return {};
   const auto count = verdict.excluded.size();
-  return ", without " + (verdict.shares == 0 ? std::to_string(count) : base::counted(count, "share")) +
+  return ", without " + (verdict.shares == 0 ? std::to_string(count) : base::pluralised(count, "share")) +
          " that failed" + (count > 1 ? ", the first: " : ": ") + to_string(verdict.excluded.front());
 }
 
@@ -52,7 +52,7 @@ std::string to_string(const Verdict& verdict) {
   switch (verdict.ran) {
     case Verdict::Ran::devices:
       return "computed on " +
-             base::counted(verdict.devices, verdict.simulated ? "simulated device" : "device") +
+             base::pluralised(verdict.devices, verdict.simulated ? "simulated device" : "device") +
              shares_of(verdict) + hosts_of(verdict) + exclusion_of(verdict);
     case Verdict::Ran::host: return "computed on the CPU" + imbalance_of(verdict) + ": " + verdict.absence;
     case Verdict::Ran::fallback:

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/run/device_choice.hpp"
 
-#include "base/counted.hpp"
+#include "base/pluralised.hpp"
 #include "gam/family/family.hpp"
 #include "gam/fit/run/compiled_fits.hpp"
 #include "gam/terms/shape.hpp"
@@ -66,7 +66,7 @@ std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaT
 
 std::string reason_for_host(const CostEstimate& estimate, int devices) {
   return fmt::format("estimated {:.1g} s, against {:.1g} s on {}", estimate.host_seconds,
-                     estimate.device_seconds, base::counted(devices, "GPU"));
+                     estimate.device_seconds, base::pluralised(devices, "GPU"));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/hdf5/hdf5_scan.hpp"
 
-#include "base/counted.hpp"
+#include "base/pluralised.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/hdf5/hdf5_chunks.hpp"
 
@@ -72,7 +72,7 @@ std::string problem_of_type(hid_t type) {
   switch (H5Tget_class(type)) {
     case H5T_COMPOUND:
       return fmt::format("has compound values: write each of its {} as a dataset of its own",
-                         base::counted(H5Tget_nmembers(type), "member"));
+                         base::pluralised(H5Tget_nmembers(type), "member"));
     case H5T_ARRAY: return "has arrays as values: write each of their elements as a dataset of its own";
     case H5T_VLEN: return "has lists of any length as values: write one number or text for each row";
     case H5T_REFERENCE: return "has references to other objects, which are not followed";

@@ -35,7 +35,7 @@ TEST(Abandoned, LapackAsksBeforeAndAfter) {
     int asked = 0;
     const auto count = [&] { ++asked; };
     {
-      const base::Abandonable counted(count);
+      const base::Abandonable pluralised(count);
       call();
     }
     EXPECT_EQ(asked, has_two ? 3 : 2) << name;

@@ -7,7 +7,7 @@
 namespace tessera::base {
 
 /// "1 rank", "8 ranks".
-[[nodiscard]] std::string counted(std::integral auto count, const char* what) {
+[[nodiscard]] std::string pluralised(std::integral auto count, const char* what) {
   return std::to_string(count) + ' ' + what + (count == 1 ? "" : "s");
 }
 

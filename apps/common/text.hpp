@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "base/listed.hpp"
+#include "base/list_text.hpp"
 #include "base/message.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
@@ -12,7 +12,7 @@ namespace tessera::apps {
 
 using base::allgather_values;
 using base::pluralised;
-using base::listed;
+using base::list_text;
 using base::parse_number;
 using base::pluralised;
 using base::split;

@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/did_you_mean.hpp"
-#include "base/listed.hpp"
+#include "base/list_text.hpp"
 #include "common/value.hpp"
 
 namespace tessera::apps {
@@ -50,12 +50,12 @@ std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault) {
     what = given + " is not an option of " + name + base::did_you_mean(option_names(command), given);
   } else if (!unknown.empty() && command == &app && !subcommands.empty()) {
     what = "'" + unknown.front() + "' is no subcommand" + base::did_you_mean(subcommands, unknown.front()) +
-           ": give " + base::listed(subcommands, "or");
+           ": give " + base::list_text(subcommands, "or");
   } else if (!unknown.empty()) {
     what = "'" + unknown.front() + "' is one argument too many for " + name;
   } else if (command == &app && dynamic_cast<const CLI::RequiredError*>(&fault) != nullptr &&
              app.get_require_subcommand_min() > 0) {
-    what = "give a subcommand: " + base::listed(subcommands, "or");
+    what = "give a subcommand: " + base::list_text(subcommands, "or");
   }
   return what + "; see " + name + " --help";
 }

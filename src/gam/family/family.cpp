@@ -17,7 +17,7 @@
 #include <type_traits>
 #include <utility>
 
-#include "base/listed.hpp"
+#include "base/list_text.hpp"
 #include "files/input_file.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -628,7 +628,7 @@ Family chosen_family(const std::string& text) {
   if (is_negbin) written->name = "nb";
   const auto known = written ? parse_family(in_small_letters(written->name)) : std::nullopt;
   const auto no_family = [&] {
-    refuse(fmt::format(" is not {}: write @FILE for a custom family", base::listed(family_names(), "or")));
+    refuse(fmt::format(" is not {}: write @FILE for a custom family", base::list_text(family_names(), "or")));
   };
   if (written && !known) {
     if (const auto near = nearest_to(in_small_letters(written->name)))
@@ -645,7 +645,7 @@ Family chosen_family(const std::string& text) {
     const std::string name = in_small_letters(family.name());
     if (!linked)
       refuse(fmt::format(": the link of {} is {}: write {}, or @FILE for a custom family", name,
-                         base::listed({names.begin(), names.end()}, "or"), name));
+                         base::list_text({names.begin(), names.end()}, "or"), name));
     family = *linked;
   }
   const std::vector<double> working = family.working_parameters();

@@ -8,7 +8,7 @@
 #include <algorithm>
 #include <cmath>
 
-#include "base/listed.hpp"
+#include "base/list_text.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -33,7 +33,7 @@ CallArguments::CallArguments(const Syntax& call, std::initializer_list<std::stri
     while (next < given_.size() && given_[next] != nullptr) ++next;
     if (next == given_.size())
       formula_error(call.children[i].position,
-                    fmt::format("{}() takes {} here", call.text, base::listed(names(), "and")));
+                    fmt::format("{}() takes {} here", call.text, base::list_text(names(), "and")));
     given_[next] = &call.children[i];
   }
   if (given_[0] == nullptr) formula_error(call.position, fmt::format("{}() without an argument", call.text));
@@ -93,7 +93,7 @@ std::size_t CallArguments::place_of(const std::string& name, const Syntax& value
   const auto begins = [&](std::string_view formal) { return formal.starts_with(name); };
   if (std::ranges::count_if(formals_, begins) != 1)
     formula_error(value.position, fmt::format("{}() has no argument '{}'; it has {}", call_.text, name,
-                                              base::listed(names(), "and")));
+                                              base::list_text(names(), "and")));
   return static_cast<std::size_t>(std::ranges::find_if(formals_, begins) - formals_.begin());
 }
 

@@ -16,7 +16,7 @@
 #include <set>
 #include <utility>
 
-#include "base/listed.hpp"
+#include "base/list_text.hpp"
 #include "base/number.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
@@ -370,7 +370,7 @@ class Compiler {
     for (const NumericFunction& function : numeric_functions) known.emplace_back(function.name);
     std::ranges::sort(known);
     formula_error(syntax.position, fmt::format("unknown function {}(); the functions are {}", syntax.text,
-                                               base::listed(known, "and")));
+                                               base::list_text(known, "and")));
   }
 
   Value logarithm(const Syntax& syntax, std::size_t stack) {
@@ -556,7 +556,7 @@ class Compiler {
     if (found == value.levels.end())
       formula_error(given.find("ref")->position,
                     fmt::format("relevel(): '{}' is not a level of {}; its levels are {}", ref->front(),
-                                deparse(given.first()), base::listed(value.levels, "and")));
+                                deparse(given.first()), base::list_text(value.levels, "and")));
     const auto first = static_cast<std::size_t>(found - value.levels.begin());
     std::vector<double> table;
     for (std::size_t i = 0; i < value.levels.size(); ++i)

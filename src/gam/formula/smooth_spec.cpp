@@ -17,7 +17,7 @@
 #include <utility>
 #include <vector>
 
-#include "base/listed.hpp"
+#include "base/list_text.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -142,8 +142,8 @@ void check_basis(const std::string& basis, std::size_t position, const std::stri
   std::vector<std::string> names = basis_names();
   if (may_have_factor)
     names.insert(names.end(), {std::string(curve_a_level), std::string(deviation_a_level)});
-  formula_error(position,
-                fmt::format("bs=\"{}\" is not a basis; the bases are {}", basis, base::listed(names, "and")));
+  formula_error(position, fmt::format("bs=\"{}\" is not a basis; the bases are {}", basis,
+                                      base::list_text(names, "and")));
 }
 
 bool is_curve_a_level(std::string_view basis) {
@@ -411,7 +411,7 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
     const auto number = constant_numbers(*parts[i]);
     if (place == names.end() || !number || number->size() != 1 || !std::isfinite(number->front()))
       formula_error(parts[i]->position,
-                    fmt::format("pc: expected a number for each of {}", base::listed(names, "and")));
+                    fmt::format("pc: expected a number for each of {}", base::list_text(names, "and")));
     point[static_cast<std::size_t>(place - names.begin())] = number->front();
   }
   return point;

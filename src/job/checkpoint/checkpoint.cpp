@@ -8,7 +8,7 @@
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
-#include "base/listed.hpp"
+#include "base/list_text.hpp"
 #include "base/message.hpp"
 
 #include <algorithm>

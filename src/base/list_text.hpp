@@ -9,7 +9,8 @@
 namespace tessera::base {
 
 /// "ps, cp and cr", with `conjunction` before the last.
-[[nodiscard]] inline std::string listed(const std::vector<std::string>& names, std::string_view conjunction) {
+[[nodiscard]] inline std::string list_text(const std::vector<std::string>& names,
+                                           std::string_view conjunction) {
   std::string text;
   for (std::size_t i = 0; i < names.size(); ++i) {
     if (i > 0) text += i + 1 < names.size() ? ", " : " " + std::string(conjunction) + " ";
@@ -26,7 +27,7 @@ namespace tessera::base {
     files.resize(shown);
     files.push_back(std::to_string(count - shown) + " more");
   }
-  return listed(files, "and") + (count == 1 ? " stays: " : " stay: ") + std::string(because);
+  return list_text(files, "and") + (count == 1 ? " stays: " : " stay: ") + std::string(because);
 }
 
 }  // namespace tessera::base

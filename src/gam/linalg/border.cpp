@@ -2,7 +2,7 @@
 #include "gam/linalg/border.hpp"
 
 #include "base/at.hpp"
-#include "base/wide.hpp"
+#include "base/target_clones.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -45,8 +45,8 @@ void add_strip(double* to, double factor, const double* from) {
 }
 
 /// `to` += `from` (dense, sparse)' weight (dense, sparse), of one row of C.
-TESSERA_WIDE void add_row(const double* from, const SparseRow& dense, const SparseRow& sparse, double weight,
-                          double* to) {
+TESSERA_TARGET_CLONES void add_row(const double* from, const SparseRow& dense, const SparseRow& sparse,
+                                   double weight, double* to) {
   double product[strip] = {};
   for (const SparseRow* row : {&dense, &sparse})
     for (int k = 0; k < row->count; ++k)

@@ -2,7 +2,7 @@
 #include "gam/linalg/elimination.hpp"
 
 #include "base/at.hpp"
-#include "base/wide.hpp"
+#include "base/target_clones.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
@@ -491,7 +491,7 @@ std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<dou
 namespace {
 
 /// Four sums at once.
-TESSERA_WIDE double wide_dot(std::span<const double> x, std::span<const double> y) {
+TESSERA_TARGET_CLONES double wide_dot(std::span<const double> x, std::span<const double> y) {
   using Four = double __attribute__((vector_size(32)));
   Four sum{};
   const std::size_t whole = x.size() / 4 * 4;

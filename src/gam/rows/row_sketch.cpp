@@ -3,7 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/hash.hpp"
-#include "base/wide.hpp"
+#include "base/target_clones.hpp"
 #include "gam/rows/chunk.hpp"
 #include "gam/rows/layout.hpp"
 
@@ -65,8 +65,8 @@ struct Places {
 constexpr double to_integer = 0x1.8p52;
 constexpr auto digits_of_none = std::bit_cast<std::int64_t>(to_integer);
 
-TESSERA_WIDE void add_runs_of_four(std::span<const Run> runs, std::span<const Places> rows,
-                                   const double* scale) {
+TESSERA_TARGET_CLONES void add_runs_of_four(std::span<const Run> runs, std::span<const Places> rows,
+                                            const double* scale) {
   for (std::size_t r = 0; r < rows.size(); ++r) {
     const Places& places = rows[r];
     for (const Run& run : runs) {

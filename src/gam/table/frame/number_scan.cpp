@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/frame/number_scan.hpp"
 
-#include "base/wide.hpp"
+#include "base/target_clones.hpp"
 
 #include <bit>
 #include <cstddef>
@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 // Not `scan` itself: GCC exports the resolver of a cloned function, whatever the function's visibility.
-TESSERA_WIDE NumberScan scan_wide(std::span<const double> numbers) {
+TESSERA_TARGET_CLONES NumberScan scan_wide(std::span<const double> numbers) {
   constexpr std::size_t width = 4;
   using Four = double __attribute__((vector_size(width * sizeof(double))));
   using FourIntegers = std::uint64_t __attribute__((vector_size(width * sizeof(double))));

@@ -6,7 +6,7 @@
 ///
 /// Not under ThreadSanitizer, which instruments the choice: the linker makes it before that has started.
 #if defined(__x86_64__) && defined(__GNUC__) && !defined(__SANITIZE_THREAD__)
-#define TESSERA_WIDE __attribute__((target_clones("avx2", "default")))
+#define TESSERA_TARGET_CLONES __attribute__((target_clones("avx2", "default")))
 #else
-#define TESSERA_WIDE
+#define TESSERA_TARGET_CLONES
 #endif

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/design/centred_columns.hpp"
+#include "gam/design/standardised_columns.hpp"
 
 #include "base/at.hpp"
 
@@ -23,7 +23,7 @@ constexpr int rewriting_limit = 8;
 using base::at;
 
 /// The user's columns of one term.
-struct CentredTerm {
+struct StandardisedTerm {
   Variables numbers;
   std::vector<const Component*> factors;  ///< in the order of raw columns, the last one fastest
   std::map<int, bool> has_first_level;    ///< by factor
@@ -50,8 +50,8 @@ struct CentredTerm {
   }
 };
 
-CentredTerm columns_of(const ParametricColumns& term, int first) {
-  CentredTerm out;
+StandardisedTerm columns_of(const ParametricColumns& term, int first) {
+  StandardisedTerm out;
   for (const Component& component : term.components) {
     if (component.kind == Component::Kind::factor) {
       out.factors.push_back(&component);
@@ -84,14 +84,14 @@ class Span {
     }
   }
 
-  [[nodiscard]] const CentredTerm& term(std::size_t index) const { return terms_[index]; }
+  [[nodiscard]] const StandardisedTerm& term(std::size_t index) const { return terms_[index]; }
 
   /// Adds `factor` times a product of numbers and a cell's indicator to `out`, as a combination of the user's
   /// columns. False if there is no such combination.
   [[nodiscard]] bool add(const Variables& numbers, const Cell& cell, double factor, Sparse& out,
                          int depth = 0) const {
     if (depth > rewriting_limit) return false;
-    if (const CentredTerm* term = find(numbers, keys(cell))) {
+    if (const StandardisedTerm* term = find(numbers, keys(cell))) {
       const int column = term->column_of_raw[at(term->index_of(cell))];
       if (column >= 0) {
         out[column] += factor;
@@ -101,7 +101,7 @@ class Span {
     }
     // One more factor: sum over all its levels.
     const Variables had = keys(cell);
-    for (const CentredTerm& term : terms_) {
+    for (const StandardisedTerm& term : terms_) {
       const Variables all = term.factor_variables();
       if (term.numbers != numbers || !std::includes(all.begin(), all.end(), had.begin(), had.end())) continue;
       for (const Component* more : term.factors) {
@@ -121,8 +121,8 @@ class Span {
     for (const auto& entry : cell) variables.push_back(entry.first);
     return variables;
   }
-  [[nodiscard]] const CentredTerm* find(const Variables& numbers, const Variables& factors) const {
-    for (const CentredTerm& term : terms_) {
+  [[nodiscard]] const StandardisedTerm* find(const Variables& numbers, const Variables& factors) const {
+    for (const StandardisedTerm& term : terms_) {
       if (term.numbers == numbers && term.factor_variables() == factors) return &term;
     }
     return nullptr;
@@ -136,7 +136,7 @@ class Span {
     return true;
   }
   /// A first level that contrasts omit equals the sum over all levels minus the other levels.
-  [[nodiscard]] bool add_first_level(const CentredTerm& term, const Variables& numbers, const Cell& cell,
+  [[nodiscard]] bool add_first_level(const StandardisedTerm& term, const Variables& numbers, const Cell& cell,
                                      double factor, Sparse& out, int depth) const {
     for (const Component* left_out : term.factors) {
       if (cell.at(left_out->variable) != 0 || term.has_first_level.at(left_out->variable)) continue;
@@ -148,7 +148,7 @@ class Span {
     return false;
   }
 
-  std::vector<CentredTerm> terms_;
+  std::vector<StandardisedTerm> terms_;
 };
 
 /// Expands a product of sums of parts: variables, with a factor for each product. A part's centre contributes
@@ -173,7 +173,7 @@ std::map<Variables, double> multiplied_out(const std::vector<std::vector<Numeric
 /// The combinations of the columns of term `index` if its numeric components had the given parts.
 std::optional<std::vector<ColumnCombination>> combine(
     const Span& span, std::size_t index, const std::vector<std::vector<NumericPart>>& components) {
-  const CentredTerm& term = span.term(index);
+  const StandardisedTerm& term = span.term(index);
   const auto products = multiplied_out(components);
   std::vector<ColumnCombination> combinations;
   for (std::size_t raw = 0; raw < term.column_of_raw.size(); ++raw) {

@@ -7,7 +7,7 @@
 #include "gam/design/side_conditions.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/coordinates/block_sketch.hpp"
-#include "gam/fit/coordinates/centred_by.hpp"
+#include "gam/fit/coordinates/by_centring.hpp"
 #include "gam/fit/coordinates/identifiability.hpp"
 #include "gam/fit/coordinates/orthogonal_smooths.hpp"
 #include "gam/fit/coordinates/residual_sample.hpp"
@@ -314,7 +314,7 @@ class FitRun {
   /// Returns whether by= variables were centred: the iteration then has a design different from the
   /// formula's.
   bool centre_smooths() {
-    centred_ = centre_by(model_.design, standards_);
+    centred_ = centre_by_variables(model_.design, standards_);
     if (!centred_) return false;
     std::swap(model_.design, centred_->design);
     pass_.emplace(fit_.job, fit_.plan, rows_);
@@ -455,7 +455,7 @@ class FitRun {
   std::int64_t needed_bytes_ = 0;      ///< on this rank, by `require_memory`
   std::optional<RawSums> unweighted_;  ///< of the first working model, until the design is settled
   // At most one of these is set; it holds the formula's design while the iteration uses the other.
-  std::optional<CentredBy> centred_;
+  std::optional<ByCentring> centred_;
   std::optional<OrthogonalSmooths> turned_;
   FittedModel model_;
 };

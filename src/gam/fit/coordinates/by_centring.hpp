@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// A centred design, and the transformation back to the original one.
-struct CentredBy {
+struct ByCentring {
   Design design;
   /// T: coefficients of the original design x coefficients of this one, without those of the parted random
   /// effect, which are unchanged. T is orthogonal on the penalised coefficients.
@@ -36,6 +36,6 @@ struct CentredBy {
 /// The centred design, with an unpenalised block at its end for each smooth from which functions were moved;
 /// empty if no by= variable has abs(mean) >> sd, or no such function is in the span of the other terms.
 /// `design` has all its constraints. Pure.
-[[nodiscard]] std::optional<CentredBy> centre_by(const Design& design, const Standards& standards);
+[[nodiscard]] std::optional<ByCentring> centre_by_variables(const Design& design, const Standards& standards);
 
 }  // namespace TESSERA_NAMESPACE::gam

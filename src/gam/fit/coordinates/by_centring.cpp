@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/coordinates/centred_by.hpp"
+#include "gam/fit/coordinates/by_centring.hpp"
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
@@ -373,12 +373,12 @@ CoefBlock centred_block(Design& design, const CoefBlock& smooth, const Component
 
 }  // namespace
 
-std::vector<double> CentredBy::coefficients_of_formula(std::span<const double> coef) const {
+std::vector<double> ByCentring::coefficients_of_formula(std::span<const double> coef) const {
   return with_part(multiply(to_formula, core_of(coef, centred_part)), part_of(coef, centred_part),
                    formula_part);
 }
 
-void CentredBy::turn(RemlFit& fit, PartedMatrix& gram) const {
+void ByCentring::turn(RemlFit& fit, PartedMatrix& gram) const {
   const Matrix back = solve(to_formula, identity(to_formula.rows())).value();
   Influence f = influence(fit.inverse, gram, fit.part_ridges, HostAlgebra());
   f.core = multiply(to_formula, multiply(f.core, back));
@@ -399,7 +399,7 @@ void CentredBy::turn(RemlFit& fit, PartedMatrix& gram) const {
   turn(gram, transpose(back));
 }
 
-std::optional<CentredBy> centre_by(const Design& design, const Standards& standards) {
+std::optional<ByCentring> centre_by_variables(const Design& design, const Standards& standards) {
   if (standards.empty()) return std::nullopt;
   std::map<std::size_t, Exchange> exchanges;
   for (std::size_t b = 0; b < design.blocks.size(); ++b) {
@@ -410,7 +410,7 @@ std::optional<CentredBy> centre_by(const Design& design, const Standards& standa
   }
   if (exchanges.empty()) return std::nullopt;
 
-  CentredBy out;
+  ByCentring out;
   out.design = design;
   out.formula_part = design.parted_coefficients();
   const int core_size = design.coef_size - out.formula_part.size();

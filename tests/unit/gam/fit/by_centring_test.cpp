@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/coordinates/centred_by.hpp"
+#include "gam/fit/coordinates/by_centring.hpp"
 
 #include "gam/design/build_design.hpp"
 #include "gam/design/standardise.hpp"
@@ -47,7 +47,7 @@ Frame table() {
 
 struct Designs {
   Design formula;
-  std::optional<CentredBy> centred;
+  std::optional<ByCentring> centred;
 };
 
 Designs designs_of(const std::string& formula, const Frame& frame) {
@@ -58,7 +58,7 @@ Designs designs_of(const std::string& formula, const Frame& frame) {
   Designs designs;
   designs.formula = finish_design(
       draft, testing::raw_column_sums(testing::shared_world(), draft.design, frame), frame.complete_rows);
-  designs.centred = centre_by(designs.formula, standards);
+  designs.centred = centre_by_variables(designs.formula, standards);
   return designs;
 }
 
@@ -136,9 +136,9 @@ struct Case {
   friend void PrintTo(const Case& one, std::ostream* out) { *out << one.formula; }
 };
 
-class CentredBySmooth : public ::testing::TestWithParam<Case> {};
+class ByCentringOfSmooth : public ::testing::TestWithParam<Case> {};
 
-TEST_P(CentredBySmooth, IsTheSameModelWithIndependentColumns) {
+TEST_P(ByCentringOfSmooth, IsTheSameModelWithIndependentColumns) {
   const Frame frame = table();
   const auto [formula, centred] = designs_of(GetParam().formula, frame);
   ASSERT_TRUE(centred);
@@ -168,7 +168,7 @@ TEST_P(CentredBySmooth, IsTheSameModelWithIndependentColumns) {
 }
 
 INSTANTIATE_TEST_SUITE_P(
-    Formulas, CentredBySmooth,
+    Formulas, ByCentringOfSmooth,
     ::testing::Values(Case{"y ~ s(x, by=z, bs=\"cr\")", 1}, Case{"y ~ s(x, by=z, bs=\"ps\", k=12)", 1},
                       Case{"y ~ 0 + f + s(x, by=z, bs=\"ps\")", 1}, Case{"y ~ f + s(v, by=t, bs=\"cp\")", 1},
                       Case{"y ~ x + s(x, by=z, bs=\"cr\")", 2},
@@ -176,7 +176,7 @@ INSTANTIATE_TEST_SUITE_P(
                       Case{"y ~ te(x, v, bs=\"cr\", k=c(4, 4)) + te(x, v, by=t, bs=\"cr\", k=c(4, 4))", 4},
                       Case{"y ~ s(x, by=z, bs=\"ps\") + s(v, by=t, bs=\"cr\") + s(x, by=w, bs=\"cr\")", 2}));
 
-TEST(CentredBy, LeavesOtherDesignsAlone) {
+TEST(ByCentring, LeavesOtherDesignsAlone) {
   const Frame frame = table();
   // Near zero, without a function of the others', or penalised all over.
   for (const char* formula :
@@ -186,7 +186,7 @@ TEST(CentredBy, LeavesOtherDesignsAlone) {
   }
 }
 
-TEST(CentredBy, TurnsASolution) {
+TEST(ByCentring, TurnsASolution) {
   const Frame frame = table();
   const auto [formula, centred] = designs_of("y ~ x + s(x, by=z, bs=\"ps\", k=6)", frame);
   ASSERT_TRUE(centred);

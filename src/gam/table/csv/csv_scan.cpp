@@ -4,7 +4,7 @@
 #include "base/utf8.hpp"
 #include "gam/table/csv/csv_rows.hpp"
 #include "gam/table/csv/decimal.hpp"
-#include "gam/table/frame/field_text.hpp"
+#include "gam/table/frame/field_parsing.hpp"
 
 #include <tessera/error.hpp>
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/frame/levels.hpp"
 
-#include "gam/table/frame/field_text.hpp"
+#include "gam/table/frame/field_parsing.hpp"
 
 #include <fmt/format.h>
 

@@ -3,7 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/did_you_mean.hpp"
-#include "gam/table/frame/field_text.hpp"
+#include "gam/table/frame/field_parsing.hpp"
 #include "gam/table/frame/levels.hpp"
 
 #include <tessera/error.hpp>

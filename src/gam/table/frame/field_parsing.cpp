@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/frame/field_text.hpp"
+#include "gam/table/frame/field_parsing.hpp"
 
 #include <algorithm>
 #include <charconv>

@@ -2,7 +2,7 @@
 #include "gam/fit/pirls/prepare_rows.hpp"
 
 #include "gam/design/standardise.hpp"
-#include "gam/fit/pirls/response_check.hpp"
+#include "gam/fit/pirls/response_variation.hpp"
 #include "gam/table/frame/extents.hpp"
 
 #include <tessera/error.hpp>

@@ -26,7 +26,7 @@ void check_correlation(const FitOptions& options);
 /// a binomial response is failure, as in R), offsets and weights, the units of the fit, and series of
 /// correlated rows. `frame` must outlive them. Throws the same `Error(input)` on every rank for a frame
 /// without a complete row, for invalid values of the response, an offset or the weights, and for a response
-/// without variation (response_check.hpp).
+/// without variation (response_variation.hpp).
 [[nodiscard]] Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& formula,
                                 const FitOptions& options);
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/pirls/response_check.hpp"
+#include "gam/fit/pirls/response_variation.hpp"
 
 #include "gam/table/frame/extents.hpp"
 

@@ -2,7 +2,7 @@
 #include <tessera/job/exercise.hpp>
 
 #include "base/message.hpp"
-#include "job/device_exercise.hpp"
+#include "job/exercised_device.hpp"
 #include "job/job_access.hpp"
 #include "job/measure.hpp"
 #include "job/seconds_since.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/device_exercise.hpp"
+#include "job/exercised_device.hpp"
 
 #include "job/seconds_since.hpp"
 #include "job/state.hpp"

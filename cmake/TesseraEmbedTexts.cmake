@@ -7,7 +7,7 @@ function(tessera_embed_texts target function)
   cmake_parse_arguments(PARSE_ARGV 2 arg "" "HEADER" "FILES")
   string(MAKE_C_IDENTIFIER ${function} name)
   set(output ${CMAKE_CURRENT_BINARY_DIR}/${name}.cpp)
-  set(script ${PROJECT_SOURCE_DIR}/cmake/EmbedTexts.cmake)
+  set(script ${PROJECT_SOURCE_DIR}/cmake/write_embedded_texts.cmake)
   list(TRANSFORM arg_FILES REPLACE "^[^=]*=" "" OUTPUT_VARIABLE paths)
   add_custom_command(OUTPUT ${output}
     COMMAND ${CMAKE_COMMAND} "-DOUTPUT=${output}" "-DFUNCTION=${function}" "-DHEADER=${arg_HEADER}"

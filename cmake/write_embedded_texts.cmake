@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Run by tessera_embed_texts: writes OUTPUT, which defines FUNCTION over the FILES (name=path...).
-set(text "// Written by cmake/EmbedTexts.cmake.\n#include \"${HEADER}\"\n\n")
+set(text "// Written by cmake/write_embedded_texts.cmake.\n#include \"${HEADER}\"\n\n")
 string(APPEND text "std::vector<tessera::NamedHeader> ${FUNCTION}() {\n  return {\n")
 foreach(file IN LISTS FILES)
   string(REGEX MATCH "^([^=]*)=(.*)$" matched "${file}")

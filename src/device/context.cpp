@@ -63,9 +63,9 @@ class OwnedStreams {
 /// The process that has opened a device last; a forked child inherits it. 0: none.
 std::atomic<pid_t> opener = 0;
 
-/// A context that is open, in a list of all of them. Threads remember a context by its number, and not by a
-/// weak pointer: as long as a thread has an object with a destructor, the C library keeps the library in the
-/// process that the destructor is of.
+/// An open context, in a list of all of them. Threads refer to a context by its number instead of a weak
+/// pointer: while a thread has an object with a destructor, the C library keeps the library of that
+/// destructor loaded.
 class OpenContext {
  public:
   OpenContext() {
@@ -82,9 +82,9 @@ class OpenContext {
   OpenContext(const OpenContext&) = delete;
   OpenContext& operator=(const OpenContext&) = delete;
 
-  /// Above 0, and never that of another.
+  /// Positive and unique.
   [[nodiscard]] std::uint64_t number() const noexcept { return number_; }
-  /// The object that the context with this number was moved to; null: it is closed.
+  /// The object to which the context with this number was moved; null if it is closed.
   [[nodiscard]] static const DeviceContext* find(std::uint64_t number) noexcept {
     const std::lock_guard lock(mutex);
     const OpenContext* open = first;

@@ -31,14 +31,14 @@ struct ContextAccess {
   /// Shared ownership of the streams, also beyond the context: for memory that is bound to them.
   [[nodiscard]] static std::shared_ptr<const void> keep_streams(const DeviceContext& context) noexcept;
 
-  /// What a tile adds to the device of its thread.
+  /// What a tile adds to its thread's device.
   struct OfTile {
     StreamView stream;
     Arena* arena = nullptr;  ///< not owned
   };
   /// Sets what `probe_backend` returns on this thread while the device is bound to it.
   static void set_tile(const DeviceContext& context, OfTile tile) noexcept;
-  /// What was set on this thread; without a tile the context's stream, and no arena.
+  /// The tile set on this thread; without one the context's stream, and no arena.
   [[nodiscard]] static OfTile tile(const DeviceContext& context) noexcept;
 
   /// The results of `probe_backend_with_compile` for the device.

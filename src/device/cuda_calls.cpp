@@ -191,7 +191,7 @@ KernelView kernel_of(void* library, const char* name) {
 
 namespace {
 
-/// More dynamic shared memory than every kernel has is asked for, on each device.
+/// Requests shared memory beyond the default for a kernel, on each device.
 void allow_shared_bytes(KernelView kernel, std::size_t shared_bytes) {
   constexpr std::size_t every_kernel_has = 48 * 1024;
   if (shared_bytes <= every_kernel_has) return;

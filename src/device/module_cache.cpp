@@ -75,7 +75,7 @@ std::future<CompileOutcome> begin_to_compile(std::shared_ptr<KernelCompiler> com
   });
 }
 
-/// Compiles on a thread that is left alone if this one is to abandon its work.
+/// Compiles on a thread that is abandoned if this one abandons its work.
 CompileOutcome compile_abandonably(const std::shared_ptr<KernelCompiler>& compiler,
                                    const ModuleSource& source, const std::string& target) {
   static AbandonedCompilations abandoned;

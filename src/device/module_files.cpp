@@ -99,7 +99,7 @@ std::vector<ModuleFolder> default_module_folders() {
     return {{own, {}, false}};
   }
   std::vector<ModuleFolder> folders;
-  // A relative XDG_CACHE_HOME is to be ignored (XDG Base Directory Specification 0.8).
+  // A relative XDG_CACHE_HOME must be ignored (XDG Base Directory Specification 0.8).
   if (const auto cache = place_in("XDG_CACHE_HOME"); !cache.empty())
     folders.push_back({cache / "tessera", {}, false});
   else if (const auto home = place_in("HOME"); !home.empty())

@@ -58,8 +58,8 @@ class Library {
   }
 
  private:
-  /// NVRTC opens a second library by its name alone, which the system does not find in a toolkit outside its
-  /// library path, nor in the package of PyPI: one that is open already is found.
+  /// NVRTC opens a second library by its name alone, which is not found in a toolkit outside the system's
+  /// library path, nor in PyPI's package: a library that is already open is found.
   void open_builtins() {
     int major = 0;
     int minor = 0;

@@ -26,7 +26,7 @@ constexpr std::array<Word, 64> K = {
 using State = std::array<Word, 8>;
 constexpr std::size_t block_bytes = 64;
 
-/// The words of a block, and those that follow from them.
+/// The words of a block, and those derived from them.
 std::array<Word, 64> schedule(const char* block) {
   std::array<Word, 64> W{};
   for (std::size_t t = 0; t < 16; ++t)
@@ -62,7 +62,7 @@ void add_block(State& H, const char* block) {
   for (std::size_t i = 0; i < H.size(); ++i) H[i] += added[i];
 }
 
-/// What follows the last whole block: the rest of the text, a one bit, zeros, and the length in bits.
+/// The text after the last whole block: the rest of the text, a one bit, zeros, and the length in bits.
 std::string padded(std::string_view rest, std::uint64_t all_bytes) {
   std::string end(rest);
   end += '\x80';
@@ -74,7 +74,7 @@ std::string padded(std::string_view rest, std::uint64_t all_bytes) {
 }  // namespace
 
 std::string sha256(std::string_view text) {
-  // The same of the square roots of the first 8 primes.
+  // Likewise for the square roots of the first 8 primes.
   State H = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
   const std::uint64_t all_bytes = text.size();
   for (; text.size() >= block_bytes; text.remove_prefix(block_bytes)) add_block(H, text.data());

@@ -8,7 +8,7 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// The largest size of a unit for which each device's memory budget holds its whole tile.
+/// The maximum size of a unit for which each device's memory budget holds its whole tile.
 double unit_room_of(const Plan& plan, const Inventory& inventory) {
   double room = std::numeric_limits<double>::infinity();
   for (const PlannedTile& tile : plan.tiles()) {
@@ -25,7 +25,7 @@ bool is_used(std::span<const ArrayAccess> used, const ArrayState* array) {
 
 }  // namespace
 
-// All ranks compute the same from common knowledge: plans, budgets, and the existing arrays.
+// All ranks compute the same result from shared information: plans, budgets, and the existing arrays.
 
 double JobArrays::share_of(ArrayState& array, int copies) const {
   if (copies == 0) return 0;

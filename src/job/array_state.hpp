@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::detail {
 /// reads the rest.
 class ArrayState {
  public:
-  /// The copy of one device: of its tile or, while a pass streams the array, of a lane's part.
+  /// The copy on one device: of its tile or, while a pass streams the array, of a lane's part.
   struct DeviceCopy {
     Range units;
     MemoryLease current;
@@ -25,7 +25,7 @@ class ArrayState {
     bool written = false;               ///< the running pass writes `next`
   };
   static constexpr std::int64_t no_version = -1;
-  /// The memory of the array on each device of its plan: the same on every rank, whatever its tiles.
+  /// Whether the array is kept on the devices of its plan: the same on every rank, whatever its tiles.
   struct Held {
     bool current = false;
     bool next = false;
@@ -69,7 +69,7 @@ class ArrayState {
   Held held;                   ///< since the last verdict
   Held wanted;                 ///< from the next verdict on
   std::int64_t last_pass = 0;  ///< on devices
-  /// The largest size of a unit for which each device's budget holds its whole tile; computed on first use.
+  /// The maximum size of a unit for which each device's budget holds its whole tile; computed on first use.
   std::optional<double> unit_room;
   std::atomic<std::int64_t> uploads = 0;
   std::atomic<std::int64_t> uploaded_bytes = 0;

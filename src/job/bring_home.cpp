@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Copies of arrays from the devices to the hosts, and what follows where a device fails at them.
+// Copies arrays from the devices to the hosts, and handles device failures meanwhile.
 #include "job/array_state.hpp"
 #include "job/state.hpp"
 

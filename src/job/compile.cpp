@@ -33,7 +33,7 @@ Packed packed(const CompileOutcome& outcome) {
   return {"failed", failure.target, failure.reason, failure.log};
 }
 
-/// Of the current exception.
+/// The failure of the current exception.
 CompileFailure not_compiled(const ModuleSource& source) {
   return {{}, "\"" + source.name + "\" cannot be compiled: " + reason_of(std::current_exception()), {}};
 }

@@ -21,7 +21,7 @@ namespace {
 
 /// Maximum number of columns of a tile: neighbouring threads still read consecutive memory.
 constexpr std::int64_t most_columns = 32;
-/// Minimum number of summands of a thread: fewer are not worth another block.
+/// Minimum number of summands of a thread: fewer do not justify another block.
 constexpr std::int64_t least_summands = 4;
 /// Enough blocks to saturate the memory bandwidth of any device.
 constexpr std::int64_t most_blocks = 1024;

@@ -28,7 +28,7 @@ void Job::State::begin_turn() {
     options.stop->poll();
     if (options.stop->requested()) stop_pass();
   });
-  // What another job keeps on the devices leaves less for this one.
+  // Data that another job keeps on the devices reduces the budget.
   const auto budget_of = [&](const InventoryDevice& device) {
     return device.host ? device.memory_budget_bytes : claim->budget_left(device.uuid);
   };

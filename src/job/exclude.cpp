@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Without a UUID it is a failure of the rank, which then has no GPU any more.
+/// A failure without a UUID concerns the rank, which then has no GPU left.
 bool is_hit_by(const InventoryDevice& device, const Verdict::Failure& failure) {
   return !device.host && device.rank == failure.rank &&
          (failure.uuid.empty() || to_string(device.uuid) == failure.uuid);

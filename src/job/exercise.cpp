@@ -181,7 +181,7 @@ std::vector<Verdict::Failure> left_out_of(const Job& job) {
   return failures;
 }
 
-/// *Collective.* What drivers cannot read, each GPU once, as all ranks of a node see it.
+/// *Collective.* Devices that drivers cannot read, each GPU once, as seen by all ranks of a node.
 std::vector<std::string> broken_on_nodes(const mpi::Communicator& comm, const Inventory& inventory,
                                          const std::vector<std::string>& here) {
   std::set<std::pair<int, std::string>> of_nodes;
@@ -209,7 +209,8 @@ std::vector<DeviceExercise> gathered(const mpi::Communicator& comm, const Device
   return found;
 }
 
-/// Sets the medians over the devices of the same name and number of sharers; of two middle rates, the higher.
+/// Sets the medians over devices with the same name and number of sharers; for an even number, the higher of
+/// the two middle rates.
 void compare_with_peers(const Inventory& inventory, std::vector<DeviceExercise>& found) {
   std::map<std::pair<std::string, int>, std::vector<DeviceExercise*>> kinds;
   for (std::size_t i = 0; i < found.size(); ++i) {

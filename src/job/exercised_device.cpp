@@ -24,7 +24,7 @@ constexpr std::size_t numbers_on_host = 1024;
 constexpr std::size_t distinct_numbers = 1021;
 constexpr int rounds = 1024;
 constexpr double parameter = 1.9;
-/// Copies within a device are so fast that one would mostly measure the wait for it.
+/// Copies within a device are so fast that a single one would mostly measure the wait for it.
 constexpr int copies_within = 16;
 constexpr int timed_runs = 3;
 

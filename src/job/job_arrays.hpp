@@ -31,7 +31,7 @@ class JobArrays {
     return made_++;
   }
   void remove(const ArrayState* array) noexcept { std::erase(all_, array); }
-  /// Those that are distributed by `plan`.
+  /// The arrays distributed by `plan`.
   [[nodiscard]] std::vector<ArrayState*> those_of(const Plan& plan) const;
 
   /// Throws `Error(usage)` unless all arrays are of this job and of `plan`, and none is written twice.
@@ -43,7 +43,7 @@ class JobArrays {
   /// evicted from the devices, least recently used first. *Collective* if any are.
   void make_room(const Plan& plan, const Job::Pass& work, const Attempt& attempt);
   /// Whether some device lacks memory for its tile of all arrays of this pass, so that parts of them are
-  /// copied to and fro.
+  /// copied back and forth.
   [[nodiscard]] bool streams() const noexcept { return streams_; }
   /// The bytes of a unit if the memory budget must hold only a part of a tile, at least a block; 0: whole
   /// tiles.
@@ -55,7 +55,7 @@ class JobArrays {
   /// that of a failure.
   void bring(const Job::Pass& work, Range units, int worker, const DeviceContext& context,
              std::string& stage);
-  /// On that thread, in a pass that streams its arrays: copies what it wrote of a part to
+  /// On that thread, in a pass that streams its arrays: copies the part's written units to
   /// `ArrayState::next_host`.
   void store(const Job::Pass& work, Range units, int worker, const DeviceContext& context);
   /// On that thread, after the last part of such a pass.
@@ -65,11 +65,11 @@ class JobArrays {
   /// After the verdict: makes what the pass wrote the last version.
   void commit(const Job::Pass& work, bool on_devices);
 
-  /// *Collective.* Copies the last versions to hosts with stale ones: of all arrays on all ranks or, if a
-  /// device fails, of none: then returns the first failure, and adds this rank's failures to `attempt`.
+  /// *Collective.* Copies the last versions to hosts with stale ones: of all arrays on all ranks, or of none
+  /// if a device fails; then returns the first failure, and adds this rank's failures to `attempt`.
   [[nodiscard]] std::optional<Verdict::Failure> bring_home(std::span<ArrayState* const> wanted,
                                                            Attempt& attempt);
-  /// *Collective.* The same of all arrays.
+  /// *Collective.* The same for all arrays.
   [[nodiscard]] std::optional<Verdict::Failure> bring_all_home(Attempt& attempt) {
     if (all_.empty()) return std::nullopt;
     return bring_home(all_, attempt);
@@ -86,7 +86,7 @@ class JobArrays {
   }
   /// Returns to the versions of the hosts.
   void roll_back();
-  /// *Collective.* Redistributes arrays, whose last versions the hosts have, by `to`.
+  /// *Collective.* Redistributes arrays, whose last versions are on the hosts, by `to`.
   void move(std::span<ArrayState* const> moved, const Plan& to) const;
 
  private:
@@ -103,7 +103,7 @@ class JobArrays {
   [[nodiscard]] double share_of(ArrayState& array, int copies) const;
   /// Decides which arrays have memory on devices in a pass over these: `ArrayState::wanted`, and `streams`.
   void place(std::span<const ArrayAccess> used);
-  /// Applies them, after the verdict.
+  /// Applies the decisions, after the verdict.
   void commit_places(std::span<const ArrayAccess> used) const;
 
   Job::State& job_;

@@ -23,7 +23,7 @@ struct PassThreads {
   [[nodiscard]] int of_gpu(int device, int lane) const noexcept {
     return device + (lane == 0 ? 0 : lane * gpus + host);
   }
-  /// For the host function that stands in for a simulated device.
+  /// Arguments of the host function that stands in for a simulated device.
   [[nodiscard]] HostTile on_simulated(int device, int lane, int lanes, Range units) const noexcept {
     return {.range = units,
             .thread = of_gpu(device, lane),
@@ -31,7 +31,7 @@ struct PassThreads {
             .device = device,
             .lane = lane};
   }
-  /// For the host function on a thread of the host's tile, counted from 0.
+  /// Arguments of the host function on a thread of the host's tile, counted from 0.
   [[nodiscard]] HostTile on_host(int thread, int lanes, Range units) const noexcept {
     return {.range = units, .thread = gpus + thread, .threads = all(lanes), .device = gpus};
   }

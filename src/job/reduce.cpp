@@ -26,7 +26,7 @@ void tell_no_memory(std::size_t width, Work&& work) {
   }
 }
 
-/// One sum for all threads, in pieces that they add to in turn, each beginning at another one.
+/// One sum for all threads, in pieces to which they add in turn, each starting at a different piece.
 class SharedSum {
  public:
   explicit SharedSum(std::size_t width) : width_(width) {
@@ -73,7 +73,7 @@ class SharedSum {
   std::size_t width_;
 };
 
-/// Combines what the ranks have, after the vote of their pass.
+/// Combines the states of the ranks, after the vote of their pass.
 template <class State, class Work>
 void combine_ranks(State& state, const char* kind, Work&& work) {
   const std::string what = kind + (" of " + state.pass_name());
@@ -125,7 +125,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   std::optional<SharedSum> shared;            // or of a wide sum on hosts one for all threads
   std::vector<std::vector<double>> partials;  // of each host thread's current block
   const auto begin = [&](int workers, bool all_share) {
-    // At least one, as the sum over ranks needs it on a rank without a tile too. Constructed in place:
+    // At least one, as the sum over ranks needs it even on a rank without a tile. Constructed in place:
     // copying one of a large width would take longer than the pass.
     const auto count = static_cast<std::size_t>(std::max(workers, 1));
     tell_no_memory(width, [&] {

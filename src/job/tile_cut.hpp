@@ -9,8 +9,8 @@ namespace TESSERA_NAMESPACE {
 
 /// The division of a tile into parts that fit the memory budget of its device.
 struct TileCut {
-  std::int64_t part_units = 0;    ///< of each part but the last: whole blocks; 0 if no block fits
-  int lanes = 1;                  ///< parts that are computed concurrently, and fit the budget together
+  std::int64_t part_units = 0;    ///< units of each part except the last: whole blocks; 0 if no block fits
+  int lanes = 1;                  ///< parts computed concurrently, which fit the budget together
   std::int64_t budget_bytes = 0;  ///< of one part
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Communicators without MPI; rank_collectives.cpp has what they do over MPI.
+// Communicators without MPI; rank_collectives.cpp implements them over MPI.
 #include "mpi/check.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/fork.hpp"

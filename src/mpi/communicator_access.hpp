@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::mpi::detail {
 
-/// Access to a communicator for the library alone.
+/// Access to a communicator for the library only.
 struct CommunicatorAccess {
   /// Throws `Error(usage)` unless the calling thread may make collective calls of `comm`.
   static void require_usable(const Communicator& comm) { comm.require_usable(); }
@@ -27,7 +27,7 @@ struct CommunicatorAccess {
     return !comm.is_serial() || comm.self_.owns_process;
   }
 
-  /// That of a communicator that is neither serial nor empty.
+  /// The group of a communicator that is neither serial nor empty.
   [[nodiscard]] static RankGroup& group_of(const Communicator& comm) { return *comm.self_.group; }
   /// "rank 3 (node7)": the calling rank, numbered as in the group of `comm`.
   [[nodiscard]] static std::string name_of_rank(const Communicator& comm);

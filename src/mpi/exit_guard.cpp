@@ -39,7 +39,7 @@ struct ExitGuard {
   std::terminate_handler before = nullptr;               // of the application
 };
 
-/// Of this process. Never destroyed: handlers run after the destructors of static objects.
+/// The guard of this process. Never destroyed: handlers run after the destructors of static objects.
 ExitGuard& exit_guard() {
   static auto* const all = new ExitGuard;
   return *all;

@@ -65,7 +65,7 @@ void fail_together(const Communicator& comm, FunctionRef<void()> work) {
     thrown = std::current_exception();
   }
   group.failures = nullptr;
-  // A rank that was told has voted already, with the ranks that failed.
+  // A rank that was notified has already voted, with the ranks that failed.
   if (!watch.has_failed() && !watch.any(thrown != nullptr)) return;
   const bool failed = thrown != nullptr && !watch.has_failed();
   const std::vector<std::int32_t> codes = votes.allgather(failed ? code_of(thrown) : no_failure);

@@ -14,15 +14,15 @@ class OtherRankFailed : public std::exception {
   [[nodiscard]] const char* what() const noexcept override { return "another rank has failed"; }
 };
 
-/// Before each collective call of all ranks, a vote on whether one of them has failed instead of coming to
-/// it.
+/// Before each collective call of all ranks, a vote on whether one of them has failed instead of reaching it.
 class FailureWatch {
  public:
-  /// `comm`, of all ranks, is for the votes alone, and must outlive the watch.
+  /// `comm`, of all ranks, is used only for the votes, and must outlive the watch.
   explicit FailureWatch(const Communicator& comm) : comm_(comm) {}
-  /// *Collective.* Before a collective call of so many ranks: throws `OtherRankFailed` if a rank has failed.
+  /// *Collective.* Call before a collective of this many ranks: throws `OtherRankFailed` if a rank has
+  /// failed.
   void ask(int ranks_of_call);
-  /// *Collective.* Whether a rank has failed, this one as told.
+  /// *Collective.* Whether any rank has failed; `here`: this one.
   [[nodiscard]] bool any(bool here);
   /// Whether this rank has learned of another's failure.
   [[nodiscard]] bool has_failed() const noexcept { return has_failed_; }

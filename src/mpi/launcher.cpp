@@ -43,12 +43,12 @@ int launched_rank() noexcept {
 }
 
 Runtime launched_runtime() noexcept {
-  // mpirun of Open MPI, any launcher with PMIx, one with PMI-1 or PMI-2 as that of MPICH, and that of Cray.
+  // Open MPI's mpirun, launchers with PMIx, with PMI-1 or PMI-2 such as MPICH's, and Cray's.
   constexpr std::array ranks = {"OMPI_COMM_WORLD_RANK", "PMIX_RANK", "PMI_RANK", "PALS_RANKID"};
   if (std::ranges::any_of(ranks, [](const char* name) { return std::getenv(name) != nullptr; }))
     return Runtime::mpi;
-  // Tasks of srun without a PMI would each do the work of all: MPI refuses to start there. A batch script has
-  // the number of a task, too, but not that of its step's tasks.
+  // Without a PMI, tasks of srun would each do all the work: MPI refuses to start there. A batch script also
+  // has a task number, but not the number of its step's tasks.
   return number_in("SLURM_STEP_NUM_TASKS").value_or(1) > 1 ? Runtime::mpi : Runtime::serial;
 }
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What communicators do over MPI.
+// Communicators over MPI.
 #include "base/hash.hpp"
 #include "mpi/abort.hpp"
 #include "mpi/backoff.hpp"
@@ -84,8 +84,8 @@ std::vector<std::size_t> offsets_from(std::span<const std::size_t> counts) {
   return offsets;
 }
 
-/// Where ranks fail together: throws if another has failed. Right before the call of MPI, so that nothing
-/// fails between.
+/// If ranks fail together: throws if another has failed. Called immediately before the MPI call, so that
+/// nothing fails in between.
 void ask_for_failures(const detail::RankGroup& group, int ranks) {
   if (group.failures != nullptr) group.failures->ask(ranks);
 }

@@ -75,7 +75,7 @@ SentDevice sent_device(int rank, int index, const ClaimedDevice& device, std::ui
   return sent;
 }
 
-/// What each of `ranks` may use, given what they share.
+/// Computes each rank's share of resources that `ranks` have in common.
 void share_out(std::vector<InventoryRank>& ranks, std::span<const detail::RankCores> cores) {
   const auto shares = detail::share_cores(cores);
   for (std::size_t r = 0; r < ranks.size(); ++r) {

@@ -107,7 +107,7 @@ std::int64_t detail::share_of(std::span<const MemoryNeed> ranks, std::size_t ran
 
 namespace {
 
-/// *Collective.* The worst shortage of what the ranks need under `limits`, which are this rank's.
+/// *Collective.* The worst shortage of the ranks' needs under `limits`, which are this rank's.
 std::optional<MemoryShortage> describe_worst(const mpi::Communicator& comm,
                                              std::span<const detail::MemoryNeed> needs,
                                              std::span<const MemoryLimit> limits) {

@@ -31,8 +31,7 @@ detail::FoundDevices simulated(std::string_view text, int rank) {
                   "TESSERA_SIMULATE gives rank " + std::to_string(rank) + " no device"}};
 }
 
-/// The search for real devices, on a thread beside other work if one can be started: NVML takes tens of
-/// milliseconds.
+/// Searches for real devices, on a concurrent thread if one can be started: NVML takes tens of milliseconds.
 class Search {
  public:
 #ifdef TESSERA_CUDA_VERSION
@@ -85,8 +84,8 @@ bool has_nvidia_driver() {
   return access("/proc/driver/nvidia", F_OK) == 0 || access("/dev/nvidiactl", F_OK) == 0;
 }
 
-/// The cores of this process by the kernel, and the places of devices by hwloc, which takes tens of
-/// milliseconds to begin; both by hwloc where it has a recorded machine.
+/// The cores of this process from the kernel, and the locality of devices from hwloc, which takes tens of
+/// milliseconds to start; both from hwloc if it has a recorded machine.
 class Topology {
  public:
   void begin_places() {
@@ -123,7 +122,7 @@ Probe probe(int rank) {
   std::optional<Search> search;
   if (!simulate) search.emplace();
   Topology topology;
-  if (search && has_nvidia_driver()) topology.begin_places();  // beside the search
+  if (search && has_nvidia_driver()) topology.begin_places();  // concurrently with the search
   Probe probe;
   probe.host = topology.host();
   detail::FoundDevices found = search ? search->found() : simulated(simulation, rank);

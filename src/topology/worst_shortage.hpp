@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// What one rank needs, and the limits that apply to it, as it sees them.
+/// The need of one rank, and the limits that apply to it, as it sees them.
 struct MemoryNeed {
   int node = 0;
   std::int64_t bytes = 0;
@@ -26,7 +26,7 @@ struct Shortage {
   std::int64_t free_bytes = 0;  ///< the largest value that one of them sees
 };
 
-/// The limit that is exceeded by the most bytes; among equal ones that of the lowest rank. Pure.
+/// The limit exceeded by the most bytes; ties: the lowest rank's. Pure.
 [[nodiscard]] std::optional<Shortage> worst_shortage(std::span<const MemoryNeed> ranks);
 
 /// The part of its needed bytes that the rank at this index gets if each limit is divided in proportion to

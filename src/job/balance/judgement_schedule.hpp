@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// When a plan is judged, and what another one must gain to replace it. The same on every rank.
+/// When to judge a plan, and the gain for which it is replaced. The same on every rank.
 ///
 /// A plan is judged once all iterations of the options are measured, and earlier until it has passed such a
 /// judgement: while speeds are unknown, gains are large, and waiting costs more than noise.
@@ -30,7 +30,7 @@ class JudgementSchedule {
     // The first iteration of all includes the start of the devices.
     return is_full() || (!settled_ && measured_ >= (first_ ? 2 : 1));
   }
-  /// The iterations that count; 0 if the measurements begin again.
+  /// Number of iterations that count; 0 if the measurements start again.
   [[nodiscard]] int measured() const { return measured_; }
 
   /// After a judgement: whether to leave the plan.

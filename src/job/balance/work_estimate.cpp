@@ -119,8 +119,8 @@ double WorkEstimate::work_of(Range units) const {
   return work;
 }
 
-/// An upper bound of the units' work: each costs as much as any unit within as many units of them, as the
-/// work of units is known no more precisely.
+/// An upper bound of the work of units: each costs as much as any unit within the same number of units around
+/// it, as the work of units is known no more precisely.
 double WorkEstimate::most_work_of(Range units) const {
   if (units.empty()) return 0;
   const Range near{units.begin - units.size(), units.end + units.size()};

@@ -45,7 +45,7 @@ base::Descriptor opened(const std::string& path, int flags) {
 /// The content of a generation's file: this, "HOST, process N", and the token of the start.
 constexpr std::string_view holder_magic = "tessera generation; ";
 constexpr std::string_view holder_separator = "; ";
-/// More than the content takes.
+/// Exceeds the size of the content.
 constexpr std::size_t max_holder_bytes = 512;
 
 struct Holder {
@@ -64,7 +64,9 @@ bool is_token(std::string_view text) {
          text.find_first_not_of("0123456789abcdef") == std::string_view::npos;
 }
 
-/// Nothing for a text that no start writes. Programs up to 0.2 wrote "HOST, process N\nTOKEN\n".
+/// Returns nothing for a text that no start writes. Programs up to 0.2 wrote "HOST, process N
+/// TOKEN
+/// ".
 std::optional<Holder> holder_of(std::string_view text) {
   std::string_view separator = holder_separator;
   if (text.starts_with(holder_magic)) {
@@ -85,8 +87,8 @@ std::optional<Holder> holder_of(std::string_view text) {
   return Holder{std::string(who), std::string(token)};
 }
 
-/// The first bytes of a file; nothing for what no checkpoint creates: a folder, a link, a file that this user
-/// may not read. Throws `std::system_error` if it cannot be read for another reason.
+/// The first bytes of a file; nothing for an object that no checkpoint creates: a folder, a link, a file that
+/// this user may not read. Throws `std::system_error` if it cannot be read for another reason.
 std::optional<std::string> beginning_of(const std::string& path, std::size_t bytes) {
   const base::Descriptor file = opened(path, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
   if (!file.is_open()) {
@@ -102,7 +104,7 @@ std::optional<std::string> beginning_of(const std::string& path, std::size_t byt
   return text;
 }
 
-/// The start that took the generation of this file; nothing if no start wrote it, or it is gone.
+/// The start that took the generation of this file; nothing if no start wrote it, or the file is gone.
 std::optional<Holder> holder_in(const std::string& path) {
   std::array<char, max_holder_bytes> target{};
   const ssize_t size = ::readlink(path.c_str(), target.data(), target.size());

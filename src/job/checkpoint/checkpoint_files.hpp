@@ -36,7 +36,7 @@ namespace TESSERA_NAMESPACE {
 ///     FILE.generation-N       the text that a start leaves there. It is the target of a symbolic link,
 ///                             which is created with its text or not at all, on network file systems too.
 ///
-/// Whatever else has such a name stays. Its number counts as taken.
+/// All other files with such a name are left alone. Their numbers count as taken.
 class CheckpointFiles {
  public:
   explicit CheckpointFiles(std::string path);
@@ -53,8 +53,8 @@ class CheckpointFiles {
   void take_generation(std::int64_t at_least);
   /// Removes the files of earlier generations.
   void forget_older() noexcept;
-  /// The files that have names of this checkpoint's, but are not known to be its own. Throws
-  /// `Error(input)` if the folder cannot be listed.
+  /// Files with names of this checkpoint that are not known to be its own. Throws `Error(input)` if the
+  /// folder cannot be listed.
   [[nodiscard]] std::vector<std::string> strangers() const;
 
   /// Replaces the state by `bytes`; the old one becomes the previous state if `keep_previous`, unless that
@@ -81,7 +81,7 @@ class CheckpointFiles {
   [[nodiscard]] std::vector<Entry> entries() const;
   /// Whether the file is known to have been written by a checkpoint. Throws `std::system_error`.
   [[nodiscard]] static bool is_own(const Entry& entry);
-  /// Removes those that are, up to a generation. Throws `std::system_error`.
+  /// Removes those known as its own, up to a generation. Throws `std::system_error`.
   void remove_own(std::int64_t last, bool temporary) const;
   /// Whether there is no FILE.previous, or a checkpoint has written it. Throws `std::system_error`.
   [[nodiscard]] bool may_replace_previous() const;

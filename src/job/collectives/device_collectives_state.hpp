@@ -11,12 +11,12 @@ struct DeviceCollectives::State {
   explicit State(CollectiveParts given) : parts(std::move(given)) {}
 
   [[nodiscard]] DeviceCollectives view() { return DeviceCollectives(*this); }
-  /// For all operations to come, of any length.
+  /// Chooses the path of all later operations, of any length.
   Path open(Path wanted);
   template <class T>
   void sum(std::span<T* const> arrays, std::size_t count);
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank, int root_index);
-  /// For a job that has left devices out, by the inventory: leaves NCCL, of which they are members; the next
+  /// For a job that has left devices out, by the inventory: leaves NCCL, whose members they are; the next
   /// operation joins without them. Not collective.
   void exclude() noexcept;
   /// For a job that has fallen back to the CPU: leaves NCCL, and expects no arrays from then on. Not
@@ -29,18 +29,18 @@ struct DeviceCollectives::State {
   std::string reason;
 
  private:
-  /// The vote before an operation: that all ranks make the same call, of which `signature` is a hash, and
-  /// that `prepare` succeeds on each. `what` names the call in messages: "a sum over devices".
+  /// The vote before an operation: all ranks must make the same call, of which `signature` is a hash, and
+  /// `prepare` must succeed on each. `what` names the call in messages: "a sum over devices".
   void begin(const char* what, std::int64_t signature, const std::function<void()>& prepare);
   /// The vote on the outcome of an operation through host memory.
   void end(const char* what, const std::optional<Verdict::Failure>& mine);
-  /// Throws `Error(usage)` unless there is an array for each device of this rank. None is needed for those
-  /// that were left out, nor for `count` 0.
+  /// Throws `Error(usage)` unless there is an array for each device of this rank. Devices that were left out
+  /// need none, nor does `count` 0.
   template <class T>
   void check(std::span<T* const> arrays, std::size_t count) const;
   /// Chooses the path unless it was chosen before.
   Path choose(Path wanted = Path::nccl);
-  /// Whether a sum goes through host memory whatever the path is.
+  /// Whether a sum goes through host memory on either path.
   [[nodiscard]] bool is_short(std::size_t bytes) const;
   void run_over_nccl(const char* what, const NcclPath::Begin& operation);
   /// Why NCCL cannot be used, as far as each rank knows without communication; empty if it may be.

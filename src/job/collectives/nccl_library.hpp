@@ -31,9 +31,9 @@ class Library {
 
   virtual void begin_group() = 0;
   virtual void end_group() = 0;
-  /// Makes the current device member `number` of `size`. `out` must stay where it is until it is ready.
+  /// Makes the current device member `number` of `size`. `out` must not move until it is ready.
   virtual void begin_joining(Member& out, const Id& id, int size, int number) = 0;
-  /// In place, over all members.
+  /// Sums in place, over all members.
   virtual void begin_sum(Member member, void* array, std::size_t count, Type type, StreamView stream) = 0;
   virtual void begin_broadcast(Member member, void* array, std::size_t bytes, int root,
                                StreamView stream) = 0;

@@ -24,7 +24,8 @@ struct CollectiveParts {
   const Inventory* inventory = nullptr;
   DevicePool* pool = nullptr;
   const fault::Faults* faults = nullptr;
-  /// Begins the job's turn on its devices, unless it has it; what it returns ends it. Empty: there are none.
+  /// Starts the job's turn on its devices, unless it has it; the result ends the turn. Empty: there are no
+  /// turns.
   std::function<std::shared_ptr<const void>()> begin_turn{};
   std::chrono::milliseconds timeout{};  ///< of a vote and of an operation; 0: none
   std::function<std::unique_ptr<nccl::Library>()> open_nccl = nccl::open;
@@ -35,20 +36,20 @@ struct CollectiveParts {
 /// context if this rank has a real device.
 [[nodiscard]] std::shared_ptr<void> keep_current(const CollectiveParts& parts);
 
-/// Calls `work(device, context)` for each device of this rank that was not left out in turn, with the device
-/// current, until one fails. An exception becomes `failure`, with the stage `stage`. Does nothing if there is
-/// a failure already.
+/// Calls `work(device, context)` for each remaining device of this rank in turn, with the device current,
+/// until one fails. An exception becomes `failure`, with the stage `stage`. Does nothing if there is a
+/// failure already.
 void on_each_device(const CollectiveParts& parts, const char* stage, std::optional<Verdict::Failure>& failure,
                     const std::function<void(int, DeviceContext&)>& work);
 
-/// The number of a device among those of the job that were not left out, in the order of the inventory.
+/// The index of a device among the job's remaining devices, in the order of the inventory.
 [[nodiscard]] int number_of(const Inventory& inventory, int rank, int device);
 
-/// The NCCL communicator of all devices of the job, as this rank's part of it.
+/// The NCCL communicator of all devices of the job: this rank's members.
 class NcclPath {
  public:
-  /// *Collective.* Members are the devices that were not left out, by their numbers. On failure all members
-  /// leave, `joined` is false, and `reason` is the same on every rank.
+  /// *Collective.* Members are the remaining devices, by their indices. On failure all members leave,
+  /// `joined` is false, and `reason` is the same on every rank.
   NcclPath(const CollectiveParts& parts, BallotBox& ballots);
   ~NcclPath();
   NcclPath(const NcclPath&) = delete;
@@ -63,7 +64,7 @@ class NcclPath {
   /// on any rank, every rank leaves, and returns the same failure.
   [[nodiscard]] std::optional<Verdict::Failure> run(const char* what, const Begin& begin);
 
-  /// Leaves at once. Not collective.
+  /// Leaves immediately. Not collective.
   void leave() noexcept;
 
  private:

@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Notifies ranks that wait or compute of an event on another rank (a failure, a stop request), so that they
+/// Notifies waiting or computing ranks of an event on another rank (a failure, a stop request), so that they
 /// need not wait for a timeout. All messages are empty and asynchronous.
 class Alarm {
  public:

@@ -13,8 +13,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// An error of the program that a fallback to the CPU cannot mend: an `Error(usage)` on every rank, whichever
-/// rank caused it.
+/// An error of the program that a fallback to the CPU cannot repair: an `Error(usage)` on every rank,
+/// whichever rank caused it.
 class Misuse : public Error {
  public:
   explicit Misuse(const std::string& message) : Error(ErrorCode::usage, message) {}
@@ -39,7 +39,7 @@ class Attempt {
   }
 
   void fatal(std::exception_ptr thrown) noexcept;
-  /// The first failure of a device is for the vote; all are kept.
+  /// The first device failure is for the vote; all are kept.
   void device_failed(Verdict::Failure failure) noexcept;
   /// The work was cut short by a stop request.
   void cut_short() noexcept {

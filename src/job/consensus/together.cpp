@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// What a rank tells the others of an exception.
+/// Report of an exception to the other ranks.
 struct Report {
   ErrorCode code = ErrorCode::job_fault;
   bool names_its_cause = false;  ///< the message of an `Error`, complete without the rank
@@ -36,7 +36,7 @@ Report report_of(const std::exception_ptr& thrown) {
   }
 }
 
-/// The message of `report`. A rank without memory for it gives the reason alone.
+/// The message of `report`; only the reason on a rank without memory for more.
 std::string message_of(Report report, const mpi::Communicator& comm, const std::string& purpose) {
   try {
     if (!purpose.empty())

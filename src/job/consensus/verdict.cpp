@@ -20,7 +20,7 @@ std::string imbalance_of(const Verdict& verdict) {
          times.data() + " times an even share)";
 }
 
-/// The text about a GPU that ranks drive together.
+/// The text about a GPU driven by several ranks.
 std::string shares_of(const Verdict& verdict) {
   return verdict.shares == 0 ? std::string() : " in " + base::pluralised(verdict.shares, "share");
 }

@@ -35,7 +35,7 @@ std::string packed(const Verdict::Failure& failure) {
          '\n' + one_line(failure.reason);
 }
 
-/// The same; without the texts if there is no memory for them.
+/// The same; without the texts if memory is lacking.
 std::string packed_or_placeholder(const Verdict::Failure& failure) noexcept {
   try {
     return packed(failure);

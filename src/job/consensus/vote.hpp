@@ -15,11 +15,11 @@ namespace TESSERA_NAMESPACE {
 
 class StopRequest;
 
-/// The outcome of one rank, which it casts in a vote, and that of all ranks, which the vote decides.
+/// The outcome of one rank, which is its ballot, and that of all ranks, which the vote decides.
 enum class Outcome : std::int64_t {
-  misuse,   ///< an error of the program: `Error(usage)` on every rank
-  fatal,    ///< a failure that the CPU cannot make up for: the pass ends with an exception on every rank
-  stopped,  ///< the rank cut its work short by a stop request
+  misuse,         ///< an error of the program: `Error(usage)` on every rank
+  fatal,          ///< a failure without a fallback: the pass ends with an exception on every rank
+  stopped,        ///< the rank cut its work short by a stop request
   device_failed,  ///< the whole job falls back
   success,
   disagreement,  ///< only as a decision: the ranks made different calls

@@ -11,26 +11,26 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Values of blocks, which are combined in a binary tree that depends on the number of blocks of the job
-/// alone: see `Reducer`. A node of level k has 2^k blocks, from a multiple of that on. Nodes are combined as
-/// soon as both of a pair are there, so that at most two of each level are kept of blocks in a row.
+/// Values of blocks, combined in a binary tree that depends only on the number of blocks of the job: see
+/// `Reducer`. A node of level k has 2^k blocks, starting at a multiple of that. Nodes are combined as soon as
+/// both of a pair are present, so that at most two of each level are kept for contiguous blocks.
 class BlockTree {
  public:
-  /// Replaces the value of some blocks by that of these and of the blocks right of them.
+  /// Replaces the value of some blocks by the combined value of these and of the blocks to their right.
   using Combine = FunctionRef<void(void* left, const void* right)>;
 
   /// For values of `value_bytes`, aligned to 16 bytes or less.
   BlockTree(std::size_t value_bytes, Combine combine);
 
   void add(std::int64_t block, const void* value) { push({block, 0}, value); }
-  /// Adds what `others`, or other ranks, have: nodes of the same size, in any order.
+  /// Adds the nodes of `others`, of other trees or ranks: values of the same size, in any order.
   void add(std::span<const std::span<const std::byte>> others);
-  /// The nodes, in the order in which blocks were added; for other ranks, too.
+  /// The nodes, in the order in which blocks were added; to be sent to other ranks.
   [[nodiscard]] std::span<const std::byte> nodes() const noexcept {
     return {nodes_.data(), size_ * node_bytes_};
   }
 
-  /// Once all blocks of the job are there: their value, or null if there are none.
+  /// The value of all blocks of the job, once all are added; null if there are none.
   [[nodiscard]] const void* value();
 
  private:

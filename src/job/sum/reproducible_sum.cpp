@@ -29,7 +29,7 @@ void add_on_host(SumElement& sum, double x) {
   bin[2] += slices.low;
 }
 
-/// Elements that are passed over together.
+/// Elements that are tested for zero together.
 constexpr std::size_t run_of_zeros = 8;
 
 bool all_zero(std::span<const double> run) {

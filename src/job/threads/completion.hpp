@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// Lets the thread that has called others wait for them.
+/// Lets a thread wait for others that it has called.
 class Completion {
  public:
   /// Called by a thread that has made `is_done()` true.
@@ -22,8 +22,8 @@ class Completion {
     done_.notify_one();
   }
 
-  /// Waits until `is_done()`, and meanwhile runs the progress callback, if there is one, fifty times a
-  /// second. An exception of the callback is rethrown at the end.
+  /// Waits until `is_done()`, and runs the progress callback, if any, fifty times a second meanwhile. An
+  /// exception of the callback is rethrown at the end.
   template <class IsDone>
   void wait(std::chrono::microseconds patience, const IsDone& is_done, FunctionRef<void()> progress) {
     if (is_over_within(patience, is_done)) return;

@@ -18,8 +18,8 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Counts the threads that are in a piece of work, and admits no more when it has run out, so that nobody
-/// waits for a thread that the kernel schedules too late: it finds the gate closed.
+/// Counts the threads working on a piece of work, and admits no more once the work has run out, so that
+/// nobody waits for a thread that the kernel schedules too late: it finds the gate closed.
 class Gate {
  public:
   /// Call while it is closed and empty. `inside`: threads that need not enter.
@@ -33,7 +33,7 @@ class Gate {
     return false;
   }
 
-  /// Also closes it, as a thread that leaves has found no more work. True if it is empty then.
+  /// Leaves, and closes the gate, as the leaving thread has found no more work. True if it is empty then.
   bool leave() noexcept {
     state_.fetch_and(~is_open, std::memory_order_relaxed);
     return state_.fetch_sub(1, std::memory_order_acq_rel) == 1;
@@ -97,8 +97,8 @@ struct HostTeam::State {
     std::unique_ptr<ParkedThread> thread;
   };
 
-  /// Starts those of the first `wanted` threads that are not running, and returns how many are: a cgroup or
-  /// ulimit may grant fewer, which do all blocks.
+  /// Starts those of the first `wanted` threads that are not running, and returns the number that are: a
+  /// cgroup or ulimit may allow fewer, which then process all blocks.
   std::size_t start_first(std::size_t wanted) {
     for (std::size_t i = 0; i < wanted; ++i) {
       Helper& helper = threads[i];
@@ -158,8 +158,7 @@ bool HostTeam::for_each_block(Range range, std::int64_t block,
   const FunctionRef<void()> go_on = stop == nullptr ? base::check_of_thread() : nullptr;
 
   state.run(blocks, [&](int thread) {
-    // Blocks are started in order, and each that is started runs, so the earliest block that fails always
-    // does.
+    // Blocks are started in order, and each started block runs, so the earliest failing block is always run.
     while (!failure.any() && !(stop != nullptr && stop->requested())) {
       const std::int64_t taken = next.fetch_add(1, std::memory_order_relaxed);
       if (taken >= blocks) return;

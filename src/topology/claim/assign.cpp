@@ -68,7 +68,7 @@ struct Drive {
 /// Assigns at most one free device to each rank, by the best matching.
 std::vector<Drive> match_one_each(const Sights& sights) {
   std::vector<Edge> edges;
-  int nearest = 0;  // a matching wants costs that are not negative
+  int nearest = 0;  // a matching requires nonnegative costs
   for (const auto& [seen, distance] : sights.distances()) nearest = std::min(nearest, distance);
   for (const auto& [seen, distance] : sights.distances())
     if (sights.is_free(seen.first))

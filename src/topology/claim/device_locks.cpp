@@ -140,7 +140,7 @@ void remove_if_free(const fs::path& file) noexcept {
   }
 }
 
-/// Whether a name is one that `lock_name` gives to a simulated device.
+/// Whether a name is in the form that `lock_name` gives to a simulated device.
 bool is_simulated_name(std::string_view name) {
   const std::size_t digits = to_string(Uuid{}).size();
   return name.starts_with(simulated_prefix) && name.size() > simulated_prefix.size() + digits &&

@@ -26,7 +26,7 @@ struct ProcessDevices {
 
 namespace {
 
-/// Those of this process. A mutex of the parent's may be locked for ever in a child.
+/// The devices of this process. A mutex of the parent's may stay locked forever in a child.
 ProcessDevices& of_this_process() {
   static std::atomic<ProcessDevices*> current = nullptr;  // never destroyed: jobs may end at any time
   ProcessDevices* known = current;
@@ -35,14 +35,14 @@ ProcessDevices& of_this_process() {
   return current.compare_exchange_strong(known, made.get()) ? *made.release() : *known;
 }
 
-/// Unlike std::thread::id, that of no other thread, also once this one has ended.
+/// Unlike std::thread::id, never reused after the thread has ended.
 std::uint64_t this_thread() noexcept {
   static std::atomic<std::uint64_t> threads = 0;
   thread_local const std::uint64_t number = ++threads;
   return number;
 }
 
-/// Far within the time in which a cancelled job must end.
+/// Far below the time in which a cancelled job must end.
 constexpr std::chrono::milliseconds between_looks{20};
 
 }  // namespace
@@ -87,7 +87,7 @@ void ProcessClaim::begin_turn(FunctionRef<void()> between) {
     all_.queue.remove(this);
     all_.changed.notify_all();
   };
-  // Whom it waits for may wait for that turn, also on another device.
+  // The holder may wait for that turn, possibly on another device.
   const bool has_another = std::ranges::any_of(all_.devices, [](const auto& device) {
     return device.second.in_turn != nullptr && device.second.in_turn->thread_ == this_thread();
   });

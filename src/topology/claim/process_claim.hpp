@@ -12,13 +12,13 @@
 #include <string>
 #include <vector>
 
-/// What the jobs of serial communicators in one process share: the lock of each device, which the first of
-/// them takes and the last releases, and turns on the devices.
+/// State shared by the jobs of serial communicators in one process: the lock of each device, taken by the
+/// first of them and released by the last, and turns on the devices.
 ///
 ///     claiming   one of these jobs claims devices at a time (`ProcessClaiming`)
 ///     a turn     one of them uses a device at a time, first come, first served (`ProcessClaim`)
 ///
-/// A forked child has none of its parent's.
+/// A forked child has none of its parent's state.
 namespace TESSERA_NAMESPACE::detail {
 
 class ProcessClaim;
@@ -36,10 +36,10 @@ struct ProcessDevice {
   std::int64_t kept_bytes = 0;           ///< at most
 };
 
-/// Those of this process, and its queue for turns.
+/// The devices of this process, and its queue for turns.
 struct ProcessDevices;
 
-/// The devices of a serial job, and its turns on them. For one thread at a time, as the job.
+/// The devices of a serial job, and its turns on them. Used by one thread at a time, like the job.
 class ProcessClaim {
  public:
   struct Part {
@@ -63,7 +63,7 @@ class ProcessClaim {
 
   /// Whether another job has claimed one of the devices.
   [[nodiscard]] bool is_shared() const;
-  /// In a turn: the budget, less what it exceeds the memory by that other jobs do not keep.
+  /// In a turn: the budget, reduced by its excess over the memory that other jobs do not keep.
   [[nodiscard]] std::int64_t budget_left(const Uuid& device) const;
 
  private:
@@ -81,11 +81,11 @@ class ProcessClaiming {
  public:
   ProcessClaiming();
 
-  /// The device of a lock file, if serial jobs have it.
+  /// The device with a lock file, if serial jobs have it.
   [[nodiscard]] ProcessDevice* find(const std::string& lock_name) const;
-  /// Adds a device that none has.
+  /// Adds a device that no job has.
   [[nodiscard]] ProcessDevice* add(const std::string& lock_name, ProcessDevice device) const;
-  /// The claim of one more job on devices.
+  /// The claim of a further job on devices.
   [[nodiscard]] std::shared_ptr<ProcessClaim> join(std::vector<ProcessClaim::Part> parts) const;
 
  private:

@@ -35,9 +35,9 @@ int read_clock(const nvml::Api& api, nvml::Device device, nvml::Clock clock) {
   return call(api.max_clock, device, clock, &mhz) == Status::success ? static_cast<int>(mhz) : 0;
 }
 
-/// The instances of a GPU in MIG mode. What the driver reports for the whole GPU only is inherited; the
-/// width of the memory bus is divided in proportion to memory, as the hardware's slices are.
-/// `failed` is told of those that do not answer.
+/// The instances of a GPU in MIG mode. Values that the driver reports only for the whole GPU are inherited;
+/// the width of the memory bus is divided in proportion to memory, like the hardware's slices. Calls `failed`
+/// for instances that do not answer.
 std::vector<MigInstance> read_instances(const nvml::Api& api, nvml::Device gpu, const DeviceInfo& whole,
                                         FunctionRef<void(unsigned slot, Status status)> failed) {
   std::vector<MigInstance> instances;

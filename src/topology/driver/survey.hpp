@@ -27,7 +27,7 @@ struct Gpu {
 struct Survey {
   std::vector<Gpu> gpus;                ///< those that this process may open
   std::vector<std::string> unreadable;  ///< for each of the others, the reason
-  /// Of those, and of MIG instances, the ones that a permission would not help: "GPU 1: GPU is lost".
+  /// Broken ones among those and among MIG instances, not merely inaccessible: "GPU 1: GPU is lost".
   std::vector<std::string> broken;
   int cuda_version = 0;            ///< what the driver supports, 1000 x major + 10 x minor
   std::optional<Absence> absence;  ///< present if the driver could not be queried at all

@@ -49,7 +49,7 @@ std::string cpu_model(hwloc_topology_t topology) {
 void load_topology(hwloc_topology_t topology) {
   static std::mutex loading;
   const std::lock_guard lock(loading);
-  // hwloc itself takes this machine in place of a file that it cannot read.
+  // hwloc itself silently uses this machine instead of a file that it cannot read.
   const char* const file = std::getenv("HWLOC_XMLFILE");
   const bool recorded = file != nullptr && *file != '\0';
   if ((!recorded || hwloc_topology_set_xml(topology, file) == 0) && hwloc_topology_load(topology) == 0)

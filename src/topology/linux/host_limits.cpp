@@ -25,7 +25,7 @@ using detail::number_in;
 using detail::number_of;
 using detail::take_number;
 
-/// More than any machine has: version 1 reports such a number where there is no limit.
+/// More than any machine has: cgroups version 1 reports such a number for no limit.
 constexpr std::int64_t absurd_bytes = std::int64_t{1} << 60;
 
 /// A number of units as bytes, at most `absurd_bytes`, so that sums and differences of a few do not overflow,

@@ -15,7 +15,7 @@ std::optional<CpuSet> cpus_in(const fs::path& file) {
   return parse_cpu_list(first_line(file));
 }
 
-/// Empty where the kernel does not tell, as on most machines that are not x86.
+/// Empty if the kernel does not report it, as on most non-x86 machines.
 std::string cpu_model(const fs::path& file) {
   constexpr std::size_t first_cpu = 4096;
   std::string model;

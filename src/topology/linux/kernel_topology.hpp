@@ -23,7 +23,7 @@ struct Nearness {
 /// millisecond on most machines, where hwloc takes tens.
 class KernelTopology {
  public:
-  /// `root` has the kernel's files: "/" but in tests.
+  /// `root` has the kernel's files: "/" except in tests.
   explicit KernelTopology(std::filesystem::path root = "/", CpuSet allowed = affinity_of(0));
 
   /// Without the host's name and identity.

@@ -9,16 +9,16 @@
 #include <vector>
 
 /// Tests of a model's terms, and comparisons of models, as mgcv's `anova.gam`, `logLik.gam` and `AIC`. These
-/// functions take complete models, as rank 0 has them after a fit, are pure and not collective.
+/// functions take complete models, as on rank 0 after a fit; they are pure and not collective.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A term of a model against zero.
 struct TermTest {
   std::string label;
-  /// Of a parametric term: its columns; of a smooth: the reference degrees of freedom.
+  /// For a parametric term its number of columns; for a smooth the reference degrees of freedom.
   double df = 0;
   double edf = std::numeric_limits<double>::quiet_NaN();  ///< of a smooth
-  double statistic = 0;  ///< F if the scale is estimated, else chi-squared; NaN, as all: not tested
+  double statistic = 0;  ///< F if the scale is estimated, else chi-squared; all NaN: not tested
   double p_value = 0;
 };
 
@@ -27,31 +27,31 @@ struct TermAnova {
   std::vector<TermTest> smooths;     ///< as the summary has them
 };
 
-/// The tests of the terms of a model: all coefficients of a parametric term together by Wald's statistic, a
-/// smooth by that of the summary.
+/// Tests of the terms of a model: all coefficients of a parametric term jointly by Wald's statistic, a smooth
+/// as in the summary.
 [[nodiscard]] TESSERA_EXPORT TermAnova anova(const Model& model);
 
-/// What a model is compared by. NaN: it is not known.
+/// Figures for comparing models. NaN: unknown.
 struct ModelFigures {
   double edf1 = 0;  ///< total of the degrees of freedom by 2F - FF
-  /// Total of the degrees of freedom with the uncertainty of the smoothing parameters, at most `edf1`; not
-  /// known where a random effect is larger than those that are tested.
+  /// Total of the degrees of freedom including the uncertainty of the smoothing parameters, at most `edf1`;
+  /// unknown if a random effect is too large to be tested.
   double edf2 = 0;
   double residual_df = 0;        ///< n - edf1 - (edf2 - edf)
   double log_likelihood = 0;     ///< NaN: a family without a likelihood
   double log_likelihood_df = 0;  ///< edf2, an estimated scale and the estimated parameters of the family
   double aic = 0;                ///< of these two, as `AIC(m)`
-  double plain_aic = 0;          ///< with edf in the place of edf2, `m$aic`
+  double plain_aic = 0;          ///< with edf in place of edf2, `m$aic`
 };
 
 [[nodiscard]] TESSERA_EXPORT ModelFigures figures_of(const Model& model);
 
 enum class DevianceTest { none, f, chi_squared };
 
-/// A model in a table of several, and what it has more than the one before it.
+/// A model in a table of several, and its differences from the previous one.
 struct DevianceRow {
   double residual_df = 0;
-  double residual_deviance = 0;  ///< of families with parameters: -2 log likelihood, times the scale
+  double residual_deviance = 0;  ///< for families with parameters: -2 log likelihood, times the scale
   double df = std::numeric_limits<double>::quiet_NaN();
   double deviance = std::numeric_limits<double>::quiet_NaN();
   double statistic = std::numeric_limits<double>::quiet_NaN();  ///< F
@@ -60,14 +60,14 @@ struct DevianceRow {
 
 struct DevianceTable {
   std::vector<DevianceRow> rows;      ///< one a model
-  std::vector<ModelFigures> figures;  ///< of each
+  std::vector<ModelFigures> figures;  ///< by model
   DevianceTest test = DevianceTest::none;
 };
 
-/// The analysis of deviance of several models, with the scale of the one that has the fewest residual degrees
-/// of freedom. As in `anova.gam` families with parameters have a chi-squared test whatever is asked for.
-/// Throws `Error(input)` for models of different complete rows, by their number and the response in them, and
-/// for a model of an earlier version, which does not tell them; `Error(usage)` for fewer than two models.
+/// The analysis of deviance of several models, with the scale of the model with the fewest residual degrees
+/// of freedom. As in `anova.gam`, families with parameters have a chi-squared test whatever is requested.
+/// Throws `Error(input)` for models of different complete rows, by their number and their response, and for a
+/// model of an earlier version, which lacks these; `Error(usage)` for fewer than two models.
 [[nodiscard]] TESSERA_EXPORT DevianceTable anova(std::span<const Model> models, DevianceTest test);
 
 }  // namespace TESSERA_NAMESPACE::gam

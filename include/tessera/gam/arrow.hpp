@@ -11,8 +11,8 @@
 #include <string>
 #include <vector>
 
-/// Tables of what other libraries have in Arrow's columnar format, handed over by its C interfaces: pyarrow,
-/// polars, pandas, DuckDB, nanoarrow and R's arrow make streams of their data frames.
+/// Tables from other libraries' data in Arrow's columnar format, passed by its C interfaces: pyarrow, polars,
+/// pandas, DuckDB, nanoarrow and R's arrow make streams of their data frames.
 ///
 ///     ArrowArrayStream stream;
 ///     export_rows(&stream);                                    // the other library's
@@ -35,35 +35,35 @@
 /// Values are converted once, batch by batch, on the job's threads. A null is a missing value, as is NaN.
 namespace TESSERA_NAMESPACE::gam {
 
-/// How Arrow's columns become those of a table: the same on every rank.
+/// Conversion of Arrow's columns to those of a table: the same on every rank.
 struct ArrowOptions {
   /// Columns to take; empty: all. Others are not read, and may be of any type.
   std::vector<std::string> columns{};
-  /// The levels of factors, by column, in the order of `LevelOrder::given`. Other values are missing, as in
-  /// R's factor(x, levels = ...). Factors that are not here have the levels that there are, sorted unless
-  /// they are ordered.
+  /// Levels of factors, by column, in the order of `LevelOrder::given`. Other values are missing, as in R's
+  /// factor(x, levels = ...). Factors not named here have the levels that occur, sorted unless they are
+  /// ordered.
   std::map<std::string, std::vector<std::string>> levels{};
   std::int64_t block_rows = 8192;  ///< rows per block of the reproducible sums
 };
 
 /// *Collective.* Takes over a stream of record batches (struct arrays), reads it to its end, and releases it.
 /// Each rank has a stream of its own rows, as many as `job.local_range(job.plan(rows, block_rows))` for the
-/// rows of all ranks. Batches may be of any lengths: a model has the bits that it has of one batch, or of the
-/// same columns in a file.
+/// rows of all ranks. Batches may have any lengths: a model has the same bits as from a single batch, or from
+/// the same columns in a file.
 ///
-/// The table owns the batches: they are released with the last of its copies, on the thread that destroys
-/// that. Whatever happens, each release callback is called once, and `*stream` is marked as released.
+/// The table owns the batches: they are released with the last of its copies, on the thread that destroys it.
+/// In every case each release callback is called once, and `*stream` is marked as released.
 ///
 /// Throws the same `Error` on every rank: `usage` for a structure that is null or was released, options for
-/// columns that are not there or have no levels, and ranks with other numbers of rows than the plan; `input`,
-/// with the column and the batch, for a type that is not above, a structure that contradicts itself or its
-/// schema, more distinct texts than a factor may have, and what the stream says of its own failure;
-/// `interrupted` when the job is asked to stop. What structures do not tell, as the length of most buffers,
-/// is trusted. Call it on the thread that calls MPI.
+/// columns that do not exist or have no levels, and ranks whose numbers of rows differ from the plan;
+/// `input`, with the column and the batch, for an unsupported type, a structure that is inconsistent or does
+/// not match its schema, more distinct texts than a factor may have, and errors reported by the stream;
+/// `interrupted` if the job is asked to stop. Properties that structures do not contain, such as the length
+/// of most buffers, are trusted. Call it on the thread that calls MPI.
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowArrayStream* stream,
                                                const ArrowOptions& options = {});
 
-/// The same for record batches and their schema, which are taken over in place of a stream.
+/// The same for record batches and their schema, which are taken over instead of a stream.
 [[nodiscard]] TESSERA_EXPORT Table arrow_table(Job& job, ArrowSchema* schema, std::span<ArrowArray> batches,
                                                const ArrowOptions& options = {});
 

@@ -12,74 +12,75 @@
 #include <string>
 #include <vector>
 
-/// Checks of a model against the rows that it was fitted to, as mgcv's `k.check` and `concurvity`.
+/// Checks of a model against the rows of its fit, as mgcv's `k.check` and `concurvity`.
 namespace TESSERA_NAMESPACE::gam {
 
 struct CheckOptions {
   std::uint64_t seed = 1;              ///< of the sample, the permutations and quantile residuals
-  std::int64_t largest_sample = 5000;  ///< rows of the check of bases; at least 4
+  std::int64_t largest_sample = 5000;  ///< maximum number of rows for the check of bases; at least 4
   int permutations = 400;              ///< for their p-values
-  int largest_concurvity = 1000;       ///< coefficients of a model whose concurvity is computed
+  int largest_concurvity = 1000;       ///< maximum number of coefficients for which concurvity is computed
   int lags = 0;                        ///< of the autocorrelation of residuals; 0: none
-  /// Of the autocorrelation: a column with a value for each series; empty: rows are one series, or those of
+  /// For the autocorrelation: a column with a value for each series; empty: rows are one series, or those of
   /// the model's `ar_start`.
   std::string series{};
   MemoryOptions memory{};  ///< of the columns
 };
 
-/// Whether a smooth's basis has room enough: a row of `k.check`.
+/// Whether a smooth's basis is large enough: a row of `k.check`.
 struct BasisCheck {
   std::string label;
   int coefficients = 0;  ///< k'
   double edf = 0;
-  double k_index = 0;  ///< NaN, as the p-value: of a smooth of factors
+  double k_index = 0;  ///< NaN, like the p-value, for a smooth of factors
   double p_value = 0;
 };
 
-/// Of deviance residuals, in the rows of a weight above 0.
+/// Summary of the deviance residuals, in rows of positive weight.
 struct ResidualSummary {
   double mean = 0;
-  double deviation = 0;  ///< the standard one
+  double deviation = 0;  ///< standard deviation
   double skewness = 0;
-  double kurtosis = 0;  ///< 3 of a normal distribution
+  double kurtosis = 0;  ///< 3 for a normal distribution
   double least = 0;
   double quartiles[3]{};  ///< of the sample
   double largest = 0;
 };
 
-/// Randomised quantile residuals of the sample, increasing, which are standard normal where the model is
-/// right: the normal quantile of P(Y < y) + u P(Y = y), u uniform (Dunn and Smyth, J. Comput. Graph. Stat. 5
-/// (1996)). Rows whose prior weight tells no distribution are not among them.
+/// Randomised quantile residuals of the sample, increasing; they are standard normal if the model is correct:
+/// the normal quantile of P(Y < y) + u P(Y = y), u uniform (Dunn and Smyth, J. Comput. Graph. Stat. 5
+/// (1996)). Excludes rows whose prior weight determines no distribution.
 struct QuantileResiduals {
-  std::vector<double> residuals;  ///< none: a family that is known by its variance alone
+  std::vector<double> residuals;  ///< empty: a family with only a variance function
   std::vector<double> normal;     ///< the quantiles of (i - 1/2) / n
-  std::vector<double> lower;      ///< ends of the band that has each of them with a probability of 0.95
+  std::vector<double> lower;      ///< bounds that contain each with a probability of 0.95
   std::vector<double> upper;
 };
 
 struct Concurvity {
-  /// How much of a component others explain, of its best function for that, of its estimate, and of all its
-  /// columns; from 0 to 1.
+  /// The share of a component in the span of others, for its worst function, for its estimate, and for all
+  /// its columns; from 0 to 1.
   struct Values {
     double worst = 0;
     double observed = 0;
     double estimate = 0;
   };
-  std::vector<std::string> labels;  ///< "para", then the smooths; none: it was not computed
+  std::vector<std::string> labels;  ///< "para", then the smooths; empty: not computed
   std::vector<Values> whole;        ///< by all others
-  std::vector<Values> pairwise;     ///< of component j by component i, at i labels + j; 1 of itself
+  std::vector<Values> pairwise;     ///< of component j by component i, at i * labels + j; 1 for itself
 };
 
 struct Check {
   std::int64_t rows = 0;
-  std::int64_t sample = 0;  ///< rows of the check of bases
+  std::int64_t sample = 0;  ///< number of rows in the check of bases
   std::vector<BasisCheck> bases;
   ResidualSummary residuals;
   QuantileResiduals quantile_residuals{};
-  /// Sums of squares of residuals over the residual degrees of freedom; NaN: not known.
+  /// Sum of squared residuals over the residual degrees of freedom; NaN: unknown.
   double pearson_dispersion = 0;
   double deviance_dispersion = 0;
-  /// Responses of 0, how many a model of counts or Tweedie responses expects, and their standard deviation.
+  /// Number of zero responses, its expectation under a model of counts or Tweedie responses, and its standard
+  /// deviation.
   struct Zeros {
     double observed = 0;
     double expected = 0;
@@ -87,17 +88,17 @@ struct Check {
   };
   std::optional<Zeros> zeros{};  ///< none: another family, or prior weights
   Concurvity concurvity{};
-  std::vector<double> autocorrelation{};  ///< at lags from 1 on; empty: not asked for
+  std::vector<double> autocorrelation{};  ///< at lags from 1 on; empty: not requested
 };
 
 /// *Collective.* Checks a model against its table, which every rank can open: complete rows and their
-/// response must be those of the fit. The table is read once, into memory or scratch files; there are two
-/// looks at its rows, one for residuals and one for concurvity, and one more for autocorrelation, each on the
-/// job's host threads and named to the observer. The bits do not depend on ranks and threads. The result is
+/// response must be those of the fit. The table is read once, into memory or scratch files; its rows are
+/// scanned twice, for residuals and for concurvity, and once more for autocorrelation, each time on the job's
+/// host threads and reported to the observer. The bits do not depend on ranks and threads. The result is
 /// complete on rank 0; other ranks get an empty one.
 ///
-/// Throws the same `Error` on every rank: `usage` for options that are none, `input` for a missing column,
-/// or for other rows than those of the fit. It blocks. Cost: 3 p^2 operations a row for the concurvity of p
+/// Throws the same `Error` on every rank: `usage` for invalid options, `input` for a missing column, or for
+/// rows other than those of the fit. Blocks. Cost: 3 p^2 operations a row for the concurvity of p
 /// coefficients.
 [[nodiscard]] TESSERA_EXPORT Check check(Job& job, const Model& model, const TableFile& file,
                                          const CheckOptions& options = {}, FitObserver* observer = nullptr);

@@ -26,10 +26,10 @@ class TESSERA_EXPORT ResponseFamily {
 
   [[nodiscard]] std::string_view name() const;
 
-  /// From and to the engine's representation; not a public type.
+  /// Conversion from and to the engine's representation; not a public type.
   explicit ResponseFamily(std::shared_ptr<const Family> definition) : definition_(std::move(definition)) {}
   [[nodiscard]] const Family& definition() const noexcept { return *definition_; }
-  /// The file that it was read from; empty for a built-in family.
+  /// The file of a custom family; empty for a built-in one.
   [[nodiscard]] const std::string& file() const noexcept { return file_; }
 
  private:
@@ -45,10 +45,10 @@ class TESSERA_EXPORT ResponseFamily {
 
 /// A built-in family with mgcv's default link (log for gamma) or another, as R's users write it, in letters
 /// of any case: `poisson`, `binomial(probit)`, `Gamma(link = "inverse")`, `nb(theta = 3)`; or `@FILE`: a
-/// custom family, as expressions in TOML (docs/fit.md). A fit estimates the parameters of `nb`, `tw`,
-/// `scat` and `betar` unless they are given.
-/// Throws `Error(usage)` for another name, link or parameter, and `Error(input)`, with the line, for a file
-/// that cannot be read or is no family. Not collective: a fit checks that all ranks have read the same file.
+/// custom family, as expressions in TOML (docs/fit.md). A fit estimates the parameters of `nb`, `tw`, `scat`
+/// and `betar` unless they are given. Throws `Error(usage)` for another name, link or parameter, and
+/// `Error(input)`, with the line, for a file that cannot be read or is not a family. Not collective: a fit
+/// checks that all ranks have read the same file.
 [[nodiscard]] TESSERA_EXPORT ResponseFamily family(const std::string& text);
 
 }  // namespace TESSERA_NAMESPACE::gam

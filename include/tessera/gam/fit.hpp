@@ -19,28 +19,29 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// How a model is fitted: the same on every rank.
+/// Options of a fit: the same on every rank.
 struct FitOptions {
   ResponseFamily family{};
-  std::string weights{};  ///< prior weights, a column or an expression as formulas have them; empty: none
-  /// An expression that is added to the linear predictor of the fit, and is no part of predictions, as
-  /// `offset` of mgcv's bam; empty: none.
+  std::string weights{};  ///< prior weights, a column or an expression as in formulas; empty: none
+  /// An expression added to the linear predictor of the fit but not of predictions, as `offset` of mgcv's
+  /// bam; empty: none.
   std::string offset{};
-  std::string subset{};  ///< a condition: rows for which it is not TRUE are left out; empty: none
+  std::string subset{};  ///< a condition: other rows are excluded; empty: none
   /// Correlation of the residuals of neighbouring complete rows, an AR(1) process as `rho` of bam: between -1
-  /// and 1; 0: none. Of families other than gaussian with the identity link the working residuals have it.
+  /// and 1; 0: none. For families other than gaussian with the identity link it applies to the working
+  /// residuals.
   double rho = 0;
-  /// A gaussian model with the identity link has the correlation of least fREML in place of `rho`.
+  /// Estimates the correlation of a gaussian model with the identity link by least fREML, in place of `rho`.
   bool estimate_rho = false;
-  /// Where a series of correlated residuals begins, as `AR.start` of bam: a column of TRUE and FALSE, or an
+  /// Start of a series of correlated residuals, as `AR.start` of bam: a column of TRUE and FALSE, or an
   /// expression; empty: all rows are one series.
   std::string ar_start{};
-  /// Columns that are factors, each with its levels in their order, other values being missing, as by R's
-  /// factor(x, levels = ...); the first level is the one that others are compared with.
+  /// Columns that are factors, each with its levels in order, other values being missing, as by R's factor(x,
+  /// levels = ...); the first level is the reference.
   std::map<std::string, std::vector<std::string>> levels{};
-  /// Columns that are ordered factors, each with its levels; without levels: in the order that a factor has.
+  /// Columns that are ordered factors, each with its levels; without levels: in the order of the factor.
   std::map<std::string, std::vector<std::string>> ordered{};
-  bool drop_unused_levels = true;                      ///< levels that no complete row has are none
+  bool drop_unused_levels = true;                      ///< drop levels without a complete row
   std::map<std::string, std::vector<double>> knots{};  ///< limits, knots or points, by variable
   /// Of each smoothing parameter its value, in the order of mgcv's `sp`; below 0: it is estimated; empty: all
   /// are. Those that a smooth of the formula has by its own `sp` are in the place of these.
@@ -48,18 +49,19 @@ struct FitOptions {
   /// Of each penalty what is added to its smoothing parameter, at least 0, as `min.sp` of mgcv's gam: in the
   /// order of its `full.sp`; empty: nothing.
   std::vector<double> min_sp{};
-  bool select = false;  ///< smooths may leave the model: their null spaces have a penalty each, as in mgcv
+  bool select = false;  ///< smooths may be shrunk to zero: their null spaces are penalised, as in mgcv
   double gamma = 1;     ///< above 1: smoother, as mgcv's; in REML a row counts as 1 / gamma rows
-  /// Keep in the model what a report and predictions of some variables need of the data: the residuals of a
-  /// sample of the rows, typical values of each variable, and for smooths of two numbers where rows are.
+  /// Store in the model the data that reports and predictions at typical values need: the residuals of a
+  /// sample of the rows, typical values of each variable, and the occupancy of smooths of two numbers.
   bool residuals = true;
   double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|), and when
   /// the whole step left is below this part of the linear predictor and its standard error, in the norm of
   /// the working weights
   double step_tolerance = 1e-9;
   int max_iterations = 200;
-  /// Random effects with more coefficients are not tested against a zero variance, as with `re.test = FALSE`
-  /// in mgcv's summary: a test takes several products of p x p matrices. Their statistic and p-value are NaN.
+  /// Maximum number of coefficients of a random effect that is tested against a zero variance; others as with
+  /// `re.test = FALSE` in mgcv's summary: a test takes several products of p x p matrices. Their statistic
+  /// and p-value are NaN.
   int largest_tested_effect = 1000;
   /// Checkpoint file, written after every iteration; a later fit of the same model to the same table resumes
   /// from it and gives the same bits as an uninterrupted one (`Checkpoint`). Empty: none.
@@ -101,27 +103,27 @@ struct FitResult {
   std::optional<CostEstimate> estimate{};
   std::optional<int> resumed_from{};  ///< iteration of an earlier run from which this one resumed
   /// The checkpoint of `FitOptions::checkpoint`. Its files stay until `checkpoint->remove()` is called,
-  /// *collectively*, once the model is saved, while the job lives. Null without a checkpoint.
+  /// *collectively*, after the model is saved, while the job exists. Null without a checkpoint.
   std::shared_ptr<Checkpoint> checkpoint{};
   std::optional<int> kept{};       ///< last iteration whose state is in the checkpoint
   std::int64_t spilled_bytes = 0;  ///< columns of all ranks in scratch files
   std::string scratch{};           ///< folder of the scratch files
 };
 
-/// *Collective.* Fits a generalized additive model by performance iteration with fast REML, with the answer
+/// *Collective.* Fits a generalized additive model by performance iteration with fast REML, with the result
 /// of mgcv's `bam(method = "fREML")`: Wood, Goude and Shaw, Applied Statistics 64 (2015). The model has the
 /// same bits for any number of ranks and threads of a job on the CPU, and of devices of one kind.
 ///
-/// Under `Policy::automatic` a fit of a file, or by one rank, that is estimated to end sooner on the CPU runs
-/// there, and its verdict says so. If a device fails, the fit restarts on the CPU, and its verdict says so. A
-/// fit that does not converge returns a model whose `converged()` is false. Throws the same `Error` on every
-/// rank: `usage` for options that do not fit the formula or the table; `input` for invalid data, with row and
-/// column, and for a model that exceeds the ranks' memory; `not_converged` if the first step cannot be
-/// computed; `interrupted` after a request to stop (`JobOptions::stop`), with how to resume; `job_fault` as
-/// passes do.
+/// Under `Policy::automatic` a fit of a file, or by one rank, runs on the CPU if that is estimated to be
+/// faster, and its verdict says so. If a device fails, the fit restarts on the CPU, and its verdict says so.
+/// A fit that does not converge returns a model whose `converged()` is false. Throws the same `Error` on
+/// every rank: `usage` for options that do not suit the formula or the table; `input` for invalid data, with
+/// row and column, and for a model that exceeds the ranks' memory; `not_converged` if the first step cannot
+/// be computed; `interrupted` after a request to stop (`JobOptions::stop`), with how to resume; `job_fault`
+/// as passes do.
 ///
-/// Fits by serial jobs of one process queue for GPUs: a fit waits at its first pass on devices, and has them
-/// until its end (`DeviceTurn`).
+/// Fits by serial jobs of one process queue for GPUs: a fit waits at its first pass on devices, and keeps
+/// them until its end (`DeviceTurn`).
 ///
 /// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
 /// own stream, or on its threads. Memory of a rank: the columns that the model uses, within
@@ -131,7 +133,7 @@ struct FitResult {
 [[nodiscard]] TESSERA_EXPORT FitResult fit(Job& job, const Formula& formula, const Table& table,
                                            const FitOptions& options = {}, FitObserver* observer = nullptr);
 
-/// The same for a table in a file. It is read by the plan of the fit, and again for the CPU if a device
+/// The same for a table in a file, which is read by the plan of the fit, and again for the CPU if a device
 /// fails.
 [[nodiscard]] TESSERA_EXPORT FitResult fit(Job& job, const Formula& formula, const TableFile& file,
                                            const FitOptions& options = {}, FitObserver* observer = nullptr);

@@ -14,8 +14,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct FormulaTerms;
 
-/// A formula that is refused, with all places at which it is. `what()` has them in one line. A move is a
-/// copy.
+/// An invalid formula, with the positions of all errors. `what()` has them in one line. A move is a copy.
 class TESSERA_EXPORT FormulaError : public Error {
  public:
   struct Refusal {
@@ -28,7 +27,7 @@ class TESSERA_EXPORT FormulaError : public Error {
   ~FormulaError() override = default;
 
   [[nodiscard]] const std::vector<Refusal>& refusals() const noexcept { return *refusals_; }
-  /// The refusals, one a line, and then the formula with a caret below each place.
+  /// The errors, one a line, followed by the formula with a caret below each position.
   [[nodiscard]] std::string in_lines(std::string_view formula) const;
 
  private:
@@ -44,7 +43,7 @@ class TESSERA_EXPORT Formula {
 
   /// Its text, with normalised blanks.
   [[nodiscard]] const std::string& text() const noexcept;
-  /// The columns of a table that it reads, without duplicates, in order of appearance: the response's first.
+  /// The table's columns that it reads, without duplicates, in order of appearance: the response's first.
   [[nodiscard]] std::vector<std::string> columns() const;
 
   /// The engine's representation; not a public type.
@@ -57,10 +56,10 @@ class TESSERA_EXPORT Formula {
   std::shared_ptr<const FormulaTerms> terms_;
 };
 
-/// Parses a formula as R and mgcv have it: `y ~ site + s(x, bs="ps", k=20)`. docs/fit.md lists the supported
-/// terms. Throws `FormulaError`, an `Error(usage)`, with the position and what was expected there, for
-/// anything else, including terms that only mgcv supports: of all terms at once, if the text is a formula.
-/// Pure. Cost: linear in the length of the text.
+/// Parses a formula in the syntax of R and mgcv: `y ~ site + s(x, bs="ps", k=20)`. docs/fit.md lists the
+/// supported terms. Throws `FormulaError`, an `Error(usage)`, with the position and what was expected there,
+/// for anything else, including terms that only mgcv supports; if the text is a formula, errors of all terms
+/// are reported at once. Pure. Cost: linear in the length of the text.
 [[nodiscard]] TESSERA_EXPORT Formula parse_formula(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

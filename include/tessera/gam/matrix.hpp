@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A dense matrix of doubles, column-major as LAPACK, R and Fortran have it: element (i, j), indexed from 0,
-/// is `values()[j * rows() + i]`. A value; one that was moved from is 0 x 0. Indices are not checked.
+/// A dense matrix of doubles, column-major as in LAPACK, R and Fortran: element (i, j), indexed from 0, is
+/// `values()[j * rows() + i]`. A value; one that was moved from is 0 x 0. Indices are not checked.
 class Matrix {
  public:
   Matrix() = default;

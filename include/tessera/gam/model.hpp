@@ -18,8 +18,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 struct FittedModel;
 
-/// A fitted model: all that predicting, summarising and plotting need, and no row of the data. An immutable
-/// value, cheap to copy; a move is a copy. Any thread may read it.
+/// A fitted model: everything needed to predict, summarise and plot, without any row of the data. An
+/// immutable value, cheap to copy; a move is a copy. Any thread may read it.
 ///
 /// After a fit rank 0 has the complete model. On other ranks the members marked *every rank* have the same
 /// bits as on rank 0, and the remaining fields are empty. A model read from a file is complete.
@@ -33,10 +33,10 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] std::int64_t rows() const noexcept;           ///< complete ones: n; *every rank*
   /// False if the iteration did not converge; the model then holds its last state. *Every rank.*
   [[nodiscard]] bool converged() const noexcept;
-  /// Why there is no finite estimate, as for separated groups; empty: there is one. *Every rank.*
+  /// Why no finite estimate exists, as for separated groups; empty: one exists. *Every rank.*
   [[nodiscard]] const std::string& no_estimate() const noexcept;
-  /// Why the iteration ended before it reached the estimate, which exists, and what may help; empty if it
-  /// reached it. *Every rank.*
+  /// Why the iteration ended before reaching the estimate, which exists, and advice; empty if it reached it.
+  /// *Every rank.*
   [[nodiscard]] const std::string& why_not_converged() const noexcept;
   [[nodiscard]] int iterations() const noexcept;              ///< *every rank*
   [[nodiscard]] const std::string& verdict() const noexcept;  ///< where it was computed; *every rank*
@@ -44,18 +44,18 @@ class TESSERA_EXPORT Model {
       const;  ///< "(Intercept)", "s(x).1"; *every rank*
   [[nodiscard]] std::span<const double> coefficients() const noexcept;  ///< *every rank*
   /// Posterior covariance of the coefficients, p x p, column by column, in the units of the data. Empty if a
-  /// random effect has more coefficients than are tested (`FitOptions::largest_tested_effect`): of such
+  /// random effect has more coefficients than are tested (`FitOptions::largest_tested_effect`): for such
   /// effects, which may have 10^5 levels, only the diagonal and the pairs of levels that occur in rows are
   /// stored.
   [[nodiscard]] std::span<const double> covariance() const noexcept;
-  /// One element of it, indexed from 0; NaN if it is not stored. Throws `Error(usage)` for an index out of
-  /// range.
+  /// An element of the covariance, indexed from 0; NaN if it is not stored. Throws `Error(usage)` for an
+  /// index out of range.
   [[nodiscard]] double covariance(int i, int j) const;
   [[nodiscard]] double scale() const noexcept;     ///< phi, estimated or known; *every rank*
   [[nodiscard]] double deviance() const noexcept;  ///< *every rank*
   [[nodiscard]] double edf() const noexcept;       ///< total effective degrees of freedom; *every rank*
 
-  // How it was fitted, as `FitOptions` has it; *every rank*.
+  // Options of the fit, as in `FitOptions`; *every rank*.
   [[nodiscard]] ResponseFamily family() const;  ///< with the values of its parameters
   [[nodiscard]] const std::string& weights() const noexcept;
   [[nodiscard]] const std::string& offset() const noexcept;
@@ -66,9 +66,9 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< by the subset or for a missing value
 
   /// Whether the scale was estimated, with the smoothing parameters at the minimum of REML: R's
-  /// `scale.estimated`. Else it is known of the family. *Every rank.*
+  /// `scale.estimated`. Otherwise the family fixes it. *Every rank.*
   [[nodiscard]] bool scale_is_estimated() const noexcept;
-  /// The scale of the covariance: of an estimated one the Pearson statistic over n less the edf, as in mgcv.
+  /// The scale of the covariance: if estimated, the Pearson statistic over n minus the edf, as in mgcv.
   [[nodiscard]] double covariance_scale() const noexcept;
   [[nodiscard]] double null_deviance() const noexcept;       ///< R's `null.deviance`, with the offset
   [[nodiscard]] double residual_df() const noexcept;         ///< n less the edf: R's `df.residual`
@@ -77,7 +77,7 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] double reml() const noexcept;                ///< the minimum of fREML: mgcv's `gcv.ubre`
   [[nodiscard]] double aic() const noexcept;                 ///< NaN for a custom family
 
-  // What it is made of, with R's names in <tessera/gam/terms.hpp>. All are made anew by each call.
+  // Parts of the model, with R's names in <tessera/gam/terms.hpp>. Each call constructs them anew.
   [[nodiscard]] std::vector<Term> terms() const;
   [[nodiscard]] std::vector<TermPenalty> penalties() const;  ///< mgcv's `S` and `full.sp`, by term
   [[nodiscard]] std::vector<SmoothingParameter> smoothing_parameters() const;  ///< mgcv's `sp`
@@ -86,25 +86,25 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] std::vector<MeasuredExpression> measured() const;
 
   /// Effective degrees of freedom of each coefficient: mgcv's `edf`, the diagonal of F = (X'WX + S)^-1 X'WX;
-  /// its `edf1`, that of 2F - FF, NaN where it is not known, and empty in a model of an earlier version; and
-  /// its `edf2`, with the uncertainty of the smoothing parameters, empty where `triangle` is.
+  /// its `edf1`, that of 2F - FF, NaN where unknown, and empty in a model of an earlier version; and its
+  /// `edf2`, with the uncertainty of the smoothing parameters, empty if `triangle` is.
   [[nodiscard]] std::span<const double> coefficient_edf() const noexcept;
   [[nodiscard]] std::span<const double> coefficient_edf1() const noexcept;
   [[nodiscard]] std::vector<double> coefficient_edf2() const;
-  /// mgcv's `R`, p x p and upper triangular, but for the signs of its rows: R'R = X'WX with the weights W of
-  /// the last iteration, so that (R'R + sum_j lambda_j S_j)^-1 times the scale of the covariance is the
-  /// covariance. Empty of more than 2,000 coefficients, where `covariance()` is, and in a model of an earlier
+  /// mgcv's `R`, p x p and upper triangular, except for the signs of its rows: R'R = X'WX with the weights W
+  /// of the last iteration, so that (R'R + sum_j lambda_j S_j)^-1 times the scale of the covariance is the
+  /// covariance. Empty for more than 2,000 coefficients, if `covariance()` is, and in a model of an earlier
   /// version.
   [[nodiscard]] const Matrix& triangle() const noexcept;
   /// mgcv's `Ve`, the covariance of the estimator, p x p: V R'R V over the scale of V, the posterior
-  /// covariance. Empty where `triangle` is. Cost: O(p^3).
+  /// covariance. Empty if `triangle` is. Cost: O(p^3).
   [[nodiscard]] Matrix estimator_covariance() const;
-  /// mgcv's `Vc`, p x p: the posterior covariance with the uncertainty of the smoothing parameters
-  /// (Wood, Pya and Saefken, JASA 111, 2016, sec. 4, the first order term). Empty where `covariance()` is.
-  /// Cost: O(q^3) for each pair of penalties of q coefficients, and O(p^2) for each penalty.
+  /// mgcv's `Vc`, p x p: the posterior covariance with the uncertainty of the smoothing parameters (Wood, Pya
+  /// and Saefken, JASA 111, 2016, sec. 4, the first order term). Empty if `covariance()` is. Cost: O(q^3) for
+  /// each pair of penalties of q coefficients, and O(p^2) for each penalty.
   [[nodiscard]] Matrix corrected_covariance() const;
 
-  /// From the engine's representation; not a public type.
+  /// Conversion from the engine's representation; not a public type.
   explicit Model(std::shared_ptr<const FittedModel> fitted) : fitted_(std::move(fitted)) {}
   [[nodiscard]] const FittedModel& fitted() const noexcept { return *fitted_; }
 
@@ -112,33 +112,34 @@ class TESSERA_EXPORT Model {
   std::shared_ptr<const FittedModel> fitted_;
 };
 
-/// What `save_model` has to say.
+/// Result of `save_model`.
 struct SavedModel {
-  std::string checksum;  ///< of the model's file, by which a run report names the model
+  std::string checksum;  ///< of the model's file, which identifies the model in a run report
   std::string problem;   ///< why the model, which is in place, may not survive a power failure; else empty
-  std::vector<std::string> strangers;  ///< files beside it that are named as covariances, and are none
+  std::vector<std::string> strangers;  ///< files next to it that are named like covariances, but are not
 };
 
 /// Writes a complete model to a file, atomically: JSON, and for a model of more than 512 coefficients the
-/// covariance in a file beside it. Numbers read back to the same bits. Not collective: rank 0 calls it,
-/// within `together`. Throws `Error(input)` if a file cannot be written: an existing file is left unchanged.
+/// covariance in a separate file next to it. Numbers read back to the same bits. Not collective: rank 0 calls
+/// it, within `together`. Throws `Error(input)` if a file cannot be written: an existing file is left
+/// unchanged.
 TESSERA_EXPORT SavedModel save_model(const Model& model, const std::string& path);
 
-/// What stands behind a model's name in that of its covariance: ".cov-" and eight hexadecimal digits, or
-/// ".cov" as programs before wrote it.
+/// Suffix of the covariance's file name after the model's: ".cov-" and eight hexadecimal digits, or ".cov" as
+/// earlier programs wrote it.
 [[nodiscard]] TESSERA_EXPORT bool is_covariance_suffix(std::string_view text);
 
-/// Reads and validates a model, which anyone may have written. Not collective. Throws `Error(input)`, with
-/// the field, for a file that cannot be read, is damaged, or is no model of a supported version.
+/// Reads and validates a model from an untrusted file. Not collective. Throws `Error(input)`, with the field,
+/// for a file that cannot be read, is damaged, or is not a model of a supported version.
 [[nodiscard]] TESSERA_EXPORT Model load_model(const std::string& path);
 
-/// A complete model as one text, that of its file with the covariance in it, whatever its size: for a
+/// A complete model as a single text, that of its file including the covariance, whatever its size: for a
 /// database, or an object of R or Python. Numbers read back to the same bits. Pure. Cost: some 20 bytes for
 /// each number of the covariance.
 [[nodiscard]] TESSERA_EXPORT std::string to_json(const Model& model);
 
-/// Reads and validates such a text, which anyone may have written, or that of a file without another beside
-/// it. Pure. Throws `Error(input)`, with the field, as `load_model`.
+/// Reads and validates such an untrusted text, or that of a model file without a separate covariance. Pure.
+/// Throws `Error(input)`, with the field, as `load_model`.
 [[nodiscard]] TESSERA_EXPORT Model model_from_json(std::string_view text);
 
 }  // namespace TESSERA_NAMESPACE::gam

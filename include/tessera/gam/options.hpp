@@ -16,7 +16,7 @@
 #include <string_view>
 #include <vector>
 
-/// Options by name, as texts: for command lines, and for languages whose users give options by name.
+/// Options by name, as texts: for command lines, and for languages whose users pass options by name.
 namespace TESSERA_NAMESPACE::gam {
 
 /// An option as its user gives it. Names are those of tessera-fit's options and of mgcv's arguments, in
@@ -24,9 +24,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// "AR.start",
 /// "--gamma".
 ///
-/// Values are texts: a number; "true" or "false"; a list with commas, "0.6,-1"; a name. An option that holds
-/// several things may be given several times: "knots" with "month=0.5,12.5" and with "x=0,1"; of any other
-/// the last counts.
+/// Values are texts: a number; "true" or "false"; a list with commas, "0.6,-1"; a name. An option with
+/// several entries may be given several times: "knots" with "month=0.5,12.5" and with "x=0,1"; of any other
+/// option the last value counts.
 struct NamedOption {
   std::string name;
   std::string value;
@@ -85,9 +85,9 @@ struct OptionInfo {
 /// "@FILE"; rho a number or "auto"; levels and ordered are lists by column, "dose=low,mid,high", in which a
 /// text in double quotes may have ',' and '=', and "" for a quote.
 ///
-/// Sizes in bytes may end in K, M, G or T, powers of 1024. Throws `Error(usage)`, with name and value, for a
-/// value that the option cannot have, and as `family` and the functions that take the options do. Pure, but
-/// for "family" with the name of a file.
+/// Sizes in bytes may end in K, M, G or T, powers of 1024. Throws `Error(usage)`, with name and value, for an
+/// invalid value, and as `family` and the functions that take the options do. Pure, except for "family" with
+/// the name of a file.
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, FitOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, PredictOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, SmoothOptions& options);
@@ -99,15 +99,15 @@ TESSERA_EXPORT void read_options(std::span<NamedOption> given, TableOptions& opt
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, ArrowOptions& options);
 TESSERA_EXPORT void read_options(std::span<NamedOption> given, JobOptions& options);
 
-/// Throws `Error(usage)` for the first option that nothing has read, and names the nearest that there is.
-/// `call` is what does not have it, as "a prediction".
+/// Throws `Error(usage)` for the first option that was not read, and suggests the nearest name. `call` is the
+/// call without this option, e.g. "a prediction".
 TESSERA_EXPORT void refuse_unread(std::span<const NamedOption> given, std::string_view call);
 
-/// The values that "x=1,2,3;g=a" chooses for `data_slice`. Throws `Error(usage)`, which names `option`.
+/// The values that "x=1,2,3;g=a" selects for `data_slice`. Throws `Error(usage)`, which names `option`.
 [[nodiscard]] TESSERA_EXPORT std::vector<ChosenValues> chosen_values(const std::string& text,
                                                                      std::string_view option = "at");
 
-/// The parts of a list, as "s(x),te(x,z)": a separator within parentheses and quotes is part of one.
+/// The parts of a list, such as "s(x),te(x,z)": separators within parentheses and quotes do not count.
 [[nodiscard]] TESSERA_EXPORT std::vector<std::string> labels_in(std::string_view list, char separator = ',');
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -7,27 +7,26 @@
 #include <string>
 #include <string_view>
 
-/// How results become files. None of it is collective: rank 0 calls it, within `together`.
+/// Output of results to files. Not collective: rank 0 calls it, within `together`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Text or bytes that are written once, from their beginning to their end: to a regular file, which `commit`
-/// puts into place as a whole, so that an existing one is left unchanged until then; or, as they come, to
-/// standard output, a pipe or a device. Without `commit` no file is left. All throw `Error(input)` with the
-/// path and the system's reason, also for a pipe whose reader has gone, without SIGPIPE for the process.
+/// Text or bytes written sequentially: to a regular file, which `commit` puts in place as a whole, so that an
+/// existing one is unchanged until then; or immediately to standard output, a pipe or a device. Without
+/// `commit` no file is left. All throw `Error(input)` with the path and the system's reason, also for a pipe
+/// whose reader has gone, without SIGPIPE for the process.
 class TESSERA_EXPORT Output {
  public:
-  /// Standard output for "-" and the names that the system has for it. The opening of a named pipe waits for
-  /// its reader.
+  /// "-" and the system's names for it mean standard output. Opening a named pipe waits for its reader.
   explicit Output(const std::string& path);
   ~Output();
   Output(const Output&) = delete;
   Output& operator=(const Output&) = delete;
 
-  /// Unchanged.
+  /// Writes the bytes unchanged.
   void write(std::string_view bytes);
   /// Returns one line if the file is in place, but may not survive a power failure; else an empty string.
   std::string commit();
-  /// As messages name it.
+  /// The name in messages.
   [[nodiscard]] const std::string& name() const;
 
  private:
@@ -35,8 +34,8 @@ class TESSERA_EXPORT Output {
   std::unique_ptr<Stream> stream_;
 };
 
-/// Throws `Error(input)` unless a regular file can be written at this path, before work whose result is to be
-/// there. What is at the path is left as it is.
+/// Throws `Error(input)` unless a regular file can be written at this path; for use before the work that
+/// computes its content. An existing file is unchanged.
 TESSERA_EXPORT void require_writable(const std::string& path);
 
 }  // namespace TESSERA_NAMESPACE::gam

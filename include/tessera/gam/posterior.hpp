@@ -13,12 +13,12 @@
 #include <string>
 #include <vector>
 
-/// What a fitted model says beside predictions of a table. Every function takes a complete model, the same on
-/// every rank, as `load_model` returns it, is *collective*, and computes on the hosts of the job; results do
-/// not depend on ranks and threads.
+/// Results of a fitted model other than predictions of a table. Every function takes a complete model, the
+/// same on every rank, as `load_model` returns it, is *collective*, and computes on the hosts of the job;
+/// results do not depend on ranks and threads.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Values of a column at which predictions are wanted.
+/// Values of a column at which to predict.
 struct ChosenValues {
   std::string column;
   std::vector<std::string> values;  ///< numbers, or levels of a factor
@@ -26,55 +26,55 @@ struct ChosenValues {
 
 struct DataSlice {
   Table table;
-  std::string typical;  ///< the columns with typical values: "z = 0.31, g = 'a'"; empty: there is none
+  std::string typical;  ///< the columns with typical values: "z = 0.31, g = 'a'"; empty: none
 };
 
 /// A table with every combination of the chosen values, the last column's changing fastest; other columns
 /// that the formula reads have the observation nearest to the median, or the most frequent level. For
-/// `predict`. Throws `Error(usage)` for a column that the formula does not read, or a text that is no number;
-/// `Error(input)` if the model has no typical values of a column.
+/// `predict`. Throws `Error(usage)` for a column that the formula does not read, or a text that is not a
+/// number; `Error(input)` if the model lacks typical values of a column.
 [[nodiscard]] TESSERA_EXPORT DataSlice data_slice(const Job& job, const Model& model,
                                                   std::span<const ChosenValues> chosen);
 
 struct SmoothOptions {
   std::optional<std::vector<std::string>> terms{};  ///< labels of smooths; nothing: all
-  int points = 0;              ///< of each number; 0: 100, and of two numbers 40, of three 15, of more 6
+  int points = 0;              ///< per number; 0: 100 for one number, 40 for two, 15 for three, 6 for more
   double interval = 0.95;      ///< probability of the bands; 0: none
   int draws = 10'000;          ///< for simultaneous bands; 0: no such bands
   std::uint64_t seed = 1;      ///< of the draws
-  bool unconditional = false;  ///< with the uncertainty of the smoothing parameters
+  bool unconditional = false;  ///< include the uncertainty of the smoothing parameters
 };
 
 /// *Collective.* Each smooth on a grid over the data, or at the levels of a random effect; for each level of
-/// a factor that it is by, and at the value 1 of a number. `kept` has the smooth's label and the variables
-/// that the smooths have, missing where one has not; columns are fit, se, lower and upper, and
-/// lower.simultaneous and upper.simultaneous, which hold the whole smooth with this probability: from the
-/// quantile of the largest standardised deviation on the grid over draws from the posterior distribution
-/// (Ruppert, Wand and Carroll, Semiparametric Regression, 2003, sec. 6.5). Throws `Error(usage)` for a smooth
-/// that the model lacks.
+/// a factor by variable, and at the value 1 of a numeric one. `kept` has the smooth's label and the smooths'
+/// variables, missing where a smooth lacks one; columns are fit, se, lower and upper, and lower.simultaneous
+/// and upper.simultaneous, which contain the whole smooth with this probability: from the quantile of the
+/// largest standardised deviation on the grid over draws from the posterior distribution (Ruppert, Wand and
+/// Carroll, Semiparametric Regression, 2003, sec. 6.5). Throws `Error(usage)` for a smooth that the model
+/// lacks.
 [[nodiscard]] TESSERA_EXPORT Predictions smooth_estimates(Job& job, const Model& model,
                                                           const SmoothOptions& options = {});
 
 struct DerivativeOptions : SmoothOptions {
   int order = 1;                         ///< 1 or 2
-  std::vector<std::string> variables{};  ///< by which smooths are differentiated; empty: each in turn
+  std::vector<std::string> variables{};  ///< variables of differentiation; empty: each in turn
 };
 
-/// *Collective.* The same for the derivatives of smooths by their numbers, which `kept` names. Those of
-/// splines are exact; those of thin plate splines of several variables and the like are central differences,
+/// *Collective.* The same for the derivatives of smooths in their numeric variables, which `kept` names.
+/// Derivatives of splines are exact; those of isotropic smooths of several variables are central differences,
 /// as a remark says.
 [[nodiscard]] TESSERA_EXPORT Predictions derivatives(Job& job, const Model& model,
                                                      const DerivativeOptions& options = {});
 
-/// *Collective.* The same for the differences of a smooth between each two levels of a factor, the first less
-/// the second: of a smooth by a factor, a factor smooth or a tensor product with a random effect. A level
-/// that has no smooth of its own, as the first of an ordered factor, has zero.
+/// *Collective.* The same for the differences of a smooth between all pairs of levels of a factor, first
+/// minus second: for a smooth by a factor, a factor smooth or a tensor product with a random effect. A level
+/// without a smooth of its own, such as the first of an ordered factor, has zero.
 [[nodiscard]] TESSERA_EXPORT Predictions level_differences(Job& job, const Model& model,
                                                            const SmoothOptions& options = {});
 
-/// *Collective.* Linear predictors of the rows of one table less those of another with as many rows. Of the
-/// options the terms, the columns that are kept, which are of the first table, new levels, the interval and
-/// `unconditional` are used. The job is one of `Policy::cpu`; both model matrices are in memory.
+/// *Collective.* Linear predictors of the rows of one table minus those of another with the same number of
+/// rows. Of the options, terms, kept columns (of the first table), new levels, the interval and
+/// `unconditional` are used. The job must have `Policy::cpu`; both model matrices are in memory.
 [[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model,
                                                            const TableFile& minuend,
                                                            const TableFile& subtrahend,
@@ -87,31 +87,31 @@ struct DerivativeOptions : SmoothOptions {
 struct SimulateOptions {
   int draws = 1;
   std::uint64_t seed = 1;
-  bool unconditional = false;         ///< coefficients: with the uncertainty of the smoothing parameters
+  bool unconditional = false;         ///< coefficients: include the uncertainty of the smoothing parameters
   bool posterior_predictive = false;  ///< responses: each draw at a draw of the coefficients
   std::string weights{};  ///< responses: the table's column of prior weights, or of trials; empty: 1
   NewLevels new_levels = NewLevels::mgcv;  ///< responses
-  std::vector<std::string> keep{};         ///< responses: columns of the table that come along
+  std::vector<std::string> keep{};         ///< responses: columns of the table to copy to the output
 };
 
 /// *Collective.* Draws from the posterior distribution of the coefficients, a row each: N(b, V), by a
-/// generator whose numbers depend on the seed and the draw alone. Throws `Error(usage)` for a model that has
-/// its covariance in part.
+/// generator whose numbers depend only on the seed and the draw. Throws `Error(usage)` for a model with an
+/// incomplete covariance.
 [[nodiscard]] TESSERA_EXPORT Predictions simulate_coefficients(Job& job, const Model& model,
                                                                const SimulateOptions& options = {});
 
 /// *Collective.* Smooths at the same draws, on their grids: a column `draw.1`, … for each. Of the options of
-/// smooths the terms and the points are used.
+/// smooths, terms and points are used.
 [[nodiscard]] TESSERA_EXPORT Predictions simulate_smooths(Job& job, const Model& model,
                                                           const SimulateOptions& options = {},
                                                           const SmoothOptions& smooths = {});
 
-/// *Collective.* New responses of the rows of a table at their estimated means, as R's `simulate`, or at
-/// those of the coefficients that `simulate_coefficients` has in this draw: a column `draw.1`, … for each
-/// draw, by a generator whose numbers depend on the seed, the row and the draw alone. (Where numbers are
-/// centred, as years, the draws of the coefficients are others than there.) `take` gets them in parts, as
-/// that of `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family that is known by its
-/// variance alone; `Error(input)` for weights that are none.
+/// *Collective.* New responses for the rows of a table at their estimated means, as R's `simulate`, or at the
+/// means for the coefficients of each draw of `simulate_coefficients`: a column `draw.1`, … for each draw, by
+/// a generator whose numbers depend only on the seed, the row and the draw. (If covariates are centred
+/// internally, the coefficients' draws differ from `simulate_coefficients`'.) `take` gets them in parts, as
+/// that of `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family with only a variance
+/// function; `Error(input)` for invalid weights.
 TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model,
                                                            const TableFile& file,
                                                            FunctionRef<void(const Predictions& part)> take,

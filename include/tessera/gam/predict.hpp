@@ -17,16 +17,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What is predicted, named as in `predict.gam` of mgcv.
+/// Types of predictions, named as in `predict.gam` of mgcv.
 enum class PredictionType {
   link,      ///< the linear predictor, with the formula's offsets
   response,  ///< the mean of the response
-  terms,     ///< what each term adds to the linear predictor, without intercept and offsets
-  iterms,    ///< the same; standard errors of centred smooths have the uncertainty of the mean
+  terms,     ///< contribution of each term to the linear predictor, without intercept and offsets
+  iterms,    ///< the same; standard errors of centred smooths include the uncertainty of the mean
   lpmatrix,  ///< the rows of the model matrix, a column for each coefficient
 };
 
-/// What is done with a level that the fit had not.
+/// Treatment of levels that the fit did not have.
 enum class NewLevels {
   mgcv,        ///< a random effect adds 0; any other term with the factor is NaN
   population,  ///< a factor smooth adds 0, too
@@ -37,27 +37,27 @@ enum class NewLevels {
 struct PredictOptions {
   PredictionType type = PredictionType::link;
   bool standard_errors = false;  ///< of the posterior mean; on the response's scale times |dmu/deta|
-  /// The terms that are predicted, as `summary` names them, "(Intercept)" among them; nothing: all. Others
-  /// are 0 in a sum and in the model matrix, and have no column among terms; variables that only they have
-  /// are not read.
+  /// The terms to predict, named as in `summary`, including "(Intercept)"; nothing: all. Other terms are 0 in
+  /// a sum and in the model matrix, and have no column among terms; variables that only they use are not
+  /// read.
   std::optional<std::vector<std::string>> terms{};
-  std::vector<std::string> exclude{};  ///< terms that are left out likewise
+  std::vector<std::string> exclude{};  ///< terms to leave out likewise
   NewLevels new_levels = NewLevels::mgcv;
-  /// Columns of the table that come along with the predictions, as they stand; they are read beside those of
-  /// the model. A text column may have 100,000 different texts.
+  /// Columns of the table to copy unchanged to the output; they are read in addition to those of the model. A
+  /// text column may have 100,000 different texts.
   std::vector<std::string> keep{};
-  bool keep_all = false;  ///< every column of the table that has a name
-  /// Ends of the credible interval of this probability for what is predicted, above 0 and below 1; 0: none.
-  /// Of the response, those of the linear predictor at their means.
+  bool keep_all = false;  ///< copy every column of the table with a name
+  /// Bounds of the credible interval with this probability, above 0 and below 1; 0: none. For the response,
+  /// those of the linear predictor, transformed to means.
   double interval = 0;
-  /// With type response: ends of the interval in which a new response lies with this probability, quantiles
+  /// With type response: bounds of the interval that contains a new response with this probability, quantiles
   /// of the family's distribution mixed over the normal approximation of the linear predictor; 0: none.
   double prediction_interval = 0;
-  /// Standard errors, intervals and draws have the uncertainty of the smoothing parameters, too.
+  /// Standard errors, intervals and draws include the uncertainty of the smoothing parameters.
   bool unconditional = false;
-  /// With type link or response, without standard errors and intervals: predictions at so many draws of the
-  /// coefficients from their posterior distribution, columns "draw.1", …, in the place of "fit"; 0: at the
-  /// estimate. Seed and draw determine a draw, which is in memory: a number for each coefficient.
+  /// With type link or response, without standard errors and intervals: predictions at this many draws of the
+  /// coefficients from their posterior distribution, in columns "draw.1", … instead of "fit"; 0: at the
+  /// estimate. Seed and draw number determine a draw, which takes a number in memory for each coefficient.
   int draws = 0;
   std::uint64_t seed = 1;
   /// For `predict_in_parts`: maximum number of rows of the table in one part; 0: as many as fit into memory.
@@ -74,23 +74,23 @@ struct Predictions {
   };
 
   Plan plan;                           ///< of the table's rows, or of those of the part
-  std::int64_t first_row = 0;          ///< row of the table that is the plan's first
+  std::int64_t first_row = 0;          ///< table row number of the plan's first row
   std::int64_t table_rows = 0;         ///< of the whole table
   std::vector<Column> columns{};       ///< the same on every rank
   std::vector<Table::Column> kept{};   ///< of the table
-  double constant = 0;                 ///< of terms: the intercept, which none of them has
+  double constant = 0;                 ///< for terms: the intercept, which no term contains
   std::vector<std::string> remarks{};  ///< unseen factor levels, one line per factor; the same on every rank
 
-  /// The values of a column; empty if there is none of this name.
+  /// The values of a column; empty if there is no column of this name.
   [[nodiscard]] std::span<const double> operator[](std::string_view name) const noexcept;
 };
 
-/// *Collective.* Predicts every row of a table that has the columns of the formula's right-hand side. `model`
-/// is the result of a fit of this program, or one that every rank has read from the same file. A row without
-/// a finite value of a term's variable is NaN, and one with an infinite offset has the limit; `NewLevels` has
-/// what an unseen level is. A pass of the job: link and response on its devices, or on the host threads of
-/// every rank, as reported by `Job::last_verdict`; other types on hosts. Bits do not depend on ranks,
-/// threads, or devices of one kind.
+/// *Collective.* Predicts every row of a table with the columns of the formula's right-hand side. `model` is
+/// the result of a fit of this program, or one that every rank has read from the same file. A row without a
+/// finite value of a term's variable is NaN, and one with an infinite offset has the limit; `NewLevels`
+/// treats unseen levels. A pass of the job: link and response on its devices, or on the host threads of every
+/// rank, as reported by `Job::last_verdict`; other types on hosts. Bits do not depend on ranks, threads, or
+/// devices of one kind.
 ///
 /// Throws the same `Error` on every rank: `usage` for a term that the model lacks; `input` for a missing
 /// column, text where the model has numbers, or different models on different ranks; `interrupted` when the

@@ -14,32 +14,32 @@ namespace TESSERA_NAMESPACE::gam {
 /// Whether predictions with this name are written as HDF5: it ends in .h5 or .hdf5.
 [[nodiscard]] TESSERA_EXPORT bool is_hdf5_name(const std::string& path);
 
-/// Predictions of all ranks, one for each row of the table in its order: as CSV, NA where there is none and
-/// texts in quotes, or as HDF5 with a dataset for each column:
+/// Predictions of all ranks, one for each row of the table in its order: as CSV, with NA for missing values
+/// and texts in quotes, or as HDF5 with a dataset for each column:
 ///
 ///     gam::PredictionsFile file(job.comm(), "predictions.csv");
 ///     gam::predict_in_parts(job, model, table, [&](const gam::Predictions& part) { file.add(part); });
 ///     file.commit();
 ///
-/// Every member function is *collective*, and throws the same `Error` on every rank if they cannot be
+/// Every member function is *collective*, and throws the same `Error` on every rank if the file cannot be
 /// written. Rank 0 has the file, which `Output` describes. Memory: some megabytes, whatever the size of the
 /// table.
 class TESSERA_EXPORT PredictionsFile {
  public:
-  /// Creates the file, so that an error is found before the work. `row_numbers`: the first column is `row`,
+  /// Creates the file, so that errors are found before the work. `row_numbers`: the first column is `row`,
   /// from 1 on. `comm` must outlive this.
   PredictionsFile(const mpi::Communicator& comm, const std::string& path, bool row_numbers = false);
   ~PredictionsFile();
   PredictionsFile(const PredictionsFile&) = delete;
   PredictionsFile& operator=(const PredictionsFile&) = delete;
 
-  /// Of HDF5, before any rows: columns of the table that come along, as `convert_table` writes them; none:
-  /// all that have a name. Texts of `Predictions::kept`, in its place, must have the same levels in every
+  /// HDF5 only, before any rows: columns of the table to copy, as `convert_table` writes them; empty: all
+  /// with a name. If texts of `Predictions::kept` are used instead, they must have the same levels in every
   /// part.
   void add_columns(Job& job, const TableFile& table, const std::vector<std::string>& columns);
-  /// The next rows; before the first, the headline.
+  /// Adds the next rows, preceded by the header if they are the first.
   void add(const Predictions& predictions);
-  /// Puts it into place. Returns what `Output::commit` does, on rank 0.
+  /// Puts the file into place. Returns the result of `Output::commit`, on rank 0.
   std::string commit();
 
  private:

@@ -9,26 +9,26 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Of a row of the fit, mu being its mean, y its response and w its prior weight.
+/// Residual of a row of the fit, with mean mu, response y and prior weight w.
 enum class ResidualType {
   deviance,  ///< sign(y - mu) times the root of the row's deviance
-  pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN of scat, betar and custom families
+  pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN for scat, betar and custom families
   response,  ///< y - mu
   working,   ///< (y - mu) times the slope of the link
-  partial,   ///< what plots of terms add to a term: that of Pearson, or the working one where it is NaN
-  fitted,    ///< no residual: mu
+  partial,   ///< for partial residual plots: Pearson's, or the working one if that is NaN
+  fitted,    ///< not a residual: mu
 };
 
 struct ResidualOptions {
   ResidualType type = ResidualType::deviance;
-  bool variables = false;  ///< the variables of the model's terms come along: `Predictions::kept`
+  bool variables = false;  ///< copy the variables of the model's terms to `Predictions::kept`
   MemoryOptions memory{};  ///< of the columns
 };
 
-/// *Collective.* Residuals of this rank's rows of the table that a model was fitted to, as `residuals.gam` of
-/// mgcv: a column "residual", NaN in rows that the fit left out. Without correlation of neighbours (rho).
+/// *Collective.* Residuals of this rank's rows of a model's table, as `residuals.gam` of mgcv: a column
+/// "residual", NaN in rows excluded from the fit. Ignores the correlation of neighbours (rho).
 ///
-/// Throws as `check` does. It blocks. Cost: one pass over the rows on the job's host threads; memory: the
+/// Throws as `check` does. Blocks. Cost: one pass over the rows on the job's host threads; memory: the
 /// variables of the model, and a number for each row. The bits do not depend on ranks and threads.
 [[nodiscard]] TESSERA_EXPORT Predictions residuals(Job& job, const Model& model, const Table& table,
                                                    const ResidualOptions& options = {},

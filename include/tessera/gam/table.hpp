@@ -13,32 +13,32 @@
 #include <variant>
 #include <vector>
 
-/// Where the rows of a model come from: a file that all ranks can open, or columns in memory.
+/// Sources of a model's rows: a file that all ranks can open, or columns in memory.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The order in which a model has the levels of a factor; the first is the one that others are compared with.
+/// The order of a factor's levels in a model; the first is the reference level.
 enum class LevelOrder {
-  sorted,  ///< as levels of a file: by value if all are numbers, otherwise by their bytes
-  given,   ///< as the column has them, like a factor of R
+  sorted,  ///< as for files: by value if all are numbers, otherwise by bytes
+  given,   ///< the order of the column, like a factor of R
   ordered  ///< likewise, and they are steps of a scale, like those of R's ordered factor: polynomial
            ///< contrasts
 };
 
-/// A column of levels: `codes[i]` is the place in `levels` of the level of row i, or negative where it is
-/// missing.
+/// A column of levels: `codes[i]` is the index in `levels` of the level of row i, or negative for a missing
+/// value.
 struct Factor {
   std::vector<std::int32_t> codes;
   std::vector<std::string> levels;  ///< the same on every rank; UTF-8
   LevelOrder order = LevelOrder::sorted;
 };
 
-/// Numbers where they lie, in one span or several that follow one another, of any lengths: they are read in
-/// place, and neither joined nor copied. NaN where one is missing.
+/// Numbers in place, in one span or several consecutive ones, of any lengths, neither joined nor copied. NaN
+/// for a missing value.
 struct NumberSpans {
   std::vector<std::span<const double>> pieces;
 };
 
-/// The codes of a `Factor` where they lie, in the same way.
+/// The codes of a `Factor` in place, likewise.
 struct FactorSpans {
   std::vector<std::span<const std::int32_t>> codes;
   std::vector<std::string> levels;
@@ -53,23 +53,23 @@ struct FactorSpans {
 ///                            {"site", gam::FactorSpans{{codes}, {"bay", "cape"}}}}};
 ///
 /// Units of the plan are the rows of the table. Its block is the unit of reproducibility: a model has the
-/// same bits for any number of ranks and threads, and other bits for another block; nor does it depend on how
-/// columns are held. One rank has all rows, and the plan serves for its number of rows and its block alone. A
-/// call reads numbers where they are: they must not change before it returns. What is wrong with a table is
-/// found by the call that uses it, which throws the same `Error` on every rank: `usage` for a column of
-/// another length than the rank's rows, two columns of one name, a code without a level, a level that is
-/// there twice, columns or levels that differ from rank to rank, and a plan over other ranks; `input` for a
-/// table without a row, and for what is refused in a file too.
+/// same bits for any number of ranks and threads, whatever the storage of columns, but other bits for another
+/// block. A single rank has all rows, and uses only the plan's number of rows and block. A call reads numbers
+/// in place: they must not change before it returns. Errors of a table are found by the call that uses it,
+/// which throws the same `Error` on every rank: `usage` for a column whose length differs from the rank's
+/// rows, two columns of one name, a code without a level, duplicate levels, columns or levels that differ
+/// between ranks, and a plan over other ranks; `input` for a table without a row, and for data that would be
+/// refused in a file.
 struct Table {
   struct Column {
     std::string name;
-    /// Numbers, NaN where one is missing; or levels. Spans must outlive the table's use.
+    /// Numbers, NaN for missing values; or levels. Spans must outlive the table's use.
     std::variant<std::vector<double>, Factor, NumberSpans, FactorSpans> values;
   };
 
   Plan plan;
   std::vector<Column> columns;
-  std::shared_ptr<const void> owner{};  ///< of what the spans refer to; null: the caller keeps it
+  std::shared_ptr<const void> owner{};  ///< owner of the spans' data; null: the caller owns it
 };
 
 /// A table in a file at a path that leads every rank to the same content: CSV, also compressed by gzip, or
@@ -79,12 +79,12 @@ struct TableFile {
   TableOptions options{};
 };
 
-/// *Collective.* Reads the columns of a formula, and those that `TableFile::options` names, into memory: for
-/// several fits of the same rows. Types, levels and missing values are those that a fit of the file finds.
-/// Throws the same `Error(input)` on every rank, with file and line, for a file that cannot be read or is no
-/// such table, a column that is not there, a text among numbers, or rows for which a node has not the memory;
-/// `Error(interrupted)` when the job is asked to stop. Call it on the thread that calls MPI. Cost: the file
-/// is scanned once by all ranks together to count its rows, and then each reads its own.
+/// *Collective.* Reads the columns of a formula, and those named by `TableFile::options`, into memory: for
+/// several fits of the same rows. Types, levels and missing values are as in a fit of the file. Throws the
+/// same `Error(input)` on every rank, with file and line, for a file that cannot be read or is not such a
+/// table, a column that does not exist, a text among numbers, or rows that exceed a node's memory;
+/// `Error(interrupted)` if the job is asked to stop. Call it on the thread that calls MPI. Cost: the file is
+/// scanned once by all ranks together to count its rows, and then each reads its own.
 [[nodiscard]] TESSERA_EXPORT Table read_table(Job& job, const TableFile& file, const Formula& formula);
 
 }  // namespace TESSERA_NAMESPACE::gam

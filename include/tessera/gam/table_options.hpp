@@ -12,9 +12,9 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// How the fields of a file are parsed.
 struct TableOptions {
-  std::vector<std::string> missing{"NA"};  ///< fields that stand for a missing value
-  std::vector<std::string> factors{};      ///< columns whose fields are levels, numbers too
-  std::vector<std::string> numbers{};      ///< columns that must be numbers, those in quotes too
+  std::vector<std::string> missing{"NA"};  ///< fields that denote a missing value
+  std::vector<std::string> factors{};      ///< columns that are factors, including numeric ones
+  std::vector<std::string> numbers{};      ///< columns that must be numbers, even if quoted
   std::int64_t block_rows = 8192;          ///< rows per block of the reproducible sums
 };
 

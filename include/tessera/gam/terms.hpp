@@ -8,35 +8,35 @@
 #include <variant>
 #include <vector>
 
-/// The parts of a fitted model, with the names that R's mgcv has for them: what `Model::terms` and the like
-/// return. From these alone its model matrix can be computed anywhere.
+/// The parts of a fitted model, with mgcv's names for them, as returned by `Model::terms` and related
+/// members. They suffice to compute its model matrix anywhere.
 ///
 /// A row of the model matrix has the columns of one term after the other. Those of a term are
 ///
 ///     x' = b r' M
 ///
-/// where r, a column vector, is the Kronecker product of what each of `Term::factors` has in the row, the
-/// last one's index changing fastest, and 1 if there is none; M is block diagonal, `copies` times `map`, or
-/// the identity if `map` is empty; and b is the value of the number `by`, 1 or 0 as the factor `by` has the
-/// level `by_level` or another, and 1 without a `by`.
+/// where r, a column vector, is the Kronecker product of the columns of `Term::factors` in the row, the last
+/// factor's index changing fastest, and 1 without factors; M is block diagonal, `copies` times `map`, or the
+/// identity if `map` is empty; and b is the value of a numeric `by`, 1 or 0 as a factor `by` has the level
+/// `by_level` or another, and 1 without a `by`.
 namespace TESSERA_NAMESPACE::gam {
 
-/// One column: a number.
+/// A single column: a number.
 struct NumberColumn {
   std::string variable{};
 };
 
-/// A column for each level of a factor: 1 where the row has the level, else 0.
+/// A column for each level of a factor: 1 if the row has the level, else 0.
 struct LevelColumns {
   std::string variable{};
   std::vector<std::string> levels{};
 };
 
-/// Columns that are piecewise cubics of a number x, four of which are not zero in a row. In cell c, from
+/// Columns that are piecewise cubics of a number x, four of which are nonzero in a row. In cell c, from
 /// breaks[c] to breaks[c + 1], with t = (x - breaks[c]) / (breaks[c + 1] - breaks[c]), column c * stride + a
-/// is sum_i cubics(4 a + i, c) t^i, for a and i from 0 to 3. Beyond the first and the last break, the
-/// columns of the cell there go on as straight lines with their value and slope at the break; if `cyclic`,
-/// x is moved between the breaks by a multiple of their distance. There are (cells - 1) stride + 4 columns.
+/// is sum_i cubics(4 a + i, c) t^i, for a and i from 0 to 3. Beyond the first and the last break, the columns
+/// continue as straight lines with their value and slope at the break; if `cyclic`, x is shifted between the
+/// breaks by a multiple of their distance. There are (cells - 1) stride + 4 columns.
 struct CubicColumns {
   std::string variable{};
   std::vector<double> breaks{};  ///< ascending, one more than cells
@@ -45,8 +45,8 @@ struct CubicColumns {
   Matrix cubics{};  ///< 16 x cells
 };
 
-/// Columns that are functions of the distance to points, and polynomials: thin plate splines and their kin.
-/// With u the variables less `shift`, over `unit`, column c is
+/// Columns of radial functions of the distance to points, and polynomials: thin plate splines and related
+/// bases. With u the variables minus `shift`, over `unit`, column c is
 ///
 ///     sum_j map(j, c) f(|u - points[j]|) + sum_i map(n + i, c) prod_v u[v]^powers[i][v]
 ///
@@ -61,11 +61,11 @@ struct RadialFunctions {
   int power = 3;
   double scale = 1;
   double exponent = 1;
-  Matrix points{};              ///< n x variables, in u: mgcv's Xu where `unit` is 1
-  std::vector<double> shift{};  ///< of each variable: mgcv's shift
+  Matrix points{};              ///< n x variables, in u: mgcv's Xu if `unit` is 1
+  std::vector<double> shift{};  ///< by variable: mgcv's shift
   double unit = 1;
   std::vector<std::vector<int>> powers{};  ///< of each polynomial, by variable
-  Matrix map{};                            ///< (n + polynomials) x columns: mgcv's UZ, but for signs
+  Matrix map{};                            ///< (n + polynomials) x columns: mgcv's UZ, except for signs
 };
 
 using TermFactor = std::variant<NumberColumn, LevelColumns, CubicColumns, RadialFunctions>;
@@ -75,7 +75,7 @@ using TermFactor = std::variant<NumberColumn, LevelColumns, CubicColumns, Radial
 struct Term {
   std::string label{};  ///< "(Intercept)", "x:f", "s(x)", "s(x):fb", "te(x,z)"
   std::string basis{};  ///< "parametric"; the basis of s(); "te", "ti", "t2"
-  /// Of a smooth without `by`: mgcv's `term`. They are expressions of columns, as "log(x)" or "poly(x, 2)1".
+  /// For a smooth without `by`: mgcv's `term`. Expressions of columns, such as "log(x)" or "poly(x, 2)1".
   std::vector<std::string> variables{};
   std::string by{};           ///< empty: none
   std::string by_level{};     ///< if `by` is a factor
@@ -84,37 +84,39 @@ struct Term {
   std::vector<TermFactor> factors{};
   Matrix map{};  ///< columns of the factors over `copies` x coefficients over `copies`; empty: the identity
   int copies = 1;
-  /// What the coefficients of the basis meet, up to a factor: c'b = 0, which `map` has absorbed as b = Z
-  /// times the others, Z the last columns of Q in the full QR decomposition of c, as mgcv's `qrc` has it. One
-  /// a coefficient of the basis; empty: there is none, or the margins have theirs, as in ti().
+  /// c, up to a factor, of the constraint c'b = 0 on the coefficients of the basis, which `map` has absorbed
+  /// as b = Z times the others, Z the last columns of Q in the full QR decomposition of c, like mgcv's `qrc`.
+  /// One element for each coefficient of the basis; empty: no constraint, or the margins have their own, as
+  /// in ti().
   std::vector<double> constraint{};
-  /// Columns of X Z, from 0 on, that smooths before determine, and `map` lacks: mgcv's `del.index` - 1.
+  /// Columns of X Z, from 0 on, that earlier smooths determine, and `map` lacks: mgcv's `del.index` - 1.
   std::vector<int> dropped{};
-  /// Further functions without a penalty that other terms determine, and `map` lacks.
+  /// Number of further unpenalised functions that other terms determine, and `map` lacks.
   int undetermined = 0;
-  std::vector<std::vector<double>> knots{};  ///< of each variable; empty for a basis without knots
-  int penalties = 0;                         ///< their number, of `Model::penalties`
-  int null_space = 0;                        ///< dimension of what no penalty sees: mgcv's `null.space.dim`
+  std::vector<std::vector<double>> knots{};  ///< by variable; empty for a basis without knots
+  int penalties = 0;                         ///< number of its penalties in `Model::penalties`
+  int null_space = 0;                        ///< dimension of the unpenalised space: mgcv's `null.space.dim`
   double edf = 0;                            ///< effective degrees of freedom
 };
 
-/// A penalty lambda b'Sb of a term's coefficients b, with lambda of the units of S.
+/// A penalty lambda b'Sb on a term's coefficients b, with lambda in the units of S.
 struct TermPenalty {
   std::string label{};             ///< as mgcv names its smoothing parameter: "s(x)", "te(x,z)1"
-  int term = 0;                    ///< place among the terms
+  int term = 0;                    ///< index of the term
   Matrix matrix{};                 ///< S, coefficients x coefficients; empty if it is diagonal
-  std::vector<double> diagonal{};  ///< of S where that is diagonal
+  std::vector<double> diagonal{};  ///< diagonal of S, if it is diagonal
   double scale = 1;                ///< mgcv's `S.scale`: S times this has the units of the basis
   int rank = 0;                    ///< of S
   double lambda = 0;               ///< of `full.sp`
-  int parameter = -1;  ///< place among the smoothing parameters that are estimated; -1: it is given
-  double least = 0;    ///< what is added to the smoothing parameter: mgcv's `min.sp`
+  int parameter = -1;              ///< index among the estimated smoothing parameters; -1: it is given
+  double least = 0;                ///< added to the smoothing parameter: mgcv's `min.sp`
 };
 
-/// A smoothing parameter that was estimated, of `sp` in mgcv. Penalties of smooths with one `id` share it.
+/// An estimated smoothing parameter, an element of mgcv's `sp`. Penalties of smooths with the same `id` share
+/// it.
 struct SmoothingParameter {
-  std::string label{};  ///< of its first penalty
-  double value = 0;     ///< lambda of that penalty, less what is added to it
+  std::string label{};  ///< label of its first penalty
+  double value = 0;     ///< lambda of that penalty, minus `least`
 };
 
 /// A row of the summary's parametric table.
@@ -141,13 +143,13 @@ struct TermTests {
   std::vector<SmoothTest> smooths{};            ///< of the smooths, in order
 };
 
-/// A variable of the model, or a column that its variables are computed from.
+/// A variable of the model, or a column from which its variables are computed.
 struct ModelVariable {
   std::string name{};
   bool factor = false;
   bool ordered = false;               ///< R's ordered factor
   std::vector<std::string> levels{};  ///< of a factor: R's `xlevels`
-  /// "contr.treatment" or "contr.poly", if it is a factor that a parametric term has by contrasts.
+  /// "contr.treatment" or "contr.poly" for a factor that a parametric term codes by contrasts.
   std::string contrasts{};
   /// mgcv's `var.summary`: of a number the least, the median and the greatest value; of a factor the most
   /// frequent level. Both empty if the model was fitted without (`FitOptions::residuals`).
@@ -155,8 +157,8 @@ struct ModelVariable {
   std::string most_frequent{};
 };
 
-/// What an expression takes from all rows of the fit, by its text. "poly(x, 3)": alpha, then norm2 from its
-/// second element on, as in `attr(, "coefs")` of R, which make
+/// Statistics of an expression over all rows of the fit, by its text. "poly(x, 3)": alpha, then norm2 from
+/// its second element on, as in `attr(, "coefs")` of R, with
 ///
 ///     z[0] = 1,  z[j + 1] = (x - alpha[j]) z[j] - norm2[j] / norm2[j - 1] z[j - 1],
 ///     poly(x, 3)j = z[j] / sqrt(norm2[j])

@@ -6,11 +6,11 @@
 #include <cstdlib>
 #include <string_view>
 
-/// The kernels of an OpenBLAS that has those of many processors (DYNAMIC_ARCH). It takes those of a Prescott,
-/// which has neither AVX nor FMA, for a processor of Intel's that is newer than itself.
+/// Kernel selection of an OpenBLAS built for many processors (DYNAMIC_ARCH). On an Intel processor newer than
+/// itself it selects the kernels of a Prescott, without AVX and FMA.
 namespace tessera::base {
 
-/// The largest registers that processor and system let kernels use.
+/// The largest registers that the processor and the system allow.
 enum class Registers { sse, avx2, avx512 };
 
 inline Registers registers_here() noexcept {
@@ -24,8 +24,8 @@ inline Registers registers_here() noexcept {
   return Registers::sse;
 }
 
-/// The kernels to take in place of `taken` where these use smaller registers than there are; else null, also
-/// for kernels of a name that is not known.
+/// The kernels to use instead of `taken` if these use smaller registers than available; else null, also for
+/// an unknown kernel name.
 constexpr const char* better_kernels(std::string_view taken, Registers registers) noexcept {
   constexpr std::array<std::string_view, 15> without_avx2{
       "Prescott",     "Atom",      "Core2", "Penryn", "Dunnington", "Nehalem",    "Sandybridge", "Opteron",
@@ -38,18 +38,18 @@ constexpr const char* better_kernels(std::string_view taken, Registers registers
   return nullptr;
 }
 
-/// By which a user names kernels.
+/// The variable with which a user selects kernels.
 inline constexpr const char* kernels_variable = "OPENBLAS_CORETYPE";
 
-/// What OpenBLAS exports without a header; null of another BLAS, or of kernels of one processor alone.
+/// OpenBLAS's unexported entry points; null for another BLAS, or for kernels of a single processor.
 struct KernelChoice {
   char* (*name)() = nullptr;   ///< gotoblas_corename
   void (*forget)() = nullptr;  ///< gotoblas_dynamic_quit
   void (*choose)() = nullptr;  ///< gotoblas_dynamic_init, by processor and variable
 };
 
-/// Has OpenBLAS take better kernels, unless the user names some. Before its first call. `choose` has it
-/// choose again as if the variable had this value.
+/// Makes OpenBLAS select better kernels, unless the user names some. Call it before the first use. `choose`
+/// makes it select again as if the variable had this value.
 template <class Choose>
 void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
   if (blas.name == nullptr || blas.forget == nullptr || blas.choose == nullptr) return;
@@ -59,7 +59,7 @@ void take_better_kernels(const KernelChoice& blas, Choose&& choose) {
   choose(better);
 }
 
-/// The same in a program of our own that has no other threads yet: children do not see the variable.
+/// The same in a program of the project without other threads yet: children do not see the variable.
 inline void take_better_kernels(const KernelChoice& blas) {
   take_better_kernels(blas, [&](const char* kernels) {
     setenv(kernels_variable, kernels, 1);

@@ -8,7 +8,7 @@
 #include <string>
 #include <string_view>
 
-/// What is written as CSV.
+/// Texts in CSV.
 namespace tessera::base {
 
 [[nodiscard]] inline std::string in_quotes(std::string_view text) {
@@ -20,7 +20,7 @@ namespace tessera::base {
   return out + '"';
 }
 
-/// A column's name: in quotes where it is not one word.
+/// A column's name, quoted unless it is one word.
 [[nodiscard]] inline std::string csv_name(const std::string& name) {
   return name.find_first_of(",\"\n\r") == std::string::npos ? name : in_quotes(name);
 }

@@ -18,11 +18,11 @@
 
 namespace tessera::base {
 
-/// A file descriptor that is closed with its owner. What fails leaves its reason in `errno`.
+/// A file descriptor closed with its owner. Failures leave their reason in `errno`.
 class Descriptor {
  public:
   Descriptor() = default;
-  /// Takes over what `open` returned; negative: none.
+  /// Takes over the result of `open`; negative: none.
   explicit Descriptor(int number) noexcept : number_(number) {}
   ~Descriptor() { (void)close(); }
   Descriptor(Descriptor&& other) noexcept : number_(std::exchange(other.number_, -1)) {}
@@ -33,16 +33,16 @@ class Descriptor {
 
   [[nodiscard]] bool is_open() const noexcept { return number_ >= 0; }
   [[nodiscard]] int number() const noexcept { return number_; }
-  /// False: some file systems tell only now of what could not be written.
+  /// Closes the file. False on failure: some file systems report write errors only now.
   [[nodiscard]] bool close() noexcept { return number_ < 0 || ::close(std::exchange(number_, -1)) == 0; }
 
-  /// As the system tells it now.
+  /// The present status of the file.
   [[nodiscard]] std::optional<struct stat> status() const noexcept {
     struct stat status {};
     return ::fstat(number_, &status) == 0 ? std::optional(status) : std::nullopt;
   }
 
-  /// Writes all of it.
+  /// Writes all bytes.
   [[nodiscard]] bool write(std::string_view bytes) const noexcept {
     return write_all(bytes,
                      [&](std::string_view left) { return ::write(number_, left.data(), left.size()); });
@@ -55,7 +55,7 @@ class Descriptor {
     });
   }
 
-  /// Sees what was written reach the disk. Some file systems have nothing to flush, and say so.
+  /// Flushes written data to disk. Some file systems have nothing to flush, and report that.
   [[nodiscard]] bool flush() const noexcept {
     int flushed = 0;
     do flushed = ::fsync(number_);
@@ -63,8 +63,8 @@ class Descriptor {
     return flushed == 0 || errno == EINVAL;
   }
 
-  /// Fills `buffer` from byte `offset` on, and returns how much of it: less than all only at the end of the
-  /// file. Nothing if it cannot be read.
+  /// Fills `buffer` from byte `offset` on, and returns the number of bytes: less than its size only at the
+  /// end of the file. Nothing if it cannot be read.
   [[nodiscard]] std::optional<std::size_t> read_at(std::int64_t offset,
                                                    std::span<char> buffer) const noexcept {
     std::size_t got = 0;
@@ -79,8 +79,8 @@ class Descriptor {
     return got;
   }
 
-  /// The file from its beginning to its end, wherever that is: files of /proc say that they have no bytes,
-  /// and others may grow. At most `max_bytes` of it. Nothing if it cannot be read.
+  /// The file from beginning to end: files of /proc report a size of 0, and others may grow. At most
+  /// `max_bytes`. Nothing if it cannot be read.
   [[nodiscard]] std::optional<std::string> read_text(
       std::size_t max_bytes = std::numeric_limits<std::size_t>::max()) const {
     constexpr std::size_t step = std::size_t{1} << 16;

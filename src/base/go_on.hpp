@@ -11,8 +11,8 @@ namespace detail {
 inline thread_local FunctionRef<void()> check_of_thread;
 }  // namespace detail
 
-/// What `go_on` asks on this thread, for the life of the object: `check` throws where the work is to be
-/// abandoned. Teams ask it for the blocks of work that this thread gives them, too, on their threads.
+/// Sets the check of `go_on` on this thread, for the life of the object: `check` throws if the work is to be
+/// abandoned. Teams also call it on their threads for work of this thread.
 class Abandonable {
  public:
   explicit Abandonable(FunctionRef<void()> check) : before_(std::exchange(detail::check_of_thread, check)) {}
@@ -24,12 +24,13 @@ class Abandonable {
   FunctionRef<void()> before_;
 };
 
-/// Null if nothing may be abandoned.
+/// Null if the work cannot be abandoned.
 [[nodiscard]] inline FunctionRef<void()> check_of_thread() noexcept {
   return detail::check_of_thread;
 }
 
-/// Called before each step of some milliseconds, so that long work need not be handed a request to stop.
+/// A cancellation point, called before each step of some milliseconds, so that long work need not receive a
+/// stop request as an argument.
 inline void go_on() {
   if (detail::check_of_thread) detail::check_of_thread();
 }

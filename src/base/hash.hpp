@@ -7,15 +7,15 @@
 
 namespace tessera::base {
 
-/// FNV-1a of 64 bits (Fowler, Noll, Vo). It finds accidents; it is no defence against malice.
+/// 64-bit FNV-1a (Fowler, Noll, Vo). It detects accidents, and does not resist malice.
 inline constexpr std::uint64_t fnv1a_start = 0xcbf29ce484222325u;
 
-/// One step of it: a byte, or, where speed matters more than the published value, a word.
+/// One step: a byte, or, if speed matters more than the published value, a word.
 [[nodiscard]] constexpr std::uint64_t fnv1a_step(std::uint64_t hash, std::uint64_t value) noexcept {
   return (hash ^ value) * 0x100000001b3u;
 }
 
-/// Of all bytes, going on from `hash`.
+/// The hash of all bytes, continuing from `hash`.
 [[nodiscard]] constexpr std::uint64_t fnv1a(std::string_view bytes,
                                             std::uint64_t hash = fnv1a_start) noexcept {
   for (const char c : bytes) hash = fnv1a_step(hash, static_cast<unsigned char>(c));

@@ -9,14 +9,14 @@
 
 namespace tessera::base {
 
-/// Asks the system for pages of 2 MiB where memory that nothing was written to has that many bytes: to be
-/// given 4 KiB at a time costs more than to fill them.
+/// Requests pages of 2 MiB for memory of at least that size that was not written to yet: page faults of 4 KiB
+/// cost more than filling the memory.
 inline void prefer_huge_pages(void* memory, std::size_t bytes) noexcept {
   constexpr std::uintptr_t page = std::uintptr_t{2} << 20;
   const auto begin = reinterpret_cast<std::uintptr_t>(memory);
   const std::uintptr_t first = (begin + page - 1) / page * page;
   const std::uintptr_t last = (begin + bytes) / page * page;
-  // A kernel without them refuses, and nothing is lost.
+  // A kernel without huge pages refuses, which is harmless.
   if (first < last)
     (void)::madvise(static_cast<std::byte*>(memory) + (first - begin), last - first, MADV_HUGEPAGE);
 }

@@ -7,8 +7,8 @@
 
 namespace tessera::base {
 
-/// Room for an object that is made when it is first asked for, by whichever thread asks. Others wait for it;
-/// once it is made, asking takes no lock. Where making it throws, the next to ask tries again. Thread-safe.
+/// An object constructed on first use, by whichever thread is first. Others wait for it; after the
+/// construction, access takes no lock. If the construction throws, the next access tries again. Thread-safe.
 template <typename T>
 class Lazy {
  public:

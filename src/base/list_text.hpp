@@ -19,7 +19,7 @@ namespace tessera::base {
   return text;
 }
 
-/// What a person is told of files that stay, as one line: "a, b and 4 more stay: BECAUSE".
+/// One line for people about files that stay: "a, b and 4 more stay: BECAUSE".
 [[nodiscard]] inline std::string staying(std::vector<std::string> files, std::string_view because) {
   constexpr std::size_t shown = 8;
   const std::size_t count = files.size();

@@ -5,8 +5,8 @@
 
 namespace tessera::base {
 
-/// How Boost's distributions and special functions compute: with doubles throughout, so that a probability is
-/// the same where long double is another type; what cannot be computed is no number instead of an exception.
+/// Policy of Boost's distributions and special functions: doubles throughout, so that a probability is the
+/// same if long double is another type; NaN instead of exceptions.
 using MathPolicy = boost::math::policies::policy<
     boost::math::policies::promote_double<false>,
     boost::math::policies::domain_error<boost::math::policies::ignore_error>,

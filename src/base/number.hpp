@@ -7,11 +7,10 @@
 #include <string_view>
 #include <system_error>
 
-/// Numbers in texts, as std::from_chars reads them: without blanks or a plus before them, in every locale
-/// alike.
+/// Parses numbers like std::from_chars: without leading blanks or plus, in every locale alike.
 namespace tessera::base {
 
-/// Takes the number at the front off `text`; nothing, and `text` as it was, where none stands that fits.
+/// Removes the number at the front of `text`; nothing, and `text` unchanged, if there is no number in range.
 template <class Number>
 [[nodiscard]] std::optional<Number> take_number(std::string_view& text) noexcept {
   Number number{};
@@ -21,7 +20,7 @@ template <class Number>
   return number;
 }
 
-/// The number that all of `text` is; nothing for any other text.
+/// The number that `text` consists of; nothing for any other text.
 template <class Number>
 [[nodiscard]] std::optional<Number> parse_number(std::string_view text) noexcept {
   const auto number = take_number<Number>(text);

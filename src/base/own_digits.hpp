@@ -12,9 +12,9 @@
 #include <string>
 #include <string_view>
 
-/// Digits in the names of temporary files: 16 at random, and 16 that are a hash of them. A file that a killed
-/// program has left is recognised by them before it has any content; another program's file has a name that
-/// passes for one with a probability of 2^-64.
+/// Digits in the names of temporary files: 16 random ones, and 16 that are their hash. They identify a file
+/// left by a killed program before it has any content; another program's name is mistaken for one with a
+/// probability of 2^-64.
 namespace tessera::base {
 
 inline constexpr std::size_t random_digits = 16;
@@ -25,7 +25,7 @@ inline constexpr std::size_t random_digits = 16;
 
 [[nodiscard]] inline std::string new_own_digits() {
   std::uint64_t number = 0;
-  // Fails only on kernels without random numbers: files are created exclusively all the same.
+  // Fails only on kernels without random numbers: files are created exclusively in any case.
   if (::getrandom(&number, sizeof number, 0) != sizeof number) {
     timespec now{};
     (void)::clock_gettime(CLOCK_REALTIME, &now);

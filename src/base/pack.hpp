@@ -8,10 +8,11 @@
 
 #include "base/number.hpp"
 
-/// Several texts as one, each with its length before it, so that no two lists of texts look the same.
+/// Several texts as one, each preceded by its length, so that different lists of texts give different
+/// results.
 namespace tessera::base {
 
-/// What stands around a packed text.
+/// Delimiters of a packed text.
 struct Packing {
   char after_length;
   std::string_view after_text;
@@ -26,7 +27,7 @@ inline void pack(std::string& all, std::string_view text, Packing packing) {
   all += packing.after_text;
 }
 
-/// Takes a number and the character behind it off the front; nothing for anything else.
+/// Removes a number and the following character from the front; nothing for anything else.
 [[nodiscard]] inline std::optional<std::size_t> unpack_number(std::string_view& rest, char behind) {
   std::string_view left = rest;
   const auto number = take_number<std::size_t>(left);
@@ -35,7 +36,7 @@ inline void pack(std::string& all, std::string_view text, Packing packing) {
   return number;
 }
 
-/// Takes a packed text off the front; nothing if there is none that is whole.
+/// Removes a packed text from the front; nothing if there is no complete one.
 [[nodiscard]] inline std::optional<std::string_view> unpack(std::string_view& rest, Packing packing) {
   const auto size = unpack_number(rest, packing.after_length);
   if (!size || *size > rest.size() || !rest.substr(*size).starts_with(packing.after_text))

@@ -8,8 +8,8 @@
 
 namespace tessera::base {
 
-/// Philox4x32-10, a counter-based generator (Salmon, Moraes, Dror and Shaw, SC 2011): 128 random bits for a
-/// counter and a key, which depend on nothing else.
+/// Philox4x32-10, a counter-based generator (Salmon, Moraes, Dror and Shaw, SC 2011): 128 random bits that
+/// depend only on a counter and a key.
 [[nodiscard]] constexpr std::array<std::uint32_t, 4> philox(std::array<std::uint32_t, 4> counter,
                                                             std::array<std::uint32_t, 2> key) noexcept {
   constexpr int rounds = 10;
@@ -23,8 +23,8 @@ namespace tessera::base {
   return counter;
 }
 
-/// The random numbers of one place, as a row and a draw: a UniformRandomBitGenerator of at most 2^34 numbers,
-/// the same wherever and in whatever order places are computed.
+/// The random numbers of one place, e.g. a row and a draw: a UniformRandomBitGenerator of at most 2^34
+/// numbers, independent of other places and of their order.
 class RandomPlace {
  public:
   using result_type = std::uint32_t;
@@ -46,12 +46,12 @@ class RandomPlace {
     }
     return bits_[next_++];
   }
-  /// Uniform between 0 and 1, neither of which it is.
+  /// Uniform in the open interval (0, 1).
   [[nodiscard]] double uniform() noexcept {
     const std::uint64_t high = (*this)();
     return uniform_of((high << 32) | (*this)());
   }
-  /// Of 64 random bits: the middle of one of 2^52 equal parts, each of which is a double.
+  /// Maps 64 random bits to the midpoint of one of 2^52 equal intervals, which is a double.
   [[nodiscard]] static constexpr double uniform_of(std::uint64_t bits) noexcept {
     return (static_cast<double>(bits >> 12) + 0.5) * 0x1p-52;
   }

@@ -9,7 +9,7 @@
 
 namespace tessera::base {
 
-/// A shared library that is opened at run time, so that a program starts where there is none.
+/// A shared library opened at run time, so that a program starts without it.
 class SharedLibrary {
  public:
   enum class Opening {
@@ -18,9 +18,9 @@ class SharedLibrary {
     if_loaded,     ///< only if this process has loaded it already
   };
 
-  /// None.
+  /// No library.
   SharedLibrary() = default;
-  /// Looks for a file, or for a name in the places where the system looks for libraries.
+  /// Opens a file, or a name in the system's library path.
   explicit SharedLibrary(const std::string& file, Opening opening = Opening::closed_later)
       : handle_(dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL | flag_of(opening))) {
     if (handle_ != nullptr) return;
@@ -39,9 +39,9 @@ class SharedLibrary {
   }
 
   [[nodiscard]] bool is_open() const noexcept { return handle_ != nullptr; }
-  /// The system's reason, if it is not.
+  /// The system's reason if it was not found.
   [[nodiscard]] const std::string& why_not() const noexcept { return why_not_; }
-  /// As the system found it; empty if it did not.
+  /// The path at which the system found it; empty if it did not.
   [[nodiscard]] std::string file() const {
     link_map* map = nullptr;
     return is_open() && dlinfo(handle_, RTLD_DI_LINKMAP, &map) == 0 ? map->l_name : std::string();
@@ -50,8 +50,8 @@ class SharedLibrary {
   [[nodiscard]] void* address_of(const char* symbol) const noexcept {
     return is_open() ? dlsym(handle_, symbol) : nullptr;
   }
-  /// Sets `entry` to the address of `symbol`, whose type the caller vouches for; null, and false, if there is
-  /// none, or no library.
+  /// Sets `entry` to the address of `symbol`, whose type the caller guarantees; null, and false, without the
+  /// symbol or the library.
   template <class Function>
   bool find(Function*& entry, const char* symbol) const noexcept {
     entry = reinterpret_cast<Function*>(address_of(symbol));

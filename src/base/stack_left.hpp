@@ -14,7 +14,7 @@ namespace tessera::base {
 
 namespace detail {
 
-/// Where the stack of this thread lies; nothing of one that is not known.
+/// The bounds of this thread's stack; nothing if they are unknown.
 struct StackOfThread {
   std::uintptr_t low = 0, high = 0;
 
@@ -33,15 +33,15 @@ struct StackOfThread {
 
 }  // namespace detail
 
-/// Bytes of this thread's stack that are left; more than any where it is not known, as in a fiber. Cost: some
-/// nanoseconds, and a few system calls once for each thread.
+/// Bytes left on this thread's stack; a huge number if unknown, as in a fiber. Cost: some nanoseconds, and a
+/// few system calls once for each thread.
 inline std::size_t stack_left() noexcept {
   static thread_local const detail::StackOfThread stack;
   const auto here = reinterpret_cast<std::uintptr_t>(__builtin_frame_address(0));
   return here > stack.low && here <= stack.high ? here - stack.low : std::numeric_limits<std::size_t>::max();
 }
 
-/// Throws `Error(job_fault)` unless so much is left: beyond its end a thread ends the process.
+/// Throws `Error(job_fault)` unless this much is left: a stack overflow ends the process.
 inline void require_stack(std::size_t kib, const char* what) {
   constexpr std::size_t bytes = 1024;
   if (const std::size_t left = stack_left() / bytes; left < kib)

@@ -6,7 +6,7 @@
 
 namespace tessera::base {
 
-/// The characters that isspace() of C knows.
+/// The characters for which isspace() of C is true.
 inline constexpr std::string_view white_space = " \t\n\r\v\f";
 
 /// A text without the blanks around it.
@@ -22,7 +22,7 @@ inline constexpr std::string_view white_space = " \t\n\r\v\f";
   return text;
 }
 
-/// The parts of a text between separators: one part if there is none.
+/// The parts of a text between separators: one part without separators.
 [[nodiscard]] inline std::vector<std::string_view> split(std::string_view text, char separator) {
   std::vector<std::string_view> parts;
   while (true) {

@@ -9,7 +9,7 @@
 
 namespace tessera::base {
 
-/// Bytes that were written to the pipe and not read yet; 0 if `descriptor` is no pipe.
+/// Bytes written to the pipe and not read yet; 0 if `descriptor` is not a pipe.
 [[nodiscard]] inline int unread_bytes(int descriptor) noexcept {
   struct stat status {};
   int bytes = 0;
@@ -17,8 +17,8 @@ namespace tessera::base {
   return ioctl(descriptor, FIONREAD, &bytes) == 0 ? bytes : 0;
 }
 
-/// Waits until all that was written to the pipe is read, but no longer than `limit`. Returns at once if
-/// `descriptor` is no pipe.
+/// Waits until everything written to the pipe is read, but no longer than `limit`. Returns immediately if
+/// `descriptor` is not a pipe.
 inline void wait_until_read(int descriptor, std::chrono::milliseconds limit) noexcept {
   const auto start = std::chrono::steady_clock::now();
   const timespec pause{0, 1'000'000};

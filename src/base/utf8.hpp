@@ -6,7 +6,7 @@
 #include <cstddef>
 #include <string_view>
 
-/// The one encoding of names and levels: a model is JSON, which has no other.
+/// The encoding of names and levels: a model is JSON, which has no other.
 namespace tessera::base {
 
 /// RFC 3629.
@@ -19,7 +19,7 @@ namespace tessera::base {
   return true;
 }
 
-/// What a message says to do about a table that is not.
+/// Advice in a message about a table that is not UTF-8.
 inline constexpr std::string_view how_to_utf8 =
     "convert the table, a CSV file for instance by: iconv -f ISO-8859-1 -t UTF-8";
 

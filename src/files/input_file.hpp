@@ -23,8 +23,8 @@ struct FileState {
 /// The current state of an open file; empty if the system does not provide it.
 [[nodiscard]] std::optional<FileState> state_of(int descriptor);
 
-/// A regular file that is open for reading, and its name for messages. Anything else is refused when it is
-/// opened, without blocking: a pipe without a writer would block for ever.
+/// A regular file that is open for reading, and its name for messages. Anything else is refused on opening,
+/// without blocking: a pipe without a writer would block forever.
 class InputFile {
  public:
   /// Throws `Error(input)` if the file cannot be opened, or is not a regular file.
@@ -50,7 +50,7 @@ class InputFile {
 };
 
 /// The contents of a file. Throws `Error(input)` if it cannot be opened, is not a regular file, or has more
-/// than `max_bytes`, none of which is kept in memory.
+/// than `max_bytes`, in which case nothing is kept in memory.
 [[nodiscard]] std::string read_text(const std::string& path, std::int64_t max_bytes);
 
 /// Bytes that this process can still allocate, by the tightest of its limits.

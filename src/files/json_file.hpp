@@ -41,7 +41,7 @@ class JsonField {
   [[nodiscard]] bool truth() const;
   /// A finite number.
   [[nodiscard]] double number() const;
-  /// JSON has no infinities and no NaN: null stands for them, and is NaN here.
+  /// JSON lacks infinities and NaN: null denotes them, and is NaN here.
   [[nodiscard]] double number_or_nan() const;
   /// An integer in this range.
   template <std::signed_integral Integer = int>
@@ -73,8 +73,8 @@ class JsonField {
 /// size. Nesting of more than 64 levels and duplicate fields are rejected.
 class JsonFile {
  public:
-  /// Reads a file; `what` it should be, as "a model that tessera-fit wrote". Throws `Error(input)` as
-  /// `read_text` does, and for what is no JSON, with the byte.
+  /// Reads a file; `what` is its expected content, e.g. "a model that tessera-fit wrote". Throws
+  /// `Error(input)` as `read_text` does, and for text that is not JSON, with the byte.
   JsonFile(const std::string& path, std::string_view what);
   /// Parses a text in memory in the same way.
   [[nodiscard]] static JsonFile parsed(std::string_view text, std::string name, std::string_view what);

@@ -23,12 +23,12 @@ namespace {
 
 constexpr const char* standard_output = "standard output";
 
-/// What takes bytes in their order alone; no block device, in which they would be a file's or a disk's.
+/// Whether bytes are accepted only in order; false for a block device, which is like a file.
 bool takes_bytes_as_they_come(const struct stat& status) {
   return S_ISFIFO(status.st_mode) || S_ISCHR(status.st_mode);
 }
 
-/// Keeps the SIGPIPE of this thread's writes from the process.
+/// Suppresses SIGPIPE for writes of this thread.
 class NoPipeSignal {
  public:
   NoPipeSignal() noexcept {
@@ -69,7 +69,7 @@ OutputStream::OutputStream(const std::string& path) : name_(path) {
   } else if (::stat(path.c_str(), &status) == 0 && takes_bytes_as_they_come(status)) {
     descriptor_ = base::Descriptor(::open(path.c_str(), O_WRONLY | O_NOCTTY | O_CLOEXEC));
     if (!descriptor_.is_open()) fail();
-    // Another file may have come into its place, which must not be overwritten.
+    // Another file may have replaced it, and must not be overwritten.
     if (const auto opened = descriptor_.status(); !opened || !takes_bytes_as_they_come(*opened))
       throw Error(ErrorCode::input, fmt::format("{}: was replaced while it was opened: start again", name_));
   } else {

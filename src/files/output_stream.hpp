@@ -11,23 +11,23 @@
 
 namespace tessera::files {
 
-/// True for `-`, and for the names that the system has for standard output.
+/// True for `-`, and for the system's names of standard output.
 [[nodiscard]] bool is_standard_output(std::string_view path);
 
-/// Output that is written once, from its beginning to its end: a regular file, which `commit` puts into place
-/// as a whole (see OutputFile), or what takes bytes as they come: standard output, a pipe, a terminal,
-/// /dev/null. Throws `tessera::Error(input)` with the path and the system's reason, also for a pipe whose
-/// reader has gone (`output_is_unread`): the process may be another program's, which gets no SIGPIPE.
+/// Output written sequentially: to a regular file, which `commit` puts in place as a whole (see OutputFile),
+/// or immediately to standard output, a pipe, a terminal, /dev/null. Throws `tessera::Error(input)` with the
+/// path and the system's reason, also for a pipe whose reader has gone (`output_is_unread`): the process may
+/// be another program's, which gets no SIGPIPE.
 class OutputStream {
  public:
-  /// Standard output for `is_standard_output`. The opening of a named pipe waits for its reader.
+  /// Standard output for `is_standard_output`. Opening a named pipe waits for its reader.
   explicit OutputStream(const std::string& path);
 
-  /// Unchanged: data for another program.
+  /// Writes the bytes unchanged: data for another program.
   void write(std::string_view text);
-  /// Returns what `OutputFile::commit` returns; an empty string for what takes bytes as they come.
+  /// Returns the result of `OutputFile::commit`; an empty string for sequential output.
   std::string commit();
-  /// As messages name it.
+  /// The name in messages.
   [[nodiscard]] const std::string& name() const noexcept { return name_; }
 
  private:

@@ -20,9 +20,9 @@
 namespace tessera::files {
 namespace {
 
-/// Bytes that are read, and let go, at a time.
+/// Bytes that are read ahead, and released, at a time.
 constexpr std::size_t stretch = std::size_t{1} << 20;
-/// Stretches that are being read in front of the one that threads are at.
+/// Stretches read ahead of the current one.
 constexpr std::size_t stretches_ahead = 2;
 
 [[noreturn]] void fail(const std::string& folder, const std::string& what, int reason) {
@@ -30,7 +30,7 @@ constexpr std::size_t stretches_ahead = 2;
                                             std::strerror(reason)));
 }
 
-/// A file without a name, also where the file system must give it one first.
+/// A file without a name; on some file systems it must be given one first.
 base::Descriptor open_unnamed(const std::string& folder) {
   base::Descriptor file(::open(folder.c_str(), O_TMPFILE | O_RDWR | O_CLOEXEC, 0600));
   if (file.is_open() || (errno != EOPNOTSUPP && errno != EISDIR)) return file;
@@ -85,7 +85,7 @@ void ScratchMemory::prepare_to_read(std::size_t begin, std::size_t end) const no
   if (first >= end) return;
   advise(first == 0 ? 0 : first + stretches_ahead * stretch, first + (stretches_ahead + 1) * stretch,
          MADV_WILLNEED);
-  // Other threads are in the stretch before this one still.
+  // Other threads are still in the stretch before this one.
   if (first >= 2 * stretch) let_go(first - 2 * stretch, first - stretch);
 }
 
@@ -94,7 +94,7 @@ void ScratchMemory::release_written(std::size_t begin, std::size_t end) const no
   if (last > begin) let_go(last - stretch, last);
 }
 
-// Advice that the kernel does not take costs time, and no more.
+// If the kernel ignores the advice, only time is lost.
 void ScratchMemory::advise(std::size_t begin, std::size_t end, int advice) const noexcept {
   static const auto page = static_cast<std::size_t>(::sysconf(_SC_PAGESIZE));
   begin = begin / page * page;

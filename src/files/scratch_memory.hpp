@@ -11,14 +11,13 @@ namespace tessera::files {
 /// disk where /tmp is in memory (file-hierarchy(7)).
 [[nodiscard]] std::string default_scratch_folder();
 
-/// Memory, all zero, in a file without a name that the system writes its pages to and reads them back from
-/// as it needs the room. The file goes when this does, or when the process ends in whatever way. Move-only.
+/// Zeroed memory backed by a file without a name, to which the system writes its pages when memory is short.
+/// The file disappears with this object, or when the process ends in any way. Move-only.
 class ScratchMemory {
  public:
   ScratchMemory() = default;
-  /// Takes the room on the disk before it is written to, where the file system can: a full one is found here.
-  /// Throws `Error(input)` naming the folder: one that is not there, without that much room, or whose files
-  /// are in memory (tmpfs).
+  /// Allocates disk space before it is written to, if the file system can: a full disk is detected here.
+  /// Throws `Error(input)` naming the folder: one that does not exist, is too small, or is in memory (tmpfs).
   ScratchMemory(const std::string& folder, std::size_t bytes);
   ~ScratchMemory();
   ScratchMemory(ScratchMemory&& other) noexcept { swap(other); }
@@ -30,13 +29,13 @@ class ScratchMemory {
   [[nodiscard]] void* data() const noexcept { return data_; }
   [[nodiscard]] std::size_t size_bytes() const noexcept { return size_bytes_; }
 
-  /// Takes bytes out of the process' resident memory. They keep their values; the system has their pages for
-  /// as long as it needs the room for nothing else.
+  /// Removes bytes from the process' resident memory. They keep their values; the system caches their pages
+  /// while memory is free.
   void let_go(std::size_t begin, std::size_t end) const noexcept;
-  /// Whoever reads the memory in order calls this before bytes [begin, end), on any thread: what follows is
-  /// read ahead, and what is far behind let go, so that some MiB are resident.
+  /// Call it before reading bytes [begin, end) in order, on any thread: the following bytes are read ahead,
+  /// and those far behind are released, so that some MiB are resident.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept;
-  /// Lets go what is behind bytes that were written in order.
+  /// Releases bytes that were written in order.
   void release_written(std::size_t begin, std::size_t end) const noexcept;
 
  private:

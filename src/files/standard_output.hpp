@@ -15,7 +15,7 @@
 /// disk is an error, not a truncated result. For programs.
 namespace tessera::files {
 
-/// Whether the reader of a pipe has gone, as `head` does, that this process wrote results to.
+/// Whether the reader of a pipe with this process's results has gone, as `head` does.
 inline std::atomic<bool> output_is_unread = false;
 
 /// Ends a program that has failed because its output is unread, as SIGPIPE would have if programs did not

@@ -32,7 +32,7 @@ class BlockWeights {
   /// Throws `Error(usage)` for a cost that is negative or not finite, a range of another size, or costs of
   /// units and of blocks at once.
   BlockWeights(std::int64_t units, const PlanOptions& options);
-  /// Of costs that are known by runs, which cover all blocks.
+  /// Costs given by runs, which cover all blocks.
   explicit BlockWeights(std::vector<CostRun> runs);
 
   [[nodiscard]] std::uint64_t total() const noexcept { return total_; }
@@ -59,8 +59,8 @@ class WeightWalk {
 
   explicit WeightWalk(const BlockWeights& weights) : weights_(&weights) {}
 
-  /// The cut whose blocks before it weigh as nearly `target` as any; of two, the later. `target` is above 0,
-  /// below the total, and not below that of an earlier call.
+  /// The cut with the weight before it nearest to `target`; ties: the later. `target` is above 0, below the
+  /// total, and not below that of an earlier call.
   [[nodiscard]] Cut nearest(std::uint64_t target);
 
  private:

@@ -25,14 +25,13 @@ struct RemainingDevices {
   }
 };
 
-/// Scores that give nothing to excluded devices: zeros for these. If all others are zero too, they become
-/// ones.
+/// Scores with zeros for excluded devices. If all others are zero too, they become ones.
 [[nodiscard]] std::vector<std::uint64_t> remaining_scores(std::span<const std::uint64_t> scores,
                                                           const std::vector<bool>& excluded);
 
 /// True if a tile of `plan` is of an excluded device.
 [[nodiscard]] bool uses_excluded(const Plan& plan, const RemainingDevices& devices);
-/// The lowest rank that has units by `plan`, and no device any more.
+/// The lowest rank with units by `plan` that has no device left.
 [[nodiscard]] std::optional<int> rank_without_device(const Plan& plan, const RemainingDevices& devices);
 
 /// `plan` without excluded devices, whose units go to the other devices of their ranks: every rank keeps its
@@ -40,8 +39,7 @@ struct RemainingDevices {
 [[nodiscard]] inline Plan recut(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::recut(plan, devices);
 }
-/// The same units and blocks over all devices that are left, of which there is one at least: units change
-/// ranks.
+/// The same units and blocks over all remaining devices, of which there is at least one: units change ranks.
 ///
 /// In both, blocks of equal weight stay so. Other weights are not known any more: the work of each tile of
 /// `plan` is assumed to be its device's score, divided equally among its blocks.

@@ -16,27 +16,27 @@
 ///     tessera_gam_fit("visits ~ s(hour, bs='cc')", table, &call, &model);
 ///     tessera_gam_model_values(model, "coefficients", coefficients, count);
 ///
-/// Formulas, families and answers are those of tessera-fit (docs/fit.md), with its bits. The process is the
-/// caller's: no MPI is needed or started, no handler is installed, nothing is written to standard output or
-/// standard error, and the process is never ended.
+/// Formulas, families and results are those of tessera-fit (docs/fit.md), with the same bits. The process
+/// belongs to the caller: no MPI is needed or started, no handler is installed, nothing is written to
+/// standard output or standard error, and the process is never ended.
 ///
-/// *Functions* that return `int` return a `tessera_gam_status`; `tessera_gam_error` has the message. What a
-/// function returns by a pointer is written only if it returns TESSERA_GAM_OK.
+/// *Functions* that return `int` return a `tessera_gam_status`; `tessera_gam_error` has the message. Results
+/// through pointers are written only if the function returns TESSERA_GAM_OK.
 ///
-/// *Handles* are numbers. One that is 0, that was closed, or that is of another kind or library, is refused
+/// *Handles* are numbers. A handle that is 0, closed, or of another kind or library is refused
 /// (TESSERA_GAM_USAGE), so that no call can reach freed memory. A handle may be closed while another thread
 /// uses it: the object lives as long as that call.
 ///
 /// *Threads*: any thread may call any function at any time, except `tessera_gam_shutdown`. Calls of several
 /// threads do not affect each other; those that need a GPU queue for it.
 ///
-/// *Texts* are UTF-8 and end in a zero byte. Those that a function returns belong to the calling thread: one
-/// of `tessera_gam_error` is valid until the thread's next error, any other until its next call that returns
-/// a text. Null pointers are refused except where the function says otherwise.
+/// *Texts* are UTF-8 and end in a zero byte. Returned texts belong to the calling thread: that of
+/// `tessera_gam_error` is valid until the thread's next error, any other until its next call that returns a
+/// text. Null pointers are refused unless the function says otherwise.
 ///
-/// *Structures* begin with their size, `sizeof` of the one that the caller was compiled with. The library
-/// takes smaller ones, of programs compiled with earlier versions, and larger ones that have only zeros
-/// behind what it knows.
+/// *Structures* begin with their size, `sizeof` at the caller's compilation. The library takes smaller ones,
+/// of programs compiled with earlier versions, and larger ones with only zeros after the members that it
+/// knows.
 
 #include <tessera/gam/arrow_abi.h>
 
@@ -87,7 +87,7 @@ TESSERA_GAM_API int tessera_gam_last_error(tessera_gam_error_info* info);
 
 /// Columns of data, or a file of them.
 typedef uint64_t tessera_gam_table;
-/// A fitted model. It needs neither the table nor the call that it is of.
+/// A fitted model. It needs neither the table nor the call that produced it.
 typedef uint64_t tessera_gam_model;
 /// A table of results: predictions, smooths, draws.
 typedef uint64_t tessera_gam_answer;
@@ -108,15 +108,15 @@ typedef void (*tessera_gam_progress)(int32_t is_line, const char* text, void* co
 /// Returns 0, or any other number to end the call with TESSERA_GAM_INTERRUPTED.
 typedef int32_t (*tessera_gam_cancelled)(void* context);
 
-/// What a call takes beside its arguments. Null in place of one is TESSERA_GAM_CALL.
+/// Additional arguments of a call. Null means TESSERA_GAM_CALL.
 ///
-/// Callbacks are called on the thread that has made the call, while another one does the work. `cancelled` is
-/// called before the work begins, and then at least every 50 ms; the work ends soon after it asks for that:
-/// between rows, draws, points of grids and steps of a fit, and before and after each call of LAPACK. With up
-/// to 500 coefficients that takes some hundredths of a second; with more, docs/library.md says how long the
-/// longest takes. Functions that take no `tessera_gam_call` run to their end. Callbacks may call functions of
-/// this interface, except `tessera_gam_shutdown`. They must return: longjmp out of one is undefined, and an
-/// exception of C++ ends the call with TESSERA_GAM_FAULT and its text.
+/// Callbacks are called on the thread that made the call, while another one does the work. `cancelled` is
+/// called before the work begins, and then at least every 50 ms; the work ends soon after a request: between
+/// rows, draws, points of grids and steps of a fit, and before and after each call of LAPACK. With up to 500
+/// coefficients that takes some hundredths of a second; for more, docs/library.md gives the longest delay.
+/// Functions without a `tessera_gam_call` run to their end. Callbacks may call functions of this interface,
+/// except `tessera_gam_shutdown`. They must return: longjmp out of one is undefined, and a C++ exception ends
+/// the call with TESSERA_GAM_FAULT and its text.
 typedef struct tessera_gam_call {
   size_t size;                        ///< sizeof(tessera_gam_call)
   const tessera_gam_option* options;  ///< `option_count` of them; null: none
@@ -130,35 +130,34 @@ typedef struct tessera_gam_call {
 
 /* Tables */
 
-/// A table of `rows` rows, 1 or more, without columns yet. Options: block-rows, the rows that are added up in
-/// one order: another number gives other bits.
+/// A table of `rows` rows, 1 or more, without columns yet. Options: block-rows, the number of rows that are
+/// summed in a fixed order: another number gives other bits.
 TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call,
                                            tessera_gam_table* table);
-/// Adds a column of `count` numbers, one a row; NaN where one is missing. They are read in place: keep them,
-/// and do not change them, until the table is closed and no call uses it. TESSERA_GAM_USAGE while a
-/// call uses the table.
+/// Adds a column of `count` numbers, one a row; NaN for a missing value. They are read in place: keep them
+/// unchanged until the table is closed and no call uses it. TESSERA_GAM_USAGE while a call uses the table.
 TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
                                                   const double* values, size_t count);
-/// The order in which a model has the levels of a factor, whose first is the one that others are compared
-/// with: by value if all are numbers, otherwise by their bytes, as of a file; or as they are given, like R's;
-/// or as the steps of a scale, like R's ordered factors, which have polynomial contrasts: dose.L, dose.Q, ...
+/// The order of a factor's levels in a model, the first being the reference level: by value if all are
+/// numbers, otherwise by bytes, as for files; or as given, like R's; or as the steps of a scale, like R's
+/// ordered factors, with polynomial contrasts: dose.L, dose.Q, ...
 #define TESSERA_GAM_LEVELS_SORTED 0
 #define TESSERA_GAM_LEVELS_GIVEN 1
 #define TESSERA_GAM_LEVELS_ORDERED 2
 /// Adds a factor. `codes` has for each row the index of its level in `levels`, from 0, or a negative number
-/// where it is missing. Each level is there once. All is copied.
+/// for a missing value. Levels must be distinct. All arguments are copied.
 TESSERA_GAM_API int tessera_gam_table_add_factor(tessera_gam_table table, const char* name,
                                                  const int32_t* codes, size_t count,
                                                  const char* const* levels, size_t level_count,
                                                  int32_t level_order);
-/// Adds a column of Arrow's, of its type and the `chunk_count` arrays of its values, which follow one another
-/// and have together a row each. Which types there are, and what is read in place, <tessera/gam/arrow.hpp>
-/// says; levels are sorted, but those of a dictionary with ARROW_FLAG_DICTIONARY_ORDERED, an ordered factor.
+/// Adds an Arrow column of this type, with its values in `chunk_count` consecutive arrays, one value a row in
+/// all. <tessera/gam/arrow.hpp> lists the supported types, and those read in place; levels are sorted, except
+/// those of a dictionary with ARROW_FLAG_DICTIONARY_ORDERED, an ordered factor.
 ///
 /// Takes over the schema and the arrays: whatever the call returns, each of their release callbacks is called
-/// once, and they are marked as released. What is read in place is released when the table is closed, by the
+/// once, and they are marked as released. Data read in place are released when the table is closed, by the
 /// thread whose call ends its use. TESSERA_GAM_USAGE for structures that are null or were released;
-/// TESSERA_GAM_INPUT for a type that is none of those, and for structures that contradict each other.
+/// TESSERA_GAM_INPUT for an unsupported type, and for inconsistent structures.
 TESSERA_GAM_API int tessera_gam_table_add_arrow(tessera_gam_table table, const char* name,
                                                 struct ArrowSchema* schema, struct ArrowArray* chunks,
                                                 size_t chunk_count);
@@ -177,8 +176,8 @@ TESSERA_GAM_API int tessera_gam_table_close(tessera_gam_table table);
 
 /* Models */
 
-/// Fits a model: `tessera::gam::fit` (<tessera/gam/fit.hpp>). One that has not converged is returned: its
-/// value "converged" is 0. Options: those of `FitOptions` and of `JobOptions`, and comm.
+/// Fits a model: `tessera::gam::fit` (<tessera/gam/fit.hpp>). A fit that has not converged returns a model:
+/// its value "converged" is 0. Options: those of `FitOptions` and of `JobOptions`, and comm.
 ///
 /// With comm, an MPI communicator as a number that MPI_Comm_c2f gives, the call is *collective* over its
 /// ranks, which make it on the thread that initialised MPI with the same arguments. A table of columns has on
@@ -196,10 +195,10 @@ TESSERA_GAM_API int tessera_gam_model_close(tessera_gam_model model);
 
 /// The whole model as one text, with the bits of its numbers, of `*length` bytes. `length` may be null.
 TESSERA_GAM_API int tessera_gam_model_to_json(tessera_gam_model model, const char** text, size_t* length);
-/// A model of such a text of `length` bytes, or that of a model.json with its covariance in it; anyone may
-/// have written it.
+/// A model from such a text of `length` bytes, or from the text of a model.json that includes its covariance;
+/// the text is untrusted.
 TESSERA_GAM_API int tessera_gam_model_from_json(const char* text, size_t length, tessera_gam_model* model);
-/// To and from a file of tessera-fit, which may have another one with the covariance beside it.
+/// Writes and reads a file of tessera-fit, whose covariance may be in a separate file next to it.
 TESSERA_GAM_API int tessera_gam_model_save(tessera_gam_model model, const char* path);
 TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* model);
 
@@ -220,7 +219,7 @@ TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* 
 ///   m$aic of mgcv. NaN: not known
 TESSERA_GAM_API int tessera_gam_model_shape(tessera_gam_model model, const char* name, size_t* rows,
                                             size_t* columns);
-/// The names of these values, static texts behind the last of which is a null pointer.
+/// The names of these values: static texts, followed by a null pointer.
 TESSERA_GAM_API const char* const* tessera_gam_model_names(void);
 /// Copies such a value to `values`, column by column. `count` is rows times columns: any other is refused.
 TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char* name, double* values,
@@ -236,7 +235,7 @@ TESSERA_GAM_API int tessera_gam_model_text_count(tessera_gam_model model, const 
 /// The form of a report.
 enum tessera_gam_form {
   TESSERA_GAM_TEXT = 0,  ///< for people
-  /// In ASCII, numbers in full, null for what is not known: docs/fit.md lists the keys.
+  /// In ASCII, numbers in full, null for unknown values: docs/fit.md lists the keys.
   TESSERA_GAM_JSON = 1,
   TESSERA_GAM_BOTH = 2  ///< JSON, in ASCII, of these two: {"text": "...", "data": {...}}
 };
@@ -247,7 +246,7 @@ TESSERA_GAM_API int tessera_gam_summary(tessera_gam_model model, int32_t form, c
 /// `anova.gam`. `test`: "F", "Chisq", "none", or "auto": F where the first model's scale is estimated.
 TESSERA_GAM_API int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char* test,
                                       int32_t form, const char** text, size_t* length);
-/// Checks a model against the table that it was fitted to: bases, residuals, concurvity. Options: those of
+/// Checks a model against the table of its fit: bases, residuals, concurvity. Options: those of
 /// `CheckOptions`, and threads.
 TESSERA_GAM_API int tessera_gam_check(tessera_gam_model model, tessera_gam_table table,
                                       const tessera_gam_call* call, int32_t form, const char** text,
@@ -255,14 +254,14 @@ TESSERA_GAM_API int tessera_gam_check(tessera_gam_model model, tessera_gam_table
 
 /* Answers of a model, as tables */
 
-/// Predicts the rows of a table: `tessera::gam::predict` (<tessera/gam/predict.hpp>), a column for what is
-/// predicted, "fit", "se", "lower", "s(x)", …, one a coefficient of lpmatrix, and then those that are kept.
-/// Options: those of `PredictOptions` and of `JobOptions`.
+/// Predicts the rows of a table: `tessera::gam::predict` (<tessera/gam/predict.hpp>), with columns "fit",
+/// "se", "lower", "s(x)", …, one for each coefficient with lpmatrix, followed by the kept ones. Options:
+/// those of `PredictOptions` and of `JobOptions`.
 TESSERA_GAM_API int tessera_gam_predict(tessera_gam_model model, tessera_gam_table table,
                                         const tessera_gam_call* call, tessera_gam_answer* answer);
-/// Residuals of the rows of the table that a model was fitted to: `tessera::gam::residuals`
-/// (<tessera/gam/residuals.hpp>), a column "residual", NaN in rows that the fit left out, and then the
-/// variables if they come along. Options: those of `ResidualOptions`, and threads.
+/// Residuals of the rows of a model's table: `tessera::gam::residuals` (<tessera/gam/residuals.hpp>), a
+/// column "residual", NaN in rows excluded from the fit, followed by the variables if requested. Options:
+/// those of `ResidualOptions`, and threads.
 TESSERA_GAM_API int tessera_gam_residuals(tessera_gam_model model, tessera_gam_table table,
                                           const tessera_gam_call* call, tessera_gam_answer* answer);
 /// Each smooth on a grid: `tessera::gam::smooth_estimates` (<tessera/gam/posterior.hpp>). Options here and
@@ -275,7 +274,7 @@ TESSERA_GAM_API int tessera_gam_derivatives(tessera_gam_model model, const tesse
 /// Differences of smooths between levels of a factor.
 TESSERA_GAM_API int tessera_gam_level_differences(tessera_gam_model model, const tessera_gam_call* call,
                                                   tessera_gam_answer* answer);
-/// Linear predictors of the rows of one table less those of another, both in memory or both in files.
+/// Linear predictors of the rows of one table minus those of another, both in memory or both in files.
 /// Options: terms, exclude, keep, new-levels, interval, unconditional, threads.
 TESSERA_GAM_API int tessera_gam_table_differences(tessera_gam_model model, tessera_gam_table minuend,
                                                   tessera_gam_table subtrahend, const tessera_gam_call* call,
@@ -290,7 +289,8 @@ TESSERA_GAM_API int tessera_gam_simulate_smooths(tessera_gam_model model, const 
 TESSERA_GAM_API int tessera_gam_simulate_responses(tessera_gam_model model, tessera_gam_table table,
                                                    const tessera_gam_call* call, tessera_gam_answer* answer);
 /// A table with every combination of chosen values, "x=1,2,3;g=a", and typical values of the other variables:
-/// `tessera::gam::data_slice`. It can be used as any other. `typical`, which may be null, tells these values.
+/// `tessera::gam::data_slice`. It can be used like any other. `typical`, which may be null, receives the
+/// typical values.
 TESSERA_GAM_API int tessera_gam_slice(tessera_gam_model model, const char* at, tessera_gam_table* table,
                                       const char** typical);
 
@@ -298,10 +298,10 @@ TESSERA_GAM_API int tessera_gam_slice(tessera_gam_model model, const char* at, t
 typedef struct tessera_gam_answer_info {
   size_t size;     ///< sizeof(tessera_gam_answer_info)
   size_t rows;     ///< of each column
-  size_t columns;  ///< what was computed, and then what is kept of the table or the grid
-  size_t kept;     ///< the last of them
+  size_t columns;  ///< computed columns, followed by those kept of the table or the grid
+  size_t kept;     ///< number of kept columns
   size_t remarks;
-  double constant;  ///< of types terms and iterms: the intercept, which is in none of the columns
+  double constant;  ///< for types terms and iterms: the intercept, which no column contains
 } tessera_gam_answer_info;
 TESSERA_GAM_API int tessera_gam_answer_extent(tessera_gam_answer answer, tessera_gam_answer_info* info);
 
@@ -312,11 +312,11 @@ typedef struct tessera_gam_column_info {
   int32_t is_factor;
   size_t levels;  ///< of a factor
 } tessera_gam_column_info;
-/// Fills `info` with what the column of this index, from 0, is.
+/// Fills `info` with the description of the column of this index, from 0.
 TESSERA_GAM_API int tessera_gam_answer_column(tessera_gam_answer answer, size_t index,
                                               tessera_gam_column_info* info);
-/// Copies the numbers of a column to `values`: NaN where one is missing. `count` is the number of rows: any
-/// other is refused, as a factor is.
+/// Copies the numbers of a column to `values`, NaN for missing values. `count` is the number of rows: any
+/// other is refused, as is a factor.
 TESSERA_GAM_API int tessera_gam_answer_numbers(tessera_gam_answer answer, size_t index, double* values,
                                                size_t count);
 /// Copies the numbers of all columns that were computed, column by column: `count` is rows times these

@@ -72,7 +72,7 @@ struct ArrayAccess {
 };
 
 /// The elements of the units of `tile`, on its device: from the copy of the whole tile, or of its current
-/// part. For a host function: from the copy of `HostTile::device`, or of the host. Null if there are none.
+/// part. For a host function: from the copy of `HostTile::device`, or of the host. Null without units.
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_device(const ArrayAccess& access,
                                                                   const Tile& tile);
 [[nodiscard]] TESSERA_EXPORT std::span<std::byte> units_on_host(const ArrayAccess& access,

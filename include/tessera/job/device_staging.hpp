@@ -17,12 +17,12 @@ namespace TESSERA_NAMESPACE {
 
 /// Copies between pageable memory of the host and one device, in pieces through pinned memory: each host
 /// thread takes the next piece, copies it while those of other threads are on the bus, and submits it itself.
-/// CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate. For one thread at a
-/// time, to which the device's context is bound: that of a tile. Streams that were copied on are complete
-/// when this is destroyed. On a simulated device, whose memory is the host's, it copies at once.
+/// CUDA itself copies pageable memory on one thread, at a fraction of the bus' rate. Used by one thread at a
+/// time, to which the device's context is bound: that of a tile. The destructor waits for the streams used.
+/// On a simulated device, whose memory is the host's, it copies directly.
 class TESSERA_EXPORT DeviceStaging {
  public:
-  /// Starts `threads` host threads when it is first used, each of which pins some pieces.
+  /// Starts `threads` host threads at first use, each of which pins some pieces.
   DeviceStaging(const DeviceContext& context, int threads) : context_(&context), threads_(threads) {}
 
   /// In stream order. The host's memory may change once it returns, even if the last copies are not complete.
@@ -42,7 +42,7 @@ class TESSERA_EXPORT DeviceStaging {
     std::size_t next = 0;
   };
   void prepare();
-  /// Calls `work` for each piece of so many bytes on the threads, to which the device's context is bound.
+  /// Calls `work` for each piece of a copy of `bytes` on the threads, to which the device's context is bound.
   void for_each_piece(std::size_t bytes,
                       FunctionRef<void(Piece& piece, std::size_t begin, std::size_t size)> work);
 

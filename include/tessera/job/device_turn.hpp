@@ -22,8 +22,8 @@ namespace TESSERA_NAMESPACE {
 ///
 /// *Memory*: each job may use its whole memory budget in its turn. At its end, if another job has claimed the
 /// devices, the arrays of the job are copied to the host, and their memory on the devices is released with
-/// the job's caches; leases of the application stay, and are its own business. A job that was alone keeps its
-/// arrays there; until its next turn the budget of another job is reduced to what is left.
+/// the job's caches; leases of the application are not affected. A job that was alone keeps its arrays there;
+/// until its next turn the budget of another job is reduced to the remaining memory.
 ///
 /// *No deadlock*: passes on the CPU need no turn, nor does the construction of jobs (but for
 /// `ScoreModel::measured`) and of arrays. A thread that would wait while it keeps the turn of another
@@ -38,8 +38,8 @@ class TESSERA_EXPORT DeviceTurn {
   DeviceTurn(const DeviceTurn&) = delete;
   DeviceTurn& operator=(const DeviceTurn&) = delete;
 
-  /// Waits for the turn now, for work on the devices outside of passes, as copies that are to run beside the
-  /// hosts. Not collective. Throws `Error(interrupted)` if a stop is requested meanwhile.
+  /// Waits for the turn now, for work on the devices outside of passes, such as copies that run concurrently
+  /// with the hosts. Not collective. Throws `Error(interrupted)` if a stop is requested meanwhile.
   void begin();
 
  private:

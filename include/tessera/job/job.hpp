@@ -88,11 +88,11 @@ struct JobOptions {
   /// (`ScoreModel::throughput`), which cannot be compared with timed scores: a job with real and simulated
   /// devices throws `Error(usage)`.
   SharedFunction<std::int64_t(const HostTile&)> measure_on_host;
-  /// CPUs beside GPUs: in a job that has a GPU, the host of each rank is one more of its devices, the last,
-  /// also on ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score. The host
-  /// function computes the tile on `threads` less one for each GPU of the rank, at least 1, while the GPUs
-  /// compute theirs. Its copies of an `Array` are in host memory; its budget is `memory_fraction` of what the
-  /// rank may take of that (`share_memory`).
+  /// CPUs beside GPUs: in a job that has a GPU, the host of each rank is an additional, last device, also on
+  /// ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score. The host function
+  /// computes the tile on `threads` minus one for each GPU of the rank, at least 1, while the GPUs compute
+  /// theirs. Its copies of an `Array` are in host memory; its budget is `memory_fraction` of the rank's share
+  /// of that (`share_memory`).
   ///
   /// Scores are measured: `hosts` needs `ScoreModel::measured` and `measure_on_host`, else `Error(usage)`.
   /// That function runs on all threads of the tile at once, while the GPUs are measured. A slow host has a
@@ -110,9 +110,9 @@ struct JobOptions {
   bool hosts = false;
   /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
   bool allow_sharing = false;
-  /// Of a device's memory that the job may use, above 0 and up to 1, of which ranks that share it have equal
-  /// parts (`Tile::memory_budget_bytes`). What is free when the job is made is the most in any case: leave
-  /// room for what the program and its libraries allocate themselves.
+  /// Fraction of a device's memory that the job may use, above 0 and up to 1; ranks that share it have equal
+  /// parts (`Tile::memory_budget_bytes`). Memory that is free when the job is constructed is the upper limit:
+  /// leave room for allocations of the program and its libraries.
   double memory_fraction = 0.5;
   /// How many parts of a tile that exceeds the memory budget are computed at a time, 1 to 8: each has its
   /// part of the budget, and is copied while others are worked on (`Tile`). With 1 one follows the other.
@@ -136,15 +136,15 @@ struct HostOnly {
   /// Never called.
   void operator()(const Tile&, const auto&...) const noexcept {}
 };
-/// In place of the device function of a verb: the pass runs the host function on the host threads of every
-/// rank, over any plan, also in a job with devices. That is no fallback: later passes use the devices. On
-/// every rank, or on none.
+/// Replaces the device function of a verb: the pass runs the host function on the host threads of every rank,
+/// over any plan, also in a job with devices. This is not a fallback: later passes use the devices. On every
+/// rank, or on none.
 ///
 ///     job.scatter(plan, ages, tessera::host_only, [](const tessera::HostTile&, std::span<int> part) { … });
 ///
 /// Under `Policy::gpu` such a pass runs too: the policy requires that the job has GPUs, and that none fails.
-/// Results of host functions and of devices may differ in the last bits: what is computed once by one and
-/// once by the other is for the caller to know.
+/// Results of host functions and of devices may differ in the last bits: the caller is responsible if it
+/// mixes them.
 inline constexpr HostOnly host_only;
 
 namespace detail {
@@ -256,9 +256,9 @@ class TESSERA_EXPORT Job {
   /// The constructor's options.
   [[nodiscard]] const JobOptions& options() const;
   [[nodiscard]] const Inventory& inventory() const;
-  /// The devices that this rank drives. Empty if it drives none, and after a fallback. Those that were left
-  /// out stay, so that indices do not change: `InventoryDevice::excluded` tells them. With
-  /// `JobOptions::hosts` one of them is the host: `DeviceInfo::host`.
+  /// The devices that this rank drives. Empty if it drives none, and after a fallback. Devices that were left
+  /// out stay, so that indices do not change: see `InventoryDevice::excluded`. With `JobOptions::hosts` one
+  /// of them is the host: `DeviceInfo::host`.
   [[nodiscard]] DevicePool& devices();
   /// Sums and broadcasts of device data over all ranks: include <tessera/job/device_collectives.hpp>. Not
   /// collective itself. Valid as long as the job.
@@ -268,7 +268,7 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] DeviceBufferPools& buffers();
   /// Host threads of this rank, at least 1.
   [[nodiscard]] int threads() const;
-  /// The same, and why so many.
+  /// The same, with the reason for the number.
   [[nodiscard]] const HostThreads& host_threads() const;
   /// The host threads, for parallel work between passes. The calling thread, which must be the one that makes
   /// the job's collective calls, waits for them and replies to other ranks. Valid as long as the job.

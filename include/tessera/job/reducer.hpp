@@ -7,10 +7,9 @@
 #include <limits>
 #include <type_traits>
 
-/// What `Job::reduce` combines the values of blocks by: a minimum, a maximum, their places, a sum, several of
-/// them at once, or a program's own. For host and device code alike: nvcc takes `constexpr` functions into
-/// kernels with --expt-relaxed-constexpr, NVRTC with --device-as-default-execution-space and
-/// `standard_headers()`.
+/// Reducers for `Job::reduce`: minimum, maximum, their positions, sum, several of them at once, or a
+/// program's own. For host and device code alike: nvcc takes `constexpr` functions into kernels with
+/// --expt-relaxed-constexpr, NVRTC with --device-as-default-execution-space and `standard_headers()`.
 namespace TESSERA_NAMESPACE {
 
 /// A type with
@@ -27,9 +26,9 @@ namespace TESSERA_NAMESPACE {
 ///       static constexpr Value combine(const Value& left, const Value& right) { … }
 ///     };
 ///
-/// The order of combination depends on the number of blocks alone, so that results have the same bits at any
+/// The order of combination depends only on the number of blocks, so that results have the same bits at any
 /// scale: a binary tree over the blocks, of 0 with 1, of 2 with 3, and so on, then of these pairs, and of
-/// what they give; the last one of an odd number is passed on to the next level as it is.
+/// their results; an unpaired last one moves up to the next level unchanged.
 template <class R>
 concept Reducer = std::is_trivially_copyable_v<typename R::Value> &&
     requires(const R& reducer, const typename R::Value& value) {
@@ -60,8 +59,8 @@ constexpr bool is_number(T x) {
 }
 }  // namespace detail
 
-/// The least number, of equal ones (0 and -0) the first, and the first NaN if there is one. Of none:
-/// infinity, or the largest integer.
+/// The minimum; ties (0 and -0): the first; the first NaN if there is one. Without values: infinity, or the
+/// largest integer.
 template <class T>
 struct Minimum {
   static_assert(std::is_arithmetic_v<T>);
@@ -70,7 +69,7 @@ struct Minimum {
     using Limits = std::numeric_limits<T>;
     return Limits::has_infinity ? Limits::infinity() : Limits::max();
   }
-  /// Whether `a` is to be preferred to `b`.
+  /// Whether `a` takes precedence over `b`.
   static constexpr bool precedes(T a, T b) { return detail::is_number(a) ? a < b : detail::is_number(b); }
   static constexpr T combine(T left, T right) { return precedes(right, left) ? right : left; }
 };
@@ -98,7 +97,7 @@ struct Located {
 };
 
 namespace detail {
-/// Of equal numbers, and of NaNs, that of the lower place.
+/// Ties, and several NaNs: the lower position.
 template <class Extreme>
 struct ExtremeAt {
   using Value = Located<typename Extreme::Value>;
@@ -110,15 +109,15 @@ struct ExtremeAt {
 };
 }  // namespace detail
 
-/// The least number and its place: of equal ones, and of NaNs, which are preferred to numbers, the lowest
-/// place. Of none: that of `Minimum`, `nowhere`.
+/// The minimum and its position; ties, and NaNs, which take precedence over numbers: the lowest position.
+/// Without values: that of `Minimum`, `nowhere`.
 template <class T>
 struct MinimumAt : detail::ExtremeAt<Minimum<T>> {};
 /// The greatest number and its place, as `MinimumAt`.
 template <class T>
 struct MaximumAt : detail::ExtremeAt<Maximum<T>> {};
 
-/// A member of a structure, and what combines it: `Field<&Look::step, Minimum<double>>`.
+/// A member of a structure and its reducer: `Field<&Look::step, Minimum<double>>`.
 template <auto member, class R>
 struct Field;
 template <class Structure, class T, T Structure::*member, class R>

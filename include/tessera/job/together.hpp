@@ -10,25 +10,24 @@
 namespace TESSERA_NAMESPACE {
 
 /// *Collective.* Runs `work` on every rank and agrees on its outcome: if it throws on any rank, every rank
-/// throws one and the same `Error`, that of the lowest rank that failed. For work outside of passes that can
-/// fail on one rank alone, such as reading a file: otherwise the other ranks would wait for that one in the
-/// next collective.
+/// throws the same `Error`, that of the lowest rank that failed. For work outside of passes that can fail on
+/// a single rank, such as reading a file: otherwise the other ranks would wait for it in the next collective.
 ///
 ///     tessera::together(comm, "the reading of the input", [&] { input = read(path); });
 ///     // on every rank: "rank 3 (node7) failed in the reading of the input: no column \"age\" in b.csv"
 ///
 /// The error has the code of the `Error` that was thrown, or `job_fault` for any other exception; its message
-/// has the rank, its node, `purpose` and the reason. `purpose` is the same on every rank; while a rank waits,
-/// messages tell it too: "rank 1 waits in an allreduce, in the reading of the input". What `work` has changed
-/// on ranks where it did not fail stays changed. A collective call inside `work` is allowed only where every
-/// rank reaches it, whichever fails.
+/// has the rank, its node, `purpose` and the reason. `purpose` is the same on every rank; messages about
+/// waiting ranks have it too: "rank 1 waits in an allreduce, in the reading of the input". Changes by `work`
+/// on ranks where it did not fail remain. A collective call inside `work` is allowed only if every rank
+/// reaches it, whichever fails.
 ///
 /// Throws `Error(usage)` like any collective on another thread than the one that made `comm`. Blocks until
 /// every rank has done its work. Cost: one allreduce of an integer.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, const std::string& purpose,
                              FunctionRef<void()> work);
-/// The same for errors that do not depend on the rank, as those of an input that all ranks read: the message
-/// of an `Error` is unchanged. Any other exception is reported with its rank.
+/// The same for errors that do not depend on the rank, such as those of an input that all ranks read: the
+/// message of an `Error` is unchanged. Any other exception is reported with its rank.
 TESSERA_EXPORT void together(const mpi::Communicator& comm, FunctionRef<void()> work);
 
 }  // namespace TESSERA_NAMESPACE

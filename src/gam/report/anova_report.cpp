@@ -21,7 +21,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// In so many significant digits; NA for what is not known.
+/// A number with this many significant digits; NA if unknown.
 std::string number(double value, int digits = 6) {
   return std::isnan(value) ? "NA" : fmt::format("{:.{}g}", value, digits);
 }

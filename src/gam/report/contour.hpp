@@ -8,16 +8,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Ends of straight pieces, two by two.
+/// End points of segments, in pairs.
 struct Segments {
   std::vector<double> x;
   std::vector<double> y;
 };
 
-/// Where the surface through `z` (x by y, at least 2 by 2) has the value `level`: in each cell of the grid
-/// one piece or two, between points found on its sides by linear interpolation; at a saddle the two that the
-/// mean of the corners asks for; none in a cell with a corner that is NaN. Source: marching squares, after
-/// Lorensen and Cline, SIGGRAPH 1987. Pure.
+/// The contour of the surface `z` (x by y, at least 2 by 2) at `level`: in each cell of the grid one or two
+/// segments, between points found on its sides by linear interpolation; at a saddle the mean of the corners
+/// decides which two; none in a cell with a NaN corner. Source: marching squares, after Lorensen and Cline,
+/// SIGGRAPH 1987. Pure.
 [[nodiscard]] Segments contour(std::span<const double> x, std::span<const double> y, const Matrix& z,
                                double level);
 

@@ -30,12 +30,12 @@ bool has_unit_weights(const ResponseSample& sample) {
   return std::ranges::all_of(sample.weight, [](double weight) { return weight == 1; });
 }
 
-/// The whole response of a prior weight of 1 with that deviance residual; nothing if there is none.
+/// The whole-number response, of prior weight 1, with this deviance residual; nothing if there is none.
 std::optional<double> response_of(const Family& family, double mean, double residual) {
   const auto distance = [&](double y) {
     return std::copysign(std::sqrt(std::max(0.0, family.deviance(y, mean, 1))), y - mean);
   };
-  // Residuals grow with responses: bisection between whole numbers.
+  // Residuals increase with responses: bisection over whole numbers.
   constexpr double most_told_apart = 1e15;
   double low = 0;
   double high = 1;

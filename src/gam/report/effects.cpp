@@ -22,7 +22,7 @@ class BlockEstimates {
   BlockEstimates(const FittedModel& model, const CoefBlock& block, std::span<const Component> components)
       : model_(model), rows_(block, components) {}
 
-  /// `values`: one a variable of the components, which is a level's place for a factor.
+  /// `values`: one for each variable of the components; for a factor the index of the level.
   [[nodiscard]] Estimate estimate(std::span<const double> values) {
     return estimate_of(rows_.at(values), model_.coef, model_.covariance);
   }
@@ -83,8 +83,8 @@ Curve curve_of(const FittedModel& model, const CoefBlock& block, std::span<const
   Curve curve;
   curve.variable = model.design.variables[at(axes[spline].variable)].name;
   curve.x = grid(model, axes[spline], points);
-  // The other margins, if there are any, are random effects or those of a factor smooth: of factors, of which
-  // there is a line for each combination, or of a number at 1.
+  // The other margins, if any, are random effects or those of a factor smooth: factors, with a line for each
+  // combination of levels, or a number at 1.
   int lines = 1;
   for (const Component& other : margins) lines *= other.kind == Component::Kind::factor ? other.levels : 1;
   std::vector<double> values(margins.size(), 1.0);

@@ -29,7 +29,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* list_name = "figures.csv";
 constexpr std::string_view list_heading = "file,checksum,figure";
-/// Bytes of a file that is looked at: more than a figure takes.
+/// Maximum bytes of a file that is read: more than any figure has.
 constexpr std::int64_t largest_figure = std::int64_t{1} << 28;
 
 std::string checksum(std::string_view text) {
@@ -45,7 +45,7 @@ std::optional<std::string> text_of(const std::string& path) {
   return files::read_text(path, largest_figure);
 }
 
-/// The checksums in a list, by file; empty if it is none.
+/// The checksums in a list, by file; empty if it is not a list.
 std::map<std::string, std::string, std::less<>> checksums_in(std::string_view list) {
   std::map<std::string, std::string, std::less<>> found;
   const std::vector<std::string_view> lines = base::split(list, '\n');
@@ -64,9 +64,9 @@ class FigureFiles {
  public:
   FigureFiles(std::string folder, std::span<const ReportFigure> figures);
 
-  /// In the folder, the list last.
+  /// Paths in the folder, the list last.
   [[nodiscard]] std::vector<std::string> paths() const;
-  /// Throws for a file of these names that is not known to be of a report.
+  /// Throws for a file with one of these names that is not known to belong to a report.
   void refuse_others() const;
   [[nodiscard]] std::string write() const;
 

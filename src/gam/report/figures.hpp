@@ -13,7 +13,7 @@
 /// Pictures of a page as files of their own.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A picture, and as CSV the numbers that it shows and the single rows behind them.
+/// A picture, with its numbers and the individual rows behind them as CSV.
 struct Picture {
   std::string svg;
   std::string csv = {};
@@ -31,13 +31,13 @@ struct CsvColumn {
   return csv_text(std::span(columns.begin(), columns.size()));
 }
 
-/// A picture of `Plot::svg` with its own style sheet and a size: by light, or by night where the reader has
-/// it so. Colours are numbers, so that programs that know neither variables nor media read the former.
+/// A picture of `Plot::svg` with its own style sheet and a size, light or dark by the reader's preference.
+/// Colours are literal in the light version, for programs without CSS variables and media queries.
 [[nodiscard]] std::string standalone_svg(std::string_view svg);
 
-/// A file's name for a label as "s(x):fa": "s_x_fa", of letters, digits, '.', '_' and '-' alone, at most 80
-/// of them, which begins with a letter or digit; followed by "-2", "-3", … where `taken` has it already in
-/// upper or lower case. Adds it to `taken`.
+/// A file name for a label such as "s(x):fa": "s_x_fa", only letters, digits, '.', '_' and '-', at most 80 of
+/// them, beginning with a letter or digit; followed by "-2", "-3", … if `taken` contains it, ignoring case.
+/// Adds it to `taken`.
 [[nodiscard]] std::string figure_name(std::string_view label, std::vector<std::string>& taken);
 
 }  // namespace TESSERA_NAMESPACE::gam

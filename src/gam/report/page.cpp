@@ -61,10 +61,10 @@ class Page {
   }
 
  private:
-  /// Effects that are in one picture.
+  /// Effects in one picture.
   struct Panel {
     CurvePanel curves;
-    std::size_t end;  ///< behind the last of its effects
+    std::size_t end;  ///< one past the last of its effects
   };
 
   template <class... Parts>
@@ -89,7 +89,7 @@ class Page {
     add("<div><dt>{}</dt><dd>{}</dd></div>\n", name, escaped(value));
   }
 
-  /// `stars`: what its last column is; else it has none.
+  /// `stars`: whether the last column has significance stars.
   void table(std::string_view caption, const TextTable& rows, bool stars, std::string_view command) {
     if (rows.size() < 2) return;
     add("<div class=\"scroll\"><table>\n<caption>{}</caption>\n<thead><tr>", caption);
@@ -152,7 +152,7 @@ class Page {
     add("<p class=\"note\">Signif. codes: 0 *** 0.001 ** 0.01 * 0.05 . 0.1 (blank) 1</p>\n</section>\n");
   }
 
-  /// `label`: what it is a picture of, which names its files.
+  /// `label`: the subject of the picture, which names its files.
   void figure(std::string label, Picture picture, const std::string& caption, std::string_view style = {}) {
     add("<figure{}>\n{}\n", style.empty() ? "" : fmt::format(" class=\"{}\"", style), picture.svg);
     if (!caption.empty()) add("<figcaption>{}</figcaption>\n", caption);
@@ -177,7 +177,7 @@ class Page {
     return levels == nullptr || levels->random;
   }
 
-  /// What curves and maps show of the rows.
+  /// Explains how curves and maps show the rows.
   [[nodiscard]] std::string where_rows_lie() const {
     const auto any = [&](auto is) { return std::any_of(effects_.begin(), effects_.end(), is); };
     const bool curves = !panels_.empty();
@@ -283,7 +283,7 @@ class Page {
     const std::string title = "<code>" + escaped(effect.title) + "</code>";
     if (const auto* surface = std::get_if<Surface>(&effect.shape)) {
       const Places sampled = rows_ != nullptr ? places_of(effect, *surface, *rows_) : Places();
-      // The cells of all rows say more than a sample, but of a level alone.
+      // The cells of all rows are better than a sample, but not for a single level.
       Places all = sampled;
       if (rows_ == nullptr || (!rows_->is_whole() && effect.by_factor.empty())) {
         const Places cells = places_of(*surface, model_.outline);
@@ -331,11 +331,11 @@ class Page {
     add("</section>\n");
   }
 
-  /// What is plotted of each row's residual, and what is said of it.
+  /// The residuals to plot, and their explanation.
   struct Residuals {
     const char* kind = "deviance";
     double scale = 1;
-    std::vector<std::size_t> rows{};  ///< their places in the sample
+    std::vector<std::size_t> rows{};  ///< their indices in the sample
     std::vector<double> predictors{};
     std::vector<double> values{};
     std::string about{};
@@ -352,8 +352,8 @@ class Page {
     }
   };
 
-  /// Deviance residuals, or standardised ones; of discrete responses, which are on few curves, quantile
-  /// residuals where they are known.
+  /// Deviance residuals, or standardised ones; for discrete responses, whose residuals lie on few curves,
+  /// quantile residuals if known.
   [[nodiscard]] Residuals residuals_of(const std::optional<ResponseSample>& discrete) const {
     const DataOutline& outline = model_.outline;
     Residuals out;
@@ -483,7 +483,7 @@ class Page {
     add("</section>\n");
   }
 
-  /// What `tessera-fit check` prints.
+  /// Adds the results of `tessera-fit check`.
   void checks() {
     add("<section aria-labelledby=\"checks\">\n<h2 id=\"checks\">Checks</h2>\n");
     if (options_.rows == nullptr) {
@@ -524,7 +524,7 @@ class Page {
     add("</section>\n");
   }
 
-  /// Pictures in which the responses of many rows are taken together.
+  /// Plots of grouped responses.
   void of_discrete(const ResponseSample& sample, std::string_view kind) {
     figure("residuals binned", binned_residuals(model_, sample),
            "Mean Pearson residuals in groups of rows of similar predictors. 95 % of them are in the band if "
@@ -632,7 +632,7 @@ class Page {
 
   const FittedModel& model_;
   const PageOptions& options_;
-  const RowSample* rows_;  ///< a sample of the model's rows; null: there is none
+  const RowSample* rows_;  ///< a sample of the model's rows; null: none
   std::vector<Effect> effects_;
   std::vector<Panel> panels_;
   std::string out_;

@@ -43,13 +43,13 @@ double label_room(const PlotAxis& axis) {
   return letter * static_cast<double>(longest);
 }
 
-/// Above the frame: a power of ten takes a line.
+/// Room above the frame: a power of ten takes a line.
 double room_above(const PlotAxis& y) {
   const bool power = y.categories.empty() && tick_labels(ticks(y.values.low, y.values.high)).power != 0;
   return power ? 22 : 10;
 }
 
-/// Of a key to lines.
+/// Left margin of a key to lines.
 constexpr double key_left = 50;
 constexpr double key_row = 17;
 constexpr double key_sample = 16;
@@ -73,7 +73,7 @@ void for_each_in_key(std::span<const std::string> names, const Put& put) {
   }
 }
 
-/// Of a scale of colours, from the frame.
+/// Gap between the frame and a colour scale.
 constexpr double legend_gap = 12;
 constexpr double legend_width = 10;
 constexpr double legend_tick = 3;
@@ -127,7 +127,7 @@ void Plot::x_ticks() {
   for (std::size_t i = 0; i < x_.categories.size(); ++i)
     tick(across(static_cast<double>(i) + 0.5), shortened(x_.categories[i], longest_category));
   if (!x_.categories.empty()) return;
-  // As many as their labels leave room for.
+  // As many as fit with their labels.
   std::vector<double> positions;
   TickLabels labels;
   for (int count = 5; count >= 2; --count) {
@@ -205,7 +205,7 @@ void Plot::line(std::span<const double> x, std::span<const double> y, std::strin
 }
 
 void Plot::points(std::span<const double> x, std::span<const double> y, std::string_view style) {
-  // A run of no length, with round ends, is a dot.
+  // A zero-length segment with round ends is a dot.
   std::set<std::string> dots;
   for (std::size_t i = 0; i < x.size(); ++i) {
     dots.insert(fmt::format("M{} {}h0", px(across(x[i])), px(down(y[i]))));

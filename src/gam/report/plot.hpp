@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-/// A plot as SVG: a frame with two axes, and marks inside it that are given in the axes' own units. Colours
-/// are those of the page's style sheet, by class.
+/// A plot as SVG: a frame with two axes, and marks in the axes' own units. Colours come from the page's style
+/// sheet, by class.
 ///
 ///     Plot plot({"s(x)", "A rising curve."}, {"x", {0, 1}}, {"s(x,4.2)", {-2, 2}});
 ///     plot.band(x, low, high);
@@ -17,28 +17,28 @@
 ///     page += plot.svg();
 namespace TESSERA_NAMESPACE::gam {
 
-/// What stands for a plot where it is not seen.
+/// Texts that replace a plot for readers who cannot see it.
 struct PlotText {
   std::string title;
   std::string description;
 };
 
-/// Values from left to right, or from the bottom up. With categories, the i-th stands for [i, i + 1], from
-/// the left or from the top down, and `values` is not looked at.
+/// Values from left to right, or from the bottom up. With categories, the i-th is [i, i + 1], from the left
+/// or from the top down, and `values` is not used.
 struct PlotAxis {
   std::string title;
   Interval values;
   std::vector<std::string> categories = {};
 };
 
-/// Of the whole picture, in units of which a letter is about seven wide.
+/// Size of the whole picture, in units of which a letter is about seven wide.
 struct PlotSize {
   double width = 360;
   double height = 264;
-  double above = 0;  ///< of the frame, for a key; part of the height
+  double above = 0;  ///< space above the frame for a key; part of the height
 };
 
-/// One colour of a filled plot, and the rectangles that have it: x from, x to, y from, y to.
+/// One colour of a filled plot, and its rectangles: x from, x to, y from, y to.
 struct PlotRectangle {
   double left, right, bottom, top;
 };
@@ -52,7 +52,7 @@ struct PlotRectangle {
 inline constexpr std::size_t line_colours = 8;
 [[nodiscard]] std::string colour_style(std::size_t line);
 
-/// How much of a frame's height a strip takes.
+/// Fraction of a frame's height that a strip takes.
 inline constexpr double strip_share = 0.1;
 
 class Plot {
@@ -63,22 +63,22 @@ class Plot {
   void band(std::span<const double> x, std::span<const double> low, std::span<const double> high,
             std::string_view style = "band");
   void line(std::span<const double> x, std::span<const double> y, std::string_view style = "line");
-  /// Each is painted once where several fall on the same place.
+  /// Coinciding points are painted once.
   void points(std::span<const double> x, std::span<const double> y, std::string_view style = "points");
   void segment(double x1, double y1, double x2, double y2, std::string_view style);
-  /// Ends of segments, two by two.
+  /// End points of segments, in pairs.
   void segments(std::span<const double> x, std::span<const double> y, std::string_view style);
-  /// `colour` as CSS has it; empty: the style's own.
+  /// `colour` in CSS; empty: the style's own.
   void rectangles(std::span<const PlotRectangle> rectangles, std::string_view style,
                   std::string_view colour = {});
-  /// Where the data lie: bars that stand on the x axis, as high as the counts, the highest `strip_share` of
-  /// the frame; one for each of as many equal parts of [low, high].
+  /// Distribution of the data: bars on the x axis, with heights proportional to the counts, the highest
+  /// `strip_share` of the frame; one for each of equal parts of [low, high].
   void strip(double low, double high, std::span<const long long> counts);
-  /// Where single rows lie: a short line on the x axis at each place.
+  /// Positions of individual rows: a short line on the x axis for each.
   void rug(std::span<const double> x);
-  /// A text that begins at a place.
+  /// A text that starts at a position.
   void label(double x, double y, std::string_view text, std::string_view style = "tick");
-  /// A scale of colours in the right margin, a `legend_margin`, from the lowest up, with ticks.
+  /// A colour scale in the right margin, a `legend_margin`, from the lowest up, with ticks.
   void legend(Interval values, std::span<const std::string> colours);
   /// Names of lines above the frame, where `key_height` leaves room, the i-th in `colour_style(i)`.
   void key(std::span<const std::string> names);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of what people read of a model.
+// The public interface of reports.
 #include "gam/check/check_rows.hpp"
 #include "gam/fit/row_sample.hpp"
 #include "gam/model/model.hpp"

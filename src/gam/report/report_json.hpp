@@ -12,11 +12,11 @@ namespace TESSERA_NAMESPACE::gam {
 
 using ReportJson = nlohmann::ordered_json;
 
-/// What a model is, and what it is compared by.
+/// Properties of a model, and its figures for comparisons.
 [[nodiscard]] ReportJson facts_json(const Model& model, const ModelFigures& figures);
 [[nodiscard]] ReportJson test_json(const TermTest& test);
 
-/// In ASCII, with a line at its end; numbers read back to the same bits.
+/// ASCII text with a final newline; numbers read back to the same bits.
 [[nodiscard]] std::string json_text(const ReportJson& json);
 
 }  // namespace TESSERA_NAMESPACE::gam

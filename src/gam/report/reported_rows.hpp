@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// What a page has from the rows of the fit.
+/// Data from the rows of the fit for a page.
 struct ReportedRows {
   RowSample sample;
   CheckOptions options{};  ///< of the checks

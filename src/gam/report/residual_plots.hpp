@@ -9,33 +9,33 @@
 #include <string>
 #include <string_view>
 
-/// Pictures of the residuals of a sample, as SVG: what mgcv's `gam.check` shows. `kind` is "deviance",
-/// "standardised" or "quantile", `scale` the model's. At least two residuals, all finite.
+/// Plots of the residuals of a sample, as SVG: as in mgcv's `gam.check`. `kind` is "deviance", "standardised"
+/// or "quantile", `scale` the model's. At least two residuals, all finite.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sorted residuals against normal quantiles, with the line that residuals of a normal response would follow,
-/// and the band that each is in with a probability of 95 %.
+/// Sorted residuals against normal quantiles, with the line for residuals of a normal response, and the band
+/// that contains each with a probability of 95 %.
 [[nodiscard]] Picture residual_quantiles(std::string_view kind, std::span<const double> residuals,
                                          double scale);
-/// Their histogram.
+/// A histogram of the residuals.
 [[nodiscard]] Picture residual_histogram(std::string_view kind, std::span<const double> residuals);
-/// Each against a number of its row, `what` on the axis and `column` in CSV, with the means of groups of rows
-/// and the band that 95 % of these are in where residuals do not depend on it: two standard errors either way
-/// of the mean of all.
+/// Residuals against a number of their row, `what` on the axis and `column` in CSV, with the means of groups
+/// of rows and the band that contains 95 % of these if residuals do not depend on it: two standard errors on
+/// either side of the overall mean.
 [[nodiscard]] Picture residual_scatter(std::string_view kind, const std::string& what,
                                        const std::string& column, std::span<const double> values,
                                        std::span<const double> residuals);
-/// By the levels of a factor, `levels[codes[i]]` that of a row: boxes of their quartiles, whiskers to the
-/// last residuals within one and a half times the box, and their means. Of more than `max_boxes` levels those
-/// whose means are the farthest from that of all, in standard errors.
+/// Residuals by the levels of a factor, `levels[codes[i]]` for each row: boxes of their quartiles, whiskers
+/// to the last residuals within one and a half times the box, and their means. Of more than `max_boxes`
+/// levels those whose means are the farthest from the overall mean, in standard errors.
 inline constexpr std::size_t max_boxes = 40;
 [[nodiscard]] Picture residual_boxes(std::string_view kind, const std::string& factor,
                                      std::span<const std::string> levels, std::span<const double> codes,
                                      std::span<const double> residuals);
 /// Responses against fitted means, with the line of equality and the means of groups of rows.
 [[nodiscard]] Picture observed_scatter(std::span<const double> fitted, std::span<const double> observed);
-/// Autocorrelation of the residuals at lags from 1 on, of `rows` rows, with the limits that 95 % of those of
-/// independent residuals are within.
+/// Autocorrelation of the residuals at lags from 1 on, for `rows` rows, with the limits that contain 95 % of
+/// the autocorrelations of independent residuals.
 [[nodiscard]] Picture residual_autocorrelation(std::string_view kind, std::span<const double> autocorrelation,
                                                std::int64_t rows);
 

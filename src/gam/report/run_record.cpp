@@ -23,7 +23,7 @@ using files::JsonField;
 
 constexpr int version = 2;
 constexpr const char* what_it_is = "a run report that tessera-fit wrote";
-/// A rank has some hundred bytes.
+/// Size limit; a rank takes some hundred bytes.
 constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
@@ -45,7 +45,7 @@ std::vector<std::string> hosts_of(const JsonField& ranks, RunRecord& run) {
   return hosts;
 }
 
-/// Rows of the table from one to another.
+/// Sets the range of table rows of a part.
 void set_rows(RunRecord::Part& part, const JsonField& begin, const JsonField& end, std::int64_t rows) {
   part.begin = begin.whole<std::int64_t>(0, rows);
   part.end = end.whole<std::int64_t>(part.begin, rows);
@@ -140,7 +140,7 @@ std::string plan_svg(const RunRecord& run) {
   if (!shades[0].empty()) plot.rectangles(shades[0], "part");
   if (!shades[1].empty()) plot.rectangles(shades[1], "part other");
   for (const RunRecord::Part& part : run.parts) {
-    // A text where there is room for it.
+    // The name, if it fits.
     const std::string name = fmt::format("rank {}", part.rank);
     const double share = static_cast<double>(part.end - part.begin) / rows;
     if (share * 950 > 7 * static_cast<double>(name.size()) + 12) {

@@ -9,13 +9,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The record of a run that a report shows, read from the file that `--run-report` wrote.
+/// The record of a run for a report, read from the file that `--run-report` wrote.
 struct RunRecord {
   /// Rows that one device, or one rank on its CPU, computed.
   struct Part {
     int rank = 0;
     std::string host;
-    std::string device;  ///< its name, with the number where a rank has several; "CPU"
+    std::string device;  ///< its name, with the number if a rank has several; "CPU"
     std::int64_t begin = 0;
     std::int64_t end = 0;
   };
@@ -37,11 +37,11 @@ struct RunRecord {
   std::vector<Phase> phases;
 };
 
-/// Reads a run report and validates it, as anyone may have written it: ranks, devices and rows must exist.
-/// Throws `Error(input)`, with the field: no such file, not a run report, another format, a damaged one.
+/// Reads and validates an untrusted run report: ranks, devices and rows must exist. Throws `Error(input)`,
+/// with the field: no such file, not a run report, another format, a damaged one.
 [[nodiscard]] RunRecord load_run_record(const std::string& path);
 
-/// Who computed which rows, as a strip from the first row to the last.
+/// The division of rows, as a strip from the first row to the last.
 [[nodiscard]] std::string plan_svg(const RunRecord& run);
 /// Phases in sequence on one time axis. A phase of several passes is drawn once, with their total length.
 [[nodiscard]] std::string timeline_svg(const RunRecord& run);

@@ -8,11 +8,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The summary that R users know from `summary.gam`: the parametric table, the smooth table with edf and
-/// p-values, adjusted R-squared, deviance explained, REML, scale and n.
+/// The summary as R's `summary.gam`: the parametric table, the smooth table with edf and p-values, adjusted
+/// R-squared, deviance explained, REML, scale and n.
 [[nodiscard]] std::string summary_text(const FittedModel& model);
 
-/// The two tables as the summary has them.
+/// The two tables of the summary.
 [[nodiscard]] TextTable coefficient_table(const FittedModel& model);
 [[nodiscard]] TextTable smooth_table(const FittedModel& model);
 

@@ -23,7 +23,7 @@ namespace {
 
 using base::at;
 
-/// Colours of a filled plot.
+/// Number of colours of a filled plot.
 constexpr int colour_steps = 24;
 
 struct Colour {
@@ -40,7 +40,8 @@ Colour between(const Colour& a, const Colour& b, double share) {
           a.blue + share * (b.blue - a.blue)};
 }
 
-/// Blue below zero, brown above, pale at zero: told apart by all eyes, and as dark at both ends.
+/// Blue below zero, brown above, pale at zero: distinguishable in colour blindness, and equally dark at both
+/// ends.
 std::vector<std::string> signed_colours() {
   constexpr Colour below{33, 92, 152};
   constexpr Colour zero{246, 245, 240};
@@ -68,12 +69,12 @@ std::string standing_for(const std::string& what, const std::string& by) {
   return by.empty() ? what : fmt::format("{}, at {} = 1", what, by);
 }
 
-/// Axes of a filled plot: the points' own extent.
+/// Axes of a filled plot: the extent of its points.
 Interval ends_of(const std::vector<double>& values) {
   return {values.front(), values.back()};
 }
 
-/// Of the numbers that are none of NaN; [0, 0] where there is none.
+/// Range of the numbers, ignoring NaN; [0, 0] if there are none.
 Interval range_of(const Matrix& values) {
   Interval range = no_interval;
   for (const double value : values.values()) {
@@ -87,7 +88,7 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
                        const Places* places = nullptr) {
   Plot plot(std::move(text), {surface.x_variable, ends_of(surface.x)},
             {surface.y_variable, ends_of(surface.y)}, {360, 284}, legend_margin(range));
-  // The rectangle around each point, neighbours of one colour in one.
+  // The rectangle around each point; neighbours of one colour are merged.
   std::vector<std::vector<PlotRectangle>> rectangles(colours.size());
   const auto edge = [](const std::vector<double>& positions, int i) {
     const auto last = static_cast<int>(positions.size()) - 1;
@@ -124,7 +125,7 @@ std::string filled_svg(PlotText text, const Surface& surface, const Matrix& valu
   return plot.svg();
 }
 
-/// Whether each line has a band, and where there are several a colour of its own.
+/// Whether each line has a band, and a colour of its own if there are several.
 bool has_bands(const Curve& curve) {
   return curve.lines.size() <= line_colours;
 }
@@ -135,7 +136,7 @@ std::string stem_of(const Effect& effect) {
   return effect.label.substr(0, end);
 }
 
-/// The rows that an effect is of: those of its level, if it is by a factor.
+/// The rows of an effect: those of its level, for a smooth by a factor.
 std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
   const auto* factor = effect.by_factor.empty() ? nullptr : column_of(rows.variables, effect.by_factor);
   std::vector<std::size_t> found;
@@ -147,8 +148,7 @@ std::vector<std::size_t> rows_of(const Effect& effect, const RowSample& rows) {
   return found;
 }
 
-/// The working residual of a row, weighted: that of Pearson; of a family that is not known by its variance,
-/// without the weights.
+/// The weighted working residual of a row: Pearson's; unweighted for a family without a variance function.
 double partial_residual(const FittedModel& model, const RowSample& rows, std::size_t row) {
   const double eta = rows.linear_predictor[row];
   const double mean = model.family.mean(eta);
@@ -158,7 +158,7 @@ double partial_residual(const FittedModel& model, const RowSample& rows, std::si
                               : difference * std::sqrt(rows.weight[row] / variance);
 }
 
-/// Rows of a rug in single lines; of more, counts are drawn.
+/// Maximum number of rows in a rug of single lines; for more, counts are drawn.
 constexpr std::size_t longest_rug = 600;
 
 std::vector<long long> counts_of(std::span<const double> values, Interval range) {
@@ -171,7 +171,7 @@ std::vector<long long> counts_of(std::span<const double> values, Interval range)
   return counts;
 }
 
-/// The rug, and partial residuals where each line is of one effect and no number multiplies it.
+/// Adds the rug, and partial residuals if each line belongs to one effect without a numeric by variable.
 void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const FittedModel& model,
               const RowSample& rows) {
   const auto* x = column_of(rows.variables, panel.curve.variable);
@@ -196,7 +196,7 @@ void add_rows(CurvePanel& panel, std::span<const Effect* const> members, const F
   }
 }
 
-/// The levels one below the other.
+/// Levels listed one below the other.
 std::string listed_svg(const Effect& effect, const Levels& levels) {
   std::vector<std::size_t> order(levels.names.size());
   std::iota(order.begin(), order.end(), std::size_t{0});
@@ -242,7 +242,7 @@ std::string listed_svg(const Effect& effect, const Levels& levels) {
   return plot.svg();
 }
 
-/// Many levels against the normal distribution that the model takes them from.
+/// Many levels against the normal distribution of the random effect.
 std::string quantiles_svg(const Effect& effect, const Levels& levels) {
   std::vector<double> fits;
   for (const Estimate& one : levels.values) fits.push_back(one.fit);
@@ -324,7 +324,7 @@ std::string curve_svg(const CurvePanel& panel, const DataOutline& outline, std::
                 panel.partial.empty() ? "" : " and partial residuals")
           : fmt::format("{} curves, one a level, between {} and {}.", lines, number_text(range.low),
                         number_text(range.high));
-  // One colour a line where there are enough, with a key.
+  // One colour per line if there are enough, with a key.
   const bool coloured = lines > 1 && has_bands(curve);
   const double above = coloured ? key_height(panel.key) : 0;
   Plot plot({panel.title, description}, {curve.variable, widened(ends_of(curve.x))},

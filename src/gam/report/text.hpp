@@ -9,16 +9,16 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Text of the user's as it may stand in an element or a quoted attribute of HTML and SVG: the five signs of
-/// markup are written as references; what is no UTF-8, or a control character, as U+FFFD.
+/// A user's text for an element or a quoted attribute of HTML and SVG: the five markup characters are written
+/// as references; invalid UTF-8 and control characters as U+FFFD.
 [[nodiscard]] std::string escaped(std::string_view text);
 
-/// At most so many characters of UTF-8, the last one of a longer text being an ellipsis.
+/// At most this many UTF-8 characters; a longer text ends in an ellipsis.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t most);
-/// Characters of UTF-8.
+/// Number of UTF-8 characters.
 [[nodiscard]] std::size_t length_of(std::string_view text);
 
-/// A number in so many significant digits, with a true minus sign.
+/// A number with this many significant digits, with a true minus sign.
 [[nodiscard]] std::string number_text(double value, int digits = 3);
 
 /// 53933 as "53,933".

@@ -15,10 +15,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// double nearest to its decimal number.
 [[nodiscard]] std::vector<double> ticks(double low, double high, int count = 5);
 
-/// Ticks as text, all with the same decimals and as many as tell them apart, with a true minus sign.
+/// Ticks as texts, all with the same decimals, as many as distinguish them, with a true minus sign.
 struct TickLabels {
   std::vector<std::string> texts;
-  int power = 0;  ///< of ten, that all are multiplied by: not 0 where they are very large or small
+  int power = 0;  ///< power of ten common to all: nonzero if they are very large or small
 };
 [[nodiscard]] TickLabels tick_labels(std::span<const double> ticks);
 
@@ -30,7 +30,7 @@ struct Interval {
   double low = 0;
   double high = 1;
 };
-/// What every value widens.
+/// The neutral element of extending an interval.
 inline constexpr Interval no_interval{std::numeric_limits<double>::infinity(),
                                       -std::numeric_limits<double>::infinity()};
 [[nodiscard]] Interval widened(Interval values);

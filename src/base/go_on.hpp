@@ -11,8 +11,8 @@ namespace detail {
 inline thread_local FunctionRef<void()> check_of_thread;
 }  // namespace detail
 
-/// Sets the check of `go_on` on this thread, for the life of the object: `check` throws if the work is to be
-/// abandoned. Teams also call it on their threads for work of this thread.
+/// Sets the check of `go_on` on this thread, for the life of the object: `check` throws to abandon the
+/// work. Teams also call it on their threads for work of this thread.
 class Abandonable {
  public:
   explicit Abandonable(FunctionRef<void()> check) : before_(std::exchange(detail::check_of_thread, check)) {}

@@ -59,7 +59,7 @@ void synchronize(EventView event);
 
 /// Pins existing host memory, for all devices of this process.
 void pin(void* memory, std::size_t bytes);
-/// Ignores errors, as `destroy_stream`; the device is the one that was current when the memory was pinned.
+/// Ignores errors, as `destroy_stream`; the device is that which was current when the memory was pinned.
 void unpin(void* memory, Ordinal ordinal) noexcept;
 
 /// Free memory of the device. This thread's current context does not change.

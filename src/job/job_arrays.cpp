@@ -40,7 +40,7 @@ void require_all_units(const ArrayState& array, Range mine) {
                                           std::to_string(mine.size()));
 }
 
-/// Those whose last version the host has not.
+/// Those whose last version is not on the host.
 std::vector<ArrayState*> stale_on_host(std::span<ArrayState* const> arrays) {
   std::vector<ArrayState*> stale;
   std::ranges::copy_if(arrays, std::back_inserter(stale), &ArrayState::is_stale_on_host);

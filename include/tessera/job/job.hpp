@@ -270,7 +270,7 @@ class TESSERA_EXPORT Job {
   [[nodiscard]] int threads() const;
   /// The same, with the reason for the number.
   [[nodiscard]] const HostThreads& host_threads() const;
-  /// The host threads, for parallel work between passes. The calling thread, which must be the one that makes
+  /// The host threads, for parallel work between passes. The calling thread, which must be the thread of
   /// the job's collective calls, waits for them and replies to other ranks. Valid as long as the job.
   [[nodiscard]] HostTeam& host_team() const;
 

@@ -31,7 +31,7 @@ struct WorkspacePoolOptions {
 /// own stream at once, by others after its work, for which they are made to wait. Thread-safe.
 class TESSERA_EXPORT WorkspacePool {
  public:
-  /// Throws `Error(usage)` if no slab is to be kept, or for a null upstream.
+  /// Throws `Error(usage)` if the options keep no slab, or the upstream is null.
   explicit WorkspacePool(std::unique_ptr<MemoryUpstream> upstream, WorkspacePoolOptions options = {});
   /// Returns cached slabs to the upstream; leases that are still out do so when they end.
   ~WorkspacePool();

@@ -146,9 +146,9 @@ class Family {
   bool estimated_ = false;
 };
 
-/// The list. Parameters are to be estimated.
+/// The list; their parameters are estimated.
 [[nodiscard]] std::vector<Family> built_in_families();
-/// The built-in family of a name: R's, or the same in lower case. Parameters are to be estimated.
+/// The built-in family of a name: R's, or the same in lower case; its parameters are estimated.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);
 
 /// A built-in family as R's users write it, in any case: "poisson", "binomial(probit)", "Gamma(link = log)",

@@ -83,7 +83,7 @@ struct FormulaTerms {
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
-  /// Those of it, by their texts, that are numbers whatever the response: of smooths other than re, fs and
+  /// Its variables, by their texts, that are numbers whatever the response: of smooths other than re, fs and
   /// sz, offsets.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };

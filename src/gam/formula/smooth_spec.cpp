@@ -106,7 +106,7 @@ Expression variable(const Syntax& value) {
   return expression;
 }
 
-/// A smooth of mgcv's that is not here: what it is, and what to write in its place.
+/// A smooth of mgcv's that is not supported: what it is, and what to write in its place.
 struct AbsentBasis {
   std::string_view name;
   std::string_view what;
@@ -359,7 +359,7 @@ std::vector<double> given_sp(const Arguments& arguments) {
   return *numbers;
 }
 
-/// ord of t2(): some of the numbers from 0 to that of its margins. Products of more margins there are none.
+/// ord of t2(): some of the numbers from 0 to that of its margins. There are no products of more margins.
 void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
   const Syntax* value = arguments.find("ord");
   if (value == nullptr || is_missing(*value)) return;

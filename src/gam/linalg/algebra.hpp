@@ -16,8 +16,8 @@ class Algebra {
   virtual ~Algebra() = default;
   /// a b. Shapes must agree.
   [[nodiscard]] virtual Matrix multiply(const Matrix& a, const Matrix& b) const = 0;
-  /// Cancellation point before other work as large as a product: throws if the fit is to be abandoned, as
-  /// `multiply` does.
+  /// Cancellation point before other work as large as a product: throws to abandon the fit, as `multiply`
+  /// does.
   virtual void go_on() const {}
   /// Maximum number of computations that `for_each` runs concurrently.
   [[nodiscard]] virtual int at_once() const { return 1; }

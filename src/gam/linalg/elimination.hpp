@@ -36,7 +36,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// 17 (1996), without supervariables.
 class EliminationOrder {
  public:
-  /// `turned`: columns of the core that count as dense, whatever their present values.
+  /// `turned`: columns of the core that count as dense, even where they are sparse now.
   EliminationOrder(const PartedMatrix& a, const std::vector<bool>& turned);
 
   [[nodiscard]] int eliminated() const noexcept { return eliminated_; }

@@ -103,7 +103,7 @@ class BlasCall {
     static std::mutex mutex;
     return mutex;
   }
-  // The original setting; guarded by `changing`, as are changes of `calls` from 0 and to 0.
+  // The original setting. `changing` guards it, and changes of `calls` from 0 and to 0.
   static int& threads() noexcept {
     static int count = 1;
     return count;

@@ -275,7 +275,7 @@ double trace_of_product(const Matrix& a, const Matrix& b) {
   return sum;
 }
 
-/// Adds a block whose graded sum is to be factored: d = tr(S^-1 S_j), d2 = -tr(S^-1 S_j S^-1 S_k), S_j with
+/// Adds a block by factoring its graded sum: d = tr(S^-1 S_j), d2 = -tr(S^-1 S_j S^-1 S_k), S_j with
 /// its lambda. False if it cannot be.
 bool add_graded(const BlockBasis& basis, std::span<const double> lambda, const Algebra& algebra,
                 PenaltyDeterminant& total) {

@@ -13,8 +13,8 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Which minimum of V to find.
 enum class Search {
-  local,   ///< the one that a descent from the start ends at
-  global,  ///< the lowest that descents from other starts find as well
+  local,   ///< that of a descent from the start
+  global,  ///< the lowest of descents from several starts
 };
 
 /// Minimises the REML criterion V of a working model over the log smoothing parameters (and log phi if the

@@ -35,7 +35,7 @@ struct NamedNumbers {
 /// Requires the job's `DeviceTurn`; the job must outlive the table.
 ///
 /// `bytes_per_row`: at least that of the later frame. A device that cannot hold its whole tile gets nothing
-/// ahead, nor does a failed one: the first pass copies what is missing, and reports the error.
+/// ahead, nor does a failed device: the first pass copies what is missing, and reports the error.
 [[nodiscard]] NumberTaker* begin_upload(DeviceTable& table, Job& job, const Plan& plan,
                                         const std::vector<NamedNumbers>& columns, std::int64_t bytes_per_row);
 

@@ -24,7 +24,7 @@ class JudgementSchedule {
     settled_ = false;
     first_ = false;
   }
-  /// Counts a measured iteration. True if the plan is to be judged now.
+  /// Counts a measured iteration. True if the plan is due for judgement.
   [[nodiscard]] bool take_iteration() {
     ++measured_;
     // The first iteration of all includes the start of the devices.

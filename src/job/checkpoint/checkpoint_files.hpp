@@ -23,7 +23,7 @@ namespace TESSERA_NAMESPACE {
 ///
 /// Why an older start cannot replace the state of a newer one: A save creates its temporary file, then lists
 /// the folder, and renames only if its generation is the newest. A start creates its generation file, then
-/// lists the folder, and removes all temporary files before it reads. Of any two, the one that lists later
+/// lists the folder, and removes all temporary files before it reads. Of any two, the later to list
 /// sees the file of the other: either the save finds the newer generation, or its temporary file is removed.
 /// A rename that a network failure has delayed then either fails, as its file is gone, or took effect before
 /// the newer start read.

@@ -73,7 +73,7 @@ struct ReservedSlot {
   HeldLock lock;
 };
 
-/// Another claim has not finished in time.
+/// Another claim did not finish in time.
 class ClaimInProgress : public Error {
  public:
   explicit ClaimInProgress(const std::string& message) : Error(ErrorCode::job_fault, message) {}

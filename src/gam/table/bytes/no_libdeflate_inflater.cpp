@@ -26,7 +26,7 @@ struct Inflater::State {
   z_stream stream{};
 };
 
-// zlib counts its input in 32 bits, and rejects a null buffer even if nothing is to be unpacked.
+// zlib counts its input in 32 bits, and rejects a null buffer even if there is nothing to unpack.
 std::optional<Inflater::Amounts> Inflater::State::unpack(int window, std::span<const char> packed,
                                                          std::span<char> room) {
   const auto part_of = [](std::size_t left) {

@@ -50,7 +50,7 @@ std::size_t format_of(const std::string& path) {
   const auto bytes = open_plain(path);
   const auto* const found = std::find_if(
       formats.begin(), formats.end(), [&](const FormatEntry& format) { return format.recognises(*bytes); });
-  if (found == formats.end()) throw Error(ErrorCode::input, fmt::format("{}: is no table", path));
+  if (found == formats.end()) throw Error(ErrorCode::input, fmt::format("{}: not a table", path));
   return static_cast<std::size_t>(found - formats.begin());
 }
 

@@ -13,7 +13,7 @@ bool has_hdf5() noexcept {
 }
 
 void begin_hdf5(files::OutputFile& file) {
-  throw Error(ErrorCode::input, fmt::format("{}: is to be HDF5, which this tessera-fit was built without; "
+  throw Error(ErrorCode::input, fmt::format("{}: this tessera-fit was built without HDF5; "
                                             "configure with TESSERA_ENABLE_HDF5=ON",
                                             file.path()));
 }

@@ -59,7 +59,7 @@ std::vector<std::size_t> first_of_each(const std::vector<OpenedFile>& all) {
                                     const HostName& host, std::string_view difference) {
   throw Error(ErrorCode::input,
               fmt::format("{}: rank 0 (on {}) and rank {} (on {}) have different files of this name{}: start "
-                          "again when it is no longer replaced or written, with the same on every node",
+                          "again once the same complete file is on every node",
                           path, first_host.data(), rank, host.data(), difference));
 }
 

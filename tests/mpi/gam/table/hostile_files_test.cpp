@@ -282,7 +282,7 @@ TEST_F(Hostile, RanksDevicesAndRowsOfARunReportAreThoseThatThereAre) {
   EXPECT_EQ(outcome_of_run(devices),
             damaged("plan.tiles[0].rank: is -1, and not a whole number from 0 to 0"));
   devices["plan"]["tiles"][0]["rank"] = 0;
-  EXPECT_EQ(outcome_of_run(devices), damaged("plan.tiles[0].device: is no device of its rank"));
+  EXPECT_EQ(outcome_of_run(devices), damaged("plan.tiles[0].device: not a device of its rank"));
 }
 
 }  // namespace

@@ -14,8 +14,8 @@
 #include <tessera/version.hpp>
 #include <thread>
 
-#include "base/pluralised.hpp"
 #include "base/number.hpp"
+#include "base/pluralised.hpp"
 #include "files/standard_output.hpp"
 
 namespace tessera::bench {

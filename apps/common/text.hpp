@@ -4,6 +4,7 @@
 #include "base/list_text.hpp"
 #include "base/message.hpp"
 #include "base/number.hpp"
+#include "base/pluralised.hpp"
 #include "base/text.hpp"
 
 /// What programs do with text, and how their ranks exchange it: of the project's own utilities, which no
@@ -11,7 +12,6 @@
 namespace tessera::apps {
 
 using base::allgather_values;
-using base::pluralised;
 using base::list_text;
 using base::parse_number;
 using base::pluralised;

@@ -15,8 +15,8 @@
 
 #include "gam/rows/crossproduct.hpp"
 #include "gam/rows/evaluation.hpp"
-#include "gam/rows/terms.cuh"
 #include "gam/rows/slice_batch.hpp"
+#include "gam/rows/terms.cuh"
 
 #include <cstdint>
 
@@ -287,7 +287,8 @@ inline void CrossBlock::evaluate_dense(int buffer, int first) const {
     fixed::for_each_dense_term([&](auto term) {
       // Values of a row without weight are not read: they may be NaN.
       to[column++] =
-          root != 0 ? root * evaluate<decltype(term)::value>(batch_, slice_.begin + first + row).values[0] : 0;
+          root != 0 ? root * evaluate<decltype(term)::value>(batch_, slice_.begin + first + row).values[0]
+                    : 0;
     });
     to[column] = root * shared_.staged[buffer][fixed::cross.terms + 1][row];
   }

@@ -10,8 +10,8 @@
 //   accumulate       one thread an element: the batch's partials into the reproducible sum
 //
 // The order of floating-point additions does not depend on the size of a batch or on its slices.
-#include "gam/rows/terms.cuh"
 #include "gam/rows/slice_batch.hpp"
+#include "gam/rows/terms.cuh"
 
 #include <cstdint>
 #include <tessera/job/reproducible_sum_core.hpp>
@@ -95,8 +95,8 @@ void clear_row(const SliceBatchView& batch, std::int64_t at) {
 
 /// Stores the contribution of the row at index `at` of the batch to the sums.
 template <PassKind kind, RowFamily F>
-void keep_outcome(const SliceBatchView& batch, const F& family, double y, double eta, double offset, double prior,
-                  std::int64_t at) {
+void keep_outcome(const SliceBatchView& batch, const F& family, double y, double eta, double offset,
+                  double prior, std::int64_t at) {
   if constexpr (kind == PassKind::parameters) {
     constexpr int count = parameter_scalar_count(F::parameter_count);
     double scalars[count];
@@ -141,7 +141,8 @@ void evaluate_row(const SliceBatchView& batch) {
 /// Sums one task over a slice into `sums`, for a product with these numbers of nonzeros. Worker i of n takes
 /// rows i, i + n, i + 2n … of the slice, in that order.
 template <int row_nonzeros, int column_nonzeros>
-void add_rows(const SliceBatchView& batch, const Product& product, const Task& task, int in_batch, double* sums) {
+void add_rows(const SliceBatchView& batch, const Product& product, const Task& task, int in_batch,
+              double* sums) {
   constexpr int pairs = row_nonzeros * column_nonzeros;
   constexpr int lanes = lanes_for(pairs);
   const int rows = slice_of(batch, in_batch).rows;

@@ -117,7 +117,7 @@ TEST(CustomFamily, RefusesWithFileAndLineAndWhatToDo) {
   for (int i = 0; i < 100'000; ++i) chain += i % 2 == 0 ? ".a" : " . \"=\\\"\"";
   const std::vector<std::pair<std::string, std::string>> cases{
       {without("name"), "f.toml: the family has no name: write name = "},
-      {without("variance"), "f.toml: there is no variance: write variance = \"…\", an expression of mu"},
+      {without("variance"), "f.toml: variance is missing: write variance = \"…\", an expression of mu"},
       {without("deviance"), "an expression of y and mu"},
       {with("variance", "\"mu * NA\""),
        "f.toml:6: variance: mu * NA: numbers in a family's functions must be finite"},

@@ -177,7 +177,7 @@ TEST(OtherUnits, BeyondTheRangeOfNumbersAreRefused) {
       ADD_FAILURE() << one.formula << " in units of " << unit;
     } catch (const Error& error) {
       EXPECT_EQ(error.code(), ErrorCode::input);
-      EXPECT_NE(std::string(error.what()).find("give the"), std::string::npos) << error.what();
+      EXPECT_NE(std::string(error.what()).find("rescale the"), std::string::npos) << error.what();
     }
   }
 }

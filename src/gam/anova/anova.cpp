@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
-#include "gam/fit/prediction_plan.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/linalg/whole_inverse.hpp"
 #include "gam/model/model.hpp"
+#include "gam/predict/prediction_plan.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/anova.hpp>

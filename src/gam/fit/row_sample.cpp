@@ -3,7 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/fit/coordinates/residual_sample.hpp"
-#include "gam/fit/prediction_plan.hpp"
+#include "gam/predict/prediction_plan.hpp"
 #include "gam/rows/prediction_pass.hpp"
 #include "gam/rows/row_residuals.hpp"
 

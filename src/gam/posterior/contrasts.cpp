@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
 #include "base/go_on.hpp"
-#include "gam/fit/prediction_plan.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
+#include "gam/predict/prediction_plan.hpp"
 #include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>

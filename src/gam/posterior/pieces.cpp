@@ -5,10 +5,10 @@
 #include "base/at.hpp"
 #include "base/go_on.hpp"
 #include "gam/basis/basis.hpp"
-#include "gam/fit/prediction_plan.hpp"
 #include "gam/formula/expression.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/posterior/simultaneous.hpp"
+#include "gam/predict/prediction_plan.hpp"
 #include "gam/table/require_memory.hpp"
 
 #include <tessera/error.hpp>

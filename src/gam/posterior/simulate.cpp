@@ -3,10 +3,10 @@
 #include "base/go_on.hpp"
 #include "base/philox.hpp"
 #include "gam/family/response_distribution.hpp"
-#include "gam/fit/prediction_plan.hpp"
 #include "gam/inference/normal_draws.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
+#include "gam/predict/prediction_plan.hpp"
 #include "gam/table/require_memory.hpp"
 
 #include <tessera/error.hpp>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/fit/prediction_plan.hpp"
+#include "gam/predict/prediction_plan.hpp"
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"

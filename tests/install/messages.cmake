@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # Fails if a text of the engine in ROOT spells an option as a command line does: C, Python and R hear it too. An option is
-# named by its key.
+# named by its key. Writes the texts of all errors and notes of the sources to WORK/messages.txt, for reading.
 cmake_policy(VERSION 3.25)
 set(exceptions
   src/gam/report/page.cpp         # a page names the program that makes it
@@ -25,3 +25,27 @@ endforeach()
 if(found)
   message(FATAL_ERROR "options spelt as on a command line:${found}")
 endif()
+
+set(table "")
+file(GLOB_RECURSE sources RELATIVE ${ROOT} ${ROOT}/src/*.?pp ${ROOT}/apps/*.?pp)
+foreach(source IN LISTS sources)
+  file(READ ${ROOT}/${source} text)
+  string(REPLACE ";" "@" text "${text}") # which ends an element of a list, as brackets hide one
+  string(REGEX REPLACE "[][]" "|" text "${text}")
+  string(REGEX MATCHALL "(Error|refuse|note|complain|remarks.push_back)[(][^@]*\"[^@]*" calls "${text}")
+  foreach(call IN LISTS calls)
+    string(REGEX MATCHALL "\"([^\"\\]|\\\\.)*\"" words "${call}")
+    list(JOIN words " " said)
+    string(REPLACE "\" \"" "" said "${said}")
+    if(said)
+      string(APPEND table "${source}: ${said}\n")
+    endif()
+  endforeach()
+endforeach()
+string(REGEX MATCHALL "\n" lines "${table}")
+list(LENGTH lines count)
+if(count LESS 500)
+  message(FATAL_ERROR "only ${count} messages were found: the pattern is wrong")
+endif()
+file(WRITE ${WORK}/messages.txt "${table}")
+message(STATUS "${count} messages in ${WORK}/messages.txt")

@@ -38,7 +38,7 @@ refuses "does not tell version 99.0.0" scripts/make-release v99.0.0
 grep -q "^## \[$version\]" CHANGELOG.md || sed -i "s/^## \[Unreleased\]$/&\n\n## [$version] - 2026-01-31/" CHANGELOG.md
 git commit --quiet --all --allow-empty --message "Release $version"
 
-sed -i "0,/^- /s//$(for ((i = 0; i < 15; ++i)); do printf -- '- More.\\n'; done)&/" CHANGELOG.md
+sed -i "/^## \[$version\]/,/^- /s/^- /$(for ((i = 0; i < 15; ++i)); do printf -- '- More.\\n'; done)&/" CHANGELOG.md
 git commit --quiet --all --message "Tell everything"
 sed -i "s/ VERSION $version / VERSION 98.0.0 /" CMakeLists.txt && sed -i "s/^version: .*/version: 98.0.0/" CITATION.cff
 sed -i "0,/^## \[$version\]/s//## [98.0.0]/" CHANGELOG.md

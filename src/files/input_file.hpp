@@ -37,7 +37,7 @@ class InputFile {
   /// The whole file, as `read_text` returns it.
   [[nodiscard]] std::string text(std::int64_t max_bytes) const;
 
-  /// The current values. Throw `Error(input)`.
+  /// The file's state and size at the time of the call. Both throw `Error(input)`.
   [[nodiscard]] FileState state() const;
   [[nodiscard]] std::int64_t size() const;
   [[nodiscard]] const std::string& path() const noexcept { return path_; }

@@ -75,7 +75,7 @@ ArrayBase::ArrayBase(Job& job, const Plan& plan, std::int64_t width, std::size_t
     refuse("the plan of an array is for " + std::to_string(plan.ranks()) + " ranks, the job has " +
            std::to_string(its.comm.size()) + ": make it with this job's plan()");
   if (width < 1 || static_cast<std::uint64_t>(width) > std::numeric_limits<std::uint32_t>::max())
-    refuse("an array of " + std::to_string(width) + " elements a unit: give 1 to 2^32 - 1");
+    refuse("an array of " + std::to_string(width) + " elements per unit: give 1 to 2^32 - 1");
   const auto elements = static_cast<std::size_t>(width);
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
   const auto units = static_cast<std::size_t>(std::max<std::int64_t>(plan.units(), 1));

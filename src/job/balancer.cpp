@@ -91,7 +91,7 @@ Balancer::Balancer(Job& job, Plan plan, BalancerOptions options) {
     throw Error(ErrorCode::usage, "a balancer of " + std::to_string(options.iterations) +
                                       " iterations and a gain of " + std::to_string(options.gain) +
                                       ": give 1 or more of each");
-  // NOLINTNEXTLINE(modernize-make-unique): an aggregate, which Clang 14 does not make so
+  // NOLINTNEXTLINE(modernize-make-unique): Clang 14 cannot make_unique an aggregate
   state_.reset(new State{job.state(), std::move(plan), options});
   state_->watch();
 }

@@ -38,7 +38,7 @@ struct CommunicatorAccess {
 
   /// Sends an empty message to rank `to`, without waiting for it to be received.
   static void send_empty(const Communicator& comm, int to, int tag);
-  /// Receives an empty message, if one has arrived: its sender.
+  /// Receives an empty message, if one has arrived, and returns its sender.
   [[nodiscard]] static std::optional<int> sender_of_empty(const Communicator& comm, int tag);
   /// Receives an empty message that rank `from` has sent, watched as a collective is.
   static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);

@@ -38,8 +38,8 @@ struct Probe {
   HostInfo host;
   std::vector<ProbedDevice> devices;  ///< in CUDA's order
   std::optional<Absence> absence;     ///< present exactly when `devices` is empty
-  /// GPUs of the node that the driver counts but cannot read, for another reason than a permission: "GPU 1:
-  /// GPU is lost". CUDA_VISIBLE_DEVICES does not count.
+  /// GPUs of the node that the driver counts but cannot read, for a reason other than permissions:
+  /// "GPU 1: GPU is lost", regardless of CUDA_VISIBLE_DEVICES.
   std::vector<std::string> broken{};
 };
 

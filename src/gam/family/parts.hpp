@@ -91,11 +91,11 @@ constexpr int likelihood_term_count(int parameters) {
 /// Additional parts of a family with values, besides a constructor from an array of them.
 template <class F>
 concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(const F family, double x) {
-  {+family.parameter(0)};        // the first value
-  {F::parameter_name(0)[0]};     // as R has it
-  {+family.working(0, x)};       // of a value of the first: not finite if it is invalid. Parameters are
-                                 // estimated on working scales, where every number is a value
-  {+family.parameter_at(0, x)};  // and back, of a parameter
+  {+family.parameter(0)};     // the first value
+  {F::parameter_name(0)[0]};  // as R has it
+  {+family.working(0, x)};    // the first value on its working scale, not finite if it is invalid. Parameters
+                              // are estimated on working scales, where every number is valid
+  {+family.parameter_at(0, x)};  // the inverse: a parameter from its working scale
   // `first_working(i)`: the initial estimate of a parameter; `first_constant(i)`: R's default of a constant.
   // `choices`, if present: words for the values of the constant, which is then an index. `title` and
   // `shown_count`, if present: for reports, followed by the first values and a bracket.
@@ -108,13 +108,13 @@ concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x,
   {+F::first_working(0)};
   {F::title[0]};
   {F::at_limit[0]};  // what a likelihood means that rises towards a limit of the first parameter
-  {family.likelihood_terms(x, x, out)};  // of y and mu, for a prior weight of 1: minus the log likelihood but
-                                         // for what no parameter changes; its derivatives by the working
-                                         // parameters; the second ones, upper triangle row by row
-  // `scale()`, if present: phi, which is one of the parameters. `null_is_likeliest`: true if the constant
-  // mean of maximum likelihood is not that of the responses. `saturated_mean(y)`, if present: the mean of
-  // maximum likelihood for a response whose deviance omits the saturated model's likelihood; else it is the
-  // response.
+  {family.likelihood_terms(x, x, out)};  // at y and mu, for a prior weight of 1: minus the log likelihood,
+                                         // without terms that have no parameter; its first derivatives by the
+                                         // working parameters; its second ones, upper triangle row by row
+  // `scale()`, if present: phi, which is one of the parameters. `null_is_likeliest`, if present: the
+  // null model has the constant mean of maximum likelihood, not the mean of the responses.
+  // `saturated_mean(y)`, if present: the mean of maximum likelihood for a response whose deviance omits the
+  // saturated model's likelihood; else it is the response.
 };
 
 /// A family with all parts for its values, or without values.

@@ -470,7 +470,9 @@ class StoredCovariance {
           (block->kind != "fs" && (!block->penalty->is_ridge() || !block->has_identity_map())))
         field_.at("part").refuse("is not a random effect of the model");
       if (size_.has_pattern == (block->kind != "fs" && size_.part.runs().size() < 2))
-        field_.at("part").refuse("has pairs of one random effect, or none of several");
+        field_.at("part").refuse(
+            "must have pairs of levels if it has several random effects, or a smooth of basis fs, and "
+            "otherwise none");
       design.parted_columns.add(block->raw_begin, block->raw_size);
     }
   }

@@ -473,8 +473,8 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   out.hessian = Matrix(penalties, penalties);
   if (count == 0) return out;
 
-  // dD/drho_j = b'S_j b; d2D = that on the diagonal - 2 b'S_j A S_k b (S_j with its lambda), the last being
-  // the sum over the coefficients that are not eliminated and over those that are.
+  // dD/drho_j = b'S_j b (S_j with its lambda). d2D: this on the diagonal, minus 2 b'S_j A S_k b, which is
+  // summed over the coefficients that are not eliminated, and over those that are.
   const Coordinates& model = coordinates_of(*at);
   Matrix penalised(core_size(), penalties);
   std::vector<double> deviance_slope(count);
@@ -628,7 +628,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
     for (const ScaledPenalty& s : at->penalties) residual -= dot(s.own(at->coef), s.times(at->coef));
     const double edf = std::accumulate(fit.edf.begin(), fit.edf.end(), 0.0);
     fit.covariance_scale = residual / (static_cast<double>(working_.rows) - edf);
-    // REML estimates nothing, and bam calls gam; or it would not know of bounds.
+    // With all smoothing parameters given bam calls gam, which has this scale; REML's ignores bounds.
     if (all_given || is_bounded()) fit.scale = fit.covariance_scale;
   }
   return fit;

@@ -7,12 +7,12 @@
 #include <span>
 #include <vector>
 
-/// Sampled rows in groups, of which single ones tell little.
+/// Groups of sampled rows, for plots in which single rows tell little.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Groups of rows by increasing keys, of about equal size, with equal keys in one group; one group per key if
-/// there are few. About the square root of the number of rows, limited to a readable number. At least one
-/// row.
+/// Groups of rows by increasing keys, of about equal size; rows with equal keys are in one group, and few
+/// different keys have a group each. There are about as many groups as the square root of the number of rows,
+/// up to a readable number.
 [[nodiscard]] std::vector<std::vector<std::size_t>> groups_by(std::span<const double> keys);
 
 /// Means in groups of similar x.

@@ -26,8 +26,9 @@ namespace TESSERA_NAMESPACE::gam {
                                        const std::string& column, std::span<const double> values,
                                        std::span<const double> residuals);
 /// Residuals by the levels of a factor, `levels[codes[i]]` for each row: boxes of their quartiles, whiskers
-/// to the last residuals within one and a half times the box, and their means. Of more than `max_boxes`
-/// levels those whose means are the farthest from the overall mean, in standard errors.
+/// to the last residuals within one and a half times the box, and their means. At most
+/// `max_boxes` levels are shown: those whose means are the farthest from the overall mean, in standard
+/// errors.
 inline constexpr std::size_t max_boxes = 40;
 [[nodiscard]] Picture residual_boxes(std::string_view kind, const std::string& factor,
                                      std::span<const std::string> levels, std::span<const double> codes,

@@ -16,8 +16,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// as many as rows, while the product of the terms' numbers of levels is unbounded.
 ///
 /// A level has one raw column, or several contiguous ones, those of a curve. Below the diagonal, column j of
-/// the pattern first has the later columns of its own block, if that is small enough to be tested, or else of
-/// its own level; then all columns of each level that occurs with it.
+/// the pattern holds first the later columns of its own block (of its own level only, if the block is too
+/// large for a test of its term), and then all columns of each level that occurs with its level.
 struct LevelPairs {
   /// Two terms, with the pair of each local row: the index, in the pattern, of the first column of the second
   /// term's level in the first column of the first term's; -1: none.

@@ -21,6 +21,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -284,11 +285,13 @@ std::optional<OrthogonalSmooths> CrowdedSmooths::turned(const Design& design) co
     turn = told_by_root(comm, *block, std::move(turn));
     if (!turn) continue;
     if (turn->lost) {
+      const std::string where = crowding(job_, rows_, *block);
       throw Error(
           ErrorCode::not_converged,
-          fmt::format("{} has unpenalised functions that are so nearly dependent in these rows that rounding "
-                      "hides what they are, as {}",
-                      block->label, crowding(job_, rows_, *block)));
+          fmt::format(
+              "{}: in these rows its unpenalised functions are too nearly dependent to be told apart after "
+              "rounding: {}",
+              block->label, where.empty() ? "give it a smaller k, or leave it out" : where));
     }
     turn_block(out.design, *block, *turn);
     out.turned.push_back({block->coef_begin, std::move(turn->to_formula)});

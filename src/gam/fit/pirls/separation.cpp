@@ -114,8 +114,8 @@ class Mover {
   Movement movement_;
 };
 
-/// *Collective.* The movement over all ranks. A rank stops at the first block with `others`, which decides:
-/// before an iteration has settled, nearly every row is one.
+/// *Collective.* The movement over all ranks. A rank stops after its first block with `others`, which
+/// alone decides the answer: until the iteration has settled, nearly every row is such a row.
 Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;

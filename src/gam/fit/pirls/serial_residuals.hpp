@@ -18,10 +18,10 @@ struct SerialResiduals {
       autocorrelation;  ///< at lags from 1 on, within series; 0 for a lag without pairs of rows
 };
 
-/// *Collective.* At the coefficients `raw_coef` = M beta. A series consists of the rows with one value of the
-/// variable `group`, consecutive or not; -1: of the series in `rows.series`. Pairs of rows in different
-/// blocks of the plan are not counted, so that the bits do not depend on the distribution of rows. Cost: one
-/// scan of the rows, on host threads.
+/// *Collective.* Sums of the residuals at the coefficients `raw_coef` = M beta. A series consists of the rows
+/// with one value of the variable `group`, consecutive or not; if it is -1, the series are those in
+/// `rows.series`. Pairs of rows in different blocks of the plan are not counted, so that the bits do not
+/// depend on the distribution of rows. Cost: one scan of the rows, on host threads.
 [[nodiscard]] SerialResiduals serial_residuals(const FitContext& fit, const Rows& rows,
                                                std::span<const double> raw_coef, int lags, int group = -1);
 

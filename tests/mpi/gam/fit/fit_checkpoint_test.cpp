@@ -237,7 +237,7 @@ TEST_F(FitCheckpointTest, WarnsOnceOfADiskThatDoesNotTakeTheState) {
   on_root([&] { fs::rename(elsewhere, folder); });
   if (is_root()) {
     const std::string warning = said();
-    EXPECT_TRUE(warning.starts_with("the state after iteration 2 cannot be kept, and the fit goes on: "));
+    EXPECT_TRUE(warning.starts_with("the fit goes on, but its state after iteration 2 was not saved: "));
     EXPECT_EQ(warning.find("; "), std::string::npos) << warning;
   }
   EXPECT_EQ(stopped(ErrorCode::interrupted),

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "named_arguments.hpp"
 
+#include <tessera/error.hpp>
+
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -40,7 +42,17 @@ void NamedArguments::add_to(CLI::App& command, OptionSet set, std::initializer_l
         command.add_option(name, own.values, own.info.help + (own.info.repeatable ? " (repeatable)" : ""))
             ->type_name(type_of(own.info))
             ->default_str(own.info.preset)
-            ->allow_extra_args(false);
+            ->allow_extra_args(false)
+            ->check(CLI::Validator(
+                [set, name](const std::string& value) {
+                  try {
+                    check_option(set, {.name = name, .value = value});
+                    return std::string();
+                  } catch (const Error& error) {
+                    return std::string(error.what()).substr(name.size() + 1);
+                  }
+                },
+                ""));
     if (!own.info.repeatable) option->expected(1);
     if (own.info.kind == OptionKind::flag)
       command.add_flag("--no-" + own.info.name, own.unset, fmt::format("As {} false", name));

@@ -76,6 +76,10 @@ struct OptionInfo {
 /// `smooths`.
 [[nodiscard]] TESSERA_EXPORT std::vector<OptionInfo> options_of(OptionSet set);
 
+/// Throws `Error(usage)` for a value that an option of this kind of call cannot have, whatever the others
+/// are. Checks neither texts nor names. Pure.
+TESSERA_EXPORT void check_option(OptionSet set, const NamedOption& given);
+
 /// All of them as JSON: {"fit": [{"name": "gamma", "kind": "number", "default": "1", "help": …, "repeatable":
 /// false, "least": 0.001, "most": 1000}, …], "predict": …}; "choices" and "alias" where there are any.
 [[nodiscard]] TESSERA_EXPORT std::string options_json();

@@ -429,6 +429,36 @@ void read(std::span<NamedOption> given, Options& options, std::span<const Row<Op
 }
 
 template <class Options>
+void check_alone(NamedOption given, std::span<const Row<Options>> rows) {
+  for (const Row<Options>& row : rows) {
+    Options scratch;
+    if (row.kind != OptionKind::text && row.kind != OptionKind::names &&
+        plain_name(given.name) == row.words.name)
+      row.read(scratch, given, row.words.range);
+  }
+}
+
+/// Calls `use` with each table of a set.
+template <class Use>
+void for_each_table(OptionSet set, const Use& use) {
+  switch (set) {
+    case OptionSet::fit: use(std::span<const Row<FitOptions>>(of_fits)); break;
+    case OptionSet::predict: use(std::span<const Row<PredictOptions>>(of_predictions)); break;
+    case OptionSet::smooths: use(std::span<const Row<SmoothOptions>>(of_smooths)); break;
+    case OptionSet::derivatives:
+      use(std::span<const Row<DerivativeOptions>>(of_derivatives));
+      use(std::span<const Row<SmoothOptions>>(of_smooths));
+      break;
+    case OptionSet::simulate: use(std::span<const Row<SimulateOptions>>(of_simulations)); break;
+    case OptionSet::check: use(std::span<const Row<CheckOptions>>(of_checks)); break;
+    case OptionSet::residuals: use(std::span<const Row<ResidualOptions>>(of_residuals)); break;
+    case OptionSet::table: use(std::span<const Row<TableOptions>>(of_tables)); break;
+    case OptionSet::arrow: use(std::span<const Row<ArrowOptions>>(of_arrow)); break;
+    case OptionSet::job: use(std::span<const Row<JobOptions>>(of_jobs)); break;
+  }
+}
+
+template <class Options>
 void add_infos(std::vector<OptionInfo>& infos, std::span<const Row<Options>> rows) {
   for (const Row<Options>& row : rows) {
     const Words& words = row.words;
@@ -490,22 +520,12 @@ std::string without_quotes(const std::string& text) {
 
 std::vector<OptionInfo> options_of(OptionSet set) {
   std::vector<OptionInfo> infos;
-  switch (set) {
-    case OptionSet::fit: add_infos<FitOptions>(infos, of_fits); break;
-    case OptionSet::predict: add_infos<PredictOptions>(infos, of_predictions); break;
-    case OptionSet::smooths: add_infos<SmoothOptions>(infos, of_smooths); break;
-    case OptionSet::derivatives:
-      add_infos<DerivativeOptions>(infos, of_derivatives);
-      add_infos<SmoothOptions>(infos, of_smooths);
-      break;
-    case OptionSet::simulate: add_infos<SimulateOptions>(infos, of_simulations); break;
-    case OptionSet::check: add_infos<CheckOptions>(infos, of_checks); break;
-    case OptionSet::residuals: add_infos<ResidualOptions>(infos, of_residuals); break;
-    case OptionSet::table: add_infos<TableOptions>(infos, of_tables); break;
-    case OptionSet::arrow: add_infos<ArrowOptions>(infos, of_arrow); break;
-    case OptionSet::job: add_infos<JobOptions>(infos, of_jobs); break;
-  }
+  for_each_table(set, [&](const auto& rows) { add_infos(infos, rows); });
   return infos;
+}
+
+void check_option(OptionSet set, const NamedOption& given) {
+  for_each_table(set, [&](const auto& rows) { check_alone(given, rows); });
 }
 
 std::string options_json() {

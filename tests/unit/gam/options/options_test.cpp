@@ -91,8 +91,12 @@ TEST(OptionTable, LimitsHold) {
 TEST(OptionTable, ValuesOfAKindAreChecked) {
   for_each_option([](OptionSet set, const OptionInfo& one) {
     for (const std::string& choice : one.choices) EXPECT_TRUE(can_be(set, one.name, choice));
+    for (const std::string& choice : one.choices) EXPECT_NO_THROW(check_option(set, {one.name, choice}));
     const bool is_free = one.kind == OptionKind::text || one.kind == OptionKind::names;
-    if (!is_free) EXPECT_FALSE(can_be(set, one.name, "nonsense"));
+    if (!is_free) {
+      EXPECT_FALSE(can_be(set, one.name, "nonsense"));
+      EXPECT_THROW(check_option(set, {one.name, "nonsense"}), Error);
+    }
     EXPECT_FALSE(one.help.empty());
   });
 }

@@ -33,9 +33,7 @@ int CheckCommand::run(mpi::Session& session) const {
   Progress progress(session.is_root(), stderr);
   std::optional<Model> fitted;
   together(session.world(), [&] { fitted = load_model(model); });
-  JobOptions of_job = job_options(options, collective_timeout);
-  of_job.policy = Policy::cpu;
-  Job job(session.world(), of_job);
+  Job job(session.world(), cpu_job_options(options, collective_timeout));
   const auto wanted = options.read<CheckOptions>();
   const Check found = check(job, *fitted, TableFile{data, options.read<TableOptions>()}, wanted, &progress);
   together(session.world(), [&] {

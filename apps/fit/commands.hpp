@@ -32,6 +32,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// The options of a job that a command line has, and its timeout.
 [[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout);
 
+/// The same of a command that computes on hosts alone.
+[[nodiscard]] JobOptions cpu_job_options(const NamedArguments& options,
+                                         const apps::CollectiveTimeout& timeout);
+
 /// Whether the intercept is in no column of the predictions.
 [[nodiscard]] inline bool is_by_terms(const PredictOptions& options) {
   return options.type == PredictionType::terms || options.type == PredictionType::iterms;

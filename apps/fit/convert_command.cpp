@@ -40,9 +40,7 @@ int ConvertCommand::run(mpi::Session& session) const {
     refuse_to_overwrite({{"OUT", out}}, {data});
     require_writable(out);
   });
-  JobOptions of_job = job_options(options, collective_timeout);
-  of_job.policy = Policy::cpu;
-  Job job(session.world(), of_job);
+  Job job(session.world(), cpu_job_options(options, collective_timeout));
   convert_table(job, TableFile{data, options.read<TableOptions>()}, out, columns, &progress);
   progress.note(fmt::format("written to {}", out));
   return EXIT_SUCCESS;

@@ -22,6 +22,12 @@ JobOptions job_options(const NamedArguments& options, const apps::CollectiveTime
   return read;
 }
 
+JobOptions cpu_job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout) {
+  JobOptions read = job_options(options, timeout);
+  read.policy = Policy::cpu;
+  return read;
+}
+
 void PosteriorArguments::add_to(CLI::App& command) {
   command.add_option("MODEL", model, "model.json of a fit")->required();
   options.add_to(command, OptionSet::job, {"threads"});
@@ -52,9 +58,7 @@ int PosteriorArguments::run_in_parts(
     fitted = load_model(model);
   });
   PredictionsFile written(session.world(), out);
-  JobOptions of_job = job_options(options, collective_timeout);
-  of_job.policy = Policy::cpu;
-  Job job(session.world(), of_job);
+  Job job(session.world(), cpu_job_options(options, collective_timeout));
   const std::vector<std::string> remarks =
       compute(job, *fitted, [&](const Predictions& part) { written.add(part); });
   for (const std::string& remark : remarks) {

@@ -55,9 +55,7 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
 
 ReportRows ReportCommand::rows(const mpi::Session& session) const {
   if (data.empty()) return {};
-  JobOptions of_job = job_options(options, collective_timeout);
-  of_job.policy = Policy::cpu;
-  Job job(session.world(), of_job);
+  Job job(session.world(), cpu_job_options(options, collective_timeout));
   Progress progress(session.is_root(), stderr);
   std::optional<Model> fitted;
   together(job.comm(), [&] { fitted = load_model(model); });

@@ -67,11 +67,13 @@ class Tessera(CMakePackage, CudaPackage):
     conflicts("^openblas +ilp64", msg="Tessera calls BLAS and LAPACK with integers of 32 bits")
 
     def cmake_args(self):
+        tests = self.run_tests or self.spec.satisfies("+tests")
         args = [
-            self.define_from_variant("BUILD_SHARED_LIBS", "shared"),
+            # Tests need the static library, which is then installed too.
+            self.define("BUILD_SHARED_LIBS", self.spec.satisfies("+shared") and not tests),
             self.define_from_variant("TESSERA_ENABLE_CUDA", "cuda"),
             self.define_from_variant("TESSERA_ENABLE_APPS", "apps"),
-            self.define("TESSERA_ENABLE_TESTS", self.run_tests or self.spec.satisfies("+tests")),
+            self.define("TESSERA_ENABLE_TESTS", tests),
             self.define_from_variant("TESSERA_ENABLE_FAULTS", "tests"),
         ]
         if self.spec.satisfies("+apps"):

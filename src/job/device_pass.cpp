@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/seconds_since.hpp"
 #include "device/context_access.hpp"
-#include "job/checked_call.hpp"
-#include "job/host_pass.hpp"
-#include "job/seconds_since.hpp"
 #include "job/state.hpp"
+#include "job/tile/checked_call.hpp"
+#include "job/tile/host_pass.hpp"
 #include "mpi/reason.hpp"
 
 #include <tessera/device/trace.hpp>
@@ -23,20 +23,6 @@ void require_fitting_block(const TileCut& cut, std::int64_t block, std::int64_t 
 }
 
 }  // namespace
-
-Tile DeviceLane::make_tile(Range part, Range whole, int device, const DeviceContext& context,
-                           BufferPool& buffers, std::int64_t budget_bytes, const StopRequest* stop) {
-  const StreamView stream = detail::ContextAccess::stream(context, number);
-  if (!arena) {
-    workspaces.emplace(make_upstream(context));
-    arena.emplace(buffers, stream);
-  }
-  arena->reset();
-  detail::ContextAccess::set_tile(context, {stream, &*arena});
-  return {
-      part, whole, device, number, context.info(), stream, {&buffers, &*workspaces, &*arena, budget_bytes},
-      stop};
-}
 
 void Job::State::compute_on_devices(const Plan& plan, const Pass& work, Attempt& attempt) {
   const auto tiles = plan.tiles_of(comm.rank());

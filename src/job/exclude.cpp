@@ -36,7 +36,7 @@ bool Job::State::exclude(const Attempt& attempt) {
   Inventory marked({inventory.ranks().begin(), inventory.ranks().end()}, std::move(devices));
   std::swap(inventory, marked);
   if (!any_left) {
-    planned = std::move(marked);
+    planned_for = std::move(marked);
     return false;
   }
   remaining = detail::remaining_devices(inventory);

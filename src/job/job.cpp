@@ -108,7 +108,7 @@ const HostThreads& Job::host_threads() const {
 Plan Job::plan(std::int64_t units, const PlanOptions& options) const {
   const State& its = state();
   if (its.plans_for_hosts) return plan_for_hosts(units, options);
-  return (its.planned ? *its.planned : its.inventory).plan(units, options);
+  return (its.planned_for ? *its.planned_for : its.inventory).plan(units, options);
 }
 Plan Job::plan_for_hosts(std::int64_t units, const PlanOptions& options) const {
   return Plan::over_hosts(units, state().threads_of_ranks, options);

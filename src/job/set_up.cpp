@@ -2,7 +2,7 @@
 #include "device/context_access.hpp"
 #include "device/cuda_calls.hpp"
 #include "job/job_access.hpp"
-#include "job/measure.hpp"
+#include "job/score/measure.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
 #include "mpi/time_limit.hpp"

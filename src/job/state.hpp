@@ -4,13 +4,14 @@
 #include "job/collectives/device_collectives_state.hpp"
 #include "job/consensus/attempt.hpp"
 #include "job/consensus/vote.hpp"
-#include "job/device_lane.hpp"
 #include "job/fault/fault.hpp"
 #include "job/job_arrays.hpp"
-#include "job/pass_threads.hpp"
-#include "job/shared_tile.hpp"
+#include "job/pass_timers.hpp"
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
+#include "job/tile/device_lane.hpp"
+#include "job/tile/pass_threads.hpp"
+#include "job/tile/shared_tile.hpp"
 #include "mpi/communicator_access.hpp"
 #include "mpi/fork.hpp"
 #include "partition/replan.hpp"
@@ -31,15 +32,6 @@ namespace TESSERA_NAMESPACE {
 /// For the units of the rank `of` in the plan `from`, the number that each rank gets in `to`.
 [[nodiscard]] std::vector<std::size_t> counts_between(const Plan& from, const Plan& to, int of);
 
-/// The times of passes over one plan, for a `Balancer`: on the devices of the plan, or on hosts if the job
-/// has none.
-struct PassTimes {
-  std::uint64_t plan = 0;         ///< its fingerprint
-  int passes = 0;                 ///< since the times were last read
-  bool on_devices = false;        ///< where the times were measured
-  std::vector<double> seconds{};  ///< of this rank's tiles, or of its units on the host
-};
-
 /// The state of a job, and the steps of its passes.
 struct Job::State {
   State(const mpi::Communicator& from, JobOptions chosen)
@@ -57,7 +49,7 @@ struct Job::State {
   std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
-  std::optional<Inventory> planned;  ///< after the loss of all devices: as plans were last made for
+  std::optional<Inventory> planned_for;  ///< after the loss of all devices: as plans were last made for
   std::optional<detail::CudaVisibility> visibility;
   // Both of the claim; they outlive the contexts of the devices.
   std::shared_ptr<const void> device_locks;     ///< `Claim::locks`
@@ -83,8 +75,8 @@ struct Job::State {
   std::vector<Verdict::Failure> excluded;          ///< failures of the devices that were left out
   detail::RemainingDevices remaining;              ///< of the inventory; valid once devices were left out
   Verdict verdict;
-  std::vector<double> seconds;                    ///< of this rank's parts in the pass
-  std::vector<std::weak_ptr<PassTimes>> watched;  ///< those of existing balancers
+  std::vector<double> seconds;  ///< of this rank's parts in the pass
+  PassTimers timers;
   detail::JobArrays arrays{*this};
   std::optional<DeviceCollectives::State> collectives;  ///< created at first use; destroyed before `pool`
 
@@ -176,8 +168,6 @@ struct Job::State {
   [[nodiscard]] bool on_host() const { return fallback_cause || inventory.devices().empty(); }
   /// Whether a pass over `plan` that is not for hosts alone begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
-  /// Gives the times of a pass to balancers of its plan.
-  void record_times(const Plan& plan, bool on_devices);
   /// *Collective.* Leaves out the devices that failed on any rank. False if none would remain, or the options
   /// forbid it.
   [[nodiscard]] bool exclude(const Attempt& attempt);

@@ -92,9 +92,7 @@ std::vector<double> iterate_by_model(Job& job, Balancer& balancer, int iteration
     const auto all = units_on_each();
     ratios.push_back(*std::ranges::max_element(all) * static_cast<double>(job.inventory().devices().size()) /
                      std::reduce(all.begin(), all.end()));
-    for (const auto& watcher : detail::JobAccess::state(job).watched) {
-      const auto times = watcher.lock();
-      if (!times || times->plan != balancer.plan().fingerprint()) continue;
+    for (const auto& times : detail::JobAccess::state(job).timers.of(balancer.plan())) {
       times->seconds.clear();
       for (const PlannedTile& tile : balancer.plan().tiles_of(job.comm().rank()))
         times->seconds.push_back(1e-3 * static_cast<double>(tile.units.size()));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/exercised_device.hpp"
+#include "job/exercise/exercised_device.hpp"
 #include "mpi/job/exercise_testing.hpp"
 #include "support/on_cpu.hpp"
 

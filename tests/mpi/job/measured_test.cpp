@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/measure.hpp"
+#include "job/score/measure.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/errors.hpp"
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The kernels that add vectors on a device, thread by thread on the host: the bits of ReproducibleSum, for
 // any number of vectors, any width, and any division among threads.
-#include "job/device_adder.hpp"
+#include "job/sum/device_adder.hpp"
 #include "job/sum/add_kernels.cuh"
 
 #include <tessera/device/kernel_compiler.hpp>

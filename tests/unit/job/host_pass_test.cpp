@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/host_pass.hpp"
+#include "job/tile/host_pass.hpp"
 #include "job/consensus/attempt.hpp"
 #include "job/threads/earliest_failure.hpp"
 #include "support/errors.hpp"

@@ -2,10 +2,10 @@
 #include <tessera/job/exercise.hpp>
 
 #include "base/message.hpp"
-#include "job/exercised_device.hpp"
+#include "base/seconds_since.hpp"
+#include "job/exercise/exercised_device.hpp"
 #include "job/job_access.hpp"
-#include "job/measure.hpp"
-#include "job/seconds_since.hpp"
+#include "job/score/measure.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
 #include "topology/driver/xid_watch.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/device_adder.hpp"
+#include "job/sum/device_adder.hpp"
 
 #include "device/cuda_calls.hpp"
 

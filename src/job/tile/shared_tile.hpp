@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "job/tile_cut.hpp"
+#include "job/tile/tile_cut.hpp"
 
 #include <tessera/job/verdict.hpp>
 #include <tessera/partition/plan.hpp>

@@ -1,12 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/measure.hpp"
+#include "job/score/measure.hpp"
 
-#include "job/checked_call.hpp"
-#include "job/seconds_since.hpp"
-#include "job/state.hpp"
+#include "base/seconds_since.hpp"
 #include "job/threads/device_threads.hpp"
 #include "job/threads/worker_threads.hpp"
+#include "job/tile/checked_call.hpp"
+#include "job/tile/device_lane.hpp"
 #include "mpi/reason.hpp"
+#include "topology/driver/cuda_visibility.hpp"
 #include "topology/measured_score.hpp"
 
 #include <tessera/error.hpp>

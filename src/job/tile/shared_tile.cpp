@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/shared_tile.hpp"
+#include "job/tile/shared_tile.hpp"
 
 #include <algorithm>
 #include <utility>

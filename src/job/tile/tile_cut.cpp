@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/tile_cut.hpp"
+#include "job/tile/tile_cut.hpp"
 
 #include <algorithm>
 

@@ -3,8 +3,8 @@
 
 #include "job/consensus/attempt.hpp"
 #include "job/fault/fault.hpp"
-#include "job/pass_threads.hpp"
 #include "job/threads/device_threads.hpp"
+#include "job/tile/pass_threads.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/mpi/communicator.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/exercised_device.hpp"
+#include "job/exercise/exercised_device.hpp"
 
-#include "job/seconds_since.hpp"
+#include "base/seconds_since.hpp"
 #include "job/state.hpp"
 #include "job/threads/device_threads.hpp"
 #include "mpi/reason.hpp"

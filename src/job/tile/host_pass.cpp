@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "job/host_pass.hpp"
+#include "job/tile/host_pass.hpp"
 
-#include "job/checked_call.hpp"
+#include "job/tile/checked_call.hpp"
 
 #include <algorithm>
 

@@ -56,17 +56,11 @@ struct Balancer::State {
   bool on_devices = false;         ///< where they were computed
   bool said = false;               ///< reported that blocks are too few
 
-  void watch() {
-    times = std::make_shared<PassTimes>();
-    times->plan = plan.fingerprint();
-    job.watched.push_back(times);
-  }
-
   /// Returns the plan that was left.
   Plan leave_for(Plan other) {
     std::swap(plan, other);
     schedule.begin_next();
-    watch();
+    times = job.timers.watch(plan);
     return other;
   }
 
@@ -93,7 +87,7 @@ Balancer::Balancer(Job& job, Plan plan, BalancerOptions options) {
                                       ": give 1 or more of each");
   // NOLINTNEXTLINE(modernize-make-unique): Clang 14 cannot make_unique an aggregate
   state_.reset(new State{job.state(), std::move(plan), options});
-  state_->watch();
+  state_->times = state_->job.timers.watch(state_->plan);
 }
 Balancer::~Balancer() = default;
 

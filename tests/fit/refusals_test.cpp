@@ -272,7 +272,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x",
                 {"--family", "cpois"},
                 2,
-                "the family 'cpois' is not available: write poisson, of uncensored counts"},
+                "the family 'cpois' is not available: write poisson for uncensored counts"},
         Refusal{"LevelTwice",
                 nullptr,
                 "y ~ f",

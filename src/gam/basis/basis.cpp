@@ -52,7 +52,7 @@ bool reparameterise_at_points(Basis& basis, double low, double high) {
   const Matrix values = multiply(raw, basis.map);
   const auto inverse = solve(values, identity(size));
   if (!inverse) return false;
-  // The ratio of the extreme singular values, each found as a largest one so that squaring costs nothing.
+  // Ratio of the extreme singular values; the smallest from the inverse, since B'B would lose it to rounding.
   const double ratio = 1 / (largest_singular_value(values) * largest_singular_value(*inverse));
   if (!(ratio >= std::pow(std::numeric_limits<double>::epsilon(), 0.66))) return false;
   Matrix map = multiply(basis.map, *inverse);

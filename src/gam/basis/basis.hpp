@@ -42,13 +42,13 @@ struct Basis {
   Matrix map;                         ///< raw x K; empty: the identity
   Matrix penalty;                     ///< K x K, symmetric, not scaled; empty: the identity
   int rank = 0;                       ///< rank of the penalty
-  std::vector<MorePenalty> more;      ///< whose null spaces include or are included in that of the penalty
+  std::vector<MorePenalty> more;      ///< nested: its null space includes that of `penalty`, or the reverse
   std::vector<double> knots;          ///< as mgcv keeps them; none for a random effect
   bool unit_rows = false;             ///< every row of X is nonnegative and sums to one
-  std::optional<double> row_sum;      ///< X|X| over a row, where the basis knows it
+  std::optional<double> row_sum;      ///< sum of x|x| over a row, if known in advance
   bool fixed = false;                 ///< its penalty is left out of a product's penalties
   bool nodal = false;                 ///< coefficients are values already: te's `np` does nothing
-  std::optional<PointValues> points;  ///< see there
+  std::optional<PointValues> points;  ///< see `PointValues`
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
 
   [[nodiscard]] bool is_identity() const noexcept { return map.empty() && penalty.empty(); }

@@ -26,8 +26,8 @@ namespace TESSERA_NAMESPACE::gam {
   return sequence(low - margin - step * degree, high + margin + step * degree, k + degree + 1);
 }
 
-/// Knots from four ends, an interval within another: equally spaced within the inner interval, and outside it
-/// by a step of the outer one.
+/// Knots from the outer and inner ends, ascending: the inner knots are equally spaced over the inner
+/// interval, and those from the outer ends on have the step of the outer one.
 [[nodiscard]] inline std::vector<double> bs_knots(int k, int degree, std::span<const double> ends) {
   const int inner = k - degree - 1;
   const double step = (ends[3] - ends[0]) / (k - degree);

@@ -38,7 +38,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Phys. 73 (1987), 325, and for the biharmonic functions Greengard, Kropinski and Mayo, J. Comput. Phys. 125
 /// (1996), 403.
 ///
-/// Values at a place do not depend on other places. Immutable, hence thread-safe. Memory: `bytes`, 8 x 120 x
+/// Values at a place do not depend on other places. Immutable, so thread-safe. Memory: `bytes`, 8 x 120 x
 /// columns a leaf; for 2,000 points and 100 columns some 28 MB with evenly spread points, and 150 MB with
 /// clusters. Construction takes 0.5 s on one thread, and a third more memory meanwhile.
 class FarField {
@@ -49,7 +49,7 @@ class FarField {
   /// number.
   FarField(HostTeam& team, const IsotropicColumns& columns, const Matrix& combinations)
       : FarField(&team, columns, combinations) {}
-  /// Memory of the expansions of such a field, from the tree alone, in a few milliseconds.
+  /// Memory of the expansions of such a field, from the tree only, in a few milliseconds.
   [[nodiscard]] static std::int64_t bytes(const IsotropicColumns& columns, const Matrix& combinations);
 
   /// Scratch numbers that `evaluate` needs.

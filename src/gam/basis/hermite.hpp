@@ -7,7 +7,7 @@
 
 #include <span>
 
-/// Cubics from values and second derivatives at knots, of which cubic regression splines are made.
+/// Cubics from values and second derivatives at knots: the pieces of cubic regression splines.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A power of two about the size of the knots' range.

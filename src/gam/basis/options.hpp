@@ -48,8 +48,8 @@ struct OptionFault {
                      fmt::format("k={} is too small: bs=\"{}\" needs at least {}", options.k, basis, least)};
 }
 
-/// Removes the orders beyond the first `behind`, which mgcv ignores. A basis without orders does not report
-/// the default, 2 and 0.
+/// Removes the orders beyond the first `behind`, which mgcv ignores. For a basis without orders, the default
+/// m = c(2, 0) is not reported.
 inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string_view basis) {
   if (options.m.size() <= behind) return;
   const bool plain = behind == 0 && std::ranges::all_of(options.m, [](double order) {
@@ -72,9 +72,7 @@ inline void ignore_orders(BasisOptions& options, std::size_t behind, std::string
   const double spline = order_or(options, 0, 2);
   const double difference = order_or(options, options.m.size() == 1 ? 0 : 1, 2);
   if (spline != 0 && spline != 1 && spline != 2)
-    return OptionFault{"m", fmt::format("m[1]={}: splines of the orders 0, 1 and 2, which is cubic, are "
-                                        "available",
-                                        spline)};
+    return OptionFault{"m", fmt::format("m[1]={}: the order of the splines is 0, 1 or 2 (cubic)", spline)};
   if (difference != std::floor(difference) || difference < least || difference > most)
     return OptionFault{
         "m", fmt::format("m[2]={}: the order of the penalty is from {} to {}", difference, least, most)};

@@ -5,9 +5,9 @@
 
 #include <cmath>
 
-/// Evaluation of margins (see `Margin`), by the same source on the host and in a kernel. `evaluate` is for a
-/// margin itself, terms/evaluation.hpp for one in the tables of a pass, where widths are inverted and the
-/// continuations are cells of their own.
+/// Evaluation of margins (see `Margin`), by the same source on the host and in a kernel. `evaluate` takes a
+/// margin itself; terms/evaluation.hpp takes one in the tables of a pass, which have reciprocal widths, and
+/// cells for the extrapolation.
 namespace TESSERA_NAMESPACE::gam {
 
 /// x brought into a period from `first` to `last`.

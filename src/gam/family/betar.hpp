@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Continuous proportions, not counts of trials: beta with shapes mu phi and (1 - mu) phi, so that the
-/// variance is mu (1 - mu)/(1 + phi). phi is stepped as log(phi). Responses are at least eps from 0 and 1.
+/// variance is mu (1 - mu)/(1 + phi). Working parameter: log(phi). Responses are at least eps from 0 and 1.
 struct Betar {
   static constexpr char name[] = "betar";
   static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit};
@@ -52,8 +52,8 @@ struct Betar {
     return (log(inside) - log1p(-inside) - of_one.digamma + of_other.digamma) /
            (phi * (of_one.trigamma + of_other.trigamma));
   }
-  /// Minus twice the log likelihood: the saturated model's part, which does not depend on the mean, takes an
-  /// iteration.
+  /// -2 log likelihood without the saturated model's part, which needs an iteration and does not depend on
+  /// the mean.
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     const double inside = within(eps, y, 1 - eps);
     return 2 * prior * (minus_log(inside, mu) + log(inside) + log1p(-inside));

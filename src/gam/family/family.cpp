@@ -23,7 +23,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// A file of a few expressions is much smaller.
+/// Maximum size of a file with a custom family.
 constexpr std::int64_t max_family_bytes = std::int64_t{1} << 20;
 
 std::string in_small_letters(std::string_view name) {
@@ -37,7 +37,7 @@ std::string in_small_letters(std::string_view name) {
 struct WrittenFamily {
   struct Argument {
     std::string name;  ///< "": none
-    std::string text;  ///< of a word, or an expression without blanks
+    std::string text;  ///< a word, or an expression without blanks
     std::vector<double> numbers;
   };
   std::string name;
@@ -224,23 +224,23 @@ Family with_values(const GivenArguments& given) {
 /// A substitute for an mgcv family that is not available.
 std::optional<std::string_view> nearest_to(std::string_view name) {
   constexpr std::pair<const char*, const char*> known[] = {
-      {"ocat", "write binomial for a cut of the ordered categories, y > 2"},
+      {"ocat", "write binomial for one cut of the ordered categories, such as y > 2"},
       {"multinom", "write binomial for each category against the first"},
       {"zip", "write nb, or tw, for counts with many zeros"},
       {"ziplss", "write nb, or tw, for counts with many zeros"},
       {"cox.ph", "write poisson for events in intervals, with offset(log(time))"},
-      {"cnorm", "write scat, of uncensored responses"},
-      {"clog", "write scat, of uncensored responses"},
-      {"bcg", "write gaussian, or gamma, of uncensored responses"},
-      {"cpois", "write poisson, of uncensored counts"},
+      {"cnorm", "write scat for uncensored responses"},
+      {"clog", "write scat for uncensored responses"},
+      {"bcg", "write gaussian or gamma for uncensored responses"},
+      {"cpois", "write poisson for uncensored counts"},
       {"gumbls", "write scat, with constant parameters"},
-      {"gfam", "fit the rows of each family alone"},
+      {"gfam", "fit the rows of each family separately"},
       {"gaulss", "write gaussian, or scat, with a constant spread"},
       {"gammals", "write gamma, with a constant shape"},
       {"twlss", "write tw, with a constant p and phi"},
       {"gevlss", "write scat, with constant parameters"},
       {"shash", "write scat, with constant parameters"},
-      {"mvn", "fit each response alone"}};
+      {"mvn", "fit each response separately"}};
   const auto* const found =
       std::ranges::find(known, name, [](const auto& one) { return std::string_view(one.first); });
   return found == std::end(known) ? std::nullopt : std::optional<std::string_view>(found->second);
@@ -251,7 +251,7 @@ struct CalledFamily {
   Family family;
 };
 
-/// The family at an index of the list, with its own link.
+/// The family at an index of the list, with its default link.
 template <class... F>
 CalledFamily called(FamilyList<F...> /*list*/, int index,
                     const std::vector<WrittenFamily::Argument>& arguments) {
@@ -638,7 +638,7 @@ Family chosen_family(const std::string& text) {
   auto [given, family] = called(BuiltInFamilies{}, known->index(), written->arguments);
   if (!given.all_known) no_family();
   if (is_negbin && (given.theta.empty() || !(given.theta[0] > 0)))
-    refuse(": negbin has a theta above 0: write negbin(3), or nb to have it estimated");
+    refuse(": negbin needs a theta above 0: write negbin(3), or nb to have it estimated");
   if (given.link) {
     const auto linked = family.linked(*given.link);
     const auto names = family.link_names();

@@ -26,12 +26,12 @@ struct PredictorRange {
   [[nodiscard]] bool has(double eta) const { return eta > lower && eta < upper; }
 };
 
-/// The family of a fit, with the values of its parameters: a built-in one with one of its links, the first of
-/// which is mgcv's default (log for the Gamma), or a custom one. parts.hpp describes the parts; visit.hpp
-/// passes it on as its own type.
+/// The family of a fit: a built-in one with one of its links (the first is mgcv's default, log for the
+/// Gamma), or a custom one; and the values of its parameters. parts.hpp lists the parts; visit.hpp calls a
+/// function with the family's own type.
 class Family {
  public:
-  Family() = default;  ///< the first of the list
+  Family() = default;  ///< the first built-in family
   /// Takes the values of `family`, with its theta fixed.
   template <BuiltInFamily F>
   // NOLINTNEXTLINE(google-explicit-constructor): it is one
@@ -47,7 +47,7 @@ class Family {
   /// Index in the list, if built in.
   [[nodiscard]] int index() const { return index_; }
 
-  /// Index among its links; 0 is its own.
+  /// Index among its links; 0 is the default.
   [[nodiscard]] int link() const { return link_; }
   /// Links of a built-in family, its default first.
   [[nodiscard]] std::vector<std::string_view> link_names() const;
@@ -73,7 +73,7 @@ class Family {
   /// The same family with theta estimated or fixed; it must have parameters.
   [[nodiscard]] Family estimated(bool estimated) const;
   [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< of all values
-  /// Whether the values are valid, as a theta above 0; `at` does not check.
+  /// Whether the values are valid, such as a theta above 0; `at` does not check.
   [[nodiscard]] bool has_such_parameters() const;
   /// The values, with the parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
@@ -116,8 +116,8 @@ class Family {
   /// is the sum over the rows at `aic_scale`, plus 2 if the scale is estimated, plus twice the total edf. 0
   /// for a row without weight; NaN for a custom family, whose density is unknown.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double scale) const;
-  /// Whether R rounds the response or weight in it, unlike in the deviance: a binomial row without whole
-  /// numbers of successes and trials. Its likelihood then is not the saturated model's minus its deviance.
+  /// Whether R rounds the response or weight in the likelihood only: a binomial row without whole numbers of
+  /// successes and trials. Its likelihood then is not the saturated model's minus its deviance.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
   /// The addition to the saturated model's part in AIC: the deviance at that scale, except for the inverse
@@ -146,7 +146,7 @@ class Family {
   bool estimated_ = false;
 };
 
-/// The list; their parameters are estimated.
+/// All built-in families, with parameters that are to be estimated.
 [[nodiscard]] std::vector<Family> built_in_families();
 /// The built-in family of a name: R's, or the same in lower case; its parameters are estimated.
 [[nodiscard]] std::optional<Family> parse_family(std::string_view text);

@@ -15,7 +15,7 @@ struct Gamma {
   static constexpr Limits limits{};  // a response of 0 is refused
   static constexpr bool two_levels = false;
   static constexpr char residuals[] =
-      " They are close to normal only where the spread is small beside the mean.";
+      " They are close to normal only where the spread is small relative to the mean.";
 
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return log(mu); }
@@ -23,7 +23,7 @@ struct Gamma {
   static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
   static double derivative(double eta) { return mean(eta); }
   static double variance(double mu) { return mu * mu; }
-  /// The slope is the mean, whose square may overflow.
+  /// dmu/deta is mu, so the weight is the prior one; mu^2 could overflow.
   static double weight(double prior, double, double) { return prior; }
   static double deviance(double y, double mu, double prior) {
     return -2 * prior * (log(y > 0 ? y / mu : 1.0) - (y - mu) / mu);

@@ -15,7 +15,7 @@ struct InverseGaussian {
   static constexpr Limits limits{};  // a response of 0 is refused
   static constexpr bool two_levels = false;
   static constexpr char residuals[] =
-      " They are close to normal only where the spread is small beside the mean.";
+      " They are close to normal only where the spread is small relative to the mean.";
 
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return link_of(Link::inverse_square, mu); }

@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Negative binomial counts, overdispersed relative to Poisson: V(mu) = mu + mu^2 / theta, with the log link.
-/// theta is stepped as log(theta).
+/// The working parameter is log(theta).
 struct Nb {
   static constexpr char name[] = "nb";
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
@@ -43,7 +43,7 @@ struct Nb {
   }
   static double first_mean(double y, double) { return y == 0 ? 1.0 / 6 : y; }
   static double aic_scale(double, double, double) { return 1; }
-  /// Also for a response that is not whole, as in mgcv.
+  /// Defined for a response that is not whole too, as in mgcv.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return 2 * weight *
            ((y + theta) * log_of_one_plus(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -

@@ -47,7 +47,7 @@ concept RowFamily = requires(const F family, double x) {
   // inverse of the expected information on the mean.
 };
 
-/// Number of parameters of the likelihood that a family has beside the mean.
+/// Number of parameters of the likelihood of a family, besides the mean.
 template <class F>
 constexpr int parameter_count_of() {
   if constexpr (requires { F::parameter_count; }) {
@@ -92,7 +92,7 @@ constexpr int likelihood_term_count(int parameters) {
 template <class F>
 concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(const F family, double x) {
   {+family.parameter(0)};     // the first value
-  {F::parameter_name(0)[0]};  // as R has it
+  {F::parameter_name(0)[0]};  // R's name
   {+family.working(0, x)};    // the first value on its working scale, not finite if it is invalid. Parameters
                               // are estimated on working scales, where every number is valid
   {+family.parameter_at(0, x)};  // the inverse: a parameter from its working scale
@@ -125,18 +125,18 @@ concept ParametricOrNot = (value_count_of<F>() == 0) ||
 /// The remaining parts of a built-in family.
 template <class F>
 concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F family, double x) {
-  {family.name[0]};              // as R has it; `--family` takes it in small letters, too
+  {family.name[0]};              // R's name; `--family` takes it in small letters, too
   {Link(family.links[0])};       // its own link; the others that it may have, which need `variance(mu)`
   {+family.scale_is_known};      // bool: phi is 1 by definition
   {Limits(family.limits)};       // Limits
   {+family.two_levels};          // bool: a text of two levels is a response of 0 and 1
   {family.residuals[0]};         // for reports: what residuals are like where the model is right; may be ""
-  {family.response_fault(x)};    // why a finite number is no response ("must not be negative"), or nullptr
+  {family.response_fault(x)};    // why a finite number is not a response ("must not be negative"), or nullptr
   {+family.link(x)};             // the predictor of a mean
   {+family.first_mean(x, x)};    // of response and prior weight: see `Start`
   {+family.aic_scale(x, x, x)};  // the scale at which AIC takes the likelihood, of deviance, rows and scale
   {+family.minus_two_log_likelihood(x, x, x, x)};  // of y, mu, prior weight > 0 and scale, as family()$aic
-  {+family.likelihood_rounds(x, x)};  // bool: that takes response and weight as whole numbers they are not
+  {+family.likelihood_rounds(x, x)};               // bool: that likelihood rounds response or weight
   // The valid responses form an interval. `saturated_is_constant`, if present: the saturated model's
   // likelihood does not depend on the response.
 };
@@ -175,7 +175,7 @@ constexpr double off_pole(Link link, double mean, double side) {
   return link == Link::inverse && mean == 0 ? (side < 0 ? -0.1 : 0.1) : mean;
 }
 
-/// A family with a link other than its own.
+/// A family with a link other than its default.
 template <class F>
 struct Linked : F {
   static constexpr bool linear = false;

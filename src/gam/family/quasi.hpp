@@ -6,7 +6,7 @@
 #include "gam/family/poisson.hpp"
 
 /// Families with only a mean and a variance function, up to an estimated scale: fitted by the
-/// quasi-likelihood of the family with that variance. There is no likelihood, and hence no AIC.
+/// quasi-likelihood of the family with that variance. There is no likelihood, so there is no AIC.
 namespace TESSERA_NAMESPACE::gam {
 
 template <class F>
@@ -113,8 +113,8 @@ struct Quasi {
   Start start = Start::response;
 };
 
-/// A constant variance allows any response, but the link may not. The limit of a variance mu is that of the
-/// logarithm.
+/// Which responses are valid depends on the link too. A mean has a limit at an infinite predictor if the
+/// variance is mu (1 - mu), or mu with the log link.
 template <>
 struct Linked<Quasi> : Quasi {
   constexpr Linked(Quasi quasi, Link link, double side_of_means) : Quasi(quasi), side(side_of_means) {

@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Contribution of one row to a step of performance iteration.
 struct RowStep {
   double weight;    ///< w = prior (dmu/deta)^2 / V(mu), Fisher
-  double residual;  ///< working residual (y - mu) dη/dμ, or of another step of the mean; the working response
+  double residual;  ///< working residual: (y - mu) dη/dμ, or mean_step(y, mu) dη/dμ; the working response
                     ///< is eta - offset + this
   double deviance;  ///< of this row, with its prior weight
 };
@@ -24,10 +24,10 @@ inline double mean_step([[maybe_unused]] const F& family, double y, double mu) {
   }
 }
 
-/// Factor that holds a row back from a limit of the means. Steps are cut short if a row leaves the range of
-/// means, so that one at a limit, whose weight is unbounded, would keep all others from moving. Its score is
-/// unchanged. With 1e4 the row stays within the range as long as the others push it out by less than 1e4
-/// times its own score, and its weight, at most 1e12 of an inner row's, does not dominate theirs.
+/// Weight factor of a row near a limit of the means. A step is halved while any row leaves the range of
+/// means, so a row at a limit, whose weight is unbounded, would stop all others. Its score is unchanged. With
+/// 1e4 the row stays within the range as long as the others push it out by less than 1e4 times its own score,
+/// and its weight, at most 1e12 of an inner row's, does not dominate theirs.
 template <RowFamily F>
 inline double caution_at([[maybe_unused]] const F& family, [[maybe_unused]] double mu) {
   if constexpr (requires { family.is_at_end(mu); }) {

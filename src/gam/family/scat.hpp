@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Responses with heavier tails than normal: (y - mu)/sigma has a t distribution with nu degrees of freedom.
-/// nu is stepped as log(nu - min.df), and sigma as log(sigma).
+/// The working parameters are log(nu - min.df) and log(sigma).
 struct Scat {
   static constexpr char name[] = "scat";
   static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};

@@ -26,7 +26,7 @@ struct TweedieParts {
   static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
   static double derivative(double eta) { return mean(eta); }
   [[nodiscard]] double variance(double mu) const { return pow(mu, p()); }
-  /// The slope is the mean, whose square may overflow.
+  /// dmu/deta is mu, whose square could overflow.
   [[nodiscard]] double weight(double prior, double mu, double) const { return prior * pow(mu, 2 - p()); }
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     return 2 * prior * half_tweedie_deviance(y, mu, p());
@@ -35,7 +35,7 @@ struct TweedieParts {
   static double aic_scale(double, double, double scale) { return scale; }
   static bool likelihood_rounds(double, double) { return false; }
 
-  // The density of y > 0 has a series, a function of c, of p alone, and of s.
+  // The density of y > 0 is a series with two numbers: c, which depends only on p, and s.
   [[nodiscard]] double series_c() const { return (2 - p()) / (p() - 1); }
   [[nodiscard]] double series_s(double y, double phi) const {
     return (2 - p()) * log(y) - log(phi * (2 - p()));
@@ -61,7 +61,7 @@ struct Tweedie : TweedieParts<Tweedie> {
   static constexpr int constant_count = 1;
   static constexpr char title[] = "Tweedie(";
   static const char* parameter_name(int) { return "p"; }
-  static double first_constant(int) { return 1; }  // which is not allowed
+  static double first_constant(int) { return 1; }  // invalid, so that p must be given
   static double working(int, double value) {
     return value > 1 && value <= 2 ? value : std::numeric_limits<double>::quiet_NaN();
   }

@@ -57,7 +57,7 @@ inline TweedieSeries tweedie_series(double c, double s) {
   constexpr double log_two_pi = 1.8378770664093453;
   constexpr double steps_per_width = 1.7;
   constexpr double from_few = 40;       // of (1 + c) J: below, the terms at j near 0 count
-  constexpr double negligible = 1e-17;  // beside the largest term
+  constexpr double negligible = 1e-17;  // relative to the largest term
   constexpr int most_terms = 1000;
   const double peak = exp(s);
   if (peak >= laplace_from) return tweedie_by_laplace(c, s);
@@ -70,9 +70,9 @@ inline TweedieSeries tweedie_series(double c, double s) {
 
   double largest = 0;
   double sum = 0;
-  double d1 = 0;  // of j - J, and its square
+  double d1 = 0;  // weighted sums of j - J, and of its square
   double d2 = 0;
-  double c1 = 0;  // of dg/dc, its square, and its product with j - J
+  double c1 = 0;  // of dg/dc, of its square, and of its product with j - J
   double c2 = 0;
   double cd = 0;
   double cc = 0;                                                // of d2g/dc2
@@ -204,7 +204,7 @@ inline TweedieDeviance tweedie_deviance(double y, double mu, double p) {
   return {unit * e, unit * (e_p - log_mu * e), unit * (e_pp - log_mu * (2 * e_p - log_mu * e))};
 }
 
-/// The integral alone.
+/// Only the integral.
 inline double half_tweedie_deviance(double y, double mu, double p) {
   const double b = 2 - p;
   const double log_mu = log(mu);

@@ -27,7 +27,7 @@ using Step = Expression::Step;
 using ValueKind = ValueType::Kind;
 
 constexpr double na_value = std::numeric_limits<double>::quiet_NaN();
-// A code of no level.
+// A code that no level has.
 constexpr double unseen = -2;
 
 struct NumericFunction {
@@ -356,7 +356,8 @@ class Compiler {
     if (name == "poly" || name == "ns" || name == "bs")
       formula_error(
           syntax.position,
-          fmt::format("{} has several columns: it stands alone, or in a product of terms", deparse(syntax)));
+          fmt::format("{} has several columns: write it as a term by itself, or in a product of terms",
+                      deparse(syntax)));
     if (name == "cbind")
       formula_error(syntax.position, "cbind() is a response: cbind(successes, failures) ~ terms");
     for (const std::string_view of_all : {"mean", "sd", "min", "max", "median", "sum", "quantile"}) {

@@ -30,8 +30,7 @@ struct Statistic {
     range,       ///< the least and the largest
     moments,     ///< the mean, and the square root of sum((x - mean)^2) and of sum(x^2), over n - 1
     polynomial,  ///< of degree `arguments[0]`: the recurrence that `Expression::Op::polynomial` takes
-    quantiles    ///< R's quantiles of type 7 at `arguments`, but for two: of the values from the first to the
-                 ///< second
+    quantiles    ///< R's quantiles of type 7 at `arguments[2…]`, of the values from `arguments[0]` to `[1]`
   };
   Kind kind;
   std::string call;  ///< its text, under which a model stores the result
@@ -57,7 +56,7 @@ struct CompiledExpression {
 /// Throws `Error(usage)`, with the position in the expression, for a factor used as a number, or the reverse.
 [[nodiscard]] CompiledExpression compile(const Expression& expression, Knowledge& knowledge);
 
-/// The columns of the expression, each an expression: several for poly(), ns() and bs(). A logical value is a
+/// One expression for each column: poly(), ns() and bs() have several. A logical value is a
 /// factor. Throws `Error(usage)` for anything that is not an expression.
 [[nodiscard]] std::vector<Expression> expressions_from(const Syntax& syntax);
 

@@ -88,7 +88,7 @@ double place_in(const Step& step, double value) {
   return found == step.table.end() ? step.number : static_cast<double>(found - step.table.begin());
 }
 
-/// For many values, which are sorted; `index` is 1 then.
+/// The same by binary search, for large sorted tables (`index` is 1).
 double place_among_sorted(const Step& step, double value) {
   if (std::isnan(value)) return value;
   const auto found = std::lower_bound(step.table.begin(), step.table.end(), value);
@@ -96,8 +96,8 @@ double place_among_sorted(const Step& step, double value) {
                                                       : static_cast<double>(found - step.table.begin());
 }
 
-/// R's .bincode: bit 0 of `index` means intervals closed on the right, bit 1 the outermost also on its other
-/// end.
+/// R's .bincode. Bit 0 of `index`: intervals are closed on the right. Bit 1: the outermost interval is closed
+/// at both ends.
 double interval_of(const Step& step, double x) {
   const std::vector<double>& breaks = step.table;
   const bool right = (step.index & 1) != 0;

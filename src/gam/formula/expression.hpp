@@ -83,8 +83,8 @@ struct Expression {
   std::string text;  ///< canonical spelling, e.g. "log(e)" or "I(x^2)": the variable's name
   std::vector<Step> steps;
   bool factor = false;  ///< factor(x): the levels of the column, which may be numbers
-  /// For a computed expression: the text that `compile` reads, the column `part` of it, from 1 on, if it has
-  /// several, as poly(x, 2); and the columns that it reads.
+  /// For a computed expression: the text that `compile` reads; the number of its column, from 1 on, if it has
+  /// several, such as poly(x, 2); and the columns of the table that it reads.
   std::string source{};
   int part = 1;
   std::vector<std::string> reads{};

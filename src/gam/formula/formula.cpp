@@ -224,9 +224,11 @@ class RightHandSide {
     if (first->tensor != smooth.tensor || first->interaction != smooth.interaction ||
         first->by_spaces != smooth.by_spaces ||
         !std::ranges::equal(first->margins, smooth.margins, are_alike))
-      formula_error(position, fmt::format("{} cannot have the id of {}: they are of one kind, of as many "
-                                          "variables",
-                                          smooth.label, first->label));
+      formula_error(
+          position,
+          fmt::format("{} cannot have the id of {}: smooths with one id need the same kind and number of "
+                      "variables",
+                      smooth.label, first->label));
     for (std::size_t i = 0; i < smooth.margins.size(); ++i) {
       MarginSpec linked = first->margins[i];
       linked.variable = std::move(smooth.margins[i].variable);
@@ -399,7 +401,8 @@ void read_response(const Syntax& tree, FormulaTerms& formula) {
 
 FormulaTerms parse_terms(std::string_view text) {
   if (!base::is_utf8(text))
-    throw Error(ErrorCode::usage, "the formula is not UTF-8, as the names of columns are: write it in that");
+    throw Error(ErrorCode::usage,
+                "the formula is not UTF-8, the encoding of column names: convert it to UTF-8");
   const Syntax tree = parse_syntax(text);
   if (!tree.is_binary("~"))
     formula_error(text.size(), "there is no '~'; a formula has the form response ~ terms");

@@ -77,27 +77,25 @@ struct FormulaTerms {
   std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as R's terms()
   std::vector<SmoothSpec> smooths;
   std::vector<Expression> offsets;
-  std::vector<Expression> model_frame{};  ///< of terms that were made of others (design/model_terms.hpp):
-                                          ///< their variables but offsets
+  std::vector<Expression> model_frame{};  ///< see model_terms.hpp: variables of rewritten terms, no offsets
   bool all_columns = false;               ///< it has '.': the table's columns, which `with_columns` names
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;
-  /// Its variables, by their texts, that are numbers whatever the response: of smooths other than re, fs and
-  /// sz, offsets.
+  /// Texts of the variables that must be numbers: those of smooths other than re, fs and sz, and of offsets.
   [[nodiscard]] std::vector<std::string> numeric_variables() const;
 };
 
 /// Parses a formula as R users write it. Throws `tessera::Error(usage)` with the position and what was
-/// expected there, for a construct that is not supported too (another basis, `d=`, …).
+/// expected there, also for an unsupported construct (another basis, `d=`, …).
 ///
 /// The right-hand side follows R's algebra: `+`, `:`, `*`, `/` (nesting), `^`, `-` and parentheses of
 /// terms, `0`, `1` and `- 1` for the intercept. Labels are those of mgcv. `k`, `m` and `bs` have mgcv's
-/// defaults; where mgcv would warn and put a default in the place of an unusable value, this throws.
+/// defaults; where mgcv would warn and replace an unusable value by a default, this throws.
 [[nodiscard]] FormulaTerms parse_terms(std::string_view text);
 
-/// The text of a formula with '.' replaced by the sum of those columns that the response does not read, but
-/// for those whose names begin with a point. Throws `Error(usage)` where there is none.
+/// The text of a formula with '.' replaced by the sum of all columns, except those that the response reads
+/// and those whose names begin with a point. Throws `Error(usage)` if none is left.
 [[nodiscard]] std::string with_columns(std::string_view text, std::span<const std::string> columns);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -7,7 +7,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// As R's poly() and predict.poly have it, before it is divided by its length:
+/// An orthogonal polynomial of R's poly() and predict.poly, before normalisation:
 /// z[j + 1] = (x - alpha[j]) z[j] - square[j] / square[j - 1] z[j - 1].
 [[nodiscard]] inline double orthogonal_polynomial(const double* alpha, const double* square,
                                                   std::size_t degree, double x) {

@@ -9,13 +9,13 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// As in R, beyond which polynomials at equally spaced points are not told apart.
+/// R's limit: with more levels, rounding makes the polynomials dependent.
 inline constexpr std::size_t most_polynomial_levels = 95;
 
 /// Column `degree` of R's contr.poly(levels): the orthonormal polynomial at 1, 2, …, levels.
 [[nodiscard]] std::vector<double> polynomial_contrast(std::size_t levels, std::size_t degree);
 
-/// What R adds to the name of the factor: .L, .Q, .C, ^4, …
+/// The suffix that R adds to the factor's name: .L, .Q, .C, ^4, …
 [[nodiscard]] std::string polynomial_suffix(std::size_t degree);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -24,7 +24,7 @@ namespace {
 
 using Kind = Syntax::Kind;
 
-// Beyond this no basis is meant, only a slip of the keyboard.
+// A larger k is a typing error.
 constexpr int max_k = 100000;
 
 bool is_missing(const Syntax& value) {
@@ -42,7 +42,7 @@ int integer(const Syntax& value, std::string_view argument) {
   return negative ? -result : result;
 }
 
-/// The elements of `c(…)`, or the one value that it is.
+/// The elements of `c(…)`; of a single value, the value itself.
 std::vector<const Syntax*> elements(const Syntax& value, std::string_view vector = "c") {
   if (!value.is_call(vector)) return {&value};
   std::vector<const Syntax*> result;
@@ -59,8 +59,8 @@ const Syntax& ungrouped(const Syntax& value) {
   return value.kind == Kind::group ? ungrouped(value.children[0]) : value;
 }
 
-/// The arguments of a call by name; the ones without a name are its variables, and so are, as in mgcv,
-/// columns by other names: s(x = time).
+/// The arguments of a call by name. Those without a name are its variables, and, as in mgcv, so are columns
+/// with a name that is not an argument's: s(x = time).
 class Arguments {
  public:
   Arguments(const Syntax& call, std::initializer_list<std::string_view> known) {
@@ -106,7 +106,7 @@ Expression variable(const Syntax& value) {
   return expression;
 }
 
-/// A smooth of mgcv's that is not supported: what it is, and what to write in its place.
+/// An unsupported smooth of mgcv: its description, and a substitute.
 struct AbsentBasis {
   std::string_view name;
   std::string_view what;
@@ -129,8 +129,7 @@ constexpr AbsentBasis absent_bases[] = {
 constexpr std::string_view curve_a_level = "fs";
 constexpr std::string_view deviation_a_level = "sz";
 
-/// Refuses a basis that there is not, by its own name. `may_have_factor`: of s(), which has a curve a level
-/// too.
+/// Rejects a basis that is not available. `may_have_factor`: in s(), where fs and sz are allowed too.
 void check_basis(const std::string& basis, std::size_t position, const std::string& smooth,
                  bool may_have_factor) {
   const auto* const found = std::find_if(std::begin(absent_bases), std::end(absent_bases),
@@ -171,7 +170,7 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
   return basis;
 }
 
-/// mgcv's default is tp of s(), and cr of the margins of te().
+/// mgcv's defaults: tp in s(), cr for a margin of te().
 std::string basis_from(const Syntax* value, const Syntax& call) {
   if (value == nullptr && call.text != "s") return "cr";
   if (value != nullptr && value->kind != Kind::text)
@@ -201,8 +200,7 @@ bool is_given_k(const Syntax* k) {
   return k != nullptr && !is_missing(*k) && integer(*k, "k") != -1;  // -1 asks for the default
 }
 
-/// m and k of one margin. Of te() a margin of d variables has a k of 5^d unless it is given, and of at least
-/// 3 then.
+/// m and k of one margin. In te() the default k of a margin of d variables is 5^d, and the least k is 3.
 void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   const bool tensor = call.text != "s";
   if (m != nullptr) {
@@ -219,7 +217,7 @@ void take_orders(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syn
   }
 }
 
-/// What its basis makes of them.
+/// Checks m and k by the rules of the basis, and fills in its defaults.
 void settle(MarginSpec& margin, const Syntax* m, const Syntax* k, const Syntax& call) {
   if (const auto fault = basis_of(margin.basis).settle(margin)) {
     const Syntax* at = fault->argument == "m" ? m : is_given_k(k) ? k : &call;
@@ -249,8 +247,8 @@ const Syntax* order_of_margin(const Syntax* value, std::size_t margin, std::size
 
 namespace {
 
-/// Variables of each margin: of s() one margin has all, but for the levels and numbers of a random effect; of
-/// te() each has one, or what d says.
+/// Number of variables of each margin. In s() one margin has all, but in a random effect each margin has one.
+/// In te() each has one unless `d` says otherwise.
 std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   const std::size_t count = arguments.variables.size();
   if (call.text == "s") {
@@ -288,8 +286,8 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
   return sizes;
 }
 
-/// What xt=list(…) says of the points of a basis; `known`: the name of an element that is read elsewhere.
-/// What else there is has no effect in mgcv, but for what makes a basis another.
+/// Reads the points of a basis from xt=list(…). `known`: the name of an element that is read elsewhere. Other
+/// elements have no effect, as in mgcv; those that would change the basis are rejected.
 void set_points(MarginSpec& margin, const Syntax& value, std::string_view known = {}) {
   const bool has_points = basis_of(margin.basis).several;
   const auto ignore = [&](const std::string& what) {
@@ -325,7 +323,7 @@ bool truth_of(const Syntax& value, std::string_view name) {
   return *truth;
 }
 
-/// One of several, of which TRUE and FALSE have become numbers.
+/// An element of a vector in which TRUE and FALSE have become numbers.
 bool truth_or_number(const Syntax& value, std::string_view name) {
   return value.kind == Kind::number ? value.number != 0 : truth_of(value, name);
 }
@@ -359,7 +357,7 @@ std::vector<double> given_sp(const Arguments& arguments) {
   return *numbers;
 }
 
-/// ord of t2(): some of the numbers from 0 to that of its margins. There are no products of more margins.
+/// ord of t2(): whole numbers from 0 to the number of margins. Larger ones have no effect.
 void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
   const Syntax* value = arguments.find("ord");
   if (value == nullptr || is_missing(*value)) return;
@@ -453,12 +451,12 @@ SmoothSpec smooth_from(const Syntax& given) {
   auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
-    // Of several factors one number at least is left.
+    // Of several variables of bs="sz", at least one is a number.
     margin.variables = smooth.sum_to_zero ? 1 : smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
     const Syntax* xt = arguments.find("xt");
     margin.basis = smooth.factor_smooth ? basis_of_curves(xt, call)
                                         : basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
-    // As mgcv has it of d.
+    // As in mgcv, for margins with several variables.
     constexpr std::array of_one{"cr", "cs", "ps", "cp"};
     if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";
     if (margin.variables > 1 && !basis_of(margin.basis).several)
@@ -483,11 +481,11 @@ SmoothSpec smooth_from(const Syntax& given) {
                       smooth.factor_smooth ? "bs=" + deparse(*arguments.find("bs")) : call.text + "()"));
     if ((smooth.tensor || (smooth.factor_smooth && !smooth.sum_to_zero)) &&
         basis_of(margin.basis).size(margin).centred)
-      formula_error(call.position, fmt::format("a margin of {} has its null space: write m=2",
+      formula_error(call.position, fmt::format("a margin of {} needs a basis with a null space: write m=2",
                                                smooth.factor_smooth ? "bs=\"fs\"" : call.text + "()"));
     margin.centred = smooth.interaction && !is_random_effect(margin.basis) &&
                      is_centred(of_margin(arguments.find("mc"), "mc", i, margins));
-    // How many of the variables are numbers, on which defaults depend, is known with their types.
+    // Defaults depend on the number of numeric variables, which is known once their types are.
     smooth.margins.push_back(smooth.sum_to_zero ? given : std::move(margin));
   }
 

@@ -58,7 +58,7 @@ std::vector<double> SplineColumns::table(int part) const {
   knots.insert(knots.end(), inner_knots.begin(), inner_knots.end());
   knots.insert(knots.end(), order, upper);
   const std::size_t splines = knots.size() - order;
-  const std::size_t first = intercept ? 0 : 1;  // which is left out, without an intercept
+  const std::size_t first = intercept ? 0 : 1;  // without an intercept, the first is left out
   std::vector<double> weights(splines);
   if (natural) {
     std::array<std::vector<double>, 2> constraints{second_derivatives(knots, splines, false),

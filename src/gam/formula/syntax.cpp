@@ -132,7 +132,7 @@ class Lexer {
     } else if (text_.substr(at_, 2) == "<-") {
       formula_error(at_, "'<-' assigns in R; a comparison is written x < -1");
     } else if (c == '$') {
-      formula_error(at_, "'$' takes a column of a table in R; here a column is written by its name alone");
+      formula_error(at_, "'$' takes a column of a table in R; here a column is written by its name only");
     } else if (found != long_ones.end()) {
       token.text = *found;
       at_ += found->size();

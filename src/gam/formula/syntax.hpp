@@ -33,9 +33,9 @@ struct Syntax {
 };
 
 /// Parses one formula or expression with R's operators, weakest first: `~`, `|`, `&`, `!`, comparisons, `+
-/// -`,
-/// `* /`, `%% %/% %in%`, `:`, unary `+ -`, `^` (from the right). Throws `Error(usage)` with the position and
-/// what was expected there.
+/// -`, `* /`,
+/// `%% %/% %in%`, `:`, unary `+ -`, `^` (from the right). Throws `Error(usage)` with the position and what
+/// was expected there.
 [[nodiscard]] Syntax parse_syntax(std::string_view text);
 
 /// The tree in the form of R's deparse(): "log(e + 1)", "x/2", "1e+05 * x", "`a name`". It parses to the same

@@ -47,7 +47,7 @@ class HostAlgebra final : public Algebra {
 };
 
 /// The functions of the same names in linalg.hpp, for a large matrix on all threads of the algebra. Bits
-/// depend on the matrix alone.
+/// depend only on the matrix.
 [[nodiscard]] std::optional<Matrix> cholesky(Matrix a, const Algebra& algebra);
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower, const Algebra& algebra);
 /// Copies the lower triangle of a symmetric matrix to the upper one.

@@ -24,7 +24,7 @@ constexpr int strip = 32;
 /// Cost of a multiplication by a nonzero, in multiplications of a dense product.
 constexpr std::size_t dense_rate = 3;
 
-/// Up to this many dense columns, the square is summed over runs of rows, in this many parts.
+/// Up to this many dense columns, C' diag(weights) C is summed over runs of rows, in this many parts.
 constexpr int few_columns = 128;
 constexpr int rows_of_square = 512;
 constexpr int parts_of_square = 16;

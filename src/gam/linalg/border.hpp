@@ -13,11 +13,11 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// A tall sparse matrix C (rows x columns): some columns are dense, and in the others a row has a few values.
-/// It is the block beside a diagonal block D of a symmetric matrix [D C; C' B], with all products that
-/// eliminating D needs.
+/// It is the off-diagonal block next to a diagonal block D of a symmetric matrix [D C; C' B], with all
+/// products that eliminating D needs.
 ///
-/// In X'WX, for a random effect of r levels, the row of a level has the dense columns of the smooths and, of
-/// another random effect, the levels that it occurs with.
+/// Example: in X'WX, the row of a random effect's level has values in the dense columns of the smooths, and
+/// in the levels of another random effect that it occurs with.
 class Border {
  public:
   Border() = default;

@@ -144,7 +144,7 @@ struct EliminationOrder::Graph {
     for (int j = 0; j < live; ++j) {
       if (gone[at(j)]) continue;
       std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
-      const int own = -2 - j;  // no mark of a search for neighbours
+      const int own = -2 - j;  // unlike any mark of `neighbours`
       for (const int e : elements[at(j)])
         for (const int k : members[at(e)]) mark[at(k)] = own;
       std::erase_if(nodes[at(j)], [&](int k) { return gone[at(k)] || mark[at(k)] == own; });
@@ -228,8 +228,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
   }
   graph.clean();
 
-  std::vector<std::vector<int>> waiting(
-      at(graph.live));  // by degree; what has another one now is passed over
+  std::vector<std::vector<int>> waiting(at(graph.live));  // by degree; outdated entries are skipped
   std::size_t least = 0;
   const auto wait = [&](int i) {
     if (i >= part || graph.gone[at(i)] != 0) return;
@@ -458,8 +457,8 @@ class ColumnFactor {
 
   EliminatedBlock& block_;
   const EliminationOrder& order_;
-  std::vector<int> in_lower_;   ///< of the rows that the column has
-  std::vector<int> in_border_;  ///< the same of the outer columns
+  std::vector<int> in_lower_;   ///< index of a row within the column
+  std::vector<int> in_border_;  ///< index of an outer column within the row of W
 };
 
 }  // namespace

@@ -24,7 +24,7 @@
 ///     const Matrix s = ...;                                 // a.outer - W' D^-1 W, by `weighted_square`
 ///     const SelectedInverse z = selected_inverse(a, *block, inverse_of_s, algebra);
 ///
-/// The order of all operations depends on the pattern alone: bits are the same for any number of threads.
+/// The order of all operations depends only on the pattern: bits are the same for any number of threads.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The elimination order, and its fill-in. A part without a pattern is eliminated whole, in its own order,

@@ -14,7 +14,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The part: rows and columns of some runs, in increasing order. All others form the core.
+/// Divides the rows of a symmetric matrix into the part, some runs of them in increasing order, and the core,
+/// all others.
 class Part {
  public:
   struct Run {
@@ -64,7 +65,7 @@ struct SparsePattern {
 
 /// A symmetric matrix of coefficients with a sparse block, the part: in X'WX the coefficients of random
 /// effects, whose levels may be too many for a dense square. The block of one effect is diagonal, that of two
-/// effects has the pairs of levels that occur in rows. Of an inverse the same elements are stored.
+/// effects has the pairs of levels that occur in rows. An inverse is stored in the same pattern.
 ///
 ///     PartedMatrix gram(100'006, Part(6, 100'000));
 ///     gram.set(6, 6, 12.0);      // of level 0

@@ -442,14 +442,14 @@ class Drafter {
     scale(components.front());
     draft.block.by_factor = scale_of(components.front());
     draft.block.raw_begin = draft_.design.add_term(std::move(components));
-    // A by variable that varies makes the smooth identifiable beside the intercept: no constraint.
+    // With a by variable that varies the smooth is identifiable: no constraint.
     const Extent range = extent_of(workers_, frame_, index);
     draft.constrained = draft.constrained && (range.min == range.max || !draft.point.empty());
     draft.by_value = range.min * draft.block.by_factor;
     push(std::move(draft));
   }
 
-  /// One smooth for each level; of an ordered factor for each but the first, as in mgcv.
+  /// One smooth for each level; for an ordered factor without the first, as in mgcv.
   void add_by_factor(DraftBlock draft, std::vector<Component> components) {
     const Variable& by = frame_.variables[at(components.front().variable)];
     const int levels = components.front().levels;
@@ -616,7 +616,7 @@ class Drafter {
       }
       if (any && !all)
         throw Error(ErrorCode::input,
-                    fmt::format("id={}: smooths by a number and others cannot have one id", id));
+                    fmt::format("id={}: a smooth by a number and another one cannot share an id", id));
       for (DraftBlock& draft : draft_.blocks) {
         if (!is_linked(draft)) continue;
         draft.sum_begins = begins;
@@ -698,7 +698,7 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
     Matrix constant(static_cast<int>(draft.constant.size()), 1);
     std::ranges::copy(draft.constant, constant.data());
     constant = in_values(constant);
-    // If the column has no part in the constant, it cannot be dropped for it: use gam's coefficients.
+    // The column can be dropped only if the constant involves it; otherwise use gam's coefficients.
     if (std::abs(constant(draft.least_varying, 0)) > least * largest(constant.values()))
       coefficients = sweep_and_drop(coefficients, constant.values(), draft.least_varying);
   }

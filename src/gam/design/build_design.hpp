@@ -66,7 +66,7 @@ struct DesignDraft {
                                        int prior_weight = -1);
 
 /// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure. Throws
-/// `Error(input)` if there are more coefficients than rows, and no fewer unpenalised ones.
+/// `Error(input)` if there are more coefficients than rows, and at least as many unpenalised ones as rows.
 [[nodiscard]] Design finish_design(const DesignDraft& draft, std::span<const double> column_sums,
                                    std::int64_t rows);
 

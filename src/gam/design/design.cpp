@@ -47,7 +47,7 @@ int column_rank(const Matrix& a, std::span<const int> columns) {
   return rank;
 }
 
-/// Four for each of nine splines.
+/// Maximum number of nonzeros of a term in a row: four for each of nine splines.
 constexpr int max_nonzeros = 1 << 18;
 
 }  // namespace
@@ -101,7 +101,7 @@ int Penalty::rank_of(const std::vector<bool>& marked) const {
 
 std::vector<int> Penalty::ranks_of_sets() const {
   if (!commutes()) return set_ranks;
-  std::map<std::size_t, int> alike;  // common eigenvectors, by the set of the penalties that see them
+  std::map<std::size_t, int> alike;  // number of common eigenvectors by set: in the ranges of its penalties
   for (int i = 0; i < eigenvalues.rows(); ++i) {
     std::size_t seen_by = 0;
     for (std::size_t j = 0; j < count(); ++j)
@@ -391,7 +391,7 @@ Design reindexed(Design design, const Frame& frame) {
       throw Error(
           ErrorCode::input,
           fmt::format(
-              "'{}' is {} in the model and not so in the data: use the table's own types", wanted.name,
+              "'{}' is {} in the model, but not in the data: use the types of the fit's table", wanted.name,
               wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number"));
     }
     return index;

@@ -85,7 +85,7 @@ struct Penalty {
   [[nodiscard]] int rank() const;
   /// Rank of the sum of the penalties that are marked.
   [[nodiscard]] int rank_of(const std::vector<bool>& marked) const;
-  /// `set_ranks`, also where the penalties commute; empty where `levels` tells them.
+  /// `set_ranks`, computed also if the penalties commute; empty if `levels` determines the ranks.
   [[nodiscard]] std::vector<int> ranks_of_sets() const;
 };
 
@@ -153,7 +153,7 @@ struct DesignVariable {
 using ColumnCombination = std::vector<std::pair<int, double>>;
 
 /// The parameter of a penalty: lambda = least + exp(log smoothing parameter + offset); if lambda is given,
-/// the offset alone.
+/// only the offset.
 struct PenaltyParameter {
   int index = 0;  ///< -1: none
   double offset = 0;
@@ -161,7 +161,7 @@ struct PenaltyParameter {
 
   /// log lambda as a function of the log smoothing parameter.
   [[nodiscard]] double log_lambda(double log_sp) const;
-  /// The inverse of `log_lambda`, for a lambda of at least 1.001 `least`, or that.
+  /// The inverse of `log_lambda`; a lambda below 1.001 `least` counts as that.
   [[nodiscard]] double log_sp(double log_lambda) const;
   /// d log lambda / d log smoothing parameter.
   [[nodiscard]] double slope(double log_lambda) const;

@@ -190,7 +190,7 @@ Json isotropic_json(const Component& component, const Design& design) {
           {"map", matrix_json(component.combinations)}};
 }
 
-/// For a smooth of at most this many coefficients, plus one for its constraint.
+/// Reads radial columns, with at most as many points and columns as a smooth of `coefficients` can have.
 RadialColumns radial_from(const JsonField& field, int coefficients) {
   constexpr std::size_t most_points = 10'000;
   RadialColumns radial;
@@ -209,7 +209,7 @@ RadialColumns radial_from(const JsonField& field, int coefficients) {
   return radial;
 }
 
-/// For a smooth of at most this many coefficients, plus one for its constraint.
+/// The same for isotropic columns.
 Component isotropic_from(const JsonField& field, int coefficients) {
   constexpr int most_points = 10'000;
   constexpr int most_power = 100;

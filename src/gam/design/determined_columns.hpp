@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-/// Unpenalised columns that are linear combinations of others: of a cell without rows, of a factor nested in
-/// another, of s(x, by = f) beside s(x). Their coefficients are not identifiable, so one of them is dropped.
+/// Unpenalised columns that are linear combinations of others (a cell without rows, a factor nested in
+/// another, s(x, by = f) next to s(x)). Their coefficients are not identifiable, so one of them is dropped.
 namespace TESSERA_NAMESPACE::gam {
 
 /// An unpenalised column that is a combination of others.

@@ -9,7 +9,7 @@
 #include <span>
 #include <vector>
 
-/// Side conditions of nested smooths: te(x, z) beside s(x) contains every function of x twice. The smooth of
+/// Side conditions of nested smooths: te(x, z) next to s(x) contains every function of x twice. The smooth of
 /// more variables loses the columns that are dependent on the smooths before it, as in mgcv's gam, so that
 /// s(x) is the main effect and te(x, z) the remainder:
 ///

@@ -50,8 +50,8 @@ double unit_of(const Matrix& penalty) {
   return std::ldexp(1.0, std::ilogb(largest(penalty.values())));
 }
 
-/// The eigenvalues of the penalty in values at points, of which the smallest may be 1e-10 of the largest:
-/// computed as squares of singular values, they are accurate. The vectors are coefficients.
+/// The eigenvalues of the penalty in values at points. The smallest may be 1e-10 of the largest, so they are
+/// computed accurately, as squares of singular values. The vectors are coefficients.
 SymmetricEigen eigen_in_values(const PointValues& points, const SymmetricEigen& own, double unit, int rank) {
   const int size = points.values.rows();
   const Matrix inverse = solve(points.values, identity(size)).value();
@@ -554,7 +554,7 @@ void penalise_null_space(Penalty& penalty, const Matrix& coefficients) {
     penalty.eigenvalues = Matrix();
   } else {
     // Moves the other eigenvectors along the null space until the new penalty vanishes on them, and the null
-    // space until each function of it is penalised alone.
+    // space until each function of it is penalised separately.
     const Matrix own = multiply(free, solve(multiply(part, free), identity(count)).value());
     add_multiple(common.values(), -1, multiply(own, multiply(part, common)).values());
     penalty.eigenvectors = Matrix(size, size);

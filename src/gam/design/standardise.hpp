@@ -25,7 +25,7 @@ struct Standard {
   double factor = 1;    ///< x * factor is at most about 1
   NumericPart centred;  ///< (x - mean) * factor has a standard deviation of about 1
   /// The residual of the centred variable given earlier variables of the formula, scaled like it; the
-  /// variable itself comes first. Empty if these explain less than all but 1e-4 of its square, or all of it.
+  /// variable itself comes first. Empty if its square is more than 1e-4 of the variable's, or only rounding.
   std::vector<NumericPart> orthogonal;
 };
 

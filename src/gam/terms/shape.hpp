@@ -12,7 +12,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Size of a term, from the formula and the factors' levels alone: determines the layout of the design and
+/// Size of a term, from the formula and the factors' levels only. Determines the layout of the design and
 /// its cost in memory and time.
 struct TermShape {
   /// Components of its raw columns, in the order of the design. Splines have sizes only, without knots and
@@ -46,8 +46,8 @@ struct EffectSize {
   std::int64_t columns = 0;  ///< of R
 };
 /// Marks the effects that form the design's part: those of more than `largest_whole` coefficients, and those
-/// whose dense products with these would have too many elements; the pairs of levels that occur in `rows` are
-/// fewer.
+/// whose dense products with these would have too many elements. A part stores only the pairs of levels that
+/// occur in `rows`.
 [[nodiscard]] std::vector<bool> parted_effects(std::span<const EffectSize> effects,
                                                std::int64_t largest_whole, std::int64_t rows);
 

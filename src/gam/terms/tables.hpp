@@ -9,8 +9,8 @@
 /// Components as plain numbers, for host threads and kernels alike (see `ComponentTables`).
 namespace TESSERA_NAMESPACE::gam {
 
-/// One margin, its two straight continuations being cells like the others. Members are offsets into the
-/// tables' numbers.
+/// One margin. Its two linear extrapolations are cells like the others. Members are offsets into the tables'
+/// numbers.
 struct MarginTable {
   int cells = 0;
   int stride = 1;
@@ -26,7 +26,7 @@ struct MarginTable {
   std::int64_t cubics = 0;          ///< of a spline: cells + 2, each 4 powers of t by 4 values
   // CPU only, many uneven cells: [begin, end] in equal parts, in which a search begins.
   int parts = 0;                   ///< 0: none
-  int breaks_of_part = 0;          ///< at most
+  int breaks_of_part = 0;          ///< maximum number of breaks in a part
   double inverse_part = 0;         ///< parts / (end - begin)
   std::int64_t breaks_before = 0;  ///< for each part
 };

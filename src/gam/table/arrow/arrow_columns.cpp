@@ -88,9 +88,8 @@ void ArrowColumns::for_each_part(HostTeam& team, const Work& work) {
 void ArrowColumns::choose_columns(const ArrowOptions& options) {
   const ArrowSchema& schema = *from_.schema;
   if (schema.format == nullptr || std::string_view(schema.format) != "+s")
-    refuse_arrow(ErrorCode::input,
-                 fmt::format("its schema has the format '{}', and that of record batches is '+s'",
-                             schema.format == nullptr ? "" : printable(schema.format)));
+    refuse_arrow(ErrorCode::input, fmt::format("its schema has the format '{}', but record batches have '+s'",
+                                               schema.format == nullptr ? "" : printable(schema.format)));
   if (schema.n_children < 0 || schema.n_children > static_cast<std::int64_t>(max_columns) ||
       (schema.n_children > 0 && schema.children == nullptr))
     refuse_arrow(ErrorCode::input, fmt::format("its schema has {} children", schema.n_children));
@@ -131,7 +130,7 @@ ArrowColumns::Column ArrowColumns::column_of(std::int64_t place, const std::stri
     if (!column.type.is_integer() || !column.dictionary.is_text())
       refuse_arrow(ErrorCode::input,
                    fmt::format("{} has a dictionary of the format '{}' with indices of the "
-                               "format '{}', and not of texts with integers: cast it, or "
+                               "format '{}': only texts with integer indices are read: cast it, or "
                                "leave the column out",
                                named(name), printable(schema.dictionary->format), printable(schema.format)));
   }
@@ -148,7 +147,7 @@ void ArrowColumns::check_batch(const ArrowArray& batch, std::size_t number) cons
   if (batch.n_children != from_.schema->n_children || (batch.n_children > 0 && batch.children == nullptr))
     refuse(fmt::format("has {} columns, and the schema has {}", batch.n_children, from_.schema->n_children));
   if (batch.n_buffers != 1 || batch.buffers == nullptr)
-    refuse(fmt::format("has {} buffers of its own, and not one", batch.n_buffers));
+    refuse(fmt::format("has {} buffers of its own, but needs one", batch.n_buffers));
   const auto* const validity = static_cast<const unsigned char*>(batch.buffers[0]);
   if (batch.null_count == 0 || validity == nullptr) return;
   for (std::int64_t i = batch.offset; i < batch.offset + batch.length; ++i) {

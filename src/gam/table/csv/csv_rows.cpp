@@ -189,7 +189,7 @@ CsvField CsvFields::quoted(std::size_t open, std::string& scratch) {
   std::size_t behind = close + 1;
   while (behind < rest_.size() && is_blank(rest_[behind])) ++behind;
   if (behind < rest_.size() && rest_[behind] != ',')
-    throw CsvFault{"text behind the closing quote of a field"};
+    throw CsvFault{"text after the closing quote of a field"};
   if (open > 0 || behind > close + 1) {
     // As in R, blanks outside the quotes are part of the text.
     std::string whole(rest_.substr(0, open));

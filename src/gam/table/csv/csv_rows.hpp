@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Splits the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
 ///
-/// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines of blanks alone are
+/// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines with only blanks are
 /// skipped.
 class CsvRowReader {
  public:

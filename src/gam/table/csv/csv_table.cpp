@@ -92,12 +92,12 @@ struct Outline {
   CsvIndex index;
 };
 
-/// The unpacked size of a packed file, if every rank need not read it to its end for this.
+/// The unpacked size of a packed file, if it can be found without every rank reading the file to its end.
 std::optional<std::int64_t> find_size(KeptSource& source, int ranks, std::optional<std::int64_t> node_bytes) {
   const std::vector<GzipMember>& members = source.packed().find_members();
   if (!members.empty()) return members.back().unpacked;
   if (ranks > 1) return std::nullopt;            // other ranks could not use the bytes stored here
-  constexpr std::int64_t most_of_packed = 1032;  // bytes that deflate unpacks from one at most
+  constexpr std::int64_t most_of_packed = 1032;  // maximum bytes that deflate unpacks from one
   std::int64_t memory = files::memory_left();
   if (node_bytes) memory = std::min(memory, *node_bytes);
   return source.keep_all(std::min(memory / parts_of_memory, source.file().size() * most_of_packed));

@@ -85,7 +85,7 @@ class ColumnPieces {
 class NumberView {
  public:
   NumberView() = default;
-  // They are one: NOLINTNEXTLINE(google-explicit-constructor)
+  // Implicit: NOLINTNEXTLINE(google-explicit-constructor)
   NumberView(const double* run) noexcept : run_(run) {}
   explicit NumberView(const ColumnPieces<double>& pieces) noexcept : pieces_(&pieces) {}
 
@@ -111,7 +111,7 @@ class NumberView {
 class ColumnNumbers {
  public:
   ColumnNumbers() = default;
-  // These are one: NOLINTBEGIN(google-explicit-constructor)
+  // Implicit: NOLINTBEGIN(google-explicit-constructor)
   ColumnNumbers(ColumnStorage<double> run) : run_(std::move(run)) {}
   ColumnNumbers(std::vector<double> own) : run_(std::move(own)) {}
   ColumnNumbers(std::initializer_list<double> own) : run_(own) {}

@@ -161,7 +161,7 @@ class ColumnSummary {
       });
       sum_of_powers = sums[2];
       if (!(sums[0] > nothing * sum_of_powers))
-        refuse(fmt::format("has no more than {} values: the degree is less than their number", j));
+        refuse(fmt::format("has only {} distinct values: give a degree below that", j));
       square.push_back(sums[0]);
       if (j < degree) alpha.push_back(sums[1] / sums[0]);
     }

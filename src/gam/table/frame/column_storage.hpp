@@ -25,7 +25,7 @@ template <class T>
 class ColumnStorage {
  public:
   ColumnStorage() = default;
-  // They are one: NOLINTNEXTLINE(google-explicit-constructor)
+  // Implicit: NOLINTNEXTLINE(google-explicit-constructor)
   ColumnStorage(std::vector<T> own) : own_(std::move(own)) {}
   ColumnStorage(std::initializer_list<T> own) : own_(own) {}
   [[nodiscard]] static ColumnStorage borrow(std::span<const T> values) {

@@ -190,7 +190,7 @@ class FrameComputer {
       variable.ordered = given.ordered;
       if (!given.levels.empty()) order(variable, given.levels);
       if (given.ordered && variable.name == column)
-        static_cast<void>(knowledge_.type_of(given.column));  // which predictions are to know
+        static_cast<void>(knowledge_.type_of(given.column));  // recorded for predictions
     }
   }
   void order(Variable& variable, const std::vector<std::string>& wanted) const {

@@ -255,7 +255,7 @@ Distinct distinct_values(const Workers& workers, const Frame& frame, int variabl
   };
   std::int64_t count =
       comm.allreduce(std::min(static_cast<std::int64_t>(distinct(found)), enough), mpi::Reduction::max);
-  if (count < enough) {  // no rank has found enough alone
+  if (count < enough) {  // no rank has found enough by itself
     std::vector<double> all = comm.allgatherv(std::span<const double>(found));
     count = distinct(all);
   }

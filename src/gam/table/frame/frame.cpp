@@ -38,8 +38,8 @@ std::string to_string(const ColumnReading& column) {
 std::string to_string(const SpilledColumns& spilled) {
   const auto gib = [](std::int64_t bytes) { return static_cast<double>(bytes) / (1 << 30); };
   return fmt::format(
-      "columns: {:.3g} of {:.3g} GiB are in scratch files in {}, and every pass reads them there: memory has "
-      "room for no more by {}; more nodes or more memory avoid that",
+      "columns: {:.3g} of {:.3g} GiB are in scratch files in {}, which every pass reads: memory is limited "
+      "by {}; use more nodes or more memory",
       gib(spilled.bytes), gib(spilled.all_bytes), spilled.folder, spilled.limit);
 }
 

@@ -79,7 +79,7 @@ struct Recipe {
   std::vector<Column> columns;  ///< that computed variables read
   std::vector<std::pair<std::string, std::vector<double>>>
       measured;                         ///< values of `Statistic`s, by their calls
-  std::vector<Expression> contrasts{};  ///< variables of the design that are not in the formula, as dose.L
+  std::vector<Expression> contrasts{};  ///< variables of the design that are not in the formula, e.g. dose.L
 
   [[nodiscard]] bool empty() const noexcept { return columns.empty(); }
 };

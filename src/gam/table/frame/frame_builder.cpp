@@ -89,8 +89,8 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
                                             plan.path(), column.name, max_levels));
 }
 
-/// Places of the variables' columns, followed by that of the flags of complete rows, which are accessed first
-/// and hence spilled last.
+/// Places of the variables' columns, followed by that of the flags of complete rows, which are accessed
+/// first, and so spilled last.
 std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
   const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
   std::vector<RowMemory::Place> places;

@@ -21,8 +21,8 @@ struct VariableSummary {
   std::string level{};  ///< of a factor: the most frequent; ties: the first
 };
 
-/// *Collective.* For each column a range that probably contains the median of the job's numbers, of which
-/// there are about `count`: that of complete rows too unless these are others.
+/// *Collective.* For each column a range that probably contains the median of the job's about `count`
+/// numbers, and that of the complete rows unless these are different.
 [[nodiscard]] std::vector<KeySpan> likely_medians(const Workers& workers,
                                                   std::span<const ColumnNumbers* const> columns,
                                                   std::int64_t count);

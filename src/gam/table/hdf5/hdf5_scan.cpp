@@ -199,7 +199,7 @@ struct Scratch {
   std::vector<std::byte> stored;  ///< values as they are in the file
 };
 
-/// A dataset, of which any thread reads ranges of rows. Contiguous values with the same form as in memory,
+/// A dataset whose rows any thread may read. Contiguous values with the same form as in memory,
 /// and numbers of native types, contiguous or in chunks unpacked here, are read without the library; all
 /// others by the library, which is not thread-safe. One thread opens the columns for all threads.
 class Column {

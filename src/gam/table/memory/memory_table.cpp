@@ -78,7 +78,7 @@ std::vector<MemoryColumn> columns_of(const Table& table) {
   return {table.columns.begin(), table.columns.end()};
 }
 
-/// Checks a column on this rank alone.
+/// Checks a column on this rank only.
 void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows) {
   if (column.size() != rows)
     refuse_table(ErrorCode::usage,
@@ -127,7 +127,7 @@ std::vector<std::string> outline_of(std::span<const MemoryColumn> columns) {
 /// Throws unless this rank's columns equal those of rank 0, whose outline is `first`.
 void check_outline(const std::vector<std::string>& mine, const std::vector<std::string>& first, int rank) {
   if (mine.size() != first.size())
-    refuse_table(ErrorCode::usage, fmt::format("rank {} has {} columns, and rank 0 has {}", rank,
+    refuse_table(ErrorCode::usage, fmt::format("rank {} has {} columns, but rank 0 has {}", rank,
                                                mine.size() / 2, first.size() / 2));
   for (std::size_t i = 0; i < mine.size(); i += 2) {
     if (mine[i] != first[i])

@@ -35,7 +35,7 @@ class SharedTable {
   /// read.
   ///
   /// Cost: an allgather of 100 bytes. If nodes have copies of their own, one rank per copy reads all of it
-  /// once more, for its CRC-32 (about 1 GB/s beside the reading itself).
+  /// once more, for its CRC-32 (about 1 GB/s, in addition to the reading itself).
   SharedTable(const tessera::mpi::Communicator& comm, const files::InputFile& file,
               const BetweenReads& between = {});
 

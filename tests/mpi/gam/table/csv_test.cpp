@@ -723,7 +723,7 @@ TEST_F(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
       {"x,y\n1,2\n1,2,3\n", ", line 3: 3 fields, but the header has 2"},
       {"x,y\n1,\"a\nb\"\n1,\"a\nb\"\n2\n", ", line 6: 1 field, but"},
       {"x,y\n1,a\"b\"\n", ", line 2: a quote inside a field"},
-      {"x,y\n1,\"a\"b\n", ", line 2: text behind the closing quote"},
+      {"x,y\n1,\"a\"b\n", ", line 2: text after the closing quote"},
       {"x,y\n1,2\n3,\"4\n5,6\n7,8\n", ", line 3: a quote of this row is never closed"},
       {std::string(max_columns, ',') + "\n1\n",
        ", line 1: more than the 1000000 columns that a table may have"}};

@@ -313,7 +313,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
   says("the column 'f', batch 2: its array has no dictionary, unlike its schema",
        [](Data& d) { d.children[3].dictionary = nullptr; });
   says("batch 2 has 4 columns, and the schema has 5", [](Data& d) { d.children.pop_back(); });
-  says("batch 2 has 0 buffers of its own, and not one", [](Data& d) { d.buffers.clear(); });
+  says("batch 2 has 0 buffers of its own, but needs one", [](Data& d) { d.buffers.clear(); });
   says("batch 2 has the length -1 and the offset 0", [](Data& d) { d.length = -1; });
   says("batch 2 has a null row", [](Data& d) {
     d.null_count = 1;
@@ -328,10 +328,10 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
       "leave the column out",
       [](Data& d) { d.children[0].format = "\x1b"; });
   says(
-      "the column 'f' has a dictionary of the format 'u' with indices of the format 'g', and not of texts "
-      "with integers: cast it, or leave the column out",
+      "the column 'f' has a dictionary of the format 'u' with indices of the format 'g': only texts with "
+      "integer indices are read: cast it, or leave the column out",
       [](Data& d) { d.children[3].format = "g"; });
-  says("its schema has the format 'g', and that of record batches is '+s'", [](Data& d) { d.format = "g"; });
+  says("its schema has the format 'g', but record batches have '+s'", [](Data& d) { d.format = "g"; });
 }
 
 TEST(Arrow, LeavesColumnsUnreadThatAreNotAskedFor) {

@@ -81,10 +81,9 @@ TEST(ColumnNumbers, KnowsItsOwnMemory) {
 }
 
 TEST(SpilledColumns, AreToldInOneLine) {
-  EXPECT_EQ(
-      to_string(SpilledColumns{std::int64_t{3} << 30, std::int64_t{4} << 30, "/var/tmp", "memory.max"}),
-      "columns: 3 of 4 GiB are in scratch files in /var/tmp, and every pass reads them there: memory has "
-      "room for no more by memory.max; more nodes or more memory avoid that");
+  EXPECT_EQ(to_string(SpilledColumns{std::int64_t{3} << 30, std::int64_t{4} << 30, "/var/tmp", "memory.max"}),
+            "columns: 3 of 4 GiB are in scratch files in /var/tmp, which every pass reads: memory is limited "
+            "by memory.max; use more nodes or more memory");
 }
 
 /// Kibibytes of a file's pages that this process has resident.

@@ -6,7 +6,7 @@
 
 namespace tessera::base {
 
-/// A signed index that is known not to be negative, as containers count.
+/// Converts a signed index that is not negative to the index type of containers.
 [[nodiscard]] constexpr std::size_t at(std::int64_t index) noexcept {
   return static_cast<std::size_t>(index);
 }

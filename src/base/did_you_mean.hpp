@@ -26,8 +26,8 @@ namespace tessera::base {
   return row[b.size()];
 }
 
-/// " (did you mean 'price'?)" for an unknown `wanted`: the nearest of `names`, capitals or not, at most three
-/// of them. Empty if none is near: two slips in a name, one in a short one, none in a single letter.
+/// " (did you mean 'price'?)" for an unknown `wanted`: the nearest of `names`, at most three, whatever their
+/// case. Empty if none is near: within two edits, one for a short name, none for a single letter.
 [[nodiscard]] inline std::string did_you_mean(std::span<const std::string> names, std::string_view wanted) {
   const auto lower = [](std::string_view text) {
     std::string result(text);

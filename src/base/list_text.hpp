@@ -19,7 +19,7 @@ namespace tessera::base {
   return text;
 }
 
-/// One line for people about files that stay: "a, b and 4 more stay: BECAUSE".
+/// A line about files that were not removed: "a, b and 4 more stay: BECAUSE".
 [[nodiscard]] inline std::string staying(std::vector<std::string> files, std::string_view because) {
   constexpr std::size_t shown = 8;
   const std::size_t count = files.size();

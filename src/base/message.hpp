@@ -11,7 +11,7 @@
 
 /// Values as one message between ranks: numbers and plain structures, lists and texts of any length, pairs,
 /// and structures that hand their members to a function: `void members(const auto& to) { to(a, b); }`. A list
-/// that cannot be resized, as a span, has the same size on every rank.
+/// that cannot be resized, such as a span, has the same size on every rank.
 ///
 ///     base::broadcast_values(comm, 0, header.columns, header.quotes, size);
 namespace tessera::base {
@@ -37,7 +37,7 @@ class Message {
   bool reads_ = false;
 };
 
-/// One piece of memory that leads to no other.
+/// A type that is one piece of memory without pointers.
 template <class Value>
 constexpr bool is_plain =
     std::is_trivially_copyable_v<Value> && !std::is_pointer_v<Value> && !requires(Value & value) {

@@ -48,7 +48,7 @@ void* units_of(const ArrayAccess& access, const HostTile& tile) {
   return units_on_host(access, tile).data();
 }
 
-/// Calls a function of the program, to which it gives its arrays for the units of a tile.
+/// Calls a function of the program with its arrays for the units of a tile.
 template <class AnyTile, class Function, class... Arguments>
 void call_with(std::span<const ArrayAccess> accesses, void* context, AnyTile& tile, Function* function,
                Arguments... arguments) {

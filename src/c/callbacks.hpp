@@ -8,7 +8,7 @@
 
 #include <string>
 
-/// What all passes have in common: how they call functions of the program, and refuse arguments.
+/// Common parts of all passes: calls of the program's functions, and checks of arguments.
 namespace tessera::c {
 
 using Access = tessera::detail::JobAccess;
@@ -29,8 +29,8 @@ void call_on(const HostTile& tile, Function* function, Arguments... arguments) {
                                           " for the units from " + std::to_string(tile.range.begin));
 }
 
-/// Runs `check`, which throws if arguments of this rank make no pass. The other ranks may be in theirs: so
-/// this one joins their vote, and they get an error with the reason too.
+/// Runs `check`, which throws if this rank's arguments are invalid. The other ranks may be in the pass
+/// already: this rank joins their vote, so that they get the reason too.
 void check_arguments(Job& job, FunctionRef<void()> check);
 
 }  // namespace tessera::c

@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-/// What the opaque types of the C interface are; a tile and a sum are the library's own.
+/// Definitions of the opaque types of the C interface. A tile and a sum are objects of the library.
 struct tessera_job {
   tessera::mpi::Communicator comm;
   tessera::Job job;
@@ -66,10 +66,10 @@ namespace tessera::c {
   return {range_of(tile.range), tile.thread, tile.threads, tile.device, tile.lane};
 }
 
-/// Keeps the message of the exception that is being handled for `tessera_error`, and returns its status.
+/// Stores the message of the current exception for `tessera_error`, and returns its status.
 [[nodiscard]] int keep_error() noexcept;
 
-/// The status of `work`: no exception passes into a C program.
+/// Runs `work` and returns its status: no exception reaches a C program.
 template <class Work>
 [[nodiscard]] int status_of(Work&& work) noexcept {
   try {
@@ -82,15 +82,14 @@ template <class Work>
 
 [[noreturn]] void refuse_null(const char* function, const char* name);
 
-/// The options of C, or the defaults if there are none. Throws `Error(usage)` for values that have no
-/// meaning.
+/// Converts options of C; null: the defaults. Throws `Error(usage)` for invalid values.
 [[nodiscard]] JobOptions options_of(const tessera_options* given);
 
-/// Seconds of C as `what`, rounded up. Throws `Error(usage)` unless they are 0 or more, and below a hundred
-/// years.
+/// Converts seconds to milliseconds, rounded up. Throws `Error(usage)`, beginning with `what`, unless they
+/// are from 0 to a hundred years.
 [[nodiscard]] std::chrono::milliseconds milliseconds_of(double seconds, const char* what);
 
-/// Throws `Error(usage)` unless `bytes` is the size of a unit of which `count` can be in memory.
+/// Throws `Error(usage)` unless units of `bytes` have at least one byte, and `count` of them fit into memory.
 void require_bytes(std::size_t bytes, std::int64_t count, const char* function, const char* name);
 
 /// Throws `Error(usage)` if an argument that must not be null is.

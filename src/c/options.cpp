@@ -10,7 +10,7 @@
 namespace tessera::c {
 namespace {
 
-/// The value of an enumeration of C, which may be any number.
+/// Checks the value of an enumeration of C, which may be any number.
 template <class Value, std::size_t count>
 Value chosen(const std::array<Value, count>& values, std::int32_t number, const char* what) {
   if (number < 0 || number >= static_cast<std::int32_t>(count))
@@ -54,7 +54,7 @@ JobOptions options_of(const tessera_options* given) {
   if (given == nullptr) return {};
   if (given->version < 1 || given->version > TESSERA_C_VERSION)
     throw Error(ErrorCode::usage, "tessera_options has version " + std::to_string(given->version) +
-                                      ", and this library takes 1 to " + std::to_string(TESSERA_C_VERSION) +
+                                      ", but this library takes 1 to " + std::to_string(TESSERA_C_VERSION) +
                                       ": begin with TESSERA_DEFAULT_OPTIONS, and link with a newer library");
   constexpr std::array policies = {Policy::automatic, Policy::gpu, Policy::cpu};
   constexpr std::array actions = {OnDeviceFailure::cpu, OnDeviceFailure::error, OnDeviceFailure::exclude};

@@ -7,11 +7,11 @@
 
 namespace tessera::c {
 
-/// A reducer of C whose operation is a function, also if it is one that the library has. Throws
-/// `Error(usage)`, in the name of `function`, for what is no reducer.
+/// The reducer with its operation as a function, also for an operation of the library. Throws `Error(usage)`,
+/// naming `function`, for an invalid reducer.
 [[nodiscard]] tessera_reducer resolved(const tessera_reducer* given, const char* function);
 
-/// The pass of a reduction, of which `functions` has those of the program. Writes `result` if it succeeds.
+/// Runs the pass of a reduction with the program's `functions`. Writes `result` if it succeeds.
 void reduce_by(Job& job, const Plan& plan, const tessera_reducer& reducer,
                tessera::detail::BlockReduction functions,
                std::span<const tessera::detail::ArrayAccess> arrays, void* result);

@@ -24,7 +24,7 @@ namespace {
 /// Maximum size of a file; compiled code has some hundred kB.
 constexpr std::uintmax_t max_file_bytes = std::uintmax_t{1} << 28;
 
-/// Writes `text` to a new file with a unique name beside `path`, and renames it to `path`. Returns the error.
+/// Writes `text` to a new file in the same folder, and renames it to `path`. Returns the error.
 std::string write_and_rename(const std::filesystem::path& path, std::string_view text) {
   std::string name = path.string() + ".XXXXXX";
   base::Descriptor file(mkostemp(name.data(), O_CLOEXEC));

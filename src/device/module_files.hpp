@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE {
 struct ModuleFolder {
   std::filesystem::path path;
   std::filesystem::path base;  ///< the part of the path that must exist; empty: none
-  /// The parent is world-writable: the folder is used only if it is no link, belongs to this user, and is
+  /// The parent is world-writable: the folder is used only if it is not a link, belongs to this user, and is
   /// closed to others, since code in it is executed.
   bool in_public = false;
 };

@@ -43,7 +43,7 @@ class ModuleShelf {
   base::Descriptor folder_;
 };
 
-/// Maximum size of one folder of the disk cache in bytes: $TESSERA_CACHE_MIB, or 256 MiB where that is no
+/// Maximum size of one folder of the disk cache in bytes: $TESSERA_CACHE_MIB, or 256 MiB if that is not a
 /// whole number.
 [[nodiscard]] std::int64_t module_cache_limit();
 

@@ -58,8 +58,8 @@ class Library {
   }
 
  private:
-  /// NVRTC opens a second library by its name alone, which is not found in a toolkit outside the system's
-  /// library path, nor in PyPI's package: a library that is already open is found.
+  /// NVRTC opens a second library by name, which fails in a toolkit outside the system's library path and in
+  /// PyPI's package. A library that is open already is found, so this opens it first.
   void open_builtins() {
     int major = 0;
     int minor = 0;

@@ -165,7 +165,7 @@ JsonFile::JsonFile(std::string_view text, std::string name, std::string_view wha
   const auto refuse = [&](const std::string& why) {
     throw Error(ErrorCode::input, fmt::format("{}: is not {}: {}", name_, what, why));
   };
-  // The parser takes a NUL byte for the end of the text. JSON has none, in strings neither.
+  // The parser takes a NUL byte for the end of the text. JSON has none, not even in strings.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) refuse(not_json(nul + 1));
   Builder builder(memory_left());
   if (!Json::sax_parse(text, &builder)) refuse(builder.fault());

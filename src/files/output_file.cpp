@@ -151,7 +151,7 @@ void OutputFile::create_temporary() {
     errno = reason;
     fail("cannot be created");
   }
-  refuse("has a folder where no new file stays");
+  refuse("is in a folder where new files are removed at once");
 }
 
 void OutputFile::fail(const char* what) const {

@@ -28,7 +28,7 @@ struct JobAccess {
   }
   static void run(Job& job, const Plan& plan, const Pass& pass) { job.run(plan, pass); }
 
-  /// A reduction over arrays; `on_device` is null in a pass on hosts alone. The plan is that of the arrays.
+  /// A reduction over arrays; `on_device` is null in a pass on hosts only. The plan is that of the arrays.
   [[nodiscard]] static std::vector<double> sum_blocks(
       Job& job, std::size_t width, const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
       FunctionRef<void(const HostTile&, std::span<double>)> on_host, const Call& call,

@@ -154,7 +154,7 @@ std::vector<DevicePool::Entry> find_claimed(const mpi::Communicator& comm, Claim
   return entries;
 }
 
-/// *Collective.* Whether hosts compute beside the GPUs of a job that has some.
+/// *Collective.* Whether hosts compute in addition to the job's GPUs.
 bool hosts_take_part(const mpi::Communicator& comm, const Claim& mine, const JobOptions& options) {
   const bool wanted = options.hosts && options.policy != Policy::cpu && measures_on_host(options);
   // Only the vote checks that all ranks have the same options.

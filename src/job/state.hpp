@@ -138,7 +138,7 @@ struct Job::State {
   /// The same between the beginning of a pass and its vote.
   void bring_home_in_pass(std::span<detail::ArrayState* const> wanted, const Plan& plan, const Pass& work,
                           const Attempt& attempt);
-  /// *Collective.* Before a pass on hosts alone: copies the arrays that it uses to the hosts.
+  /// *Collective.* Before a pass on hosts only: copies the arrays that it uses to the hosts.
   void bring_home_for(const Plan& plan, const Pass& work, const Attempt& attempt);
   [[noreturn]] void throw_rolled_back(const Verdict::Failure& lost);
   /// `counts_between` plans for units of this rank, once all ranks have agreed on the plans and the size of a
@@ -166,7 +166,7 @@ struct Job::State {
   void fall_back(const Verdict::Failure& first);
   void refuse_if_gpu_is_required() const;
   [[nodiscard]] bool on_host() const { return fallback_cause || inventory.devices().empty(); }
-  /// Whether a pass over `plan` that is not for hosts alone begins on devices.
+  /// Whether a pass over `plan` that is not for hosts only begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const { return plan.on_devices() && !on_host(); }
   /// *Collective.* Leaves out the devices that failed on any rank. False if none would remain, or the options
   /// forbid it.

@@ -17,9 +17,9 @@ namespace detail {
 
 WrongThread::WrongThread()
     : Error(ErrorCode::usage,
-            "a collective call, such as a verb of a job, on another thread than the main one, which has "
-            "initialised MPI: the library makes its calls there alone, and the functions of a pass run on "
-            "others; make the call on the main thread, between passes") {
+            "a collective call, such as a verb of a job, on a thread other than the main one, which "
+            "initialised MPI: functions of a pass run on other "
+            "threads; make the call on the main thread, between passes") {
   ++wrong_calls();
 }
 
@@ -32,7 +32,7 @@ ForkedChild::ForkedChild()
     : Error(
           ErrorCode::usage,
           "a collective call, such as a verb of a job, in a child that a rank has made by fork: the child is "
-          "no part of the job; make the call in the rank, or start another program in the child (exec)") {}
+          "not part of the job; make the call in the rank, or start another program in the child (exec)") {}
 
 Communicator CommunicatorAccess::serial_of_program() {
   Communicator comm = Communicator::serial();

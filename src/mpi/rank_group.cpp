@@ -59,7 +59,7 @@ RankGroups& groups() {
   return *all;
 }
 
-/// Unique in the job: the process's count of groups beside its rank.
+/// Unique in the job: the rank, and the process's count of groups.
 std::uint64_t next_id() {
   static std::atomic<std::uint32_t> made = 0;
   int rank = 0;

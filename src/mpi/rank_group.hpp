@@ -42,7 +42,7 @@ struct CollectiveCall {
   [[nodiscard]] std::string full_name() const;
 };
 
-/// Messages between ranks beside the data of collectives; the MPI tag.
+/// Messages between ranks other than the data of collectives; the MPI tag.
 enum class MessageKind : int {
   inquiry,    ///< of a watchdog: where are you?
   reply,      ///< to an inquiry

@@ -24,7 +24,7 @@ class TimeLimit {
  public:
   /// 0: no limit. There is none either if no thread can be started.
   TimeLimit(std::chrono::milliseconds time, std::string line);
-  /// For a call of this rank alone, `what`: "the discovery of the hardware". The limit is the timeout of the
+  /// For a call of only this rank, `what`: "the discovery of the hardware". The limit is the timeout of the
   /// collectives of `comm`, plus some seconds for a loaded machine; none in the process of another program.
   TimeLimit(const Communicator& comm, const std::string& what);
   ~TimeLimit();

@@ -33,7 +33,7 @@ double largest_of(const PlanWeights& weights, const char* what, std::int64_t cou
   return largest;
 }
 
-/// Rounded up, so that a cost above zero remains one.
+/// Rounded up, so that a positive cost stays positive.
 std::uint64_t scaled(double cost, double scale) {
   const double exact = cost * scale;
   const auto below = static_cast<std::uint64_t>(exact);

@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE::detail {
 
-/// The devices of a job of which some are excluded.
+/// The devices of a job, some of them excluded.
 struct RemainingDevices {
   std::vector<std::uint64_t> scores;       ///< of all devices, by rank and index
   std::vector<std::int64_t> rank_offsets;  ///< as `Plan::over_devices` takes them
@@ -29,7 +29,7 @@ struct RemainingDevices {
 [[nodiscard]] std::vector<std::uint64_t> remaining_scores(std::span<const std::uint64_t> scores,
                                                           const std::vector<bool>& excluded);
 
-/// True if a tile of `plan` is of an excluded device.
+/// True if a tile of `plan` belongs to an excluded device.
 [[nodiscard]] bool uses_excluded(const Plan& plan, const RemainingDevices& devices);
 /// The lowest rank with units by `plan` that has no device left.
 [[nodiscard]] std::optional<int> rank_without_device(const Plan& plan, const RemainingDevices& devices);
@@ -39,7 +39,7 @@ struct RemainingDevices {
 [[nodiscard]] inline Plan recut(const Plan& plan, const RemainingDevices& devices) {
   return PlanAccess::recut(plan, devices);
 }
-/// The same units and blocks over all remaining devices, of which there is at least one: units change ranks.
+/// The same units and blocks over all remaining devices (at least one): units change ranks.
 ///
 /// In both, blocks of equal weight stay so. Other weights are not known any more: the work of each tile of
 /// `plan` is assumed to be its device's score, divided equally among its blocks.

@@ -95,9 +95,9 @@ Inventory::Inventory(std::vector<InventoryRank> ranks, std::vector<InventoryDevi
   for (const auto& rank : ranks_) nodes_ = std::max(nodes_, rank.node + 1);
   for (const auto& device : devices_) {
     if (device.rank < 0 || static_cast<std::size_t>(device.rank) >= ranks_.size())
-      throw Error(ErrorCode::usage, "Inventory: device " + to_string(device.uuid) +
-                                        " is said to be of rank " + std::to_string(device.rank) +
-                                        ", and there are " + std::to_string(ranks_.size()) + " ranks");
+      throw Error(ErrorCode::usage, "Inventory: device " + to_string(device.uuid) + " is listed for rank " +
+                                        std::to_string(device.rank) + ", but there are only " +
+                                        std::to_string(ranks_.size()) + " ranks");
     ++offsets_[static_cast<std::size_t>(device.rank) + 1];
   }
   for (std::size_t rank = 0; rank < ranks_.size(); ++rank) offsets_[rank + 1] += offsets_[rank];

@@ -63,7 +63,7 @@ std::optional<int> parse_count(std::string_view text) {
   return value && *value >= 0 ? value : std::nullopt;
 }
 
-/// An identity that depends on `key` alone: two 64-bit FNV-1a hashes (Fowler, Noll, Vo), the second
+/// An identity that depends only on `key`: two 64-bit FNV-1a hashes (Fowler, Noll, Vo), the second
 /// started from the first.
 Uuid uuid_of(std::string_view key) {
   Uuid uuid;

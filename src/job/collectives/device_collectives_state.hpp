@@ -29,7 +29,7 @@ struct DeviceCollectives::State {
   std::string reason;
 
  private:
-  /// The vote before an operation: all ranks must make the same call, of which `signature` is a hash, and
+  /// The vote before an operation: all ranks must make the same call (`signature` is its hash), and
   /// `prepare` must succeed on each. `what` names the call in messages: "a sum over devices".
   void begin(const char* what, std::int64_t signature, const std::function<void()>& prepare);
   /// The vote on the outcome of an operation through host memory.

@@ -25,7 +25,7 @@ std::string shares_of(const Verdict& verdict) {
   return verdict.shares == 0 ? std::string() : " in " + base::pluralised(verdict.shares, "share");
 }
 
-/// The text about hosts beside devices.
+/// The text about hosts that compute in addition to devices.
 std::string hosts_of(const Verdict& verdict) {
   if (verdict.hosts == 0) return {};
   return " and " + base::pluralised(verdict.hosts, "host");

@@ -110,7 +110,7 @@ ExercisedSum sum_over_devices(Job& job, Devices& devices) {
                                job.collectives().sum(std::span<std::int64_t* const>(arrays), count);
                              }));
   } catch (const mpi::Failure&) {
-    throw;  // a failure of this rank alone
+    throw;  // a failure of only this rank
   } catch (const Error& error) {
     if (error.code() != ErrorCode::job_fault) throw;
     sum.failure = error.what();

@@ -200,7 +200,7 @@ Decision broadcast(const mpi::Communicator& node, Decision decision) {
   return decision;
 }
 
-/// Of the records of two jobs, that of both.
+/// The record of a device that two jobs drive.
 detail::DeviceUser combined(const detail::DeviceUser& one, detail::DeviceUser other) {
   other.shared = other.shared && one.shared;
   other.budget_bytes = std::max(other.budget_bytes, one.budget_bytes);

@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::detail {
 
 struct ProcessDevices {
-  int forks = mpi::detail::forks();  ///< above the process that they are of
+  int forks = mpi::detail::forks();  ///< forks above the process that owns these devices
   std::mutex claiming;               ///< locked before `turns` where both are
   std::map<std::string, ProcessDevice> devices;
   std::mutex turns;

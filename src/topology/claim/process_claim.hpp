@@ -33,7 +33,7 @@ struct ProcessDevice {
   int jobs = 0;
   const ProcessClaim* in_turn = nullptr;
   const ProcessClaim* keeper = nullptr;  ///< the job that keeps data on it between its turns
-  std::int64_t kept_bytes = 0;           ///< at most
+  std::int64_t kept_bytes = 0;           ///< maximum that it keeps
 };
 
 /// The devices of this process, and its queue for turns.

@@ -80,7 +80,7 @@ HostTopology::HostTopology(std::filesystem::path pci_devices) : pci_devices_(std
   if (hwloc_topology_init(&topology) != 0) throw Error(ErrorCode::job_fault, "hwloc cannot be initialised");
   topology_.reset(topology);
   // A scheduler's cgroup may restrict this rank to some cores and memory. The others must stay in the tree:
-  // without them a GPU beside them would have no NUMA node.
+  // without them a GPU near them would have no NUMA node.
   hwloc_topology_set_flags(topology, HWLOC_TOPOLOGY_FLAG_INCLUDE_DISALLOWED);
   hwloc_topology_set_io_types_filter(topology, HWLOC_TYPE_FILTER_KEEP_IMPORTANT);
   // hwloc's GPU plugins, where installed, would initialise CUDA and other runtimes with every GPU visible.

@@ -53,8 +53,8 @@ enum tessera_status {
   TESSERA_ROLLED_BACK = 8,  ///< a device was lost with its data: arrays are back at the versions of the hosts
   TESSERA_INTERRUPTED = 75  ///< a stop of the job was requested
 };
-/// What, where and what to do, in one line, of the last error of the calling thread; "" if there was none.
-/// At most 4095 bytes, of a longer one the first. Valid until its next error.
+/// The last error of the calling thread in one line: what, where and what to do; "" if there was none. Cut to
+/// 4095 bytes. Valid until the thread's next error.
 TESSERA_API const char* tessera_error(void);
 
 /// What a job does if a device fails: a `tessera::OnDeviceFailure`.
@@ -119,7 +119,7 @@ typedef struct tessera_options {
   int32_t parts_in_flight;  ///< 1 to 8: parts of a tile that are computed at a time (since version 2)
   // Since version 3:
   int32_t may_move_units;  ///< not 0: as `tessera::JobOptions::may_move_units`
-  int32_t hosts;           ///< not 0: CPUs beside GPUs; needs TESSERA_SCORE_MEASURED and `measure_on_host`
+  int32_t hosts;           ///< not 0: CPUs compute too; needs TESSERA_SCORE_MEASURED and `measure_on_host`
   int32_t score_model;     ///< a `tessera_score_model`
   tessera_device_measure measure;        ///< needed by TESSERA_SCORE_MEASURED
   tessera_host_measure measure_on_host;  ///< for simulated devices and `hosts`; on every rank or on none
@@ -163,7 +163,7 @@ typedef struct tessera_failure {
 typedef struct tessera_verdict {
   int32_t ran;           ///< a `tessera_ran`
   int32_t devices;       ///< GPUs that computed, by UUID; 0 unless `ran` is TESSERA_RAN_DEVICES
-  int32_t hosts;         ///< hosts that computed beside them (`tessera_options::hosts`)
+  int32_t hosts;         ///< hosts that computed too (`tessera_options::hosts`)
   int32_t simulated;     ///< 1 if the devices were simulated, else 0
   int32_t busiest_rank;  ///< by the units per host thread, in a pass on the CPU over a plan for devices
   int32_t excluded_count;
@@ -203,12 +203,12 @@ TESSERA_API int tessera_plan_range_of(const tessera_plan* plan, int32_t rank, te
 
 /// The units to compute now.
 TESSERA_API tessera_range tessera_tile_range(const tessera_tile* tile);
-/// The whole tile that the plan gives the device, of which the units to compute now may be a part.
+/// The whole tile that the plan gives the device; the units to compute now may be a part of it.
 TESSERA_API tessera_range tessera_tile_whole(const tessera_tile* tile);
 /// The device's index among those of this rank.
 TESSERA_API int32_t tessera_tile_device(const tessera_tile* tile);
 /// From 0 to `tessera_options::parts_in_flight` - 1: no two calls for one device in the same lane run
-/// concurrently. What a function keeps for a device between calls it keeps for each lane.
+/// concurrently. State that a function keeps for a device between calls must be kept for each lane.
 TESSERA_API int32_t tessera_tile_lane(const tessera_tile* tile);
 /// Bytes of device memory that this call may use.
 TESSERA_API int64_t tessera_tile_memory_budget(const tessera_tile* tile);
@@ -216,7 +216,7 @@ TESSERA_API int64_t tessera_tile_memory_budget(const tessera_tile* tile);
 TESSERA_API int32_t tessera_tile_capability(const tessera_tile* tile);
 /// A `cudaStream_t`, synchronised after the function returns.
 TESSERA_API void* tessera_tile_stream(const tessera_tile* tile);
-/// Device memory for this call alone. Null if there is not enough: the tile has then failed, with the reason.
+/// Device memory for this call only. Null if there is not enough: the tile has then failed, with the reason.
 TESSERA_API void* tessera_tile_memory(tessera_tile* tile, size_t bytes);
 /// 1 once a stop was requested, else 0: a long-running function should then return.
 TESSERA_API int32_t tessera_tile_stopping(const tessera_tile* tile);
@@ -225,9 +225,9 @@ TESSERA_API void tessera_tile_fail(tessera_tile* tile, const char* reason);
 
 /// Functions of the program. They get `context` as it was given; `units` and `results` point to the first
 /// unit of the tile, and `arrays` to a pointer for each array, to its first unit of the tile, in the memory
-/// of the tile's device in a function for devices. What is only read is not written to. They return 0, or any
-/// other number to fail: the tile of a device, or, on the host, the pass on every rank. They run on threads
-/// of the job, must not call MPI, and no exception or longjmp may leave them.
+/// of the tile's device in a function for devices. Units that are only read must not be written. They return
+/// 0, or any other number to fail: the tile of a device, or, on the host, the pass on every rank. They run on
+/// threads of the job, must not call MPI, and no exception or longjmp may leave them.
 typedef int (*tessera_device_function)(tessera_tile* tile, void* units, void* context);
 typedef int (*tessera_host_function)(const tessera_host_tile* tile, void* units, void* context);
 typedef int (*tessera_device_map)(tessera_tile* tile, const void* units, void* results, void* context);
@@ -248,16 +248,16 @@ typedef int (*tessera_host_array_function)(const tessera_host_tile* tile, void* 
 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
 /// What devices had written is undone before a fallback to the host function. A null `on_device`, on every
-/// rank, runs the pass on the hosts alone. A tile that exceeds the device's memory budget at
-/// `device_bytes_per_unit` is cut into parts, of which two are computed at a time, by two calls of
-/// `on_device` on different threads and streams; 0: tiles are not cut.
+/// rank, runs the pass only on the hosts. A tile that exceeds the device's memory budget at
+/// `device_bytes_per_unit` is cut into parts. Two are computed at a time, by calls of `on_device` on
+/// different threads and streams; 0: tiles are not cut.
 TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void* units, int64_t count,
                                 size_t unit_bytes, size_t device_bytes_per_unit,
                                 tessera_device_function on_device, tessera_host_function on_host,
                                 void* context);
 
 /// *Collective.* Computes out of place: `results` has room for `count` results of `result_bytes` each, and is
-/// written only if the pass has succeeded on every rank. For the functions they begin as zero bytes. The rest
+/// written only if the pass has succeeded on every rank. They begin as zero bytes. The rest
 /// is as in `tessera_scatter`.
 TESSERA_API int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, int64_t count,
                             size_t unit_bytes, void* results, size_t result_bytes,
@@ -274,10 +274,10 @@ TESSERA_API int tessera_reduce(tessera_job* job, const tessera_plan* plan, size_
 /// Adds the `width` doubles of one block. Returns a `tessera_status`.
 TESSERA_API int tessera_sum_add(tessera_sum* sum, const double* block);
 
-/// What values of blocks are combined by: a reducer of <tessera/job/reducer.hpp>, which has the rules for
-/// equal values, NaN, sums and no unit at all.
+/// The operation that combines the values of blocks: <tessera/job/reducer.hpp> has the rules for equal
+/// values, NaN, sums and plans without units.
 enum tessera_operation {
-  TESSERA_SUM = 0,  ///< doubles are summed without rounding by `tessera_reduce`, and with it by this
+  TESSERA_SUM = 0,  ///< of doubles: rounded at each addition, unlike `tessera_reduce`
   TESSERA_MINIMUM = 1,
   TESSERA_MAXIMUM = 2,
   TESSERA_MINIMUM_AT = 3,  ///< of a `tessera_double_at`, or the structure of another type
@@ -285,7 +285,7 @@ enum tessera_operation {
   TESSERA_OWN = 5  ///< `tessera_reducer::combine`
 };
 enum tessera_type { TESSERA_DOUBLE = 0, TESSERA_FLOAT = 1, TESSERA_INT32 = 2, TESSERA_INT64 = 3 };
-/// A value and its place, the index of a unit say; INT64_MAX is that of no unit.
+/// A value and its position, such as the index of a unit; INT64_MAX without units.
 typedef struct tessera_double_at {
   double value;
   int64_t at;
@@ -302,17 +302,17 @@ typedef struct tessera_int64_at {
   int64_t value;
   int64_t at;
 } tessera_int64_at;
-/// An operation of the program's own, associative, if only up to rounding: replaces `left` by the value of
-/// its units and of those of `right`, which follow them. Called by several threads.
+/// A program's own operation, associative up to rounding: replaces `left` by the combined value of its units
+/// and those of `right`, which follow them. Called by several threads.
 typedef void (*tessera_combine)(void* left, const void* right, void* context);
 /// The same on every rank.
 typedef struct tessera_reducer {
   int32_t operation;  ///< a `tessera_operation`
   int32_t type;       ///< a `tessera_type`
-  int64_t count;      ///< 1 or more: so many values at once, each combined with that of its place
+  int64_t count;      ///< 1 or more: number of values, combined element by element
   // For TESSERA_OWN, which has no type:
   size_t value_bytes;    ///< of one value, which is aligned to 16 bytes or less
-  const void* identity;  ///< the value of no unit
+  const void* identity;  ///< the value without units
   tessera_combine combine;
   void* context;  ///< of `combine`
 } tessera_reducer;
@@ -338,7 +338,8 @@ TESSERA_API int tessera_array_open(tessera_job* job, const tessera_plan* plan, s
 /// Null: does nothing.
 TESSERA_API void tessera_array_close(tessera_array* array);
 /// This rank's units on the host, to be written as the next version: `tessera::Array::overwrite`. Every rank
-/// calls it, also one without units, which gets null. Null too in a function of a pass, which fails then.
+/// calls it, also one without units, which gets null. In a function of a pass it returns null, and the pass
+/// fails.
 TESSERA_API void* tessera_array_overwrite(tessera_array* array);
 /// This rank's units, of the version that the host has. Valid until the next call that changes the array.
 TESSERA_API const void* tessera_array_host(const tessera_array* array);
@@ -431,7 +432,7 @@ TESSERA_API int64_t tessera_checkpoint_generation(const tessera_checkpoint* chec
 /// saved, to a full disk, say: the previous state is then intact, and another may be tried. TESSERA_JOB_FAULT
 /// if a later start of the job has taken over: this one should end.
 TESSERA_API int tessera_checkpoint_save(tessera_checkpoint* checkpoint, const void* state, size_t bytes);
-/// 1 if the last `tessera_checkpoint_save` has replaced the state, else 0. It may have with TESSERA_INPUT:
+/// 1 if the last `tessera_checkpoint_save` has replaced the state, else 0. 1 is possible after TESSERA_INPUT:
 /// the state may then be lost in a power failure.
 TESSERA_API int32_t tessera_checkpoint_is_saved(const tessera_checkpoint* checkpoint);
 /// *Collective.* Removes all files of the checkpoint, once the result is safe, unless a later start has taken

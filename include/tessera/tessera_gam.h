@@ -56,7 +56,7 @@ extern "C" {
 TESSERA_GAM_API int32_t tessera_gam_c_version(void);
 /// The version of the library itself, "0.3.0".
 TESSERA_GAM_API const char* tessera_gam_library_version(void);
-/// The MPI library that it is linked with, "Open MPI v4.1.4"; an empty text of a library without MPI.
+/// The MPI library that it is linked with, "Open MPI v4.1.4"; an empty text for a library without MPI.
 TESSERA_GAM_API const char* tessera_gam_mpi_version(void);
 
 /// The kind of an error: the exit statuses of tessera-fit.
@@ -66,14 +66,14 @@ enum tessera_gam_status {
   TESSERA_GAM_INPUT = 3,          ///< data or a file cannot be used
   TESSERA_GAM_NOT_CONVERGED = 4,  ///< the first step of a fit cannot be computed
   TESSERA_GAM_DEVICE_ABSENT = 5,  ///< a GPU is required and there is none
-  TESSERA_GAM_FAULT = 6,          ///< a failure of the system, as a lack of memory, or of a GPU
+  TESSERA_GAM_FAULT = 6,          ///< a failure of the system, such as a lack of memory, or of a GPU
   TESSERA_GAM_INTERRUPTED = 75    ///< cancelled: the callback `cancelled` returned non-zero
 };
 
 /// The last error of the calling thread: what, where and what to do, in one line; "" if there was none.
 TESSERA_GAM_API const char* tessera_gam_error(void);
 
-/// The same with its place. Texts as of `tessera_gam_error`.
+/// The same with its place. Texts are valid as that of `tessera_gam_error`.
 typedef struct tessera_gam_error_info {
   size_t size;           ///< sizeof(tessera_gam_error_info)
   int32_t status;        ///< a `tessera_gam_status`; TESSERA_GAM_OK: there was no error
@@ -179,15 +179,15 @@ TESSERA_GAM_API int tessera_gam_table_close(tessera_gam_table table);
 /// Fits a model: `tessera::gam::fit` (<tessera/gam/fit.hpp>). A fit that has not converged returns a model:
 /// its value "converged" is 0. Options: those of `FitOptions` and of `JobOptions`, and comm.
 ///
-/// With comm, an MPI communicator as a number that MPI_Comm_c2f gives, the call is *collective* over its
-/// ranks, which make it on the thread that initialised MPI with the same arguments. A table of columns has on
-/// each rank, in the order of ranks, its part of the rows, one or more, with the same columns, and levels, on
-/// all; a table in a file is the whole one. Each rank gets the model, which has the bits of one process' fit
-/// of all rows. A failure of one rank is one on all; a rank that does not come ends the job, but the end of
-/// the program is not watched (`tessera::mpi::watch_exits`). Callbacks are called where there is something to
-/// tell, between passes, and SIGINT stops the fit, too. Memory: a copy of the columns.
+/// With comm, an MPI communicator as a number from MPI_Comm_c2f, the call is *collective* over its ranks,
+/// with the same arguments, on the thread that initialised MPI. A table of columns has on each rank that
+/// rank's part of the rows, one or more, in the order of ranks, and the same columns and levels on all; a
+/// table in a file is the whole table. Each rank gets the model, which has the bits of one process' fit of
+/// all rows. An error on one rank is an error on all. A rank that does not make the call ends the job, but
+/// the end of the program is not watched (`tessera::mpi::watch_exits`). Callbacks are called between passes,
+/// when there is progress to report; SIGINT stops the fit too. Memory: a copy of the columns.
 ///
-/// Memory: columns that the model needs, but for numbers of a table in memory, and a few p x p matrices for p
+/// Memory: columns that the model needs, except numbers of a table in memory, and a few p x p matrices for p
 /// coefficients. Cost: an iteration is one pass over the rows and some p^3 operations.
 TESSERA_GAM_API int tessera_gam_fit(const char* formula, tessera_gam_table table,
                                     const tessera_gam_call* call, tessera_gam_model* model);
@@ -205,8 +205,7 @@ TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* 
 /// Shape of a value of the model: a matrix of `rows` x `columns`. Names:
 ///
 /// - of each of p coefficients, p x 1: "coefficients"; "edf", effective degrees of freedom; "edf1" and
-/// "edf2",
-///   mgcv's, 0 x 1 where they are not known
+///   "edf2", mgcv's, 0 x 1 where they are not known
 /// - p x p: "covariance", the posterior (Bayesian) one, mgcv's Vp, NaN where a large random effect has none
 ///   stored; "Ve", of the estimator; "Vc", with the uncertainty of the smoothing parameters; "R", the factor
 ///   of X'WX. The last three are 0 x 0 where they are not known: see `tessera::gam::Model`
@@ -328,7 +327,7 @@ TESSERA_GAM_API int tessera_gam_answer_codes(tessera_gam_answer answer, size_t i
 /// A level of a factor.
 TESSERA_GAM_API int tessera_gam_answer_level(tessera_gam_answer answer, size_t index, size_t level,
                                              const char** text);
-/// A line about the answer, as levels that the fit had not.
+/// A line about the answer, such as one about levels that the fit lacked.
 TESSERA_GAM_API int tessera_gam_answer_remark(tessera_gam_answer answer, size_t index, const char** text);
 TESSERA_GAM_API int tessera_gam_answer_close(tessera_gam_answer answer);
 

@@ -25,7 +25,7 @@ struct NamedHeader {
 ///                                 "extern \"C\" __global__ void square(double* x, std::int64_t n) {…}",
 ///                         .headers = standard_headers()};
 ///
-/// Kernels are found by name, so they must be `extern "C"`. Includes are resolved in `headers` alone, so the
+/// Kernels are found by name, so they must be `extern "C"`. Includes are resolved only in `headers`, so the
 /// result does not depend on what is installed.
 struct ModuleSource {
   std::string name;  ///< for messages

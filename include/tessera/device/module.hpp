@@ -58,8 +58,8 @@ TESSERA_EXPORT void launch(KernelView kernel, Extent grid, Extent block, std::si
 }  // namespace detail
 
 /// Launches a kernel asynchronously on the current device. `arguments` must have exactly the number and types
-/// of the kernel's parameters: nothing checks or converts them. `shared_bytes` of dynamic shared memory may
-/// be all that a block of the device can have. Throws `Error(job_fault)` if the launch fails; errors during
+/// of the kernel's parameters: nothing checks or converts them. `shared_bytes` is the dynamic shared memory,
+/// up to the device's maximum per block. Throws `Error(job_fault)` if the launch fails; errors during
 /// execution are reported when the stream is synchronised.
 template <class... Arguments>
 void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,

@@ -33,7 +33,7 @@ class TESSERA_EXPORT ArrayBase {
   /// The plan by which the units are distributed now.
   [[nodiscard]] const Plan& plan() const;
   /// The number of changes: passes that wrote the array, and calls of `Array::overwrite`. The same on every
-  /// rank. Lower again after an `Error(rolled_back)`.
+  /// rank. It decreases after an `Error(rolled_back)`.
   [[nodiscard]] std::int64_t version() const;
   /// The version that the host has: `version()`, unless passes on devices have changed the array since.
   [[nodiscard]] std::int64_t host_version() const;
@@ -50,7 +50,7 @@ class TESSERA_EXPORT ArrayBase {
   [[nodiscard]] std::span<std::byte> overwritten_bytes();
 
   friend class Job;
-  /// Of an array that was not moved from.
+  /// Throws `Error(usage)` for an array that was moved from.
   [[nodiscard]] detail::ArrayState& state() const { return *state_; }
 
  private:
@@ -104,27 +104,27 @@ struct TypedAccess : ArrayAccess {
 ///
 /// `matrix` is copied to the devices once, `state` not at all in between: new arrays are zeros.
 ///
-/// A pass that writes or modifies an array makes a new version of it, which exists from the verdict on: after
-/// a pass that failed the last version is as it was. So a device has two copies of an array that passes
-/// change, and the host has two while one is copied to it, or after a fallback. Devices copy through pinned
-/// memory, on up to eight threads each.
+/// A pass that writes or modifies an array makes a new version of it, valid from the verdict on; a pass that
+/// fails leaves the last version unchanged. So a device has two copies of an array that passes change, and
+/// the host has two while one is copied to it, or after a fallback. Devices copy through pinned memory, on up
+/// to eight threads each.
 ///
-/// Arrays stay on the devices as long as the memory budgets (`JobOptions::memory_fraction`) hold them. Before
-/// a pass that needs more room, arrays leave that it does not use, those first that were not used for the
-/// longest time; versions that only devices have are copied to the hosts. A pass whose own arrays exceed the
-/// budget of a device *streams* them, on all devices: each tile comes in parts, which are copied to the
-/// device, computed and copied back, `JobOptions::parts_in_flight` of them at a time (`Tile`); every version
-/// is then the host's. A block must fit, or the pass falls back.
+/// Arrays stay on the devices as long as the memory budgets (`JobOptions::memory_fraction`) hold them. A pass
+/// that needs more room evicts arrays that it does not use, least recently used first; versions that only
+/// devices have are copied to the hosts. A pass whose own arrays exceed the budget of a device *streams*
+/// them, on all devices: each tile comes in parts, which are copied to the device, computed and copied back,
+/// `JobOptions::parts_in_flight` of them at a time (`Tile`); all versions are then on the hosts. A block must
+/// fit, or the pass falls back.
 ///
 /// If a device fails, the versions that only devices have are copied to the hosts before the job falls back,
 /// or goes on without the device (`OnDeviceFailure`), and the pass is computed again from there. If they
 /// cannot be copied, all arrays of the job return to the versions of the hosts, on every rank, and every rank
-/// throws `Error(rolled_back)`: resume from `version()`. Call `Job::download` for arrays that belong together
-/// in one call, as often as the loss of the passes since then would be too expensive.
+/// throws `Error(rolled_back)`: resume from `version()`. Download arrays that belong together in one call of
+/// `Job::download`, often enough that repeating the passes since then is affordable.
 ///
 /// `T` is trivially copyable, aligned to 16 bytes or less. Not thread-safe. Every rank makes and destroys the
-/// arrays of a job in the same order, and between the same passes. The job must outlive its arrays, where it
-/// is or moved to. Move-only.
+/// arrays of a job in the same order, and between the same passes. The job, possibly moved, must outlive its
+/// arrays. Move-only.
 template <class T>
 class Array : public ArrayBase {
   static_assert(std::is_trivially_copyable_v<T> && !std::is_const_v<T>, "devices copy byte by byte");
@@ -140,7 +140,7 @@ class Array : public ArrayBase {
     const auto bytes = host_bytes();
     return {reinterpret_cast<const T*>(bytes.data()), bytes.size() / sizeof(T)};
   }
-  /// The same to be written, as the next version: every rank makes this call, and writes before the next
+  /// Writable elements of the next version: every rank makes this call, and writes before the next
   /// pass. Elements that are not written keep their values in `host()`; versions that only devices have are
   /// dropped. Throws `Error(usage)` in a function of a pass.
   [[nodiscard]] std::span<T> overwrite() {

@@ -12,10 +12,10 @@ namespace TESSERA_NAMESPACE {
 
 /// When a `Balancer` leaves a plan: the same on every rank.
 struct BalancerOptions {
-  /// Iterations that are measured before a plan is judged, at least 1. Of each device the shortest time
-  /// counts: noise, and the start of a device in its first pass, only add to times. A plan that has not
-  /// passed such a judgement yet is judged after fewer iterations too, from the second of all on: a first
-  /// large step does not wait.
+  /// Iterations that are measured before a plan is judged, at least 1. The shortest time of each device
+  /// counts, since noise, and a device's start in its first pass, only add to times. Until a plan has passed
+  /// such a judgement, plans are judged after fewer iterations, from the second iteration on, so that a large
+  /// first step does not wait.
   int iterations = 3;
   /// The plan is left if the new one is expected to reduce the time of the slowest device, or its ratio to
   /// the mean of all devices, by this factor: a smaller gain does not pay for moving the data, and may be
@@ -37,20 +37,19 @@ struct BalancerOptions {
 /// may be due to the device or to heavy units, and blocks that change devices tell which. The first step
 /// assumes equal units and wrong scores, and later ones correct that. If work changes, it is estimated anew.
 ///
-/// If work does not change between passes and each device has 200 blocks or more in the end, the longest time
-/// of a device by the mean of all is 1.05 or less after five passes where units are alike, and 1.10 after ten
-/// where they are not, for scores that are wrong by up to ten times each, and does not rise after that by
-/// more than noise and 0.02. So it was in all but some thousandths of simulated jobs of up to 16 devices,
-/// with noise up to 5 %. Where the work of neighbouring units jumps by a factor of a hundred, one job in
-/// twenty takes more passes. With fewer blocks times may stay uneven: then the job's first rank says so on
-/// standard error, once.
+/// If the work does not change between passes and each device ends up with at least 200 blocks, the longest
+/// time of a device divided by the mean is at most 1.05 after five passes if units are alike, and 1.10 after
+/// ten if not, for scores that are wrong by up to a factor of ten each; later it rises by no more than noise
+/// and 0.02. This held in all but some thousandths of simulated jobs of up to 16 devices, with noise up to 5
+/// %. If the work of neighbouring units jumps by a factor of a hundred, one job in twenty takes more passes.
+/// With fewer blocks times may stay uneven: the job's first rank then says so once, on standard error.
 ///
 /// After a fallback the hosts are balanced in the same way. A plan with a device that the job has left out
 /// (`OnDeviceFailure::exclude`) is left at once, without a measurement, by the estimates for the others.
 /// Results have the same bits under any plan, as always; the plans themselves differ from run to run, since
 /// times do.
 ///
-/// Passes over other plans are not measured, nor those on hosts alone in a job with devices. The job must
+/// Passes over other plans are not measured, nor are those only on hosts in a job with devices. The job must
 /// outlive its balancers. Not thread-safe.
 class TESSERA_EXPORT Balancer {
  public:

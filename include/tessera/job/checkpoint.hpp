@@ -56,7 +56,7 @@ using Fingerprint = std::vector<std::pair<std::string, std::string>>;
 class TESSERA_EXPORT Checkpoint {
  public:
   /// *Collective.* Takes the next generation, and reads the saved state. If no file is valid, and one is of
-  /// another fingerprint (the message says what differs), of a newer format, or no checkpoint, throws
+  /// another fingerprint (the message says what differs), of a newer format, or not a checkpoint, throws
   /// `Error(input)` and changes nothing. Throws `Error(input)` too if the folder cannot be read or written.
   /// Cost: a few milliseconds for the file system, and a broadcast.
   Checkpoint(const mpi::Communicator& comm, std::string path, Fingerprint fingerprint);
@@ -66,8 +66,8 @@ class TESSERA_EXPORT Checkpoint {
 
   /// The saved state, the same on every rank; empty if there is none and the job starts from the beginning.
   [[nodiscard]] const std::optional<std::string>& state() const noexcept;
-  /// The files that were not used, and why; those that are not the checkpoint's, but have names of its own,
-  /// in one line. The same on every rank.
+  /// A line for each file that was not used, with the reason, and one that lists the files of others under
+  /// names of the checkpoint. The same on every rank.
   [[nodiscard]] std::span<const std::string> remarks() const noexcept;
   /// The number of this start, from 1: one more than that of the last start whose files were found.
   [[nodiscard]] std::int64_t generation() const noexcept;
@@ -75,10 +75,10 @@ class TESSERA_EXPORT Checkpoint {
 
   /// *Collective.* Replaces the saved state by rank 0's `state`. Returns an empty string, or one line with
   /// file and reason, the same on every rank, if the state could not be saved (a full disk, say): the
-  /// previous state is then intact, and `save` may be called again. So too if the state is in FILE, but may
-  /// not survive a power failure, because the folder could not be flushed to disk: `is_saved` is true then.
-  /// Throws `Error(job_fault)` if a later start has taken over: nothing was replaced, and this job should
-  /// end. Cost: two flushes to disk on rank 0, and a broadcast.
+  /// previous state is then intact, and `save` may be called again. It also returns a line if the state is in
+  /// FILE, but may not survive a power failure, because the folder could not be flushed to disk: `is_saved`
+  /// is true then. Throws `Error(job_fault)` if a later start has taken over: nothing was replaced, and this
+  /// job should end. Cost: two flushes to disk on rank 0, and a broadcast.
   [[nodiscard]] std::string save(std::string_view state);
 
   /// Whether the last `save` has replaced the state, the same on every rank.

@@ -16,13 +16,13 @@ namespace TESSERA_NAMESPACE {
 ///     tessera::add_on_device(tile, sum, sums, blocks);
 ///
 /// `summands` has `count` vectors of `sum.width()` doubles, one after another, in the device's memory,
-/// written by work on `Tile::stream`, on which they are added too; it may be reused when this returns. The
-/// result has the bits of `ReproducibleSum::add` on the host, which is done instead where kernels cannot be
-/// compiled (no NVRTC): the vectors are copied then. For a device function, on its own thread. Throws
-/// `Error(usage)` for a negative `count`, and `Error(job_fault)` if the device fails. Waits for the stream.
-/// Memory: up to 1.4 MB of the tile's arena, and 40 bytes an element. Cost: reading the vectors at the
-/// memory's speed, and ten to twenty microseconds; the first time in a process it loads the kernels (a second
-/// if no cache has them).
+/// written by work on `Tile::stream`. They are added on that stream; their memory may be reused on return.
+/// The result has the bits of `ReproducibleSum::add` on the host, which is used if kernels cannot be compiled
+/// (no NVRTC): the vectors are then copied. For a device function, on its own thread. Throws `Error(usage)`
+/// for a negative `count`, and `Error(job_fault)` if the device fails. Waits for the stream. Memory: up to
+/// 1.4 MB of the tile's arena, and 40 bytes an element. Cost: reading the vectors at the memory's speed, and
+/// ten to twenty microseconds; the first time in a process it loads the kernels (a second if no cache has
+/// them).
 TESSERA_EXPORT void add_on_device(Tile& tile, ReproducibleSum& sum, const double* summands,
                                   std::int64_t count);
 

@@ -53,8 +53,8 @@ namespace TESSERA_NAMESPACE {
 /// - a rank that does not make the call in time: the job ends with a message that names it, as in a pass
 ///   (`JobOptions::collective_timeout`).
 ///
-/// Cost: two votes (allreduces of 24 bytes) beside the operation itself; through host memory, a copy from and
-/// to each device, an MPI_Allreduce, and two arrays of host memory.
+/// Cost: two votes (allreduces of 24 bytes) in addition to the operation; through host memory, a copy from
+/// and to each device, an MPI_Allreduce, and two arrays of host memory.
 class TESSERA_EXPORT DeviceCollectives {
  public:
   enum class Path {
@@ -70,10 +70,10 @@ class TESSERA_EXPORT DeviceCollectives {
   /// all other arrays. Throws `Error(usage)` on every rank if the job has no such device.
   void broadcast(std::span<void* const> arrays, std::size_t bytes, int root_rank = 0, int root_index = 0);
 
-  /// *Collective.* Chooses the path, unless it was chosen before, and returns it: of all operations to come,
-  /// short sums too. With `wanted`, the same on
-  /// every rank, set to `Path::hosts`, NCCL is not tried. Blocks. Cost: the initialisation of NCCL, about two
-  /// seconds for eight GPUs; abandoned after two minutes, or after the vote's timeout if that is shorter.
+  /// *Collective.* Chooses the path of all later operations, short sums too, unless it was chosen before, and
+  /// returns it. With `Path::hosts`, which must be given on every rank, NCCL is not tried. Blocks. Cost: the
+  /// initialisation of NCCL, about two seconds for eight GPUs; abandoned after two minutes, or after the
+  /// vote's timeout if that is shorter.
   Path open(Path wanted = Path::nccl);
   /// The chosen path; empty before.
   [[nodiscard]] std::optional<Path> path() const noexcept;

@@ -25,7 +25,7 @@ namespace TESSERA_NAMESPACE {
 /// the job's caches; leases of the application are not affected. A job that was alone keeps its arrays there;
 /// until its next turn the budget of another job is reduced to the remaining memory.
 ///
-/// *No deadlock*: passes on the CPU need no turn, nor does the construction of jobs (but for
+/// *No deadlock*: passes on the CPU need no turn, nor does the construction of jobs (except with
 /// `ScoreModel::measured`) and of arrays. A thread that would wait while it keeps the turn of another
 /// job gets `Error(usage)`. During a turn a thread must not wait for another one that needs a turn.
 ///

@@ -59,20 +59,20 @@ struct Exercise {
 /// copies into it, within it and out of it, computes on it by a kernel that is compiled at run time, and
 /// compares the result with the host's, bit by bit. Then sums arrays over all devices
 /// (`DeviceCollectives::sum`), and over all ranks by MPI. Xid errors that the driver logs meanwhile are
-/// failures, but for those that faulty programs cause.
+/// failures, except those that faulty programs cause.
 ///
 ///     const Exercise found = exercise(job);
 ///     for (std::size_t i = 0; i < found.devices.size(); ++i)
 ///       if (!found.devices[i].failure.empty())
 ///         report(job.inventory().devices()[i], found.devices[i].failure);
 ///
-/// A device that fails is a result, not an exception, and the others are exercised all the same; there is no
-/// sum over devices then. A device that was left out of the job before has failed. The job can be used
-/// afterwards, but a device that has failed will fail in a pass too. Simulated devices compute on the host. A
-/// job on the CPU has the sum over ranks alone. Throws `Error(job_fault)` on every rank if the job has fallen
-/// back to the CPU, with the reason, and `Error(usage)` like a pass. Blocks. Cost: 128 MiB of pinned host
-/// memory and twice that of device memory for each device (an eighth of its memory budget, if that is less),
-/// about a second beside opening the devices and NCCL.
+/// A device that fails is a result, not an exception, and the others are still exercised, but there is no sum
+/// over devices. A device that was left out of the job before has failed. The job can be used afterwards, but
+/// a device that has failed will fail in a pass too. Simulated devices compute on the host. A job on the CPU
+/// has only the sum over ranks. Throws `Error(job_fault)` on every rank if the job has fallen back to the
+/// CPU, with the reason, and `Error(usage)` like a pass. Blocks. Cost: 128 MiB of pinned host memory and
+/// twice that of device memory for each device (an eighth of its memory budget, if that is less), about a
+/// second in addition to opening the devices and NCCL.
 [[nodiscard]] TESSERA_EXPORT Exercise exercise(Job& job);
 
 }  // namespace TESSERA_NAMESPACE

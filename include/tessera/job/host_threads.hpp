@@ -12,7 +12,7 @@ namespace TESSERA_NAMESPACE {
 struct HostThreads {
   int count = 1;
   std::string from;     ///< "as asked for", "OMP_NUM_THREADS", "its 8 hardware threads", …
-  std::string ignored;  ///< a sentence that names a variable whose value is no number of threads; empty: none
+  std::string ignored;  ///< a sentence about a variable that is not a number of threads; empty: none
 };
 
 /// The first of these that is set: `requested`, if it is not 0, without a limit; the first number in

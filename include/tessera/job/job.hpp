@@ -44,7 +44,7 @@ struct Arrays;
 /// Which hardware a job may use.
 enum class Policy {
   automatic,  ///< GPUs if there are any, else the CPU
-  gpu,        ///< GPUs; none at all is an Error(device_absent), and one that fails an Error(job_fault)
+  gpu,        ///< GPUs: Error(device_absent) if there is none, Error(job_fault) if one fails
   cpu,        ///< the CPU; no GPU is looked for
 };
 
@@ -88,11 +88,11 @@ struct JobOptions {
   /// (`ScoreModel::throughput`), which cannot be compared with timed scores: a job with real and simulated
   /// devices throws `Error(usage)`.
   SharedFunction<std::int64_t(const HostTile&)> measure_on_host;
-  /// CPUs beside GPUs: in a job that has a GPU, the host of each rank is an additional, last device, also on
-  /// ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score. The host function
-  /// computes the tile on `threads` minus one for each GPU of the rank, at least 1, while the GPUs compute
-  /// theirs. Its copies of an `Array` are in host memory; its budget is `memory_fraction` of the rank's share
-  /// of that (`share_memory`).
+  /// CPUs in addition to GPUs: in a job that has a GPU, the host of each rank is an additional, last device,
+  /// also on ranks without a GPU (`InventoryDevice::host`). Plans give it a tile by its score. The host
+  /// function computes the tile on `threads` minus one for each GPU of the rank, at least 1, while the GPUs
+  /// compute theirs. Its copies of an `Array` are in host memory; its budget is `memory_fraction` of the
+  /// rank's share of that (`share_memory`).
   ///
   /// Scores are measured: `hosts` needs `ScoreModel::measured` and `measure_on_host`, else `Error(usage)`.
   /// That function runs on all threads of the tile at once, while the GPUs are measured. A slow host has a
@@ -100,13 +100,13 @@ struct JobOptions {
   ///
   /// *The rule about bits*: kinds of hardware are mixed only with this option. A host function and a device
   /// function may differ in the last bits, and measured times decide which of them computes a unit: results
-  /// may differ from run to run, and with the number of ranks. Sums are exact over what the functions give
-  /// (`ReproducibleSum`): where both give the same bits, so do all passes.
+  /// may differ from run to run, and with the number of ranks. Sums of the functions' results are exact
+  /// (`ReproducibleSum`): if both functions give the same bits, so do all passes.
   ///
   /// An exception of the host function ends the pass, as it does on the CPU, and one of `measure_on_host` the
   /// construction of the job. The host is never left out (`OnDeviceFailure::exclude`); if no GPU is left, the
   /// job falls back. Without a GPU in the job, and under `Policy::cpu`, the job is a plain CPU job. Under
-  /// `Policy::gpu` GPUs are required as ever, and hosts help them.
+  /// `Policy::gpu` GPUs are required as always, and hosts compute in addition.
   bool hosts = false;
   /// Lets several ranks drive one GPU where a node has more ranks than GPUs.
   bool allow_sharing = false;
@@ -131,7 +131,7 @@ struct JobOptions {
   StopRequest* stop = nullptr;
 };
 
-/// The device function of a pass that runs on hosts alone: see `host_only`.
+/// The device function of a pass that runs only on hosts: see `host_only`.
 struct HostOnly {
   /// Never called.
   void operator()(const Tile&, const auto&...) const noexcept {}
@@ -202,11 +202,11 @@ struct JobModule {
 ///
 /// The constructor and the three verbs (`map`, `scatter`, `reduce`) are *collective* over the communicator:
 /// every rank calls them in the same order, with the same options, plan, types and width. Device functions
-/// run on one thread for each of this rank's tiles, or on `JobOptions::parts_in_flight` of them for one that
-/// comes in parts, host functions on `threads()` threads; the job owns all of them. Functions must not call
-/// MPI: only the calling thread does. During a pass that thread waits and replies to other ranks, so a rank
-/// counts as alive however long a function takes. If the system grants fewer threads, the job uses those; if
-/// it grants none, passes fail. On a simulated device the host function does the tile's work. A job is not
+/// run on one thread for each of this rank's tiles, or on `JobOptions::parts_in_flight` threads for a tile in
+/// parts; host functions run on `threads()` threads. The job owns all of them. Functions must not call MPI:
+/// only the calling thread does. During a pass that thread waits and replies to other ranks, so a rank counts
+/// as alive however long a function takes. If the system grants fewer threads, the job uses those; if it
+/// grants none, passes fail. On a simulated device the host function does the tile's work. A job is not
 /// thread-safe.
 ///
 /// Jobs of serial communicators in one process claim the same devices and take turns on them: a pass may wait
@@ -310,7 +310,7 @@ class TESSERA_EXPORT Job {
   }
 
   /// Partitions over the job's hosts, in proportion to the host threads of each rank: for work that runs on
-  /// the CPU alone, and for a program that can reload its data after a fallback. On the CPU, a plan over
+  /// the CPU only, and for a program that can reload its data after a fallback. On the CPU, a plan over
   /// devices gives most of the work to the ranks with the fastest devices. No communication; identical on
   /// every rank.
   [[nodiscard]] Plan plan_for_hosts(std::int64_t units, const PlanOptions& options) const;
@@ -339,9 +339,9 @@ class TESSERA_EXPORT Job {
   /// as `Result{}`.
   ///
   /// A tile that exceeds the device's memory budget at `device_bytes_per_unit` bytes a unit is processed in
-  /// parts of whole blocks, of which `JobOptions::parts_in_flight` fit it together, and are computed at a
-  /// time: see `Tile`. 0: the whole tile at once. Blocks until the vote. Cost beside the functions: waking a
-  /// thread for each tile, and one allreduce.
+  /// parts of whole blocks. `JobOptions::parts_in_flight` of them fit the budget together, and are computed
+  /// at a time: see `Tile`. 0: the whole tile at once. Blocks until the vote. Cost without the functions:
+  /// waking a thread for each tile, and one allreduce.
   template <class Result, detail::ContiguousUnits Units, class DeviceFn, class HostFn>
   [[nodiscard]] std::vector<Result> map(const Plan& plan, const Units& units, DeviceFn&& on_device,
                                         HostFn&& on_host, std::int64_t device_bytes_per_unit = 0) {
@@ -452,17 +452,16 @@ class TESSERA_EXPORT Job {
   /// sum on every rank: bit-identical for any number of ranks, threads, and devices of one kind, given the
   /// same `plan.block()`. `on_device` adds one vector to `sum` for each block of `tile.range()`, which
   /// consists of whole blocks, in any order; `on_host` adds the one block `tile.range` to `partial`, which
-  /// starts as zeros. A tile is processed in parts as in `map`; no two calls have one `sum` at a time. Blocks
-  /// until the sum is known. Memory: 40 `width` bytes for each host thread, or each tile and part of one that
-  /// is computed at a time; in a pass on hosts, of `ReproducibleSum::shared_width` or more, 40 `width` bytes
-  /// for all threads and 8 for each. Throws `Error(usage)`, before any work, for a plan of more than 2^30
-  /// blocks
-  /// (`ReproducibleSum`).
+  /// starts as zeros. A tile is processed in parts as in `map`; no two concurrent calls have the same `sum`.
+  /// Blocks until the sum is known. Memory: 40 `width` bytes for each host thread, or for each part of a tile
+  /// that is computed at a time; in a pass on hosts with a `width` of `ReproducibleSum::shared_width` or
+  /// more, 40 `width` bytes for all threads and 8 `width` for each. Throws `Error(usage)`, before any work,
+  /// for a plan of more than 2^30 blocks (`ReproducibleSum`).
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, FunctionRef<void(Tile& tile, ReproducibleSum& sum)> on_device,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host,
       std::int64_t device_bytes_per_unit = 0);
-  /// The same on hosts alone.
+  /// The same on hosts only.
   [[nodiscard]] std::vector<double> reduce(
       const Plan& plan, std::size_t width, HostOnly,
       FunctionRef<void(const HostTile& tile, std::span<double> partial)> on_host);
@@ -481,7 +480,7 @@ class TESSERA_EXPORT Job {
   /// `on_device(Tile&, std::span<Value> values)` gets memory of the device, from the tile's arena, with one
   /// element for each block of `tile.range()`, in order, and writes all of them by work on `Tile::stream`.
   /// `on_host(const HostTile&, Value& value)` adds the one block `tile.range` to `value`, which starts as the
-  /// identity. Parts and errors as in `map`. Blocks until the result is known. Cost beside the functions: as
+  /// identity. Parts and errors as in `map`. Blocks until the result is known. Cost without the functions: as
   /// `map`, and an allgather of a few values for each rank, at most twice the logarithm of its blocks.
   template <Reducer R, class DeviceFn, class HostFn>
   [[nodiscard]] typename R::Value reduce(const Plan& plan, const R& reducer, DeviceFn&& on_device,
@@ -495,9 +494,9 @@ class TESSERA_EXPORT Job {
   /// *Collective.* Runs the functions over the units of `arrays`, made by `tessera::arrays`, all of one plan,
   /// by which the pass is distributed: `on_device(Tile&, std::span<Element>...)` gets device memory, with the
   /// elements of the units `tile.range()`, and `on_host(const HostTile&, std::span<Element>...)` host memory.
-  /// Of an array that is read the elements are const. Before the functions of a tile its arrays are copied to
-  /// the device on `Tile::stream`, if they are not there; where the memory budget does not hold them, part by
-  /// part, several at a time (`Array`, `Tile`). Errors as of `map`, and `Error(rolled_back)`
+  /// Elements of an array that is only read are const. Before the functions of a tile its arrays are copied
+  /// to the device on `Tile::stream`, if they are not there; where the memory budget does not hold them, part
+  /// by part, several at a time (`Array`, `Tile`). Errors as for `map`, and `Error(rolled_back)`
   /// (`Array`). Throws `Error(usage)` for arrays of several plans or of another job, or one that is written
   /// twice. Blocks until the vote.
   template <class DeviceFn, class HostFn, class... Elements>
@@ -540,8 +539,8 @@ class TESSERA_EXPORT Job {
   }
   /// For a reduction whose data only its functions know.
   [[nodiscard]] static const Call& plain_call();
-  /// The steps of a verb. Everything that can throw on one rank alone happens inside these functions, so that
-  /// the failure reaches the vote and no other rank waits there in vain.
+  /// The steps of a verb. Everything that can throw on only one rank happens inside these functions, so that
+  /// the failure reaches the vote and no other rank waits there for ever.
   struct Pass {
     const Call* call = nullptr;
     bool has_functions = true;                ///< neither of the caller's is null
@@ -561,7 +560,7 @@ class TESSERA_EXPORT Job {
     FunctionRef<void(const Plan& other)> take_back{};  ///< after the vote; *collective*
     std::span<const detail::ArrayAccess> arrays{};
   };
-  /// The plan of the arrays of a pass, of which there is at least one.
+  /// The plan of the arrays of a pass (at least one).
   [[nodiscard]] const Plan& plan_of(std::span<const detail::ArrayAccess> arrays) const;
   void download_together(std::span<ArrayBase* const> arrays);
   void run(const Plan& plan, const Pass& pass);
@@ -577,7 +576,7 @@ class TESSERA_EXPORT Job {
   }
   /// How many of this rank's units by `from` belong to each rank by `to`.
   [[nodiscard]] std::vector<std::size_t> counts_for_ranks(const Plan& from, const Plan& to) const;
-  /// `on_device` is null in a pass on hosts alone.
+  /// `on_device` is null in a pass only on hosts.
   [[nodiscard]] std::vector<double> sum_blocks(const Plan& plan, std::size_t width,
                                                const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
                                                FunctionRef<void(const HostTile&, std::span<double>)> on_host,

@@ -13,7 +13,7 @@
 namespace TESSERA_NAMESPACE {
 
 /// A type with
-/// - `Value`, trivially copyable and aligned to 16 bytes or less: what is known of some units in a row,
+/// - `Value`, trivially copyable and aligned to 16 bytes or less: the combined value of consecutive units,
 /// - `identity()`, the value of no unit, also the result for a plan without units, and
 /// - `combine(left, right)`, the value of the units of `left` and those of `right`, which follow them. It is
 ///   associative, if only up to rounding; it need not be commutative. Several threads call it.
@@ -74,7 +74,7 @@ struct Minimum {
   static constexpr T combine(T left, T right) { return precedes(right, left) ? right : left; }
 };
 
-/// The greatest number, as `Minimum`. Of none: -infinity, or the lowest integer.
+/// The maximum, with the rules of `Minimum`. Without values: -infinity, or the lowest integer.
 template <class T>
 struct Maximum {
   static_assert(std::is_arithmetic_v<T>);
@@ -87,12 +87,12 @@ struct Maximum {
   static constexpr T combine(T left, T right) { return precedes(right, left) ? right : left; }
 };
 
-/// A number and its place, the index of a unit say.
+/// A number and its position, such as the index of a unit.
 template <class T>
 struct Located {
   T value;
   std::int64_t at;
-  /// The place of no unit.
+  /// The position if there is no unit.
   static constexpr std::int64_t nowhere = std::numeric_limits<std::int64_t>::max();
 };
 
@@ -113,7 +113,7 @@ struct ExtremeAt {
 /// Without values: that of `Minimum`, `nowhere`.
 template <class T>
 struct MinimumAt : detail::ExtremeAt<Minimum<T>> {};
-/// The greatest number and its place, as `MinimumAt`.
+/// The maximum and its position, with the rules of `MinimumAt`.
 template <class T>
 struct MaximumAt : detail::ExtremeAt<Maximum<T>> {};
 
@@ -130,7 +130,7 @@ struct Field<member, R> {
   }
 };
 
-/// Several at once, each a member of one structure of the program's:
+/// Several reducers at once, each for one member of a structure of the program's:
 ///
 ///     struct Look {
 ///       double step;
@@ -139,7 +139,7 @@ struct Field<member, R> {
 ///     using Looks = tessera::Fields<tessera::Field<&Look::step, tessera::Minimum<double>>,
 ///                                   tessera::Field<&Look::cells, tessera::Sum<std::int64_t>>>;
 ///
-/// Members that are not named are the first block's.
+/// Members without a reducer keep the first block's values.
 template <class First, class... Others>
 struct Fields {
   using Value = typename First::Parent;

@@ -23,8 +23,8 @@ namespace TESSERA_NAMESPACE {
 ///
 /// Every summand is split into integer slices at fixed exponents, the multiples of 32, and slices of one
 /// position are added as 64-bit integers, which is associative. For each element the four highest positions
-/// among all summands are kept (at least 96 bits below the largest summand); lower slices are dropped by
-/// their position alone, so the same ones in every order. The sum is rounded to double once, at the end;
+/// among all summands are kept (at least 96 bits below the largest summand); lower slices are dropped only by
+/// their position, so the same ones in any order. The sum is rounded to double once, at the end;
 /// `reproducible_sum_core.hpp` has the arithmetic and the proof. Source: the indexed type of Ahrens, Demmel
 /// and Nguyen, "Algorithms for efficient reproducible floating point summation", ACM TOMS 46 (2020), with
 /// integer bins.
@@ -37,8 +37,8 @@ class TESSERA_EXPORT ReproducibleSum {
   static constexpr int bin_count = sum_bin_count;
   static constexpr int bin_bits = sum_bin_bits;
   static constexpr std::int64_t max_summands = std::int64_t{1} << 30;
-  /// From this width on the host threads of a rank share one sum in `Job::reduce`; narrower ones are cheaper
-  /// one a thread.
+  /// From this width on the host threads of a rank share one sum in `Job::reduce`; narrower sums are cheaper
+  /// with one for each thread.
   static constexpr std::size_t shared_width = std::size_t{1} << 17;
 
   /// Throws `Error(usage)` for more elements than an address space holds.
@@ -78,8 +78,8 @@ class TESSERA_EXPORT ReproducibleSum {
 
   std::vector<SumElement> elements_;
   std::int64_t count_ = 0;
-  std::vector<std::int32_t> tops_;  ///< these two for an `allreduce`: of all elements, and
-  std::vector<std::int64_t> bins_;  ///< of one element after another
+  std::vector<std::int32_t> tops_;  ///< buffers of `allreduce`: the tops of all elements,
+  std::vector<std::int64_t> bins_;  ///< and their bins, element by element
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -20,7 +20,7 @@
 /// bins, for the positions `top, top - 1, top - 2, top - 3`, where `top` is the highest position of any
 /// summand so far. Why the order does not matter:
 ///
-///   - a summand's slices and its own top depend on the summand alone;
+///   - a summand's slices and its own top depend only on the summand;
 ///   - `top` only grows, and ends as the highest of the summands' tops, T, in any order;
 ///   - a slice at position k is in a bin at the end exactly if k > T - 4: until then `top` was no higher,
 ///     so it was taken in and never shifted out; and if k <= T - 4 it was passed over, or was shifted

@@ -24,7 +24,7 @@ class WorkspacePool;
 ///
 /// A tile that exceeds the memory budget comes in parts, up to `JobOptions::parts_in_flight` of them at a
 /// time: the function is called from several threads, each with a stream, an arena and workspaces of its own,
-/// so that copies of one part run beside the kernels of another. Parts begin in the order of their units;
+/// so that copies of one part overlap with the kernels of another. Parts begin in the order of their units;
 /// nothing else is ordered between those of different lanes. A tile of one part is one call, in lane 0.
 class TESSERA_EXPORT Tile {
  public:

@@ -40,7 +40,7 @@ struct Verdict {
   Ran ran = Ran::host;
   int devices = 0;         ///< GPUs that computed, by UUID; 0 unless `ran` is `devices`
   int shares = 0;          ///< where ranks drive a GPU together: pairs of rank and GPU that computed; else 0
-  int hosts = 0;           ///< hosts of ranks that computed beside them (`JobOptions::hosts`)
+  int hosts = 0;           ///< hosts of ranks that computed too (`JobOptions::hosts`)
   bool simulated = false;  ///< the devices were simulated
   /// Why devices of the job were left out (`OnDeviceFailure::exclude`), if `ran` is `devices`: in this pass
   /// and earlier ones, in the order in which they failed, then of ranks and tiles.

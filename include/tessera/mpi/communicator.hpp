@@ -47,10 +47,10 @@ enum class Number { float64, int32, int64, uint32, uint64 };
 /// Every member marked *Collective* must be called by every rank in the same order. Counts are 64
 /// bits wide: transfers above 2^31 - 1 elements are cut into pieces. An MPI call that fails throws
 /// `Failure`, at once or on completion, whatever the error handlers of the caller's communicators are. (Under
-/// MPI_THREAD_MULTIPLE the library leaves the handler of MPI_COMM_WORLD alone, to which Open MPI 4 gives the
-/// errors of collectives: they are thrown if it is MPI_ERRORS_RETURN.) `Error(usage)` is thrown, before
+/// MPI_THREAD_MULTIPLE the library does not change the handler of MPI_COMM_WORLD, which Open MPI 4 calls for
+/// errors of collectives: they are thrown only if it is MPI_ERRORS_RETURN.) `Error(usage)` is thrown, before
 /// anything is sent, by a call on an empty (default-made or moved-from) communicator, after MPI_Finalize, on
-/// another thread than the one that made the communicator, or in a child that a rank has made by `fork`.
+/// a thread other than the one that made the communicator, or in a child that a rank has made by `fork`.
 ///
 /// A collective that not all ranks call blocks for ever. With a timeout it ends the job instead (exit status
 /// 6), with a line on standard error that names the ranks that are missing, or in another collective, and
@@ -80,7 +80,7 @@ class TESSERA_EXPORT Communicator {
   /// timeout. *Collective*, and itself without a timeout; a rank that has reached the end of the program is
   /// noticed as in any collective. Calls on `other` itself are not watched. Throws `Error(usage)` for
   /// MPI_COMM_NULL or an inter-communicator, before MPI_Init and after MPI_Finalize, in a forked child, and
-  /// on another thread than the main one, at whatever level MPI was initialised.
+  /// on a thread other than the main one, at whatever level MPI was initialised.
   ///
   /// The end of a program without a `Session` is watched from the first call on: see
   /// <tessera/mpi/exit_guard.hpp>. For that MPI keeps a small communicator for each set of ranks that has
@@ -302,14 +302,14 @@ class TESSERA_EXPORT Communicator {
 #endif
     int rank = 0;
     int size = 1;
-    std::shared_ptr<detail::RankGroup> group;  // of all that descend from the same
-    std::uint64_t id = 0;                      // among them, the same on every rank
+    std::shared_ptr<detail::RankGroup> group;  // shared by all that derive from one origin
+    std::uint64_t id = 0;                      // of this one in the group, the same on every rank
     std::chrono::milliseconds timeout{};
     SharedFunction<void()> progress{};
     std::int64_t* waits = nullptr;  // counts the collective calls
     bool serial = false;
     bool owns_process = false;  // serial: of a `Session`
-    int forks = 0;              // serial: those above this process when it was made
+    int forks = 0;              // serial: number of forks above the process that made it
   };
   Self self_;
 };

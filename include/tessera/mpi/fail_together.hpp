@@ -11,17 +11,17 @@ namespace TESSERA_NAMESPACE::mpi {
 ///
 ///     mpi::fail_together(job.comm(), [&] { result = gam::fit(job, formula, file); });
 ///
-/// A rank that throws alone, for lack of memory say, would else leave the others waiting for it, until a
-/// timeout ends the job. Here they learn of it at their next collective call over all ranks of `comm`, on
-/// this communicator or another of its family, or at the end of `work`. All ranks throw an `Error` with the
-/// code and the text of the lowest rank that failed, `job_fault` where its exception was no `Error`:
+/// If only one rank throws, for lack of memory say, the others would otherwise wait for it until a timeout
+/// ends the job. Here they learn of it at their next collective call over all ranks of `comm`, on this
+/// communicator or another of its family, or at the end of `work`. All ranks throw an `Error` with the code
+/// and the text of the lowest rank that failed, or `job_fault` if its exception was not an `Error`:
 ///
 ///     rank 1 (node7) failed: out of memory
 ///
 /// If all ranks failed, each rethrows its own. Discard all that `work` has changed, the job
-/// included; the ranks can then make another. A rank that does not come at all, as it is dead or stopped,
-/// ends the job as usual, and so does a rank that fails inside of an MPI call, or while others wait for it in
-/// a collective over some of the ranks or on devices. Calls may be nested: the outermost reports.
+/// included; the ranks can then make another. A rank that does not come at all, because it is dead or
+/// stopped, ends the job as usual, and so does a rank that fails inside of an MPI call, or while others wait
+/// for it in a collective over some of the ranks or on devices. Calls may be nested: the outermost reports.
 ///
 /// Cost: a duplicate communicator, and during `work` an allreduce of 4 bytes before each collective call.
 /// With a serial communicator, or of one rank: none.

@@ -53,7 +53,7 @@ enum class Runtime {
 /// The start is bounded: if MPI has not started after ten minutes, or TESSERA_START_TIMEOUT seconds, because
 /// a rank is stopped or unreachable, the job ends (exit status 6) with a line that names a waiting rank. The
 /// constructor throws `Error(usage)` if MPI was initialised with less than MPI_THREAD_FUNNELED or on another
-/// thread, or has been finalised; `StartRefused` on all ranks if TESSERA_START_TIMEOUT is no time on one;
+/// thread, or has been finalised; `StartRefused` on all ranks if TESSERA_START_TIMEOUT is not a time on one;
 /// `Error(job_fault)` if MPI does not start, or cannot give that level.
 ///
 /// *The destructor is collective*: it waits for every rank. A rank that reaches it while another waits for it

@@ -74,7 +74,7 @@ class PlanWeights {
   SharedFunction<double(std::int64_t)> at_;
 };
 
-/// Options of a plan beside units and scores: the same on every rank.
+/// Options of a plan other than units and scores: the same on every rank.
 struct PlanOptions {
   /// Units whose order of arithmetic is fixed; tiles are whole blocks.
   std::int64_t block = 1;
@@ -195,7 +195,7 @@ class TESSERA_EXPORT Plan {
   std::vector<PlannedTile> tiles_;
   std::vector<std::int64_t> rank_begins_;  // units of rank r: [rank_begins_[r], rank_begins_[r + 1])
   std::vector<double> rank_shares_;        // of the work
-  std::uint64_t fingerprint_ = 0;          // of all the above but weights and shares
+  std::uint64_t fingerprint_ = 0;          // of all the above except weights and shares
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -24,7 +24,7 @@ struct TESSERA_EXPORT ClaimedDevice {
 
   /// Device memory that this rank may use: the minimum of the free memory and `DeviceInfo::memory_fraction`
   /// of what other jobs have not reserved, divided by the sharers of this job. So the jobs that share a
-  /// device together plan with no more than its memory.
+  /// device plan with no more than its memory in total.
   [[nodiscard]] std::int64_t memory_budget_bytes() const noexcept;
 };
 
@@ -39,8 +39,8 @@ struct Claim {
   std::string unguarded;
   /// The locks by which other jobs see that the devices are in use; shared by all copies.
   std::shared_ptr<const void> locks;
-  /// Over a serial communicator: by which the serial jobs of this process take turns on the devices; null if
-  /// there is none.
+  /// The turns of this process's serial jobs on the devices; null if `comm` is not serial, or there is no
+  /// device.
   std::shared_ptr<detail::ProcessClaim> turns;
 };
 

@@ -12,7 +12,8 @@
 
 namespace TESSERA_NAMESPACE {
 
-/// The condition of a device. What the driver does not report of it is empty; of a simulated device all is.
+/// The condition of a device. Values that the driver does not report are empty; for a simulated device all
+/// are.
 struct DeviceCondition {
   std::optional<std::int64_t> corrected_errors;    ///< of ECC memory, since the driver was loaded
   std::optional<std::int64_t> uncorrected_errors;  ///< the same; a job should not use a device that has any
@@ -23,13 +24,13 @@ struct DeviceCondition {
 
 /// The driver of this node, and what it reports.
 struct DriverState {
-  std::string version;                   ///< "580.95.05"; empty if there is no driver that works
-  std::string cuda;                      ///< the newest CUDA that it supports, "13.0"; empty likewise
+  std::string version;  ///< "580.95.05"; empty if there is no driver that works
+  std::string cuda;     ///< the newest CUDA that it supports, "13.0"; empty without such a driver
   std::vector<DeviceCondition> devices;  ///< one for each that was asked for
 };
 
-/// Asks NVML, which is opened and closed here. Makes no CUDA call. A driver that is missing or fails is no
-/// error. Not collective. Thread-safe. Blocks. Cost: about 60 ms for one GPU.
+/// Asks NVML, which is opened and closed here. Makes no CUDA call. A driver that is missing or fails is not
+/// an error. Not collective. Thread-safe. Blocks. Cost: about 60 ms for one GPU.
 [[nodiscard]] TESSERA_EXPORT DriverState driver_state(std::span<const DeviceInfo> devices);
 
 /// The version of CUDA that the library was built with, "13.0"; empty if it was built without.

@@ -53,7 +53,7 @@ struct TESSERA_EXPORT HostLimits {
   std::vector<CpuQuota> cpu;        ///< empty: unlimited
   std::vector<MemoryLimit> memory;  ///< empty only if the kernel reports nothing
 
-  /// The smallest quota; of equal ones the outermost, which most processes share. Null: there is none.
+  /// The smallest quota; ties: the outermost, which most processes share. Null: there is none.
   [[nodiscard]] const CpuQuota* tightest_cpu() const noexcept;
   /// The limit with the least left. Null: there is none.
   [[nodiscard]] const MemoryLimit* tightest_memory() const noexcept;

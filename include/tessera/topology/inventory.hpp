@@ -67,7 +67,7 @@ class TESSERA_EXPORT Inventory {
   [[nodiscard]] int nodes() const noexcept { return nodes_; }
   /// GPUs that are not excluded: one that several ranks drive counts once.
   [[nodiscard]] int gpus() const noexcept { return gpus_; }
-  /// Ranks drive a GPU together, which is in `devices` once for each of them.
+  /// True if several ranks drive one GPU, which is then in `devices` once for each of them.
   [[nodiscard]] bool is_shared() const noexcept { return shared_; }
 
   /// Partitions units over the devices that are not excluded, in proportion to their scores; over the hosts

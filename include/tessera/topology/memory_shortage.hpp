@@ -38,7 +38,7 @@ struct MemoryShare {
   std::optional<MemoryShortage> shortage{};  ///< why that is less on some rank, the same on every rank
 };
 
-/// Divides free memory among ranks that request `bytes` each, and can do with less: a rank gets all of it, or
+/// Divides free memory among ranks that request `bytes` each, and can use less: a rank gets all of it, or
 /// its proportional share under the tightest limit that applies to it. A quarter of what is free under each
 /// of the system's limits is held back for other allocations. `node_bytes` is one more limit, for all ranks
 /// of a node together.

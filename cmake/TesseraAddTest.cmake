@@ -2,14 +2,13 @@
 # tessera_add_test(NAME name SOURCES file... [PROGRAM program] [LABELS label...] [RANKS n...] [GPUS n]
 #                  [LIBRARIES target...] [ENVIRONMENT VAR=value...] [TIMEOUT seconds] [SHARDS n])
 #
-# Registers one GoogleTest program, or, with PROGRAM, one that several tests share, each with the sources that it
-# runs, which takes less time to compile. The tests that share one all have RANKS, or none has, and it has the
-# libraries of all of them. Without RANKS it runs alone, as test "name". With RANKS, which a build without
-# MPI leaves out, it runs once
-# for each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function
-# that owns the MPI session and fails on every rank if a test failed on one. With GPUS the test asks
-# CTest for that many and must GTEST_SKIP with a reason where there are fewer. With SHARDS its tests are
-# dealt to so many runs, "name.1" to "name.<n>", which may go at once.
+# Registers one GoogleTest program or, with PROGRAM, a program that several tests share, each with the sources that it
+# runs, which takes less time to compile. The tests of one program have RANKS all or none, and it has the libraries of
+# all of them. Without RANKS a test runs once, as "name". With RANKS, which a build without MPI leaves out, it runs once
+# for each number under mpirun, oversubscribed, as "name.np<n>"; it is then linked with a main function that owns the
+# MPI session and fails on every rank if a test failed on one. With GPUS the test requests that many of CTest, and must
+# GTEST_SKIP with a reason if there are fewer. With SHARDS its tests are divided among as many runs, "name.1" to
+# "name.<n>", which may run concurrently.
 function(tessera_add_test)
   cmake_parse_arguments(PARSE_ARGV 0 arg "" "NAME;PROGRAM;GPUS;TIMEOUT;SHARDS" "SOURCES;LABELS;RANKS;LIBRARIES;ENVIRONMENT")
   if(arg_RANKS AND NOT TESSERA_ENABLE_MPI)
@@ -43,7 +42,7 @@ function(tessera_add_test)
       target_sources(${program} PRIVATE $<TARGET_OBJECTS:tessera_unit_main>)
     endif()
     target_link_libraries(${program} PRIVATE GTest::gtest tessera::tessera tessera_compile_options)
-    # A test runs for seconds; compiling all of them is what takes long.
+    # Tests run for seconds; compiling them takes longer.
     target_compile_options(${program} PRIVATE $<$<AND:$<COMPILE_LANGUAGE:CXX>,$<CONFIG:Release>>:-O1>)
     if("tessera_gam" IN_LIST arg_LIBRARIES OR "tessera_test_support" IN_LIST arg_LIBRARIES)
       target_precompile_headers(${program} REUSE_FROM tessera_test_support)

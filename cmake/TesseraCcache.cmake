@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# With TESSERA_ENABLE_CCACHE everything is compiled through ccache, where it is installed: what has been compiled
-# before, in whichever build tree, is taken from its cache. A launcher that the user has named is kept.
+# With TESSERA_ENABLE_CCACHE everything is compiled through ccache, if it is installed, which reuses what any build tree
+# has compiled before. A launcher that the user has named is kept.
 if(TESSERA_ENABLE_CCACHE)
   find_program(TESSERA_CCACHE ccache)
   mark_as_advanced(TESSERA_CCACHE)

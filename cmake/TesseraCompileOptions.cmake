@@ -5,11 +5,10 @@ target_compile_options(tessera_compile_options INTERFACE
   $<$<COMPILE_LANGUAGE:CXX>:-Wall;-Wextra;-Wpedantic;-Wshadow;-Wconversion;-Wno-sign-conversion>
   # Sums must not depend on whether the compiler fuses a multiplication with an addition.
   $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>
-  # Nothing asks errno after a function of <cmath>, which may be taken out of a loop then.
+  # No code reads errno after a function of <cmath>: calls may then be moved out of loops.
   $<$<COMPILE_LANGUAGE:CXX>:-fno-math-errno>
   $<$<COMPILE_LANGUAGE:CUDA>:--expt-relaxed-constexpr>)
-# The sources that a unity build puts together are included, and yet no headers, and what is local in one may have the
-# name of what another has outside its functions.
+# A unity build includes sources, which are not headers; and a local name in one may hide a global name of another.
 if(CMAKE_UNITY_BUILD)
   target_compile_options(tessera_compile_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-shadow;$<$<CXX_COMPILER_ID:GNU>:-Wno-subobject-linkage>>)
@@ -20,7 +19,7 @@ if(TESSERA_SANITIZE)
   target_link_options(tessera_compile_options INTERFACE -fsanitize=${TESSERA_SANITIZE})
 endif()
 if(TESSERA_ENABLE_FUZZERS)
-  # libFuzzer is guided by what the code under test passes through. Its main function comes with the targets.
+  # libFuzzer is guided by the coverage of the code under test. Its main function comes with the targets.
   target_compile_options(tessera_compile_options INTERFACE $<$<COMPILE_LANGUAGE:CXX>:-fsanitize=fuzzer-no-link>)
   target_link_options(tessera_compile_options INTERFACE -fsanitize=fuzzer-no-link)
 endif()

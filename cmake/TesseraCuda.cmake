@@ -13,7 +13,7 @@ endif()
 
 if(TESSERA_CUDA)
   if(NOT CMAKE_CUDA_ARCHITECTURES)
-    # Machine code for the data-centre parts, and PTX of the newest for what comes after.
+    # Machine code for data-centre GPUs, and PTX of the newest for later ones.
     set(CMAKE_CUDA_ARCHITECTURES 80-real 90 CACHE STRING "CUDA architectures to build for")
   endif()
   enable_language(CUDA)

@@ -1,17 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
 # tessera_fortran_module(HEADER TEMPLATE MODULE) writes the Fortran module of <tessera/tessera.h>: its constants,
-# structures with their defaults, types of functions, and functions, which have the arguments of C by their names.
+# structures with their defaults, types of functions, and functions, with the names of C's arguments.
 
-# What the types of C do not tell: pointers to the first of several values, those that may be null, and a text that is
-# given back.
+# Information that the types of C lack: which pointers are arrays, which may be null, and which texts are returned.
 set(fortran_arrays arrays block copy fingerprint partial result signals)
 set(fortran_optional cause options purpose reason signals)
 set(fortran_returned text)
 
-# The declaration in Fortran of an ARGUMENT of a function, or of a CALLBACK, or of a FIELD, that C declares so.
+# The Fortran declaration of `c`, a declaration of C; its role is ARGUMENT (of a function), CALLBACK or FIELD.
 function(tessera_fortran_declaration c role out)
   if(NOT c MATCHES "^ *(const )?([A-Za-z0-9_]+) ?([*]?)( const)?([*]?) ?([a-z0-9_]+)$")
-    message(FATAL_ERROR "tessera.h declares '${c}', of which the Fortran module knows nothing")
+    message(FATAL_ERROR "tessera.h declares '${c}', unknown here: extend TesseraFortranModule.cmake")
   endif()
   set(const "${CMAKE_MATCH_1}")
   set(type ${fortran_${CMAKE_MATCH_2}})
@@ -19,7 +18,7 @@ function(tessera_fortran_declaration c role out)
   set(name ${CMAKE_MATCH_6})
   set(attributes ", value")
   if(pointer STREQUAL "" AND NOT type)
-    message(FATAL_ERROR "tessera.h has the type of '${c}', which the Fortran module does not")
+    message(FATAL_ERROR "tessera.h declares '${c}', of an unknown type: extend TesseraFortranModule.cmake")
   elseif(role STREQUAL "FIELD")
     set(attributes "")
   elseif(pointer STREQUAL "**")
@@ -98,7 +97,7 @@ function(tessera_fortran_module header template module)
   string(REGEX MATCH "#define TESSERA_C_VERSION ([0-9]+)" matched "${text}")
   set(version ${CMAKE_MATCH_1})
   string(REGEX REPLACE "[ \\\n]+" " " text "${text}")
-  string(REPLACE ";" "@" text "${text}")  # which would end an element of a list
+  string(REPLACE ";" "@" text "${text}")  # a semicolon would end an element of a list
   string(REGEX MATCH "#define TESSERA_DEFAULT_OPTIONS { ([^}]*) }" matched "${text}")
   string(REPLACE ", " ";" defaults_tessera_options "${CMAKE_MATCH_1}")
   set(defaults_tessera_reducer TESSERA_SUM TESSERA_DOUBLE 1 0 0 0 0)
@@ -156,14 +155,14 @@ function(tessera_fortran_module header template module)
     string(APPEND CALLBACKS "${lines}")
   endforeach()
 
-  # A function of a communicator has a twin for Fortran, which has its name here.
+  # A function with a communicator has a variant for Fortran, which gets the name here.
   set(FUNCTIONS "")
   string(REGEX MATCHALL "TESSERA_API [^@(]*[(][^)]*[)]@" functions "${text}")
   string(REGEX MATCHALL "TESSERA_API [a-z]" marks "${text}")
   list(LENGTH functions found)
   list(LENGTH marks marked)
   if(NOT found EQUAL marked)
-    message(FATAL_ERROR "tessera.h marks ${marked} functions, of which the Fortran module understands ${found}")
+    message(FATAL_ERROR "tessera.h marks ${marked} functions, but ${found} are parsed: extend TesseraFortranModule")
   endif()
   foreach(function IN LISTS functions)
     if(function MATCHES "[(]MPI_Comm ")

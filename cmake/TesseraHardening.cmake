@@ -57,7 +57,7 @@ unset(CMAKE_REQUIRED_FLAGS)
 function(tessera_harden)
   set(optimised $<CONFIG:Release,RelWithDebInfo,MinSizeRel>)
   foreach(target IN LISTS ARGN)
-    # nvcc hands them on to the compiler of its host code.
+    # nvcc passes them on to the compiler of its host code.
     foreach(flag IN LISTS hardening_compile_options)
       target_compile_options(${target} PRIVATE $<$<COMPILE_LANGUAGE:CXX>:${flag}>
         $<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=${flag}>)

@@ -7,9 +7,9 @@ include(TesseraSourceTime)
 set(TESSERA_INSTALL_CMAKEDIR ${CMAKE_INSTALL_LIBDIR}/cmake/tessera)
 set(TESSERA_INSTALL_SHAREDIR ${CMAKE_INSTALL_DATADIR}/tessera)
 
-# A build tree has the folders of an installed one, and its files the run path that they are installed with. One
-# that is changed as it is installed ends in an empty element while it lies in the build tree, for which the
-# dynamic loader takes the working directory.
+# A build tree has the folders of an installed one, and its files have the run path of installed ones. If CMake had to
+# change a run path at installation, the build tree's would end in an empty element, which the dynamic loader takes for
+# the working directory.
 
 # The library and its headers.
 foreach(library IN ITEMS tessera tessera_shared)
@@ -25,7 +25,7 @@ foreach(library IN ITEMS tessera tessera_shared)
   install(EXPORT tessera-${kind} NAMESPACE tessera:: DESTINATION ${TESSERA_INSTALL_CMAKEDIR})
   list(APPEND kinds ${kind})
 endforeach()
-# tessera::gam, in the kinds of the library: the shared one finds the core beside it.
+# tessera::gam, in the kinds of the library: the shared one finds the core in its own folder.
 set(left_out PATTERN gam EXCLUDE PATTERN tessera_gam.h EXCLUDE)
 if(TARGET tessera_gam)
   set(left_out "")
@@ -116,7 +116,7 @@ if(TESSERA_FORTRAN)
   tessera_install_pc(tessera-fortran "Fortran module" "Requires: tessera")
 endif()
 
-# The programs, and what they say of themselves.
+# The programs, and their documentation.
 string(SUBSTRING ${TESSERA_SOURCE_TIME} 0 10 source_date)
 set(pages_dir ${PROJECT_BINARY_DIR}/pages)
 file(MAKE_DIRECTORY ${pages_dir})

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
 # tessera_lapack: BLAS and LAPACK with their interfaces for C, CBLAS and LAPACKE. OpenBLAS and MKL have these in
-# one library; Netlib's, and what Debian makes of OpenBLAS, have one or both in a library beside it.
+# one library; Netlib's, and Debian's OpenBLAS, have one or both in separate libraries.
 include(CheckFunctionExists)
 include(CMakePushCheckState)
 find_package(BLAS REQUIRED)

@@ -6,7 +6,7 @@
 if(CMAKE_CXX_COMPILER_LAUNCHER AND NOT DEFINED CMAKE_DISABLE_PRECOMPILE_HEADERS)
   set(CMAKE_DISABLE_PRECOMPILE_HEADERS ON)
 endif()
-# With precompiled headers GCC (12 and 13) warns of what it inlines from the standard library, falsely.
+# With precompiled headers GCC (12 and 13) gives false warnings about inlined functions of the standard library.
 if(NOT CMAKE_DISABLE_PRECOMPILE_HEADERS AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
   target_compile_options(tessera_compile_options INTERFACE
     $<$<COMPILE_LANGUAGE:CXX>:-Wno-array-bounds;-Wno-stringop-overflow;-Wno-stringop-overread>)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # tessera_private_blas: the BLAS and LAPACK of the shared libtessera_gam. Where there is a static OpenBLAS with kernels
 # for every processor (DYNAMIC_ARCH), the library has a copy of it, whose symbols the version script hides: BLAS of a
-# host program, its threads and its settings are left alone, and a model has the same bits beside any of them. The
+# host program, its threads and its settings are unaffected, and a model has the same bits in any of them. The
 # serial OpenBLAS is preferred: another starts threads, which are ended at once. TESSERA_PRIVATE_BLAS says whether it is
 # a copy.
 include(CheckFunctionExists)
@@ -13,7 +13,7 @@ if(TESSERA_ENABLE_PRIVATE_BLAS STREQUAL "AUTO" AND (DEFINED CACHE{BLAS_LIBRARIES
 elseif(TESSERA_ENABLE_PRIVATE_BLAS)
   find_library(TESSERA_STATIC_OPENBLAS NAMES libopenblas.a PATH_SUFFIXES openblas-serial openblas-pthread)
   find_library(TESSERA_STATIC_LAPACKE NAMES liblapacke.a)
-  # Of LAPACK in Fortran; its own file, as that of a compiler need not be there.
+  # For LAPACK's Fortran code; by the file's own name, since a compiler's need not be installed.
   find_library(TESSERA_LIBGFORTRAN NAMES gfortran libgfortran.so.5)
   mark_as_advanced(TESSERA_STATIC_OPENBLAS TESSERA_STATIC_LAPACKE TESSERA_LIBGFORTRAN)
   set(libraries "")
@@ -32,7 +32,7 @@ elseif(TESSERA_ENABLE_PRIVATE_BLAS)
     if(TESSERA_PRIVATE_BLAS_HAS_LAPACKE AND TESSERA_PRIVATE_BLAS_HAS_ALL_KERNELS)
       set(TESSERA_PRIVATE_BLAS ON)
     else()
-      set(reason "${TESSERA_STATIC_OPENBLAS} does not link with LAPACKE, or is built for one processor alone")
+      set(reason "${TESSERA_STATIC_OPENBLAS} does not link with LAPACKE, or is built for only one processor")
     endif()
   else()
     set(reason "there is no libopenblas.a")
@@ -44,7 +44,7 @@ endif()
 add_library(tessera_private_blas INTERFACE)
 if(TESSERA_PRIVATE_BLAS)
   message(STATUS "libtessera_gam has a private copy of ${TESSERA_STATIC_OPENBLAS}")
-  # The library refers to some of these weakly, which takes no member from an archive: they would be the host's.
+  # A weak reference of the library loads no member of an archive: the host's function would be called.
   target_link_options(tessera_private_blas INTERFACE LINKER:--undefined=openblas_set_num_threads
     LINKER:--undefined=openblas_get_parallel LINKER:--undefined=tessera_private_blas_begins
     LINKER:--undefined=openblas_get_corename

@@ -7,7 +7,7 @@ set(sbom_relations "")
 set(sbom_notices "")
 
 # part(NAME name ID id RELATION spdx_relationship LICENSE spdx [VERSION version] [URL url] [NOTICE name.txt] [STATIC_NOTICE name.txt])
-# The relationship is Tessera's to the part, but for those that end with _OF. STATIC_NOTICE holds where it is STATIC_LINK.
+# The relationship is Tessera's to the part, except those that end with _OF. STATIC_NOTICE is used if it is STATIC_LINK.
 macro(part)
   cmake_parse_arguments(part "" "NAME;ID;RELATION;LICENSE;VERSION;URL;NOTICE;STATIC_NOTICE" "" ${ARGN})
   set(part_json "\"name\": \"${part_NAME}\", \"SPDXID\": \"SPDXRef-${part_ID}\"")
@@ -82,7 +82,7 @@ if(TESSERA_ENABLE_MPI)
 endif()
 
 if(TESSERA_ENABLE_APPS)
-  # As the programs' folders have found them.
+  # With the variables of the programs' folders.
   foreach(package IN ITEMS CLI11 nlohmann_json fmt tomlplusplus ZLIB BLAS LAPACK)
     find_package(${package} QUIET REQUIRED)
   endforeach()
@@ -93,7 +93,7 @@ if(TESSERA_ENABLE_APPS)
     URL https://github.com/nlohmann/json NOTICE nlohmann-json.txt)
   part(NAME Boost.Math ID boost-math RELATION STATIC_LINK VERSION ${Boost_VERSION} LICENSE BSL-1.0
     URL https://github.com/boostorg/math NOTICE boost.txt)
-  # Of these two the templates are compiled in, and the rest is linked.
+  # The templates of these two are compiled in, and the rest is linked.
   linkage(kind fmt::fmt)
   part(NAME fmt ID fmt RELATION ${kind} VERSION ${fmt_VERSION} LICENSE MIT URL https://github.com/fmtlib/fmt NOTICE fmt.txt)
   linkage(kind tomlplusplus::tomlplusplus)
@@ -107,7 +107,7 @@ if(TESSERA_ENABLE_APPS)
     part(NAME libdeflate ID libdeflate RELATION ${kind} VERSION ${libdeflate_VERSION} LICENSE MIT
       URL https://github.com/ebiggers/libdeflate STATIC_NOTICE libdeflate.txt)
   endif()
-  # FindBLAS tells no version; pkg-config does of the one that Debian and Spack use. The programs have this one.
+  # FindBLAS reports no version; pkg-config does for OpenBLAS of Debian and Spack. The programs have this one.
   linkage(kind ${BLAS_LIBRARIES})
   if("${BLAS_LIBRARIES}" MATCHES "openblas")
     pkg_check_modules(openblas QUIET openblas)
@@ -161,7 +161,7 @@ The C++ standard library's templates are compiled in under the exception that th
 file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/cmake/THIRD-PARTY-NOTICES CONTENT "${notices_head}${sbom_notices}" @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/THIRD-PARTY-NOTICES DESTINATION ${CMAKE_INSTALL_DOCDIR})
 
-# The list is written at the end of an installation, of the files that it has installed.
+# The list of the installed files is written at the end of an installation.
 list(JOIN sbom_parts ",\n" SBOM_PARTS)
 list(JOIN sbom_relations ",\n" SBOM_RELATIONS)
 cmake_path(SET SBOM_FILE NORMALIZE ${CMAKE_INSTALL_DOCDIR}/tessera.spdx.json)

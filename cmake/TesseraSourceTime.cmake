@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# TESSERA_SOURCE_TIME, as 2026-01-31T12:00:00Z, which stands where a file that is installed has a date, so that two
-# builds of one source are the same: $SOURCE_DATE_EPOCH, or the time of the commit, or, in an archive, of its files.
+# TESSERA_SOURCE_TIME, such as 2026-01-31T12:00:00Z, is the date in installed files, so that two builds of one source
+# are the same: $SOURCE_DATE_EPOCH, or the time of the commit, or, in an archive, of its files.
 set(source_time_given "$ENV{SOURCE_DATE_EPOCH}")
 set(source_time "${source_time_given}")
 if(source_time STREQUAL "" AND EXISTS ${PROJECT_SOURCE_DIR}/.git)
@@ -10,7 +10,7 @@ endif()
 if(source_time STREQUAL "")
   file(TIMESTAMP ${PROJECT_SOURCE_DIR}/CMakeLists.txt source_time %s UTC)
 endif()
-# CMake writes no time but the present one, and takes this for it.
+# CMake writes only the current time, which this variable replaces.
 set(ENV{SOURCE_DATE_EPOCH} ${source_time})
 string(TIMESTAMP TESSERA_SOURCE_TIME "%Y-%m-%dT%H:%M:%SZ" UTC)
 if(source_time_given STREQUAL "")

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What run-example and run-tests share; sourced by them in the repository's root.
+# Functions of run-example and run-tests; sourced by them in the repository's root.
 
 say() { echo "== $*"; }
 
@@ -18,7 +18,7 @@ jobs=$(nproc)
 memory_jobs=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo 2>/dev/null || echo "$jobs")
 ((jobs <= memory_jobs)) || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
 
-# Sources of a library or program are compiled several as one, which takes less time where all of them are. Continuous
+# A unity build: several sources are compiled as one, which is faster if all of them are compiled. Continuous
 # integration that keeps the folder of ccache from run to run names it in CCACHE_DIR.
 configure() {
   local preset=${1:-default}

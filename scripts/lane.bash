@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What run-change and run-nightly share; sourced by them in the repository's root, behind common.bash.
+# Functions of run-change and run-nightly; sourced by them in the repository's root, behind common.bash.
 
 # In a container of continuous integration the checkout is another user's: git has to be told that this is meant.
 trust_checkout() {

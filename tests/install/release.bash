@@ -30,7 +30,7 @@ refuses() { # WORDS COMMAND...
 }
 
 refuses "give a tag" scripts/make-release
-refuses "is no tag of a release" scripts/make-release main
+refuses "is not a tag of a release" scripts/make-release main
 refuses "there is no tag v99.0.0" scripts/make-release v99.0.0
 git tag v99.0.0
 refuses "does not tell version 99.0.0" scripts/make-release v99.0.0

@@ -126,7 +126,7 @@ class KindsOfData(InFolder):
             model = GAM("y ~ g + s(x)").fit(path)
             np.testing.assert_array_equal(model.params, expected.params)
             self.assertEqual(model.n_dropped, (self.rows["g"] == "c").sum())
-            with self.assertRaisesRegex(InputError, "'bad' is no member"):
+            with self.assertRaisesRegex(InputError, "'bad' is not a member"):
                 GAM("y ~ bad").fit(path)
             with self.assertRaisesRegex(InputError, "none.h5"):
                 GAM("y ~ x").fit(self.folder / "none.h5")
@@ -443,9 +443,9 @@ class Refusals(InFolder):
         model = GAM("y ~ s(x, k=5)").fit(data)
         self.expect(UsageError, "data are a ndarray", lambda: model.predict(np.ones((3, 1))))
         self.expect(InputError, "'x' has 2 dimensions", lambda: model.predict({"x": [[1.0, 2.0], [3.0, 4.0]]}))
-        self.expect(InputError, "'x' is no array", lambda: model.predict({"x": [[1.0], [3.0, 4.0]]}))
+        self.expect(InputError, "'x' cannot be an array", lambda: model.predict({"x": [[1.0], [3.0, 4.0]]}))
         self.expect(InputError, "'weights' is a single float", lambda: GAM("y ~ x").fit(data, weights=2.0))
-        self.expect(InputError, "no UTF-8", lambda: GAM("y ~ g").fit(data | {"g": data["g"].astype("S") + b"\xe9"}))
+        self.expect(InputError, "not UTF-8", lambda: GAM("y ~ g").fit(data | {"g": data["g"].astype("S") + b"\xe9"}))
         self.expect(InputError, "the data have no rows", lambda: GAM("y ~ x").fit({"x": [], "y": []}))
         self.expect(InputError, "the data have no rows", lambda: model.check({"x": [], "y": []}))
 

@@ -136,7 +136,7 @@ class Launched(InFolder):
                 GAM("y ~ x").fit(self.rows, launcher=launcher, workdir=self.folder)
         with self.assertRaisesRegex(UsageError, "the column ' x' has blanks around its name"):
             GAM("y ~ ` x`").fit({"y": self.rows["y"], " x": self.rows["z"]}, **self.launch)
-        with self.assertRaisesRegex(UsageError, "is version 0.0.1, and this package"):
+        with self.assertRaisesRegex(UsageError, "is version 0.0.1, but this package"):
             GAM("y ~ x").fit(self.rows, **self.launch, program=self.script("echo tessera-fit 0.0.1"))
 
     def script(self, text):
@@ -319,7 +319,7 @@ class FittedModel(InFolder):
             copied.residuals("deviance", data | {"counts": y + 1})
         with self.assertRaisesRegex(UsageError, "deviance"):
             model.residuals("student")
-        with self.assertRaisesRegex(UsageError, "no residuals of Pearson"):
+        with self.assertRaisesRegex(UsageError, "no Pearson residuals"):
             GAM("y ~ s(x)", family="scat(theta=c(4, 0.5))").fit(self.rows).residuals("pearson")
 
     def test_residuals_of_arrays_beside_the_rows(self):

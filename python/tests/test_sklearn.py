@@ -74,7 +74,7 @@ class Estimators(unittest.TestCase):
             found = self.regressor(formula).fit(self.X, self.rows["y"])
             np.testing.assert_array_equal(found.predict(self.X), expected)
         for formula in ("log(y) ~ x0", "cbind(a, b) ~ x0", "list(y ~ x0, ~ x1)", "y + 1 ~ x0"):
-            with self.assertRaisesRegex(ValueError, "give the predictors alone"):
+            with self.assertRaisesRegex(ValueError, "give only the predictors"):
                 self.regressor(formula).fit(self.X, self.rows["y"])
 
     @needs("pandas")

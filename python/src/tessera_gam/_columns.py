@@ -40,30 +40,30 @@ Columns = Mapping[str, Column]
 
 
 def made_by(package: str, data: object) -> bool:
-    """Whether a class of the data is of the package, which need not be imported."""
+    """Whether the data's class belongs to a package, which need not be imported."""
     return any(kind.__module__.partition(".")[0] == package for kind in type(data).__mro__)
 
 
-# Numbers come first, as the "e" of "1e3" is no name.
+# Numbers come first, since the "e" of "1e3" is not a name.
 _QUOTED = r"""'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"|`((?:[^`\\]|\\.)*)`"""
 _NAME = re.compile(rf"\.?\d[\w.]*|{_QUOTED}|((?:[^\W\d]|\.(?!\d))[\w.]*)", re.DOTALL)
 _LEFT_SIDE = re.compile(rf"((?:[^~`'\"]|{_QUOTED})*)~", re.DOTALL)
 
 
 def names_in(text: str) -> set[str]:
-    """Every name in a formula or an expression, those of functions among them."""
+    """Every name in a formula or an expression, including those of functions."""
     quoted = {re.sub(r"\\(.)", r"\1", found[1], flags=re.DOTALL) for found in _NAME.finditer(text) if found[1]}
     return quoted | {found[2] for found in _NAME.finditer(text) if found[2]}
 
 
 def left_side(formula: str) -> str | None:
-    """What is in front of the tilde of a formula; None: it has none."""
+    """The left-hand side of a formula; None without a tilde."""
     found = _LEFT_SIDE.match(formula)
     return None if found is None else found[1]
 
 
 def quoted(name: str) -> str:
-    """A name of a column as a formula has it."""
+    """A column's name as written in a formula."""
     return "`" + re.sub(r"([`\\])", r"\\\1", name) + "`"
 
 
@@ -72,11 +72,11 @@ def is_chosen(name: str, names: set[str] | None) -> bool:
     return names is None or name in names or "." in names
 
 
-# What is a factor, and what are numbers
+# Factors and numbers
 
 
 def _level(value: Any) -> str:
-    """A level's text as R has it."""
+    """A level's text as R writes it."""
     if isinstance(value, (bool, np.bool_)):
         return "TRUE" if value else "FALSE"
     if isinstance(value, (int, float, np.number)):
@@ -118,7 +118,7 @@ _NUMBERS_OR_TEXTS = "give numbers (of dates, as days), texts or a categorical"
 
 
 def _array_of(name: str, values: Any) -> npt.NDArray[Any]:
-    """Texts in a list, and truth values among others, stay what they are: numpy would make them texts, or numbers."""
+    """An array that keeps texts in a list, and truth values among others: numpy would convert them."""
     if isinstance(values, (list, tuple)):
         kinds = {*map(type, values)}
         if any(issubclass(kind, (str, bytes)) for kind in kinds) or (len(kinds) > 1 and kinds & {bool, np.bool_}):
@@ -129,9 +129,9 @@ def _array_of(name: str, values: Any) -> npt.NDArray[Any]:
         array = np.asarray(values)
         return np.char.decode(array, "utf-8") if array.dtype.kind == "S" else array
     except UnicodeDecodeError:
-        raise InputError(f"the column '{name}' has bytes that are no UTF-8: decode them") from None
+        raise InputError(f"the column '{name}' has bytes that are not UTF-8: decode them") from None
     except ValueError as failed:
-        raise InputError(f"the column '{name}' is no array: {failed}") from None
+        raise InputError(f"the column '{name}' cannot be an array: {failed}") from None
 
 
 def _of_numpy(name: str, values: Any) -> Column:
@@ -140,7 +140,7 @@ def _of_numpy(name: str, values: Any) -> Column:
     if array.ndim == 0:
         raise InputError(f"the column '{name}' is a single {type(values).__name__}: give one value a row")
     if array.ndim != 1:
-        raise InputError(f"the column '{name}' has {array.ndim} dimensions: give one of them")
+        raise InputError(f"the column '{name}' has {array.ndim} dimensions: give one")
     if array.dtype.kind == "b":
         return _truths(array, masked)
     if array.dtype.kind in "iuf":
@@ -233,7 +233,7 @@ def _of_arrow(name: str, values: Any) -> Column:
     if not isinstance(values, (pa.Array, pa.ChunkedArray)):
         raise _refused(name, type(values).__name__, "give an Array")
     if isinstance(values, pa.ChunkedArray):
-        if values.num_chunks == 1:  # which pyarrow would copy to combine it
+        if values.num_chunks == 1:  # pyarrow would copy it
             values = values.chunk(0)
         else:
             values = pa.concat_arrays(values.chunks) if values.num_chunks else pa.array([], values.type)
@@ -276,7 +276,7 @@ class Data:
     give_one: Callable[[str, Numbers], Any]
     """The one column of such a frame."""
     index: Any = None
-    """Labels of the rows, of pandas."""
+    """Labels of the rows, for pandas."""
 
 
 @dataclass(frozen=True)
@@ -287,7 +287,7 @@ class File:
 
 
 def _places(names: Iterable[str]) -> Callable[[str], int]:
-    """The place of a column by its name, which no other one has."""
+    """The index of a column by its name, which must be unique."""
     known = [*names]
     counts = Counter(known)
     places = {name: place for place, name in enumerate(known)}
@@ -301,7 +301,7 @@ def _places(names: Iterable[str]) -> Callable[[str], int]:
 
 
 def _index_of(values: Any) -> Any:
-    """Labels of the rows of a pandas Series; None of anything else."""
+    """Labels of the rows of a pandas Series; None for anything else."""
     if not made_by("pandas", values):
         return None
     import pandas as pd
@@ -385,7 +385,7 @@ def _is_single(value: Any) -> bool:
 
 
 def _from_arrays(arrays: Mapping[Any, Any] | npt.NDArray[Any]) -> Data:
-    """A single value is that of every row."""
+    """A single value, repeated for every row."""
     keys = list(arrays) if isinstance(arrays, Mapping) else list(arrays.dtype.names or ())
     place = _places(map(str, keys))
     all_rows = [arrays[key] for key in keys if not _is_single(arrays[key])]
@@ -402,7 +402,7 @@ def _from_arrays(arrays: Mapping[Any, Any] | npt.NDArray[Any]) -> Data:
 
 
 def give_arrays(columns: Columns) -> dict[str, npt.NDArray[Any]]:
-    """A dict of arrays, a factor's of its levels as objects, None where one is missing."""
+    """A dict of arrays; a factor's has its levels as objects, None where one is missing."""
     return {name: factor_texts(column) for name, column in columns.items()}
 
 
@@ -456,7 +456,7 @@ def _of_hdf5(path: str, name: str, dataset: Any) -> Any:
         values, order = np.unique([*members.values()], return_index=True)
         places = np.minimum(np.searchsorted(values, stored), len(values) - 1)
         if (values[places] != stored).any():
-            raise InputError(f"{path}: a value of '{name}' is no member of its enumeration")
+            raise InputError(f"{path}: a value of '{name}' is not a member of its enumeration")
         texts = np.array([*members], object)[order][places]
     elif h5py.check_string_dtype(dataset.dtype) is not None:
         texts = dataset.asstr()[()]

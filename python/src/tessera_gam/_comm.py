@@ -30,12 +30,12 @@ def handle_of(comm: Any) -> int:
 
     there = re.split("[\n,]", MPI.Get_library_version())[0].strip().replace("\t", " ")
     if there != here:
-        raise UsageError(f"comm is of {there}, and the library of this package has {here}: install mpi4py for that")
+        raise UsageError(f"comm is of {there}, but the library of this package has {here}: install mpi4py for that")
     return int(comm.py2f())
 
 
 def on_all(comm: Any, work: Callable[[], T]) -> T:
-    """*Collective.* What `work` returns in this process; where it fails in one, all raise that."""
+    """*Collective.* The result of `work` in this process; if it fails in one process, all raise that error."""
     result: T | None = None
     fault: Exception | None = None
     told_here = None
@@ -53,23 +53,23 @@ def on_all(comm: Any, work: Callable[[], T]) -> T:
 
 
 Levels = dict[str, tuple[list[str], bool]]
-"""Of the factors of a process their levels, and whether these have an order."""
+"""The levels of a process' factors, and whether they are ordered."""
 
 
 def levels_of_all(comm: Any, columns: Columns) -> list[Levels]:
-    """*Collective.* Those of each process."""
+    """*Collective.* The levels of each process."""
     mine = {name: (one.levels, one.keeps_order) for name, one in columns.items() if isinstance(one, Factor)}
     return list(comm.allgather(mine))
 
 
 def with_levels(columns: Columns, everywhere: list[Levels]) -> Columns:
-    """Factors with the levels that any process has, sorted; those that have an order are the same in all."""
+    """Factors with the levels of all processes, sorted; ordered levels must be the same in all."""
     shared = {name: _shared(name, one, everywhere) for name, one in columns.items() if isinstance(one, Factor)}
     return {**columns, **shared}
 
 
 def _shared(name: str, column: Factor, everywhere: list[Levels]) -> Factor:
-    given = [of_rank[name] for of_rank in everywhere if name in of_rank]  # else the library tells what differs
+    given = [of_rank[name] for of_rank in everywhere if name in of_rank]  # else the library reports the difference
     if all(levels == column.levels for levels, _ in given):
         return column
     if any(keeps_order for _, keeps_order in given):

@@ -41,25 +41,25 @@ class DeviceAbsentError(TesseraError):
 
 
 class FaultError(TesseraError, RuntimeError):
-    """A failure of the system, as a lack of memory, or of a GPU."""
+    """A failure of the system, such as a lack of memory, or of a GPU."""
 
     status = 6
 
 
 class TesseraWarning(UserWarning):
-    """A result that is to be read with care, as of a fit that has not converged."""
+    """A result to be used with care, such as that of a fit that has not converged."""
 
 
 _LONGEST = 2000
 
 
 def _shortened(text: str) -> str:
-    """Names in a message may be of any length."""
+    """A message, shortened: names in it may be of any length."""
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 500]} … {text[-500:]}"
 
 
 def error_of(status: int, message: str, position: int, lines: str) -> TesseraError:
-    """The exception of a status; one of a formula shows each fault in a note."""
+    """The exception for a status; that of a formula shows each fault in a note."""
     if position >= 0:
         refused = FormulaError(_shortened(message))
         refused.position = position

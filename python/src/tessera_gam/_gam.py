@@ -173,10 +173,10 @@ class GAM:
     deviance = _Number("deviance", "The deviance.")
     deviance_explained = _Number("deviance_explained", "The part of the null deviance that is explained, 0 to 1.")
     edf_total = _Number("edf_total", "The sum of the effective degrees of freedom.")
-    log_likelihood = _Number("log_likelihood", "The log likelihood; NaN of quasi families.")
+    log_likelihood = _Number("log_likelihood", "The log likelihood; NaN for quasi families.")
     n_dropped = _Number("n_dropped", "Rows outside the subset or with a missing value, which are left out.")
     n_iterations = _Number("iterations", "Iterations of the fit.")
-    null_deviance = _Number("null_deviance", "The deviance of the model with an intercept, and the offset, alone.")
+    null_deviance = _Number("null_deviance", "The deviance of the model with only an intercept and the offset.")
     nobs = _Number("n", "Rows of the fit.")
     reml = _Number("reml", "The REML score at its minimum.")
     residual_df = _Number("residual_df", "Residual degrees of freedom.")
@@ -282,7 +282,7 @@ class GAM:
             from . import _comm
 
             if launcher is not None:
-                raise UsageError("comm and launcher: the processes of a communicator, or those of a launcher, fit")
+                raise UsageError("comm and launcher: give one, for processes of a communicator or of a launcher")
             handle = _comm.handle_of(comm)
         given = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         given = {name: self.options.get(name) if one is None else one for name, one in given.items()}
@@ -325,7 +325,7 @@ class GAM:
             )
         return fitted
 
-    # What the model is
+    # Properties of the model
 
     @property
     def params(self) -> Any:
@@ -360,7 +360,7 @@ class GAM:
 
     @property
     def edf(self) -> Any:
-        """The effective degrees of freedom of each coefficient, p, as `params`; of smooths: `summary`."""
+        """The effective degrees of freedom of each coefficient, p, as `params`; for smooths see `summary`."""
         return _labelled(self._values("edf"), self.param_names)
 
     @property
@@ -370,7 +370,7 @@ class GAM:
 
     @property
     def aic(self) -> float:
-        """Deprecated, as its name differs from `AIC` by case alone: `aic_edf_total` is the same number."""
+        """Deprecated, as its name differs from `AIC` only by case: `aic_edf_total` is the same number."""
         warnings.warn("aic: use aic_edf_total, the same number, or AIC, that of R's AIC(m)", DeprecationWarning, 2)
         return float(self.aic_edf_total)
 
@@ -395,7 +395,7 @@ class GAM:
         """The labels of the smooths: "s(x)", "s(x):ga"."""
         return self._texts("smooths")
 
-    # What the rows of the fit are
+    # Rows of the fit
 
     @property
     def fittedvalues(self) -> Any:
@@ -441,7 +441,7 @@ class GAM:
         values = self._answer("residuals", table, options=options, progress=progress).columns()["residual"]
         assert not isinstance(values, Factor)
         if type == "pearson" and np.isnan(values).all():
-            raise UsageError(f"the family {self.family} has no residuals of Pearson: take those of deviance")
+            raise UsageError(f"the family {self.family} has no Pearson residuals: use deviance residuals")
         return table.data.give_one(type, values) if isinstance(table.data, Data) else values
 
     # Reports
@@ -549,7 +549,7 @@ class GAM:
             for name, values in found["pairwise"].items()
         }
 
-    # What the model predicts
+    # Predictions
 
     def predict(
         self,
@@ -587,7 +587,7 @@ class GAM:
             "link", the linear predictor; "response", the mean; "terms" and "iterms", what each term adds;
             "lpmatrix", the rows of the model matrix.
         se
-            With standard errors: a column "se", of terms "s(x).se".
+            With standard errors: a column "se", for terms "s(x).se".
         progress
             As of `fit`.
         terms
@@ -756,7 +756,7 @@ class GAM:
         columns = self._answer("table_differences", first, second, options=self._threads | options).columns()
         return data.give(columns) if isinstance(data, Data) else give_arrays(columns)
 
-    # What the smooths are
+    # Smooths
 
     def smooths(
         self,
@@ -926,7 +926,7 @@ class GAM:
         return plot_smooths(smooths, rug, too_far, axes, partial)
 
     def _partial_residuals(self, data: Any) -> PartialResiduals:
-        """Of some rows, evenly spaced."""
+        """Partial residuals of some rows, evenly spaced."""
         from ._plot import PartialResiduals
 
         rows = self._own_rows() if data is None else _Rows(data, None, {})
@@ -1049,7 +1049,7 @@ class GAM:
         for_program: bool = False,
         needs_rows: bool = False,
     ) -> Table:
-        """With the columns that the expressions read, all without any."""
+        """A table of the columns that the expressions read; without expressions, of all columns."""
         names = None if expressions is None else names_in(expressions)
         found = data_of(data, names, not for_program and not _native.reads_hdf5())
         if needs_rows and isinstance(found, Data) and found.rows == 0:
@@ -1057,7 +1057,7 @@ class GAM:
         return Table(found, columns_of(found, names, arrays), self._table_options)
 
     def _table_over(self, comm: Any, data: Any, expressions: str, arrays: Mapping[str, Any]) -> Table:
-        """*Collective.* With this process' part of the rows."""
+        """*Collective.* A table of this process' part of the rows."""
         from . import _comm
 
         def read() -> tuple[Data | File, Columns]:
@@ -1071,15 +1071,15 @@ class GAM:
         return _comm.on_all(comm, lambda: Table(found, _comm.with_levels(columns, everywhere), self._table_options))
 
     def _new_table(self, new: Any, options: Mapping[str, Any]) -> tuple[Data | File, Table]:
-        """Of the columns that the formula and what is kept need."""
+        """A table of the columns of the formula and those to keep."""
         names = names_in(self._text("formula")) | set(_strings(options.get("keep")))
-        names |= names_in(str(options.get("weights", "")))  # of simulated responses
+        names |= names_in(str(options.get("weights", "")))  # for simulated responses
         data = data_of(new, names, not _native.reads_hdf5())
         columns = self._without_values(columns_of(data, names))
         return data, Table(data, columns, self._table_options)
 
     def _without_values(self, columns: Columns) -> Columns:
-        """Columns that miss every value, which have no type, as factors where the model has factors."""
+        """Columns without a value have no type: they become factors if the model has them as factors."""
         missing = [name for name, one in columns.items() if not isinstance(one, Factor) and _all_missing(one)]
         if not missing:
             return columns
@@ -1114,12 +1114,12 @@ class _Rows(NamedTuple):
 
 
 def _given(arguments: Mapping[str, Any], *others: str) -> dict[str, Any]:
-    """The options that a function was given: its arguments, which are `locals()` on its first line, without others."""
+    """The options given to a function: its arguments (`locals()` on its first line) except `others`."""
     return {name: one for name, one in arguments.items() if one is not None and name not in ("self", *others)}
 
 
 def _arrays(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Those that are no column or expression of the table, by the names of columns that they become."""
+    """Values that are not names of columns or expressions, by the names of the columns that they become."""
     return {f".{name}": one for name, one in given.items() if one is not None and not isinstance(one, str)}
 
 
@@ -1137,7 +1137,7 @@ def _strings(value: Any) -> list[str]:
 
 
 def _rug(columns: Columns) -> dict[str, Numbers]:
-    """Of each column of numbers some values, evenly spaced in the rows, for plots."""
+    """Some values of each column of numbers, evenly spaced in the rows, for plots."""
     return {
         name: column[:: max(1, len(column) // _RUG_ROWS)].copy()
         for name, column in columns.items()
@@ -1163,7 +1163,7 @@ def _labelled_frame(columns: dict[str, Numbers], names: list[str]) -> Any:
 
 @contextlib.contextmanager
 def _shown(progress: Progress) -> Iterator[Callable[[str], None] | None]:
-    """What is called with each line of progress."""
+    """The function to call with each line of progress."""
     if progress is None or progress is False or callable(progress):
         yield progress if callable(progress) else None
     elif "ipykernel" in sys.modules:

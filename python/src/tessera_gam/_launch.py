@@ -20,13 +20,13 @@ from . import _native
 from ._columns import Column, Columns, Factor, File
 from ._errors import TesseraError, UsageError, error_of
 
-_LONGEST_END = 30  # seconds that a job has to end in after it was asked to
-_OF_FILES = {"factor", "na_strings", "numeric"}  # options of tables that are read; a frame has its types
+_LONGEST_END = 30  # seconds in which a job must end after a request
+_OF_FILES = {"factor", "na_strings", "numeric"}  # options for reading files; a frame has types
 _SWITCHES = {"allow-sharing", "select"}
 
 
 def program_path(given: str | os.PathLike[str] | None) -> str:
-    """tessera-fit as given, as $TESSERA_FIT, or of PATH, in the version of this package."""
+    """The path of tessera-fit: as given, $TESSERA_FIT, or from PATH. Its version must be that of this package."""
     path = os.fspath(given) if given else os.environ.get("TESSERA_FIT") or shutil.which("tessera-fit")
     if not path:
         raise UsageError("launcher= needs tessera-fit: install it, and name it by program=, TESSERA_FIT or PATH")
@@ -39,7 +39,7 @@ def program_path(given: str | os.PathLike[str] | None) -> str:
     version = told.split()[-1] if told.split() else "unknown"
     if version != _native.library_version():
         raise UsageError(
-            f"{path} is version {version}, and this package {_native.library_version()}: install equal ones"
+            f"{path} is version {version}, but this package is {_native.library_version()}: install equal ones"
         )
     return path
 
@@ -71,7 +71,7 @@ _UNUSED = re.compile(r"(?:levels of|ordered factor) '(.*)': the formula uses no 
 
 
 def _forget(name: str, told: Mapping[str, Any], given: Mapping[str, Any]) -> bool:
-    """Tells no levels of a factor that the formula does not read, as that of `y ~ . - g`, unless the caller does."""
+    """Drops the levels of a factor that the formula does not read, such as g in `y ~ . - g`, unless they were given."""
     kinds = [kind for kind in ("levels", "ordered") if told is not given and name in told[kind]]
     if any(name in _levels_of(given.get(kind)) for kind in kinds):
         return False
@@ -81,7 +81,7 @@ def _forget(name: str, told: Mapping[str, Any], given: Mapping[str, Any]) -> boo
 
 
 def _error_of(status: int, messages: list[str]) -> TesseraError:
-    """The exception of a program's messages, of which a formula has one for each fault, and two that show it."""
+    """The exception for a program's messages; a formula has one for each fault, and two that show it."""
     faults = [found for found in map(re.compile(r"formula, (character (\d+): .*)").fullmatch, messages) if found]
     if not faults:
         return error_of(status, messages[-1], -1, "")
@@ -90,7 +90,7 @@ def _error_of(status: int, messages: list[str]) -> TesseraError:
 
 
 def _run(arguments: list[str]) -> tuple[int, list[str]]:
-    """The status of a command, and its messages. What is raised meanwhile ends all of its processes."""
+    """The status of a command, and its messages. An exception raised meanwhile ends all of its processes."""
     try:
         process = subprocess.Popen(
             arguments, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE,
@@ -111,7 +111,7 @@ def _run(arguments: list[str]) -> tuple[int, list[str]]:
             _signal_all(process, signal.SIGTERM)
             try:
                 with contextlib.suppress(subprocess.TimeoutExpired):
-                    process.communicate(timeout=_LONGEST_END)  # until none of them holds standard error
+                    process.communicate(timeout=_LONGEST_END)  # until no process holds standard error
             finally:
                 _signal_all(process, signal.SIGKILL)
             raise
@@ -119,7 +119,7 @@ def _run(arguments: list[str]) -> tuple[int, list[str]]:
 
 
 def _signal_all(process: subprocess.Popen[str], number: int) -> None:
-    """To the processes of the command's session."""
+    """Sends a signal to the processes of the command's session."""
     with contextlib.suppress(ProcessLookupError):
         os.killpg(process.pid, number)
 
@@ -148,7 +148,7 @@ def _arguments(options: Mapping[str, Any], folder: pathlib.Path) -> list[str]:
 
 
 def _levels_of(option: Any) -> dict[str, list[str]]:
-    """Levels of columns as `levels` and `ordered` give them; none of a column in its usual order."""
+    """Levels of columns as `levels` and `ordered` give them; none for a column in its usual order."""
     if isinstance(option, Mapping):
         return {str(name): [*map(_native._plain, of)] for name, of in option.items()}
     texts = [option] if isinstance(option, str) else option or []
@@ -156,7 +156,7 @@ def _levels_of(option: Any) -> dict[str, list[str]]:
     return {name: levels.split(",") if equals else [] for name, equals, levels in parts}
 
 
-# A comment, a string, an operator as %in%, a number, or a name.
+# A comment, a string, an operator such as %in%, a number, or a name.
 _TOKEN = re.compile(
     r"""#.*|(?s:"(?:[^"\\]|\\.)*"|'(?:[^'\\]|\\.)*'|%\w*%|`((?:[^`\\]|\\.)*)`)"""
     r"""|\.?\d[\w.]*|((?:[^\W\d]|\.(?!\d))[\w.]*)"""
@@ -165,7 +165,7 @@ _CALL_OR_ARGUMENT = re.compile(r"\s*(?:\(|=(?!=)|::)")
 
 
 def _variables_in(text: str) -> set[str]:
-    """The names of a formula that may be columns: those of functions and of arguments are none."""
+    """The names in a formula that may be columns: not those of functions and of arguments."""
     return {
         re.sub(r"(?s)\\(.)", r"\1", found[1]) if found[1] else found[2]
         for found in _TOKEN.finditer(text)
@@ -185,7 +185,7 @@ def _with_table(formula: str, columns: Columns, options: Mapping[str, Any], path
     levels, ordered = _levels_of(options.get("levels")), _levels_of(options.get("ordered"))
     for name, column in used.items():
         if name != name.strip(" \t\r"):
-            raise UsageError(f"launcher=: the column {name!r} has blanks around its name, as none of a file: rename it")
+            raise UsageError(f"launcher=: the column {name!r} has blanks around its name, unlike in a file: rename it")
         if not isinstance(column, Factor):
             continue
         if column.is_ordered and name not in ordered and not compared.isdisjoint((name, ".")):
@@ -203,7 +203,7 @@ def _with_table(formula: str, columns: Columns, options: Mapping[str, Any], path
 
 
 def _fields(column: Column, told: list[str], missing: str) -> list[Any]:
-    """What is missing is an empty field, unless that is a level; and so is a level that is not told."""
+    """Missing values, and levels that are not in `told`, are empty fields, or `missing` if "" is a level."""
     if not isinstance(column, Factor):
         return ["" if value != value else value for value in column.tolist()]
     known = {*told}
@@ -241,7 +241,7 @@ def _number(level: str) -> float | None:
 
 
 def _sorted(column: Factor) -> list[str]:
-    """The levels that there are, as the library sorts them: by value if all are numbers, otherwise by their bytes."""
+    """The levels that occur, as the library sorts them: by value if all are numbers, otherwise by their bytes."""
     levels = [column.levels[code] for code in sorted({*column.codes.tolist()} - {-1})]
     numbers = {level: _number(level) for level in levels}
     if all(number is not None for number in numbers.values()):

@@ -114,7 +114,7 @@ _SIGNATURES: dict[str, tuple[Any, ...]] = {
 
 
 class _Missing:
-    """In place of a library that cannot be loaded: whatever is asked of it is an ImportError."""
+    """Stands for a library that cannot be loaded: any access raises ImportError."""
 
     def __init__(self, reason: str) -> None:
         self.reason = reason
@@ -124,7 +124,7 @@ class _Missing:
 
 
 def _load() -> ctypes.CDLL | _Missing:
-    """The library beside this module, or that of $TESSERA_GAM_LIBRARY."""
+    """The library in this module's folder, or that of $TESSERA_GAM_LIBRARY."""
     path = os.environ.get("TESSERA_GAM_LIBRARY") or os.path.join(os.path.dirname(__file__), "libtessera_gam_c.so")
     try:
         library = ctypes.CDLL(path)
@@ -147,7 +147,7 @@ _library = _load()
 
 
 def encoded(text: str, what: str) -> bytes:
-    """A text as the library takes it; `what` it is, for a message. A zero byte would end it there."""
+    """A text as the library takes it, without zero bytes, which would end it; `what` names it in messages."""
     try:
         given = text.encode()
     except (AttributeError, UnicodeEncodeError):
@@ -172,7 +172,7 @@ def why_missing() -> str:
 
 
 def reads_hdf5() -> bool:
-    """Whether the library does: that of the package has no HDF5 in it."""
+    """Whether the library reads HDF5: that of the package does not."""
     return "TESSERA_GAM_LIBRARY" in os.environ
 
 
@@ -182,7 +182,7 @@ def library_version() -> str:
 
 
 def mpi_version() -> str:
-    """The MPI library that the library is linked with, "Open MPI v4.1.4"; "" of one without MPI."""
+    """The MPI library that the library is linked with, "Open MPI v4.1.4"; "" for one without MPI."""
     return str(_library.tessera_gam_mpi_version().decode())
 
 
@@ -233,7 +233,7 @@ def _plain(value: Any) -> str:
 
 
 def _listed(value: Any) -> list[Any]:
-    """A single value is a list of it."""
+    """A list of values; a single value is a list of one."""
     if isinstance(value, np.ndarray):
         value = value.tolist()
     return [value] if isinstance(value, (str, bytes)) or not isinstance(value, Iterable) else [*value]
@@ -244,7 +244,7 @@ def _joined(value: Any) -> str:
 
 
 def level_text(column: str, levels: Iterable[Any]) -> str:
-    """Levels of a column, in quotes, in which they and its name may have commas, quotes and equals signs."""
+    """Levels of a column, quoted, so that they and its name may have commas, quotes and equals signs."""
     texts = ['"' + _plain(text).replace('"', '""') + '"' for text in (column, *levels)]
     return f"{texts[0]}={','.join(texts[1:])}"
 
@@ -269,7 +269,7 @@ def option_texts(options: Mapping[str, Any]) -> list[Option]:
 
 
 def request(options: Iterable[Option], progress: Any = _PROGRESS(), cancelled: Any = _CANCELLED()) -> Call:
-    """What a function takes beside its arguments."""
+    """The additional arguments of a call."""
     texts = [_Option(encoded(name, "an option"), encoded(value, f"the option {name}")) for name, value in options]
     return Call(ctypes.sizeof(Call), (_Option * len(texts))(*texts), len(texts), progress, cancelled)
 
@@ -318,7 +318,7 @@ def interruptible(work: Callable[[Any], T], options: Iterable[Option] = (), prog
 
 
 def on_this_thread(work: Callable[[Any], T], options: Iterable[Option], progress: Progress | None = None) -> T:
-    """`work(call)` on the caller's thread: what is raised there meanwhile ends the work between two of its steps."""
+    """`work(call)` on the caller's thread: an exception raised there meanwhile ends the work between two steps."""
     raised: list[BaseException] = []
 
     def tell(is_line: int, what: bytes, _: Any) -> None:
@@ -339,7 +339,7 @@ def on_this_thread(work: Callable[[Any], T], options: Iterable[Option], progress
 
 
 def log(line: str) -> None:
-    """A line for who has asked `logging` for it."""
+    """Logs a line, for users of `logging`."""
     import logging
 
     logging.getLogger("tessera_gam").info("%s", line)

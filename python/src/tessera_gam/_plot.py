@@ -31,14 +31,14 @@ class _Curve:
 
 @dataclass
 class PartialResiduals:
-    """Of rows: their residuals, what each smooth adds, and the variables of the smooths."""
+    """The residuals of rows, the contribution of each smooth, and the smooths' variables."""
 
     residuals: Numbers
     terms: dict[str, Numbers]
     variables: Columns
 
     def of(self, curve: _Curve) -> tuple[Numbers, Numbers]:
-        """Where the points of a curve are: those of its rows."""
+        """The points of a curve: those of its rows."""
         [name] = curve.numbers
         x, term = self.variables.get(name), self.terms.get(curve.smooth)
         if x is None or term is None or isinstance(x, Factor):
@@ -60,7 +60,7 @@ class _Plot:
 
 
 def _plots(columns: Columns) -> list[_Plot]:
-    """A plot for each smooth, and for all levels of the factor that smooths are by."""
+    """A plot for each smooth, and for all levels of a by factor."""
     smooth = columns["smooth"]
     assert isinstance(smooth, Factor)
     factors = {name: c for name, c in columns.items() if isinstance(c, Factor) and name != "smooth"}
@@ -78,7 +78,7 @@ def _plots(columns: Columns) -> list[_Plot]:
             if label.endswith(by) and (codes == codes[0]).all():
                 title = label.removesuffix(by) + f":{name}"
         plot = plots.setdefault(title, _Plot(title))
-        # A number that a smooth is by is 1 throughout.
+        # A numeric by variable is 1 throughout.
         varied = [name for name in variables if np.ptp(numbers[name][rows]) > 0] or variables
         plot.is_multiplied = varied != variables
         variables = varied
@@ -124,7 +124,7 @@ def _axes(count: int, given: Any) -> Any:
         return grid.ravel()[:count]
     axes = np.atleast_1d(np.asarray(given, object))
     if axes.size != count:
-        raise UsageError(f"{axes.size} axes are given, and there are {count} plots")
+        raise UsageError(f"{axes.size} axes are given, but there are {count} plots")
     return axes
 
 

@@ -22,12 +22,12 @@ from ._errors import InputError, UsageError
 from ._native import encoded_path
 
 _READ = {"format", "version", "formula", "family", "link", "family_toml", "formula_offsets", "coefficients", "design"}
-_MOST_NUMBERS = 1 << 22  # of an array that the file does not list
+_MOST_NUMBERS = 1 << 22  # of an array that is not in the file
 _NUMBERS_AT_ONCE = 1 << 20  # of a term in some rows
 
 
 class PortableModel:
-    """A model.json, of which `predict` gives the linear predictor or the mean: docs/model.md."""
+    """A model.json; `predict` computes the linear predictor or the mean: docs/model.md."""
 
     def __init__(self, path: str | os.PathLike[str]) -> None:
         try:
@@ -39,15 +39,15 @@ class PortableModel:
         if fault is None:
             self._width, fault = _extent(self.model)
         if fault is not None:
-            raise InputError(f"{path}: is no model that numpy can read: {fault}")
+            raise InputError(f"{path}: is not a model that numpy can read: {fault}")
 
     def predict(self, data: Data | File, names: set[str], reason: str, asked: Mapping[str, Any]) -> Numbers:
-        """The rows of the columns with these names. What numpy has no code for is refused, with the reason."""
+        """Predicts rows from the columns with these names. Options without numpy code are refused with `reason`."""
         wanted = {name: value for name, value in asked.items() if value not in (None, False)}
         kind = wanted.pop("type")
         if kind not in ("link", "response") or wanted:
             unknown = ", ".join([*wanted] or [f"type={kind!r}"])
-            raise UsageError(f"{unknown}: not among what numpy predicts, type='link' and 'response'; {reason}")
+            raise UsageError(f"{unknown}: numpy predicts only type='link' and 'response'; {reason}")
         if isinstance(data, File):
             raise UsageError(f"{data.path}: numpy predicts frames and arrays; {reason}")
         columns = {}
@@ -58,8 +58,8 @@ class PortableModel:
                 column = np.where(np.isinf(column), np.nan, column)
             columns[name] = factor_texts(column)
             if len(columns[name]) != data.rows:
-                raise InputError(f"the column '{name}' has {len(columns[name])} rows, and the data have {data.rows}")
-        columns = columns or {"": np.zeros(data.rows)}  # which tells the number of rows
+                raise InputError(f"the column '{name}' has {len(columns[name])} rows, but the data have {data.rows}")
+        columns = columns or {"": np.zeros(data.rows)}  # for the number of rows
         step = max(1, _NUMBERS_AT_ONCE // self._width)
         parts = [
             self._predict({name: column[row : row + step] for name, column in columns.items()}, kind, reason)
@@ -77,7 +77,7 @@ class PortableModel:
 
 
 def _faults(model: Any) -> Iterator[str]:
-    """What in the parts that a prediction reads is not as the schema has it."""
+    """The violations of the schema in the parts that a prediction reads."""
     schema = json.loads(pathlib.Path(__file__).with_name("model.schema.json").read_text(encoding="utf-8"))
     schema["required"] = [name for name in schema["required"] if name in _READ]
     schema["properties"] = {name: one for name, one in schema["properties"].items() if name in _READ}
@@ -100,7 +100,7 @@ _TYPES: dict[str, Any] = {
 
 
 class _Schema:
-    """As much of JSON Schema as that of a model has."""
+    """The subset of JSON Schema that the schema of a model uses."""
 
     def __init__(self, definitions: Mapping[str, Any]) -> None:
         self.definitions = definitions
@@ -111,10 +111,10 @@ class _Schema:
         types = schema.get("type", [])
         types = [types] if isinstance(types, str) else types
         if types and not any(_TYPES[one](value) for one in types):
-            yield f"{where or 'it'} is no {' or '.join(types)}"
+            yield f"{where or 'it'} is not of type {' or '.join(types)}"
             return
         if ("const" in schema and value != schema["const"]) or ("enum" in schema and value not in schema["enum"]):
-            yield f"{where} is {value!r:.50}, and not {schema.get('const', schema.get('enum'))}"
+            yield f"{where} is {value!r:.50}, not {schema.get('const', schema.get('enum'))}"
         if _is_number(value):
             yield from _faults_of_number(value, schema, where)
         if isinstance(value, list):
@@ -135,7 +135,7 @@ class _Schema:
         missing = [name for name in schema.get("required", []) if name not in value]
         choices = [one["required"] for one in schema.get("oneOf", [])]
         if missing or (choices and sum(all(name in value for name in names) for names in choices) != 1):
-            yield f"{where or 'it'} has not {missing[0] if missing else ' or '.join(names[0] for names in choices)}"
+            yield f"{where or 'it'} lacks {missing[0] if missing else ' or '.join(names[0] for names in choices)}"
         for name, one in schema.get("properties", {}).items():
             if name in value:
                 yield from self.faults(value[name], one, f"{where}.{name}" if where else name)
@@ -147,7 +147,7 @@ def _faults_of_number(value: float, schema: Mapping[str, Any], where: str) -> It
         yield f"{where} is {value}, which is out of its range"
 
 
-# Sizes, of a model that is as the schema has it
+# Sizes, in a model that conforms to the schema
 
 
 class _Misfit(Exception):
@@ -160,7 +160,7 @@ def _require(condition: bool, where: str, what: str) -> None:
 
 
 def _extent(model: Mapping[str, Any]) -> tuple[int, str | None]:
-    """The most numbers that a row has of a term; or what does not fit, so that no array is larger than the file tells."""
+    """The most numbers of a row in a term; or the misfit, so that no array is larger than the file implies."""
     design, coefficients = model["design"], len(model["coefficients"])
     known = {one["name"]: 0 for one in design["variables"]}
     known |= {one["name"]: len(one["levels"]) for one in design["variables"] if "levels" in one}
@@ -184,7 +184,7 @@ def _extent(model: Mapping[str, Any]) -> tuple[int, str | None]:
         for place, block in enumerate(design["blocks"]):
             where, own, copies = f"design.blocks[{place}]", block["map"], block.get("copies", 1)
             _require_matrix(own, f"{where}.map")
-            _require(len(block["names"]) == copies * own["cols"], where, "has not a name for each column of its map")
+            _require(len(block["names"]) == copies * own["cols"], where, "needs a name for each column of its map")
             end = block["raw_begin"] + copies * own["rows"]
             _require(block["raw_begin"] < columns and end <= columns, where, "ends behind the last raw column")
             used += len(block["names"])
@@ -195,14 +195,14 @@ def _extent(model: Mapping[str, Any]) -> tuple[int, str | None]:
 
 
 def _component(part: Mapping[str, Any], known: Mapping[str, int], where: str) -> tuple[int, int, int]:
-    """The raw columns of a component, how many of them are not zero in a row, and the numbers that these take."""
+    """The raw columns of a component, the number of nonzeros in a row, and the numbers stored for these."""
     _require(part["variable"] in known, where, "has an unknown variable")
     if known[part["variable"]]:
         return known[part["variable"]], 1, 1
     if "margin" in part:
         margin, cells = part["margin"], len(part["margin"]["breaks"]) - 1
         _require(bool((np.diff(margin["breaks"]) > 0).all()), where, "has breaks that do not ascend")
-        _require(len(margin.get("cells", range(cells))) == cells, where, "has not a cell between each two breaks")
+        _require(len(margin.get("cells", range(cells))) == cells, where, "needs a cell between each two breaks")
         return margin["stride"] * (cells - 1) + 4, 4, 16
     if "radial" in part:
         rows, cols = _require_matrix(part["radial"]["map"], where, is_dense=True)
@@ -220,10 +220,10 @@ def _component(part: Mapping[str, Any], known: Mapping[str, int], where: str) ->
 
 
 def _require_matrix(matrix: Mapping[str, Any], where: str, is_dense: bool = False) -> tuple[int, int]:
-    """Its extent. One that is stored by entries is `is_dense` where all of its numbers are computed with."""
+    """Its extent. `is_dense`: a matrix stored by entries is expanded for computation."""
     rows, cols = int(matrix["rows"]), int(matrix["cols"])
     if "values" in matrix:
-        _require(len(matrix["values"]) == rows * cols, where, "has not a number for each row and column of a matrix")
+        _require(len(matrix["values"]) == rows * cols, where, "needs a number for each row and column of a matrix")
     else:
         _require(not is_dense or rows * cols <= _MOST_NUMBERS, where, "has a matrix that is too large")
         _require(all(i < rows and j < cols for i, j, _ in matrix["entries"]), where, "has an entry outside of a matrix")

@@ -66,25 +66,25 @@ def columns_of(rows: list[dict[str, Any]]) -> dict[str, Any]:
 
 
 def report(function: str, *arguments: Any) -> Report:
-    """That of a function of the library, without a call."""
+    """The report of a library function that takes no `Call`."""
     return report_of(_native.text(function, *arguments, _native.BOTH_FORMS))
 
 
 def report_of(both: str) -> Report:
-    """From its two forms, as JSON."""
+    """A report from its two forms, as JSON."""
     import json
 
     forms = json.loads(both)
     return Report(forms["text"].strip("\n"), forms["data"])
 
 
-# A report in a notebook: its text, with what is aligned in it as tables.
+# A report in a notebook: its text, with aligned lines as tables.
 
 _TITLE = re.compile(r"Std\. Error|[tz] value|Resid\. Dev|Resid\. Df|\S+")
 _NUMBER = re.compile(r"-?[\d.]|[<-]?(NA|NaN|Inf|inf|nan)|<")
 _LEFT = ' style="text-align: left"'
 
-Row = tuple[str, list[str], str]  # its name, its cells, and what is behind them
+Row = tuple[str, list[str], str]  # its name, its cells, and the text after them
 
 
 def _rows_at(lines: list[str]) -> list[Row]:

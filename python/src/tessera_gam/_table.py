@@ -19,7 +19,7 @@ from ._errors import InputError
 
 
 def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, Any] | None = None) -> Columns:
-    """The columns with these names (None: all that are numbers or factors; with ".": all), and extra ones; none of a
+    """The columns with these names (None: all that are numbers or factors; with ".": all), and extra ones; empty for a
     file.
     """
     if isinstance(data, File):
@@ -41,7 +41,7 @@ def columns_of(data: Data | File, names: set[str] | None, extra: Mapping[str, An
 
 
 class Table(_native.Handle):
-    """Rows for a call. The library reads numbers where they are: they live as long as this object."""
+    """Rows for a call. The library reads numbers in place: they live as long as this object."""
 
     def __init__(
         self,
@@ -49,12 +49,12 @@ class Table(_native.Handle):
         columns: Columns,
         options: Iterable[_native.Option] = (),
     ) -> None:
-        """Of the columns of the data, those of a file being its own."""
+        """A table of these columns of the data; a file has its own."""
         super().__init__("table")
         request = _native.request(options)
         self.data = data
         self.is_empty = isinstance(data, Data) and data.rows == 0
-        if self.is_empty:  # the library's tables have a row: one without values
+        if self.is_empty:  # the library's tables need a row: one without values
             columns = {name: _missing_row(column) for name, column in columns.items()}
         self.columns = columns
         self.file = data if isinstance(data, File) else None
@@ -97,7 +97,7 @@ _MOST_NAMES = 20
 
 @contextlib.contextmanager
 def naming_columns(*tables: Table) -> Iterator[None]:
-    """A column that the library misses is told with the caller's columns: it has only those that it may need."""
+    """Reports an unknown column with all of the caller's columns: the library has only those it may need."""
     try:
         yield
     except InputError as refused:
@@ -125,7 +125,7 @@ class Answer(_native.Handle):
     """A table of results, of which `columns` copies the columns."""
 
     def __init__(self, is_empty: bool = False) -> None:
-        """`is_empty`: of no rows."""
+        """`is_empty`: without rows."""
         super().__init__("answer")
         self.is_empty = is_empty
 
@@ -135,7 +135,7 @@ class Answer(_native.Handle):
         return info
 
     def columns(self, kept_first: bool = False) -> Columns:
-        """What was computed by name, then what was kept of the table or the grid; or the other way round."""
+        """Computed columns by name, then those kept of the table or the grid; or the reverse."""
         extent = self.extent()
         computed = extent.columns - extent.kept
         order: Iterable[int] = range(extent.columns)

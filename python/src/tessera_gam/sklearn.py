@@ -42,18 +42,18 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
     k: int | None
 
     def _keep(self, parameters: Mapping[str, Any]) -> None:
-        """Those of `__init__`, `locals()` on its first line: scikit-learn has them as attributes, unchanged."""
+        """Stores the parameters of `__init__` unchanged as attributes, as scikit-learn requires."""
         self.__dict__.update({name: value for name, value in parameters.items() if name != "self"})
 
     def _rows(self, X: Any, reset: bool) -> Data:
-        """The columns of a frame, or those of an array as x0, x1, …; of a prediction by the names of the fit, in their
-        order.
+        """The columns of a frame, or those of an array as x0, x1, …; in a prediction, those of the fit, in
+        their order.
         """
         if hasattr(X, "columns") or hasattr(X, "column_names"):
             validate_data(self, X, reset=reset, skip_check_array=True)
             found = data_of(X, None)
         else:
-            # Texts in an array of objects are those of a factor.
+            # Texts in an array of objects are levels of a factor.
             dtype = None if not reset and getattr(X, "dtype", None) == np.dtype(object) else np.float64
             array = validate_data(self, X, reset=reset, dtype=dtype)
             found = data_of({f"x{i}": array[:, i] for i in range(array.shape[1])}, None)
@@ -72,7 +72,7 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
             raise UsageError(f"X has {rows.rows} rows, and y {len(response)}")
         data = {name: rows.column(name) for name in rows.names} | {_RESPONSE: response}
         if self.formula is not None and self.k is not None:
-            raise UsageError(f"k={self.k}: a formula has its own, as s(x, k=20); leave one of the two out")
+            raise UsageError(f"k={self.k}: a formula has its own, such as s(x, k=20); leave one of the two out")
         predictors = _formula(rows, self.k) if self.formula is None else _predictors(self.formula)
         weights = None if sample_weight is None else _check_sample_weight(sample_weight, response)
         parameters = self.get_params(deep=False)
@@ -88,13 +88,13 @@ class _Estimator(BaseEstimator):  # type: ignore[misc]
 
 
 def _predictors(formula: str) -> str:
-    """What follows the tilde. On its left there may be a name alone: the response is y, as it is."""
+    """The right-hand side. The left-hand side may only be a name: the response is y, unchanged."""
     response = left_side(formula)
     if response is None:
         return formula
     if not re.fullmatch(r"\s*([\w.]+|`[^`]*`)?\s*", response):
         raise UsageError(
-            f"formula: '{response.strip():.100} ~': give the predictors alone, and fit(X, y) this response as y"
+            f"formula: '{response.strip():.100} ~': give only the predictors, and fit(X, y) this response as y"
         )
     return formula[len(response) + 1 :]
 

@@ -11,7 +11,7 @@
 
 namespace tessera {
 
-/// A new folder in the temporary directory, removed at the end with all that is in it.
+/// A new folder in the temporary directory, removed at the end with its content.
 class TemporaryFolder {
  public:
   TemporaryFolder() {

@@ -15,7 +15,7 @@ constexpr bool can_limit_address_space = false;  // sanitizers end the process w
 constexpr bool can_limit_address_space = true;
 #endif
 
-/// Limits the address space of this process to what it has and so many bytes more, for the life of the
+/// Limits the address space of this process to its current size plus this many bytes, for the lifetime of the
 /// object.
 class AddressLimit {
  public:

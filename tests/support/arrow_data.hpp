@@ -13,10 +13,10 @@
 #include <string_view>
 #include <vector>
 
-/// Arrow's structures as another library would hand them over, made of vectors. Who releases them is counted.
+/// Arrow's structures, made of vectors, as another library would pass them. Counts releases.
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// Structures that were handed over, children and dictionaries too, and calls of release callbacks.
+/// Structures that were passed, including children and dictionaries, and calls of release callbacks.
 struct ArrowCounts {
   std::int64_t made = 0;
   std::int64_t released = 0;
@@ -161,7 +161,7 @@ inline std::vector<std::byte> bits_of(const std::vector<bool>& values) {
   return bits;
 }
 
-/// Length, offset and bitmap of values; those of no row stand in front of them.
+/// Length, offset and bitmap of values; the values before the offset belong to no row.
 template <class T>
 ArrowData described(std::string name, std::string format, const std::vector<std::optional<T>>& values,
                     std::size_t offset) {
@@ -251,7 +251,7 @@ ArrowData coded_of(std::string name, std::string format, const std::vector<std::
   return data;
 }
 
-/// `offset`: the columns have so many rows in front of the batch's.
+/// `offset`: number of values in the columns before the batch's rows.
 inline ArrowData batch_of(std::vector<ArrowData> columns, std::int64_t offset = 0) {
   ArrowData batch{.format = "+s", .length = columns.empty() ? 0 : columns[0].length - offset};
   batch.offset = offset;
@@ -260,7 +260,7 @@ inline ArrowData batch_of(std::vector<ArrowData> columns, std::int64_t offset = 
   return batch;
 }
 
-/// A stream without an end, of one batch again and again.
+/// An endless stream that repeats one batch.
 inline ArrowArrayStream endless_stream(ArrowData batch, ArrowCounts& counts) {
   struct Endless {
     ArrowData batch;

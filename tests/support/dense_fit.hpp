@@ -18,9 +18,9 @@ struct DenseFit {
   int steps = 0;
 };
 
-/// Performance iteration with unit prior weights, in the order that mgcv's bam has: a working model at the
-/// current linear predictor, its smoothing parameters and coefficients by REML, until the deviance of two
-/// successive predictors agrees to 1e-12. A gaussian fit is solved twice, the second time about the first.
+/// Performance iteration with unit prior weights, in the order of mgcv's bam: a working model at the current
+/// linear predictor, its smoothing parameters and coefficients by REML, until the deviance of two successive
+/// predictors agrees to 1e-12. A gaussian fit is solved twice, the second time about the first.
 [[nodiscard]] DenseFit performance_iteration(const DenseModel& model, const std::vector<double>& y,
                                              const Family& family);
 

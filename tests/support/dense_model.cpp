@@ -68,7 +68,7 @@ Matrix second_difference_penalty(int k) {
   return multiply_tn(d, d);
 }
 
-/// S / S.scale, the columns of X being a partition of unity or an indicator: maXX is 1.
+/// S / S.scale, where the columns of X are a partition of unity or an indicator: maXX is 1.
 Matrix scale_penalty(const Matrix& x, Matrix s) {
   double largest_row = 0;
   for (int i = 0; i < x.rows(); ++i) {
@@ -116,14 +116,14 @@ std::pair<Matrix, Matrix> te_margin(const std::vector<double>& x, int k) {
   return {multiply(b_splines(x, k), p), scaled(s, 1 / symmetric_eigen(s).values.back())};
 }
 
-/// Eigenvectors that a and b have in common: those of a combination of the two.
+/// Common eigenvectors of a and b: those of a combination of the two.
 Matrix common_eigenvectors(const Matrix& a, const Matrix& b) {
   Matrix sum = a;
   for (std::size_t i = 0; i < sum.values().size(); ++i) sum.values()[i] += 0.7351 * b.values()[i];
   return symmetric_eigen(sum).vectors;
 }
 
-/// Eigenvalues of a and b in their common eigenvectors, of which the last `rank` are seen by one of them.
+/// Eigenvalues of a and b in their common eigenvectors; the last `rank` are in the range of one of them.
 Matrix common_eigenvalues(const Matrix& a, const Matrix& b, const Matrix& vectors, int rank) {
   const Matrix va = constrained(a, vectors);
   const Matrix vb = constrained(b, vectors);

@@ -11,8 +11,8 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// A model matrix as a dense matrix, made straight from the definitions in the documentation and sharing no
-/// code with the bases of the program: what the tests of the criterion are checked against.
+/// A model matrix as a dense matrix, directly from the definitions in the documentation, without code of the
+/// program's bases: the reference of the tests of the criterion.
 class DenseModel {
  public:
   explicit DenseModel(int rows) : x_(rows, 0) {}
@@ -32,9 +32,9 @@ class DenseModel {
 
   [[nodiscard]] const Matrix& matrix() const noexcept { return x_; }
   [[nodiscard]] const Design& design() const noexcept { return design_; }
-  /// Gives blocks one id, their columns being so many times what they would be.
+  /// Gives blocks one id; their columns are multiplied by these factors.
   void link(const std::vector<std::string>& labels, const std::vector<double>& by_factors);
-  /// Leaves penalties without the eigenvectors that they have in common.
+  /// Removes the common eigenvectors from penalties.
   void forget_eigenvectors();
   /// X'WX, X'Wr and r'Wr about `base`, r = z - X base.
   [[nodiscard]] WorkingModel working(const std::vector<double>& z, const std::vector<double>& weights,
@@ -49,7 +49,7 @@ class DenseModel {
   Design design_;
 };
 
-/// Treatment contrasts of a factor: an indicator for each level but the first, in byte order.
+/// Treatment contrasts of a factor: an indicator for each level except the first, in byte order.
 [[nodiscard]] Matrix treatment_contrasts(const std::vector<std::string>& factor);
 
 }  // namespace TESSERA_NAMESPACE::gam::testing

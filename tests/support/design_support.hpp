@@ -13,7 +13,7 @@
 #include <string>
 #include <vector>
 
-/// What the tests of the model matrix share: frames from fixtures, and a row of X written out plainly.
+/// Common parts of the tests of the model matrix: frames from fixtures, and an explicit row of X.
 namespace TESSERA_NAMESPACE::gam::testing {
 
 /// A file of tests/data/basis.
@@ -22,7 +22,7 @@ nlohmann::json fixture(const std::string& name);
 nlohmann::json test_data(const std::string& name);
 
 /// This rank's part of a table given as {"column": [values]}: text columns are factors. With
-/// `incomplete_rows` every third row is followed by one that is not complete and holds wild values.
+/// `incomplete_rows` every third row is followed by an incomplete one with extreme values.
 Frame frame_of(const nlohmann::json& columns, int rank, int ranks, bool incomplete_rows);
 
 /// R(row, .), dense.
@@ -32,7 +32,7 @@ std::vector<double> raw_row(const Design& design, const Frame& frame, std::size_
 std::vector<double> raw_column_sums(const tessera::mpi::Communicator& comm, const Design& design,
                                     const Frame& frame);
 
-/// Drafts and finishes. Collective. `rows` stands in for the number of complete rows if it is given.
+/// Drafts and finishes. Collective. `rows` replaces the number of complete rows if given.
 Design design_of(const tessera::mpi::Communicator& comm, const std::string& formula, const Frame& frame,
                  const SuppliedKnots& knots = {}, std::int64_t rows = 0);
 

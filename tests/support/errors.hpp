@@ -9,11 +9,11 @@
 #include <string>
 #include <string_view>
 
-/// What tests of errors share.
+/// Functions of tests of errors.
 namespace tessera {
 
-/// The message of the `Error` of this code that `call` throws; nothing if it throws none. One of another code
-/// fails the test.
+/// The message of the `Error` of this code that `call` throws; nothing if it throws none. Another code fails
+/// the test.
 template <class Call>
 std::optional<std::string> error_if_any(ErrorCode code, Call&& call) {
   try {
@@ -25,7 +25,7 @@ std::optional<std::string> error_if_any(ErrorCode code, Call&& call) {
   return std::nullopt;
 }
 
-/// The same, and "no error" fails the test, which says what of.
+/// The same, but a missing error fails the test, with this description.
 template <class Call>
 std::string error_of(ErrorCode code, Call&& call, std::string_view what = "the call") {
   const std::optional<std::string> said = error_if_any(code, call);

@@ -28,7 +28,7 @@ void* operator new(std::size_t bytes) {
 void* operator new[](std::size_t bytes) {
   return allocated(bytes);
 }
-// Else a sanitizer's own would be freed here.
+// Otherwise a sanitizer's allocation would be freed here.
 void* operator new(std::size_t bytes, const std::nothrow_t& /*nothrow*/) noexcept {
   return std::malloc(bytes > 0 ? bytes : 1);
 }

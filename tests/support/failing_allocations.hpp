@@ -3,8 +3,8 @@
 
 namespace tessera::testing {
 
-/// Allocations of this thread until one fails, in a program that failing_allocations.cpp is a part of; 0:
-/// none does.
+/// Number of this thread's allocations until one fails, in a program with failing_allocations.cpp; 0: none
+/// fails.
 extern constinit thread_local int allocations_left;
 
 }  // namespace tessera::testing

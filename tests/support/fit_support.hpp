@@ -12,7 +12,7 @@
 #include <string>
 #include <vector>
 
-/// What tests of whole fits share.
+/// Functions of tests of whole fits.
 namespace TESSERA_NAMESPACE::gam::testing {
 
 /// *Collective.* A job on the CPU.
@@ -23,10 +23,10 @@ namespace TESSERA_NAMESPACE::gam::testing {
 void interrupted_after(const mpi::Communicator& comm, int iteration,
                        const std::function<void(Job&, FitObserver*)>& run);
 
-/// As the case has them.
+/// The options of the case.
 [[nodiscard]] FitOptions options_of(const ReferenceCase& reference);
 
-/// How a file is read, in blocks of so many rows.
+/// Options for reading a file, in blocks of this many rows.
 [[nodiscard]] TableFile in_blocks(const std::string& path, std::int64_t block_rows);
 
 /// *Collective.* The model of a file, on the CPU.
@@ -36,8 +36,8 @@ void interrupted_after(const mpi::Communicator& comm, int iteration,
 /// *Collective.* The text of model.json, on rank 0; empty elsewhere.
 [[nodiscard]] std::string text_of(const mpi::Communicator& comm, const Model& model);
 
-/// *Collective.* Predictions with standard errors of all rows of a file, on every rank, by the model of rank
-/// 0 as it is read from a file.
+/// *Collective.* Predictions with standard errors of all rows of a file, on every rank, with rank 0's model
+/// as read from a file.
 struct AllPredictions {
   std::vector<double> fit;
   std::vector<double> se;

@@ -12,10 +12,10 @@
 #include <utility>
 #include <vector>
 
-/// What the tests of moved-from objects share.
+/// Functions of the tests of moved-from objects.
 namespace tessera::testing {
 
-/// Moves `from` into the result; where the move stands out of sight, no compiler warns of what follows.
+/// Moves `from` into the result; compilers do not warn of its use after this move, which they cannot see.
 template <class T>
 [[nodiscard]] T moved_out_of(T& from) {
   return std::move(from);
@@ -27,13 +27,13 @@ inline void expect_refused(const std::string& message, const std::vector<std::fu
     EXPECT_EQ(error_of(ErrorCode::usage, calls[i], message), message) << "call " << i;
   }
 }
-/// The same of members of a moved-from object of `type`.
+/// The same for members of a moved-from object of `type`.
 inline void expect_moved_from(const std::string& type, const std::vector<std::function<void()>>& calls) {
   expect_refused("this " + type + " was moved from: use the object that it was moved to", calls);
 }
 
-/// An object is what it was after a move to itself, after an exchange with a moved-from one, and after it has
-/// taken the place of a live or a moved-from one: `expect_alive` uses it.
+/// Expects, by `expect_alive`, that an object is unchanged after a move to itself, after a swap with a
+/// moved-from one, and after it has replaced a live or a moved-from one.
 template <class T, class Use>
 void expect_moves(T one, T other, Use expect_alive) {
   T& same = one;

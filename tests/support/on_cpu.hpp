@@ -5,7 +5,7 @@
 
 namespace tessera {
 
-/// Options of a job that computes on the CPU; 0 threads: those that it chooses.
+/// Options of a job that computes on the CPU; 0 threads: chosen by the job.
 inline JobOptions on_cpu(int threads = 0, StopRequest* stop = nullptr) {
   JobOptions options;
   options.policy = Policy::cpu;

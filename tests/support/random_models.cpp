@@ -12,8 +12,8 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-/// Numbers that do not depend on the standard library. Nor do they on the compiler where no expression draws
-/// two, whose order would be the compiler's choice.
+/// Random numbers that depend neither on the standard library nor on the compiler, provided that no
+/// expression draws two, in an order that the compiler chooses.
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
@@ -23,7 +23,7 @@ class Random {
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
-  /// From low to high, both among them.
+  /// From low to high, inclusive.
   int whole(int low, int high) { return low + static_cast<int>(uniform() * (high - low + 1)); }
   bool one_of(int count) { return whole(1, count) == 1; }
   /// The size of an effect: often none at all.
@@ -33,7 +33,7 @@ class Random {
   std::mt19937_64 engine_;
 };
 
-/// Builds a model term by term, and the linear predictor beside it.
+/// Builds a model term by term, and its linear predictor.
 class Builder {
  public:
   Builder(std::uint64_t seed, int rows) : random_(seed), rows_(rows), eta_(static_cast<std::size_t>(rows)) {
@@ -73,7 +73,7 @@ class Builder {
     }
   }
 
-  /// Levels of very different numbers of rows.
+  /// Levels with very different numbers of rows.
   std::string add_grouping(int levels) {
     std::vector<int> codes;
     for (int i = 0; i < rows_; ++i) {
@@ -82,7 +82,7 @@ class Builder {
     }
     return add_grouping(codes);
   }
-  /// Each level in one level of the new grouping, but for a share of the rows that are anywhere.
+  /// A grouping of the levels, except for a fraction of the rows, which are random.
   std::string add_grouping_above(const std::string& below, int levels, double elsewhere) {
     std::vector<int> codes;
     for (const std::string& level : factor(below)) {
@@ -113,7 +113,7 @@ class Builder {
     add_curve(numbers(variable));
   }
 
-  /// The working model of a response of the kind at its means, with as much noise as that kind has.
+  /// The working model of a response of this kind at its means, with the noise of that kind.
   RandomModel finish(int kind) {
     std::vector<double> z;
     std::vector<double> w;

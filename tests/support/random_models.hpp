@@ -10,9 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// A working model of a random design, small, whose REML criterion is not easy to minimise: crossed and
-/// nested groupings, empty and weak effects, many smooths of related variables, tensor products, by, and few
-/// rows.
+/// A working model of a small random design whose REML criterion is hard to minimise: crossed and nested
+/// groupings, empty and weak effects, many smooths of related variables, tensor products, by, and few rows.
 struct RandomModel {
   DenseModel model{0};
   WorkingModel working;

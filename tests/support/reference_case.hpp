@@ -10,7 +10,7 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// One folder of tests/data/reference: the data, and what mgcv's bam made of it.
+/// One folder of tests/data/reference: the data, and the fit of mgcv's bam.
 struct ReferenceCase {  // NOLINT(bugprone-exception-escape): moves of nlohmann::json do not throw
   std::string data_path;
   std::string formula;

@@ -67,7 +67,7 @@ Component numeric(int variable) {
   return component;
 }
 
-/// Of two variables, as a fit standardises its columns.
+/// For two variables, as a fit standardises its columns.
 Component combined(int first, int second) {
   Component component = numeric(first);
   component.parts = {{first, 0.25, 0.5}, {second, -0.125, -2}};
@@ -163,7 +163,7 @@ Frame random_frame(Random& random, const ModelOptions& options) {
           static_cast<std::int32_t>(random() % static_cast<std::uint64_t>(levels)));
     }
   };
-  // Some values lie outside the breaks, where splines go on as lines or start over.
+  // Some values lie outside the breaks, where splines are linear or periodic.
   fill(x, [&] { return uniform(random, -0.05, 1.05); });
   fill(z, [&] { return uniform(random, -0.05, 1.05); });
   fill(v, [&] { return uniform(random, -1.5, 2.5); });
@@ -407,7 +407,7 @@ Posterior posterior_of(const Model& model, bool response) {
   for (int i = 0; i < size; ++i) {
     posterior.coef.push_back(0.1 * std::cos(i + 1.0));
     for (int j = 0; j < size; ++j) {
-      // B'B + I of arbitrary B.
+      // B'B + I for an arbitrary B.
       double sum = i == j ? 1 : 0;
       for (int k = 0; k < size; ++k) sum += std::sin(3.0 * i + k) * std::sin(3.0 * j + k);
       posterior.covariance.set(i, j, 0.01 * sum);
@@ -473,8 +473,7 @@ Model make_splines(const ModelOptions& options, int count) {
   add_term(design, {numeric(w)});
   const auto same = random_margin(random, 1, 1, true, false).cells.front();
   for (int i = 0; i < count; ++i) {
-    // Of different sizes, strides and kinds of breaks; most as those of P-splines, with one cubic for all
-    // cells.
+    // Different sizes, strides and kinds of breaks; most like P-splines, with one cubic for all cells.
     const int stride = i % 4 == 3 ? 2 : 1;
     const int cells = i % 2 == 0 ? 17 : 3 + i % 5;
     Margin margin = random_margin(random, cells, stride, stride == 1, i % 5 == 4);
@@ -493,7 +492,7 @@ Model make_splines(const ModelOptions& options, int count) {
 
 Frame part_of(const Frame& whole, tessera::Range range) {
   Frame part = whole;
-  // New vectors of the part's size, so that reading a row of another rank is out of bounds.
+  // New vectors of the part's size, so that reading another rank's row is out of bounds.
   const auto cut = [&](auto& values) {
     using Values = std::remove_reference_t<decltype(values)>;
     if (!values.empty()) values = Values(values.begin() + range.begin, values.begin() + range.end);
@@ -542,7 +541,7 @@ DenseSums dense_sums(const Model& model, DenseStep kind) {
   sums.column_sums.assign(size, 0);
   std::vector<long double> magnitude(size, 0);
   std::vector<long double>
-      before;  // of a series: the row before, and its residual, times the root of its weight
+      before;  // in a series: the row before, and its residual, times the root of its weight
   const long double rho = model.series.rho;
   const auto number = [&](int column, std::size_t row) -> long double {
     return model.frame.variables[static_cast<std::size_t>(column)].numbers[row];
@@ -644,7 +643,7 @@ void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSum
 
 std::vector<Family> families() {
   std::vector<Family> all = tessera::gam::built_in_families();
-  // The link of its own has no mean for a predictor below 0.
+  // Its default link has no mean for a predictor below 0.
   for (Family& one : all) {
     if (one.name() == "inverse.gaussian") one = *one.linked("log");
     if (one.name() == "Tweedie") one = tessera::gam::chosen_family("Tweedie(p=1.7)");

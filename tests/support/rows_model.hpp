@@ -9,8 +9,8 @@
 #include "gam/rows/prediction.hpp"
 #include "gam/rows/row_pass.hpp"
 
-/// A made-up model with every kind of term, and the sums over its rows by the definition: dense rows of R,
-/// in long double, without a table or a kernel of the code under test.
+/// A synthetic model with every kind of term, and the sums over its rows by definition: dense rows of R, in
+/// long double, without a table or a kernel of the code under test.
 namespace rows_test {
 
 struct ModelOptions {
@@ -36,26 +36,26 @@ struct Model {
   int prior_weight = -1;
   tessera::gam::Series series;
 
-  /// The rows of `frame`, which is this model's or a part of it.
+  /// The rows of `frame`, which is this model's frame or a part of it.
   [[nodiscard]] tessera::gam::Rows rows_of(const tessera::gam::Frame& part) const;
 };
 
 [[nodiscard]] Model make_model(const ModelOptions& options);
 
-/// A model of an intercept, a numeric column and so many splines, with a variable each.
+/// A model of an intercept, a numeric column and this many splines, with a variable each.
 [[nodiscard]] Model make_splines(const ModelOptions& options, int count);
 
-/// Gives the rows a correlation, in series that begin where the first factor of the frame changes, or where
-/// nothing does but the row's number is a multiple of 37; with a variable that tells where they begin.
+/// Gives the rows a correlation, in series that begin where the first factor of the frame changes, or at row
+/// numbers that are multiples of 37; adds a variable that marks their beginnings.
 void add_series(Model& model, double rho, bool by_factor);
 
-/// Gives the model coefficients: two blocks of five that share the raw columns out at an odd column, with a
-/// map of arbitrary numbers each.
+/// Gives the model coefficients: two blocks of five that divide the raw columns at an odd column, each with a
+/// map of arbitrary numbers.
 void add_blocks(Model& model);
-/// Arbitrary coefficients of such a model, and a covariance that is positive definite.
+/// Arbitrary coefficients of such a model, and a positive definite covariance.
 [[nodiscard]] tessera::gam::Posterior posterior_of(const Model& model, bool response);
 
-/// The rows of `range` as the frame of a rank that holds them alone.
+/// The rows of `range` as the frame of a rank that has only these.
 [[nodiscard]] tessera::gam::Frame part_of(const tessera::gam::Frame& whole, tessera::Range range);
 
 /// A dense row of R by the definitions in design.hpp.
@@ -81,7 +81,7 @@ void expect_near(const tessera::gam::RawMoments& moments, const DenseSums& dense
 /// Fails the test where two sums differ in one bit.
 void expect_same_bits(const tessera::gam::RawSums& a, const tessera::gam::RawSums& b);
 
-/// The built-in families, and one with another link than its own; and what a test of one is called.
+/// The built-in families, and one with a link other than its default; and the name of each one's test.
 [[nodiscard]] std::vector<tessera::gam::Family> families();
 [[nodiscard]] std::string name_of(const tessera::gam::Family& family);
 

@@ -5,9 +5,9 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// The world, one communicator for all tests of a program.
+/// The world communicator of all tests of a program.
 [[nodiscard]] inline const mpi::Communicator& shared_world() {
-  // MPI is finalised before static objects end, so this one never does.
+  // Never destroyed: MPI is finalised before static objects are destroyed.
   static const auto* const comm = new mpi::Communicator(mpi::Communicator::duplicate_of(MPI_COMM_WORLD));
   return *comm;
 }

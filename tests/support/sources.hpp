@@ -9,9 +9,9 @@
 
 namespace tessera::testing {
 
-/// Of a program that has the tests of several sources, those of the sources that its arguments name, as in
-/// `mpi.job stop_test.cpp`; of no argument, all. A --gtest_filter on the command line comes before them. To
-/// be called after GoogleTest has taken its own arguments; false if a source has no tests, which is told.
+/// In a program with the tests of several sources, selects those of the sources that its arguments name, as
+/// in `mpi.job stop_test.cpp`; without arguments, all. A --gtest_filter on the command line takes precedence.
+/// Call it after GoogleTest has taken its own arguments; false, with a message, if a source has none.
 [[nodiscard]] inline bool choose_sources(int argc, char** argv) {
   if (GTEST_FLAG_GET(filter) != "*") return true;
   std::string filter;

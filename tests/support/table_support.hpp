@@ -21,10 +21,10 @@
 #include <string_view>
 #include <vector>
 
-/// What the tests of tables share: files that rank 0 writes, and frames put together from all ranks.
+/// Functions of the tests of tables: files that rank 0 writes, and frames gathered from all ranks.
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// The world, for one test.
+/// The world communicator, for one test.
 inline mpi::Communicator world() {
 #if TESSERA_HAVE_MPI
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
@@ -33,7 +33,7 @@ inline mpi::Communicator world() {
 #endif
 }
 
-/// A test that has a communicator of its own.
+/// A test with a communicator of its own.
 class OverRanks : public ::testing::Test {
  protected:
   const mpi::Communicator comm = world();
@@ -56,7 +56,7 @@ class SharedFile {
     }
     path_ = comm.broadcast_text(path, 0);
   }
-  /// With this content.
+  /// A file with this content.
   SharedFile(const mpi::Communicator& comm, const std::string& name, std::string_view content)
       : SharedFile(comm, name) {
     write(content);
@@ -81,20 +81,20 @@ class SharedFile {
   std::string path_;
 };
 
-/// Rows of this rank if they are dealt out unevenly: ranks with few, ranks with none.
+/// Rows of this rank in an uneven distribution: some ranks have few or none.
 inline Range uneven_share(const mpi::Communicator& comm, std::int64_t rows, std::uint64_t seed) {
   const auto cut = [&](int rank) -> std::int64_t {
     if (rank == 0) return 0;
     if (rank == comm.size()) return rows;
-    // Increasing in the rank, with repetitions.
+    // Nondecreasing in the rank.
     const auto jitter = static_cast<std::int64_t>((seed * 2654435761U + 7919U * rank) % 97);
     return std::min(rows, rows * (rank - 1) / comm.size() + rows * jitter / (97 * comm.size()));
   };
   return {cut(comm.rank()), cut(comm.rank() + 1)};
 }
 
-/// Every cell of a frame of the whole job as text, one row a line, and "!" before a row with something
-/// missing. The same on every rank. *Collective.*
+/// Every cell of the job's frame as text, one row a line, with "!" before an incomplete row. The same on
+/// every rank. *Collective.*
 inline std::string put_together(const mpi::Communicator& comm, const Frame& frame) {
   std::string mine;
   for (std::size_t i = 0; i < frame.complete.size(); ++i) {
@@ -122,7 +122,7 @@ inline FrameRequest request(const std::vector<std::string>& variables) {
   return result;
 }
 
-/// The message of the error that `work` must end in on every rank alike. *Collective.*
+/// The message of the error that `work` must throw on every rank alike. *Collective.*
 inline std::string common_fault(const mpi::Communicator& comm, const std::function<void()>& work,
                                 ErrorCode code = ErrorCode::input) {
   const std::string message = error_if_any(code, work).value_or("no error");

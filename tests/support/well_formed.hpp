@@ -10,8 +10,8 @@
 
 namespace TESSERA_NAMESPACE::gam::testing {
 
-/// What is wrong with a text as XML, or nothing: elements that are not closed in order, attributes without
-/// quotes or twice in one element, markup signs that are not written as references.
+/// The fault of a text as XML, or nothing: elements that are not closed in order, attributes without quotes
+/// or twice in one element, unescaped markup characters.
 inline std::string xml_fault(std::string_view text) {
   std::vector<std::string> open;
   const auto near = [&](std::string_view rest) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The main function of every test that runs alone.
+// The main function of every test of a single process.
 #include "support/sources.hpp"
 
 #include <gtest/gtest.h>

@@ -24,7 +24,7 @@ TEST(BlasKernels, UseTheRegistersThereAre) {
     EXPECT_EQ(better(with_avx2, Registers::avx2), with_avx2);
     EXPECT_EQ(better(with_avx2, Registers::avx512), "SkylakeX");
   }
-  // Those that use all, and those that are not known here.
+  // Kernels that use all registers, and unknown kernels.
   for (const char* kept : {"SkylakeX", "Cooperlake", "SapphireRapids", "neoversen1", "Unknown", ""})
     EXPECT_EQ(better(kept, Registers::avx512), kept);
 }

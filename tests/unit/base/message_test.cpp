@@ -25,7 +25,7 @@ struct Leaf {
   void members(const auto& to) { to(name, values); }
 };
 
-/// Ranks of which this one gets what the root wrote.
+/// A fake of two ranks; this one receives the root's message.
 struct TwoRanks {
   int own = 1;
   std::string* sent;

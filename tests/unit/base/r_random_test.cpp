@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// R's random numbers, against those of R 4.2.2: set.seed(seed); sample(1:n, count).
+// Random numbers equal those of R 4.2.2: set.seed(seed); sample(1:n, count).
 #include "base/r_random.hpp"
 
 #include <gtest/gtest.h>
@@ -23,7 +23,7 @@ TEST(RRandom, DrawsWhatRDraws) {
   const Indices some = random.sample(30'000, 10'000);
   EXPECT_EQ(first(some, 8), (Indices{21606, 5628, 27331, 10623, 24857, 27804, 22446, 24670}));
   EXPECT_EQ(some.back(), 8164);
-  // The same generator goes on.
+  // The same generator continues.
   const Indices all = random.sample(30'000, 30'000);
   EXPECT_EQ(first(all, 2), (Indices{25402, 2130}));
   EXPECT_EQ(all.back(), 13325);

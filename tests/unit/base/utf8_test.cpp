@@ -9,7 +9,7 @@
 namespace tessera::base {
 namespace {
 
-/// What is said of a text by the writer of the model file, which must be able to take it.
+/// The verdict of the writer of the model file, which must accept the text.
 bool json_takes(const std::string& text) {
   try {
     static_cast<void>(nlohmann::json(text).dump());
@@ -20,7 +20,7 @@ bool json_takes(const std::string& text) {
 }
 
 TEST(Utf8, IsWhatAModelFileTakes) {
-  // Every text of two bytes, and of four with the bytes at which the rules of RFC 3629 change.
+  // Every text of two bytes, and of four bytes at which the rules of RFC 3629 change.
   for (int i = 0; i < 0x10000; ++i) {
     const std::string text{static_cast<char>(i >> 8), static_cast<char>(i & 0xFF)};
     ASSERT_EQ(is_utf8(text), json_takes(text)) << i;

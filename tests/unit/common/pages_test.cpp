@@ -12,7 +12,7 @@
 namespace tessera::apps {
 namespace {
 
-/// A program that has one of everything.
+/// A program with every kind of argument.
 class Pages : public ::testing::Test {
  protected:
   Pages() {
@@ -30,7 +30,7 @@ class Pages : public ::testing::Test {
 
   [[nodiscard]] std::string man() const { return man_page(app_, "2026-01-31"); }
 
-  /// What bash offers behind these words, of which the last is being typed.
+  /// The completions of bash for these words; the last one is being typed.
   [[nodiscard]] std::string completed(const std::string& words) const {
     const std::string script =
         bash_completion(app_) + "COMP_WORDS=(" + words +

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What reaches a terminal of others' texts.
+// Untrusted text is escaped before it reaches a terminal.
 #include <gtest/gtest.h>
 
 #include <string>
@@ -45,7 +45,7 @@ TEST(Printable, EscapesBytesThatAreNoCharacters) {
   EXPECT_EQ(printable("\xC0\x9B"), "\\xc0\\x9b");           // too long
 }
 
-/// What is written to a file.
+/// The bytes that are written to a file.
 template <class Write>
 std::string written(Write write) {
   std::FILE* const file = std::tmpfile();

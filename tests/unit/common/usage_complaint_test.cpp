@@ -17,7 +17,7 @@ struct Slip {
   std::string complaint;
 };
 
-/// What a program with two subcommands, of which one has required arguments, says to its arguments.
+/// The message of a program with two subcommands, one with required arguments, for its arguments.
 std::string complaint_about(std::vector<std::string> arguments, bool fallthrough = false) {
   CLI::App app{"Cuts things.", "a-program"};
   app.require_subcommand(1);

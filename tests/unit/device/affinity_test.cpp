@@ -19,7 +19,7 @@ struct Bound {
   std::set<int> cpus;
 };
 
-/// Binds a thread of its own, so that the test's own stays as it is, to each of `cpusets` in turn.
+/// Binds a separate thread, so that the test's binding does not change, to each of `cpusets` in turn.
 template <class... Cpusets>
 Bound bind_a_thread(const Cpusets&... cpusets) {
   Bound bound;

@@ -33,7 +33,7 @@ std::shared_ptr<ModuleCache> no_disk(std::shared_ptr<KernelCompiler> compiler) {
       ModuleCacheOptions{.compiler = std::move(compiler), .directory = std::filesystem::path()});
 }
 
-/// On a thread of its own, which has nothing bound.
+/// On a new thread, without a bound device.
 template <class Work>
 void on_a_new_thread(const Work& work) {
   std::thread(work).join();
@@ -125,7 +125,7 @@ TEST(Backend, IsBuiltOnceByManyThreads) {
   const DeviceContext device(simulated(1), no_disk(nullptr));
   std::atomic<int> asking = 0;
   std::atomic<int> builds = 0;
-  // Takes until all threads are there, and then long enough for another build to begin if it could.
+  // Takes until all threads have started, and then long enough for another build to begin if it could.
   const auto build = [&](const BackendContext&) {
     const int mine = ++builds;
     while (asking < threads) std::this_thread::yield();
@@ -163,7 +163,7 @@ TEST(Backend, AFailedBuildIsKeptWithItsReason) {
                            " (Simulated): no compiler");
     EXPECT_EQ(error_of(probe).second, message);
     EXPECT_EQ(builds, 1);
-    // It is this backend that is lost on this device, and nothing else.
+    // Only this backend on this device has failed.
     EXPECT_EQ(probe_backend("fit rows").device, &device);
     EXPECT_EQ(*probe_backend_with_compile("other", [](const BackendContext&) { return 7; }).built, 7);
   });

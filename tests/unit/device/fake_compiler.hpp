@@ -8,10 +8,10 @@
 #include <stdexcept>
 #include <string>
 
-/// What tests of caches have for a compiler.
+/// The compiler in tests of caches.
 namespace tessera::testing {
 
-/// Its code for a source is a text that tells source and target. It counts, and fails where told to.
+/// Its code for a source is a text with source and target. It counts calls, and fails as scripted.
 class FakeCompiler : public KernelCompiler {
  public:
   std::string version() override { return the_version; }
@@ -30,7 +30,7 @@ class FakeCompiler : public KernelCompiler {
   }
 
   static std::string code_of(const ModuleSource& source, const std::string& target) {
-    // With a zero in it, as machine code has.
+    // With a zero byte in it, like machine code.
     return target + '\0' + source.text;
   }
 

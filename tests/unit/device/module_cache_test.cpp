@@ -39,7 +39,7 @@ using testing::ScopedVariable;
 constexpr ComputeCapability hopper{9, 0};
 constexpr ComputeCapability ampere{8, 0};
 
-/// A folder of its own for each test, gone at the end.
+/// A new folder for each test, removed at the end.
 class ModuleCacheTest : public ::testing::Test {
  protected:
   ModuleCache make_cache() { return make_cache(folder_); }
@@ -66,7 +66,7 @@ std::string image_of(const CompileOutcome& outcome) {
   return compiled != nullptr ? compiled->image : "no image";
 }
 
-/// Runs `work(number)` in so many processes at once, and expects true of each.
+/// Runs `work(number)` in this many processes at once, and expects true from each.
 template <class Work>
 void expect_of_processes(int count, const Work& work) {
   std::vector<pid_t> children;
@@ -168,7 +168,7 @@ TEST_F(ModuleCacheTest, OfSeveralThreadsOneCompiles) {
 }
 
 TEST_F(ModuleCacheTest, DifferentSourcesCompileAtTheSameTime) {
-  // Each waits for the other inside of the compiler: one after the other would never end.
+  // Each waits for the other in the compiler: one after the other would never end.
   std::barrier both(2);
   compiler_->while_compiling = [&] { both.arrive_and_wait(); };
   ModuleCache cache = make_cache({});
@@ -232,7 +232,7 @@ TEST_F(ModuleCacheTest, CodeTakesThePlaceOfAFailure) {
   EXPECT_TRUE(std::holds_alternative<CompileFailure>(failed)) << "what was returned stays";
 }
 
-/// What can happen to a file.
+/// Damages of a file.
 struct Damage {
   const char* name;
   void (*done)(std::string& content);
@@ -284,14 +284,14 @@ TEST_F(ModuleCacheTest, AFileThatSomebodyElseMayHaveWrittenIsNotLoaded) {
   EXPECT_TRUE(is_loaded());
   fs::permissions(file, fs::perms::group_write, fs::perm_options::add);
   EXPECT_FALSE(is_loaded());
-  // It was replaced by one of this user's.
+  // It was replaced by a file of this user.
   EXPECT_TRUE(is_loaded());
   fs::rename(file, folder_ / "planted");
   fs::create_symlink(folder_ / "planted", file);
   EXPECT_FALSE(is_loaded());
   EXPECT_FALSE(fs::is_symlink(file));
   EXPECT_TRUE(is_loaded());
-  if (geteuid() != 0) return;  // who is not root has no other user's files to show
+  if (geteuid() != 0) return;  // only root can make files of other users
   constexpr uid_t nobody = 65534;
   ASSERT_EQ(chown(file.c_str(), nobody, nobody), 0);
   EXPECT_FALSE(is_loaded());
@@ -308,7 +308,7 @@ TEST_F(ModuleCacheTest, AFileOfAnotherKeyIsNotLoaded) {
   EXPECT_EQ(next.statistics().rejected, 1);
 }
 
-// The file's name is what `sha256sum` says of the key.
+// The file's name is the result of `sha256sum` for the key.
 TEST_F(ModuleCacheTest, AFileIsNamedByTheSha256OfItsKey) {
   (void)make_cache().compile(source_of("a"), hopper);
   ASSERT_EQ(files().size(), 1u);
@@ -321,7 +321,7 @@ TEST_F(ModuleCacheTest, AFileIsNamedByTheSha256OfItsKey) {
 }
 
 TEST_F(ModuleCacheTest, WithoutADiskItWorksAndSaysSo) {
-  // A file stands where the folder should be: nobody, root included, can make it.
+  // A file is in the place of the folder, so nobody, including root, can make it.
   const fs::path blocked = folder_ / "file";
   std::ofstream(blocked) << "in the way";
   ModuleCache cache = make_cache(blocked / "cache");
@@ -337,7 +337,7 @@ TEST_F(ModuleCacheTest, WithoutADiskItWorksAndSaysSo) {
 }
 
 TEST_F(ModuleCacheTest, ManyProcessesShareAFolder) {
-  // Each process writes and reads the same eight sources; whatever it finds is right.
+  // Each process writes and reads the same eight sources, and always finds the right code.
   expect_of_processes(8, [&](int) {
     bool right = true;
     for (int round = 0; round < 20; ++round) {
@@ -351,7 +351,7 @@ TEST_F(ModuleCacheTest, ManyProcessesShareAFolder) {
   EXPECT_EQ(files().size(), 8u);
 }
 
-/// A cache that may have so many files of the same size.
+/// A cache with room for this many files of the same size.
 class BoundedModuleCacheTest : public ModuleCacheTest {
  protected:
   void may_have(int files) {
@@ -364,11 +364,11 @@ class BoundedModuleCacheTest : public ModuleCacheTest {
     return ModuleCache({.compiler = compiler_, .directory = folder_.path(), .max_bytes = max_bytes_});
   }
   static ModuleSource source(int i) { return source_of(std::string(1000, static_cast<char>('a' + i))); }
-  /// The file of a source, were it there.
+  /// The path of a source's file.
   [[nodiscard]] fs::path file_of(int i) const {
     return folder_ / module_file_name(to_text({"9.0", compiler_->the_version, version(), key_of(source(i))}));
   }
-  /// As if a file had been used so long ago.
+  /// Sets the last use of a file to this time ago.
   static void age(const fs::path& file, std::chrono::hours hours) {
     fs::last_write_time(file, fs::file_time_type::clock::now() - hours);
   }
@@ -384,7 +384,7 @@ TEST_F(BoundedModuleCacheTest, WhatIsNotUsedForLongestGoes) {
     age(file_of(i), std::chrono::hours(30 - i));
   }
   ASSERT_EQ(files().size(), 3u);
-  // The oldest is used again, so that the second one goes.
+  // The oldest is used again, so that the second one is evicted.
   (void)make_bounded().compile(source(0), hopper);
   (void)make_bounded().compile(source(3), hopper);
   EXPECT_TRUE(fs::exists(file_of(0)));
@@ -439,7 +439,7 @@ TEST_F(BoundedModuleCacheTest, CodeThatIsTooLargeIsKeptInMemoryAlone) {
 }
 
 TEST_F(BoundedModuleCacheTest, ManyProcessesMakeRoomAtOnce) {
-  // Each finds the right code or compiles it, whatever the others remove in between, and what is left fits.
+  // Each finds the right code or compiles it, whatever the others remove meanwhile, and the rest fits.
   may_have(3);
   expect_of_processes(8, [&](int p) {
     bool right = true;
@@ -472,7 +472,7 @@ TEST(ModuleCacheLimit, ComesFromTheEnvironment) {
   EXPECT_EQ(module_cache_limit(), 256 * mib);
 }
 
-/// The places that nobody has named, in the test's folder: $HOME and $TMPDIR.
+/// The default folders, in the test's folder: $HOME and $TMPDIR.
 class ModuleFoldersTest : public ModuleCacheTest {
  protected:
   ModuleFoldersTest() {
@@ -481,13 +481,13 @@ class ModuleFoldersTest : public ModuleCacheTest {
   }
 
   ModuleCache make_default_cache() { return ModuleCache({.compiler = compiler_, .directory = std::nullopt}); }
-  /// Compiles, and returns the folder that the code is kept in then; "" if in none.
+  /// Compiles, and returns the folder in which the code is stored; "" if none.
   fs::path where_kept() {
     ModuleCache cache = make_default_cache();
     (void)cache.compile(source_of("a"), hopper);
     return cache.disk().problem.empty() ? cache.disk().directory : "";
   }
-  /// Compiles where the home is of no use; returns why the code is not kept.
+  /// Compiles with an unusable home folder; returns why the code is not stored.
   std::string problem() {
     fs::remove_all(home_);
     ModuleCache cache = make_default_cache();
@@ -514,14 +514,14 @@ TEST_F(ModuleFoldersTest, WithoutAHomeItIsAFolderOfTheUsersOwn) {
   EXPECT_EQ(where_kept(), own_);
   EXPECT_EQ(fs::status(own_).permissions(), fs::perms::owner_all);
   EXPECT_FALSE(fs::exists(home_));
-  // And is found there.
+  // It is found there.
   ModuleCache next = make_default_cache();
   (void)next.compile(source_of("a"), hopper);
   EXPECT_EQ(next.statistics().disk_hits, 1);
 }
 
 TEST_F(ModuleFoldersTest, WhereTheHomeCannotBeWrittenToo) {
-  // Not by root either: a file stands in the way, and /proc takes none.
+  // Not even by root: a file is in the way, and /proc accepts none.
   std::ofstream(home_ / ".cache") << "in the way";
   EXPECT_EQ(where_kept(), own_);
   const ScopedVariable xdg("XDG_CACHE_HOME", "/proc/self");
@@ -533,7 +533,7 @@ TEST_F(ModuleFoldersTest, WhereTheHomeIsReadOnly) {
   constexpr int may_not_mount = 77;
   const pid_t child = fork();
   if (child == 0) {
-    // Seen by this process alone.
+    // Visible only to this process.
     if (unshare(CLONE_NEWNS) != 0 || mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) != 0 ||
         mount("none", home_.c_str(), "tmpfs", MS_RDONLY, nullptr) != 0)
       _exit(may_not_mount);

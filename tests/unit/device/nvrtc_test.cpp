@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The compiler itself, where there is one. It needs no GPU.
+// The real compiler, if present. It needs no GPU.
 #include <tessera/device/kernel_compiler.hpp>
 
 #include <gtest/gtest.h>

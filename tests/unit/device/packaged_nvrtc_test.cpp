@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVRTC in a folder where the system does not look for libraries, as in nvidia-cuda-nvrtc of PyPI.
+// NVRTC is found in a folder outside the system's library path, as in nvidia-cuda-nvrtc of PyPI.
 #include <tessera/device/kernel_compiler.hpp>
 
 #include <gtest/gtest.h>

@@ -66,7 +66,7 @@ TEST(DevicePool, BudgetIsTheLesserOfFreeAndHalf) {
 TEST(DevicePool, MostFreeMemoryIsNotTheBestScore) {
   DevicePool pool = three();
   EXPECT_EQ(pool.most_free_memory(), Ordinal{2});
-  (void)pool.context_at(2);  // asked of the open device too
+  (void)pool.context_at(2);  // an open device is found too
   EXPECT_EQ(pool.most_free_memory(), Ordinal{2});
 }
 

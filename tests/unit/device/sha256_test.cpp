@@ -20,8 +20,8 @@ TEST(Sha256, GivesTheDigestsOfTheStandard) {
             "cdc76e5c9914fb9281a1c7e284d73e67f1809a48a497200e046d39ccc7112cd0");
 }
 
-// Every length of the last block, with its padding in one block or two: the digest of the digests of 0 to 199
-// letters, as another implementation gives it.
+// Every length of the last block, with padding in one block or two: the digest of the digests of 0 to 199
+// letters, from another implementation.
 TEST(Sha256, PadsEveryLength) {
   std::string digests;
   for (std::size_t size = 0; size < 200; ++size) digests += sha256(std::string(size, 'a'));

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// NVRTC as its package lays it out: compilations need a second library beside it, which it opens by its name
-// alone.
+// NVRTC in the layout of its package: compilations need a second library in the same folder, which it opens
+// only by name.
 #include <dlfcn.h>
 #include <string.h>
 

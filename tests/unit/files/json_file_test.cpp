@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How files that others have written are read.
+// Untrusted JSON files are read with a check of every field.
 #include "files/json_file.hpp"
 
 #include <gtest/gtest.h>
@@ -26,7 +26,7 @@ JsonFile parsed(std::string_view text) {
   return JsonFile::parsed(text, "a.json", "a test");
 }
 
-/// What the reading of a text says; nothing if it says nothing.
+/// The error of reading a text; nothing if there is none.
 std::string fault(const std::function<void()>& read) {
   return error_if_any(ErrorCode::input, read).value_or("");
 }
@@ -127,7 +127,7 @@ TEST_F(ReadText, RefusesWhatHasNoEndAtOnce) {
               name + ": cannot be read: it is not a regular file");
   EXPECT_EQ(fault([&] { (void)files::read_text(folder_.path().string(), 1 << 20); }),
             folder_.path().string() + ": cannot be read: it is a directory");
-  // A file that says that it has a terabyte, and takes no room for it.
+  // A file that claims a terabyte, without using disk space.
   std::ofstream(path("hole")) << "{";
   if (::truncate(path("hole").c_str(), off_t{1} << 40) != 0) GTEST_SKIP() << "no files with holes here";
   EXPECT_NE(fault([&] { const JsonFile file(path("hole"), "a test"); }).find("it has more than"),

@@ -54,7 +54,7 @@ TEST_F(Output, AFailureLeavesWhatWasThere) {
     first.write("first");
     first.commit();
   }
-  // The system refuses to let a file grow over the limit, as it would on a full disk.
+  // The system refuses to let a file grow over the limit, as on a full disk.
   rlimit before{};
   ASSERT_EQ(getrlimit(RLIMIT_FSIZE, &before), 0);
   const auto handler = std::signal(SIGXFSZ, SIG_IGN);
@@ -159,7 +159,7 @@ TEST_F(Output, RemovesTheTemporaryFilesOfDeadProgramsAlone) {
   if (child == 0) {
     files::OutputFile file(path);
     file.write("half");
-    ::_exit(0);  // as a kill: nothing is removed
+    ::_exit(0);  // like a kill: nothing is removed
   }
   ASSERT_EQ(::waitpid(child, nullptr, 0), child);
   ASSERT_EQ(names().size(), 1U);

@@ -25,7 +25,7 @@ std::span<std::uint8_t> bytes_of(const ScratchMemory& memory) {
   return {static_cast<std::uint8_t*>(memory.data()), memory.size_bytes()};
 }
 
-/// What is said of a folder that cannot have so many bytes.
+/// The error for a folder that cannot hold this many bytes.
 std::string refusal(const std::string& folder, std::size_t size) {
   return error_of(ErrorCode::input, [&] { const ScratchMemory memory(folder, size); });
 }
@@ -35,7 +35,7 @@ TEST(ScratchMemory, KeepsWhatItLetsGo) {
   EXPECT_TRUE(std::ranges::all_of(bytes_of(first), [](std::uint8_t value) { return value == 0; }));
   for (std::size_t i = 0; i < bytes; ++i) bytes_of(first)[i] = static_cast<std::uint8_t>(i * 31 >> 4);
   const ScratchMemory memory = std::move(first);
-  // Whatever part of it, and beyond its end.
+  // Any part of it, and beyond its end.
   memory.let_go(5, 100);
   memory.let_go(0, 2 * bytes);
   memory.prepare_to_read(0, 5000);
@@ -59,7 +59,7 @@ TEST(ScratchMemory, SaysWhyThereIsNone) {
   EXPECT_EQ(refusal("/nowhere", bytes),
             "/nowhere: no scratch file can be created: No such file or directory: name another folder for "
             "scratch files");
-  // More than any file system takes, before a byte is written.
+  // More than any file system holds, refused before a byte is written.
   const std::string folder = default_scratch_folder();
   const std::size_t endless = std::numeric_limits<std::int64_t>::max() / 2;
   EXPECT_TRUE(refusal(folder, endless).starts_with(folder + ": has no room for "))

@@ -38,7 +38,7 @@ void add_range(BlockTree& tree, std::int64_t begin, std::int64_t end) {
   }
 }
 
-/// The value of all blocks, once the parts are put together.
+/// The value of all blocks after the parts are combined.
 std::uint64_t value_of(const std::vector<BlockTree>& parts) {
   std::vector<std::span<const std::byte>> nodes;
   for (const BlockTree& part : parts) nodes.push_back(part.nodes());

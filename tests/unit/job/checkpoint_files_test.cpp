@@ -54,7 +54,7 @@ TEST(CheckpointFormat, NeverTakesAnotherByteForWhole) {
       torn[at] = static_cast<char>(torn[at] ^ flip);
       const auto unpacked = unpack_checkpoint(torn, print);
       ASSERT_TRUE(std::holds_alternative<CheckpointRefusal>(unpacked)) << at << ' ' << flip;
-      // Behind the first line there is no doubt what it is.
+      // After the first line its origin is certain.
       if (at >= whole.find('\n')) {
         EXPECT_EQ(std::get<CheckpointRefusal>(unpacked).kind, Kind::torn) << at;
       }
@@ -81,7 +81,7 @@ TEST(CheckpointFormat, AnotherFingerprintIsForeignAndSaysWhatDiffers) {
                        "here"));
   EXPECT_EQ(refusal.why.find("rows"), std::string::npos) << refusal.why;
   EXPECT_EQ(refusal_of(pack_checkpoint({7, "a"}, {print[1], print[0]})).kind, Kind::foreign);
-  // A value cannot pass for another's end.
+  // A value cannot be mistaken for the end of another.
   EXPECT_EQ(refusal_of(pack_checkpoint({7, "a"}, {{"formula", "y ~ x\n4 rows\n3 100"}})).kind, Kind::foreign);
 }
 
@@ -98,11 +98,11 @@ TEST(CheckpointFormat, OtherFilesAndNewerFormatsAreNamed) {
   EXPECT_NE(newer.why.find("format 2"), std::string::npos) << newer.why;
 }
 
-/// A folder of its own for each test.
+/// A new folder for each test.
 class Files : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path() const { return (folder_ / "c").string(); }
-  /// A state as it is on the disk.
+  /// A state as stored on disk.
   static std::string state(std::string_view text) { return std::string(checkpoint_magic).append(text); }
   [[nodiscard]] std::string text(const std::string& ending = {}) const {
     const auto bytes = read_if_there(path() + ending);
@@ -152,7 +152,7 @@ TEST_F(Files, KeepTheStateAndTheOneBefore) {
 
 TEST_F(Files, AreNotReadWhereTheyAreLargerThanTheMemory) {
   std::ofstream(path()) << "tessera checkpoint 1\n";
-  // A terabyte by its size, and nothing behind the first line.
+  // A sparse file of a terabyte, with only the first line.
   if (::truncate(path().c_str(), off_t{1} << 42) != 0) GTEST_SKIP() << "no files with holes here";
   EXPECT_EQ(error_of(ErrorCode::input, [&] { static_cast<void>(read_if_there(path())); }),
             path() + ": cannot be read: it has 4398046511104 bytes, more than memory holds");
@@ -193,7 +193,7 @@ TEST_F(Files, AnOlderStartReplacesNothing) {
   newer.remove();
   expect_overrun();
   EXPECT_EQ(names(), Names{});
-  // Another job begins, with the number that the old one had.
+  // Another job begins, with the number of the old one.
   CheckpointFiles another(path());
   another.take_generation(1);
   EXPECT_EQ(another.generation(), 1);
@@ -205,7 +205,7 @@ TEST_F(Files, AStartMakesWhatAnOlderOneHasUnderWayFail) {
   CheckpointFiles older(path());
   older.take_generation(1);
   ASSERT_EQ(write(older, "old"), "");
-  // As if it were held up just before its rename, having seen that it is the newest.
+  // As if it were delayed just before its rename, after it was found to be the newest.
   const std::string under_way = path() + ".generation-1.0123456789abcdef.new";
   std::ofstream(under_way) << state("older");
   CheckpointFiles newer(path());
@@ -314,7 +314,7 @@ TEST_F(Files, OfAStartThatBeganMeanwhileStay) {
   CheckpointFiles files(path());
   files.take_generation(1);
   EXPECT_EQ(write(files, "one"), "");
-  // Another's file, too: whose it is cannot be waited for.
+  // Files of other users too: their owner cannot be determined.
   std::ofstream(path() + ".generation-2") << "y,x\n";
   EXPECT_THROW((void)write(files, "two"), Error);
   files.remove();
@@ -331,7 +331,7 @@ TEST_F(Files, AStateIsNotWrittenThroughALinkThatLiesInItsWay) {
   CheckpointFiles files(path());
   files.take_generation(1);
   std::ofstream(folder_ / "victim") << "precious";
-  // The token is in the file of the generation, for whoever may read the folder.
+  // The token is in the file of the generation, for all who may read the folder.
   const std::string holder = fs::read_symlink(path() + ".generation-1");
   const std::string token = holder.substr(holder.rfind(' ') + 1);
   fs::create_symlink("victim", path() + ".generation-1." + token + ".new");
@@ -370,7 +370,7 @@ TEST_F(Files, AWriterThatDiesAtAnyStepLeavesTheStateOrTheNextAndNothingThatStays
         "");
     const std::string found = text();
     EXPECT_TRUE(found == "two" || found == "three" || found == "nothing") << step << ": " << found;
-    // What is left is the beginning of a removal, or has a state to go on from.
+    // The rest is the beginning of a removal, or has a state to resume from.
     if (found == "nothing") {
       EXPECT_EQ(text(".previous"), "nothing") << step;
     }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels that add vectors on a device, thread by thread on the host: the bits of ReproducibleSum, for
-// any number of vectors, any width, and any division among threads.
+// The kernels that add vectors on a device, run thread by thread on the host, give the bits of
+// ReproducibleSum, for any number of vectors, any width, and any division among threads.
 #include "job/sum/device_adder.hpp"
 #include "job/sum/add_kernels.cuh"
 
@@ -20,7 +20,7 @@
 namespace tessera::testing {
 namespace {
 
-/// What the block of a kernel does, a thread after another between barriers.
+/// Runs a kernel's block, thread by thread between barriers.
 template <class Summand>
 void add_in_block(const AdderStep& step, const std::vector<Summand>& summands, std::int64_t tile,
                   std::int64_t block, std::vector<SumElement>& results) {

@@ -10,8 +10,7 @@
 
 namespace tessera {
 
-/// The exact sum of doubles, as a count of how often each power of two occurs: slow, and plain enough to
-/// trust.
+/// The exact sum of doubles, as a count of each power of two: slow, but simple enough to trust.
 class ExactSum {
  public:
   /// Adds `times * x`. `x` is finite.
@@ -49,7 +48,7 @@ class ExactSum {
     error.add(result, -1);
     const int side = error.sign();
     if (side == 0) return true;
-    // Twice the sum against the result and its neighbour on that side, together.
+    // Compares twice the sum with the result plus its neighbour on that side.
     ExactSum past_half = error;
     for (std::size_t i = 0; i < counts_.size(); ++i) past_half.counts_[i] += counts_[i];
     const double neighbour = std::nextafter(result, side * std::numeric_limits<double>::infinity());

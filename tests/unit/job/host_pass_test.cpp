@@ -32,13 +32,13 @@
 namespace tessera {
 namespace {
 
-/// On threads of their own.
+/// On separate threads.
 bool compute(Range range, std::int64_t block, int threads, const std::function<void(const HostTile&)>& work) {
   HostTeam team(threads, [] {});
   return compute_on_host(range, block, team, work);
 }
 
-/// Every part that was given out, in order of its first unit.
+/// Every part, in order of its first unit.
 std::vector<Range> parts_of(Range range, std::int64_t block, int threads) {
   std::vector<Range> parts;
   std::mutex guard;
@@ -106,7 +106,7 @@ TEST(HostTeam, OfOneThreadThatNobodyNeedsIsTheCaller) {
 std::array<int, 2> told;    ///< the ends of a pipe: a byte from the handler as it begins and as it ends
 std::array<int, 2> let_go;  ///< a byte for each handler that may end
 
-/// Holds a thread in a signal handler, as the kernel does one that it does not schedule.
+/// Blocks a thread in a signal handler, as if the kernel did not schedule it.
 class Unscheduled {
  public:
   explicit Unscheduled(pthread_t thread) {
@@ -140,8 +140,7 @@ class Unscheduled {
   }
 };
 
-/// The threads of a team, by number. They no longer block SIGUSR2, as threads in the process of another
-/// program do.
+/// The threads of a team, by number. Unblocks SIGUSR2, which threads in another program's process block.
 std::vector<pthread_t> threads_of(HostTeam& team) {
   sigset_t held;
   sigemptyset(&held);
@@ -236,7 +235,7 @@ TEST(HostPass, OfManyFailuresTheEarliestPartsIsKept) {
   }
 }
 
-/// Tells when the last copy of it goes.
+/// Reports the destruction of its last copy.
 struct Told {
   std::shared_ptr<void> last;
 };
@@ -246,7 +245,7 @@ TEST(HostPass, NoPartIsBegunAfterAFailure) {
   std::barrier all_inside(threads);
   std::atomic<bool> one_was_dropped = false;
   std::atomic<int> calls = 0;
-  // Of two exceptions one is dropped, once both have been noted; then the third thread looks for a part.
+  // One of two exceptions is dropped after both were recorded; then the third thread looks for a part.
   const auto work = [&](const HostTile& tile) {
     if (++calls > threads) return;
     all_inside.arrive_and_wait();
@@ -318,7 +317,7 @@ TEST(HostPass, RefusesWhereTheSystemGrantsNoThread) {
 }
 
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-/// Computes 1000 units on 64 threads where there is room for the stacks of a few.
+/// Computes 1000 units on 64 threads, with memory for the stacks of a few.
 [[noreturn]] void compute_with_few_threads() {
   rlim_t pages = 0;
   std::ifstream("/proc/self/statm") >> pages;

@@ -12,7 +12,7 @@ namespace {
 
 using testing::ScopedVariable;
 
-/// A rank that could keep 6 threads busy and shares them with another.
+/// A rank that could keep 6 threads busy, and shares the cores with another.
 HostThreads choose(int asked, const std::optional<std::string>& omp,
                    const std::optional<std::string>& slurm) {
   const ScopedVariable of_openmp("OMP_NUM_THREADS", omp);

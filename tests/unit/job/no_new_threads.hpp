@@ -7,7 +7,7 @@
 
 namespace tessera::testing {
 
-/// While it lives the system grants no thread: each would have a stack that is larger than the address space.
+/// While it exists the system grants no thread: each would need a stack larger than the address space.
 class NoNewThreads {
  public:
   NoNewThreads() {

@@ -52,7 +52,7 @@ TEST(Reducer, ANaNIsPreferredToNumbersOnEitherSide) {
   };
   EXPECT_EQ(first_of(MinimumAt<double>{}), 7);
   EXPECT_EQ(first_of(MaximumAt<double>{}), 7);
-  // Of two, the first one, with its bits.
+  // Ties: the first, with its bits.
   const auto second = std::bit_cast<double>(std::bit_cast<std::uint64_t>(nan) | 5);
   EXPECT_EQ(std::bit_cast<std::uint64_t>(Minimum<double>::combine(second, nan)),
             std::bit_cast<std::uint64_t>(second));

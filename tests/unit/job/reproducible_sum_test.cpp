@@ -28,7 +28,7 @@ double sum_of(const std::vector<double>& summands) {
   return rounded(sum);
 }
 
-/// Any finite double: all exponents and signs alike, subnormals too.
+/// Any finite double: uniform in exponent and sign, including subnormals.
 double any_finite(std::mt19937_64& random) {
   double x = infinity;
   while (!std::isfinite(x)) x = std::bit_cast<double>(random());
@@ -61,7 +61,7 @@ TEST(ReproducibleSum, IsTheExactSumRoundedOnce) {
   constexpr std::uint64_t seed = 271828;
   std::mt19937_64 random(seed);
   for (int round = 0; round < 3000; ++round) {
-    // 41 binades: the lowest bit lies 93 below the highest, inside what is kept wherever the window lies.
+    // 41 binades: the lowest bit is 93 below the highest, within the kept window wherever that is.
     const int centre = static_cast<int>(random() % 2040) - 1020;
     ExactSum exact;
     std::vector<double> summands(1 + random() % 60);
@@ -147,7 +147,7 @@ TEST(ReproducibleSum, NotFiniteGivesNanInEveryOrder) {
 }
 
 TEST(ReproducibleSum, BinsHoldThirtyBitsOfCarries) {
-  // 2^30 summands with every slice at its greatest, as a state gathered elsewhere.
+  // 2^30 summands with maximal slices, as a state accumulated elsewhere.
   constexpr std::int64_t full = (std::int64_t{0xffffffff}) << 30;
   for (const std::int64_t sign : {1, -1}) {
     const std::vector<std::int32_t> tops{33};

@@ -7,7 +7,7 @@
 
 namespace tessera::testing {
 
-/// Neither associative nor commutative: its value tells the whole tree.
+/// Neither associative nor commutative: its value shows the whole tree.
 struct Shape {
   using Value = std::uint64_t;
   static constexpr Value identity() { return 0; }

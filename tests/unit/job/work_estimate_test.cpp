@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Rebalancing against a model of the work: times are computed, none is measured.
+// Rebalancing with a model of the work: times are computed, not measured.
 #include "job/balance/work_estimate.hpp"
 #include "job/balance/judgement_schedule.hpp"
 
@@ -17,7 +17,7 @@
 namespace tessera {
 namespace {
 
-/// `of_rank` devices of each rank, but for the last one.
+/// `of_rank` devices on each rank, except the last.
 Speeds devices(std::vector<std::uint64_t> scores, std::size_t of_rank = 1) {
   Speeds speeds{.on_devices = true, .scores = std::move(scores), .rank_offsets = {0}, .threads = {}};
   for (std::size_t device = 0; device < speeds.scores.size();)
@@ -31,7 +31,7 @@ Plan first_plan(std::int64_t units, const Speeds& speeds, std::int64_t block = 1
                            : Plan::over_hosts(units, speeds.threads, block);
 }
 
-/// What a unit costs, and how fast each device or host really is.
+/// The cost of each unit, and the true speed of each device or host.
 struct Truth {
   std::vector<double> costs;
   std::vector<double> speeds;
@@ -50,7 +50,7 @@ double max_to_mean(const std::vector<double>& seconds) {
   return *std::ranges::max_element(seconds) / mean;
 }
 
-/// Costs that grow with the fourth power of the unit: of five equal shares the last has 3.4 times the mean.
+/// Costs that grow with the fourth power of the unit: the last of five equal shares has 3.4 times the mean.
 std::vector<double> growing_costs(std::int64_t units) {
   std::vector<double> costs;
   for (std::int64_t unit = 0; unit < units; ++unit)
@@ -63,7 +63,7 @@ struct Balance {
   double max_to_mean = 0;  ///< under the plan that is not left any more
 };
 
-/// Leaves plans as long as that makes the slowest part faster by 1.1.
+/// Changes plans as long as that makes the slowest part faster by 1.1.
 Balance balance(const Truth& truth, const Speeds& believed, Plan plan) {
   WorkEstimate work;
   for (int moves = 0;; ++moves) {
@@ -74,13 +74,13 @@ Balance balance(const Truth& truth, const Speeds& believed, Plan plan) {
   }
 }
 
-/// A loop of passes with a `Balancer`: its estimate and its schedule, with times that `truth` and noise give.
+/// A loop of passes with a `Balancer`: its estimate and its schedule, with times from `truth` and noise.
 class Loop {
  public:
   Loop(Speeds believed, Plan plan, int iterations, double gain = 1.05)
       : believed_(std::move(believed)), plan_(std::move(plan)), schedule_(iterations, gain) {}
 
-  /// Returns the longest time by the mean of all devices, without noise.
+  /// Returns the longest time divided by the mean of all devices, without noise.
   double pass(const Truth& truth, double noise, std::mt19937_64& random) {
     std::vector<double> seconds = truth.seconds(plan_, believed_);
     const double mean =
@@ -113,11 +113,11 @@ class Loop {
   int moves_ = 0;
 };
 
-/// Scores as H200, H100, A100, L40S, V100 and T4 have them, by and large.
+/// Approximate scores of H200, H100, A100, L40S, V100 and T4.
 constexpr std::array<std::uint64_t, 6> scores_of_models{1000, 900, 480, 230, 190, 36};
 
-/// A job of up to 16 devices, each up to ten times faster or slower than declared, and units that leave 200
-/// blocks at least to each of them if all take the same time. None if these are too many for a test.
+/// A job of up to 16 devices, each up to ten times faster or slower than declared, with enough units for 200
+/// blocks on each if all take the same time. None if these are too many for a test.
 struct Case {
   Speeds believed;
   Truth truth;
@@ -167,8 +167,8 @@ std::optional<Case> random_case(std::mt19937_64& random, const std::function<dou
 
 using CostsOf = std::function<std::function<double(double)>(std::mt19937_64&)>;
 
-/// Random cases reach `bound` in pass number `in`; from there on the ratio never rises by more than the noise
-/// and 0.02.
+/// Random cases reach `bound` in pass `in`; from then on the ratio never rises by more than the noise and
+/// 0.02.
 void expect_balance(const std::string& what, const CostsOf& costs_of, int in, double bound) {
   int cases = 0;
   for (std::uint64_t seed = 1; cases < 40; ++seed) {
@@ -394,12 +394,11 @@ TEST(WorkEstimate, NoiseOfAFewPerCentIsNoGain) {
 TEST(WorkEstimate, TheGainIsThatOfTheModel) {
   const Speeds speeds = devices({1, 1});
   const Plan plan = first_plan(1200, speeds);
-  // The first half took 3 s, the second 1 s: as far as that is known, the second device is three times
-  // faster.
+  // The first half took 3 s, the second 1 s: by these times the second device is three times faster.
   const BalancedPlan better = WorkEstimate().balance(plan, speeds, std::vector<double>{3, 1});
   EXPECT_NEAR(static_cast<double>(better.plan.range_of(0).end), 300, 3);
   EXPECT_NEAR(better.gain, 2, 0.02);
-  // One block can not be cut, whatever it costs.
+  // One block cannot be cut, whatever its cost.
   const Plan coarse = first_plan(1200, speeds, 600);
   EXPECT_NEAR(WorkEstimate().balance(coarse, speeds, std::vector<double>{1.5, 1}).gain, 1, 1e-3);
 }

@@ -46,7 +46,7 @@ TEST(WorkerThreads, ARunIsOverWhenAllItsWorkIsAndCallsNoOtherDevice) {
   const std::vector<std::vector<int>> runs = {{2}, {0, 3}, {}, {3, 1, 0}, {0, 1, 2, 3}, {1}};
   for (int repetition = 0; repetition < 500; ++repetition) {
     for (const auto& run : runs) {
-      // Plain integers: that a run has ended must make them visible.
+      // Plain integers: the end of a run must make them visible.
       std::array<int, 4> calls{};
       threads.run(run, [&](int device) { ++calls[static_cast<std::size_t>(device)]; });
       std::array<int, 4> wanted{};
@@ -61,7 +61,7 @@ TEST(WorkerThreads, TheCallingThreadLooksAroundWhileItWaits) {
   std::latch looked(1);
   bool first = true;
   const auto caller = std::this_thread::get_id();
-  // The work ends when it has been looked around.
+  // The work ends once all workers were observed.
   threads.run(
       std::array{0, 1}, [&](int) { looked.wait(); },
       [&] {

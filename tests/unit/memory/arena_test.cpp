@@ -108,7 +108,7 @@ TEST(Arena, TakesWhatIsNeededWhereThereIsNoMore) {
   EXPECT_EQ(arena.capacity_bytes(), 9 * mib);
   EXPECT_THROW((void)arena.take_bytes(2 * mib), Error);
   arena.reset();
-  // One slab in place of the two is no longer to be had.
+  // One slab in place of the two cannot be allocated any more.
   const MemoryLease others = pool.take_bytes(5 * mib, device.stream(0));
   (void)arena.take_bytes(4 * mib);
   EXPECT_EQ(arena.capacity_bytes(), 4 * mib);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random use of the buffer pool beside a slow pool that is easily seen to be right, and a trace that fills
-// a large card.
+// Random use of the buffer pool agrees with a slow, obviously correct pool; and a trace that fills a large
+// GPU stays within the limits.
 #include "fake_device.hpp"
 
 #include <tessera/memory/buffer_pool.hpp>
@@ -22,7 +22,7 @@
 namespace tessera::testing {
 namespace {
 
-/// What a buffer pool does by its documents, one list searched from end to end.
+/// A buffer pool as documented: one list, searched from end to end.
 class ReferencePool {
  public:
   struct Cached {
@@ -42,7 +42,7 @@ class ReferencePool {
     return (bytes + step - 1) / step * step;
   }
 
-  /// The pool gave `memory`. Says whether it may have.
+  /// The pool returned `memory`. Whether it was allowed to.
   ::testing::AssertionResult taken(void* memory, std::size_t requested, StreamView stream) {
     const std::size_t bytes = rounded(requested);
     const auto fits = [&](const Cached& block) { return block.bytes == bytes; };
@@ -141,7 +141,7 @@ TEST_P(AgainstTheReference, RandomUseIsCountedAndOrdered) {
       const StreamView stream = device.stream(below(streams));
       const std::size_t what = below(100);
       if (what < 45 && held.size() < 40) {
-        // Few sizes below 256 KiB, so that they meet, and now and then one to 1 MiB.
+        // Few sizes below 256 KiB, so that they recur, and sometimes one up to 1 MiB.
         const std::size_t bytes =
             1 + (below(8) == 0 ? below(1 << 20) : (1u << (6 + 2 * below(7))) + below(300));
         held.push_back({pool.take_bytes(bytes, stream), stream});
@@ -198,7 +198,7 @@ TEST_P(AgainstTheReference, RandomUseIsCountedAndOrdered) {
 INSTANTIATE_TEST_SUITE_P(Seeds, AgainstTheReference, ::testing::Values(1, 2, 3, 4, 5, 6),
                          [](const auto& seed) { return "Seed" + std::to_string(seed.param); });
 
-/// Sizes from 1 MiB to 4 GiB, all scales alike, on 8 streams of a card of 140 GiB that is kept `full`.
+/// Sizes from 1 MiB to 4 GiB, uniform in scale, on 8 streams of a GPU of 140 GiB that is kept `full`.
 void expect_peak_reserved_near_peak_live(double full_part) {
   constexpr std::size_t card = std::size_t{140} << 30;
   const auto full = static_cast<std::size_t>(full_part * static_cast<double>(card));

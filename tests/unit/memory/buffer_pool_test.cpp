@@ -28,7 +28,7 @@ class FakePool : public ::testing::Test {
     EXPECT_EQ(device.blocks(), 0u);
   }
   MemoryLease take(std::size_t bytes, StreamView stream) { return pool->take_bytes(bytes, stream); }
-  /// Takes, uses and returns, and says where the memory was.
+  /// Takes, uses and returns memory; returns its address.
   void* use(std::size_t bytes, StreamView stream) {
     const MemoryLease lease = take(bytes, stream);
     device.use(lease.data(), stream);
@@ -130,7 +130,7 @@ TEST_F(FakePool, AStreamThatUsedTheMemoryOfAnotherIsWaitedForByItsOwnerToo) {
   lease.record_stream(a);
   void* at = lease.data();
   device.use(at, a);
-  // b's use is ordered after the take by the caller.
+  // The caller orders b's use after the take.
   const EventView after = EventView(new FakeDevice::Clock());
   FakeUpstream events(device);
   events.record(after, a);
@@ -188,7 +188,7 @@ TEST_F(FakePool, ALeaseMovesAndIsReturnedOnce) {
   MemoryLease lease = take(kib, a);
   void* at = lease.data();
   MemoryLease moved = std::move(lease);
-  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): that is the question
+  // NOLINTNEXTLINE(bugprone-use-after-move,clang-analyzer-cplusplus.Move): this is tested
   EXPECT_EQ(lease.data(), nullptr);
   EXPECT_EQ(moved.data(), at);
   EXPECT_EQ(moved.size_bytes(), kib);
@@ -244,7 +244,7 @@ TEST_F(FakePool, ReservedStaysNearTheHighWaterMark) {
   (void)use(4 * mib, a);
   (void)use(mib, a);  // 5 MiB are a quarter more than 4
   EXPECT_EQ(stats().reserved_bytes(), 5 * mib);
-  (void)use(mib + 1, b);  // one more would be too much, and the oldest goes
+  (void)use(mib + 1, b);  // one byte more is too much, and the oldest is freed
   EXPECT_EQ(stats().cached_bytes, 2 * mib + mib / 16);
   EXPECT_EQ(stats().freed, 1u);
   pool->empty_cache();  // and the mark with it

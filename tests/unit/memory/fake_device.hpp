@@ -18,9 +18,9 @@ namespace tessera::testing {
 inline constexpr std::size_t kib = 1024;
 inline constexpr std::size_t mib = 1024 * kib;
 
-/// A device without memory or time. Addresses are numbers that are never used twice; work on a stream is
-/// complete when the test says so. Every stream carries a vector clock, so that the device knows of any two
-/// uses of a block whether one is ordered before the other, and counts those that are not.
+/// A device without memory or time. Addresses are numbers that are never reused; work on a stream completes
+/// when the test says so. Every stream has a vector clock, so that the device knows whether any two uses of a
+/// block are ordered, and counts those that are not.
 class FakeDevice {
  public:
   using Clock = std::vector<std::uint64_t>;  ///< how many pieces of work of each stream
@@ -32,7 +32,7 @@ class FakeDevice {
 
   [[nodiscard]] StreamView stream(std::size_t i) { return StreamView(&streams_.at(i)); }
 
-  /// Puts work on a stream that uses the block.
+  /// Submits work that uses the block to a stream.
   void use(void* memory, StreamView stream) {
     FakeStream& on = at(stream);
     races += std::ranges::any_of(uses_[memory], [&](const Use& before) {
@@ -40,7 +40,7 @@ class FakeDevice {
     });
     uses_[memory].push_back({on.index, ++on.clock[on.index]});
   }
-  /// The work that is on the stream now is complete, and with it all that it waited for.
+  /// Completes the work that is on the stream now, and all work that it waited for.
   void finish(StreamView stream) { finish(at(stream).clock); }
 
   [[nodiscard]] std::size_t taken_bytes() const { return taken_bytes_; }
@@ -95,7 +95,7 @@ class FakeUpstream final : public MemoryUpstream {
       return nullptr;
     }
     const std::uintptr_t address = std::exchange(device_->next_address_, device_->next_address_ + 256);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr): nobody reads what is there
+    // NOLINTNEXTLINE(performance-no-int-to-ptr): never dereferenced
     void* memory = reinterpret_cast<void*>(address);
     device_->sizes_[memory] = bytes;
     device_->taken_bytes_ += bytes;

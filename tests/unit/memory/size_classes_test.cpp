@@ -22,7 +22,7 @@ TEST(SizeClasses, FineOnesWasteAnEighthASixteenthAboveOneMiBAndASixtyFourthAbove
                                 : bytes <= (1u << 26) ? bytes / 16
                                                       : bytes / 64;
     ASSERT_LE(waste, allowed) << bytes;
-    // A class holds exactly the sizes from beyond the class below to its own.
+    // A class holds exactly the sizes above the next smaller class, up to its own.
     const SizeClass self = fine_class(size.bytes);
     ASSERT_EQ(self.index, size.index) << bytes;
     ASSERT_EQ(self.bytes, size.bytes) << bytes;

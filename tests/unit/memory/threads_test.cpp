@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pools under several threads: what one thread writes to memory that it holds, no other sees or changes.
-// ThreadSanitizer has the last word here.
+// With several threads, no thread sees or changes memory that another one holds. ThreadSanitizer decides.
 #include <tessera/memory/buffer_pool.hpp>
 
 #include <gtest/gtest.h>
@@ -25,7 +24,7 @@ StreamView stream_of(std::size_t thread) {
   return StreamView(&streams[thread]);
 }
 
-/// Holds a few buffers at a time, each filled with a value that nobody else uses.
+/// Holds a few buffers at a time, each filled with a unique value.
 std::size_t work(BufferPool& pool, std::size_t thread, int steps) {
   std::mt19937_64 random(thread + 1);
   std::vector<Buffer<std::uint64_t>> held;

@@ -49,7 +49,7 @@ TEST(WorkspacePool, KeepsFourOfAClass) {
   EXPECT_EQ(pool.statistics().cached_blocks, 8u);
   EXPECT_EQ(pool.statistics().cached_bytes, 4 * 12 * kib);
   EXPECT_EQ(pool.statistics().freed, 6u);
-  // Four of a class in all, not of a stream.
+  // Four per class in total, not per stream.
   {
     std::array held{pool.take(4 * kib, device.stream(1)), pool.take(4 * kib, device.stream(0))};
     cycle(pool, 4, 4 * kib, device.stream(0));
@@ -108,7 +108,7 @@ TEST(WorkspacePool, SaysWhoRanOut) {
   EXPECT_EQ(said.find("workspace pool: 66560 bytes"), 0u) << said;
 }
 
-/// Beside a slow pool that is easily seen to be right: one list, oldest first.
+/// Compared with a slow, obviously correct pool: one list, oldest first.
 class WorkspacesAgainstTheReference : public ::testing::TestWithParam<std::uint64_t> {};
 
 TEST_P(WorkspacesAgainstTheReference, RandomUseIsCountedAndOrdered) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Jobs of one process on the same simulated device.
+// Jobs of one process on the same simulated device take turns.
 #include "mpi/job/array_testing.hpp"
 #include "support/errors.hpp"
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The process of another program: its signals, and its forked children. Devices are used in children alone,
-// so that each test has a process that has used none.
+// In another program's process the library respects its signals and forked children. Devices are used only in
+// children, so that each test has a process that has used none.
 #include "base/signals_blocked.hpp"
 #include "mpi/job/job_testing.hpp"
 
@@ -30,7 +30,7 @@ constexpr bool may_fork = false;  // ThreadSanitizer allows no threads in a fork
 constexpr bool may_fork = true;
 #endif
 
-/// What `work` returns in a forked child; -1: the child has ended otherwise.
+/// The result of `work` in a forked child; -1: the child ended otherwise.
 int in_child(const std::function<int()>& work) {
   const pid_t child = fork();
   if (child == 0) {
@@ -56,7 +56,7 @@ std::set<int> blocked_signals() {
 
 const std::set<int> asynchronous{SIGINT, SIGTERM, SIGUSR1, SIGALRM, SIGCHLD};
 
-/// Those that are blocked on the threads that compute a pass.
+/// The signals that are blocked on the threads that compute a pass.
 std::vector<std::set<int>> blocked_in_pass(Policy policy) {
   JobOptions options = with_threads(2);
   options.policy = policy;
@@ -111,7 +111,7 @@ bool computes(Job& job) {
   return bits(reduce_units(job, job.plan(units, block))) == bits(expected_sums(units, block));
 }
 
-/// A bit for each thing that is wrong about jobs of a child whose parent has used a device.
+/// A bit for each fault of jobs in a child whose parent has used a device.
 int wrong_in_child(Policy policy) {
   JobOptions options = with_threads(2);
   options.policy = policy;

@@ -13,7 +13,7 @@ namespace {
 
 using testing::ScopedVariable;
 
-/// An environment without what launchers are known by.
+/// An environment without the variables of launchers.
 struct NotLaunched {
   ScopedVariable ompi_{"OMPI_COMM_WORLD_RANK", std::nullopt};
   ScopedVariable pmix_{"PMIX_RANK", std::nullopt};
@@ -42,7 +42,7 @@ TEST(Launcher, ItsRanksAreKnownByTheirEnvironment) {
   EXPECT_EQ(launched_rank(), 0);
 }
 
-// As sbatch and srun set them: SLURM_PROCID is there in both.
+// As sbatch and srun set them: both set SLURM_PROCID.
 TEST(Launcher, ABatchScriptIsAloneAndTasksOfSrunAreNot) {
   const NotLaunched otherwise;
   const ScopedVariable batch("SLURM_PROCID", "0");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A job of one process without MPI, as in the process of another program.
+// A job of one process without MPI gives the right results, as in another program's process.
 #include "job/job_access.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/errors.hpp"
@@ -25,7 +25,7 @@ namespace {
 constexpr std::int64_t units = 1000;
 constexpr std::int64_t block = 7;
 
-/// Whether passes of a job give what they must.
+/// Checks the results of a job's passes.
 void expect_right(Job& job) {
   const Plan plan = job.plan(units, block);
   EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
@@ -38,7 +38,7 @@ JobOptions on_host(int threads) {
   return options;
 }
 
-/// What a host program has set up in its process.
+/// The handlers that a host program has set.
 struct Handlers {
   std::array<struct sigaction, NSIG> actions{};
   std::terminate_handler at_terminate = std::get_terminate();

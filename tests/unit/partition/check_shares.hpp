@@ -9,10 +9,10 @@
 
 namespace tessera {
 
-/// What is wrong with `shares` as the largest-remainder apportionment of `units` by `scores`, in exact
-/// arithmetic and straight from the definition; empty if nothing is. It does not compute the shares but
-/// proves them: they add up to `units`; each is the floor of its quota units * score / total, or one
-/// more; and nobody who got one more ranks behind anybody who did not.
+/// The fault of `shares` as the largest-remainder apportionment of `units` by `scores`, in exact arithmetic
+/// and from the definition; empty if there is none. It does not compute the shares but verifies them: they
+/// add up to `units`; each is the floor of its quota units * score / total, or one more; and no share with
+/// one more ranks behind a share without.
 inline std::string wrong_with_shares(std::int64_t units, std::span<const std::uint64_t> scores,
                                      std::span<const std::int64_t> shares) {
   if (shares.size() != scores.size()) return "there are " + std::to_string(shares.size()) + " shares";

@@ -9,8 +9,8 @@
 
 namespace tessera {
 
-/// A non-negative integer below 2^192 by the schoolbook, in base 2^32 with the lowest digit first: slow,
-/// and plain enough to trust. Throws where a result does not fit.
+/// A non-negative integer below 2^192 by schoolbook arithmetic, in base 2^32 with the lowest digit first:
+/// slow, but simple enough to trust. Throws if a result does not fit.
 class ExactInteger {
  public:
   ExactInteger(std::uint64_t value = 0) : digits_{value & 0xffffffffU, value >> 32} {}  // NOLINT: implicit

@@ -27,12 +27,12 @@ Tiles tiles_of(const Plan& plan) {
   return {plan.tiles().begin(), plan.tiles().end()};
 }
 
-/// How many blocks `range` has. A short last block counts as one.
+/// The number of blocks of `range`. A short last block counts as one.
 std::int64_t blocks_in(Range range, std::int64_t block) {
   return range.size() / block + (range.size() % block != 0 ? 1 : 0);
 }
 
-/// What is wrong with a plan over devices, from the definition; empty if nothing is.
+/// The fault of a plan over devices, by definition; empty if there is none.
 std::string wrong_with_plan(const Plan& plan, std::int64_t units, const Scores& scores,
                             const Offsets& offsets, std::int64_t block) {
   if (plan.units() != units || plan.block() != block || !plan.on_devices()) return "the header is wrong";
@@ -220,7 +220,7 @@ TEST(Plan, RandomAgainstExactArithmetic) {
   }
 }
 
-/// A million devices, dealt to ranks in several ways: many small ranks, few large ones, a single one.
+/// A million devices, distributed to ranks in several ways: many small ranks, few large ones, a single one.
 class MillionDevices : public ::testing::TestWithParam<std::int64_t> {};
 
 TEST_P(MillionDevices, AgainstExactArithmetic) {

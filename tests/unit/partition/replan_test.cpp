@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plans without devices that were left out: all units, none on such a device, in the proportions of the
-// scores that are left.
+// Plans without excluded devices have all units, none on such a device, in proportion to the remaining
+// scores.
 #include "partition/replan.hpp"
 
 #include <tessera/partition/plan.hpp>
@@ -16,7 +16,7 @@ namespace {
 
 using detail::RemainingDevices;
 
-/// A job whose devices and exclusions are drawn from `random`.
+/// A job whose devices and exclusions come from `random`.
 RemainingDevices draw_devices(std::mt19937_64& random, bool keeps_one_a_rank) {
   RemainingDevices devices{.scores = {}, .rank_offsets = {0}, .excluded = {}};
   const auto ranks = 1 + random() % 6;
@@ -39,7 +39,7 @@ Plan draw_plan(std::mt19937_64& random, const RemainingDevices& devices, bool we
   return Plan::over_devices(units, devices.scores, devices.rank_offsets, options);
 }
 
-/// Tiles in order, without a gap, of whole blocks, on devices that are left.
+/// Tiles in order, without gaps, of whole blocks, on remaining devices.
 void expect_whole(const Plan& plan, const RemainingDevices& devices) {
   std::int64_t next = 0;
   for (const PlannedTile& tile : plan.tiles()) {
@@ -140,7 +140,7 @@ TEST(Replan, AMoveGivesThePlanThatTheDevicesThatAreLeftWouldHaveHad) {
 }
 
 TEST(Replan, WeightsOfTheOldPlanAreKept) {
-  // The last hundred units are nine times the work of the others, so half of it; three devices of one speed.
+  // The last hundred units have nine times the work of the others, half of the total; three equal devices.
   const std::vector<std::uint64_t> scores{5, 5, 5, 5};
   const auto weight = [](std::int64_t unit) { return unit < 900 ? 1.0 : 9.0; };
   RemainingDevices devices{scores, {0, 1, 2, 3, 4}, {false, true, false, false}};
@@ -158,7 +158,7 @@ TEST(Replan, ARankWithUnitsAndNoDeviceIsFound) {
   const std::vector<std::uint64_t> scores{1, 1, 1};
   const RemainingDevices devices{scores, {0, 1, 2, 3}, {false, true, true}};
   EXPECT_EQ(detail::rank_without_device(Plan::over_devices(30, scores, devices.rank_offsets), devices), 1);
-  // Its unit is another's: the device is not missed.
+  // Its unit goes to another device.
   EXPECT_EQ(detail::rank_without_device(Plan::over_devices(1, scores, devices.rank_offsets), devices),
             std::nullopt);
 }

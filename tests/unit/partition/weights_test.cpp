@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Weighted plans, against the definition in exact arithmetic.
+// Weighted plans agree with the definition in exact arithmetic.
 #include <gtest/gtest.h>
 #include <tessera/error.hpp>
 #include <tessera/partition/plan.hpp>
@@ -31,8 +31,8 @@ std::vector<std::int64_t> exact_cuts(const Weights& weights, const Scores& score
   return shares;
 }
 
-/// What is wrong with cuts of blocks of `weights` by `scores`, by brute force: no other cut may be nearer to
-/// its exact position, nor as near and later; empty if nothing is.
+/// The fault of cuts of blocks of `weights` by `scores`, by brute force: no other cut may be nearer to its
+/// exact position, nor equally near and later; empty if there is none.
 std::string wrong_with_cuts(const Weights& weights, const Scores& scores, const std::vector<Range>& shares) {
   const auto targets = exact_cuts(weights, scores);
   const std::int64_t total = targets.back();
@@ -69,7 +69,7 @@ Weights part_of(const Weights& weights, Range range) {
   return {weights.begin() + range.begin, weights.begin() + range.end};
 }
 
-/// Of zeros, equal, similar and very different weights.
+/// Zero, equal, similar and very different weights.
 Weights random_weights(std::mt19937_64& random) {
   const std::int64_t largest = std::vector<std::int64_t>{1, 3, 10, 100'000}[random() % 4];
   Weights weights(1 + random() % 40);

@@ -115,7 +115,7 @@ TEST(AssignDevices, HundredsOfRanksAndDevices) {
   for (const auto& assignment : found) EXPECT_EQ(assignment.sharers, 3);
 }
 
-/// The definition of the header, word by word: every matching is tried.
+/// Tries every matching, literally by the definition in the header.
 class Reference {
  public:
   explicit Reference(const Sightings& sightings) {

@@ -25,7 +25,7 @@ class DeviceLocks : public ::testing::Test {
  protected:
   void TearDown() override { unsetenv("TESSERA_LOCK_DIR"); }
 
-  /// As the leader of a claim and a rank of it do.
+  /// The calls of a claim's leader and of one of its ranks.
   std::shared_ptr<const void> drive(const std::string& name, bool shared = false, std::int64_t budget = 0) {
     const DeviceUser user = this_user(shared, budget);
     ReservedSlot reserved = ClaimLock(folder_).reserve(name, user);
@@ -96,10 +96,10 @@ TEST_F(DeviceLocks, AUserThatDiesLeavesNothingBehind) {
   close(ready[1]);
 }
 
-/// A process that is forked here, and ends when told.
+/// A forked process that ends on request.
 class Child {
  public:
-  /// `first` is what it does before it waits.
+  /// `first` runs before it waits.
   explicit Child(const std::function<void()>& first) {
     EXPECT_EQ(pipe(ready_.data()), 0);
     EXPECT_EQ(pipe(end_.data()), 0);
@@ -182,7 +182,7 @@ TEST_F(DeviceLocks, FilesOfSimulatedDevicesGoWithTheirLastUser) {
   two.reset();
   EXPECT_FALSE(fs::exists(folder_ / name));
 
-  // Left by a process that was killed.
+  // Left by a killed process.
   const auto held = drive(name, true);
   const std::string left = lock_name(device, "launch 8", "boot/host");
   const std::string left_empty = lock_name(device, "launch 9", "boot/host");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for the driver's libcuda.so.1 with the entry points by which the library sees, without starting
-// CUDA, whether it has started and with what.
+// A fake of the driver's libcuda.so.1 with the entry points by which the library detects, without
+// initialising CUDA, whether it is initialised and with which devices.
 #include <cstdint>
 #include <cstring>
 
@@ -18,7 +18,7 @@ __attribute__((visibility("default"))) int cuDeviceGetCount(int* count) {
   return fake_cuda_status;
 }
 __attribute__((visibility("default"))) int cuDeviceGet(int* device, int ordinal) {
-  *device = ordinal + 10;  // a handle is no ordinal
+  *device = ordinal + 10;  // a handle is not an ordinal
   return fake_cuda_status;
 }
 __attribute__((visibility("default"))) int cuDeviceGetUuid_v2(std::uint8_t* uuid, int device) {

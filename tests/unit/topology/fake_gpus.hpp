@@ -43,7 +43,7 @@ inline detail::Gpu t4(std::uint32_t head, PciId pci) {
   return gpu;
 }
 
-/// Puts the GPU in MIG mode with one compute instance in each of as many GPU instances as `heads` has.
+/// Puts the GPU in MIG mode with one compute instance in each of `heads.size()` GPU instances.
 inline detail::Gpu in_mig_mode(detail::Gpu gpu, const std::vector<std::uint32_t>& heads) {
   gpu.mig_mode = true;
   for (const auto head : heads) {

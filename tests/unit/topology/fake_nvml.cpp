@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A stand-in for the driver's libnvidia-ml.so.1, for the test of what is asked of it.
+// A fake of the driver's libnvidia-ml.so.1, for tests of the library's calls.
 #include "fake_nvml.hpp"
 
 #include <cstdint>
@@ -16,7 +16,7 @@ tessera::testing::FakeNvml fake_nvml;
 namespace {
 // Handles: GPUs are 1 to 3, the instances in places 0 and 3 of the last are 10 and 13.
 void* handle(std::uintptr_t number) {
-  // NOLINTNEXTLINE(performance-no-int-to-ptr): nobody reads what is there
+  // NOLINTNEXTLINE(performance-no-int-to-ptr): never dereferenced
   return reinterpret_cast<void*>(number);
 }
 std::uintptr_t number(void* device) {

@@ -7,8 +7,8 @@
 
 namespace tessera::testing {
 
-/// How the stand-in for libnvidia-ml.so.1 behaves. It shows three GPUs: an H200; one that this process
-/// may not open; and one in MIG mode, in PCI domain 1, with instances in places 0 and 3.
+/// The behaviour of the fake libnvidia-ml.so.1. It has three GPUs: an H200; one that this process may not
+/// open; and one in MIG mode, in PCI domain 1, with instances in slots 0 and 3.
 struct FakeNvml {
   nvml::Status init = nvml::Status::success;
   nvml::Status cuda_library = nvml::Status::success;

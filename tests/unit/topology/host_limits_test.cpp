@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The limits of made-up machines: trees of /proc and of cgroups in a folder.
+// The limits of fake machines: trees of /proc and of cgroups in a folder.
 #include "temporary_folder.hpp"
 
 #include <gtest/gtest.h>
@@ -135,7 +135,7 @@ TEST_F(Machine, AllLimitsUpToTheRootCount) {
   ASSERT_EQ(found.cpu.size(), 3U);
   EXPECT_EQ(found.cpu[0].cores, 4);
   EXPECT_EQ(found.cpu[1].cores, 8);
-  // Of two that are equal the one that more processes share.
+  // Ties: the one that more processes share.
   ASSERT_NE(found.tightest_cpu(), nullptr);
   EXPECT_EQ(found.tightest_cpu()->source, "/sys/fs/cgroup/cpu.max");
   EXPECT_NE(found.cpu[0].group, found.cpu[1].group);
@@ -150,7 +150,7 @@ TEST_F(Machine, MemoryInVersion2) {
   write(job / "memory.max", "4294967296\n");
   write(job / "memory.high", "3221225472\n");
   write(job / "memory.current", "2147483648\n");
-  // A fourth of what is used would be given up.
+  // A fourth of the used memory would be reclaimed.
   write(job / "memory.stat",
         "anon 1610612736\ninactive_file 134217728\nactive_file 134217728\nslab_reclaimable 268435456\n");
   const auto found = limits();
@@ -265,7 +265,7 @@ TEST_F(Machine, TheMountThatShowsMostCounts) {
 TEST_F(Machine, WhatIsNotMountedIsNoLimit) {
   version_2();
   write("sys/fs/cgroup/cpu.max", "300000 100000\n");
-  // Outside the namespace; beside what is mounted; not mounted at all.
+  // Outside the namespace; outside the mount; not mounted at all.
   write("proc/self/cgroup", "0::/../job_8\n");
   expect_no_cgroup_limit();
   write("proc/self/cgroup", "0::/job_70\n");

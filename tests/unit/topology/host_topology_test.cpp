@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A directory of this test process that goes away with it.
+/// A directory of this test process, removed at its end.
 class Scratch {
  public:
   Scratch() : path_(fs::temp_directory_path() / ("tessera-topology-" + std::to_string(getpid()))) {
@@ -125,7 +125,7 @@ TEST(Nearness, GroupsWithNumaNodesThatAreNotCountedFromZero) {
   EXPECT_EQ(all.host().numa_nodes, (std::vector{0, 8, 1, 9}));
   expect_near(all, {0, 0x41, 0}, 8, "2-3", 0);
   expect_near(all, {1, 0x01, 0}, 1, "4-5", 0);
-  // A device below the package is near to both its NUMA nodes; the first stands for them.
+  // A device below the package is near both its NUMA nodes; the first represents them.
   expect_near(all, {2, 0x01, 0}, 1, "4-7", 0);
 }
 
@@ -142,7 +142,7 @@ TEST(Nearness, BelowAnL3) {
 }
 
 TEST(Nearness, ADomainOtherThanZeroIsNotMistaken) {
-  // 0001:41 and 0000:01 do not exist: no place is known, and all cores are as good.
+  // 0001:41 and 0000:01 do not exist: their locality is unknown, and all cores are equally good.
   expect_near(load("numa_groups"), {1, 0x41, 0}, -1, "0-7", 0);
   expect_near(load("numa_groups", "0x000000f0"), {0, 0x01, 0}, -1, "4-7", 0);
 }
@@ -195,7 +195,7 @@ TEST_F(ThisMachine, TheKernelTellsWhereADeviceIsThatHwlocDoesNotSee) {
   const auto nearness = topology.nearness(unseen);
   EXPECT_EQ(nearness.numa_node, 3);
   EXPECT_EQ(nearness.distance, 0);
-  // The covering object may be a core of several threads, which all share it.
+  // The covering object may be a core with several threads, which all share it.
   EXPECT_FALSE(nearness.near_cpuset.empty());
 
   const auto nowhere = topology.nearness({0xabcd, 0xee, 0});

@@ -28,7 +28,7 @@ TEST(CpuList, IsReadAndWrittenAsTheKernelDoes) {
     EXPECT_FALSE(parse_cpu_list(wrong)) << wrong;
 }
 
-/// A machine of two packages, each of two cores of two threads and a NUMA node, with a device beside the
+/// A machine of two packages, each with two cores of two threads and a NUMA node, and a device near the
 /// second.
 class TwoPackages : public ::testing::Test {
  protected:

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the serial jobs of one process share: locks, and turns.
+// The serial jobs of one process share locks, and take turns.
 #include "topology/claim/process_claim.hpp"
 #include "support/errors.hpp"
 #include "temporary_folder.hpp"
@@ -38,7 +38,7 @@ class ProcessClaims : public ::testing::Test {
     uuid.bytes[0] = static_cast<std::uint8_t>(number);
     return uuid;
   }
-  /// What a process sees of such devices, half of whose memory a job may use.
+  /// The probe of a process with these devices; a job may use half of their memory.
   static Probe sees(const std::vector<int>& numbers, std::int64_t free_bytes = memory_bytes) {
     Probe probe;
     probe.host.hostname = "node0";
@@ -59,7 +59,7 @@ class ProcessClaims : public ::testing::Test {
   static std::string lock_of(int number) { return to_string(device(number)); }
 
   std::vector<DeviceUser> users(int number) { return ClaimLock(folder_).users_of(lock_of(number)); }
-  /// A lock as another process has it.
+  /// A lock as held by another process.
   std::shared_ptr<const void> drive(int number, bool shared) {
     const DeviceUser user{shared, 300, 1, "other"};
     const ReservedSlot reserved = ClaimLock(folder_).reserve(lock_of(number), user);
@@ -131,7 +131,7 @@ TEST_F(ProcessClaims, TakeNoFileWithoutADevice) {
   EXPECT_FALSE(fs::exists(missing));
 }
 
-/// Begins a turn on a thread of its own, as a thread does not wait for itself.
+/// Begins a turn on a new thread, since a thread does not wait for itself.
 void begin(ProcessClaim& turns, FunctionRef<void()> between) {
   std::exception_ptr thrown;
   std::thread([&] {
@@ -173,7 +173,7 @@ TEST_F(ProcessClaims, TakeTurnsInTheOrderInWhichTheyAsk) {
   std::thread last;
   begin(*second.turns, [&] {
     if (last.joinable()) return;
-    // Device 2 is free, but the second waits for it, and has waited longer.
+    // Device 2 is free, but the second job waits for it, and has waited longer.
     last = std::thread([&] {
       third.turns->begin_turn([&] {
         EXPECT_FALSE(third.turns->has_turn());

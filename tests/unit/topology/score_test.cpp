@@ -21,7 +21,7 @@ TEST(SpecScore, IsTheStatedSum) {
   EXPECT_EQ(score(device("H200"), ScoreModel::spec), (132 + 4 * 141 + 150) * score_scale);
   // 40 + 4 x 16, neither FP64 tensor cores nor asynchronous copies
   EXPECT_EQ(score(device("T4"), ScoreModel::spec), (40 + 4 * 16) * score_scale);
-  // 142 + 4 x 48 + 50 for asynchronous copies alone
+  // 142 + 4 x 48 + 50 for asynchronous copies only
   EXPECT_EQ(score(device("L40S"), ScoreModel::spec), (142 + 4 * 48 + 50) * score_scale);
 }
 
@@ -42,7 +42,7 @@ TEST(ThroughputScore, OrdersTheModelsByWhatTheyDoInFp64) {
   EXPECT_GT(of("A100"), of("V100"));
   EXPECT_GT(of("V100"), of("L40S")) << "an L40S has two FP64 lanes a multiprocessor, a V100 thirty-two";
   EXPECT_GT(of("L40S"), of("T4"));
-  // Half of 5120 x 2619 of 6144 x 3201, and the whole arithmetic half: the H100 differs in its memory alone.
+  // Half of 5120 x 2619 of 6144 x 3201, and the whole arithmetic half: the H100 differs only in its memory.
   EXPECT_NEAR(static_cast<double>(of("H100")) / score_scale, 500 + 500 * 5120. * 2619 / (6144. * 3201), 0.01);
 }
 

@@ -8,7 +8,7 @@
 
 namespace tessera::testing {
 
-/// Loads the stand-in first: the dynamic linker then gives it to whoever opens libnvidia-ml.so.1.
+/// Loads the fake first: the dynamic linker then returns it for libnvidia-ml.so.1.
 class WithFakeNvml : public ::testing::Test {
  protected:
   void SetUp() override {

@@ -33,7 +33,7 @@ TEST(WorstShortage, NoneWhereThereIsEnough) {
   EXPECT_FALSE(worst({}));
   EXPECT_FALSE(worst({{0, 100, {}}}));
   EXPECT_FALSE(worst({{0, 100, {cgroup(whole_job, 150, 100), node(1000, 100)}}}));
-  // Nothing is needed where nothing is left.
+  // If nothing is left, nothing is needed.
   EXPECT_FALSE(worst({{0, 0, {node(1000, 0)}}}));
 }
 
@@ -46,12 +46,12 @@ TEST(WorstShortage, RanksBelowOneLimitNeedItTogether) {
   EXPECT_EQ(found->ranks, 2);
   EXPECT_EQ(found->needed_bytes, 100);
   EXPECT_EQ(found->free_bytes, 99);
-  // What one of them sees free is free.
+  // Memory that one of them sees as free is free.
   EXPECT_FALSE(worst({{0, 60, {cgroup(whole_job, 150, 100)}}, {0, 40, {cgroup(whole_job, 150, 98)}}}));
 }
 
 TEST(WorstShortage, WhatIsNotSharedIsNotAddedUp) {
-  // Other nodes, other cgroups, processes of their own.
+  // Other nodes, other cgroups, separate processes.
   EXPECT_FALSE(worst({{0, 60, {cgroup(whole_job, 150, 99), node(200, 99)}},
                       {1, 40, {cgroup(whole_job, 150, 99), node(200, 99)}}}));
   EXPECT_FALSE(worst({{0, 60, {cgroup(whole_job, 150, 99)}}, {0, 40, {cgroup(task, 150, 99)}}}));
@@ -70,7 +70,7 @@ TEST(WorstShortage, OfSeveralTheOneThatLacksMost) {
   ASSERT_TRUE(found);
   EXPECT_EQ(found->limit, 2U);
   EXPECT_EQ(found->needed_bytes, 120);
-  // Two limits of one cgroup are told apart.
+  // Two limits of one cgroup are distinguished.
   const auto high = worst({{0, 60, {cgroup(whole_job, 200, 100), cgroup(whole_job, 150, 50)}}});
   ASSERT_TRUE(high);
   EXPECT_EQ(high->limit, 1U);

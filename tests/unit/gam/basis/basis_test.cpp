@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The bases of one variable: properties that hold whatever mgcv says.
+// The bases of one variable have the properties of their definitions, independently of mgcv.
 #include "gam/basis/basis.hpp"
 
 #include "gam/basis/isotropic.hpp"
@@ -30,7 +30,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Threads for the bases that take long.
+/// Threads for expensive bases.
 HostTeam& team() {
   static HostTeam threads(2);
   return threads;
@@ -183,7 +183,7 @@ TEST(Basis, RegressionSplinePenaltyIsTheIntegralOfTheSquaredSecondDerivative) {
     const std::vector<double> raw = multiply(basis.map, coef);
     double integral = 0;
     for (std::size_t c = 0; c + 1 < knots.size(); ++c) {
-      // Of the cell's cubic in t, by x.
+      // The cell's cubic in t, by x.
       double square = 0;
       double cube = 0;
       for (std::size_t a = 0; a < 4; ++a) {
@@ -242,7 +242,7 @@ TEST(Basis, ReparameterisedCoefficientsAreValuesAtThePoints) {
               dot(old_coef, multiply(before.penalty, old_coef)), 1e-9);
 }
 
-/// log of the product of the eigenvalues but for the `zero` smallest.
+/// The log of the product of all eigenvalues except the `zero` smallest.
 double log_det(const Matrix& a, int zero) {
   const SymmetricEigen eigen = symmetric_eigen(a);
   double sum = 0;
@@ -251,7 +251,7 @@ double log_det(const Matrix& a, int zero) {
   return sum;
 }
 
-/// log|S|+ of a constrained product: directly, and by its eigenvalues.
+/// log|S|+ of a constrained product: directly, and from its eigenvalues.
 std::pair<double, double> log_dets(const SmoothBasis& smooth, const Constraint& constraint, double lambda) {
   Matrix sum = smooth.penalties[0];
   for (std::size_t i = 0; i < sum.values().size(); ++i)
@@ -276,7 +276,7 @@ void expect_common_eigenvectors(const SmoothBasis& smooth, const std::vector<dou
   for (std::size_t j = 0; j < smooth.penalties.size(); ++j) {
     const Matrix within = multiply_tn(constraint.z, multiply(smooth.penalties[j], constraint.z));
     const Matrix turned = multiply_tn(vectors, multiply(within, vectors));
-    // What products of such lengths are rounded by: T is long where the values at points are nearly singular.
+    // The rounding error of products of such lengths: T is long if the values at points are nearly singular.
     const double rounding =
         16 * within.rows() * std::numeric_limits<double>::epsilon() * norm_of(within.values());
     for (int c = 0; c < rank; ++c) {
@@ -307,7 +307,7 @@ TEST(Basis, NearlySingularValuesAtPointsKeepTheCoefficients) {
   EXPECT_FALSE(odd.points.has_value());
 }
 
-// With one of its margins in either coefficients, a product has the same penalties and log|S|+.
+// With a margin in either coefficients, a product has the same penalties and log|S|+.
 TEST(Basis, AProductInCoefficientsThatAreNoValuesIsTheSameSmooth) {
   const Basis first = cr_basis(sequence(0, 2, 4));
   const Basis own = cp_basis(sequence(0, 1, 6), 2, true);
@@ -315,7 +315,7 @@ TEST(Basis, AProductInCoefficientsThatAreNoValuesIsTheSameSmooth) {
   ASSERT_TRUE(reparameterise_at_points(in_values, 0.001, 0.999));
   ASSERT_FALSE(in_values.points.has_value());
   const int size = own.size();
-  // The first rows of a cyclic margin's map are the identity, and so those of the other are E^-1.
+  // The first rows of a cyclic margin's map are the identity, so those of the other are E^-1.
   const Matrix values = solve(submatrix(in_values.map, 0, size, 0, size), identity(size)).value();
   Basis kept = own;
   kept.unit_rows = false;
@@ -346,20 +346,20 @@ TEST(Basis, AProductInCoefficientsThatAreNoValuesIsTheSameSmooth) {
   const Matrix turn = multiply_tn(in_a.z, multiply(b.values, in_b.z));
   const double turned_det = log_det(multiply_tn(turn, turn), 0) / 2;
   EXPECT_NEAR(in_b.log_det_constant, in_a.log_det_constant + 2 * turned_det, 1e-9);
-  // A direct eigenvalue has the rounding of the largest, some 1e6 times the smallest.
+  // A direct eigenvalue has the rounding error of the largest, some 1e6 times the smallest.
   constexpr double rounding = 1e-7;
   for (const double lambda : {0.2, 1.0, 30.0}) {
     const auto [direct, by_eigenvalues] = log_dets(a, in_a, lambda);
     EXPECT_NEAR(by_eigenvalues, direct, rounding);
-    // In other coefficients a determinant is another, by a factor without lambda.
+    // In other coefficients a determinant differs by a factor without lambda.
     const auto [direct_b, by_eigenvalues_b] = log_dets(b, in_b, lambda);
     const auto [direct_1, by_eigenvalues_1] = log_dets(b, in_b, 1.0);
     EXPECT_NEAR(by_eigenvalues_b - direct_b, by_eigenvalues_1 - direct_1, rounding);
   }
 }
 
-// The constant, then what is uncorrelated with it, and the penalty is the sum of squares of the other
-// coefficients.
+// The first coefficient is the constant, the next ones are uncorrelated with it, and the penalty is the sum
+// of squares of the others.
 TEST(Basis, ANaturalMarginHasAnIdentityForItsPenalty) {
   std::vector<double> x;
   for (int i = 0; i < 200; ++i) x.push_back(std::pow((i + 0.5) / 200, 1.7));
@@ -408,7 +408,7 @@ TEST(Basis, ANaturalMarginHasAnIdentityForItsPenalty) {
     }
     EXPECT_NEAR(squares / (size - rank), 1, 1e-10);
     for (const double value : multiply(x_natural, natural.constant)) EXPECT_NEAR(value, 1, 1e-10);
-    // Of what no penalty sees, all but the constant is uncorrelated.
+    // In the null space all functions except the constant are uncorrelated.
     std::vector<double> variances;
     for (int j = rank + 1; j < size; ++j) {
       const double mean = dot(x_natural.column(j), ones) / n;
@@ -419,7 +419,7 @@ TEST(Basis, ANaturalMarginHasAnIdentityForItsPenalty) {
       }
     }
     EXPECT_TRUE(std::ranges::is_sorted(variances));
-    // The natural coefficients by those before: the penalty of both is the same but for a factor.
+    // The natural coefficients from the original ones: both penalties are equal up to a factor.
     const Matrix turn =
         solve(multiply_tn(before.map, before.map), multiply_tn(before.map, natural.map)).value();
     const Matrix penalty = multiply_tn(turn, multiply(before.penalty, turn));
@@ -438,7 +438,7 @@ TEST(Basis, ACyclicBasisWhosePointsCoincideIsLeftAsItIs) {
   EXPECT_TRUE(basis.unit_rows);
 }
 
-/// Uneven, with some twice, and with two that nearly agree.
+/// Unevenly spaced, some repeated, and two nearly equal.
 std::vector<double> uneven_values() {
   std::mt19937 random(20);
   std::exponential_distribution<double> exponential;
@@ -460,7 +460,7 @@ std::vector<double> dense_row_of(const Basis& basis, double x) {
   return row;
 }
 
-/// What the radial columns say, from points and map alone, as the model's file has them.
+/// The radial columns, only from points and map, as stored in the model's file.
 std::vector<long double> radial_row(const RadialColumns& radial, double x) {
   const auto unit_of_point = [&](double point) {
     return static_cast<long double>((point - radial.shift) / radial.unit);
@@ -487,7 +487,7 @@ TEST(ThinPlate, ColumnsAreTheirRadialFunctions) {
   for (double x = 1; x < 15; x += 0.037) {
     const std::vector<double> mine = dense_row_of(basis, x);
     const std::vector<long double> theirs = radial_row(*basis.component.radial, x);
-    // The slope beyond the last points is that of their interval.
+    // The slope beyond the last points is that of the outermost interval.
     const double scale = x < points.front() || x > points.back() ? 1e-9 : 2e-13;
     for (std::size_t j = 0; j < mine.size(); ++j)
       EXPECT_NEAR(mine[j], static_cast<double>(theirs[j]), scale * (1 + std::abs(mine[j]))) << x << ' ' << j;
@@ -605,8 +605,8 @@ TEST(Isotropic, PolynomialsAreInTheOrderOfMgcv) {
             (std::vector<std::vector<int>>{{0, 0, 0}, {1, 0, 0}, {0, 1, 0}, {0, 0, 1}}));
 }
 
-/// Of a square of points each eigenvalue but those of symmetric functions is there twice: a turn of the
-/// square leaves the space of functions as it is if both are taken.
+/// For a square of points each eigenvalue, except those of symmetric functions, is double: a rotation of the
+/// square leaves the function space unchanged if both are included.
 TEST(Isotropic, ASquareOfPointsHasTheSameFunctionsWhenItIsTurned) {
   Matrix values(81, 2);
   Matrix turned(81, 2);

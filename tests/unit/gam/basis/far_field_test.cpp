@@ -65,7 +65,7 @@ std::vector<double> by_field(const FarField& field, const Component& component, 
   return row;
 }
 
-/// The sum of what the columns are sums of, in absolute values: rounding, of either way, is a part of it.
+/// The sum of the absolute values of the columns' terms: rounding errors are relative to it.
 std::vector<double> sizes_of(const Component& component, const Place& x) {
   const IsotropicColumns& columns = *component.isotropic;
   std::vector<double> sizes(static_cast<std::size_t>(component.combinations.cols()));
@@ -112,7 +112,7 @@ TEST(FarField, ColumnsAreThoseOfAllPoints) {
   }
 }
 
-/// A combination of the columns, and their sums over places, by the functions that they are sums of.
+/// A combination of the columns, and their sums over places, from the functions of the expansion.
 TEST(FarField, CombinationsAndSumsAreThoseOfTheColumns) {
   const Component component = component_of(places_of(Layout::crowded, 500, 6), 30);
   const FarField field(team(), *component.isotropic, component.combinations);
@@ -167,7 +167,7 @@ TEST(FarField, IsForManyPointsOfThinPlateSplines) {
   EXPECT_FALSE(FarField::applies(*component.isotropic));
 }
 
-/// Rows have the same bits alone, among others, and prepared.
+/// Rows have the same bits by themselves, among others, and prepared.
 TEST(FarField, ValuesDoNotDependOnTheOtherRows) {
   Component component = component_of(places_of(Layout::crowded, 400, 4), 30);
   component.isotropic->far_field =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrow's structures in the C interface: their columns are those of other tables, and whatever happens each
-// is released once.
+// Columns from Arrow's structures in the C interface equal those of other tables, and each structure is
+// released once, whatever happens.
 #include "support/arrow_data.hpp"
 
 #include <tessera/tessera_gam.h>
@@ -36,7 +36,7 @@ class ArrowOfC : public ::testing::Test {
     EXPECT_EQ(counts_.released, counts_.made) << when;
   }
 
-  /// The rows [begin, end) of the columns, the first of them behind so many others.
+  /// The rows [begin, end) of the columns, the first of them after this many others.
   [[nodiscard]] ArrowData x(std::size_t begin, std::size_t end, std::size_t offset = 0) const {
     return numbers_of<double>("x", "g", {x_.begin() + at(begin), x_.begin() + at(end)}, offset);
   }
@@ -98,7 +98,7 @@ class ArrowOfC : public ::testing::Test {
 
   static constexpr const char* formula = "y ~ side + s(x, k=6)";
 
-  /// The whole model of a table, which is closed, as a text.
+  /// The whole model of a table, as text; closes the table.
   [[nodiscard]] static std::string model_of(tessera_gam_table table) {
     const tessera_gam_option options[] = {{"threads", "1"}, {"device", "cpu"}};
     tessera_gam_call call = TESSERA_GAM_CALL;
@@ -145,11 +145,11 @@ TEST_F(ArrowOfC, GivesTheBitsOfColumns) {
 }
 
 TEST_F(ArrowOfC, ReadsOptionsByName) {
-  // Levels in an order of their own, of which the first is the one that others are compared with.
+  // Levels in a given order, whose first is the reference level.
   const std::string ordered = model_of(of_stream({{"levels", "side=south,east,north"}}));
   EXPECT_NE(ordered.find("\"sidenorth\""), std::string::npos);
   EXPECT_EQ(ordered.find("\"sidesouth\""), std::string::npos);
-  // Another block is another order of sums.
+  // Another block size gives another order of sums.
   const std::string blocks = model_of(of_stream({{"block-rows", "64"}}));
   EXPECT_NE(blocks, model_of(of_stream()));
   const tessera_gam_option block{"block-rows", "64"};
@@ -189,7 +189,7 @@ TEST_F(ArrowOfC, OrderedDictionariesAreOrderedFactors) {
   const std::string expected = model_of(of_levels);
   EXPECT_NE(expected.find("\"side.L\""), std::string::npos);
   EXPECT_TRUE(with({coded(0, rows, {"south", "east", "north"})}) == expected);
-  // A dictionary that grows.
+  // A dictionary that grows between batches.
   EXPECT_TRUE(with({coded(0, 2, {"south", "east"}), coded(2, rows, {"south", "east", "north"})}) == expected);
   const tessera_gam_table table = opened();
   EXPECT_EQ(add(table, "side",
@@ -230,7 +230,7 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   refuses(tessera_gam_table_add_arrow(table, "x", &schema, nullptr, 2), "chunks is null");
   schema = schema_of(x(0, rows), counts_);
   refuses(tessera_gam_table_add_arrow(table, "x", &schema, nullptr, 0), "'x' has 0 rows");
-  // Counts of which no array is, which are not followed.
+  // Impossible counts, which are not followed.
   schema = schema_of(x(0, rows), counts_);
   chunks[0] = array_of(x(0, rows), counts_);
   EXPECT_EQ(tessera_gam_table_add_arrow(table, "x", &schema, chunks, SIZE_MAX), TESSERA_GAM_USAGE);

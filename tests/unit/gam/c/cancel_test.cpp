@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every function of the header that takes a `tessera_gam_call` asks `cancelled` before it begins, and ends
-// soon after it asks for that.
+// Every function of the header that takes a `tessera_gam_call` calls `cancelled` before it begins, and ends
+// soon after a request.
 #include "support/arrow_data.hpp"
 #include "support/file_content.hpp"
 
@@ -58,7 +58,7 @@ struct CancelData {
   tessera_gam_table table = 0;
 };
 
-/// A call that takes some seconds, or for ever, where it is not cancelled.
+/// A call that takes some seconds, or for ever, unless it is cancelled.
 struct LongCall {
   std::vector<tessera_gam_option> options;
   std::function<int(const tessera_gam_call* call)> make;
@@ -145,7 +145,7 @@ class Cancelled : public ::testing::Test {
     };
   }
 
-  /// The status of a call whose `cancelled` says so when it is asked for the `last` time; `asked` is counted.
+  /// The status of a call whose `cancelled` requests the end at the `last` call; `asked` counts the calls.
   static int status_of(LongCall& call, int last, int& asked) {
     struct Asking {
       int last;

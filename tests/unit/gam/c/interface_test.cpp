@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The C interface: its refusals, and the same bits as the engine's.
+// The C interface refuses invalid calls, and gives the same bits as the engine.
 #include <tessera/tessera_gam.h>
 #include <tessera/gam/gam.hpp>
 
@@ -59,7 +59,7 @@ struct Data {
 
 constexpr const char* formula = "y ~ side + s(x, k=8)";
 
-/// A call with options, which refers to them.
+/// The arguments of a call with options; the call refers to this object.
 class Given {
  public:
   Given(std::initializer_list<tessera_gam_option> options) : options_(options) {
@@ -111,7 +111,7 @@ std::vector<double> matrix_of(const Predictions& answer) {
   return all;
 }
 
-/// Same bits, NaN being NaN.
+/// The same bits; NaN equals NaN.
 void expect_same(const std::vector<double>& a, const std::vector<double>& b) {
   ASSERT_EQ(a.size(), b.size());
   EXPECT_EQ(std::memcmp(a.data(), b.data(), a.size() * sizeof(double)), 0);
@@ -121,7 +121,7 @@ Job cpu_job() {
   return Job(mpi::Communicator::serial(), on_cpu(1));
 }
 
-/// A table and its model, which are closed at the end.
+/// A table and its model, both closed at the end.
 class CInterface : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -254,7 +254,7 @@ TEST_F(CInterface, AModelWithoutCoefficientsAnswers) {
   tessera_gam_model model = 0;
   ASSERT_EQ(tessera_gam_fit("y ~ 0", table_, &given.call, &model), TESSERA_GAM_OK) << tessera_gam_error();
   EXPECT_TRUE(values(model, "covariance").empty());
-  // By reference: the call that makes the status makes the answer, in any order of arguments.
+  // By reference: the call that makes the status also makes the answer, in any order of arguments.
   const auto expect_extent = [](int status, const tessera_gam_answer& answer, std::size_t rows,
                                 std::size_t columns) {
     ASSERT_EQ(status, TESSERA_GAM_OK) << tessera_gam_error();
@@ -320,7 +320,7 @@ TEST_F(CInterface, AModelWithoutCoefficientsHasAScaleInRange) {
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
 }
 
-/// As the option ordered does; predictions know the levels, whatever their order there.
+/// Like the option `ordered`; predictions know the levels, in any order.
 TEST_F(CInterface, OrderedFactorsHavePolynomialContrasts) {
   Data data(90);
   data.levels = {"low", "mid, or so", "high"};
@@ -368,13 +368,13 @@ TEST_F(CInterface, OrderedFactorsHavePolynomialContrasts) {
   EXPECT_NE(
       json_of(TESSERA_GAM_LEVELS_ORDERED, {{"subset", "dose >= 'mid, or so'"}}, "y ~ x").find("\"n\": 60,"),
       std::string::npos);
-  // A level that the option leaves out is missing; the others stay the steps of the scale.
+  // A level that the option omits is missing; the others remain steps of the scale.
   const std::string two = json_of(TESSERA_GAM_LEVELS_ORDERED, {{"levels", "dose=high,low"}}, "y ~ dose");
   EXPECT_NE(two.find("\"dose.L\""), std::string::npos);
   EXPECT_EQ(two.find("\"dose.Q\""), std::string::npos);
 }
 
-/// What does not fit is refused before it is drawn.
+/// Draws that exceed memory are refused before they are computed.
 TEST_F(CInterface, CountsTheMemoryOfDraws) {
   const Data many(100'000);
   const tessera_gam_table rows = many.table();
@@ -556,7 +556,7 @@ TEST_F(CInterface, ModelsAreTextsAndFiles) {
   expect_refusal(tessera_gam_model_load("/no/such/model", &again), "/no/such/model", TESSERA_GAM_INPUT);
 }
 
-/// The covariances of large random effects, which files have beside them.
+/// The covariances of large random effects, which model files have in a separate file.
 TEST(CInterfaceModels, AreTextsWithAllThatIsInFiles) {
   for (const std::string version : {"version_4", "version_5"}) {
     tessera_gam_model model = 0;
@@ -575,7 +575,7 @@ TEST(CInterfaceModels, AreTextsWithAllThatIsInFiles) {
     EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
     EXPECT_EQ(tessera_gam_model_close(again), TESSERA_GAM_OK);
   }
-  // A text leads to no file.
+  // A text cannot refer to a file.
   const std::string text =
       R"({"format": "tessera-fit model", "version": 3, "formula": "y ~ 1", "family": "gaussian",
     "link": "identity", "n": 1, "rows_dropped": 0, "coefficients": [{"name": "a", "value": 1}],
@@ -594,14 +594,14 @@ TEST_F(CInterface, RefusesHandlesThatAreNone) {
   expect_refusal(tessera_gam_summary(model_ ^ (std::uint64_t{1} << 30), TESSERA_GAM_TEXT, &text, nullptr),
                  "no open model");
   expect_refusal(tessera_gam_summary(~std::uint64_t{0}, TESSERA_GAM_TEXT, &text, nullptr), "no handle");
-  // Of the open table, if it were a model's.
+  // The handle of the open table, if it were a model's.
   expect_refusal(tessera_gam_summary(table_ ^ (std::uint64_t{3} << 56), TESSERA_GAM_TEXT, &text, nullptr),
                  "no open model");
   const Data three(3);
   const tessera_gam_table first = three.table();
   ASSERT_EQ(tessera_gam_table_close(first), TESSERA_GAM_OK);
   expect_refusal(tessera_gam_table_close(first), "was closed");
-  const tessera_gam_table second = three.table();  // in the place of the first
+  const tessera_gam_table second = three.table();  // replaces the first
   EXPECT_NE(first, second);
   expect_refusal(tessera_gam_table_close(first), "was closed");
   EXPECT_EQ(tessera_gam_table_close(second), TESSERA_GAM_OK);
@@ -742,7 +742,7 @@ TEST_F(CInterface, ErrorsHaveTheirPlace) {
   std::thread([] { EXPECT_STREQ(tessera_gam_error(), ""); }).join();
 }
 
-/// What callbacks of a test do.
+/// The behaviour of a test's callbacks.
 struct Listener {
   std::function<void()> on_progress = [] {};
   std::function<int()> stops = [] { return 0; };
@@ -767,7 +767,7 @@ struct Listener {
 
 TEST_F(CInterface, CallbacksAreOnTheCallersThread) {
   Listener listener;
-  // They may use the interface.
+  // Callbacks may use the interface.
   listener.on_progress = [&] { EXPECT_EQ(values(model_, "n"), std::vector{400.0}); };
   Given given{};
   listener.listen(given.call);
@@ -833,8 +833,8 @@ TEST_F(CInterface, ShutsDownOnceNoCallIsInProgress) {
   EXPECT_EQ(values(model_, "n"), std::vector{400.0});
 }
 
-/// Runs on a thread with a stack of so many KiB; false where the system makes no such thread, as it is too
-/// little for thread-local storage, of which OpenBLAS has 60 KiB.
+/// Runs on a thread with a stack of this many KiB; false if the system refuses such a thread, because the
+/// stack is too small for thread-local storage (60 KiB for OpenBLAS).
 bool run_on_stack(std::size_t kib, std::function<void()> work) {
   pthread_attr_t attributes;
   EXPECT_EQ(pthread_attr_init(&attributes), 0);

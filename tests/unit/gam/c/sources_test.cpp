@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Wherever the rows of a model come from, its file is the same: from a file by tessera-fit, from spans and
-// Arrow's structures in C++, from columns and Arrow's structures in C.
+// A model's file is the same for any source of its rows: a file in tessera-fit, spans and Arrow's structures
+// in C++, columns and Arrow's structures in C.
 #include "info/run_program.hpp"
 #include "support/arrow_data.hpp"
 #include "support/file_content.hpp"
@@ -29,10 +29,10 @@ namespace {
 
 constexpr std::size_t source_rows = 3000;
 constexpr std::int64_t source_block = 1024;
-/// Where pieces end, which are batches and spans: one of a row, and around the end of a block, but not there.
+/// The ends of pieces (batches and spans): a piece of one row, and ends near, but not at, the end of a block.
 constexpr std::size_t piece_ends[] = {1, 700, 2047, 2049, source_rows};
 
-/// The columns of the models below, as a program has them.
+/// The columns of the models below, in a program's memory.
 struct Source {
   std::vector<double> y, count, x, z;
   std::vector<std::int32_t> f;
@@ -61,7 +61,7 @@ struct Source {
   }
 };
 
-/// What differs from model to model.
+/// The parts that differ between models.
 struct SourceCase {
   const char* formula;
   const char* family;
@@ -97,8 +97,8 @@ Table in_pieces(const Job& job, const Source& source) {
            {"f", FactorSpans{pieces(source.f), source.levels}}}};
 }
 
-/// The columns of rows [begin, end): numbers with nulls, numbers in place with NaN, integers, and a factor by
-/// texts.
+/// The columns of rows [begin, end): numbers with nulls, numbers used in place with NaN, integers, and a
+/// factor as texts.
 std::vector<testing::ArrowData> arrow_columns(const Source& source, std::size_t begin, std::size_t end) {
   const auto part = [&]<class T>(const std::vector<T>& values) {
     return std::vector<T>(values.begin() + static_cast<std::ptrdiff_t>(begin),
@@ -132,7 +132,7 @@ ArrowArrayStream stream_of(const Source& source, testing::ArrowCounts& counts) {
   return testing::stream_of(std::move(stream));
 }
 
-/// The file of a model, made by whatever `save` calls.
+/// The file of a model, written by `save`.
 class Sources : public ::testing::Test {
  protected:
   void SetUp() override { source_.write(path("data.csv")); }
@@ -145,7 +145,7 @@ class Sources : public ::testing::Test {
     return tessera::testing::content_of(path("model.json"));
   }
 
-  /// `make` has a job that outlives the table.
+  /// `make` gets a job that outlives the table.
   template <class Make>
   [[nodiscard]] std::string from_library(const SourceCase& of, int threads, const Make& make) const {
     Job job(mpi::Communicator::serial(), on_cpu(threads));

@@ -18,7 +18,7 @@ namespace {
 constexpr int columns = 4;
 constexpr int rows_of_block = 6;
 
-/// Numbers without a pattern, of which the last column is all but a multiple of the first.
+/// Random numbers; the last column is almost a multiple of the first.
 Matrix rows_of(int count) {
   Matrix out(count, columns);
   for (int j = 0; j < columns; ++j) {

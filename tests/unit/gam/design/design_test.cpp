@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model matrix against mgcv's smoothCon and PredictMat, and R's model.matrix, over split rows.
+// The model matrix agrees with mgcv's smoothCon and PredictMat, and R's model.matrix, for split rows.
 #include "gam/design/build_design.hpp"
 
 #include "gam/basis/bases.hpp"
@@ -56,7 +56,7 @@ double largest(const json& matrix) {
   return value;
 }
 
-/// This rank's rows of X against the rows that the fixture shows, relative to its largest entry.
+/// Compares this rank's rows of X with the rows in the fixture, relative to its largest entry.
 void expect_rows(const std::vector<std::vector<double>>& mine, std::int64_t first, const json& expected,
                  double relative = 2e-12) {
   const double tolerance = relative * largest(expected);
@@ -69,7 +69,7 @@ void expect_rows(const std::vector<std::vector<double>>& mine, std::int64_t firs
   }
 }
 
-/// mgcv's method of Lanczos ends with eight digits or more of a thin plate spline's eigenvectors.
+/// mgcv's Lanczos method gives eight digits or more of a thin plate spline's eigenvectors.
 double precision_of(const json& expected) {
   const auto call = expected["call"].get<std::string>();
   const auto names = {"\"tp\"", "\"ts\"", "\"ds\"", "\"gp\""};
@@ -143,7 +143,7 @@ TEST(SmoothsAgainstMgcv, ConstrainedColumnsAndPredictionsBeyondTheData) {
   }
 }
 
-/// The pieces of log|S|+ give what the eigenvalues of the assembled penalty give.
+/// log|S|+ from its pieces equals that from the eigenvalues of the assembled penalty.
 TEST(Penalty, LogDeterminantFromItsPieces) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   std::mt19937 random(11);
@@ -206,7 +206,7 @@ TEST(Penalty, ThatSeesAllFunctionsHasARankLessUnderAConstraint) {
   }
 }
 
-/// The design of a formula whose smooths may leave the model.
+/// The design of a formula whose smooths may be dropped.
 Design selecting(const std::string& formula, const Frame& frame) {
   FormulaTerms terms = parse_terms(formula);
   for (SmoothSpec& smooth : terms.smooths) smooth.select = true;
@@ -309,7 +309,7 @@ TEST(ParametricAgainstR, ColumnsAndNames) {
   }
 }
 
-/// The raw layout and M together are X: what the passes over the rows rely on.
+/// The raw layout and M together give X, as passes over the rows assume.
 TEST(Design, MapTakesRawColumnsToCoefficients) {
   const Frame frame = my_frame(smooth_tables()["data"], false);
   const Design design =
@@ -336,7 +336,7 @@ TEST(Design, MapTakesRawColumnsToCoefficients) {
   }
 }
 
-/// The rows that predictions are made of, with the continuations beyond the data, as mgcv has them.
+/// Rows for predictions, including the extrapolation beyond the data, agree with mgcv.
 TEST(Design, RowsOfPredictionsAreThoseOfMgcv) {
   const Frame frame = my_frame(smooth_tables()["data"]);
   const Frame fresh = my_frame(smooth_tables()["new"], false);
@@ -507,7 +507,7 @@ TEST(ProductOfSpaces, HasThePenaltiesOfMgcv) {
     EXPECT_EQ(made.block.map.cols(), std::accumulate(tested.ranks.begin(), tested.ranks.end(), tested.free));
     for (std::size_t j = 0; j < before.count(); ++j)
       EXPECT_EQ(before.ranks_of_sets()[std::size_t{1} << j], tested.ranks[j]) << j;
-    // Each coefficient has one penalty, by the same factor; those of the null space come last.
+    // Each coefficient has one penalty, with the same factor; those of the null space come last.
     for (int i = 0; i < made.block.map.cols(); ++i) {
       double sum = 0;
       int own = 0;
@@ -538,7 +538,7 @@ TEST(ProductOfSpaces, HasNamesForThePenaltiesThatAreLeft) {
   const Design design = design_of(shared_world(), "y ~ t2(x,z,k=3,ord=1:2)", frame);
   ASSERT_EQ(design.blocks[1].penalty->labels,
             (std::vector<std::string>{"t2(x,z)rr", "t2(x,z)nr", "t2(x,z)rn"}));
-  // Of the product of both penalised spaces there is one column, the first of the smooth.
+  // The product of both penalised spaces has one column, the first of the smooth.
   const Design less = without_columns(design, {{}, {0}});
   EXPECT_EQ(less.blocks[1].penalty->labels, (std::vector<std::string>{"t2(x,z)nr", "t2(x,z)rn"}));
 
@@ -562,7 +562,7 @@ TEST(FactorSmooth, HasACurveForEachLevelInNaturalCoordinates) {
     EXPECT_EQ(penalty.rank(), block.coef_size);
     EXPECT_EQ(block.names.front(), block.label + ".1");
     EXPECT_EQ(penalty.labels.back(), block.label + std::to_string(penalty.count()));
-    // Each coefficient has one penalty; those of a level's free functions have one coefficient there.
+    // Each coefficient has one penalty; that of a level's unpenalised functions applies to one coefficient.
     for (int i = 0; i < block.coef_size; ++i) {
       int own = 0;
       for (std::size_t j = 0; j < penalty.count(); ++j) own += penalty.diagonal_of(j, i) > 0 ? 1 : 0;
@@ -633,7 +633,7 @@ TEST(LevelDeviations, AddUpToZeroOverTheLevelsOfEachFactor) {
     ASSERT_EQ(static_cast<int>(penalty.count()), one.penalties);
     EXPECT_EQ(penalty.rank(), one.curves * one.rank);
     EXPECT_EQ(penalty.null_space.cols(), block.coef_size - penalty.rank());
-    // The raw columns of the levels have the same values: their coefficients add up to zero.
+    // The raw columns of the levels have the same values: their coefficients sum to zero.
     const int raw = block.raw_size / levels;
     if (one.curves == levels - 1) {
       for (int j = 0; j < block.coef_size; ++j) {
@@ -644,7 +644,7 @@ TEST(LevelDeviations, AddUpToZeroOverTheLevelsOfEachFactor) {
         }
       }
     }
-    // Ranks of sets without the decomposition that they are known without.
+    // Ranks of sets, computed without the decomposition that normally gives them.
     for (int set = 1; set < 1 << std::min(one.penalties, 6); ++set) {
       Matrix sum(block.coef_size, block.coef_size);
       std::vector<bool> marked(penalty.count());
@@ -759,7 +759,7 @@ TEST(FactorSmooth, RefusesOtherVariables) {
 }
 
 TEST(Design, ATermOfManyVariablesDoesNotWrapTheLimitOfCoefficients) {
-  // Four coefficients in each of 32 margins are as many as a 64-bit integer takes for none.
+  // Four coefficients in each of 32 margins: their number overflows a 64-bit integer to zero.
   json columns;
   std::string list;
   for (int v = 0; v < 32; ++v) {

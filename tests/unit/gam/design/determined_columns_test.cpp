@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Unpenalised columns that others determine.
+// Unpenalised columns that depend on others are found and dropped.
 #include "gam/design/determined_columns.hpp"
 
 #include "gam/linalg/linalg.hpp"
@@ -23,8 +23,8 @@ CoefBlock columns(const std::string& label, int size) {
   return block;
 }
 
-/// 1, v and the three unpenalised columns of a surface, the first of which is v but for `apart` of a
-/// function: of another variable, or of the span of the other two.
+/// 1, v and the three unpenalised columns of a surface, the first of which is v plus `apart` times a
+/// function: of another variable, or in the span of the other two.
 struct Surface {
   Surface(double apart, bool of_another) {
     for (int i = 0; i < x.rows(); ++i) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Side conditions of nested smooths: which are compared, which columns go, and the penalties of what is left.
+// Side conditions of nested smooths: the compared smooths, the dropped columns, and the other penalties.
 #include "gam/design/side_conditions.hpp"
 
 #include "gam/linalg/linalg.hpp"
@@ -66,7 +66,7 @@ TEST(NestedSmooths, AreNoRandomEffects) {
   EXPECT_EQ(compared(design), "");
 }
 
-/// Of a matrix whose sketch is itself.
+/// Sums of a matrix that is its own sketch.
 ColumnSums column_sums_of(const Matrix& x) {
   const std::vector<double> ones(static_cast<std::size_t>(x.rows()), 1.0);
   return {.gram = multiply_tn(x, x),
@@ -76,7 +76,7 @@ ColumnSums column_sums_of(const Matrix& x) {
           .sketched_ones = ones};
 }
 
-/// Two smooths of one variable: columns of the second are those of the first but for `apart` of noise.
+/// Two smooths of one variable: columns of the second equal those of the first plus `apart` times noise.
 struct Pair {
   explicit Pair(double apart, int rows = 60) {
     Matrix x(rows, 8);
@@ -107,13 +107,13 @@ TEST(DependentColumns, AreThoseThatTheSmallerSmoothExplains) {
 }
 
 TEST(DependentColumns, AreNotThoseThatOnlyTheCrossproductTakesForDependent) {
-  // X'X has half the digits: it cannot tell 1e-7 from nothing, and the QR of the sketch can.
+  // X'X has half the digits: it cannot distinguish 1e-7 from zero, and the QR of the sketch can.
   EXPECT_EQ(Pair(1e-7).dropped(), (std::vector<std::vector<int>>{{}, {}}));
   EXPECT_EQ(Pair(1e-10).dropped(), (std::vector<std::vector<int>>{{}, {2}}));
 }
 
 TEST(DependentColumns, AreJudgedInTheUsersUnits) {
-  // The smooth's columns are computed in units of 1024, and those before it in units of 1.
+  // The smooth's columns have units of 1024, and those of the earlier one units of 1.
   Pair pair(1e-7);
   const double unit = std::ldexp(1.0, -10);
   pair.design.blocks[1].by_factor = unit;
@@ -128,7 +128,7 @@ TEST(DependentColumns, AreJudgedInTheUsersUnits) {
   EXPECT_EQ(pair.dropped(), (std::vector<std::vector<int>>{{}, {}}));
 }
 
-/// T_1 … T_count of a skewed variable's place in its range: functions of a wide smooth, which are
+/// T_1 … T_count of a skewed variable's position in its range: functions of a wide smooth, which are
 /// combinations of the powers in a narrow one with factors of up to 2^(2 count).
 struct Polynomials {
   Polynomials(int count, int others, int rows = 400) {
@@ -172,7 +172,7 @@ TEST(DependentColumns, MayNotBeAll) {
   EXPECT_THROW((void)pair.dropped(), Error);
 }
 
-/// A te of which every third column is gone, with what each set of its penalties touches.
+/// A te without every third column, with the coefficients that each set of its penalties affects.
 Design dropped_te() {
   std::vector<double> x;
   std::vector<double> z;
@@ -233,7 +233,7 @@ TEST(PenaltyDeterminant, OfDroppedColumnsIsTheDefinition) {
 }
 
 TEST(PenaltyDeterminant, OfDroppedColumnsHoldsWherePenaltiesAreFarApart) {
-  // Once they are far apart, V grows by the rank of the larger and by what it leaves to the smaller.
+  // If they are far apart, V grows by the rank of the larger, and of the smaller on its null space.
   const Design design = dropped_te();
   const Penalty& penalty = *design.blocks[1].penalty;
   const auto bases = penalty_bases(design);

@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// 300 rows, of which this rank has its share; one in ten has a missing value.
+/// 300 rows, divided among the ranks; one in ten has a missing value.
 Frame far_table() {
   constexpr std::int64_t rows = 300;
   std::mt19937_64 random(3);
@@ -63,7 +63,7 @@ std::vector<double> coefficient_row_of(const Design& design, const Frame& frame,
 
 class Columns : public ::testing::TestWithParam<const char*> {};
 
-/// Every column is the combination of the formula's columns that it says, and its own part a power of two.
+/// Every column equals its combination of the formula's columns, in which its own factor is a power of two.
 TEST_P(Columns, AreTheCombinationsThatTheySay) {
   const Frame frame = far_table();
   const Design plain =
@@ -100,7 +100,7 @@ TEST_P(Columns, AreTheCombinationsThatTheySay) {
   }
 }
 
-/// Of what each column adds to those before it, a crossproduct loses no more than three digits.
+/// Crossproducts lose no more than three digits of the part that each column adds to earlier ones.
 TEST_P(Columns, AreFarFromDependent) {
   const Frame frame = far_table();
   const Design design = standardised(GetParam(), frame);

@@ -112,7 +112,7 @@ TEST(CustomFamily, RefusesWithFileAndLineAndWhatToDo) {
   const auto with = [&](const std::string& key, const std::string& value) {
     return without(key) + key + " = " + value + "\n";
   };
-  // A table for each part, one in the other.
+  // Nested tables, one for each part.
   std::string chain = "a";
   for (int i = 0; i < 100'000; ++i) chain += i % 2 == 0 ? ".a" : " . \"=\\\"\"";
   const std::vector<std::pair<std::string, std::string>> cases{

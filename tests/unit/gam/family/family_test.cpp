@@ -33,7 +33,7 @@ TEST(Family, NamesAsRHasThem) {
   EXPECT_EQ(name("Gamma"), "Gamma");
   EXPECT_FALSE(parse_family("Poisson").has_value());
   EXPECT_FALSE(parse_family("").has_value());
-  // As R's users write them.
+  // The forms that R's users write.
   const auto chosen = [](const char* text) { return chosen_family(text).name(); };
   for (const char* text : {"Poisson", "POISSON", "poisson()", " poisson( ) ", "poisson(log)", "'poisson'",
                            "poisson(link = \"log\")", "poisson(link='LOG')"})
@@ -67,7 +67,7 @@ TEST(Family, NamesAsRHasThem) {
   EXPECT_EQ(Family(Gamma{}).link_name(), "log");
 }
 
-// As mgcv's nb() has it: above 0 fixed, below 0 where the estimate begins, 0 or nothing: to be estimated.
+// As in mgcv's nb(): above 0 fixed; below 0 minus the initial estimate; 0 or missing: to be estimated.
 TEST(Family, ParametersAsRHasThem) {
   struct Written {
     const char* text;
@@ -198,7 +198,7 @@ TEST(Family, RisingFactorialsOfCounts) {
   }
 }
 
-/// Of three counts and a number between, with prior weights.
+/// Three counts and a fractional number, with prior weights.
 struct WeightedRows {
   std::vector<double> y{0, 3, 17, 2.5};
   std::vector<double> mu{0.4, 2.5, 8, 3};
@@ -215,7 +215,7 @@ struct WeightedRows {
   }
 };
 
-// What mgcv's nb(theta = 2.3) has: aic, dev.resids, -2 ls; Dth / 2 - lsth1 and Dth2 / 2 - lsth2.
+// Values of mgcv's nb(theta = 2.3): aic, dev.resids, -2 ls; Dth / 2 - lsth1 and Dth2 / 2 - lsth2.
 TEST(Family, NegativeBinomialIsMgcvs) {
   const WeightedRows rows;
   const Family family = chosen_family("nb(theta = 2.3)");
@@ -251,12 +251,12 @@ TEST(Family, NegativeBinomialOfAnInfiniteThetaIsPoisson) {
                 poisson.minus_two_log_likelihood(rows.y[i], rows.mu[i], 1, 1), 1e-11);
     EXPECT_NEAR(family.deviance(rows.y[i], rows.mu[i], 1), poisson.deviance(rows.y[i], rows.mu[i], 1), 1e-12);
   }
-  // Where nearly all cancels the rest is 1 / theta of a number.
+  // Where nearly all terms cancel, the rest is 1 / theta of a number.
   EXPECT_NEAR(rows.terms(1e8)[1] / rows.terms(1e6)[1], 0.01, 1e-4);
   EXPECT_NEAR(rows.terms(1e8)[2] / rows.terms(1e8)[1], -1, 1e-4);
 }
 
-/// Rows with prior weights of a family with parameters: what the likelihood's terms sum to.
+/// Rows with prior weights of a family with parameters: the sums of the likelihood's terms.
 struct RowsOf {
   Family family;
   std::vector<double> y;
@@ -302,7 +302,7 @@ void expect_near_all(const std::vector<double>& found, const std::vector<double>
 
 const std::vector<double> some_weights{1, 2, 0.5, 1.5};
 
-// mgcv's ldTweedie(y, mu, rho=, theta=), but for sum(w log(y)), which no parameter changes.
+// mgcv's ldTweedie(y, mu, rho=, theta=), without sum(w log(y)), which does not depend on the parameters.
 TEST(Family, TweedieIsMgcvs) {
   const RowsOf rows{
       chosen_family("tw").at({1.3, 0.8, 1.01, 1.99}), {0, 0.02, 1.7, 40}, {0.5, 0.3, 2.5, 11}, some_weights};
@@ -397,7 +397,7 @@ TEST(Family, DerivativesInTheParametersAreThoseOfTheLikelihood) {
   }
 }
 
-/// The series of the Tweedie density by its definition: every term, in extended precision.
+/// The series of the Tweedie density by definition: every term, in extended precision.
 long double tweedie_sum(long double c, long double s) {
   const long double peak = std::exp(s);
   const auto distance = 12 * std::sqrt(peak / (1 + c)) + 200;
@@ -406,7 +406,7 @@ long double tweedie_sum(long double c, long double s) {
   long double sum = 0;
   for (std::int64_t i = first; i <= last; ++i) {
     const auto j = static_cast<long double>(i);
-    // log of J^(j (1 + c)) c^(c j) / (j! gamma(c j)), less (1 + c) J.
+    // log of J^(j (1 + c)) c^(c j) / (j! gamma(c j)), minus (1 + c) J.
     sum += std::exp(j * s + c * j * (s + std::log(c)) - std::lgamma(j + 1) - std::lgamma(c * j) -
                     (1 + c) * peak);
   }
@@ -424,7 +424,7 @@ TEST(Family, TweedieSeriesIsTheSumOfAllTerms) {
   }
 }
 
-// Where one takes over from the other.
+// At the transition between the two.
 TEST(Family, TweedieSeriesGoesOverIntoLaplacesApproximation) {
   for (const double c : {0.0102, 0.3, 1.0, 7.0, 98.0}) {
     const double s = std::log(0.999 * laplace_from);
@@ -525,7 +525,7 @@ TEST(Family, LinkUndoesItsInverse) {
   }
 }
 
-// So that a step to such a predictor is halved, as R's validmu has it.
+// A step to such a predictor is then halved, as with R's validmu.
 TEST(Family, HasNoDevianceWhereAMeanIsNoneOfIts) {
   EXPECT_TRUE(std::isnan(chosen_family("poisson(identity)").deviance(0, -0.5, 1)));
   EXPECT_TRUE(std::isnan(chosen_family("nb(link = identity)").deviance(0, -0.5, 1)));
@@ -561,7 +561,7 @@ TEST(Family, LinksAreThoseOfR) {
   EXPECT_NEAR(chosen_family("binomial(probit)").predictor(1e-10).value(), -6.3613409024040557, 1e-14);
 }
 
-// What is found for one response serves others: counts that come again, and series of responses of any size.
+// Cached values for one response serve others: repeated counts, and series of responses of any size.
 TEST(Family, SaturatedSumIsThatOfTheRows) {
   for (const char* text :
        {"tw(theta=1.4)", "Tweedie(1.6)", "Tweedie(2)", "nb(theta=3)", "poisson", "inverse.gaussian"}) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Quantiles of families mixed over a normal predictor, against R's pgamma, pnbinom, … by integrate and
+// Quantiles of families mixed over a normal predictor agree with R's pgamma, pnbinom, … by integrate and
 // uniroot.
 #include "gam/family/response_distribution.hpp"
 
@@ -53,7 +53,7 @@ INSTANTIATE_TEST_SUITE_P(
         MixtureCase{"poisson", 1, 0.975, 6, 0.01, 444}, MixtureCase{"nb(theta=2)", 1, 0.975, 1, 0.3, 10},
         MixtureCase{"binomial", 1, 0.5, 0.1, 0.3, 1}, MixtureCase{"binomial", 1, 0.4, 0.1, 0.3, 0}));
 
-// Where the error is far greater than the spread of the responses these tell the predictor's own quantile.
+// If the error far exceeds the spread of the responses, these give the predictor's own quantile.
 TEST(ResponseDistribution, OfAnExactResponseIsThatOfTheMean) {
   const ResponseDistribution response(chosen_family("Gamma(log)"), 1e-6);
   EXPECT_NEAR(response.quantile(0.975, 1, 0.5), std::exp(1 + 1.959963984540054 * 0.5), 2e-5);
@@ -112,7 +112,7 @@ struct DrawnCase {
 
 class ResponseDraws : public ::testing::TestWithParam<DrawnCase> {};
 
-// Shares of draws below some values against the distribution's own, within five standard errors.
+// Proportions of draws below some values agree with the distribution within five standard errors.
 TEST_P(ResponseDraws, HaveTheDistributionOfTheFamily) {
   const DrawnCase& one = GetParam();
   const ResponseDistribution drawn(chosen_family(one.family), one.scale);

@@ -50,7 +50,7 @@ TEST(ResponseMemo, TweedieSeriesIsThatOfTheResponse) {
   }
 }
 
-/// A cell's interpolation does not depend on which response found it.
+/// A cell's interpolation does not depend on the response that first used it.
 TEST(ResponseMemo, TweedieSeriesDoesNotDependOnTheRowsBefore) {
   const std::array values{1.4, 1.2, 1.01, 1.99};
   const Tw family(values.data());

@@ -73,7 +73,7 @@ Matrix columns_of(const Design& design, const Frame& frame) {
   return x;
 }
 
-/// All penalties with a factor of 1, and of 2 for the next of each term.
+/// All penalties with a factor of 1, and of 2 for the next penalty of each term.
 Matrix penalties_of(const Design& design) {
   Matrix sum(design.coef_size, design.coef_size);
   for (const CoefBlock& block : design.blocks) {
@@ -106,7 +106,7 @@ double difference(const Matrix& a, const Matrix& b) {
   return size;
 }
 
-/// The functions of a design that no penalty sees, as columns over the rows.
+/// The unpenalised functions of a design, as columns over the rows.
 Matrix unpenalised(const Design& design, const Matrix& columns) {
   Matrix out(columns.rows(), design.null_space());
   int place = 0;
@@ -120,7 +120,7 @@ Matrix unpenalised(const Design& design, const Matrix& columns) {
   return out;
 }
 
-/// What is left, at least, of a column's length when the others have explained what they can.
+/// The minimum residual length of a column, given the others.
 double least_left(Matrix columns) {
   for (int j = 0; j < columns.cols(); ++j) {
     const double length = std::sqrt(dot(columns.column(j), columns.column(j)));
@@ -151,7 +151,7 @@ TEST_P(ByCentringOfSmooth, IsTheSameModelWithIndependentColumns) {
 
   const Matrix before = columns_of(formula, frame);
   const Matrix after = columns_of(centred->design, frame);
-  // A centred function is a difference of ones that are so much larger.
+  // A centred function is a difference of much larger ones.
   const Matrix turned = multiply(before, centred->to_formula);
   EXPECT_LE(difference(turned, after), 1e-14 * largest(centred->to_formula) * largest(before));
 
@@ -178,7 +178,7 @@ INSTANTIATE_TEST_SUITE_P(
 
 TEST(ByCentring, LeavesOtherDesignsAlone) {
   const Frame frame = table();
-  // Near zero, without a function of the others', or penalised all over.
+  // Near zero, without functions shared with the others, or fully penalised.
   for (const char* formula :
        {"y ~ s(x, by=w, bs=\"cr\")", "y ~ 0 + v + s(x, by=z, bs=\"cr\")", "y ~ z + s(x, bs=\"cr\")",
         "y ~ s(f, z, bs=\"re\")", "y ~ f + s(x, by=f, bs=\"ps\")"}) {

@@ -26,7 +26,7 @@ bool prefers_host(const CostEstimate& estimate) {
   return estimate.host_seconds <= estimate.device_seconds;
 }
 
-/// Of one simulated device, whose modules a compiler of this version makes for a folder.
+/// An inventory of one simulated device, with a module folder that a compiler of this version filled.
 Job job_with(const std::string& cache, const char* compiler) {
   JobOptions options;
   const auto fake = std::make_shared<tessera::testing::FakeCompiler>();
@@ -43,7 +43,7 @@ TEST(DeviceChoice, AFewRowsAreTheHostsAndManyTheDevices) {
   EXPECT_TRUE(prefers_host(cost(four_smooths, true, 50'000)));
   EXPECT_TRUE(prefers_host(cost(four_smooths, true, 1'000'000)));
   EXPECT_FALSE(prefers_host(cost(four_smooths, true, 100'000'000)));
-  // Of few threads a device saves more.
+  // With few threads a device saves more.
   EXPECT_FALSE(prefers_host(cost(four_smooths, true, 10'000'000, {2, 1})));
 }
 
@@ -67,7 +67,7 @@ TEST(DeviceChoice, CountsTheCompilationOfKernelsThatAreNotCached) {
   const std::int64_t rows = 4'000'000;
   EXPECT_FALSE(prefers_host(cost(four_smooths, false, rows, {16, 1, true})));
   EXPECT_TRUE(prefers_host(cost(four_smooths, false, rows, {16, 1, false})));
-  // In a large fit it is little.
+  // In a large fit the start-up is negligible.
   EXPECT_FALSE(prefers_host(cost(four_smooths, false, 25 * rows, {16, 1, false})));
 }
 

@@ -31,7 +31,7 @@ Frame small_frame() {
   return frame_of(columns, 0, 1, false);
 }
 
-/// One variable that is a factor of so many levels, and the numbers x, z, w.
+/// A factor with this many levels, and the numbers x, z, w.
 Frame frame_with_levels(int levels) {
   Frame frame;
   for (const char* name : {"y", "x", "z", "w", "g"}) frame.variables.emplace_back().name = name;
@@ -64,7 +64,7 @@ TEST(FitMemory, HasTheSizesOfTheDesign) {
     EXPECT_EQ(size.coef, design.coef_size);
     EXPECT_EQ(size.width, static_cast<std::int64_t>(RowLayout(design).width(PassKind::step)));
   }
-  // Contrasts leave one level of each factor out.
+  // Contrasts omit one level of each factor.
   const Design design = design_of(*comm, "y ~ f*h + f:x", frame);
   const ModelSize size = size_of_model(parse_terms("y ~ f*h + f:x"), frame, whole_effect);
   EXPECT_EQ(size.raw, design.raw_size);
@@ -73,14 +73,14 @@ TEST(FitMemory, HasTheSizesOfTheDesign) {
 }
 
 TEST(FitMemory, CountsWhatALargeModelTakes) {
-  // The crossproduct of 3,000 levels of 20 raw columns alone has 28.8 GB, twice while a step is taken.
+  // The crossproduct of 3,000 levels of 20 raw columns takes 28.8 GB, twice that during a step.
   EXPECT_GT(max_gib("y ~ s(x, by=g, bs=\"cr\", k=10)", 3000), 2 * 8.0 * 60000 * 60000 / gib);
-  // 15,625 coefficients: seven squares of theirs, and that of eight times as many columns.
+  // 15,625 coefficients: seven square matrices of that size, and one for eight times as many columns.
   EXPECT_GT(max_gib("y ~ te(x, z, w, k=25)", 2), 7 * 8.0 * 15624 * 15624 / gib);
   EXPECT_LT(max_gib("y ~ x + g", 10), 0.02);
-  // One of 90,000 levels has its diagonal, and a row for each beside the others' columns.
+  // An effect of 90,000 levels has its diagonal, and a row for each level next to the other columns.
   EXPECT_LT(max_gib("y ~ s(x, bs=\"ps\", k=20) + s(g, bs=\"re\")", 90000), 1.0);
-  // Every thread has sums of its own; ranks that do not solve the model have no coefficients.
+  // Every thread has its own sums; ranks that do not solve the model have no coefficients.
   const ModelSize size =
       size_of_model(parse_terms("y ~ s(x, by=g, bs=\"ps\", k=40)"), frame_with_levels(300), whole_effect);
   EXPECT_EQ(memory_of_fit(size, 64, 1, true).sums - memory_of_fit(size, 1, 1, true).sums,
@@ -99,7 +99,7 @@ TEST(FitMemory, CountsTheSumsOfCrossedEffectsByRows) {
   EXPECT_EQ(one.pairs, 0);
   EXPECT_EQ(two.parted, 180000);
   EXPECT_EQ(two.pairs, std::min<std::int64_t>(frame.complete_rows, 90000LL * 90000));
-  // Beside the gradient, the intercept and each level's own.
+  // In addition to the gradient, the intercept and each level's own.
   EXPECT_EQ(two.width - one.width, 3 * 90000 + two.pairs);
 }
 

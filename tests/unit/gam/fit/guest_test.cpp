@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fit in the process of another program: the process is afterwards as it was, and goes on where a fit has
-// run out of memory.
+// A fit in another program's process leaves the process as it was, and the process continues after a fit that
+// ran out of memory.
 #include "support/address_limit.hpp"
 #include "support/errors.hpp"
 #include "support/fit_support.hpp"
@@ -27,7 +27,7 @@
 #include <new>
 #include <string>
 
-// Of OpenBLAS alone; a copy that the library has for itself is not the host's.
+// Only for OpenBLAS; a private copy of the library is not the host's.
 extern "C" int openblas_get_num_threads() __attribute__((weak));
 
 namespace TESSERA_NAMESPACE::gam {
@@ -37,7 +37,7 @@ namespace fs = std::filesystem;
 
 constexpr const char* name = "c03_gs1_poisson";
 
-/// The text of the model that a fit by two threads gives.
+/// The text of the model from a fit with two threads.
 std::string fitted_text() {
   const auto comm = mpi::Communicator::serial();
   const testing::ReferenceCase reference = testing::load_reference_case(name);
@@ -47,7 +47,7 @@ std::string fitted_text() {
                                     .model);
 }
 
-/// Numbers as no reader of them expects: 1.234,5.
+/// Numbers in an unexpected format: 1.234,5.
 class Grouped : public std::numpunct<char> {
  protected:
   [[nodiscard]] char do_decimal_point() const override { return ','; }
@@ -65,7 +65,7 @@ std::string handler_of(int signal) {
   return text;
 }
 
-/// What a process has one of, by name.
+/// The process-wide state, by name.
 std::map<std::string, std::string> state_of_process() {
   std::map<std::string, std::string> state;
   sigset_t mask;
@@ -83,7 +83,7 @@ std::map<std::string, std::string> state_of_process() {
   std::uint16_t x87 = 0;
   asm volatile("fnstcw %0" : "=m"(x87));
   state["x87"] = std::to_string(x87);
-  constexpr unsigned exceptions = 0x3f;  // of what was computed
+  constexpr unsigned exceptions = 0x3f;  // floating-point exception flags of the computation
   state["MXCSR"] = std::to_string(__builtin_ia32_stmxcsr() & ~exceptions);
 #endif
   state["folder"] = fs::current_path().string();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Links whose mean may leave what the family allows, against glm and gam of R 4.2 and mgcv 1.8-41. In R the
+// Links whose mean may leave the family's range agree with glm and gam of R 4.2 and mgcv 1.8-41. In R the
 // columns are
 //   i <- 1:200; x <- (i*0.6180339887498949) %% 1; u <- (i*0.7548776662466927) %% 1; v <-
 //   (i*0.5698402909980532) %% 1
@@ -25,7 +25,7 @@ namespace {
 
 constexpr std::int64_t link_rows = 200;
 
-/// What was noted.
+/// The notes of a fit.
 struct LinkNotes : FitObserver {
   void note(std::string_view what) override { said += std::string(what) + '\n'; }
   void now(std::string_view /*what*/) override {}
@@ -136,8 +136,8 @@ TEST(LinkRange, AnOffsetIsPartOfThePredictorThatStepsAreHalvedTo) {
               1.75170360194);
 }
 
-// The one row at the edge leaves the slope, for which uniroot() solves the score of the others: glm stops
-// short.
+// The one row at the edge leaves the slope, for which uniroot() solves the score of the other rows: glm stops
+// before it.
 TEST(LinkRange, AMaximumAtTheEdgeIsASolutionAndSaid) {
   const LinkFit events_at = link_fit(events([](double at) { return 1.6 * at * at; }), "binomial(log)");
   expect_line(events_at, -1.9265905729, 1.93259247076, 1e-6);

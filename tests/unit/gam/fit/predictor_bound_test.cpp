@@ -40,7 +40,7 @@ Frame bounded_table(std::mt19937_64& random) {
   return frame;
 }
 
-/// Of every kind of term: no row exceeds the bound, which is near enough to be of use.
+/// For every kind of term no row exceeds the bound, which is tight enough to be useful.
 TEST(PredictorBound, HoldsInEveryRow) {
   std::mt19937_64 random(7);
   const Frame frame = bounded_table(random);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits in the process of another program: several at once, each with its own end.
+// Concurrent fits in another program's process do not affect each other.
 #include "base/go_on.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "mpi/job/scoped_variable.hpp"
@@ -35,7 +35,7 @@ namespace {
 
 using tessera::testing::allocations_left;
 
-/// The text of the model that a fit by two threads in this process gives.
+/// The text of the model from a fit with two threads in this process.
 std::string fitted_text(const std::string& name, Policy policy = Policy::cpu, StopRequest* stop = nullptr,
                         FitObserver* observer = nullptr) {
   const auto comm = mpi::Communicator::serial();
@@ -61,7 +61,7 @@ void cancelled(const std::string& name) {
   });
 }
 
-/// A fit whose thread lacks memory at one of its allocations. True if it has ended by an exception.
+/// A fit whose thread runs out of memory at one of its allocations. True if it ended with an exception.
 bool fails_at(const std::string& name, int allocation) {
   const testing::ReferenceCase reference = testing::load_reference_case(name);
   Job job = testing::cpu_job(mpi::Communicator::serial(), 2);
@@ -103,7 +103,7 @@ TEST(SerialFits, InFourThreadsEndEachByItself) {
   for (const std::string& name : names) EXPECT_EQ(fitted_text(name), alone.at(name)) << name;
 }
 
-/// Asks for a stop once the fit says something.
+/// Requests a stop at a message of the fit.
 class StopAt : public FitObserver {
  public:
   StopAt(StopRequest& stop, std::string what) : stop_(stop), what_(std::move(what)) {}
@@ -117,7 +117,7 @@ class StopAt : public FitObserver {
   std::string what_;
 };
 
-/// How a fit to a table of y, x, z and a factor g ends that is asked to stop where it says so.
+/// The end of a fit to a table of y, x, z and a factor g that is asked to stop at this message.
 std::string end_of_fit_stopped_at(const std::string& what, const std::string& formula) {
   const TemporaryFolder folder;
   const std::string path = (folder / "data.csv").string();
@@ -190,7 +190,7 @@ TEST(SerialFits, ShareADevice) {
   for (std::thread& thread : threads) thread.join();
 }
 
-/// In an iteration of a fit, has other fits tried.
+/// Tries other fits during an iteration of a fit.
 class Meanwhile : public FitObserver {
  public:
   void now(std::string_view what) override {

@@ -14,8 +14,8 @@ namespace {
 
 using Map = std::function<std::vector<double>(const std::vector<double>&)>;
 
-/// F(b) = e + A (b - e) with the eigenvalues `rates` of A, in directions that are not those of the
-/// coordinates; e = (1, 1, ...).
+/// F(b) = e + A (b - e) with the eigenvalues `rates` of A, in directions other than the coordinates; e = (1,
+/// 1, ...).
 Map towards_ones(const std::vector<double>& rates) {
   const int size = static_cast<int>(rates.size());
   Matrix mixing(size, size);
@@ -45,7 +45,7 @@ PastStep step_of(const Map& map, const std::vector<double>& from) {
   return step;
 }
 
-/// Length of the step left after so many mixed ones from zero.
+/// Length of the remaining step after this many mixed steps from zero.
 double left_after(int steps, const Map& map, int size) {
   const Matrix gram = weights(size);
   std::vector<double> at(static_cast<std::size_t>(size));
@@ -87,7 +87,7 @@ TEST(StepMixing, GoesHalfWayWithoutAPast) {
 
 TEST(StepMixing, GoesHalfWayWithoutAPastWhereRoundingHasLeftNoLength) {
   Matrix gram = weights(2);
-  gram(1, 1) = -1e-9;  // of a crossproduct that has lost its digits
+  gram(1, 1) = -1e-9;  // for a crossproduct that has lost its digits
   EXPECT_EQ(mixed_end(gram, {{1, 1}, {0, 2}}, {}), (std::vector<double>{1, 2}));
   const std::vector<PastStep> short_one = {{{0, 0}, {0, 1e-3}}};
   EXPECT_EQ(mixed_end(gram, {{1, 1}, {1, 2}}, short_one), (std::vector<double>{1.5, 2}));

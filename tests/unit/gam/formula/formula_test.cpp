@@ -40,7 +40,7 @@ SmoothSpec smooth(const std::string& call) {
   return formula.smooths.at(0);
 }
 
-/// The message of the error that the text must end in; "" if there is none.
+/// The message of the text's error; "" if there is none.
 std::string fault(const std::string& text) {
   const auto parse = [&] { static_cast<void>(parse_terms(text)); };
   const std::string message = error_if_any(ErrorCode::usage, parse).value_or("");
@@ -133,7 +133,7 @@ TEST(Formula, FactorSmoothsNameTheBasisOfTheirCurves) {
   EXPECT_EQ(points.margins[0].most_points, 50);
   EXPECT_EQ(points.label, "s(x,z,g):w");
   EXPECT_EQ(smooth("s(x, g, bs='fs', m=1)").margins[0].m, std::vector<double>{1});
-  // Which of them is the factor is for the table to tell.
+  // The table determines which of them is the factor.
   EXPECT_TRUE(parse_terms("y ~ s(x, g, bs='fs')").numeric_variables().empty());
 }
 
@@ -147,7 +147,7 @@ TEST(Formula, DeviationsOfLevelsAreSettledWithTheirTypes) {
   EXPECT_EQ(several.margins[0].basis, "cr");
   EXPECT_EQ(several.margins[0].others.size(), 2U);
   EXPECT_EQ(several.margins[0].k, 7);
-  // What is usual depends on how many of the variables are numbers.
+  // The defaults depend on the number of numeric variables.
   const SmoothSpec usual = smooth("s(x, z, g, bs='sz', xt=list(max.knots=50))");
   EXPECT_EQ(usual.margins[0].basis, "tp");
   EXPECT_EQ(usual.margins[0].most_points, 50);
@@ -174,7 +174,7 @@ TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
     EXPECT_EQ(smooth("s(x, bs='" + basis + "')").margins[0].k, 10) << basis;
     EXPECT_EQ(smooth("s(x, k=-1, bs='" + basis + "')").margins[0].k, 10) << basis;
   }
-  // Of each number of variables, the least order with which derivatives are continuous.
+  // For each number of variables, the least order with continuous derivatives.
   const auto isotropic = [](const std::string& text, double order, int k) {
     const SmoothSpec s = smooth(text);
     ASSERT_EQ(s.margins.size(), 1u) << text;
@@ -216,11 +216,11 @@ TEST(Formula, SmoothsHaveDefaultsOfMgcv) {
   EXPECT_EQ(t.margins[0].basis, "cr");
   EXPECT_EQ(t.margins[1].k, 5);
   EXPECT_EQ(smooth("te(x, z, k=7, bs='ps')").margins[1].k, 7);
-  // One number of m stands for both orders; of te's vector, one number goes to each margin.
+  // One number of m sets both orders; in te's vector, each margin gets one number.
   EXPECT_EQ(smooth("te(x, z, bs='ps', m=2)").margins[1].m, (std::vector<double>{2, 2}));
   EXPECT_EQ(smooth("te(x, z, bs='ps', m=c(2,NA))").margins[1].m, (std::vector<double>{2, 2}));
   EXPECT_EQ(smooth("te(x, z, bs='ps', m=list(c(NA,3),2))").margins[0].m, (std::vector<double>{2, 3}));
-  // What is given its default changes nothing.
+  // An explicit default changes nothing.
   EXPECT_EQ(smooth("s(x, bs='ps', k=20L, fx=FALSE, xt=NULL, sp=NULL, by=NA)"), smooth("s(x,bs=\"ps\",k=20)"));
 }
 
@@ -306,7 +306,7 @@ TEST(Formula, ExpressionsAreSpelledAsRDeparsesThem) {
       {"I(1.2e-4*x)", "I(0.00012 * x)"},
       {"I(123456789*x)", "I(123456789 * x)"},
       {"I(1234567.5*x)", "I(1234567.5 * x)"},
-      // R stops at 15 digits, and so at another number: here the text is what a model is read back by.
+      // R stops at 15 digits, which give another number: here a model is read back from the text.
       {"I(0.333333333333333333*x)", "I(0.3333333333333333 * x)"},
       {"I(1e-120*x)", "I(1e-120 * x)"},
       {"`x`", "x"},
@@ -372,7 +372,7 @@ TEST(Expression, EvaluatesWithThePrecedenceOfR) {
   EXPECT_EQ(parse_expression("b + a * b").columns(), (Names{"b", "a"}));
 }
 
-/// Columns of given types, and what was asked of their rows.
+/// Columns of given types; records the requests about their rows.
 struct Known final : Knowledge {
   std::map<std::string, ValueType> types;
   std::vector<double> answer;
@@ -391,7 +391,7 @@ const ValueType three_levels{.kind = ValueType::Kind::factor, .levels = {"a", "b
 const ValueType truth_column{.kind = ValueType::Kind::logical, .levels = {"FALSE", "TRUE"}};
 constexpr double none = std::numeric_limits<double>::quiet_NaN();
 
-/// Of the one column of an expression, at each of its values.
+/// Evaluates an expression of one column at each of its values.
 std::vector<double> values_of(const std::string& text, const ValueType& type,
                               const std::vector<double>& column, Known known = {},
                               CompiledExpression* compiled = nullptr, int part = 1) {
@@ -446,7 +446,7 @@ TEST(Expression, OfNumbersIsWhatRComputes) {
 }
 
 TEST(Expression, OfLevelsIsWhatRComputes) {
-  // Codes of a, b, c; a level that the fit had not, and a missing value.
+  // Codes of a, b, c; an unseen level, and a missing value.
   const std::vector<double> codes{0, 1, 2, -2, none};
   const std::vector<std::pair<std::string, std::vector<double>>> cases{
       {"x == 'b'", {0, 1, 0, 0, none}},
@@ -467,7 +467,7 @@ TEST(Expression, OfLevelsIsWhatRComputes) {
   ordered.ordered = true;
   ordered.levels = {"low", "mid", "high"};
   expect_same("x >= 'mid'", values_of("x >= 'mid'", ordered, codes), {0, 1, 1, none, none});
-  // Of a column of nothing but TRUE, the code is 0.
+  // In a column with only TRUE, the code is 0.
   expect_same("x & TRUE",
               values_of("x & TRUE", {.kind = ValueType::Kind::logical, .levels = {"TRUE"}}, {0, none}),
               {1, none});
@@ -509,7 +509,7 @@ TEST(Expression, MakesFactorsWithTheLevelsOfR) {
     EXPECT_EQ(compiled.type.levels, one.levels) << one.text;
     EXPECT_EQ(compiled.type.ordered, one.ordered) << one.text;
   }
-  // Levels of numbers are those of all rows; another value is a level that there is not.
+  // Levels of numbers are those of all rows; another value is not a level.
   Known known;
   known.answer = {0.5, 2};
   CompiledExpression compiled;
@@ -547,7 +547,7 @@ TEST(Expression, AsksWhatDependsOnAllRows) {
   ASSERT_EQ(known.asked.size(), 1U);
   EXPECT_EQ(known.asked[0].call, "scale(x + 1)");
   EXPECT_EQ(known.asked[0].kind, Statistic::Kind::moments);
-  // Its operand alone, over the same columns.
+  // Only its operand, over the same columns.
   EXPECT_EQ(known.asked[0].steps.size(), 3U);
   EXPECT_EQ(known.asked[0].columns, (Names{"z", "x"}));
   const std::vector<double> z{1};
@@ -556,7 +556,7 @@ TEST(Expression, AsksWhatDependsOnAllRows) {
   double value = 0;
   evaluate_steps(code.steps, columns, {&value, 1});
   EXPECT_EQ(value, 3);
-  // What a damaged file of a model has of it.
+  // The values that a damaged model file has for it.
   known.answer = {3};
   EXPECT_THROW(static_cast<void>(compile(scaled, known)), Error);
 }
@@ -575,7 +575,7 @@ TEST(Formula, ReadsLogicalTermsAsR) {
   EXPECT_EQ(labels("z + !x > 3"), (Names{"z", "!x > 3"}));
   EXPECT_EQ(labels("I(x>3 & z<1)*f"), (Names{"I(x > 3 & z < 1)", "f", "I(x > 3 & z < 1):f"}));
   EXPECT_TRUE(parse_terms("y ~ x > 3").parametric.at(0).variables.at(0).computed());
-  // In by= and as a response it is 0 and 1.
+  // In by= and as a response it is 0 or 1.
   const SmoothSpec by = smooth("s(x, by = I(z > 3), bs='cr')");
   EXPECT_EQ(by.label, "s(x):I(z > 3)");
   EXPECT_FALSE(by.by->computed());
@@ -629,7 +629,7 @@ TEST(Expression, KnowsAColumnThatStandsAlone) {
   EXPECT_FALSE(parse_expression("x + 1").is_column());
   EXPECT_EQ(column_expression("my col"), parse_expression("`my col`"));
   EXPECT_EQ(column_expression("x"), parse_expression("x"));
-  // What is a constant is a column in backquotes.
+  // A constant's name is a column if in backquotes.
   EXPECT_EQ(column_expression("TRUE"), parse_expression("`TRUE`"));
   EXPECT_TRUE(parse_expression("`TRUE`").is_column());
 }
@@ -817,7 +817,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
   }
 }
 
-// As mgcv fits them, which does not read what is told here.
+// As mgcv fits them: it does not read these arguments.
 TEST(Formula, TellsWhatHasNoEffect) {
   const auto ignored = [](std::string_view text) {
     const FormulaTerms terms = parse_terms(text);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against R 4.2.2 (pt, pnorm, pf, pchisq) and mgcv 1.8-41 (psum.chisq).
+// Distribution functions agree with R 4.2.2 (pt, pnorm, pf, pchisq) and mgcv 1.8-41 (psum.chisq).
 #include "gam/inference/distributions.hpp"
 
 #include <gtest/gtest.h>

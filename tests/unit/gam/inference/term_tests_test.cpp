@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Against summary() of mgcv 1.8-41's bam on the reference data.
+// Tests of terms agree with summary() of mgcv 1.8-41's bam on the reference data.
 #include "gam/inference/term_tests.hpp"
 
 #include "support/dense_fit.hpp"
@@ -35,14 +35,14 @@ void expect_smooth(const SmoothTest& test, const std::string& label, double edf,
   EXPECT_NEAR(test.p_value, p_value, 1e-3 * p_value);
 }
 
-/// Row i in group i mod `groups`: no group differs from another.
+/// Row i is in group i mod `groups`, so that groups do not differ.
 std::vector<std::string> groups_of(std::size_t rows, std::size_t groups) {
   std::vector<std::string> out;
   for (std::size_t i = 0; i < rows; ++i) out.push_back(std::to_string(100 + i % groups));
   return out;
 }
 
-/// Smooths of x1 and x2, and random effects of 23 groups and of so many others.
+/// Smooths of x1 and x2, and random effects of 23 groups and of this many others.
 DenseModel two_groupings(const ReferenceCase& data, std::size_t others) {
   DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
   model.add_re("s(g)", groups_of(data.fitted.size(), 23));
@@ -118,7 +118,7 @@ TEST(TermTests, TwoRandomEffectsGaussian) {
 }
 
 TEST(TermTests, OfAnInverseThatIsLostInRoundingAreNoError) {
-  // Of columns that are nearly dependent correlations come out above 1.
+  // For nearly dependent columns, rounded correlations exceed 1.
   const ReferenceCase data = load_reference_case("c02_gs1_gauss");
   DenseModel model = smooths_of(data, {"x1", "x2"}, 20);
   model.add_re("s(g)", groups_of(data.fitted.size(), 23));

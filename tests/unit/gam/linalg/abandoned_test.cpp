@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Work that may be abandoned is asked before and after each call of LAPACK.
+// Abandonable work has a cancellation point before and after each call of LAPACK.
 #include "base/go_on.hpp"
 #include "gam/linalg/linalg.hpp"
 
@@ -39,7 +39,7 @@ TEST(Abandoned, LapackAsksBeforeAndAfter) {
       call();
     }
     EXPECT_EQ(asked, has_two ? 3 : 2) << name;
-    int left = 1;  // which is asked before the first routine
+    int left = 1;  // checked before the first routine
     const auto check = [&] {
       if (left-- == 0) throw std::runtime_error("abandoned");
     };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the threads of an algebra share, beside the same on one thread by LAPACK.
+// Work shared by the threads of an algebra gives the results of one thread with LAPACK.
 #include "gam/linalg/algebra.hpp"
 
 #include "gam/linalg/linalg.hpp"
@@ -36,7 +36,7 @@ double largest_difference(const Matrix& a, const Matrix& b) {
   return largest(difference(a.values(), b.values()));
 }
 
-/// Sizes below and above the least that is shared, of whole blocks and with a rest, some of one row.
+/// Sizes below and above the minimum for several threads, of whole blocks and with a remainder.
 class SharedFactors : public ::testing::TestWithParam<int> {};
 
 TEST_P(SharedFactors, AreThoseOfLapack) {
@@ -87,7 +87,7 @@ TEST(SharedTraces, AreThoseOfTheProduct) {
   }
 }
 
-/// Parts of two matrices whose rows begin elsewhere.
+/// Parts of two matrices with different row offsets.
 TEST(SharedTraces, TakeRowsFromWhereTheyAreTold) {
   Matrix a(7, 3);
   Matrix b(6, 4);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls of BLAS in a limited address space, in which OpenBLAS itself would wait for ever. The buffers of a
-// process stay, so each test runs in a child.
+// Calls of BLAS end in a limited address space, in which OpenBLAS itself would wait for ever. A process keeps
+// its buffers, so each test runs in a child.
 #include "gam/linalg/blas_buffer.hpp"
 
 #include "gam/linalg/linalg.hpp"
@@ -35,7 +35,7 @@ class BlasBuffers : public ::testing::Test {
   }
 };
 
-/// What `work` returns in a forked child; -1: the child has ended otherwise.
+/// The result of `work` in a forked child; -1: the child ended otherwise.
 int in_child(const std::function<int()>& work) {
   const pid_t child = fork();
   if (child == 0) _exit(work());
@@ -62,7 +62,7 @@ bool lacks_memory() {
   }
 }
 
-/// On threads that exist before the limit, without room for another buffer.
+/// On threads that existed before the limit, without room for another buffer.
 void in_threads(const std::function<void()>& work) {
   std::latch start(1);
   std::vector<std::thread> all;

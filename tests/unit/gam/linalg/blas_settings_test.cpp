@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The settings of BLAS and LAPACK are the process's, which may be another program's.
+// Settings of BLAS and LAPACK, which belong to the process, possibly another program's, are restored.
 #include "gam/linalg/linalg.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 
 namespace {
 
-/// What a test does before the number of threads is set.
+/// A test's hook before the number of threads is set.
 std::function<void()> before_setting;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 template <typename Function>
@@ -31,7 +31,7 @@ bool is_openblas() {
 
 }  // namespace
 
-// In place of OpenBLAS's own, which they call; another BLAS has none, and one thread.
+// Replace OpenBLAS's own functions, and call them; another BLAS has none, and one thread.
 extern "C" {
 void openblas_set_num_threads(int count) {
   if (before_setting) before_setting();
@@ -106,8 +106,8 @@ TEST_F(BlasSettings, DoNotChangeBits) {
   }
 }
 
-/// Calls of other threads that begin while the first makes the settings wait for them: their bits are those
-/// of one thread too.
+/// Calls of other threads that begin while the first one changes the settings wait for that, and have the
+/// bits of one thread too.
 TEST_F(BlasSettings, DoNotChangeBitsOfCallsThatBeginTogether) {
   constexpr int yields = 10000;
   const Matrix a = some_matrix();

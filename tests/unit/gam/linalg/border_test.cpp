@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products with a sparse border beside those with the dense matrix that it is.
+// Products with a sparse border equal those with the dense matrix.
 #include "gam/linalg/border.hpp"
 
 #include "gam/linalg/linalg.hpp"
@@ -22,11 +22,11 @@ double value_of(std::mt19937_64& random) {
   return static_cast<double>(random() >> 11) * 0x1p-52 - 1;
 }
 
-/// Rows of a border: some dense columns, and of the others one in `sparsity`.
+/// Rows of a border: some dense columns; in the others one element in `sparsity`.
 Matrix random_border(int rows, int columns, int dense, int sparsity, std::mt19937_64& random) {
   Matrix border(rows, columns);
   for (int j = 0; j < columns; ++j) {
-    // Dense ones lie between the others.
+    // Dense columns lie between the others.
     const bool is_dense = j % 3 == 1 && j / 3 < dense;
     for (int i = 0; i < rows; ++i)
       if (is_dense || random() % static_cast<unsigned>(sparsity) == 0) border(i, j) = value_of(random);
@@ -109,7 +109,7 @@ INSTANTIATE_TEST_SUITE_P(Shapes, Borders,
                          ::testing::Values(BorderShape{300, 201, 0, 60},  // strips of columns, the last short
                                            BorderShape{300, 201, 2, 60},  // with dense columns
                                            BorderShape{150, 40, 5, 8},    // by the dense product
-                                           BorderShape{65, 12, 4, 1000},  // nothing beside the dense columns
+                                           BorderShape{65, 12, 4, 1000},  // only the dense columns
                                            BorderShape{1, 33, 0, 2}));    // one row
 
 }  // namespace

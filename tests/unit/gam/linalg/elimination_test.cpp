@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Elimination of a sparse part beside dense algebra with the matrix that it is.
+// Elimination of a sparse part agrees with dense algebra.
 #include "gam/linalg/elimination.hpp"
 
 #include "gam/linalg/linalg.hpp"
@@ -19,8 +19,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Crossed effects of `first` and `second` levels, among `core` other coefficients of which the last has few
-/// values, in `rows` rows.
+/// Crossed effects of `first` and `second` levels, with `core` other coefficients, the last of them sparse,
+/// in `rows` rows.
 struct CrossedShape {
   const char* name;
   int first, second, core;
@@ -32,7 +32,7 @@ class Crossed : public ::testing::TestWithParam<CrossedShape> {
  protected:
   Crossed() {
     const auto [name, first, second, core, rows, reach] = GetParam();
-    // The core's first coefficient stands before the part, the others between its runs and behind them.
+    // The core's first coefficient is before the part, the others are between its runs and after them.
     const int before = core > 0 ? 1 : 0;
     const int between = core > 2 ? 1 : 0;
     part_.add(before, first);
@@ -42,8 +42,8 @@ class Crossed : public ::testing::TestWithParam<CrossedShape> {
     std::set<std::pair<int, int>> met;
     for (int row = 0; row < rows; ++row) {
       const int a = static_cast<int>(random_() % static_cast<unsigned>(first));
-      // The last level of the first effect is that of no row, and all of the second one's first level's rows
-      // are those of one level.
+      // The last level of the first effect has no row, and all rows of the second one's first level have the
+      // same level of the first.
       const int own = a == first - 1 ? 0 : a;
       const int near =
           reach == 0
@@ -87,7 +87,7 @@ class Crossed : public ::testing::TestWithParam<CrossedShape> {
 
   double value() { return static_cast<double>(random_() >> 11) * 0x1p-52 - 1; }
 
-  /// Factored, with the inverse of what is left.
+  /// The factors, with the inverse of the Schur complement.
   struct Result {
     OrderedMatrix a;
     EliminatedBlock block;
@@ -226,8 +226,8 @@ TEST_P(Crossed, AreRefusedIfTheyAreNotPositiveDefinite) {
   EXPECT_FALSE(eliminate(a, diagonal, algebra));
 }
 
-// Where levels meet near ones, most of both effects is eliminated; in a dense one, one effect; where few rows
-// leave levels alone, there are many graphs.
+// If levels meet near ones, most of both effects is eliminated; if many meet, one effect; if few rows leave
+// isolated levels, there are many graphs.
 INSTANTIATE_TEST_SUITE_P(Shapes, Crossed,
                          ::testing::Values(CrossedShape{"near", 90, 70, 4, 500, 3},
                                            CrossedShape{"dense", 60, 40, 3, 2000, 0},

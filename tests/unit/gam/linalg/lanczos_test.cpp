@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Extreme eigenvalues, against the whole decomposition.
+// Extreme eigenvalues agree with the full decomposition.
 #include "gam/linalg/lanczos.hpp"
 
 #include "gam/linalg/linalg.hpp"
@@ -19,7 +19,7 @@ SymmetricEigen extreme_eigen_of(const Matrix& a, int count, int threads = 3) {
   return extreme_eigen(team, a.rows(), count, product_with(team, a));
 }
 
-/// The values that are largest in size, descending.
+/// The values of largest absolute value, descending.
 std::vector<double> expected_values(const Matrix& a, int count) {
   std::vector<double> values = symmetric_eigen(a).values;
   std::ranges::sort(values, std::ranges::greater(), [](double value) { return std::abs(value); });
@@ -59,7 +59,7 @@ TEST(ExtremeEigen, AreThoseOfTheWholeDecomposition) {
   for (const int count : {1, 7, 40, 80}) expect_extreme(a, count);
 }
 
-/// With a centre of symmetry half of the vectors are orthogonal to any that has it.
+/// With a centre of symmetry, half of the eigenvectors are orthogonal to any symmetric vector.
 TEST(ExtremeEigen, HaveEvenAndOddVectors) {
   Matrix a(101, 101);
   for (int j = 0; j < 101; ++j) {
@@ -76,7 +76,7 @@ TEST(ExtremeEigen, AreFoundAsOftenAsTheyAre) {
   for (const int count : {3, 4}) expect_extreme(a, count);
 }
 
-/// So large that all threads have a part of each step.
+/// Large enough for all threads to have a part of each step.
 TEST(ExtremeEigen, BitsDoNotDependOnTheNumberOfThreads) {
   const Matrix a = random_symmetric(700);
   const SymmetricEigen expected = extreme_eigen_of(a, 5, 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model is replaced by another, and each call of the system in between fails once, or it and all after it:
-// one of the two is there then, whole. The linker puts the functions below in the places of the system's.
+// While a model replaces another, each system call fails once, or it and all later ones: one of the two
+// models is then there, complete. The linker (--wrap) replaces the system's functions by those below.
 #include "gam/model/model.hpp"
 #include "support/mean_model.hpp"
 #include "temporary_folder.hpp"
@@ -21,7 +21,7 @@
 
 namespace {
 
-/// Counts the calls of the system, and fails some of them.
+/// Counts system calls, and fails some of them.
 struct Faults {
   bool armed = false;
   bool for_good = false;  ///< all calls from the first that fails on, as in a process that is killed
@@ -46,7 +46,7 @@ mode_t mode_of(int flags, std::va_list arguments) {
 
 }  // namespace
 
-// NOLINTBEGIN(bugprone-reserved-identifier): by these names the linker's --wrap knows them
+// NOLINTBEGIN(bugprone-reserved-identifier): the names that the linker's --wrap requires
 extern "C" {
 int __real_open(const char* path, int flags, ...);
 int __real_openat(int folder, const char* path, int flags, ...);
@@ -101,12 +101,12 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A model of one coefficient, and a covariance that tells which it is.
+/// A model of one coefficient, and a covariance that identifies it.
 FittedModel model_of(double mean) {
   return testing::mean_of(mean, 10 * mean);
 }
 
-/// The mean of the model that is there; it must have its own covariance.
+/// The mean of the existing model, which must have its own covariance.
 double mean_at(const std::string& path) {
   const FittedModel read = read_model(path);
   EXPECT_EQ(read.covariance(0, 0), 10 * read.coef[0]);
@@ -128,7 +128,7 @@ class ModelFaults : public ::testing::TestWithParam<std::tuple<Replacement, bool
   void SetUp() override { path_ = (folder_ / "model.json").string(); }
   void TearDown() override { faults = {}; }
 
-  /// As a program wrote it before covariances had names of their own.
+  /// In the format of programs before covariances had names of their own.
   void make_plain() const {
     std::ifstream file(path_);
     std::string text{std::istreambuf_iterator<char>(file), {}};
@@ -186,7 +186,7 @@ TEST_P(ModelFaults, LeaveOneOfTheTwoModelsAndNothingElseBehindTheNext) {
 
     save_model(model_of(3), path_, replacement.after);
     EXPECT_EQ(mean_at(path_), 3) << first << ' ' << call;
-    // A covariance of the plain name could be anyone's, and stays.
+    // A covariance with the plain name could be another user's, and stays.
     EXPECT_EQ(files().size(), (replacement.after == outside ? 2U : 1U) + (replacement.plain ? 1U : 0U))
         << first << ' ' << call << ": " << ::testing::PrintToString(files());
     fs::remove(path_);

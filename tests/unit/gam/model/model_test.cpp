@@ -28,7 +28,7 @@ namespace fs = std::filesystem;
 
 using testing::mean_of;
 
-/// Lets no file of this process grow over so many bytes.
+/// Limits the size of this process's files to this many bytes.
 class FileSizeLimit {
  public:
   explicit FileSizeLimit(rlim_t bytes) : handler_(std::signal(SIGXFSZ, SIG_IGN)) {
@@ -48,14 +48,14 @@ class FileSizeLimit {
   rlimit before_{};
 };
 
-/// So small that every covariance goes to a file of its own.
+/// A limit so small that every covariance goes to a file of its own.
 constexpr int inline_limit = 0;
 
 class ModelFile : public ::testing::Test {
  protected:
   void SetUp() override { path_ = (folder_ / "model.json").string(); }
 
-  /// The covariance beside a model.
+  /// The covariance in the model's folder.
   static std::string covariance_of(const std::string& model) {
     for (const auto& entry : fs::directory_iterator(fs::path(model).parent_path())) {
       if (entry.path().string().starts_with(model + ".cov")) return entry.path().string();
@@ -91,7 +91,7 @@ TEST_F(ModelFile, HasTheLinkOfItsFamily) {
   model.family = chosen_family("poisson(sqrt)");
   save_model(model, path_, inline_limit);
   EXPECT_EQ(read_model(path_).family.text(), "poisson(sqrt)");
-  // A program that knows no links refuses the file.
+  // A program that does not know links refuses the file.
   EXPECT_NE(files::read_text(path_, 1 << 20).find("\"version\": 5"), std::string::npos);
   replace("\"sqrt\"", "\"logit\"");
   EXPECT_THROW(static_cast<void>(read_model(path_)), Error);
@@ -102,7 +102,7 @@ TEST_F(ModelFile, HasTypicalValuesAndWhereRowsAre) {
   model.outline.summaries = {{"x", false, -1, 0.1, 2, {}}, {"g", true, 0, 0, 0, "b \"c\""}};
   model.outline.occupancy = {{"x", "z", std::vector<std::string>(40, std::string(39, '0') + "1")}};
   save_model(model, path_, inline_limit);
-  // A program that knows none passes over them.
+  // A program that does not know them ignores them.
   EXPECT_NE(files::read_text(path_, 1 << 20).find("\"version\": 3"), std::string::npos);
   const DataOutline read = read_model(path_).outline;
   ASSERT_EQ(read.summaries.size(), 2U);
@@ -141,8 +141,7 @@ TEST_F(ModelFile, IsReadUnderItsNewNameAndThroughALink) {
 TEST_F(ModelFile, StaysWithItsCovarianceIfTheNextOneCannotBeWritten) {
   save_model(mean_of(1, 2), path_, inline_limit);
   {
-    // The system refuses to let a file grow over the limit, as on a full disk: there is room for the
-    // covariance.
+    // The system refuses to let a file grow over the limit, as on a full disk; the covariance fits.
     const FileSizeLimit limit(64);
     EXPECT_THROW(save_model(mean_of(3, 4), path_, inline_limit), Error);
   }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The values of tessera::gam share what they are of, and a move is a copy: none is ever empty, but for a
-// Matrix. (A FitObserver has no data, an Output and a PredictionsFile do not move.) What a fit gives and
-// takes is made of them.
+// The values of tessera::gam share their content, and a move is a copy: none is ever empty, except a Matrix.
+// (A FitObserver has no data, an Output and a PredictionsFile do not move.) Inputs and results of fits
+// consist of them.
 #include "gam/family/family.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/report/reported_rows.hpp"

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The model matrix and the covariances of a model, computed anew from what the public `Model` tells of it.
+// The model matrix and the covariances of a model can be recomputed from the public `Model`.
 #include "temporary_folder.hpp"
 
 #include <tessera/gam/gam.hpp>
@@ -59,7 +59,7 @@ Table table_for(const Job& job) {
   return table;
 }
 
-/// The values of variables in a row of the table: what whoever rebuilds a model computes from columns.
+/// The values of variables in a row of the table, which a user who rebuilds a model computes from columns.
 class RowValues {
  public:
   RowValues(const Table& table, const Model& model) : table_(table) {
@@ -248,7 +248,7 @@ Matrix transposed(const Matrix& a) {
   return out;
 }
 
-/// (R'R + S) V is the identity times the scale of V, and the degrees of freedom follow from F = V R'R.
+/// (R'R + S) V is the identity times the scale of V, and the edf follow from F = V R'R.
 void expect_consistent(const Model& model) {
   const Matrix& r = model.triangle();
   const int p = static_cast<int>(model.coefficients().size());
@@ -404,7 +404,7 @@ TEST(ModelParts, ConstraintsAndColumnsThatSideConditionsTake) {
   EXPECT_TRUE(terms.at(4).constraint.empty());
 }
 
-// What smooths share and are given is as the fit had it in a model that was read from a file.
+// Shared and given smoothing parameters of a model that was read from a file are those of the fit.
 TEST(ModelParts, SmoothingParametersThatAreSharedOrGiven) {
   Job job = serial_job();
   const Table table = table_for(job);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The table of options: what it says of each holds where it is read.
+// The limits and defaults in the table of options hold where the options are read.
 #include <tessera/tessera_gam.h>
 #include <tessera/error.hpp>
 #include <tessera/gam/options.hpp>
@@ -28,7 +28,7 @@ bool takes(std::vector<NamedOption>& given) {
   return given.front().is_read;
 }
 
-/// Whether the option can have the value; fails if none of the calls of the set reads it.
+/// Whether the option accepts the value; fails if none of the calls of the set reads it.
 bool can_be(OptionSet set, const std::string& name, const std::string& value) {
   std::vector<NamedOption> given{{name, value}};
   bool is_read = false;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// That the search for smoothing parameters ends in the lowest optimum, over random designs.
+// The search for smoothing parameters ends at the lowest optimum, over random designs.
 #include "gam/linalg/linalg.hpp"
 #include "gam/reml/reml.hpp"
 #include "gam/reml/search.hpp"
@@ -29,7 +29,7 @@ namespace {
 
 constexpr std::uint64_t designs = 280;
 constexpr int random_starts = 6;
-/// Designs in which a descent from the default alone ends above the lowest optimum, among many thousands.
+/// Designs, among many thousands, in which a descent from the default ends above the lowest optimum.
 constexpr std::array<std::uint64_t, 11> difficult{25, 61, 81, 128, 143, 163, 1341, 3748, 3897, 4586, 4590};
 
 /// A random model with its criterion and its fit.
@@ -61,7 +61,7 @@ double tolerance(double score) {
   return 1e-6 * (1 + std::abs(score));
 }
 
-/// Either tail of every parameter, the others at the fit, and random places.
+/// Either tail of every parameter, with the others at the fit, and random points.
 std::vector<std::vector<double>> other_starts(const Case& one, const RemlFit& fit) {
   const std::vector<double>& centre = one.criterion.default_start();
   std::vector<std::vector<double>> starts;
@@ -106,8 +106,8 @@ TEST(RemlOptimum, NoOtherStartEndsLowerWhereADescentFromTheDefaultDoesNot) {
   }
 }
 
-/// As s(dept) does in InstEval of lme4 beside s(d): downhill the second of two crossed groupings is sent to
-/// infinity, where V is flat, and V is lower by 3 where it has an effect.
+/// As for s(dept) in InstEval of lme4 with s(d): a descent sends the second of two crossed groupings to
+/// infinity, where V is flat, though V is lower by 3 at a finite effect.
 TEST(RemlOptimum, ARandomEffectThatIsSentToInfinityComesBack) {
   const Case one(4590);
   const auto edf_of_the_last = [&](const RemlFit& fit) {
@@ -142,7 +142,7 @@ TEST(RemlOptimum, AProfileIsTheCriterionAlongOneParameter) {
   }
 }
 
-/// What the search leaves descents by, with a tenth of its margins.
+/// The criteria by which the search abandons descents, with a tenth of their margins.
 TEST(RemlOptimum, ADescentThatIsAboutToConvergeFallsLittleFurtherThanItIsSaidTo) {
   int about_to_converge = 0;
   for (std::uint64_t seed = 0; seed < designs; ++seed) {
@@ -167,8 +167,7 @@ TEST(RemlOptimum, ADescentThatIsAboutToConvergeFallsLittleFurtherThanItIsSaidTo)
   EXPECT_GT(about_to_converge, 1000);
 }
 
-/// The same grouping twice: V is the same with the two exchanged, and a descent from where they are equal
-/// stays where they are.
+/// The same grouping twice: V is symmetric in the two, and a descent from equal values keeps them equal.
 TEST(RemlOptimum, TheSameGroupingTwiceEndsInNoSaddle) {
   constexpr int levels = 8;
   constexpr int rows = 48;
@@ -237,7 +236,7 @@ void write_table(const RandomModel& random, const std::filesystem::path& path) {
   }
 }
 
-/// Where gam() ends is no lower: in our criterion, at its smoothing parameters.
+/// The optimum of gam() is not lower in our criterion, at its smoothing parameters.
 TEST(RemlOptimum, NoOptimumOfMgcvIsLower) {
   if (std::system("Rscript -e 'library(mgcv)' > /dev/null 2>&1") != 0)
     GTEST_SKIP() << "R with mgcv is not here";
@@ -259,7 +258,7 @@ TEST(RemlOptimum, NoOptimumOfMgcvIsLower) {
   }
   script.close();
   const std::string answers = folder / "answers";
-  // Threads of BLAS that wait for each other take minutes where other programs want the cores.
+  // Threads of BLAS that wait for each other take minutes if other programs use the cores.
   const std::string command = fmt::format("OPENBLAS_NUM_THREADS=1 Rscript {} > {} 2> /dev/null",
                                           std::string(folder / "fit.R"), answers);
   ASSERT_EQ(std::system(command.c_str()), 0);

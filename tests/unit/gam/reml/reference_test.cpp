@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The criterion, its optimum and performance iteration against fits of mgcv.
+// The criterion, its optimum and performance iteration agree with fits of mgcv.
 #include "gam/family/family.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/reml/reml.hpp"

@@ -32,7 +32,7 @@ using testing::DenseModel;
 
 constexpr int rows = 400;
 
-/// Three covariates in (0, 1), noise, and two groupings, the same at every run.
+/// Three covariates in (0, 1), noise, and two groupings, always the same.
 struct Data {
   Data() {
     std::mt19937_64 random(20240917);
@@ -75,7 +75,7 @@ std::vector<double> zeros(const DenseModel& model) {
   return std::vector<double>(static_cast<std::size_t>(model.design().coef_size));
 }
 
-/// One of every kind: parametric, one penalty with and without a null space, two penalties.
+/// One term of every kind: parametric, one penalty with and without a null space, two penalties.
 DenseModel mixed_model(const Data& data) {
   DenseModel model(rows);
   model.add_intercept();
@@ -85,7 +85,7 @@ DenseModel mixed_model(const Data& data) {
   return model;
 }
 
-/// A random effect that is eliminated, between other terms, of which one is sparse beside it.
+/// A random effect that is eliminated, between other terms, one of them sparse relative to it.
 DenseModel crossed_model(const Data& data) {
   DenseModel model(rows);
   model.add_intercept();
@@ -96,14 +96,14 @@ DenseModel crossed_model(const Data& data) {
   return model;
 }
 
-/// The same as the first, of penalties that are not known to have common eigenvectors.
+/// The same as the first, with penalties that are not known to have common eigenvectors.
 DenseModel graded_model(const Data& data) {
   DenseModel model = mixed_model(data);
   model.forget_eigenvectors();
   return model;
 }
 
-/// Penalties that span blocks: four of two parameters, of which one has columns of two sizes.
+/// Penalties that span blocks: four with two parameters, one of them with columns of two sizes.
 DenseModel linked_model(const Data& data) {
   DenseModel model(rows);
   model.add_intercept();
@@ -159,7 +159,7 @@ std::pair<Matrix, double> penalised_gram(const WorkingModel& working, const Desi
   return {std::move(penalised), log_det_s};
 }
 
-/// V as it is defined, with every matrix formed.
+/// V by definition, with every matrix formed.
 double criterion_by_definition(const WorkingModel& working, const Design& design,
                                const std::vector<double>& log_sp, bool scale_known) {
   const auto [penalised, log_det_s] = penalised_gram(working, design, log_sp);
@@ -173,7 +173,7 @@ double criterion_by_definition(const WorkingModel& working, const Design& design
          2;
 }
 
-/// A criterion with what it refers to.
+/// A criterion with the objects that it refers to.
 struct Criterion {
   Criterion(const WorkingModel& working, const Design& design, bool scale_known)
       : bases(penalty_bases(design)), criterion(working, design, bases, scale_known, algebra) {}
@@ -186,7 +186,7 @@ struct Criterion {
   RemlCriterion criterion;
 };
 
-/// So many of the numbers that a test is about.
+/// This many of the numbers that a test is about.
 std::vector<double> first_of(std::vector<double> values, const Criterion& criterion) {
   values.resize(static_cast<std::size_t>(criterion->size()));
   return values;
@@ -229,7 +229,7 @@ TEST_P(OfModel, IsTheDefinition) {
   }
 }
 
-/// Of a criterion the derivatives are those of its value.
+/// The derivatives of a criterion are those of its value.
 void expect_derivatives(const Criterion& criterion, const std::vector<double>& at) {
   const auto exact = criterion->evaluate(at);
   const double step = 1e-4;
@@ -258,7 +258,7 @@ TEST_P(OfModel, HasTheDerivativesOfItsValue) {
   }
 }
 
-/// A model to begin with an intercept, and one of every kind about a response.
+/// A model to start with: an intercept, and a term of every kind, with a response.
 class FitReml : public ::testing::Test {
  protected:
   FitReml() { model.add_intercept(); }
@@ -288,7 +288,7 @@ TEST_F(OfCriterion, TakesGivenParametersAsTheyAre) {
   const RemlFit fit = some->solution(free);
   EXPECT_EQ(fit.log_sp, every);
   EXPECT_EQ(fit.coef, all->solution(every).coef);
-  // At no minimum the covariance has a scale of its own, that of the residuals.
+  // Away from the minimum the covariance has a scale of its own, that of the residuals.
   EXPECT_NE(fit.covariance_scale, fit.scale);
   given.blocks[2].log_sp = {0.3, -0.5};
   given.blocks[3].log_sp = {0.7};
@@ -321,7 +321,7 @@ TEST_F(FitReml, EndsAtALeastParameterWhereTheOptimumIsBelow) {
   const RemlFit fit = fit_reml(working, bounded, false);
   EXPECT_TRUE(fit.converged);
   EXPECT_NEAR(fit.log_sp[0], free.log_sp[0] + std::log(100), 1e-7);
-  // The others are where they would be if the first were given.
+  // The others have the values that they would have if the first were given.
   Design given = mixed.design();
   given.blocks[1].log_sp = {fit.log_sp[0]};
   const RemlFit expected = fit_reml(working, given, false);
@@ -389,7 +389,7 @@ TEST_P(OfModel, HasTheSameSolutionIfARandomEffectIsKeptByItsDiagonal) {
   }
 }
 
-/// With all random effects in a part, as sparse as they are.
+/// With all random effects in a part, and their sparsity.
 WorkingModel with_all_effects_parted(const WorkingModel& whole, const Design& design) {
   Part part;
   for (const CoefBlock& block : design.blocks) {
@@ -489,7 +489,7 @@ TEST_F(OfCriterion, HasExactSecondDerivativesWhereThePartConsistsOfSmallBlocks) 
   model.add_re("s(many)", data.many);
   model.add_re("s(many,more)", data.many);  // so that each level has a block of two
   const WorkingModel whole = model.working(response(data, wavy), data.weight, zeros(model));
-  // As those of a factor smooth, both are one run.
+  // Like those of a factor smooth, both are one run.
   WorkingModel parted = with_all_effects_parted(whole, model.design());
   const std::vector<Part::Run> runs = parted.gram.part().runs();
   const PartedMatrix two = parted.gram;
@@ -595,7 +595,7 @@ TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
   for (const double ratio : {1e4, 1e12, 1e20}) {
     const std::vector<double> lambda{ratio, 1};
     const GradedPenalties graded = grade_penalties(basis, lambda, HostAlgebra());
-    // Comparable penalties need no turn.
+    // Comparable penalties need no rotation.
     EXPECT_EQ(graded.rotation.empty(), ratio < 1e5);
     const Matrix turn = graded.rotation.empty() ? identity(6) : graded.rotation;
     const Matrix rotated = multiply_tn(turn, turn);
@@ -620,8 +620,8 @@ TEST(GradePenalties, KeepTheSmallOneBesideTheLarge) {
   }
 }
 
-/// A design of nothing but deviations of `levels` levels, whose curves have a penalty of eigenvalues 0, 0.5,
-/// 2 and 3.
+/// A design with only deviations of `levels` levels, whose curves have a penalty of eigenvalues 0, 0.5, 2 and
+/// 3.
 Design deviations_of(int levels) {
   Matrix mixing(4, 4);
   for (std::size_t i = 0; i < mixing.values().size(); ++i)
@@ -740,7 +740,7 @@ TEST_F(FitReml, LinearTermsGoToInfinityWithoutWandering) {
   model.add_ps("s(x)", data.x, 20);
   model.add_ps("s(z)", data.z, 20);
   model.add_te("te(x,v)", data.v, 6, data.noise, 6);
-  // Exactly linear in each variable, plus what no smooth of the model can see.
+  // Exactly linear in each variable, plus a part that no smooth of the model can fit.
   std::vector<double> y;
   for (int i = 0; i < rows; ++i) {
     const auto at = static_cast<std::size_t>(i);
@@ -755,8 +755,8 @@ TEST_F(FitReml, LinearTermsGoToInfinityWithoutWandering) {
 }
 
 TEST_F(FitReml, ALevelWithoutDeviationGoesToInfinityBesideOthers) {
-  // Without deviations of the first level those of the other two are the same functions: V tells the sum of
-  // their smoothing parameters only. With seed 1807 Newton's step along that valley leads up.
+  // Without deviations of the first level those of the other two are the same functions: V determines only
+  // the sum of their smoothing parameters. With seed 1807 Newton's step along that valley leads up.
   Design design = deviations_of(3);
   design.count_coefficients();
   const std::vector<BlockBasis> bases = penalty_bases(design);
@@ -851,7 +851,7 @@ TEST_F(FitReml, AResponseWithoutNoiseHasAScaleOfRounding) {
     }
   };
   expect_exact([](double x) { return 1 + 2 * x; }, 3);
-  // Any penalty of s(x) is worse than none: 1 + 11, and 1 of the linear s(z).
+  // Any penalty of s(x) is worse than none: 1 + 11, and 1 for the linear s(z).
   expect_exact([](double x) { return 1 + 2 * x - x * x; }, 13);
   expect_exact([](double) { return 7.0; }, 3);
   expect_exact([](double) { return 0.0; }, 3);
@@ -876,7 +876,7 @@ TEST_F(FitReml, RefusesNestedSmooths) {
   EXPECT_NE(fault_of(model, data).find("te(x,z) is linearly dependent on"), std::string::npos);
 }
 
-// Behind nearly dependent columns, a dependent one is rounding that exceeds the tolerance.
+// After nearly dependent columns, a dependent one is rounding that exceeds the tolerance.
 TEST_F(FitReml, RefusesADependentColumnBehindNearlyDependentOnes) {
   for (const double share : {1e-1, 1e-2, 1e-3}) {
     std::vector<double> near;
@@ -944,7 +944,7 @@ TEST_F(FitReml, RefusesMoreUnpenalisedCoefficientsThanRows) {
 TEST_F(FitReml, IsLeftAtWhicheverPlaceItIsGivenUp) {
   const auto bases = penalty_bases(mixed.design());
   struct GivenUp {};
-  std::atomic<int> left = std::numeric_limits<int>::max();  // places that are still passed
+  std::atomic<int> left = std::numeric_limits<int>::max();  // number of cancellation points until the end
   const HostAlgebra algebra(2, [&] {
     if (left-- == 0) throw GivenUp{};
   });

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Pictures of counts and proportions, of responses whose distribution is known.
+// Plots of counts and proportions, for responses with a known distribution.
 #include "gam/report/discrete_plots.hpp"
 #include "gam/report/groups.hpp"
 #include "support/well_formed.hpp"
@@ -23,7 +23,7 @@ FittedModel model_of(const std::string& family) {
   return model;
 }
 
-/// Responses that the model has drawn, with trials if it is binomial and `trials` is above 1.
+/// Responses drawn from the model, with trials if it is binomial and `trials` is above 1.
 ResponseSample drawn(const FittedModel& model, int rows, int trials = 1) {
   std::mt19937_64 engine(5);
   ResponseSample sample;
@@ -89,7 +89,7 @@ TEST(DiscreteResponses, AreReadFromTheResidualsOfAModel) {
     for (std::size_t i = 0; i < sample.response.size(); ++i) {
       const double mean = model.family.mean(sample.predictor[i]);
       model.outline.linear_predictor.push_back(sample.predictor[i]);
-      // As a model has them, to six digits.
+      // To six digits, as in a model.
       const double residual = std::copysign(std::sqrt(model.family.deviance(sample.response[i], mean, 1)),
                                             sample.response[i] - mean);
       model.outline.deviance_residual.push_back(std::stod(std::to_string(residual)));
@@ -97,7 +97,7 @@ TEST(DiscreteResponses, AreReadFromTheResidualsOfAModel) {
     const auto found = discrete_responses(model, nullptr);
     ASSERT_TRUE(found) << family;
     EXPECT_EQ(found->response, sample.response) << family;
-    // Of other responses they say nothing, nor with weights that are not known.
+    // For other responses, and with unknown weights, there is no plot.
     FittedModel weighted = model;
     weighted.weights = "w";
     EXPECT_FALSE(discrete_responses(weighted, nullptr)) << family;

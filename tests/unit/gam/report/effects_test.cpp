@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The numbers of a report's plots against predict(type = "terms", se.fit = TRUE) of mgcv: see
+// The numbers of a report's plots agree with predict(type = "terms", se.fit = TRUE) of mgcv: see
 // tests/data/effects/make_effects.R.
 #include "gam/report/effects.hpp"
 #include "support/fit_support.hpp"
@@ -64,7 +64,7 @@ TEST_P(Effects, AreThoseOfMgcv) {
     ASSERT_EQ(estimates.size(), fit.size()) << label;
     double largest = 0;
     for (const double value : fit) largest = std::max(largest, std::abs(value));
-    // The smoothing parameter of a straight line is arbitrary, if large: so is what is left of its curvature.
+    // The smoothing parameter of a straight line is large but arbitrary, and so is the remaining curvature.
     const bool straight = effect->title.find(",1.00)") != std::string::npos;
     const double fit_tolerance = (straight ? 1e-3 : 1e-5) * largest;
     const double se_slack = straight ? 0.01 * *std::max_element(se.begin(), se.end()) : 1e-12;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The pictures of a report: axes, texts, marks in their places.
+// The plots of a report have the right axes, texts and marks.
 #include "gam/report/contour.hpp"
 #include "gam/report/figures.hpp"
 #include "gam/report/normal.hpp"
@@ -115,7 +115,7 @@ TEST(Normal, QuantilesAreThoseOfTheTables) {
   EXPECT_NEAR(normal_quantile(1e-6), -4.753424308822899, 1e-8);
 }
 
-// Every path's points: the numbers behind M, L and h or v as moves from there.
+// The points of every path: the numbers after M and L, and h or v as moves from there.
 struct Place {
   double x, y;
 };
@@ -184,7 +184,7 @@ TEST(Plot, PaintsAPlaceOnce) {
   EXPECT_EQ(places(plot.svg(), "points").size(), 1U);
 }
 
-/// A sine over [0, 4.9], some standard errors wide.
+/// A sine over [0, 4.9], several standard errors wide.
 CurvePanel panel_of_sines(std::size_t lines, double scale = 1) {
   CurvePanel panel{.label = "s(x<1)", .title = "s(x<1,3.00)", .by = {}, .curve = {"x<1", {}, {}}};
   for (int i = 0; i < 50; ++i) panel.curve.x.push_back(i / 10.0);
@@ -244,7 +244,7 @@ TEST(CurvePlot, IsReadableWhateverItsSize) {
               false)
         << svg;
   }
-  // Labels of an x axis that is far from zero do not meet.
+  // Labels of an x axis that is far from zero do not overlap.
   CurvePanel far = panel_of_sines(1);
   for (double& x : far.curve.x) x = 5e9 + x;
   const std::string svg = curve_svg(far, {}, {});
@@ -276,7 +276,7 @@ TEST(CurvePlot, ShowsPartialResidualsAndWhereTheirRowsLie) {
             "level,x<1,partial_residual\n\"<0>\",0.5,1\n\"<0>\",2.5,-2\n\"<0>\",4.5,0.5\n"
             "\"<1>\",0.5,2\n\"<1>\",2.5,-2\n\"<1>\",4.5,0.5\n");
   EXPECT_EQ(extent_of(panel).high, 2);
-  // Means stand for residuals that lie on curves, and counts for many rows.
+  // Means replace residuals that lie on curves, and counts replace many rows.
   panel.means = {{{2.5}, {0}}, {{2.5}, {0.1}}};
   panel.rug.assign(601, 1.0);
   svg = curve_svg(panel, {}, {});
@@ -327,7 +327,7 @@ TEST(SurfacePlot, FillsItsFrame) {
     EXPECT_EQ(xml_fault(svg), "");
     expect_inside(svg, "contour", 4);
     expect_inside(svg, "cells", 4);
-    // Cells start at all corners of the frame but the one that their path ends in.
+    // Cells start at all corners of the frame except the last one of their path.
     const Box frame = frame_of(svg);
     const auto cells = places(svg, "cells");
     EXPECT_TRUE(std::any_of(cells.begin(), cells.end(), [&](const Place& place) {
@@ -433,7 +433,7 @@ TEST(Contour, GoesThroughASaddleAsTheMeanOfItsCornersSays) {
     saddle(0, 1) = saddle(1, 0) = other;
     const Segments pieces = contour(ends, ends, saddle, 0);
     ASSERT_EQ(pieces.x.size(), 4U);
-    // High corners are joined if the mean is high: each piece then cuts off a low corner, x > y or x < y.
+    // High corners are connected if the mean is high: each piece then cuts off a low corner, x > y or x < y.
     const bool joined = other > -1;
     const double side = (pieces.x[0] - pieces.y[0]) * (pieces.x[1] - pieces.y[1]);
     EXPECT_EQ(side > 0, joined) << other;

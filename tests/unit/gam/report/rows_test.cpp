@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a report draws of single rows, against R's mgcv: see tests/data/effects/make_rows.R.
+// The data of single rows in a report agree with R's mgcv: see tests/data/effects/make_rows.R.
 #include "gam/fit/row_sample.hpp"
 #include "gam/report/effects.hpp"
 #include "gam/report/term_plots.hpp"
@@ -54,7 +54,7 @@ TEST_P(PartialResiduals, AreThoseOfMgcv) {
     const auto label = term.at("label").get<std::string>();
     const auto effect = std::ranges::find(effects, label, &Effect::label);
     ASSERT_NE(effect, effects.end()) << label;
-    // Alone, so that the panel has this effect's line only.
+    // By itself, so that the panel has only this effect's line.
     std::size_t next = 0;
     const CurvePanel panel = panel_of(std::span(&*effect, 1), next, found.model, &found.rows);
     ASSERT_EQ(panel.partial.size(), 1U);
@@ -77,7 +77,7 @@ INSTANTIATE_TEST_SUITE_P(
 TEST(Panels, HaveTheCurvesOfAllLevelsOfAFactor) {
   const Sampled found = sampled("c06_gs4_by_factor");
   const std::vector<Effect> effects = effects_of(found.model, {7, 7});
-  std::size_t next = 1;  // behind the factor itself
+  std::size_t next = 1;  // after the factor itself
   const CurvePanel panel = panel_of(effects, next, found.model, &found.rows);
   EXPECT_EQ(next, 4U);
   EXPECT_EQ(panel.label, "s(x2):fac");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The tables of a summary, as R's summary.gam prints them.
+// The tables of a summary equal those that R's summary.gam prints.
 #include "gam/report/summary.hpp"
 
 #include <gtest/gtest.h>

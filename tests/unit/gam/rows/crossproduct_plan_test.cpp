@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The division of products among the warps of matrix units: each sum is some task's, and one task's alone.
+// The products are divided among the warps of matrix units such that exactly one task computes each sum.
 #include "gam/rows/crossproduct_plan.hpp"
 
 #include "support/rows_model.hpp"
@@ -99,7 +99,7 @@ void expect_each_sum_once(const RowLayout& layout, const CrossPlan& plan, const 
     const Product& product = products[i];
     for (int row = 0; row < product.rows; ++row) {
       for (int column = 0; column < product.columns; ++column) {
-        // Of a term with itself, what is above the diagonal.
+        // For a term with itself, the sums above the diagonal.
         const int other = row + column - product.columns / 2;
         const bool read = !product.symmetric || (other >= row && other < product.rows);
         const std::int64_t sum = product.begin + row * std::int64_t{product.columns} + column;

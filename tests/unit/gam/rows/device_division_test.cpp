@@ -24,7 +24,7 @@ TEST(DivideRows, KeepsWhatPartsLeaveRoomFor) {
   // There is room for 800 rows: two parts of a block each, and six blocks.
   EXPECT_EQ(divide_rows(801, 100, 10, 10'000), (DeviceDivision{600, 100}));
   EXPECT_EQ(divide_rows(1'000'000, 100, 10, 10'000), (DeviceDivision{600, 100}));
-  // The end of what fits is no whole block.
+  // The end of the rows that fit is not at a block's end.
   EXPECT_EQ(divide_rows(1'000'000, 300, 10, 10'000), (DeviceDivision{0, 300}));
 }
 

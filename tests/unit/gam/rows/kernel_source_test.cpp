@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the device pass through the compiler itself, where there is one. It needs no GPU.
+// NVRTC, if present, compiles the device kernels. It needs no GPU.
 #include "gam/rows/kernel_source.hpp"
 
 #include "support/rows_model.hpp"
@@ -43,7 +43,7 @@ TEST(RowsSource, DoesNotDependOnTheData) {
   EXPECT_EQ(source_of(first).name, source_of(second).name);
 }
 
-/// Nothing is compiled anew when theta changes, nor for a prediction at another theta.
+/// Nothing is recompiled if theta changes, nor for a prediction with another theta.
 TEST(RowsSource, DoesNotDependOnParametersOfTheFamily) {
   const Model first = make_model({.family = chosen_family("nb(theta=3)")});
   const Model second = make_model({.family = chosen_family("nb").at({0.1})});
@@ -67,7 +67,7 @@ TEST(RowsSource, TellsModelsApart) {
   EXPECT_NE(source_of(make_model({.terms = 5})).name, all.name);
 }
 
-/// A cached kernel of a thin plate spline serves other data.
+/// A cached kernel of a thin plate spline can be used for other data.
 TEST(RowsSource, DoesNotDependOnHowManyPointsDenseComponentsHave) {
   Model model = make_model({.terms = 5, .curves = true});
   const std::string before = constants_of(source_of(model));

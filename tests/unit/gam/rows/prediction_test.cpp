@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's predictions, without a job: against dense rows, and bit against bit.
+// The host's predictions, without a job, agree with dense rows, and have the same bits for any division.
 #include "gam/rows/host_prediction.hpp"
 
 #include "gam/rows/variance_form.hpp"
@@ -19,7 +19,7 @@ namespace {
 using rows_test::Model;
 using namespace tessera::gam;
 
-/// Of all rows, which are cut at `cuts`.
+/// For all rows, cut at `cuts`.
 std::vector<Prediction> predict(const Model& model, const Posterior& posterior,
                                 const std::vector<std::size_t>& cuts = {}) {
   const RowLayout layout(model.design);
@@ -39,7 +39,7 @@ std::vector<Prediction> predict(const Model& model, const Posterior& posterior,
   return out;
 }
 
-/// By the definition: x = M'r, then x'b and x'Vx, in long double.
+/// By definition: x = M'r, then x'b and x'Vx, in long double.
 Prediction dense_prediction(const Model& model, std::size_t row, const Posterior& posterior) {
   const std::vector<long double> raw = rows_test::dense_row(model, row);
   std::vector<long double> x(posterior.coef.size());
@@ -110,7 +110,7 @@ TEST(Prediction, HasTheSameBitsWhereverRowsAreCutAndInRegistersOfAnyWidth) {
   });
 }
 
-/// A level without a column, as that of a random effect: what has it gives nothing to the row.
+/// A level without a column, such as an unseen one of a random effect, contributes nothing to its rows.
 TEST(Prediction, OfALevelThatTheModelLacksIsWithoutItsTerms) {
   Model model = rows_test::make_model({.rows = 40, .seed = 34, .offsets = false, .missing = false});
   rows_test::add_blocks(model);
@@ -124,7 +124,7 @@ TEST(Prediction, OfALevelThatTheModelLacksIsWithoutItsTerms) {
   }
   ASSERT_GE(factor, 0);
   for (std::int32_t& code : without.frame.variables[static_cast<std::size_t>(factor)].codes.own()) code = -1;
-  // Raw columns of terms with that factor, taken out of the maps, give nothing to rows that have it.
+  // Raw columns of terms with that factor, removed from the maps, contribute nothing to rows with that level.
   for (const RawTerm& term : model.design.terms) {
     bool has = false;
     for (const Component& component : term.components)
@@ -144,7 +144,7 @@ TEST(Prediction, OfALevelThatTheModelLacksIsWithoutItsTerms) {
   }
 }
 
-/// A block for each term; for each level, where the first component is a factor.
+/// A block for each term, and for each level if the first component is a factor.
 void add_terms(Model& model) {
   constexpr int size = 3;
   Design& design = model.design;
@@ -166,7 +166,7 @@ void add_terms(Model& model) {
   }
 }
 
-/// Each block by itself is a term: its fit and its variance are those of the other coefficients set to zero.
+/// Each block by itself is a term: its fit and its variance are those with all other coefficients zero.
 TEST(Prediction, OfTermsIsTheDenseRowsOfTheirBlocks) {
   Model model = rows_test::make_model({.rows = 300, .seed = 36});
   add_terms(model);
@@ -236,7 +236,7 @@ TEST(Prediction, IsTheModelMatrixTimesTheCoefficients) {
   }
 }
 
-/// As rounding may leave it of one that is zero.
+/// A variance of zero may be negative by rounding.
 TEST(Prediction, OfANegativeVarianceHasNoError) {
   Model model = rows_test::make_model({.rows = 200, .seed = 35, .missing = false});
   rows_test::add_blocks(model);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The host's pass over rows, without a job: against the definition, and bit against bit.
+// The host's pass over rows, without a job, agrees with the definition, with the same bits for any cuts.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -38,7 +38,7 @@ namespace base = tessera::base;
 
 constexpr double tolerance = 2e-14;
 
-/// The vector of sums of a pass over rows that are cut at `cuts`.
+/// The vector of sums of a pass over rows cut at `cuts`.
 std::vector<double> reduce(const Model& model, PassKind kind, const std::vector<std::size_t>& cuts = {}) {
   const Rows rows = model.rows_of(model.frame);
   const RowLayout layout(model.design, 0, nullptr, &model.series);
@@ -82,7 +82,7 @@ TEST(Rows, AStepOfManyRowsIsTheDenseOne) {
   rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
 }
 
-/// Neighbouring rows that are correlated: their transformed rows are what is summed.
+/// Correlated neighbouring rows: the transformed rows are summed.
 void expect_transformed(Model model) {
   for (const bool by_factor : {false, true}) {
     for (const double rho : {0.6, -0.9}) {
@@ -109,7 +109,7 @@ TEST(Rows, CorrelatedRowsOfAnyTermsAreTransformed) {
   expect_transformed(make_model({.rows = 5000, .terms = 6}));
 }
 
-/// The row before may be among others that are evaluated together.
+/// The preceding row may be in another group of rows that are evaluated together.
 TEST(Rows, CorrelatedRowsOfAFarFieldAreThoseOfAllPoints) {
   Model direct = make_model({.family = Gaussian{}, .rows = 9000, .curves = true});
   Model fast = direct;
@@ -151,7 +151,7 @@ TEST(Rows, CorrelatedRowsOfAFarFieldAreThoseOfAllPoints) {
   }
 }
 
-/// A covariate that changes little from row to row loses no digits to rho near 1.
+/// A covariate that changes little between rows loses no digits with rho near 1.
 TEST(Rows, CorrelatedRowsThatDifferLittleKeepTheirDigits) {
   Model model =
       rows_test::make_splines({.rows = 2000, .offsets = false, .weights = false, .missing = false}, 1);
@@ -184,7 +184,7 @@ TEST(Rows, ATermOfThreeSplinesIsTheDenseOne) {
   rows_test::expect_near(sums_of(model, PassKind::step), dense_sums(model, DenseStep::step), tolerance);
 }
 
-/// The predictors of single rows are those of the definition.
+/// The predictors of single rows agree with the definition.
 void expect_predictors(const Model& model) {
   RowReader reader(model.frame, model.design);
   for (std::size_t row = 0; row < 60; ++row) {
@@ -210,7 +210,7 @@ TEST(Rows, DenseComponentsAreCombinationsOfTheirMargins) {
   }
 }
 
-/// Units of the response and the weights are taken in the row.
+/// Units of the response and the weights are applied in the row.
 TEST(Rows, FactorsOfTheResponseAndTheWeightsAreThoseOfTheColumns) {
   Model scaled = make_model({});
   const Model model = make_model({});
@@ -296,7 +296,7 @@ TEST_P(RowsOfFamily, BadRowIsCountedAndGivesNothingElse) {
   }
 }
 
-/// By the definition: of the rows of a model with an intercept alone, whose predictor is known.
+/// By definition: for the rows of a model with only an intercept, whose predictor is known.
 TEST(Rows, LikelihoodIsThatOfTheRows) {
   Model model = make_model({.family = chosen_family("nb(theta=2.5)"), .rows = 900, .seed = 8, .terms = 1});
   const RowLayout layout(model.design, 1);
@@ -363,7 +363,8 @@ TEST(Rows, RepeatedFactorsAreKeptOnce) {
 TEST(Rows, ATermWithItselfIsABand) {
   const Model model = make_model({.rows = 1, .terms = 14});
   const RowLayout layout(model.design);
-  // Splines one by one, by a factor, by a number; then in twos and threes, where the slowest has four places.
+  // Splines by themselves, by a factor, by a number; then in pairs and triples, the slowest with four
+  // nonzeros.
   const std::array widths{1, 1, 1, 1, 7, 7, 7, 4 * 7, 7, 7, 7, 1, 4 * 7, 4 * 7 * 7};
   for (const Product& product : layout.products(PassKind::step)) {
     if (product.row_term != product.column_term) continue;
@@ -488,7 +489,7 @@ TEST(Rows, PointsAmongManyUnevenCellsHaveTheValuesOfEachAlone) {
   std::vector<double> breaks = {-3, 1e6};
   for (int i = 0; i < 90; ++i) {
     breaks.push_back(0.01 * i * i);
-    breaks.push_back(7 + 1e-13 * i);  // a crowd in one part of the range
+    breaks.push_back(7 + 1e-13 * i);  // many breaks in one part of the range
   }
   std::ranges::sort(breaks);
   breaks.erase(std::unique(breaks.begin(), breaks.end()), breaks.end());
@@ -529,7 +530,7 @@ TEST(Rows, PointsAmongManyUnevenCellsHaveTheValuesOfEachAlone) {
 }
 
 TEST(Rows, BreaksBelongToACellOnEitherSideOfThem) {
-  // On a continuous margin it does not matter which cell takes a break, so values there are exact.
+  // On a continuous margin any cell may take a break, so values there are exact.
   Margin margin;
   margin.uniform = true;
   margin.breaks = {0, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7};

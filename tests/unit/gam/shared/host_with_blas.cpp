@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// host_with_blas DATA FORMULA MODEL: fits a model beside another BLAS with two threads, of which some
-// functions are replaced by ones that do nothing but count their calls, and checks it many times, in which
-// threads call the library's own BLAS at the same time. Ends with 1 if one has called the other BLAS, if that
-// has another number of threads afterwards, or if one check differs from another.
+// host_with_blas DATA FORMULA MODEL: fits a model in a process with another BLAS with two threads, some
+// functions of which are replaced by ones that only count their calls, and checks it many times, while
+// threads call the library's own BLAS concurrently. Ends with 1 if the other BLAS was called, if its number
+// of threads has changed, or if two checks differ.
 #include <tessera/gam/gam.hpp>
 #include <tessera/job/job.hpp>
 
@@ -23,7 +23,7 @@ Function* of_blas(const char* name) {
   return reinterpret_cast<Function*>(dlsym(RTLD_NEXT, name));
 }
 
-/// How many of some checks differ from the first.
+/// The number of checks that differ from the first.
 int different_checks(tessera::Job& job, const tessera::gam::Model& model,
                      const tessera::gam::TableFile& data) {
   constexpr int checks = 20;
@@ -43,7 +43,7 @@ int different_checks(tessera::Job& job, const tessera::gam::Model& model,
 }
 }  // namespace
 
-// The program's symbols come before those of any library. Their arguments are not looked at.
+// The program's symbols precede those of any library. Their arguments are ignored.
 extern "C" {
 void openblas_set_num_threads(int /*count*/) {
   ++calls;

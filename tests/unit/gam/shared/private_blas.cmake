@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The model that HOST, a program with another BLAS, fits to DATA by the shared library is that of tessera-fit, FIT.
+# HOST, a program with another BLAS, fits the same model to DATA with the shared library as tessera-fit, FIT.
 file(REMOVE_RECURSE ${WORK})
 file(MAKE_DIRECTORY ${WORK})
 set(formula "lprice ~ cut + te(lcarat, depth, bs=\"cr\", k=6) + s(clarity, bs=\"re\")")

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of Arrow's structures: what their columns become, what is refused, and that each is released once.
+// Tables of Arrow's structures: the resulting columns, refusals, and a single release of each structure.
 #include "support/arrow_data.hpp"
 #include "support/errors.hpp"
 #include "support/fit_support.hpp"
@@ -104,7 +104,7 @@ TEST(Arrow, HasNumbersOfEveryType) {
   expect_integers<std::uint32_t>(job, "I");
   expect_integers<std::int64_t>(job, "l");
   expect_integers<std::uint64_t>(job, "L");
-  // As R has dates and times: days, and seconds.
+  // Dates and times as in R: days, and seconds.
   expect_numbers<std::int32_t>(job, "tdD", {-1, 20000, std::nullopt}, {-1, 20000, missing});
   expect_numbers<std::int64_t>(job, "tss:", {-7, std::nullopt}, {-7, missing});
   expect_numbers<std::int64_t>(job, "tsm:UTC", {1500}, {1.5});
@@ -141,7 +141,7 @@ TEST(Arrow, HasTextsOfEveryType) {
 
 template <class T>
 void expect_codes(Job& job, const char* format) {
-  // An entry twice, and one that is null.
+  // An entry that occurs twice, and one that is null.
   const Texts entries = {"c", "a", "c", std::nullopt};
   const std::vector<std::optional<T>> indices = {T{1}, T{0}, std::nullopt, T{2}, T{3}};
   for (const std::size_t offset : {0, 5}) {
@@ -178,7 +178,7 @@ TEST(Arrow, UnitesTheDictionariesOfBatches) {
       job, {batch({"b", "c"}, {0, 1, 0}), batch({"a", "c"}, {1, std::nullopt, 0}), batch({"b", "c"}, {1})},
       counts);
   EXPECT_EQ(texts(table, "f"), (Texts{"b", "c", "b", "c", std::nullopt, "a", "c"}));
-  // The last has the codes that it came with.
+  // The last column has its original codes.
   ArrowCounts others;
   const Table again = table_from(job, {batch({"b", "c"}, {0, 1, 0}), batch({"a", "c"}, {1, 0})}, others,
                                  {.levels = {{"f", {"c", "none", "b"}}}});
@@ -212,7 +212,7 @@ TEST(Arrow, LeavesNumbersAndCodesWhereTheyAre) {
   EXPECT_TRUE(same(numbers(copy, "x"), {1, 2, 1, 2}));
 }
 
-/// What `make` says in an error of this kind and one line, when all it was given has been released.
+/// The error of this kind from `make`, in one line, once everything passed to it has been released.
 std::string refusal(ErrorCode code, ArrowCounts& counts, const std::function<Table()>& make) {
   const std::string said = error_of(code, make);
   EXPECT_EQ(said.find('\n'), std::string::npos) << said;
@@ -220,7 +220,7 @@ std::string refusal(ErrorCode code, ArrowCounts& counts, const std::function<Tab
   return said;
 }
 
-/// A batch of all kinds of columns, to be spoilt.
+/// A batch with all kinds of columns, to be damaged.
 ArrowData sound_batch() {
   return batch_of(
       {numbers_of<double>("x", "g", {1., 2., std::nullopt}),
@@ -243,7 +243,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
     ArrowData spoilt = sound_batch();
     spoil(spoilt);
     const std::string said = refusal(ErrorCode::input, counts, [&] {
-      // The schema is that of the sound batch, unless its formats differ.
+      // The schema is that of the valid batch, unless its formats differ.
       ArrowData first = sound_batch();
       for (std::size_t c = 0; c < first.children.size() && c < spoilt.children.size(); ++c)
         first.children[c].format = spoilt.children[c].format;
@@ -272,7 +272,7 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { d.children[0].length = -3; });
   says("the column 'x', batch 2: the length 3 and offset -1 of its array are impossible",
        [](Data& d) { d.children[0].offset = -1; });
-  // More than can be, so that places in bytes are beyond what a number of 64 bits tells.
+  // An impossible number, for which byte offsets overflow 64 bits.
   constexpr std::int64_t huge = std::int64_t{1} << 56;
   says("the column 'x', batch 2: the length 3 and offset 72057594037927936 of its array are impossible",
        [](Data& d) { d.children[0].offset = huge; });

@@ -13,7 +13,7 @@ TEST(BytePlaces, AreThoseThatALookAtEachByteFinds) {
   std::mt19937_64 random(5);
   for (int i = 0; i < 20'000; ++i) {
     std::array<char, block_bytes> block{};
-    // Values beside the one that is wanted, and some far from it.
+    // Values near the wanted one, and some far from it.
     for (char& c : block) c = static_cast<char>(random() % 4 == 0 ? random() : ',' + random() % 3 - 1);
     std::uint64_t places = 0;
     std::uint64_t odd = 0;

@@ -26,7 +26,7 @@ class ByteSourceTest : public ::testing::Test {
  protected:
   [[nodiscard]] std::string path() const { return (folder_ / "t.csv.gz").string(); }
 
-  /// What is unpacked of a file of these bytes; nothing if it is refused.
+  /// The unpacked content of a file of these bytes; nothing if it is refused.
   std::optional<std::string> unpacked(const std::string& bytes) {
     std::ofstream(path(), std::ios::binary) << bytes;
     std::string text;
@@ -68,7 +68,7 @@ TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAGzipFile) {
       EXPECT_NE(fault_.find("t.csv.gz: cannot be read: damaged gzip data at byte "), std::string::npos)
           << fault_;
     } else {
-      EXPECT_EQ(*got, all) << "bit " << bit;  // of a time, say
+      EXPECT_EQ(*got, all) << "bit " << bit;  // a time stamp's, for example
     }
   }
   EXPECT_GT(refused, 300);
@@ -107,7 +107,7 @@ TEST_F(ByteSourceTest, GoesBackAndForthInAGzipFile) {
   }
 }
 
-/// Some text that deflate makes several blocks of.
+/// Text that deflate writes in several blocks.
 std::string long_text() {
   std::mt19937_64 random(9);
   std::string text;
@@ -115,7 +115,7 @@ std::string long_text() {
   return text;
 }
 
-/// Expects the bytes of `text` from any offset on, of some sources that other threads would have.
+/// Expects the bytes of `text` from any offset on, from several sources for other threads.
 void expect_from_anywhere(ByteSource& source, const std::string& text) {
   std::mt19937_64 random(4);
   std::string buffer(3000, '\0');
@@ -140,7 +140,7 @@ TEST_F(ByteSourceTest, AGzipStreamIsReadInOrder) {
   EXPECT_EQ(source->for_another_thread(), nullptr);
 }
 
-// What is passed over may be most of a large file.
+// Skipped bytes may be most of a large file.
 TEST_F(ByteSourceTest, OneWhoIsAskedToStopDoesNotWaitForAPlaceInAStream) {
   struct Stopped {};
   const std::string text(std::size_t{20} << 20, '1');
@@ -160,7 +160,7 @@ TEST_F(ByteSourceTest, AFileOfBlocksIsReadFromAnywhereAtOnce) {
   ASSERT_FALSE(members.empty());
   EXPECT_EQ(members.back().unpacked, std::ssize(text));
   expect_from_anywhere(*source, text);
-  // What it has found serves another that has the file open.
+  // A found index serves another source of the same file.
   const auto other = open_gzip(path());
   other->set_members(members);
   expect_from_anywhere(*other, text);
@@ -180,7 +180,7 @@ TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAFileOfBlocks) {
       const auto other = source->for_another_thread();
       ASSERT_EQ(other != nullptr, by_blocks);
       const std::size_t got = by_blocks ? other->read(buffer) : source->read(buffer);
-      EXPECT_EQ(buffer.substr(0, got), text) << "bit " << bit;  // of a time, say
+      EXPECT_EQ(buffer.substr(0, got), text) << "bit " << bit;  // a time stamp's, for example
     });
   }
 }
@@ -188,7 +188,7 @@ TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAFileOfBlocks) {
 TEST_F(ByteSourceTest, ABlockOfAnotherSizeThanItSaysIsRefused) {
   const std::string first = testing::bgzip_block("x,y\n1,2\n");
   const std::string second = testing::bgzip_block("3,4\n");
-  // The first block leads over the second, to a third.
+  // The first block skips the second, to a third.
   std::string hidden = first + second;
   hidden[16] = static_cast<char>(hidden.size() - 1);
   std::ofstream(path(), std::ios::binary) << hidden << testing::bgzip_block("5,6\n");

@@ -13,7 +13,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The number that a text is, if all of it is one; digits behind it are none of it.
+/// The number of a whole text; digits after the text are not part of it.
 std::optional<double> number_of(std::string text) {
   const std::size_t size = text.size();
   text += std::string(decimal_padding, '7');
@@ -37,7 +37,7 @@ void expect_rounded(const std::string& text) {
 TEST(Decimal, IsRoundedAsTheLibraryRoundsIt) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 300'000; ++i) {
-    // Of any number of digits, with the point anywhere.
+    // With any number of digits, and the point anywhere.
     std::string digits = std::to_string(random() >> (random() % 64));
     if (digits.size() > 19) digits.resize(19);
     digits.insert(random() % (digits.size() + 1), ".");
@@ -46,8 +46,7 @@ TEST(Decimal, IsRoundedAsTheLibraryRoundsIt) {
 }
 
 TEST(Decimal, IsRoundedToEvenHalfway) {
-  // 2^53 + 1 and its neighbours by quarters, as whole numbers and behind a point; the last digit breaks a
-  // tie.
+  // 2^53 + 1 and its neighbours by quarters, as integers and as decimals; the last digit breaks a tie.
   for (const char* text :
        {"9007199254740993", "9007199254740995", "9007199254740993.0", "9007199254740993.001",
         "9007199254740992.999", "900719925474099.3", "0.9007199254740993", "1.152921504606846977",

@@ -23,17 +23,16 @@ std::vector<NewColumn> many_columns() {
   return columns;
 }
 
-/// From now on no file of this process has a byte behind these.
+/// From now on no file of this process may exceed this size.
 void limit_files(rlim_t bytes) {
   std::signal(SIGXFSZ, SIG_IGN);
   const rlimit limit{bytes, bytes};
   ::setrlimit(RLIMIT_FSIZE, &limit);
 }
 
-/// What is said where a file has no more than some bytes of room; the process ends as others do that use
-/// HDF5.
+/// The error if a file has room for only this many bytes; the process ends like others that use HDF5.
 void write_with_room_for(const std::string& path, rlim_t bytes, bool at_first) {
-  H5open();  // by another library of the process, so that HDF5 closes at its end what is open
+  H5open();  // as another library would, so that HDF5 closes open files at its end
   files::OutputFile file(path);
   try {
     if (at_first) limit_files(bytes);

@@ -28,7 +28,7 @@ class KeptSourceTest : public ::testing::Test {
     std::ofstream(path, std::ios::binary) << packed;
     return KeptSource(open_gzip(path));
   }
-  /// A member without its size, as gzip has it.
+  /// A member without its size, as written by gzip.
   [[nodiscard]] std::string stream() const { return testing::gzip_member(text_); }
   [[nodiscard]] std::int64_t size() const { return std::ssize(text_); }
 
@@ -75,7 +75,7 @@ TEST_F(KeptSourceTest, ADamagedStreamIsRefused) {
   EXPECT_THROW(static_cast<void>(source.keep_all(2 * size())), Error);
 }
 
-// As one that was made to fill memory and disks.
+// Like a stream that was made to fill memory and disks.
 TEST_F(KeptSourceTest, AStreamThatUnpacksToManyTimesItsBytesIsTold) {
   const std::string path = (folder_ / "t.csv.gz").string();
   constexpr std::int64_t member_bytes = std::int64_t{64} << 20;
@@ -97,7 +97,7 @@ TEST_F(KeptSourceTest, OneWhoIsAskedToStopDoesNotWaitForTheEndOfAMember) {
   int calls = 0;
   const std::string path = (folder_ / "t.csv.gz").string();
   std::ofstream(path, std::ios::binary) << stream();
-  // All of the file is read behind the first call.
+  // The whole file is read in the first call.
   KeptSource source(open_gzip(path, {.between = [&] {
                                 if (++calls == 2) throw Stopped();
                               }}));
@@ -122,7 +122,7 @@ TEST_F(KeptSourceTest, ThreadsKeepTheirPartsOfAFileOfBlocks) {
   const Range part{12'345, 200'000};
   source.begin_keeping(part);
   std::string buffer(static_cast<std::size_t>(part.size()) / 2, '\0');
-  // One reads from before the part on, the other beyond it.
+  // One reads from before the part, the other beyond its end.
   for (const std::int64_t begin : {part.begin - 100, part.begin - 100 + std::ssize(buffer)}) {
     const auto other = source.for_another_thread();
     other->seek(begin);

@@ -26,7 +26,7 @@ TEST(NumberScan, OfNothingIsEmpty) {
   EXPECT_TRUE(scan({}).all_finite);
 }
 
-// Each place in turn, in whole registers and after them.
+// Each position in turn, in whole registers and after them.
 TEST(NumberScan, SeesEachNumber) {
   std::mt19937_64 random(7);
   for (const std::size_t count : {1u, 3u, 4u, 15u, 16u, 17u, 50u}) {
@@ -51,8 +51,7 @@ TEST(NumberScan, SeesEachNumber) {
   }
 }
 
-// Against the two looks that it stands for, wherever the values of the range and those that are no numbers
-// lie.
+// Agrees with the two scans that it replaces, wherever the values of the range and the NaNs are.
 TEST(NumberScan, FindsTheValuesOfARangeInTheSameLook) {
   std::mt19937_64 random(11);
   for (const std::size_t count : {0u, 1u, 15u, 16u, 17u, 511u, 512u, 513u, 5000u}) {

@@ -8,7 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 
-/// The kernels of the tests on real devices, and all that nvcc compiles of them: each function launches one
+/// The kernels of the tests on real devices, the only sources that nvcc compiles: each function launches one
 /// on a stream, and a launch that fails is an error for `cudaGetLastError`.
 namespace tessera::testing {
 
@@ -21,7 +21,7 @@ void launch_map(unsigned blocks, unsigned threads, cudaStream_t stream, const do
 void launch_reduce(cudaStream_t stream, const double* units, std::int64_t size, std::int64_t block,
                    double* partials);
 
-/// What is known of some units.
+/// The combined value of some units.
 struct Look {
   Located<double> least;
   double greatest;
@@ -30,7 +30,7 @@ struct Look {
 using Looks = Fields<Field<&Look::least, MinimumAt<double>>, Field<&Look::greatest, Maximum<double>>,
                      Field<&Look::above, Sum<std::int64_t>>>;
 
-/// For the host and for kernels; `first` is the number of units[0].
+/// For the host and for kernels; `first` is the index of units[0].
 constexpr Look look_at(const double* units, std::int64_t size, std::int64_t first) {
   Look look = Looks::identity();
   for (std::int64_t i = 0; i < size; ++i)
@@ -42,14 +42,14 @@ constexpr Look look_at(const double* units, std::int64_t size, std::int64_t firs
 void launch_look(cudaStream_t stream, const double* units, std::int64_t size, std::int64_t first,
                  std::int64_t block, Look* looks);
 
-/// Ends the use of the device in this process.
+/// Makes the device unusable in this process.
 void launch_trap(cudaStream_t stream);
 
 /// Fills `data` once `*gate` is not 0; at once if there is no gate. One block.
 void launch_fill(cudaStream_t stream, const volatile int* gate, std::uint32_t* data, std::size_t size,
                  std::uint32_t value);
 
-/// Adds to `wrong` how many elements are not `value`. One block.
+/// Adds the number of elements other than `value` to `wrong`. One block.
 void launch_count(cudaStream_t stream, const std::uint32_t* data, std::size_t size, std::uint32_t value,
                   unsigned long long* wrong);
 

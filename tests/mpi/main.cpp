@@ -15,7 +15,7 @@ int main(int argc, char** argv) {
   MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
   int rank = 0;
   MPI_Comm_rank(MPI_COMM_WORLD, &rank);
-  // One voice is enough while all goes well; a failing test prints on every rank where it fails.
+  // Only one rank prints while all tests pass; a failing test prints on every rank where it fails.
   if (rank != 0) {
     auto& listeners = ::testing::UnitTest::GetInstance()->listeners();
     class FailuresOnly : public ::testing::EmptyTestEventListener {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Contexts and pools of real devices. The devices are made visible in reverse, so that an ordinal is
-// never by luck the place in the probe.
+// Contexts and pools of real devices. The devices are made visible in reverse order, so that an ordinal is
+// never accidentally the index in the probe.
 #include "gpu/memory/malloc_upstream.hpp"
 
 #include <tessera/device/pool.hpp>
@@ -25,7 +25,7 @@ namespace {
 
 class RealDevices : public ::testing::Test {
  protected:
-  /// Before the first CUDA call of the process.
+  /// Called before the first CUDA call of the process.
   static void SetUpTestSuite() {
     unsetenv("TESSERA_SIMULATE");
     const Probe here = probe();
@@ -56,7 +56,7 @@ class RealDevices : public ::testing::Test {
   static inline std::string why_none;
 };
 
-/// What is current on this thread; null if nothing is.
+/// The current context of this thread; null if there is none.
 CUcontext current_context() {
   void* address = nullptr;
   cudaDriverEntryPointQueryResult found{};

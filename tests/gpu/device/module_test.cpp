@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels compiled here and launched on every real device.
+// Kernels compiled at run time run on every real device.
 #include "support/moved_from.hpp"
 
 #include <tessera/device/module_cache.hpp>
@@ -69,7 +69,7 @@ TEST_F(Modules, RunOnEveryDevice) {
   EXPECT_LE(cache_.statistics().compiles, static_cast<std::int64_t>(devices_.size()));
 }
 
-/// What the driver compiles from PTX, as on a device that is newer than the compiler.
+/// The driver compiles PTX, as on a device newer than the compiler.
 TEST_F(Modules, PtxRunsToo) {
   const DeviceContext& context = devices_.context_at(0);
   context.bind();
@@ -92,7 +92,7 @@ TEST_F(Modules, ThatWereMovedFromAreRefused) {
                         [](const Module& module) { EXPECT_NE(module.kernel("scale").native(), nullptr); });
 }
 
-/// On a device, where null would be CUDA's default stream.
+/// On a device, where a null stream would be CUDA's default stream.
 TEST_F(Modules, HaveNoStreamThatWasMovedFrom) {
   const DeviceContext& context = devices_.context_at(0);
   Stream gone(context);
@@ -138,7 +138,7 @@ TEST_F(Modules, RefusalsSayWhatIsWrong) {
               launch(scale, {1}, {4096}, 0, context.stream(), nothing, std::int64_t{0}, 1.0);
             }).find("cuLaunchKernel"),
             std::string::npos);
-  // None of this has harmed the device.
+  // The device still works.
   launch(scale, {1}, {32}, 0, context.stream(), nothing, std::int64_t{0}, 1.0);
   EXPECT_NO_THROW(context.synchronize());
 }

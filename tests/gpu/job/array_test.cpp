@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays that stay on real devices: the bits of the host after many passes, and one copy each way.
+// Arrays that stay on real devices have the bits of the host after many passes, with one copy each way.
 #include "gpu_job.hpp"
 
 #include <tessera/job/array.hpp>
@@ -8,7 +8,7 @@
 namespace tessera::testing {
 namespace {
 
-// Copied in several pieces, of which the last is short.
+// Copied in several pieces, the last of them short.
 constexpr std::int64_t units = 3'000'001;
 constexpr std::int64_t block = 64;
 
@@ -88,7 +88,7 @@ TEST_F(GpuArrays, SumsThatAreAddedOnTheDeviceHaveTheBitsOfTheHost) {
   EXPECT_EQ(bits(sums_of_values()), bits(expected_sums(units, block)));
 }
 
-/// The same array, of which devices may have no more than a few MiB.
+/// The same array on devices limited to a few MiB.
 class GpuStreamedArrays : public GpuArrays {
  protected:
   GpuStreamedArrays() { options_.memory_fraction = 3e-5; }

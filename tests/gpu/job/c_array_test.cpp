@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays by the C interface on real devices: functions get device memory, and data stay there.
+// Arrays in the C interface on real devices: functions get device memory, and data stay there.
 #include "gpu_job.hpp"
 #include "mpi/c/c_testing.hpp"
 

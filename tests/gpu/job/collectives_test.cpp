@@ -114,7 +114,7 @@ TEST_F(GpuCollectives, SumAndBroadcastAsTheHostDoes) {
     std::printf("data went by %s %s\n", std::string(to_string(*collectives.path())).c_str(),
                 collectives.reason().c_str());
 #ifdef TESSERA_HAVE_NCCL
-  // Where the library is on every rank, it is used.
+  // If every rank has the library, it is used.
   const bool here = dlopen("libnccl.so.2", RTLD_NOW | RTLD_LOCAL) != nullptr;
   if (comm_.allreduce(here ? 1 : 0, mpi::Reduction::min) == 1) {
     EXPECT_EQ(collectives.path(), DeviceCollectives::Path::nccl) << collectives.reason();

@@ -12,8 +12,7 @@
 #include <stdexcept>
 #include <string>
 
-/// What the tests on real devices share: a pass whose
-/// arithmetic is the host's, bit by bit.
+/// Common parts of the tests on real devices: a pass with the host's arithmetic, bit by bit.
 namespace tessera::testing {
 
 inline void check(cudaError_t status) {

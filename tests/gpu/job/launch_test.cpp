@@ -4,7 +4,7 @@
 namespace tessera::testing {
 namespace {
 
-/// A launch that never began leaves results as they were, and no error in the stream.
+/// A failed launch leaves results unchanged, and no error in the stream.
 TEST_F(GpuJob, ALaunchThatFailsUnnoticedFailsTheTile) {
   const Plan plan = job_->plan(10'000);
   const auto units = local_units(*job_, plan);

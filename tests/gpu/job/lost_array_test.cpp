@@ -7,7 +7,7 @@
 namespace tessera::testing {
 namespace {
 
-/// The device of the last rank that has one is lost with the versions that it alone has.
+/// The last rank's device, if it has one, is lost with versions that only it has.
 TEST_F(GpuJob, ADeviceThatIsLostWithItsDataCostsThePassesSinceTheLastDownload) {
   const int unlucky = job_->inventory().devices().back().rank;
   Array<double> values(*job_, job_->plan(100'000, 64));

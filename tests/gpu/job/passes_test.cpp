@@ -94,7 +94,7 @@ TEST_F(GpuPasses, PartsInFlightHaveStreamsOfTheirOwn) {
           const std::lock_guard lock(mutex);
           is_first = streams.insert(tile.stream().native()).second;
         }
-        // The first call of each lane waits for the other one's: both are at work.
+        // The first call of each lane waits for the other lane's: both run concurrently.
         while (is_first && tile.whole().size() > tile.range().size()) {
           const std::lock_guard lock(mutex);
           if (std::ssize(streams) == 2 * std::ssize(plan.tiles_of(comm_.rank()))) break;
@@ -123,7 +123,7 @@ TEST_F(GpuPasses, MemoryIsReusedFromPartToPartAndFromPassToPass) {
     return all;
   };
   pass();
-  // One slab of the arena holds what a part of a tile takes.
+  // One slab of the arena is enough for a part of a tile.
   EXPECT_EQ(misses(), plan.tiles_of(comm_.rank()).size());
   pass();
   EXPECT_EQ(misses(), plan.tiles_of(comm_.rank()).size());

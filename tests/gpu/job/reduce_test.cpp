@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions by reducers on real devices: the bits of the host.
+// Reductions by reducers on real devices have the bits of the host.
 #include "gpu_job.hpp"
 
 #include <tessera/job/array.hpp>

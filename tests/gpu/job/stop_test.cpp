@@ -9,7 +9,7 @@
 namespace tessera::testing {
 namespace {
 
-/// What a device function does once it is told to stop.
+/// The reaction of a device function to a stop request.
 enum class Leaves { by_return, by_throw };
 
 class GpuStops : public GpuJob, public ::testing::WithParamInterface<Leaves> {};
@@ -29,7 +29,7 @@ TEST_P(GpuStops, ALongPartThatAsksIsCutShortOnEveryRank) {
         [&](Tile& tile, std::span<double> part) {
           EXPECT_FALSE(tile.told_to_stop());
           if (comm_.rank() == asked) stop.request("a test");
-          // Until tomorrow, if nobody said otherwise.
+          // Would run until tomorrow without a request.
           while (!tile.stopping()) map_on_device(tile, part, part);
           EXPECT_TRUE(tile.told_to_stop());
           if (GetParam() == Leaves::by_throw) throw std::runtime_error("left");

@@ -13,7 +13,7 @@ TEST_F(GpuJob, ADeviceThatIsLostGivesTheCpusAnswerOnEveryRank) {
       plan, std::span(units),
       [&](Tile& tile, std::span<double> part) {
         map_on_device(tile, part, part);
-        // The kernel fails after the function has returned: only the wait for the stream tells.
+        // The kernel fails after the function has returned: only synchronising the stream detects it.
         if (comm_.rank() == unlucky) launch_trap(native(tile));
       },
       [](const HostTile&, std::span<double> part) {
@@ -27,7 +27,7 @@ TEST_F(GpuJob, ADeviceThatIsLostGivesTheCpusAnswerOnEveryRank) {
   EXPECT_NE(verdict.failure.reason.find("cudaErrorLaunchFailure"), std::string::npos) << verdict;
   expect_same_on_all_ranks(comm_, to_string(verdict));
 
-  // And the job goes on, on the CPU.
+  // The job continues on the CPU.
   EXPECT_TRUE(job_->on_host());
   const Plan next = job_->plan(1000, 10);
   EXPECT_EQ(bits(reduce_units(*job_, next)), bits(expected_sums(1000, 10)));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The buffer pool on real streams: memory that is reused too early is seen in a pattern.
+// The buffer pool on real streams never reuses memory too early, which would show in a pattern.
 #include "gpu_memory.hpp"
 #include "malloc_upstream.hpp"
 
@@ -26,7 +26,7 @@ class PoolOnDevice : public RealMemory, public ::testing::WithParamInterface<boo
     context->bind();
     a.emplace(*context);
     b.emplace(*context);
-    // A kernel's first launch may wait for the device, and must not when one waits at a gate.
+    // A kernel's first launch may wait for the device, and must not while another one waits at a gate.
     BufferPool pool(upstream());
     const Counter wrong;
     const auto buffer = pool.take<std::uint32_t>(elements, *a);
@@ -39,7 +39,7 @@ class PoolOnDevice : public RealMemory, public ::testing::WithParamInterface<boo
   std::unique_ptr<MemoryUpstream> upstream() {
     return GetParam() ? make_upstream(*context) : make_malloc_upstream(*context);
   }
-  /// A pool that has one block, so that upstream has nothing to do while a kernel waits.
+  /// A pool with one block, so that the upstream is not used while a kernel waits.
   std::unique_ptr<BufferPool> pool_of_one(bool guarded) {
     auto pool =
         std::make_unique<BufferPool>(guarded ? upstream() : std::make_unique<WithoutGuard>(upstream()));
@@ -55,8 +55,8 @@ class PoolOnDevice : public RealMemory, public ::testing::WithParamInterface<boo
 INSTANTIATE_TEST_SUITE_P(Upstreams, PoolOnDevice, ::testing::Bool(),
                          [](const auto& pooled) { return pooled.param ? "CudaMallocAsync" : "CudaMalloc"; });
 
-/// `late` still writes to memory that its lease has returned when `early` takes and writes it. Says how many
-/// elements `early` does not find as it wrote them.
+/// `late` still writes to memory that its lease has returned when `early` takes and writes it. Returns the
+/// number of elements that `early` does not find as written.
 unsigned long long lost_after_reuse(BufferPool& pool, const Stream& owner, const Stream& late,
                                     const Stream& early, bool guarded) {
   const Counter wrong;
@@ -73,7 +73,7 @@ unsigned long long lost_after_reuse(BufferPool& pool, const Stream& owner, const
   EXPECT_EQ(pool.statistics().waits, 1u);
   fill(early, buffer.data(), elements, 2);
   if (guarded) {
-    // The writer is held by the one at the gate.
+    // The writer waits for the one at the gate.
     EXPECT_EQ(cudaStreamQuery(native(early)), cudaErrorNotReady);
     (void)cudaGetLastError();
   } else {
@@ -266,7 +266,7 @@ TEST_F(RealMemory, DevicesHavePoolsOfTheirOwn) {
     EXPECT_EQ(pools.pool_at(i).statistics().hits, 99u);
     EXPECT_EQ(pools.pool_at(i).statistics().misses, 1u);
   }
-  // From here the last device is current; the first is emptied all the same.
+  // From here on the last device is current; the first is still emptied.
   all.context_at(all.size() - 1).bind();
   pools.empty_cache(0);
   EXPECT_EQ(pools.pool_at(0).statistics().cached_bytes, 0u);

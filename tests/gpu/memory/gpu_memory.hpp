@@ -18,7 +18,7 @@
 #include <utility>
 #include <vector>
 
-/// What the tests of device memory share: real devices, and work that waits until it is told to go on.
+/// Common parts of the tests of device memory: real devices, and work that waits for the host.
 namespace tessera::testing {
 
 inline void check(cudaError_t status) {
@@ -46,7 +46,8 @@ class RealMemory : public ::testing::Test {
   static inline std::string why_none;
 };
 
-/// Where kernels wait. Opened by the host, at the latest when the object goes, so that none waits for ever.
+/// A gate at which kernels wait. Opened by the host, at the latest in the destructor, so that none waits for
+/// ever.
 class Gate {
  public:
   Gate() {
@@ -75,14 +76,14 @@ inline void fill(StreamView stream, std::uint32_t* data, std::size_t size, std::
   check(cudaGetLastError());
 }
 
-/// Adds to `wrong` how many elements are not `value`.
+/// Adds the number of elements other than `value` to `wrong`.
 inline void count(StreamView stream, const std::uint32_t* data, std::size_t size, std::uint32_t value,
                   unsigned long long* wrong) {
   launch_count(native(stream), data, size, value, wrong);
   check(cudaGetLastError());
 }
 
-/// A number that kernels and the host see.
+/// A number that kernels and the host can access.
 class Counter {
  public:
   Counter() {
@@ -94,15 +95,14 @@ class Counter {
   Counter& operator=(const Counter&) = delete;
 
   [[nodiscard]] unsigned long long* get() const { return value_; }
-  /// After a wait for all that adds to it.
+  /// Call after all work that adds to it is complete.
   [[nodiscard]] unsigned long long value() const { return *value_; }
 
  private:
   unsigned long long* value_ = nullptr;
 };
 
-/// Another upstream, but a stream that should wait for an event does not: what a pool without a guard would
-/// do.
+/// An upstream that does not make streams wait for events, like a pool without a guard.
 class WithoutGuard final : public MemoryUpstream {
  public:
   explicit WithoutGuard(std::unique_ptr<MemoryUpstream> real) : real_(std::move(real)) {}

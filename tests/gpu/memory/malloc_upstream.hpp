@@ -10,7 +10,7 @@
 
 namespace tessera::testing {
 
-/// What `make_upstream` gives where the driver has no memory pools.
+/// The result of `make_upstream` for a driver without memory pools.
 inline std::unique_ptr<MemoryUpstream> make_malloc_upstream(const DeviceContext& context) {
   context.bind();
   return cuda::make_malloc_upstream(context.ordinal(), detail::ContextAccess::keep_streams(context));

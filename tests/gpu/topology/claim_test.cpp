@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Invariant 1 on real GPUs: whatever each rank sees, no GPU is driven by two ranks, and none is left idle
-// that some rank sees.
+// Invariant 1 on real GPUs: whatever each rank sees, no GPU is driven by two ranks, and no visible GPU is
+// idle.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -25,7 +25,7 @@ class RealClaim : public ::testing::Test {
   }
   void TearDown() override { ::unsetenv("CUDA_VISIBLE_DEVICES"); }
 
-  /// Claims with CUDA_VISIBLE_DEVICES as `visible` says on this rank (null: unset), and checks the outcome.
+  /// Claims with CUDA_VISIBLE_DEVICES set to `visible` on this rank (null: unset), and checks the outcome.
   void claim_and_check(const char* visible, bool allow_sharing = false) {
     if (visible != nullptr) {
       ::setenv("CUDA_VISIBLE_DEVICES", visible, 1);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The probe against the driver: what nvidia-smi prints, and what CUDA enumerates.
+// The probe agrees with the driver: with nvidia-smi, and with the devices that CUDA enumerates.
 #include "topology/driver/cuda_visibility.hpp"
 #include "topology/driver/parse_uuid.hpp"
 
@@ -57,7 +57,7 @@ std::vector<Listed> nvidia_smi() {
   return listed;
 }
 
-/// A program of its own that asks CUDA: the parent stays free of it, as a probe must be.
+/// A separate program that calls CUDA: this process must not, like a probe.
 std::vector<std::string> cuda_enumerates() {
   std::array<int, 2> ends{};
   if (pipe(ends.data()) != 0) return {"no pipe"};

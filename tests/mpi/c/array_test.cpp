@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A solver over arrays by the C interface: the same as by `tessera::Array`, in a program that knows the size
-// of a unit alone.
+// A solver over arrays by the C interface gives the results of `tessera::Array`, in a program that knows only
+// the size of a unit.
 #include "mpi/c/c_testing.hpp"
 
 #include <cmath>
@@ -39,7 +39,7 @@ int sum_on_host(const tessera_host_tile* tile, double* partial, void* const* arr
   return 0;
 }
 
-/// Rows that do not change, and a state for each, which begins as the number of its row.
+/// Constant rows, and a state for each, initially the number of its row.
 struct Solver {
   explicit Solver(const OwnedJob& of)
       : job(of),
@@ -124,7 +124,7 @@ TEST_F(CArray, HasTheSameBitsOnAnyDevices) {
   }
 }
 
-/// The next value from the last one: `read` and `write` of one array.
+/// Computes the next value from the last one: `read` and `write` of one array.
 int square_on_host(const tessera_host_tile* tile, void* const* arrays, void*) {
   const auto* const last = static_cast<const double*>(arrays[0]);
   auto* const next = static_cast<double*>(arrays[1]);
@@ -241,8 +241,8 @@ INSTANTIATE_TEST_SUITE_P(Actions, CArrayFault,
                          ::testing::Values(TESSERA_ON_FAILURE_CPU, TESSERA_ON_FAILURE_EXCLUDE));
 #endif
 
-/// A call that is wrong on every rank, and then on the last one alone: every rank is told why, and passes go
-/// on.
+/// A wrong call on every rank, and then on the last one only: every rank gets the reason, and later passes
+/// work.
 class CArrayMisuse : public CArray {
  protected:
   void expect_refused(const std::vector<tessera_array_use>& wrong, const std::string& error) {

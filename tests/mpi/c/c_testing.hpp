@@ -11,7 +11,7 @@
 #include <string>
 #include <type_traits>
 
-/// Handles of the C interface that close themselves.
+/// Handles of the C interface that close themselves (RAII).
 namespace tessera::testing {
 
 struct CloseJob {
@@ -27,14 +27,14 @@ using OwnedJob = std::unique_ptr<tessera_job, CloseJob>;
 using OwnedPlan = std::unique_ptr<tessera_plan, ClosePlan>;
 using OwnedArray = std::unique_ptr<tessera_array, CloseArray>;
 
-/// The function for devices, of any kind of pass, whose devices are simulated.
+/// The device function for passes of any kind, whose devices are simulated.
 template <class... Rest>
 int no_device(tessera_tile* tile, Rest... /*units, results, context*/) {
   tessera_tile_fail(tile, "the test has no function for real devices");
   return 0;
 }
 
-/// Whether a call of the C interface went well; its message if not.
+/// Success of a call of the C interface, or its message.
 inline ::testing::AssertionResult ok(int status) {
   return ::testing::AssertionResult(status == TESSERA_OK) << tessera_error();
 }
@@ -55,7 +55,7 @@ inline OwnedJob opened(const tessera_options* options = nullptr) {
   EXPECT_EQ(tessera_job_open(MPI_COMM_WORLD, options, &job), TESSERA_OK) << tessera_error();
   return OwnedJob(job);
 }
-/// With another value of one option.
+/// Options with another value of one member.
 template <class Value>
 OwnedJob opened(Value tessera_options::*option, std::type_identity_t<Value> value) {
   tessera_options options = TESSERA_DEFAULT_OPTIONS;
@@ -73,7 +73,7 @@ inline OwnedArray array_over(const OwnedJob& job, const OwnedPlan& plan, std::si
   return OwnedArray(array);
 }
 
-/// How the last pass ended.
+/// The verdict of the last pass.
 inline tessera_verdict verdict_of(const OwnedJob& job) {
   const tessera_verdict* const verdict = tessera_job_last_verdict(job.get());
   EXPECT_NE(verdict, nullptr);

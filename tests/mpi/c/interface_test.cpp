@@ -14,7 +14,7 @@
 namespace tessera::testing {
 namespace {
 
-/// A unit of 24 bytes, whose size the library is told when the program runs.
+/// A unit of 24 bytes; the library learns the size at run time.
 struct Point {
   double x, y, norm;
 };
@@ -38,7 +38,7 @@ int norm_on_host(const tessera_host_tile* tile, void* units, void* context) {
   if (static_cast<const Calls*>(context)->failing_rank == rank_of_world()) return 7;
   auto* points = static_cast<Point*>(units);
   for (std::int64_t i = 0; i < tile->range.end - tile->range.begin; ++i) {
-    // In place, so that units which were computed twice are wrong.
+    // In place, so that a unit computed twice is wrong.
     points[i].x += 1;
     points[i].norm = std::hypot(points[i].x, points[i].y);
   }
@@ -166,7 +166,7 @@ TEST(CInterface, AHostFunctionThatFailsFailsEverywhere) {
   EXPECT_TRUE(contains(tessera_error(), "the host function returned 7 for the units from"));
 }
 
-/// What the host function of one rank calls, ignoring what comes back.
+/// The calls of one rank's host function, whose results are ignored.
 struct CallsWithin {
   tessera_job* job = nullptr;
   tessera_plan* plan = nullptr;
@@ -218,7 +218,7 @@ int sum_on_host(const tessera_host_tile* tile, double* partial, void*) {
   return 0;
 }
 
-/// The sum of a point's coordinates, added to what the result began as.
+/// Adds the sum of a point's coordinates to the initial result.
 int add_on_host(const tessera_host_tile* tile, const void* units, void* results, void* context) {
   if (static_cast<const Calls*>(context)->failing_rank == rank_of_world()) return 7;
   const auto* const points = static_cast<const Point*>(units);
@@ -287,7 +287,7 @@ TEST(CInterface, AMapThatFailsWritesNoResults) {
   for (const float sum : sums) ASSERT_EQ(sum, untouched);
 }
 
-/// The last units are ten times the work.
+/// The last units have ten times the work.
 double weight_of(std::int64_t unit, void* context) {
   return unit < 900 ? *static_cast<const double*>(context) : 10;
 }
@@ -328,7 +328,7 @@ TEST(CInterface, MovesUnitsBetweenPlans) {
       ok(tessera_move(job.get(), from.get(), to.get(), points.data(), count, sizeof(Point), moved.data())));
   for (std::size_t i = 0; i < moved.size(); ++i) EXPECT_EQ(moved[i].x, expected[i].x);
 
-  // One rank is wrong, and every rank is told so.
+  // One rank's call is wrong, and every rank gets an error.
   const bool last = rank_of_world() == size_of_world() - 1;
   EXPECT_EQ(tessera_move(job.get(), from.get(), to.get(), points.data(), last ? count + 1 : count,
                          sizeof(Point), moved.data()),
@@ -430,7 +430,7 @@ TEST(CInterface, CutsTilesByTheMemoryThatIsGiven) {
   }
 }
 
-/// `tessera_options` of version 1, and what a program may have behind it.
+/// `tessera_options` of version 1, and memory of the program after it.
 struct FirstOptions {
   std::int32_t version, policy, on_device_failure, allow_sharing, threads;
   double collective_timeout_seconds;

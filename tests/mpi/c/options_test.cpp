@@ -20,7 +20,7 @@ Units numbered(const OwnedPlan& plan) {
   return units;
 }
 
-/// In place, so that units which were computed twice, or which are of another tile, are wrong.
+/// In place, so that a unit computed twice, or by another tile, is wrong.
 int triple_on_host(const tessera_host_tile* tile, void* units, void*) {
   auto* const values = static_cast<std::int64_t*>(units);
   for (std::int64_t i = 0; i < tile->range.end - tile->range.begin; ++i)
@@ -72,7 +72,7 @@ TEST(COptions, UnitsMoveToOtherRanksWhereThatIsAllowed) {
 }
 #endif
 
-/// What a measuring function says.
+/// The answer of a measuring function.
 struct Sample {
   std::atomic<int> calls = 0;
   std::int64_t units = 1;
@@ -148,7 +148,7 @@ TEST(COptions, RefusesHostsWithoutMeasuredScoresAndUnknownModels) {
   EXPECT_EQ(none, nullptr);
 }
 
-/// `tessera_options` of version 2, and what a program may have behind it.
+/// `tessera_options` of version 2, and memory of the program after it.
 struct SecondOptions {
   std::int32_t version, policy, on_device_failure, allow_sharing, threads;
   double collective_timeout_seconds, memory_fraction;

@@ -33,7 +33,7 @@ int counts_on_host(const tessera_host_tile* tile, void* value, void*) {
   return 0;
 }
 
-/// Of units in a row: neither of the ends is known of none.
+/// Consecutive units; without any, neither end is known.
 struct Stretch {
   std::int64_t begin, end;
 };

@@ -114,7 +114,7 @@ struct Path {
     std::filesystem::remove(text);
     std::filesystem::remove(text + ".previous");
   }
-  /// The process of rank 0, so that runs side by side have files of their own.
+  /// The process id of rank 0, so that concurrent runs have different files.
   static std::string of_job() {
     int process = static_cast<int>(::getpid());
     MPI_Bcast(&process, 1, MPI_INT, 0, MPI_COMM_WORLD);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays that the memory budget does not hold: passes stream them, and have the bits of resident ones.
+// Passes over arrays that exceed the memory budget stream them, and give the bits of resident arrays.
 #include "mpi/job/array_testing.hpp"
 
 #include <map>
@@ -12,7 +12,7 @@ constexpr std::int64_t tile_units = 500;
 constexpr std::int64_t streamed_block = 10;
 constexpr std::int64_t budget_bytes = 20'000;
 
-/// The options of a job whose devices, T4s, may use so many bytes each.
+/// The options of a job whose devices, T4s, may use this many bytes each.
 JobOptions with_budget(int parts_in_flight, std::int64_t bytes = budget_bytes) {
   JobOptions options = with_threads(1);
   options.memory_fraction = static_cast<double>(bytes) / static_cast<double>(std::int64_t{16} << 30);
@@ -20,7 +20,7 @@ JobOptions with_budget(int parts_in_flight, std::int64_t bytes = budget_bytes) {
   return options;
 }
 
-/// Passes over arrays of numbers whose last element tells the unit.
+/// Passes over arrays of numbers whose last element identifies the unit.
 class Numbers {
  public:
   Numbers(Job& job, std::int64_t width) : width_(width), array(job, tiles_of(job), width), job_(job) {
@@ -34,7 +34,7 @@ class Numbers {
                 [this](const HostTile& tile, std::span<std::int64_t> values) { add_units(tile, values); });
     ++added_;
   }
-  /// The same out of place, and on hosts alone.
+  /// The same out of place, and only on hosts.
   template <class DeviceFn>
   void add_units_from_the_last(DeviceFn&& on_device) {
     job_.update(

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrays stay where passes compute, whatever the hardware, and every version of them is whole.
+// Arrays stay where passes compute, on any hardware, and each of their versions is complete.
 #include "mpi/job/array_testing.hpp"
 #include "support/errors.hpp"
 
@@ -16,7 +16,7 @@ constexpr const char* no_device = "rank99:H200";
 class ArrayPasses : public ::testing::TestWithParam<const char*> {
  protected:
   [[nodiscard]] bool on_devices() const { return !job_.on_host(); }
-  /// The tiles of this rank, as one counts copies.
+  /// The number of this rank's tiles, in which copies are counted.
   [[nodiscard]] std::int64_t tiles(const Plan& plan) const {
     return on_devices() ? std::ssize(plan.tiles_of(job_.comm().rank())) : 0;
   }
@@ -54,7 +54,7 @@ TEST_P(ArrayPasses, APassReadsTheLastVersionAndWritesTheNext) {
     job_.update(arrays(numbers.read(), numbers.write()), no_real_device,
                 [](const HostTile& tile, std::span<const std::int64_t> last, std::span<std::int64_t> next) {
                   EXPECT_EQ(std::ssize(last), 2 * tile.range.size());
-                  // Exchanged, so that a step in place would be seen.
+                  // Exchanged, so that a step in place would give wrong results.
                   for (std::size_t i = 0; i < last.size(); i += 2) {
                     next[i] = last[i + 1] + 1;
                     next[i + 1] = last[i] + tile.range.begin + static_cast<std::int64_t>(i / 2);

@@ -8,7 +8,7 @@
 #include <cmath>
 #include <vector>
 
-/// An iterated solver for tests of arrays, whose state every rank can compute by itself.
+/// An iterative solver for tests of arrays. Every rank can compute its state.
 namespace tessera::testing {
 
 constexpr std::int64_t solver_units = 1000;
@@ -25,7 +25,7 @@ inline double advanced(std::span<const double> row, double state) {
   return state;
 }
 
-/// The states of `units` after so many steps.
+/// The states of `units` after this many steps.
 inline std::vector<double> expected_states(Range units, int steps) {
   std::vector<double> states;
   for (std::int64_t unit = units.begin; unit < units.end; ++unit) {
@@ -49,7 +49,7 @@ inline double expected_sum_of_states(int steps) {
   return sum.values().front();
 }
 
-/// A matrix that does not change, and the states of its rows.
+/// A constant matrix, and the states of its rows.
 struct Solver {
   explicit Solver(Job& its_job)
       : job(its_job),

@@ -16,7 +16,7 @@
 namespace tessera::testing {
 namespace {
 
-/// What each unit of this rank is after a number of steps.
+/// The value of each unit of this rank after a number of steps.
 std::vector<std::int64_t> units_after(int steps, const Job& job, const Plan& plan) {
   std::vector<std::int64_t> units;
   const Range mine = job.local_range(plan);
@@ -30,7 +30,7 @@ void spin(std::int64_t unit, std::int64_t units) {
   for (int i = 0; i < (unit < units / 10 ? 100'000 : 100); ++i) sum = sum + i;
 }
 
-/// Iterates over units that move, and fails where one is wrong. Returns how often they moved.
+/// Iterates over units that move, and fails if one is wrong. Returns the number of moves.
 int iterate(Job& job, Balancer& balancer, int iterations) {
   const std::int64_t units = balancer.plan().units();
   auto mine = units_after(0, job, balancer.plan());
@@ -77,8 +77,8 @@ TEST(Balancer, GoesOnWithTheHostsAfterAFallback) {
   EXPECT_EQ(job.last_verdict().ran, Verdict::Ran::fallback);
 }
 
-/// Iterates over units of one work on devices of one speed, whatever is declared: times are those of a model.
-/// Returns the longest time of a device by the mean in each pass.
+/// Iterates over equal units on equal devices, whatever their declared speeds; times come from a model.
+/// Returns the longest time of a device divided by the mean, for each pass.
 std::vector<double> iterate_by_model(Job& job, Balancer& balancer, int iterations) {
   std::vector<double> ratios;
   const auto units_on_each = [&] {

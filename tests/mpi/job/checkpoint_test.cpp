@@ -51,7 +51,7 @@ class Checkpoints : public ::testing::Test {
     Checkpoint checkpoint(comm_, path_, print);
     EXPECT_EQ(checkpoint.save(state), "");
   }
-  /// Every rank's state, or "none", and then the remarks.
+  /// Every rank's state, or "none", followed by the remarks.
   [[nodiscard]] std::string found(const Fingerprint& mine = print) const {
     const Checkpoint checkpoint(comm_, path_, mine);
     std::string text = checkpoint.state().value_or("none");
@@ -100,7 +100,7 @@ TEST_F(Checkpoints, WhatIsTornIsNamedAndThePreviousUsed) {
     EXPECT_EQ(found(), "one; " + path_ + " is torn: it is not as it was written; " + path_ +
                            ".previous is used in its place");
   }
-  // A torn file does not take the place of the state before it.
+  // A torn file does not replace the previous state.
   const std::string previous = read(".previous");
   save("three");
   EXPECT_EQ(read(".previous"), previous);
@@ -140,7 +140,7 @@ TEST_F(Checkpoints, WhatIsForeignOrNewerIsRefusedAndLeft) {
   EXPECT_NE(refusal().find("format 9"), std::string::npos);
   write("y,x\n");
   EXPECT_NE(refusal().find("is not a checkpoint"), std::string::npos);
-  // Not if there is one that serves.
+  // Not if there is a valid one.
   write(whole, ".previous");
   write("tessera checkpoint 9\n");
   EXPECT_TRUE(found().starts_with("one; " + path_ + " is of format 9")) << found();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Kernels of a job on simulated devices of several kinds: who compiles, and what everybody gets.
+// In a job with simulated devices of several kinds, one rank compiles each kernel, and all ranks get it.
 #include "base/go_on.hpp"
 #include "mpi/job/job_testing.hpp"
 #include "support/errors.hpp"
@@ -54,7 +54,7 @@ class CompileTest : public ::testing::Test {
 
   mpi::Communicator comm_ = world();
   std::shared_ptr<FakeCompiler> compiler_ = std::make_shared<FakeCompiler>();
-  // Two kinds, in such an order that the second one's builder is rank 1 where there is one.
+  // Two kinds, ordered such that rank 1, if it exists, builds the second one.
   ScopedVariable simulate_{"TESSERA_SIMULATE",
                            comm_.size() == 1 ? "*:2xH200+A100" : "rank1:A100+H200; *:2xH200"};
   ScopedVariable fault_{"TESSERA_FAULT", std::nullopt};
@@ -74,7 +74,7 @@ TEST_F(CompileTest, OnceForEachKindOfDeviceInTheJob) {
   expect_same_on_all_ranks(comm_, described(modules));
   EXPECT_EQ(compiles(), 2);
 
-  // What a tile asks for is there on every rank.
+  // Every rank has the kernel that a tile requests.
   for (const JobModule& module : modules)
     EXPECT_TRUE(
         std::holds_alternative<CompiledModule>(job.modules().compile(source_of("a"), module.capability)));
@@ -129,7 +129,7 @@ TEST_F(CompileTest, ACompilerThatThrowsHangsNobody) {
   EXPECT_EQ(told,
             "8.0 \"test\" cannot be compiled: the compiler lost its temper|;"
             "9.0 \"test\" cannot be compiled: the compiler lost its temper|;");
-  // The job goes on.
+  // The job still works.
   EXPECT_EQ(job.compile(source_of("a")).size(), 2u);
 }
 

@@ -13,7 +13,7 @@
 namespace tessera::testing {
 namespace {
 
-/// What a test makes of NCCL: a library that moves host memory with MPI, and fails where it is told to.
+/// A replacement of NCCL: a library that moves host memory with MPI, and fails as scripted.
 struct Script {
   int failing_rank = -1;  ///< of MPI; -1: none
   std::string call;       ///< "open", "id", "join", "join-late", "sum", "sum-late", "hang"
@@ -120,7 +120,7 @@ class Arrays {
   static T value(const InventoryDevice& device, std::size_t i) {
     return static_cast<T>(1000 * device.rank + 100 * device.index) + static_cast<T>(i);
   }
-  /// What every array must hold once summed. Whole numbers: exact as double too.
+  /// The expected content of every array after the sum. Integers: exact as doubles too.
   static std::vector<T> sum(const Job& job, std::size_t count) {
     std::vector<T> total(count);
     for (const InventoryDevice& device : job.inventory().devices())
@@ -146,7 +146,7 @@ JobOptions with_timeout(std::chrono::milliseconds timeout) {
   return options;
 }
 
-/// A job over simulated devices whose collectives are given a library of the test.
+/// A job over simulated devices whose collectives use a library of the test.
 struct Scene {
   explicit Scene(const Script& script = {}, std::chrono::milliseconds timeout = std::chrono::minutes(1),
                  const JobOptions& options = {})
@@ -342,7 +342,7 @@ TEST(NcclAgreement, ShortSumsGoThroughTheHostsUnlessTheCallerHasOpenedAPath) {
   EXPECT_EQ(scene.seen.operations, 2 * mine);
 }
 
-/// The last rank that has a device, or rank 0.
+/// The last rank with a device, or rank 0.
 int unlucky_rank() {
   const ScopedVariable simulate("TESSERA_SIMULATE", uneven);
   return Job(world()).inventory().devices().back().rank;
@@ -374,7 +374,7 @@ TEST_P(NcclFault, InTheMiddleIsTheSameErrorOnAllAndTheHostsGoOn) {
   Scene scene({.failing_rank = unlucky, .call = GetParam()});
   ASSERT_EQ(scene.collectives.open(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
   const Arrays<double> arrays(scene.job, 9);
-  // No rank waits until its time, a minute, is up: the one that fails tells the others.
+  // No rank waits until its timeout of a minute: the failing rank notifies the others.
   const std::string message =
       error_of(ErrorCode::job_fault, [&] { scene.collectives.sum(arrays.pointers(), 9); });
   EXPECT_TRUE(message.starts_with("rank " + std::to_string(unlucky) + " (")) << message;
@@ -394,7 +394,7 @@ INSTANTIATE_TEST_SUITE_P(Calls, NcclFault, ::testing::Values("sum", "sum-late"))
 TEST(NcclAgreement, RanksWhoseOperationTakesLongAreAlive) {
   if (world().size() == 1) GTEST_SKIP() << "nobody waits for them";
   constexpr std::chrono::seconds patience{1};
-  // Rank 1, which has no device, waits for the others all the time.
+  // Rank 1, which has no device, waits for the others the whole time.
   Scene scene({.call = {}, .a_sum_takes = patience + mpi::detail::Watchdog::grace + patience},
               std::chrono::minutes(1), with_timeout(patience));
   ASSERT_EQ(scene.collectives.open(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
@@ -416,7 +416,7 @@ TEST(NcclAgreement, AnOperationThatNeverEndsIsGivenUp) {
 TEST(NcclAgreement, DevicesThatAreLeftJoinAgain) {
   Scene scene;
   ASSERT_EQ(scene.collectives.open(), DeviceCollectives::Path::nccl) << scene.collectives.reason();
-  // The first device of rank 0, from which the others would take their numbers, and all of rank 2.
+  // The first device of rank 0, which determines the others' indices, and all of rank 2.
   const Inventory& whole = scene.job.inventory();
   std::vector<InventoryDevice> devices(whole.devices().begin(), whole.devices().end());
   for (InventoryDevice& device : devices)
@@ -495,7 +495,7 @@ TEST(NcclAgreement, DevicesThatRanksShareGoThroughTheHosts) {
       << job.collectives().reason();
 }
 
-/// The library of this machine, if it has one: without a driver it refuses, and that is one line.
+/// The library of this machine, if present: without a driver it refuses, with one line.
 TEST(NcclLibrary, OpensOrSaysWhyNot) {
   const auto said = error_if_any(ErrorCode::device_absent, [] { EXPECT_GE(nccl::open()->version(), 21400); });
   EXPECT_TRUE(contains(said.value_or("NCCL"), "NCCL"));

@@ -7,10 +7,10 @@
 
 #include <string>
 
-/// What the tests of exercises share.
+/// Functions of the tests of exercises.
 namespace tessera::testing {
 
-/// All that an exercise has found but times, as one text.
+/// All results of an exercise except times, as one text.
 inline std::string text_of(const Exercise& found) {
   std::string text = found.device_sum.path + '|' + found.device_sum.reason + '|' + found.device_sum.failure +
                      '|' + found.rank_sum.failure;
@@ -20,7 +20,7 @@ inline std::string text_of(const Exercise& found) {
   return text;
 }
 
-/// The exercise of a job with such devices and faults, the same on every rank.
+/// The exercise of a job with these devices and faults, the same on every rank.
 inline Exercise exercised(const std::string& devices, const std::string& faults = {}) {
   const ScopedVariable simulate("TESSERA_SIMULATE", devices);
   const ScopedVariable fault("TESSERA_FAULT", faults);

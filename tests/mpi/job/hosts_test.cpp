@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// With JobOptions::hosts the host of every rank is one more of its devices.
+// With JobOptions::hosts the host of every rank is an additional device.
 #include "mpi/job/array_testing.hpp"
 #include "support/errors.hpp"
 #include "unit/job/no_new_threads.hpp"
@@ -40,7 +40,7 @@ int gpus_of(const Job& job, int rank) {
       std::ranges::count(job.inventory().devices_of(rank), false, &InventoryDevice::host));
 }
 
-/// Which devices the calls of a host function are for, and that they keep the rules of threads.
+/// The devices that the calls of a host function are for, and checks of the rules for threads.
 class Calls {
  public:
   Calls(const Job& job, const Plan& plan)
@@ -63,7 +63,7 @@ class Calls {
   }
   void end(const HostTile& tile) { busy_.at(static_cast<std::size_t>(tile.thread)) = false; }
 
-  /// Every unit was computed once, by the host and, where there are some, by GPUs.
+  /// Expects that every unit was computed once, by hosts and, if there are any, by GPUs.
   void expect_all() const {
     for (const auto& times : computed_) ASSERT_EQ(times, 1);
     EXPECT_GT(by_host_, 0);
@@ -71,7 +71,7 @@ class Calls {
   }
 
  private:
-  /// So that the host's tile is computed by several threads, if it has them.
+  /// Waits, so that several threads compute the host's tile if it has them.
   void await_another_thread(const HostTile& tile) {
     ++begun_on_host_;
     while (tile.threads > gpus_ + 1 && begun_on_host_ < 2) std::this_thread::yield();
@@ -248,7 +248,7 @@ TEST_P(Hosts, AreMeasuredOnAllOfTheirThreads) {
 }
 
 TEST_P(Hosts, SharesFollowTheirScores) {
-  // Of all devices the host of the last rank is by far the fastest, because one of its threads is.
+  // The host of the last rank is by far the fastest device, because one of its threads is.
   const int last = comm_.size() - 1;
   std::atomic<int> calls = 0;
   Job job(comm_, with_hosts([&](const HostTile& tile) {
@@ -322,7 +322,7 @@ TEST_P(Hosts, StayWhereAGpuIsLeftOut) {
   EXPECT_EQ(verdict.ran, Verdict::Ran::devices) << verdict;
   EXPECT_EQ(verdict.excluded.size(), 1u);
   EXPECT_EQ(verdict.devices, gpus - 1);
-  // The units of the GPU are of its rank still, by measured scores: on a host alone, or none on a slow one.
+  // The GPU's units stay on its rank, by measured scores: only on a host, or none on a slow one.
   EXPECT_GE(verdict.hosts, comm_.size() - (gpus_of(job, 0) > 1 ? 1 : 0));
   for (const InventoryDevice& device : job.inventory().devices())
     EXPECT_EQ(device.excluded, device.rank == 0 && device.index == 0);
@@ -373,7 +373,7 @@ TEST_P(Hosts, ARankWhoseHostComputesAnswersTheOthers) {
   options.stop = &stop;
   Job job(comm_, options);
   const Plan plan = even_plan(job, 1000, 4);
-  // Every function waits for what only the thread that answers other ranks can hear.
+  // Every function waits for an event that only the thread that answers other ranks receives.
   const auto wait = [&](const HostTile&, std::span<const double>, std::span<double>) {
     if (comm_.rank() == comm_.size() - 1) stop.request("the last rank");
     while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -401,7 +401,7 @@ TEST_P(Hosts, AreExercisedAndNotCompiledFor) {
     EXPECT_GT(module.capability.major, 0);
 }
 
-// Who asks for them, and who cannot have them.
+// The ranks that request hosts, and those that cannot have them.
 
 class HostsAsked : public ::testing::Test {
  protected:

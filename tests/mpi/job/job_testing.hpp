@@ -19,8 +19,8 @@
 #include <utility>
 #include <vector>
 
-/// What the tests of whole jobs share: the environment of a job, and three passes whose results every rank
-/// can compute by itself.
+/// Common parts of the tests of jobs: the environment of a job, and three passes whose results every rank can
+/// compute.
 namespace tessera::testing {
 
 #if TESSERA_HAVE_MPI
@@ -28,7 +28,7 @@ inline mpi::Communicator world() {
   return mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
 }
 
-/// A test that has a communicator of its own.
+/// A test with a communicator of its own.
 class OverRanks : public ::testing::Test {
  protected:
   const mpi::Communicator comm = world();
@@ -51,14 +51,14 @@ inline void expect_same_on_all_ranks(const mpi::Communicator& comm, const std::s
   for (const std::string& other : comm.allgather_text(text)) EXPECT_EQ(other, text);
 }
 
-/// What every rank says, "no error" for nothing; fails unless it is the same on all. *Collective.*
+/// The message of every rank's error, "no error" if there is none; fails if they differ. *Collective.*
 inline std::string on_all_ranks(const mpi::Communicator& comm, const std::optional<std::string>& said) {
   const std::string text = said.value_or("no error");
   expect_same_on_all_ranks(comm, text);
   return text;
 }
 
-// The units of the tests are doubles of every size, so that sums depend on the order if anything does.
+// The units of the tests are doubles of very different sizes, so that sums depend on the order if they can.
 inline double unit_value(std::int64_t unit) {
   const auto u = static_cast<double>(unit);
   return std::sin(u * 0.7 + 0.1) * std::ldexp(1.0, static_cast<int>(unit % 61) - 30);
@@ -67,8 +67,8 @@ inline double unit_result(double value) {
   return value * value - 3.0 * value;
 }
 
-/// All devices that the job has left have equal parts, whatever their scores are: measured ones differ from
-/// run to run, and on a loaded machine so far that a device has no unit.
+/// Gives all remaining devices equal parts, whatever their scores: measured scores vary between runs, and on
+/// a loaded machine a device may get no unit.
 inline Plan even_plan(const Job& job, std::int64_t units, std::int64_t block = 1) {
   std::vector<std::int64_t> offsets{0};
   for (int rank = 0; rank < job.comm().size(); ++rank)
@@ -85,7 +85,7 @@ inline std::vector<double> local_units(const Job& job, const Plan& plan) {
   return units;
 }
 
-/// The function for devices of passes whose devices are simulated.
+/// The device function of passes whose devices are simulated.
 constexpr auto no_real_device = [](Tile& tile, auto&&... /*spans*/) {
   tile.fail("the test has no function for real devices");
 };
@@ -100,7 +100,7 @@ inline std::vector<double> map_units(Job& job, const Plan& plan, std::int64_t by
       bytes_per_unit);
 }
 
-/// What `map_units` must give, bit by bit.
+/// The expected result of `map_units`, bit by bit.
 inline std::vector<double> expected_map(const Job& job, const Plan& plan) {
   auto units = local_units(job, plan);
   std::ranges::transform(units, units.begin(), unit_result);
@@ -125,7 +125,7 @@ inline std::vector<double> reduce_units(Job& job, const Plan& plan, std::int64_t
       bytes_per_unit);
 }
 
-/// What `reduce_units` must give, bit by bit, whoever computed it.
+/// The expected result of `reduce_units`, bit by bit, on any hardware.
 inline std::vector<double> expected_sums(std::int64_t units, std::int64_t block) {
   ReproducibleSum sum(sum_width);
   for (std::int64_t begin = 0; begin < units; begin += block) {
@@ -136,7 +136,7 @@ inline std::vector<double> expected_sums(std::int64_t units, std::int64_t block)
   return sum.values();
 }
 
-/// As text with every bit in it, for comparisons that print well.
+/// Text with every bit, for readable comparisons.
 inline std::vector<std::uint64_t> bits(const std::vector<double>& values) {
   std::vector<std::uint64_t> out;
   for (const double value : values) out.push_back(std::bit_cast<std::uint64_t>(value));

@@ -59,7 +59,7 @@ TEST_F(MeasuredScores, OfADeviceThatRanksShareAreMeasuredAsShared) {
 
 TEST_F(MeasuredScores, DecideThePlan) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
-  // All take the same time, for a number of units that differs far more than clocks do.
+  // All take the same time, for numbers of units that differ far more than clocks do.
   Job job(comm, measured_by([&](const HostTile& tile) {
             EXPECT_EQ(tile.threads, 1);
             return comm.rank() == 0 ? std::int64_t{1} << 40 : 1;
@@ -112,7 +112,7 @@ TEST_F(MeasuredScores, ARankThatMeasuresAnswersTheOthers) {
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:T4");
   StopRequest stop(comm, {.signals = {}});
   const bool asks = comm.rank() == comm.size() - 1;
-  // Every function waits for what only the thread that answers other ranks can hear.
+  // Every function waits for an event that only the thread that answers other ranks receives.
   auto options = measured_by([&](const HostTile&) {
     if (asks) stop.request("the last rank");
     while (!stop.requested()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
@@ -153,7 +153,7 @@ TEST_F(MeasuredScores, OfSimulatedDevicesAreTimedOnAllRanksOrOnNone) {
   EXPECT_NE(refusal.find("has a measure on the host; rank " + std::to_string(last)), std::string::npos)
       << refusal;
   expect_same_on_all_ranks(comm, refusal);
-  // Nobody calls it under another score model.
+  // Not called under another score model.
   JobOptions options;
   if (comm.rank() == last) options.measure_on_host = on_host;
   EXPECT_FALSE(Job(comm, options).on_host());

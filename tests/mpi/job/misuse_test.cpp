@@ -18,7 +18,7 @@
 namespace tessera::testing {
 namespace {
 
-/// While it is, a megabyte cannot be had.
+/// While it exists, allocations of a megabyte fail.
 std::atomic<bool> memory_is_short = false;
 
 // NOLINTBEGIN(cppcoreguidelines-no-malloc): operator new itself is replaced
@@ -29,7 +29,7 @@ void* allocate(std::size_t bytes) noexcept {
 }  // namespace
 }  // namespace tessera::testing
 
-// Out of line, so that the compiler does not see malloc() meet another operator delete.
+// Not inlined, so that the compiler does not see malloc() matched with another operator delete.
 [[gnu::noinline]] void* operator new(std::size_t bytes) {
   void* memory = tessera::testing::allocate(bytes);
   return memory != nullptr ? memory : throw std::bad_alloc();
@@ -48,7 +48,7 @@ void* allocate(std::size_t bytes) noexcept {
 namespace tessera::testing {
 namespace {
 
-/// What a rank saw end a pass.
+/// The error with which a rank's pass ended.
 struct Ending {
   std::optional<ErrorCode> code;  ///< of a tessera::Error
   std::string message;
@@ -66,7 +66,7 @@ Ending ending_of(Call&& call) {
   return {std::nullopt, "no exception"};
 }
 
-/// The host function of one rank throws; devices are simulated in one half of the tests.
+/// The host function of one rank throws; devices are simulated in half of the tests.
 class Misuse : public ::testing::TestWithParam<const char*> {
  protected:
   Misuse()
@@ -75,7 +75,7 @@ class Misuse : public ::testing::TestWithParam<const char*> {
   [[nodiscard]] int last() const { return job_.comm().size() - 1; }
   [[nodiscard]] bool on_last() const { return job_.comm().rank() == last(); }
 
-  /// Fails unless the last rank saw what `thrown` says and the others an Error(job_fault) naming it.
+  /// Fails unless the last rank's error is `thrown` and the others' is an Error(job_fault) naming it.
   void expect_told(const Ending& ending, const Ending& thrown) {
     if (on_last()) {
       EXPECT_EQ(ending.code, thrown.code);
@@ -88,7 +88,7 @@ class Misuse : public ::testing::TestWithParam<const char*> {
     }
   }
 
-  /// The job can be used after all that.
+  /// Expects that the job can still be used.
   void expect_usable() {
     const Plan plan = job_.plan(100, 10);
     EXPECT_EQ(bits(reduce_units(job_, plan)), bits(expected_sums(100, 10)));
@@ -175,7 +175,7 @@ TEST_P(Misuse, ARankToWhichTheSystemGrantsNoThreadFailsAndTheOthersAreTold) {
   expect_usable();
 }
 
-/// Has the text that it is given, be it null.
+/// An exception with the given text, possibly null.
 class WithText : public std::exception {
  public:
   explicit WithText(const char* text) : text_(text) {}
@@ -232,7 +232,7 @@ TEST_P(Misuse, UnitsThatAreNotTheRanksPartAreRefused) {
   } else {
     EXPECT_EQ(ending.code, ErrorCode::job_fault);
     EXPECT_NE(ending.message.find("rank " + std::to_string(last()) + " brings "), std::string::npos);
-    // What devices wrote before the vote is taken back; on the host there is no copy to go back to.
+    // Values that devices wrote before the vote are undone; on the host there is no copy to restore.
     if (!job_.on_host()) {
       EXPECT_EQ(units, before);
     }
@@ -260,8 +260,8 @@ TEST_P(Misuse, DifferentPlansAreRefusedOnEveryRank) {
 TEST_P(Misuse, PlansThatAreCutElsewhereAreRefusedOnEveryRank) {
   const int size = job_.comm().size();
   if (size == 1) GTEST_SKIP() << "one rank cannot disagree";
-  // A device each, the last of which the last rank holds for faster than the others do: each brings as many
-  // units as its own plan says, of as many tiles, so that nobody could tell by itself.
+  // A device each, and the last rank takes its own for faster than the others do: each brings the units of
+  // its own plan, with equally many tiles, so that no rank can detect the difference by itself.
   std::vector<std::uint64_t> scores(static_cast<std::size_t>(size), 100);
   if (on_last()) scores.back() = 150;
   std::vector<std::int64_t> offsets(scores.size() + 1);

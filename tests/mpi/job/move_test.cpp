@@ -9,7 +9,7 @@
 namespace tessera::testing {
 namespace {
 
-/// A plan that differs from that of another seed, the same on every rank.
+/// A plan that depends on the seed, the same on every rank.
 Plan random_plan(int ranks, std::int64_t units, unsigned seed) {
   std::mt19937 random(seed);
   std::vector<int> threads(static_cast<std::size_t>(ranks));

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Every class of the public headers of the library, moved from: each public member throws Error(usage), or
-// does what its name promises of nothing. tests/install/moved_from.cmake finds a class that is not here. A
-// Module needs a GPU: tests/gpu/device/module_test.cpp; tessera::gam has
-// tests/unit/gam/model/moved_values_test.cpp.
+// Every class of the library's public headers, moved from: each public member throws Error(usage), or returns
+// an empty value. tests/install/moved_from.cmake finds a missing class. A Module needs a GPU:
+// tests/gpu/device/module_test.cpp; tessera::gam has tests/unit/gam/model/moved_values_test.cpp.
 #include "support/moved_from.hpp"
 #include "mpi/job/array_testing.hpp"
 #include "support/errors.hpp"
@@ -19,7 +18,7 @@
 namespace tessera::testing {
 namespace {
 
-// What cannot be moved is never moved from.
+// These cannot be moved.
 template <class... Types>
 inline constexpr bool stay = (!std::is_move_constructible_v<Types> && ...) &&
                              (!std::is_move_assignable_v<Types> && ...);
@@ -29,7 +28,7 @@ static_assert(stay<mpi::Session, mpi::Purpose, Checkpoint, StopRequest, Balancer
 template <class... Types>
 inline constexpr bool copied_bytes = (std::is_trivially_copyable_v<Types> && ...);
 static_assert(copied_bytes<StreamView, EventView, KernelView, DeviceCollectives, FunctionRef<void()>>);
-// Without data; a Tile is an argument, of views and a reason, as an exception is a message.
+// Without data; a Tile is an argument with views and a reason, and an exception has a message.
 static_assert(std::is_abstract_v<KernelCompiler> && !std::is_constructible_v<Tile>);
 static_assert(std::is_base_of_v<std::runtime_error, Error> && std::is_base_of_v<Error, mpi::Failure> &&
               std::is_base_of_v<Error, mpi::StartRefused>);
@@ -84,7 +83,7 @@ TEST_F(MovedFrom, Job) {
              [](const HostTile&, std::span<double>, auto) {});
        },
        [&] { gone.download(*array); },
-       // What takes a job.
+       // Classes that take a job.
        [&] { const Array<double> other(gone, plan); }, [&] { const Balancer balancer(gone, plan); },
        [&] { (void)exercise(gone); }});
   kept.download(*array);
@@ -92,7 +91,7 @@ TEST_F(MovedFrom, Job) {
   expect_moves(std::move(kept), Job(comm_), expect_mapped);
 }
 
-/// And with it ArrayBase.
+/// Includes ArrayBase.
 TEST_F(MovedFrom, Array) {
   Job job(comm_);
   const Plan plan = job.plan(10);
@@ -118,7 +117,7 @@ TEST_F(MovedFrom, Array) {
   expect_moves<Array<int>>(std::move(kept), {job, plan}, alive);
 }
 
-/// A pass has what it was given, wherever that is moved to meanwhile.
+/// A pass keeps the object that it was given, wherever it is moved meanwhile.
 TEST_F(MovedFrom, ArrayInTheMiddleOfAPass) {
   Job job(comm_);
   const Plan plan = job.plan(10);
@@ -133,7 +132,7 @@ TEST_F(MovedFrom, ArrayInTheMiddleOfAPass) {
   for (const int value : kept->host()) EXPECT_EQ(value, 7);
 }
 
-/// The rest of the pass has need of its job.
+/// The rest of the pass needs its job.
 TEST_F(MovedFrom, JobInTheMiddleOfAPass) {
   Job job(comm_);
   const Plan plan = job.plan(10);
@@ -186,7 +185,7 @@ TEST_F(MovedFrom, Communicator) {
        [&] { (void)gone.alltoallv(std::span<const double>(values), counts); },
        [&] { gone.broadcast(std::span(values), 0); }, [&] { (void)gone.broadcast_text("text", 0); },
        [&] { gone.wait(request, "a scan"); },
-       // What takes a communicator.
+       // Classes that take a communicator.
        [&] { const Job job(gone); }, [&] { const Checkpoint checkpoint(gone, "moved_from.ckpt", {}); },
        [&] { const StopRequest stop(gone); }, [&] { together(gone, [] {}); },
        [&] { together(gone, "a test", [] { throw Error(ErrorCode::input, "no input"); }); },
@@ -212,7 +211,7 @@ TEST_F(MovedFrom, DevicePool) {
       {[&] { (void)gone.ordinals(); }, [&] { (void)gone.device_at(0); }, [&] { (void)gone.context_at(0); },
        [&] { (void)gone.context_of(Ordinal{0}); }, [&] { (void)gone.memory_budget_bytes(Ordinal{0}); },
        [&] { (void)gone.next_device(); }, [&] { (void)gone.most_free_memory(); }});
-  // Of a pool that is moved from while others refer to it.
+  // A pool that is moved from while other objects refer to it.
   DevicePool devices = moved_out_of(kept);
   DeviceBufferPools buffers(devices);
   kept = moved_out_of(devices);
@@ -235,7 +234,7 @@ TEST_F(MovedFrom, DeviceContext) {
       {[&] { (void)gone.info(); }, [&] { (void)gone.ordinal(); }, [&] { gone.bind(); },
        [&] { (void)gone.stream(); }, [&] { gone.synchronize(); }, [&] { (void)gone.modules(); },
        [&] { (void)gone.free_memory_bytes(); },
-       // What takes a context.
+       // Classes that take a context.
        [&] { const Stream stream(gone); }, [&] { const Event event(gone); },
        [&] { const PinnedMemory memory(16, gone); }, [&] { const PinnedBuffer<double> memory(0, gone); },
        [&] { (void)make_upstream(gone); }, [&] { DeviceStaging(gone, 1).upload(nullptr, nullptr, 1, {}); }});
@@ -371,7 +370,7 @@ TEST_F(MovedFrom, MemoryUpstream) {
                  {[&] { const WorkspacePool other(moved_out_of(gone)); }});
 }
 
-/// Leases say themselves whether there is memory.
+/// Leases report by themselves whether there is memory.
 TEST_F(MovedFrom, MemoryIsNone) {
   BufferPool pool(make_host_upstream(1 << 20));
   MemoryLease lease = pool.take_bytes(8, {});
@@ -419,7 +418,7 @@ TEST_F(MovedFrom, MemoryIsNone) {
                [](PinnedBuffer<int>& its) { EXPECT_EQ(its[3], 0); });
 }
 
-/// Values of vectors are empty ones.
+/// Values with vectors are empty.
 TEST_F(MovedFrom, ValuesAreEmpty) {
   Job job(comm_);
   Plan plan = job.plan(10);
@@ -465,7 +464,7 @@ TEST_F(MovedFrom, ValuesAreEmpty) {
   EXPECT_EQ(sum.values(), (std::vector<double>{1, 2}));
 }
 
-/// What is shared and does not change is shared with the object that was moved from too.
+/// Shared, immutable state stays shared with the moved-from object.
 TEST_F(MovedFrom, SharedValuesStay) {
   auto counter = std::make_shared<int>(0);
   SharedFunction<int()> function = [counter] { return ++*counter; };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls that the functions of a pass, other threads, and objects that are no more must not make: each is an
-// Error(usage) on every rank, soon, and never a hang.
+// Forbidden calls, from functions of a pass, on other threads, or of objects that no longer exist, throw
+// Error(usage) on every rank without delay, and never hang.
 #include "mpi/job/job_testing.hpp"
 
 #include <tessera/error.hpp>
@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* on_another_thread = "a collective call, such as a verb of a job, on another thread";
 
-/// On hosts and on simulated devices. The job has no timeout: what hangs is not ended by it.
+/// On hosts and on simulated devices. The job has no timeout that could end a hang.
 class Nested : public ::testing::TestWithParam<const char*> {
  protected:
   static JobOptions endless() {
@@ -28,7 +28,7 @@ class Nested : public ::testing::TestWithParam<const char*> {
     return options;
   }
 
-  /// A pass whose functions make `call`, on the ranks that `calls` names.
+  /// A pass whose functions make `call` on the ranks that `calls` names.
   void pass(const std::function<void()>& call, bool on_this_rank = true) {
     (void)job_.reduce(job_.plan(100 * comm_.size()), 1, no_real_device,
                       [&](const HostTile&, std::span<double>) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tiles that the memory budget does not hold: their parts are computed several at a time, each unit once.
+// Tiles that exceed the memory budget are computed in parts, several at a time, each unit once.
 #include "mpi/job/job_testing.hpp"
 #include "support/errors.hpp"
 
@@ -19,7 +19,7 @@ namespace tessera::testing {
 namespace {
 
 constexpr std::int64_t block = 8;
-/// The budget of a T4 of these tests holds six blocks.
+/// The budget of a T4 in these tests holds six blocks.
 constexpr std::int64_t bytes_per_unit = (std::int64_t{8} << 30) / 50;
 
 JobOptions with_parts(int parts_in_flight) {
@@ -28,7 +28,7 @@ JobOptions with_parts(int parts_in_flight) {
   return options;
 }
 
-/// Calls that wait until so many of them are there, or fail.
+/// A barrier for this many calls, which fails after a timeout.
 class Meeting {
  public:
   explicit Meeting(int calls) : missing_(calls) {}

@@ -31,7 +31,7 @@ class Passes : public ::testing::TestWithParam<std::tuple<Hardware, int>> {
         fault_("TESSERA_FAULT", std::nullopt),
         job_(world(), with_threads(std::get<1>(GetParam()))) {}
 
-  /// The verdict that the pass over `plan` must have given.
+  /// Expects the verdict of the pass over `plan`.
   void expect_verdict(const Plan& plan) {
     const Verdict& verdict = job_.last_verdict();
     if (job_.inventory().devices().empty()) {
@@ -239,7 +239,7 @@ INSTANTIATE_TEST_SUITE_P(
       return std::string(std::get<0>(test.param).name) + "_threads" + std::to_string(std::get<1>(test.param));
     });
 
-// Threads of a rank share one sum of such a width.
+// The threads of a rank share one sum of this width.
 TEST(WideSums, HaveTheBitsOfNarrowOnes) {
   constexpr std::size_t width = (std::size_t{1} << 17) + 12'345;
   Job job(world(), with_threads(3));

@@ -194,8 +194,8 @@ TEST(JobThreads, ShareTheCoresOfANodeFairlyIfNotAsked) {
   const ScopedVariable slurm("SLURM_CPUS_PER_TASK", std::nullopt);
   const Job job(world());
   const auto ranks = job.inventory().ranks();
-  // Of the ranks that may use the same cores of the same node: at least one each, and otherwise no more than
-  // there are, to within one of each other.
+  // For ranks that may use the same cores of one node: at least one thread each, otherwise at most the number
+  // of cores in all, equal to within one.
   for (const InventoryRank& rank : ranks) {
     int sharers = 0;
     for (const InventoryRank& other : ranks)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reductions by minima, places, sums of integers, several of them, and operations of a program's own.
+// Reductions by minima, positions, sums of integers, several reducers at once, and own operations.
 #include "mpi/job/array_testing.hpp"
 #include "mpi/job/reduce_testing.hpp"
 
@@ -99,7 +99,7 @@ TEST_P(Reductions, OfArraysSeeTheirElements) {
   EXPECT_EQ(least.at, place - expected.begin());
 }
 
-/// The sum of doubles without rounding, as an operation of the program's own.
+/// The sum of doubles without rounding, as a program's own operation.
 struct Exact {
   using Value = SumElement;
   static Value identity() { return {}; }
@@ -119,7 +119,7 @@ TEST_P(Reductions, ByAnExactSumHaveTheBitsOfTheSum) {
   EXPECT_EQ(bits({rounded(sum)}), bits({reduce_units(job_, plan)[1]}));
 }
 
-/// A reducer of state of its own, whose operation fails where it is told to.
+/// A reducer with state, whose operation fails as scripted.
 struct Failing {
   using Value = std::int64_t;
   const std::atomic<bool>* fails;

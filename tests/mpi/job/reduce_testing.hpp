@@ -4,10 +4,10 @@
 #include "mpi/job/job_testing.hpp"
 #include "unit/job/tree_reference.hpp"
 
-/// A reduction whose result tells the tree in which blocks were combined.
+/// A reduction whose result shows the tree in which blocks were combined.
 namespace tessera::testing {
 
-/// A value for each block, from which every rank can compute the result by itself.
+/// A value for each block, from which every rank can compute the result.
 inline std::uint64_t shape_of_block(Range block) {
   std::uint64_t shape = 11;
   for (std::int64_t unit = block.begin; unit < block.end; ++unit)

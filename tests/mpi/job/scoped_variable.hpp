@@ -8,7 +8,7 @@
 
 namespace tessera::testing {
 
-/// Sets an environment variable, or takes it away, for the life of the object.
+/// Sets or removes an environment variable for the lifetime of the object.
 class ScopedVariable {
  public:
   ScopedVariable(std::string name, const std::optional<std::string>& value) : name_(std::move(name)) {

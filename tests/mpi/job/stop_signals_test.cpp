@@ -62,7 +62,7 @@ TEST_F(StopSignals, ReachTheThreadsOfAHostAlone) {
   mpi::watch_exits(true);
 }
 
-/// The application's handlers of SIGUSR2 while it lives.
+/// The application's handlers of SIGUSR2 during the lifetime of this object.
 class OwnHandlers {
  public:
   OwnHandlers() { sigaction(SIGUSR2, nullptr, &before_); }
@@ -73,7 +73,7 @@ class OwnHandlers {
   static void set_plain() {
     (void)std::signal(SIGUSR2, [](int) { ++plain; });
   }
-  /// One that calls the handler that it found, as a handler should.
+  /// A handler that calls its predecessor, as a handler should.
   static void set_informed() {
     struct sigaction ours {};
     ours.sa_flags = SA_SIGINFO;
@@ -101,7 +101,7 @@ TEST_F(StopSignals, AHandlerThatIsSetLaterIsChainedAndTheRequestStaysInForce) {
       StopRequest stop(comm, {.signals = {SIGUSR2}});
       ::testing::internal::CaptureStderr();
       informed ? OwnHandlers::set_informed() : OwnHandlers::set_plain();
-      EXPECT_FALSE(stop.agree());  // looks after the signals in any case
+      EXPECT_FALSE(stop.agree());  // checks the handlers in any case
       informed ? OwnHandlers::set_informed() : OwnHandlers::set_plain();
       EXPECT_FALSE(stop.agree());
       const std::string said = ::testing::internal::GetCapturedStderr();
@@ -147,7 +147,7 @@ TEST_F(StopSignals, APassTakesASignalBack) {
   ::testing::internal::CaptureStderr();
   std::string cause;
   try {
-    // Until one of its looks has found the handler.
+    // Until one of its checks has found the handler.
     for (;;) {
       (void)reduce_units(job, job.plan(10));
       if (comm.rank() == 0) (void)std::raise(SIGUSR2);
@@ -173,8 +173,8 @@ TEST_F(StopSignals, ALaterHandlerThatNobodyHasSeenStaysWhenTheRequestEnds) {
   EXPECT_EQ(OwnHandlers::plain, 1);
 }
 
-/// A handler that calls the one that it found when it was set last. Three of them, each set by `signal` or by
-/// `sigaction`, as their number is even or odd.
+/// A handler that calls the one that it found when it was last installed. Three of them, each installed by
+/// `signal` or by `sigaction`, for an even or an odd number.
 template <int number>
 class Chaining {
  public:
@@ -201,7 +201,7 @@ class Chaining {
   static inline struct sigaction found {};
 };
 
-/// The handlers that one signal reached, in order, their numbers as digits.
+/// The handlers that one signal reached, in order, as digits.
 std::atomic<int> reached = 0;
 
 template <int number>
@@ -212,14 +212,14 @@ void Chaining<number>::called(int signal, siginfo_t* info, void* context) {
   plain ? found.sa_handler(signal) : found.sa_sigaction(signal, info, context);
 }
 
-/// What a signal reaches now.
+/// The handlers that a signal reaches now.
 int reached_now() {
   reached = 0;
   (void)std::raise(SIGUSR2);
   return reached;
 }
 
-/// *Collective.* Has the request find what was set.
+/// *Collective.* Makes the request find newly installed handlers.
 void find_handlers(StopRequest& stop) {
   ::testing::internal::CaptureStderr();
   (void)stop.agree();

@@ -20,7 +20,7 @@ namespace {
 
 constexpr std::int64_t units_per_rank = 2000;
 
-/// A job with a request, on one host thread a rank or on simulated devices.
+/// A job with a stop request, on one host thread per rank or on simulated devices.
 class Stops : public ::testing::TestWithParam<const char*> {
  protected:
   Job make_job(int threads = 1) {
@@ -68,7 +68,7 @@ TEST_P(Stops, ASignalOnOneRankCutsThePassOfAll) {
   const std::string cause = interruption([&] {
     pass(job, [&](std::int64_t) {
       if (++seen == all / 10 && is_last()) (void)std::raise(SIGUSR1);
-      // The others would take until tomorrow.
+      // The others would otherwise take until tomorrow.
       if (!is_last()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
   });
@@ -87,7 +87,7 @@ TEST_P(Stops, ARankThatIsDoneTellsThoseThatWork) {
   std::atomic<std::int64_t> seen = 0;
   const std::string cause = interruption([&] {
     pass(job, [&](std::int64_t) {
-      // In its last unit: it has nothing left to cut short, and goes to the vote.
+      // In its last unit: nothing is left to cut short, and it reaches the vote.
       if (++seen == all && is_last()) (void)std::raise(SIGTERM);
       if (!is_last()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
@@ -138,11 +138,11 @@ TEST_P(Stops, PollingSpreadsARequest) {
 
 TEST_P(Stops, AnErrorIsGraverThanARequest) {
   Job job = make_job();
-  // What fails on devices is made up for on hosts, where the request then counts.
+  // Failures on devices are repaired on hosts, where the request then counts.
   const bool on_host = job.on_host();
   try {
     pass(job, [&](std::int64_t) {
-      // A request of another rank could cut the pass before the mistake is made.
+      // A request of another rank could end the pass before the mistake is made.
       if (comm_.rank() != 0) return;
       (void)std::raise(SIGUSR1);
       throw std::runtime_error("a mistake");
@@ -232,7 +232,7 @@ TEST_F(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
   EXPECT_EQ(refusal_by(comm, of_all), "");
   EXPECT_EQ(refusal_by(alone, of_one), "");
   EXPECT_EQ(refusal_by(alone, of_all).empty(), comm.size() == 1);
-  // The same ranks in another order, and as many others.
+  // The same ranks in another order, and equally many other ranks.
   MPI_Comm reversed = MPI_COMM_NULL;
   ASSERT_EQ(MPI_Comm_split(comm.native(), 0, -comm.rank(), &reversed), MPI_SUCCESS);
   {
@@ -240,7 +240,7 @@ TEST_F(StopRequests, OneThatWasMadeOverOtherRanksThanTheJobIsRefused) {
     EXPECT_EQ(refusal_by(turned_round, of_all), "");
   }
   MPI_Comm_free(&reversed);
-  if (comm.size() < 4) return;  // too few for as many others
+  if (comm.size() < 4) return;  // too few ranks for two disjoint sets
   const auto of_job = comm.split(comm.rank() % 2);
   StopRequest of_neighbours(comm.split(comm.rank() / 2), {.signals = {}});
   for (StopRequest* const stop : {&of_neighbours, &of_one})

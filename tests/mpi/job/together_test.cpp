@@ -18,7 +18,7 @@ namespace {
 TEST(Together, GivesEveryRankTheErrorOfTheLowest) {
   const mpi::Communicator comm = testing::world();
   EXPECT_NO_THROW(together(comm, [] {}));
-  // From the middle rank up, each fails in a way of its own.
+  // From the middle rank up, each fails in another way.
   const int first = comm.size() / 2;
   EXPECT_EQ(error_of(ErrorCode::input,
                      [&] {
@@ -42,7 +42,7 @@ TEST(Together, GivesEveryRankTheErrorOfTheLowest) {
                        });
                      }),
             "rank " + std::to_string(first) + ": an exception that is not a std::exception");
-  // Afterwards the ranks are still in step.
+  // Afterwards the ranks are still synchronised.
   EXPECT_EQ(comm.allreduce<std::int64_t>(1, mpi::Reduction::sum), comm.size());
 }
 

@@ -12,7 +12,7 @@
 namespace tessera::testing {
 namespace {
 
-/// What the tool in this process has been told since the last call, a line each.
+/// The events that the tool in this process received since the last call, one per line.
 std::vector<std::string> take() {
   // NVTX loads the tool at the first range.
   void* tool = dlopen(std::getenv("NVTX_INJECTION64_PATH"), RTLD_NOW | RTLD_NOLOAD);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A tool as NVTX loads it into a process (NVTX_INJECTION64_PATH): it keeps the ranges that it is told of.
+// A tool that NVTX loads into a process (NVTX_INJECTION64_PATH) and that records ranges.
 #include <nvtx3/nvToolsExt.h>
 #include <unistd.h>
 
@@ -47,7 +47,7 @@ __attribute__((visibility("default"))) int InitializeInjectionNvtx2(NvtxGetExpor
   return 1;
 }
 
-/// What was seen since the last call. Valid until the next.
+/// The events since the last call. Valid until the next.
 __attribute__((visibility("default"))) const char* tessera_trace_take() {
   static std::string taken;
   const std::lock_guard lock(guard);

@@ -24,7 +24,7 @@ class Votes : public ::testing::Test {
   Ballot vote(const Ballot& mine, std::int64_t signature = 7) {
     return box_.vote(mine, signature, inventory_, "a vote");
   }
-  /// A ballot with `outcome` on the ranks of `failed`, all else well.
+  /// A ballot with `outcome` on the ranks of `failed`, and success elsewhere.
   [[nodiscard]] Ballot mine(Outcome outcome, const std::set<int>& failed) const {
     Ballot ballot;
     if (!failed.contains(comm_.rank())) return ballot;
@@ -81,7 +81,7 @@ TEST_F(Votes, RanksThatWaitSpreadARequestToStop) {
   StopRequest stop(comm_, {.signals = {}});
   BallotBox box(comm_, &stop);
   if (comm_.rank() == comm_.size() - 1) stop.request("the last rank");
-  // Rank 0 does not come to the vote before it has heard.
+  // Rank 0 does not reach the vote before it was notified.
   while (comm_.rank() == 0 && !stop.requested()) stop.poll();
   EXPECT_EQ(box.vote({}, 7, inventory_, "a vote").outcome, Outcome::success);
   EXPECT_TRUE(stop.agree());

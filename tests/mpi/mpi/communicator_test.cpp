@@ -23,13 +23,13 @@ class CommunicatorTest : public ::testing::Test {
   std::size_t rank = static_cast<std::size_t>(comm.rank());
   std::size_t size = static_cast<std::size_t>(comm.size());
 
-  /// What rank `r` says at place `i`: no two alike in any test here.
+  /// The value of rank `r` at index `i`: all different in each test.
   static std::int64_t word(std::size_t r, std::size_t i) {
     return static_cast<std::int64_t>(1'000'003 * (r + 1) + i);
   }
 };
 
-/// What this MPI calls an error, as "MPI_ERR_ROOT: invalid root" or "Invalid root".
+/// This MPI's text for an error, such as "MPI_ERR_ROOT: invalid root" or "Invalid root".
 std::string text_of(int error_class) {
   std::string text(MPI_MAX_ERROR_STRING, '\0');
   int length = 0;
@@ -71,7 +71,7 @@ TEST_F(CommunicatorTest, AllreduceCombinesEveryType) {
   EXPECT_EQ(comm.allreduce(static_cast<std::int64_t>(rank) + 1, Reduction::sum), n * (n + 1) / 2);
   EXPECT_EQ(comm.allreduce(static_cast<std::int32_t>(rank), Reduction::max), n - 1);
   EXPECT_EQ(comm.allreduce(static_cast<std::uint32_t>(rank) + 7, Reduction::min), 7U);
-  // Beyond the largest signed number, which MPICH 4.0 itself takes for less than 5.
+  // Above the largest signed number, which MPICH 4.0 takes for less than 5.
   EXPECT_EQ(comm.allreduce(rank == 0 ? std::numeric_limits<std::uint64_t>::max() : std::uint64_t{5},
                            Reduction::max),
             std::numeric_limits<std::uint64_t>::max());
@@ -195,7 +195,7 @@ TEST_F(CommunicatorTest, AlltoallvWholeAndInPieces) {
 }
 
 TEST_F(CommunicatorTest, AlltoallvInPiecesTooLargeToBuffer) {
-  // Where MPI waits for the receiver, a step in which sends and receives do not pair would never end.
+  // If MPI waits for the receiver, a step with unpaired sends and receives would never end.
   constexpr std::size_t words = 40'000;
   std::vector<std::int64_t> outgoing(size * words);
   for (std::size_t i = 0; i < outgoing.size(); ++i) outgoing[i] = word(rank, i);
@@ -267,7 +267,7 @@ TEST_F(CommunicatorTest, MpiFailureIsAJobFaultWithItsText) {
 
 TEST_F(CommunicatorTest, AFailureThatARequestCompletesWithIsThrown) {
   if (size == 1) GTEST_SKIP() << "needs a message";
-  // In pairs, so that no third rank waits for what the second cannot pass on.
+  // In pairs, so that no third rank waits for data that the second cannot forward.
   const auto pair = comm.split(static_cast<int>(rank / 2));
   std::vector<double> values(pair.rank() == 0 ? 20 : 10);
   if (pair.rank() == 0) {
@@ -277,7 +277,7 @@ TEST_F(CommunicatorTest, AFailureThatARequestCompletesWithIsThrown) {
       pair.broadcast(std::span(values), 0);
       ADD_FAILURE() << "a longer message than there is room for came through";
     } catch (const Failure& fault) {
-      // MPICH 4.0 tells only that a collective which does not block has failed.
+      // MPICH 4.0 reports only that a non-blocking collective has failed.
       const std::string told = fault.what();
       EXPECT_TRUE(told.starts_with("a broadcast failed: " + text_of(MPI_ERR_TRUNCATE)) ||
                   told.starts_with("a broadcast failed: " + text_of(MPI_ERR_OTHER)))
@@ -330,7 +330,7 @@ TEST_F(CommunicatorTest, AnotherThreadIsMisuse) {
 }
 
 TEST_F(CommunicatorTest, CommunicatorsOfDifferentOriginAnswerForEachOther) {
-  // Rank 0 waits in one while the others are in another, longer than a watchdog takes to inquire.
+  // Rank 0 waits in one collective while the others are in another, until a watchdog inquires.
   const auto other = Communicator::duplicate_of(MPI_COMM_WORLD);
   comm.set_timeout(std::chrono::milliseconds(1));
   if (rank == 0) std::this_thread::sleep_for(std::chrono::milliseconds(20));

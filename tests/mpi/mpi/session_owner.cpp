@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose session owns MPI, from start to end. With the argument "abort" its last rank ends the
-// job while the others wait in a barrier that can never complete; with "single" MPI is there already, at a
-// level that a session and a job cannot work with; with "none" there is no MPI, before and after.
+// A program whose session owns MPI, from start to end. With the argument "abort" its last rank ends the job
+// while the others wait in a barrier that can never complete; with "single" MPI is already initialised, at a
+// level that a session and a job refuse; with "none" there is no MPI, before and after.
 #include <tessera/error.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/mpi/session.hpp>
@@ -12,7 +12,7 @@
 
 namespace {
 
-/// The session must refuse.
+/// Expects that the session refuses.
 int borrow_single(int argc, char** argv) {
   int provided = MPI_THREAD_FUNNELED;
   MPI_Init_thread(&argc, &argv, MPI_THREAD_SINGLE, &provided);
@@ -36,7 +36,7 @@ int borrow_single(int argc, char** argv) {
   return status;
 }
 
-/// A communicator must be refused.
+/// Expects that a communicator is refused.
 bool refuses_communicator() {
   try {
     (void)tessera::mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
@@ -47,8 +47,7 @@ bool refuses_communicator() {
   return false;
 }
 
-/// Neither before MPI_Init nor after MPI_Finalize is there anything to work with, also by what was made
-/// between.
+/// Before MPI_Init and after MPI_Finalize nothing works, including objects made in between.
 int use_no_mpi(int argc, char** argv) {
   if (!refuses_communicator()) return EXIT_FAILURE;
   int provided = 0;

@@ -5,7 +5,7 @@
 namespace TESSERA_NAMESPACE::mpi {
 namespace {
 
-// The main function of these tests has initialised MPI: what a session meets inside a larger program.
+// The main function of these tests has initialised MPI: a session in a larger program.
 TEST(Session, BorrowsMpiThatIsInitialised) {
   int argc = 0;
   char** argv = nullptr;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program whose threads may all call MPI: the library works on the main thread alone, and leaves the error
-// handler of MPI_COMM_WORLD, which the other threads see, as it is.
+// In a program whose threads may all call MPI, the library uses only the main thread, and does not change the
+// error handler of MPI_COMM_WORLD, which other threads see.
 #include <tessera/error.hpp>
 #include <tessera/job/job.hpp>
 #include <tessera/mpi/session.hpp>
@@ -26,7 +26,7 @@ bool is_refused(const std::function<void()>& call) {
 
 }  // namespace
 
-// Takes the place of MPI's own.
+// Replaces MPI's own function.
 extern "C" int MPI_Comm_set_errhandler(MPI_Comm comm, MPI_Errhandler handler) {
   if (comm == MPI_COMM_WORLD) ++handlers_set;
   return PMPI_Comm_set_errhandler(comm, handler);

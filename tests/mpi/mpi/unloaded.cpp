@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// unloaded MODULE: a program that uses the library by a module alone (unloaded_module.cpp), as R and Python
-// do, and closes that before MPI_Finalize, which calls what the library has left with MPI.
+// unloaded MODULE: a program that uses the library only through a module (unloaded_module.cpp), as R and
+// Python do, and closes the module before MPI_Finalize, which calls the functions that the library registered
+// with MPI.
 #include <mpi.h>
 
 #include <dlfcn.h>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The claim with real ranks. Most tests write the probe by hand: what a rank sees, and on which machine.
+// The claim with real ranks. Most tests set the probe: the devices that a rank sees, and its machine.
 #include "support/errors.hpp"
 
 #include <gtest/gtest.h>
@@ -16,7 +16,7 @@
 namespace tessera {
 namespace {
 
-/// What every rank can check: who drives which device, as all the ranks told.
+/// The drivers of each device, as gathered from all ranks; every rank can check it.
 struct Driven {
   int rank = 0;
   int node = 0;
@@ -58,8 +58,8 @@ class ClaimTest : public ::testing::Test {
     return uuids;
   }
 
-  /// Claims, and checks what holds for every claim: an absence exactly where there is no device, no device
-  /// that the rank does not see, and the number of sharers as it is.
+  /// Claims, and checks what holds for every claim: an absence exactly if there is no device, only devices
+  /// that the rank sees, and the right number of sharers.
   std::vector<Driven> agree(const Probe& probe, bool allow_sharing = false) {
     mine_ = claim(comm_, probe, allow_sharing);
     EXPECT_EQ(mine_.devices.empty(), mine_.absence.has_value());
@@ -102,7 +102,7 @@ TEST_F(ClaimTest, EveryRankSeesAsManyAsThereAreRanks) {
 }
 
 TEST_F(ClaimTest, EachRankSeesOne) {
-  // In the reverse order, so that neither the rank nor the ordinal (0 everywhere) is the answer.
+  // In reverse order, so that neither the rank nor the ordinal (0 everywhere) is the answer.
   const auto all = agree(sees({device(ranks_ - 1 - rank_)}));
   expect_each_driven_once(all, devices(ranks_));
   ASSERT_EQ(mine_.devices.size(), 1U);
@@ -117,7 +117,7 @@ TEST_F(ClaimTest, OverlappingSubsets) {
 }
 
 TEST_F(ClaimTest, ARankThatSeesLittleIsServedByThoseThatSeeMore) {
-  // All see everything but the last rank, which sees device 0 alone.
+  // All see everything except the last rank, which sees only device 0.
   const auto all = agree(sees(rank_ + 1 == ranks_ ? std::vector{device(0)} : devices(ranks_)));
   for (int rank = 0; rank < ranks_; ++rank) EXPECT_GE(devices_of(all, rank), 1) << rank;
   if (rank_ + 1 == ranks_) {
@@ -126,7 +126,7 @@ TEST_F(ClaimTest, ARankThatSeesLittleIsServedByThoseThatSeeMore) {
 }
 
 TEST_F(ClaimTest, NearestFirst) {
-  // As many devices as ranks, and rank r is at home with device ranks - 1 - r.
+  // As many devices as ranks, and rank r is nearest to device ranks - 1 - r.
   Probe probe = sees(devices(ranks_));
   for (int i = 0; i < ranks_; ++i)
     probe.devices[static_cast<std::size_t>(i)].distance = i == ranks_ - 1 - rank_ ? 0 : 2;
@@ -184,7 +184,7 @@ TEST_F(ClaimTest, MigInstances) {
 }
 
 TEST_F(ClaimTest, RanksThatMpiPutsOnNodesOfTheirOwnStillAgree) {
-  // As in containers: the communicator's shared-memory split would give singletons; boot id and name do not.
+  // As in containers: the communicator's shared-memory split gives singletons, boot id and name do not.
   const auto alone = comm_.split(rank_);
   EXPECT_EQ(alone.size(), 1);
   expect_each_driven_once(agree(sees(devices(ranks_))), devices(ranks_));
@@ -192,8 +192,8 @@ TEST_F(ClaimTest, RanksThatMpiPutsOnNodesOfTheirOwnStillAgree) {
 }
 
 TEST_F(ClaimTest, TwoNodesClaimApart) {
-  // Ranks alternate between two machines, so that those of a node are not consecutive; the UUIDs of
-  // both happen to be the same, as in a fleet of copied machines.
+  // Ranks alternate between two machines, so that those of a node are not consecutive; the UUIDs of both are
+  // the same, as in copied machines.
   const int node = rank_ % 2;
   const int on_node = (ranks_ + 1 - node) / 2;
   const auto all = agree(sees(devices(on_node), "node" + std::to_string(node)));
@@ -226,18 +226,18 @@ TEST_F(ClaimTest, ARankThatCouldNotProbeTakesPart) {
 }
 
 TEST_F(ClaimTest, AProbeThatIsAltogetherEmptyTakesPart) {
-  // What a rank has in hand whose probe was ended by an exception.
+  // The probe of a rank whose probing ended with an exception.
   const auto all = agree(Probe{});
   EXPECT_TRUE(all.empty());
   EXPECT_TRUE(mine_.absence);
   EXPECT_EQ(mine_.nodes, 1) << "its machine is known all the same";
 }
 
-// Across jobs: who drives a device is known to all of the node until the claim goes.
+// Across jobs: the whole node knows the driver of a device until the claim ends.
 
 class ClaimsOfTwoJobs : public ClaimTest {
  protected:
-  /// The ranks, in two halves that each make a job; a rank alone makes both of them one after the other.
+  /// The ranks, in two halves that each make a job; a single rank makes both of them in turn.
   const mpi::Communicator half_ = comm_.split(rank_ % 2);
 
   static std::vector<Uuid> uuids_of(const Claim& claim) {
@@ -245,7 +245,7 @@ class ClaimsOfTwoJobs : public ClaimTest {
     for (const auto& device : claim.devices) uuids.push_back(device.info.uuid);
     return uuids;
   }
-  /// Devices that the ranks drive at once, as often as they are driven.
+  /// Devices that are driven concurrently, once for each driver.
   std::multiset<Uuid> all_driven(const Claim& claim) {
     const auto mine = uuids_of(claim);
     const auto all = comm_.allgatherv(std::span<const Uuid>(mine));

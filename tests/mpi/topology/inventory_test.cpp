@@ -22,14 +22,14 @@ class InventoryTest : public ::testing::Test {
   Inventory gather(const char* simulation, bool allow_sharing = false) {
     setenv("TESSERA_SIMULATE", simulation, 1);
     const auto seen = probe(rank_);
-    mine_ = {};  // what it drives is free again
+    mine_ = {};  // its devices are free again
     mine_ = claim(comm_, seen, allow_sharing);
     std::vector<std::uint64_t> scores;
     for (const auto& device : mine_.devices) scores.push_back(score(device.info, ScoreModel::throughput));
     return gather_inventory(comm_, seen, mine_, scores);
   }
 
-  /// Everything that an inventory says, to compare between ranks.
+  /// The whole content of an inventory, to compare between ranks.
   static std::string text_of(const Inventory& inventory) {
     std::ostringstream out;
     for (const auto& r : inventory.ranks())

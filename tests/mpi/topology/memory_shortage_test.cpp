@@ -14,7 +14,7 @@ TEST(MemoryShortage, NobodyIsShortOfNothing) {
 
 TEST(MemoryShortage, IsTheSameOnEveryRank) {
   const auto comm = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  // Only the last rank wants more than any machine has.
+  // Only the last rank requests more than any machine has.
   const bool greedy = comm.rank() == comm.size() - 1;
   const auto found = find_memory_shortage(comm, greedy ? std::int64_t{1} << 60 : 1000);
   ASSERT_TRUE(found);
@@ -30,7 +30,7 @@ TEST(MemoryShortage, RanksOfOneNodeNeedItsMemoryTogether) {
   const MemoryLimit* most = limits.tightest_memory();
   ASSERT_NE(most, nullptr);
   if (most->scope == MemoryLimit::Scope::process) GTEST_SKIP() << most->source << " is each rank's own";
-  // Each alone could have it, and all of them together only where there is one.
+  // Each rank could have it, but all together only if there is one rank.
   const auto least = comm.allreduce(most->free_bytes, mpi::Reduction::min);
   const auto found = find_memory_shortage(comm, least / 4 * 3);
   EXPECT_EQ(found.has_value(), comm.size() > 1);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns in memory reach the devices while the hosts read them: models are those of columns that are copied
-// when a pass asks for them, and a fit that ends in between leaves a job that fits.
+// Uploading columns in memory while the hosts read them gives the models of columns that are copied when a
+// pass needs them, and a fit that ends in between leaves a usable job.
 
 #include "gpu/job_on_gpus.hpp"
 
@@ -25,7 +25,7 @@ namespace {
 using namespace tessera::gam;
 using tessera::Range;
 
-/// So many that those of each of two ranks are copied ahead.
+/// Enough rows that those of each of two ranks are copied ahead.
 constexpr std::int64_t row_count = 16'000'000;
 constexpr std::int64_t block = 8192;
 
@@ -50,7 +50,7 @@ struct Columns {
   std::vector<std::int32_t> codes;
 };
 
-/// A span of a rank's rows, in so many pieces.
+/// A span of a rank's rows, in this many pieces.
 template <class T>
 std::vector<std::span<const T>> pieces_of(const std::vector<T>& values, Range rows, std::int64_t pieces) {
   std::vector<std::span<const T>> all;
@@ -79,7 +79,7 @@ class GpuUploadAhead : public tessera::testing::GpuJob {
     return {coefficients.begin(), coefficients.end()};
   }
 
-  // x1 is read as it is and by an expression: one is there ahead, and the other is not.
+  // x1 is read directly and by an expression: the first is uploaded ahead, the second is not.
   std::string formula_ = "y ~ f + s(x0, bs = \"ps\", k = 20) + s(log(x1), k = 10) + x1";
 };
 

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices on real devices: the host's to rounding, and the same bits on each of them.
+// Products of matrices on real devices agree with the host's up to rounding, with the same bits on each.
 #include "gam/linalg/device_algebra.hpp"
 #include "gpu/job_on_gpus.hpp"
 #include "job/state.hpp"
@@ -50,7 +50,7 @@ TEST_F(GpuAlgebra, ProductsAreTheHostsToRounding) {
   RecordProperty("seed", std::to_string(seed));
   SCOPED_TRACE(seed);
   std::mt19937_64 random(seed);
-  // The last ones reach no device: the way there is longer.
+  // The last ones are computed on the host: the transfer would take longer.
   for (const auto [m, k, n] :
        {Shape{900, 900, 900}, Shape{401, 517, 333}, Shape{1, 4096, 4096}, Shape{4096, 2048, 1},
         Shape{1025, 64, 1023}, Shape{64, 64, 64}, Shape{1, 1, 1}}) {

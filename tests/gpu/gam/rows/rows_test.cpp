@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sums over rows on real devices: the host's to rounding, and the same bits however the rows are cut.
+// Sums over rows on real devices agree with the host's up to rounding, with the same bits for any division.
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device.hpp"
 #include "gam/rows/device_division.hpp"
@@ -32,7 +32,7 @@ constexpr double tolerance = 1e-12;
 
 class GpuRows : public tessera::testing::GpuJob {
  protected:
-  /// What the parts sum to, each on the device that `device_of` says, with `budget_bytes` to work in.
+  /// The sum of the parts, each on the device from `device_of`, with a budget of `budget_bytes`.
   std::vector<double> sum_of_parts(const Model& model, PassKind kind, std::int64_t block,
                                    const std::vector<Range>& parts, std::int64_t budget_bytes,
                                    const std::function<std::size_t(std::size_t)>& device_of) {
@@ -55,7 +55,7 @@ class GpuRows : public tessera::testing::GpuJob {
   std::map<std::size_t, tessera::DeviceLane> driven_;
 };
 
-/// For each family, whose kernels take seconds to compile.
+/// Once for each family, whose kernels take seconds to compile.
 class GpuRowsOf : public GpuRows, public ::testing::WithParamInterface<Family> {};
 
 tessera::JobOptions on_cpu() {
@@ -79,7 +79,7 @@ void expect_close(const RawSums& device, const RawSums& host) {
   EXPECT_LE(relative_difference(device.gram.core.values(), host.gram.core.values()), tolerance);
   EXPECT_LE(relative_difference(device.gradient, host.gradient), tolerance);
   EXPECT_NEAR(device.residual, host.residual, tolerance * host.residual);
-  // At the initial mean of a gamma row the deviance is the rounding of a difference of numbers near 1.
+  // At the initial mean of a gamma row the deviance is the rounding error of a difference of numbers near 1.
   EXPECT_NEAR(device.deviance, host.deviance, tolerance * (std::abs(host.deviance) + row_count));
   EXPECT_EQ(device.bad_rows, host.bad_rows);
 }
@@ -91,7 +91,7 @@ void expect_close(const RawDeviance& device, const RawDeviance& host) {
   EXPECT_EQ(device.bad_rows, host.bad_rows);
 }
 
-/// This rank's rows of a model as a job has them.
+/// This rank's rows of a model, as in a job.
 struct JobRows {
   JobRows(const tessera::Job& job, const Model& model)
       : plan(job.plan(row_count, 1000)),
@@ -103,7 +103,7 @@ struct JobRows {
   tessera::gam::Rows rows;
 };
 
-/// The passes of a model by the job's devices, and by a job of CPUs.
+/// The passes of a model on the job's devices, and in a CPU job.
 struct BothPasses {
   BothPasses(const tessera::mpi::Communicator& comm, tessera::Job& job, const Model& model)
       : host_job(comm, on_cpu()),
@@ -203,7 +203,7 @@ TEST_P(GpuRowsOf, BitsDoNotDependOnPartsMemoryOrDevices) {
   const std::size_t devices = job_->devices().size();
   const auto first = [](std::size_t) { return std::size_t{0}; };
   const auto in_turn = [&](std::size_t part) { return part % devices; };
-  // Blocks that are one slice, several, and one that is longer than the rows.
+  // Blocks of one slice, of several, and one longer than the rows.
   for (const std::int64_t block : {std::int64_t{1000}, std::int64_t{20'000}, std::int64_t{1} << 40}) {
     const Range all{0, row_count};
     const auto whole = sum_of_parts(model, PassKind::step, block, {all}, plenty, first);
@@ -213,7 +213,7 @@ TEST_P(GpuRowsOf, BitsDoNotDependOnPartsMemoryOrDevices) {
     EXPECT_EQ(sum_of_parts(model, PassKind::step, block, halves, plenty, first), whole);
     EXPECT_EQ(sum_of_parts(model, PassKind::step, block, halves, little, in_turn), whole);
     if (block > 1000) continue;
-    // Some rows stay on the device, or none does, and the others come there in parts.
+    // Some rows stay on the device, or none, and the others are copied in parts.
     for (const std::int64_t tiny : {std::int64_t{1} << 20, std::int64_t{1} << 18}) {
       const auto division = divide_rows(row_count, block, bytes_per_row(model.frame), tiny);
       EXPECT_GT(row_count - division.resident, 4 * division.part) << tiny;
@@ -267,7 +267,7 @@ TEST_P(GpuRowsOf, PredictionsAreTheHostsToRoundingAndTheSameBitsOnEveryDevice) {
       EXPECT_NEAR(device[row].fit, host[row].fit, 1e-13 * range) << row;
       EXPECT_NEAR(device[row].se, host[row].se, tolerance * host[row].se + 1e-13 * range) << row;
     }
-    // Each row by itself, on one device after the other.
+    // Each row separately, on the devices in turn.
     if (job_->devices().empty()) continue;
     const RowLayout layout(model.design);
     const Rows rows = model.rows_of(model.frame);
@@ -314,7 +314,7 @@ TEST_P(GpuRowsOf, PredictionsOfATileInPartsHaveItsBits) {
   }
 }
 
-/// Has no code for anybody.
+/// A compiler that fails.
 class BrokenCompiler : public tessera::KernelCompiler {
  public:
   std::string version() override { return "broken"; }

@@ -29,7 +29,7 @@ TEST_P(CheckBits, DoNotDependOnRanksOrThreads) {
     for (const int threads : {1, 2}) {
       if (testing::shared_world().rank() < ranks) {
         Job job = testing::cpu_job(some, threads);
-        // The model as the fit leaves it: whole on rank 0 alone.
+        // The model as the fit returns it: complete on rank 0 only.
         const FitResult fitted =
             fit(job, parse_formula(reference.formula), file, testing::options_of(reference));
         const Check found = check(job, fitted.model, file, options);
@@ -55,8 +55,8 @@ INSTANTIATE_TEST_SUITE_P(Cases, CheckBits,
                                            "n02_nb_offset_weights", "f01_fs_cr", "f02_cbind_quasi_weights"),
                          [](const auto& tested) { return std::string(tested.param); });
 
-/// A check reads and evaluates what the fit did: weights, offsets, subsets, expressions, ordered factors,
-/// columns far from zero, trials, factors by name.
+/// A check reads and evaluates the same data as the fit: weights, offsets, subsets, expressions, ordered
+/// factors, columns far from zero, trials, factors by name.
 TEST(Check, HasTheDevianceOfTheFit) {
   for (const char* const folder :
        {"c01_mcycle_gauss", "c05_gs1_gamma", "c07_gs6_re", "c12_bundesliga_poisson", "a02_select_poisson",

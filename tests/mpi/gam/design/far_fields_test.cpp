@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// s(x, z) of points that fill the square evenly.
+/// s(x, z) with points that fill the square evenly.
 Design design_of_points(int count) {
   Matrix points(count, 2);
   for (int i = 0; i < count; ++i) {

@@ -22,7 +22,7 @@ struct Case {
   const char* simulate;  ///< TESSERA_SIMULATE, or null for the CPU
 };
 
-/// What must not change, as bits.
+/// The numbers that must not change, as bits.
 std::vector<std::uint64_t> bits_of(const FittedModel& model) {
   std::vector<double> numbers = model.coef;
   numbers.insert(numbers.end(), {model.reml, model.edf_total, model.edf1_total, model.scale, model.deviance,

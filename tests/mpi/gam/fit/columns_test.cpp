@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// However the columns of a table are held, a model of them has the same bits.
+// A model has the same bits however the columns of its table are stored.
 #include "support/arrow_data.hpp"
 #include "support/errors.hpp"
 #include "support/fit_support.hpp"
@@ -86,7 +86,7 @@ Table in_vectors(const Job& job, const Columns& columns) {
            {"g", Factor{part(columns.g), columns.g_levels}}}};
 }
 
-/// In pieces of `length` columns_rows, which differ from column to column by a few.
+/// In pieces of `length` rows, which differ by a few between columns.
 Table in_spans(const Job& job, const Columns& columns, std::size_t length) {
   const Plan plan = job.plan(columns_rows, columns_block);
   const auto pieces = [&]<class T>(const std::vector<T>& values) {
@@ -116,7 +116,7 @@ std::vector<std::optional<To>> optional_values(std::span<const T> values, std::s
   return out;
 }
 
-/// By a stream of Arrow's in batches of `length` rows.
+/// From an Arrow stream in batches of `length` rows.
 Table by_arrow(Job& job, const Columns& columns, std::size_t length, ArrowCounts& counts) {
   const Range mine = job.local_range(job.plan(columns_rows, columns_block));
   ArrowStreamData stream{.batches = {}, .counts = &counts};
@@ -147,7 +147,7 @@ Table by_arrow(Job& job, const Columns& columns, std::size_t length, ArrowCounts
   return arrow_table(job, &handed_over, {.block_rows = columns_block});
 }
 
-/// Fits whose passes read numbers in every way that there is.
+/// Fits whose passes read numbers in every possible way.
 struct ColumnsCase {
   const char* formula;
   const char* family = "gaussian";
@@ -199,7 +199,7 @@ TEST(Columns, HaveTheSameModelHoweverTheyAreHeld) {
 TEST(Columns, OfArrowAreThoseOfThePlanOnEveryRank) {
   const auto comm = world();
   Job job = cpu_job(comm);
-  // Rank 0 has a row more than the others.
+  // Rank 0 has one more row than the others.
   const std::vector<std::optional<double>> values(comm.rank() == 0 ? 5 : 4, 1.0);
   ArrowCounts counts;
   ArrowArrayStream stream =

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Crossed random effects beside lme4::lmer, and a prediction of levels that have not met.
+// Crossed random effects agree with lme4::lmer, also in a prediction for levels that do not occur together.
 #include "support/fit_support.hpp"
 #include "support/shared_world.hpp"
 #include "temporary_folder.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 constexpr std::int64_t crossed_rows = 5000;
 
-/// The generator of Park and Miller, whose products a double holds, so that R has the same numbers.
+/// The generator of Park and Miller. Its products fit a double, so R computes the same numbers.
 class ParkMiller {
  public:
   double uniform() {
@@ -38,8 +38,8 @@ class ParkMiller {
   std::int64_t state_ = 20261124;
 };
 
-/// Levels a and b of 120 and 90, of which one of a meets seven of b, and few rows have the last ones of a;
-/// and c of 6.
+/// 120 levels of a and 90 of b, where one of a meets seven of b, and few rows have the last levels of a; and
+/// 6 levels of c.
 Table crossed_table(const Plan& plan, Range mine) {
   ParkMiller random;
   std::vector<double> of_a(120);
@@ -101,8 +101,8 @@ TEST(CrossedEffects, HaveNoStandardErrorWhereLevelsHaveNotMet) {
   Job job = testing::cpu_job(testing::shared_world(), 2);
   const Model parted = crossed_model(job, 10);
   const Model whole = crossed_model(job, 1000);
-  // The first row's levels meet in the data; those of the second do not, and the third has none that is
-  // known.
+  // The first row's levels occur together in the data, those of the second do not, and the third has no known
+  // level.
   const Plan plan = job.plan(3, 1);
   const Range mine = job.local_range(plan);
   Factor a;
@@ -151,7 +151,7 @@ TEST(CrossedEffects, AreRefusedFromAFileThatNoFitWrote) {
   };
   const std::string pairs = std::to_string(model.fitted().covariance.beside.size());
   refused("\"pairs\": " + pairs, "\"pairs\": 1" + pairs);
-  // As many numbers, of which those at the end are no pattern of another split of the part.
+  // The same number of values, but the pattern at the end belongs to another division of the part.
   refused("\"size\": 120", "\"size\": 119");
   refused("\"runs\"", "\"walks\"");
 }

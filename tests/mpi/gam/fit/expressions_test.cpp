@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Variables that columns' types and all rows have a part in: what is the same model in two spellings, and
-// what becomes of rows and levels. Numbers of mgcv are held in reference_test.cpp.
+// Variables that depend on the columns' types or on all rows: two spellings of one model agree, and so do
+// rows and levels. reference_test.cpp compares with mgcv.
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -156,7 +156,7 @@ TEST_F(Expressions, AreMissingWhereRHasNoNumber) {
 
 TEST_F(Expressions, OfAPredictionAreThoseOfTheFit) {
   const SharedFile file(comm, "t.csv", typed_table());
-  // Other values, other levels, and numbers in place of texts: what cut, poly and factors are is the model's.
+  // Other values, other levels, and numbers instead of texts: cut, poly and factors are defined by the model.
   const SharedFile other(
       comm, "t.csv",
       "x,z,f,dose,flag\n0.5,1,\"b\",\"mid\",TRUE\n0.6,2,\"q\",\"mid\",TRUE\n0.7,2.5,\"a\",\"huge\",TRUE\n"
@@ -171,8 +171,7 @@ TEST_F(Expressions, OfAPredictionAreThoseOfTheFit) {
     for (const double value : fit) found += std::isnan(value) ? '-' : '+';
     return found;
   };
-  // A comparison with a level that the fit had is FALSE for one that it had not; a factor has no coefficient
-  // for it.
+  // A comparison of an unseen level with a level of the fit is FALSE; a factor has no coefficient for it.
   EXPECT_EQ(numbers(predicted("y ~ I(f == 'b') + cut(z, 3) + poly(x, 2)")), "+++-");
   EXPECT_EQ(numbers(predicted("y ~ f + I(dose == 'low')")), "+-++");
   EXPECT_EQ(numbers(predicted("y ~ relevel(f, ref = 'b') + scale(x)")), "+-++");

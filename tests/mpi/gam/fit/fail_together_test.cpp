@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A rank that fails alone, between the votes of the library, fails with the others, which go on afterwards.
+// If only one rank fails between the library's votes, all ranks fail, and can continue afterwards.
 #include "support/failing_allocations.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 using tessera::testing::allocations_left;
 
-/// What `work` throws on this rank when all fail together; empty: nothing.
+/// The message of `work` on this rank when all fail together; empty: none.
 std::string thrown_by(const mpi::Communicator& comm, const std::function<void()>& work) {
   try {
     mpi::fail_together(comm, work);

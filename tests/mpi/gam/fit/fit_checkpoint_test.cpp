@@ -36,13 +36,13 @@ FitState state_after(int iteration) {
           .why_on_cpu = {}};
 }
 
-/// What is noted, one after the other.
+/// The notes, in order.
 struct Log : FitObserver {
   void note(std::string_view what) override { said += (said.empty() ? "" : "; ") + std::string(what); }
   std::string said;
 };
 
-/// One checkpoint at a time, as a start of the program has it; what it says to people is kept.
+/// One checkpoint at a time, as in a start of the program; its messages are kept.
 class FitCheckpointTest : public ::testing::Test {
  protected:
   void start(const char* devices = no_device, bool may_stay_on_cpu = true, const Fingerprint& of = print,
@@ -56,9 +56,9 @@ class FitCheckpointTest : public ::testing::Test {
     checkpoint_.reset();
     job_.reset();
   }
-  /// What has been noted since the last look, on one line.
+  /// The notes since the last call, on one line.
   [[nodiscard]] std::string said() { return std::exchange(log_.said, ""); }
-  /// How all ranks are stopped.
+  /// The error with which all ranks are stopped.
   [[nodiscard]] std::string stopped(ErrorCode expected) {
     const auto stop = [&] { checkpoint_->stop("the test"); };
     const std::string message = error_if_any(expected, stop).value_or("not at all");
@@ -144,7 +144,7 @@ TEST_F(FitCheckpointTest, RefusesAForeignOrNewerState) {
   file_.write("tessera checkpoint 2\nwhatever follows\n");
   const std::string newer = testing::common_fault(comm_, [&] { start(); });
   EXPECT_NE(newer.find("is of format 2, which is newer than this program's"), std::string::npos) << newer;
-  // A whole file of this format, with another state in it.
+  // A complete file of this format, with another state.
   on_root([&] { fs::remove(file_.path()); });
   {
     Checkpoint other(comm_, file_.path(), print);

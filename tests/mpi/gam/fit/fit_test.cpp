@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The public face of the engine: fits and predictions of tables in memory, and of the same tables in files.
+// The public interface of the engine: fits and predictions of tables in memory, and in files.
 #include "support/fit_support.hpp"
 #include "support/moved_from.hpp"
 #include "support/on_cpu.hpp"
@@ -31,7 +31,7 @@ constexpr std::int64_t block = 32;
 constexpr const char* formula = R"(y ~ f + log(w) + s(x, bs="cr", k=6) + s(g, bs="re"))";
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Row by row: some without x, and one without w, the only one whose f is "c".
+/// By row: some lack x, and one lacks w, the only one whose f is "c".
 struct Row {
   double y, x, w;
   int f, g;
@@ -244,8 +244,8 @@ TEST_F(Fit, RefusesAJobThatWasMovedFrom) {
        [&] { save_run_report(gone, result, "", "report.json"); }});
 }
 
-// A gaussian model without weights has its constraints and deviances from the sums of one pass, one with
-// weights has them from passes of their own; where terms cancel, both have.
+// A gaussian model without weights takes its constraints and deviances from the sums of one pass, one with
+// weights from separate passes; if terms cancel, both do.
 TEST_F(Fit, WithoutWeightsIsThatWithWeightsOfOne) {
   Job job = cpu_job(world());
   for (const double noise : {1.0, 1e-3, 1e-6}) {
@@ -260,7 +260,7 @@ TEST_F(Fit, WithoutWeightsIsThatWithWeightsOfOne) {
     options.weights = "one";
     const FittedModel weighted = fit(job, formula, table, options).model.fitted();
     if (job.comm().rank() != 0) continue;
-    // Residuals have the rounding of a response of 1e3.
+    // Residuals have the rounding errors of a response of 1e3.
     const double rounding = 1e3 * std::numeric_limits<double>::epsilon() *
                             std::sqrt(weighted.deviance * static_cast<double>(weighted.rows));
     EXPECT_NEAR(plain.deviance, weighted.deviance, 1e-9 * weighted.deviance + 2 * rounding);

@@ -22,7 +22,7 @@ Model model_of(Job& job, const std::string& chosen, const std::string& formula) 
   return fit(job, parse_formula(formula), testing::in_blocks(offset_data, 16), options).model;
 }
 
-/// Of offsets 0, minus infinity and infinity, on every rank.
+/// For offsets 0, minus infinity and infinity, on every rank.
 Table offsets(const Job& job) {
   Table table{job.plan(3, 1), {}};
   const std::vector<double> all{0, -infinity, infinity};
@@ -36,7 +36,7 @@ std::vector<double> all_of(const Job& job, const Predictions& predictions, const
   return job.comm().allgatherv(predictions[name]);
 }
 
-// R's answers, but that mgcv's means of the Gamma family are at least 2.2e-16.
+// R's answers, except that mgcv's means of the Gamma family are at least 2.2e-16.
 TEST(InfiniteOffset, HasTheLimitOfTheMean) {
   struct Limits {
     const char* response;
@@ -125,7 +125,7 @@ TEST(InfiniteOffset, LeavesTermsAndTheModelMatrixAsTheyAre) {
   }
 }
 
-// A new response is at the limit of its mean; of an infinite rate there is no count.
+// A new response is at the limit of its mean; for an infinite rate there is no count.
 TEST(InfiniteOffset, HasResponsesAtTheLimit) {
   Job job = testing::cpu_job(testing::world());
   for (const char* chosen :

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models of more coefficients than rows, which their penalties determine.
+// Models with more coefficients than rows are determined by their penalties.
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -38,7 +38,7 @@ TEST(MoreCoefficients, AgreeWithRemlOfMgcvsMatrices) {
   }
 }
 
-// The columns that gam.side() of mgcv 1.8-41 drops, by rows and penalties together.
+// The columns that gam.side() of mgcv 1.8-41 drops, from rows and penalties together.
 TEST(MoreCoefficients, LoseTheColumnsOfNestedSmoothsThatTheirPenaltiesTellToo) {
   struct Nested {
     const char* formula;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models with nested smooths and with columns that others determine, from file to prediction, against mgcv's
-// answers in tests/data/nested.
+// Models with nested smooths and with dependent columns agree with mgcv's answers in tests/data/nested, from
+// file to prediction.
 #include "support/fit_support.hpp"
 #include "support/shared_world.hpp"
 #include "support/table_support.hpp"
@@ -65,7 +65,7 @@ TEST(NestedSmooths, HaveMgcvsColumnsTestsAndPredictions) {
     ASSERT_EQ(edf.size(), expected["edf"].size());
     expect_near(edf, expected["edf"], 1e-4, "edf");
     for (std::size_t i = 0; i < edf.size(); ++i) {
-      if (edf[i] < 1e-3) continue;  // the test of nothing
+      if (edf[i] < 1e-3) continue;  // the test of an empty term
       EXPECT_NEAR(p_values[i], expected["p"][i].get<double>(), 2e-4) << i;
     }
     std::vector<double> estimates;
@@ -89,7 +89,7 @@ TEST(NestedSmooths, SayWhatWasLeftOut) {
       fitted(testing::shared_world(), R"(y ~ s(mon, bs="cp") + te(lat, mon))").design.left_out.empty());
 }
 
-// The roundings of sums of so many equal numbers go in one direction.
+// The rounding errors of sums of many equal numbers have one direction.
 TEST(NestedSmooths, LeaveOutAColumnOfTwoValuesThatAnotherDetermines) {
   std::string text = "y,f\n";
   for (int i = 0; i < 20'000; ++i) text += std::to_string(i % 101) + ',' + "uvvv"[i % 4] + '\n';

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The null model, an intercept beside the offset, of each family against R's glm.
+// The null model, an intercept and the offset, of each family agrees with R's glm.
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 

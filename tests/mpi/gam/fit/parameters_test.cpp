@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits that estimate parameters of their family.
+// Fits that estimate parameters of their family give the maximum likelihood estimates.
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "support/table_support.hpp"
@@ -22,7 +22,7 @@ namespace {
 constexpr std::int64_t count_rows = 600;
 constexpr const char* count_formula = "y ~ s(x, bs=\"cr\", k=8)";
 
-/// What was noted.
+/// The notes of a fit.
 struct Notes : FitObserver {
   void note(std::string_view what) override { said += std::string(what) + '\n'; }
   void now(std::string_view what) override { last = what; }
@@ -30,7 +30,7 @@ struct Notes : FitObserver {
   std::string last;
 };
 
-/// Counts that `draw` makes of a mean, the same for all ranks.
+/// Counts that `draw` makes from a mean, the same on all ranks.
 template <class Draw>
 Table counts(const Plan& plan, Range mine, const Draw& draw) {
   std::mt19937_64 random(5);
@@ -46,7 +46,7 @@ Table counts(const Plan& plan, Range mine, const Draw& draw) {
   return {plan, {{"y", ys}, {"x", xs}}};
 }
 
-/// By the product of uniform numbers: the standard library's draws differ from one to the next.
+/// By the product of uniform numbers: draws of standard libraries differ.
 double poisson(double mean, std::mt19937_64& random) {
   const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
   double count = 0;
@@ -63,7 +63,7 @@ FittedModel fit_of(const Draw& draw, const std::string& family_text, FitObserver
       .model.fitted();
 }
 
-// Minus the log likelihood at the fitted means, by another way than the derivatives.
+// Minus the log likelihood at the fitted means, computed without the derivatives.
 TEST(Parameters, AreTheLikeliestAtTheFittedMeans) {
   const testing::ReferenceCase reference = testing::load_reference_case("n02_nb_offset_weights");
   Job job = testing::cpu_job(testing::world());
@@ -90,7 +90,7 @@ TEST(Parameters, AreTheLikeliestAtTheFittedMeans) {
   const double curvature = (above - 2 * here + below) / (step * step);
   EXPECT_GT(curvature, 1);
   EXPECT_LT(std::abs(slope / curvature), 1e-6);
-  // AIC counts no parameter, as bam's.
+  // AIC counts no parameter, like bam's.
   EXPECT_NEAR(model.aic, 2 * here + 2 * model.edf_total, 1e-9 * model.aic);
 }
 
@@ -153,7 +153,7 @@ TEST(Parameters, DoNotDependOnWhereTheyBegin) {
   EXPECT_EQ(fixed.family.parameters()[0], 3);
 }
 
-// mgcv ends at a theta of some millions, where rounding stops it, with a warning.
+// mgcv stops at a theta of some millions, where rounding ends its iteration, with a warning.
 TEST(Parameters, WithoutAFiniteEstimateLeaveAPoissonModel) {
   const auto few = [](double mean, std::mt19937_64& random) {
     return std::nearbyint(mean + 0.3 * (poisson(1, random) - 1));
@@ -192,7 +192,7 @@ double normal(std::mt19937_64& random) {
   return sum;
 }
 
-// A t distribution of ever more degrees of freedom is a normal one.
+// With ever more degrees of freedom a t distribution becomes normal.
 TEST(Parameters, OfAScaledTWithoutHeavyTailsLeaveAGaussianModel) {
   const auto draw = [](double mean, std::mt19937_64& random) { return mean + normal(random); };
   Notes log;
@@ -204,7 +204,7 @@ TEST(Parameters, OfAScaledTWithoutHeavyTailsLeaveAGaussianModel) {
   for (std::size_t i = 0; i < limit.coef.size(); ++i) EXPECT_NEAR(model.coef[i], limit.coef[i], 1e-2);
 }
 
-// Where bam takes (p - a)/(b - p) for phi.
+// Here bam uses (p - a)/(b - p) as phi.
 TEST(Parameters, HaveTheLikeliestScaleOfAGivenPower) {
   const testing::ReferenceCase reference = testing::load_reference_case("f06_tw");
   Job job = testing::cpu_job(testing::world());
@@ -232,7 +232,7 @@ TEST(Parameters, HaveTheLikeliestScaleOfAGivenPower) {
   EXPECT_LT(std::abs((above - below) / (2 * step) / ((above - 2 * here + below) / (step * step))), 1e-6);
 }
 
-// The unit of the response moves phi, and the intercept, alone.
+// The unit of the response changes only phi and the intercept.
 TEST(Parameters, OfATweedieModelFollowTheUnitOfTheResponse) {
   const auto rain = [](double unit) {
     return [unit](double mean, std::mt19937_64& random) {

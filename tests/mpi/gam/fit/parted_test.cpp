@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Random effects whose covariance is sparse change nothing that is told of a model.
+// Random effects with a sparse covariance give the same model as with a dense one.
 #include "support/fit_support.hpp"
 #include "support/shared_world.hpp"
 #include "temporary_folder.hpp"
@@ -23,7 +23,7 @@ namespace {
 constexpr std::int64_t table_rows = 900;
 constexpr int level_count = 40;
 
-/// x, and twice_x that it determines; z, which is far from zero; a factor g of 40 levels and h of 7, both
+/// x, and twice_x, which it determines; z, which is far from zero; a factor g of 40 levels and h of 7, both
 /// with effects on y. `renamed`: the levels of g have each other's names, in reverse, and h has an empty
 /// level.
 Table grouped_table(const Plan& plan, Range mine, bool renamed = false) {
@@ -106,7 +106,7 @@ TEST_P(Parted, IsTheSameModel) {
   expect_all_near(a.coef, b.coef, 1e-6, "coefficient");
   ASSERT_EQ(a.log_sp.size(), b.log_sp.size());
   for (std::size_t j = 0; j < b.log_sp.size(); ++j) {
-    // Towards infinity V is flat.
+    // V is flat towards infinity.
     if (std::min(a.log_sp[j], b.log_sp[j]) < 15) {
       EXPECT_NEAR(a.log_sp[j], b.log_sp[j], 1e-5 * std::max(1.0, std::abs(b.log_sp[j]))) << j;
     }
@@ -146,7 +146,8 @@ TEST_P(Parted, IsTheSameModel) {
   EXPECT_EQ(untested, std::ssize(part.runs()));
 }
 
-// What needs the covariance between all levels of an effect follows for one, and is refused for several.
+// Results that need the covariance between all levels of an effect are computed for one effect, and refused
+// for several.
 TEST_P(Parted, TellsWhatNeedsTheWholeCovariance) {
   const auto [name, formula, family, largest_tested, in_part] = GetParam();
   const mpi::Communicator alone = testing::shared_world().split(testing::shared_world().rank());
@@ -219,9 +220,9 @@ TEST(FactorSmooths, DoNotDependOnTheOrderOfLevels) {
   }
 }
 
-// A random slope; two effects, of which one is tested or none; three, of which two have the same levels; a
-// smooth by a number that is far from zero, which changes its coordinates; and a column that another
-// determines; factor smooths, alone, beside others, of the part too, and by variables.
+// A random slope; two effects, one or none tested; three, two with the same levels; a smooth by a number that
+// is far from zero, which changes its coordinates, and a dependent column; factor smooths: by themselves,
+// with others, in the part too, and with by variables.
 INSTANTIATE_TEST_SUITE_P(
     Models, Parted,
     ::testing::Values(

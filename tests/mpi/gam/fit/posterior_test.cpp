@@ -77,7 +77,7 @@ TEST_P(Draws, OfCoefficientsHaveTheirCovariance) {
   expect_chi_squared(of_means, p);
 }
 
-/// The sum over the ranks of their rows of some columns: complete columns everywhere.
+/// The sum over ranks of their rows of some columns: complete columns on every rank.
 std::vector<std::vector<double>> columns_of(const mpi::Communicator& comm, const Job& job,
                                             const Predictions& part) {
   const auto first = static_cast<std::size_t>(job.local_range(part.plan).begin);
@@ -115,8 +115,8 @@ TEST_P(Draws, OfPredictorsAreThoseOfCoefficients) {
   EXPECT_NE(predicted({.draws = 1, .seed = 13})[0], drawn[0]);
 }
 
-// The law of total variance, of the sum of many responses to the same row, in which the variance of the mean
-// is most of it: E v(mu) + n Var(mu) for each.
+// The law of total variance for the sum of many responses to the same row, where the variance of the mean
+// dominates: E v(mu) + n Var(mu) for each.
 TEST_P(Draws, OfResponsesHaveTheVarianceOfTheirMeansToo) {
   const auto comm = testing::world();
   const Model model = complete_model(comm, GetParam());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The whole of tessera-fit, from file to prediction, against fits that mgcv's bam made.
+// tessera-fit agrees with fits of mgcv's bam, from file to prediction.
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "support/shared_world.hpp"
@@ -17,8 +17,7 @@ namespace {
 
 class Reference : public ::testing::TestWithParam<const char*> {};
 
-/// mgcv's predictions for the rows of another table, of which some have values beyond those of the fit, or
-/// none.
+/// mgcv's predictions for the rows of another table, some beyond the range of the fit; or none.
 void expect_same_predictions(const testing::AllPredictions& found, const nlohmann::json& bam) {
   std::vector<double> fit;
   std::vector<double> expected;
@@ -45,8 +44,8 @@ void expect_same_parametric(const FittedModel& model, const nlohmann::json& coef
   }
 }
 
-/// Of each smooth: its degrees of freedom, those of its test, the statistic, which depends on the signs of
-/// eigenvectors and is not compared, and the p-value.
+/// For each smooth: its degrees of freedom, those of its test, the statistic (not compared, since it depends
+/// on the signs of eigenvectors), and the p-value.
 void expect_same_tests(const FittedModel& model, const nlohmann::json& tests) {
   ASSERT_EQ(model.smooth_tests.size(), tests.size());
   for (std::size_t i = 0; i < tests.size(); ++i) {
@@ -106,7 +105,7 @@ TEST_P(Reference, AgreesWithMgcv) {
   }
   if (bam.contains("residuals50")) {
     EXPECT_EQ(model.family.title(), bam.at("title").get<std::string>());
-    // All rows are sampled; the model has six digits.
+    // All rows are sampled; the model stores six digits.
     const auto residuals = bam.at("residuals50").get<std::vector<double>>();
     ASSERT_EQ(model.outline.deviance_residual.size(), reference.fitted.size());
     for (std::size_t i = 0; i < residuals.size(); ++i)

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a fit keeps of its data for a report. Which rows: a bits test compares the numbers of ranks.
+// The sample of its data that a fit keeps for a report. A bits test compares numbers of ranks.
 #include "gam/fit/coordinates/residual_sample.hpp"
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
@@ -33,7 +33,7 @@ TEST(SampledRows, AreOneOfEachEqualPart) {
     const double part = static_cast<double>(rows) / 4096;
     for (std::size_t i = 0; i < sample.size(); ++i) {
       const double place = static_cast<double>(sample[i]) / part - static_cast<double>(i);
-      // A part's edges are rounded down to rows.
+      // The edges of a part are rounded down to rows.
       EXPECT_GE(place, -1 / part) << "row " << sample[i] << " of " << rows;
       EXPECT_LT(place, 1 + 1e-9) << "row " << sample[i] << " of " << rows;
     }
@@ -43,7 +43,7 @@ TEST(SampledRows, AreOneOfEachEqualPart) {
 }
 
 TEST(SampledRows, AreInStepWithNoPeriodOfTheTable) {
-  // Hourly rows of some years: a plain stride of 24 rows would only see one hour of the day.
+  // Hourly rows of some years: a fixed stride of 24 rows would see only one hour of the day.
   std::set<std::int64_t> hours;
   for (const std::int64_t row : sampled_rows(24 * 4096)) hours.insert(row % 24);
   EXPECT_EQ(hours.size(), 24U);
@@ -112,7 +112,7 @@ TEST(Outline, OfALongTableIsASample) {
 }
 
 TEST(Outline, IsOfTheCompleteRows) {
-  // Stretches of rows that are all complete, in part, and not at all.
+  // Stretches whose rows are complete all, in part, or not at all.
   std::vector<double> complete;
   std::string table = "y,x\n";
   for (int row = 0; row < 20'000; ++row) {
@@ -156,7 +156,7 @@ TEST(Outline, HasTypicalValuesOfVariablesAndOfTheColumnsThatTheyRead) {
   }
   const auto world = testing::world();
   const testing::SharedFile file(world, "typical.csv", table);
-  // Expressions of numbers alone are evaluated as the file is read; a comparison with a level takes columns.
+  // Expressions of numbers are evaluated as the file is read; a comparison with a level reads columns first.
   for (const std::string computed : {"", " + I(g == \"a\")"}) {
     const FittedModel model =
         testing::fitted(world, "y ~ s(log(x), k=5) + te(x, z, k=3) + g + offset(log(e))" + computed,

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// AR1 residuals, against fits that mgcv's bam made (tests/data/series/make_series.R).
+// Fits with AR1 residuals agree with mgcv's bam (tests/data/series/make_series.R).
 #include "gam/fit/pirls/rho_search.hpp"
 #include "gam/model/model.hpp"
 #include "support/fit_support.hpp"
@@ -67,7 +67,7 @@ TEST(Series, AgreeWithMgcv) {
     for (std::size_t i = 0; i < rows.size(); ++i) {
       EXPECT_NEAR(predictions.fit[rows[i]], mgcv.at("link")[i].get<double>(), 1e-7 * range) << rows[i];
       EXPECT_NEAR(predictions.se[rows[i]] / mgcv.at("se")[i].get<double>(), 1, 1e-6) << rows[i];
-      // All rows are sampled, and six digits are kept. Mgcv's are of each seventh complete row.
+      // All rows are sampled, and six digits are stored. mgcv's are of each seventh complete row.
       const double residual = mgcv.at("residuals")[i];
       EXPECT_NEAR(model.outline.standardised_residual[7 * i], residual, 1e-5 * (1 + std::abs(residual))) << i;
     }
@@ -80,7 +80,7 @@ TEST(Series, AgreeWithMgcv) {
     if (mgcv.contains("aic")) {
       EXPECT_NEAR(model.aic / mgcv.at("aic").get<double>(), 1, 1e-7);
     }
-    // Bam's criterion differs by a constant of the model.
+    // bam's criterion differs by a constant of the model.
     if (mgcv.contains("score")) {
       EXPECT_NEAR(model.reml - score, mgcv.at("score")[0].get<double>() - mgcv.at("score")[1].get<double>(),
                   1e-6 * std::abs(score));
@@ -88,7 +88,7 @@ TEST(Series, AgreeWithMgcv) {
   }
 }
 
-/// What the rows are cut into does not change a bit.
+/// The division of the rows does not change a bit.
 TEST(Series, HaveTheSameBitsOnAnyRanksAndThreads) {
   const std::string formula =
       R"(y ~ q*f + s(t, by=q, k=6) + s(x) + te(t, z, k=4) + s(h, bs="re") + s(g, bs="re"))";
@@ -117,7 +117,7 @@ TEST(Series, HaveTheSameBitsOnAnyRanksAndThreads) {
   }
 }
 
-/// A search ends in the minimum, whether it begins beside it or at the limit.
+/// A search ends at the minimum, whether it begins near it or at the limit.
 TEST(Rho, IsThatOfTheLeastScore) {
   for (const double best : {0.0, 0.73, -0.4, 0.998}) {
     for (const double start : {best, 0.5, -0.9, 2.0}) {
@@ -166,11 +166,11 @@ TEST(Series, AreKeptInTheModel) {
             std::string::npos);
 }
 
-/// Effects that are not tested, and so are diagonal, of factors that are constant in each series.
+/// Untested effects, which are therefore diagonal, of factors that are constant within each series.
 TEST(Series, MayHaveSparseEffects) {
   const std::string formula = R"(y ~ s(x, bs="cr") + s(t, bs="ps") + s(g, bs="re") + s(g, t, bs="re"))";
   FitOptions options{.rho = 0.5, .ar_start = "start"};
-  // Of two series the first row is left out: they go on from the series before.
+  // Two series lack their first row: they continue the series before.
   EXPECT_NO_THROW(static_cast<void>(fitted_series(formula, options)));
   options.largest_tested_effect = 10;
   try {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits whose whole steps turn back and forth for ever, or creep: gamma responses with many small effects.
+// Fits whose full steps cycle for ever, or progress slowly, converge: gamma responses with small effects.
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -19,7 +19,7 @@ namespace {
 
 constexpr std::int64_t drawn_rows = 400;
 
-/// A table that is the same for the same seed.
+/// A table that depends only on the seed.
 Table table(const Plan& plan, Range mine, std::uint64_t seed) {
   std::mt19937_64 random(seed);
   const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
@@ -94,8 +94,8 @@ TEST(Settling, GoesOnWithTheSameBitsFromAnyIteration) {
   }
 }
 
-// At the solution REML of its working model is lower for a straight line, from which the next step leads
-// back: there is one solution, that of bam(method = "fREML").
+// At the solution, REML of its working model is lower for a straight line, whose next step leads back: there
+// is one solution, that of bam(method = "fREML").
 TEST(Settling, ALowerOptimumThatLeadsBackIsNoOtherSolution) {
   const std::vector<double> y{0.935729, 0.762691,   0.0798306, 0.249522, 5.75184,    1.47488,    0.724166,
                               0.709146, 1.8248,     0.280287,  0.142153, 1.03158,    1.72225,    0.468642,
@@ -124,9 +124,9 @@ TEST(Settling, ALowerOptimumThatLeadsBackIsNoOtherSolution) {
   EXPECT_LT(model.iterations, 40);
 }
 
-// Two solutions, each with a working model for which the other has the lower REML. Of their own REML by
-// Laplace's approximation bam's, of deviance 117.952, has the lower. Which is ours does not depend on where a
-// fit was interrupted.
+// Two solutions, each with a working model for which the other has the lower REML. By their own REML
+// (Laplace's approximation) bam's, with a deviance of 117.952, is lower. The one found does not depend on
+// where a fit was interrupted.
 TEST(Settling, OfTwoSolutionsThatLeadToOneAnotherTheBetterIsTaken) {
   const mpi::Communicator world = testing::world();
   const testing::SharedFile file(world, "settling.ckpt");
@@ -152,7 +152,7 @@ TEST(Settling, OfTwoSolutionsThatLeadToOneAnotherTheBetterIsTaken) {
   }
 }
 
-// Far from an end a model says so, and what may help.
+// A fit that ends far from the solution says so, and what may help.
 TEST(Settling, AnEndBeforeTheSolutionSaysWhy) {
   const FittedModel model = fitted(9, 12);
   EXPECT_FALSE(model.converged);

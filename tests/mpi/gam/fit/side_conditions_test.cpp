@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Columns that nested smooths of skewed, tied and outlying covariates lose, against mgcv's answers in
-// tests/data/side_conditions.
+// Nested smooths of skewed, tied and outlying covariates lose the same columns as in mgcv
+// (tests/data/side_conditions).
 #include "support/fit_support.hpp"
 #include "support/shared_world.hpp"
 
@@ -39,7 +39,7 @@ TEST(SideConditions, LeaveMgcvsColumns) {
 }
 
 TEST(SideConditions, AreThoseOfRowsWithoutWeights) {
-  // Without weights the first working model has X'X, and with weights it is summed for itself.
+  // Without weights the first working model has X'X; with weights X'X is summed separately.
   for (const std::string te : {R"(te(e, l, bs="ps", k=5))", R"(te(e, l, bs="cr", k=5))"}) {
     const std::string formula = R"(y ~ s(e, bs="ps") + s(l, bs="ps") + offset(x) + )" + te;
     const TableFile table = testing::in_blocks(side_conditions_data + "data.csv", 64);

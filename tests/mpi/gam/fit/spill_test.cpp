@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits of columns that memory has no room for, which are in scratch files.
+// Fits whose columns exceed memory use scratch files, and give the same model.
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
 
@@ -18,10 +18,10 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-/// More than are read ahead at a time, on one rank.
+/// More rows than are read ahead at a time, on one rank.
 constexpr std::int64_t spilled_rows = 300'000;
 constexpr std::int64_t spilled_block = 1000;
-/// Of the columns y, x, log(z), f, z, whose typical value the model has, and the marks.
+/// Bytes of the columns y, x, log(z), f, z, whose typical value the model has, and the marks.
 constexpr std::int64_t column_bytes = spilled_rows * (4 * sizeof(double) + sizeof(std::int32_t) + 1);
 constexpr const char* spilled_formula = R"(y ~ f + log(z) + s(x, bs="cr", k=6))";
 
@@ -37,7 +37,7 @@ std::string spilled_csv() {
   return text;
 }
 
-/// Memory of this process that is no file's.
+/// Memory of this process that is not backed by a file.
 std::int64_t anonymous_bytes() {
   std::ifstream status("/proc/self/status");
   for (std::string line; std::getline(status, line);) {
@@ -46,7 +46,7 @@ std::int64_t anonymous_bytes() {
   return 0;
 }
 
-/// What is noted, and the most memory that there was when something was told.
+/// The notes, and the maximum memory at any message.
 struct Watch : FitObserver {
   void now(std::string_view /*what*/) override { most = std::max(most, anonymous_bytes()); }
   void note(std::string_view what) override {
@@ -71,7 +71,7 @@ class Spill : public ::testing::Test {
   SharedFile file_{comm_, "data.csv", comm_.rank() == 0 ? spilled_csv() : std::string()};
 };
 
-// The first, and with more in memory each time: threads keep what was given back to them.
+// The first fit, and fits with more in memory each time: threads keep freed memory.
 TEST_F(Spill, ColumnsInScratchFilesTakeNoMemory) {
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
   GTEST_SKIP() << "a sanitizer's own memory is no fit's";
@@ -82,7 +82,7 @@ TEST_F(Spill, ColumnsInScratchFilesTakeNoMemory) {
     static_cast<void>(fitted(memory, 1, &watch));
     return watch.most - before;
   };
-  static_cast<void>(growth(0));  // what the process takes once
+  static_cast<void>(growth(0));  // memory that the process allocates once
   const std::int64_t mine = column_bytes / comm_.size();
   EXPECT_LT(growth(0), mine / 4);
   EXPECT_GT(growth({}), mine / 2);
@@ -118,7 +118,7 @@ TEST_F(Spill, GivesTheSameModelOfATableInMemory) {
   options.memory.node_bytes = 0;
   const FitResult result = fit(job, parsed, table, options);
   EXPECT_EQ(text_of(comm_, result.model), expected);
-  // The numbers of the table stay where they are.
+  // Numbers of the table are used in place.
   EXPECT_EQ(result.spilled_bytes,
             spilled_rows * static_cast<std::int64_t>(sizeof(double) + sizeof(std::int32_t) + 1));
 }

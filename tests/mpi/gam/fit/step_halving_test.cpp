@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Steps that overshoot: counts that are zero but for four, which make the first steps too long.
+// Steps that overshoot are halved: counts that are zero except four make the first steps too long.
 #include "gam/fit/pirls/step_halving.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
@@ -21,7 +21,7 @@ struct Count {
   double y;
 };
 
-/// Fractional parts x of multiples of the golden ratio, and y = 0 but at `counts`.
+/// Fractional parts x of multiples of the golden ratio, and y = 0 except at `counts`.
 Table sparse_counts(const Plan& plan, Range mine, const std::array<Count, 4>& counts) {
   std::vector<double> y;
   std::vector<double> x;
@@ -35,7 +35,7 @@ Table sparse_counts(const Plan& plan, Range mine, const std::array<Count, 4>& co
   return {plan, {{"y", y}, {"x", x}}};
 }
 
-/// The deviance of y ~ s(x, bs = "ps", k = 10), poisson, after so many solutions.
+/// The deviance of y ~ s(x, bs = "ps", k = 10), poisson, after this many solutions.
 double deviance_after(int iterations, const std::array<Count, 4>& counts) {
   Job job = testing::cpu_job(testing::world());
   const Plan plan = job.plan(100, 16);
@@ -46,9 +46,9 @@ double deviance_after(int iterations, const std::array<Count, 4>& counts) {
   return result.model.deviance();
 }
 
-// Deviances as bam(method = "fREML", control = gam.control(epsilon = 1e-12, trace = TRUE)) of mgcv 1.8-41
-// prints them, whose first is that of the initial means. bam stops its search for smoothing parameters
-// sooner, so that the two drift apart once a step has been halved.
+// Deviances as printed by bam(method = "fREML", control = gam.control(epsilon = 1e-12, trace = TRUE)) of mgcv
+// 1.8-41, whose first is that of the initial means. bam stops its search for smoothing parameters earlier, so
+// both differ slightly once a step has been halved.
 TEST(StepHalving, GoesWhereBamGoesAfterASolutionManyOrdersTooHigh) {
   const std::array<Count, 4> counts{{{58, 3}, {52, 500}, {5, 2}, {99, 40}}};
   EXPECT_NEAR(deviance_after(5, counts) / 1216.56297173868, 1, 1e-7);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fit that one rank is asked to stop, wherever it is, is left by all ranks, which go on afterwards.
+// When one rank is asked to stop, at any point of a fit, all ranks leave it, and can continue.
 #include "support/errors.hpp"
 #include "support/fit_support.hpp"
 #include "support/on_cpu.hpp"
@@ -18,7 +18,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Asks for a stop on this rank when the fit says something for the `turn`-th time.
+/// Requests a stop on this rank at the `turn`-th message of the fit.
 class StopAtTurn : public FitObserver {
  public:
   StopAtTurn(StopRequest& stop, int turn, bool asked) : stop_(stop), turns_left_(turn), asked_(asked) {}
@@ -28,7 +28,7 @@ class StopAtTurn : public FitObserver {
     said_ = what.substr(0, what.find(' '));
     if (asked_) stop_.request("the test");
   }
-  /// The first word at that time; empty if the fit has not said so much.
+  /// The first word of that message; empty if the fit has sent fewer.
   [[nodiscard]] const std::string& said() const { return said_; }
 
  private:
@@ -67,8 +67,8 @@ TEST_F(Stops, OfOneRankAreOfAllAtAnyTurn) {
         end = error_if_any(ErrorCode::interrupted, fit).value_or("a model");
       }
       for (const std::string& other : comm_.allgather_text(end)) ASSERT_EQ(other, end) << observer.said();
-      if (observer.said().empty()) break;  // the fit has ended before
-      if (end == "a model") continue;      // it was asked after the last pass
+      if (observer.said().empty()) break;  // the fit ended before
+      if (end == "a model") continue;      // the request came after the last pass
       EXPECT_TRUE(end.starts_with("stopped by the test on rank " + std::to_string(rank))) << end;
       stopped.insert(observer.said());
     }

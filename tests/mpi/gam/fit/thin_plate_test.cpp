@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Thin plate splines against mgcv's bam at equal smoothing parameters: from all rows, and from the rows that
-// bam draws of more than 10,000. tests/data/thin_plate has what made the answers.
+// Thin plate splines agree with mgcv's bam at equal smoothing parameters, from all rows, and from the rows
+// that bam samples if there are more than 10,000. tests/data/thin_plate has the script of the answers.
 #include "support/fit_support.hpp"
 #include "support/shared_world.hpp"
 
@@ -80,7 +80,7 @@ ThinPlateFit thin_plate_fit(const mpi::Communicator& comm, const json& one, int 
           predict(job, model, data, {.standard_errors = true})};
 }
 
-/// Of the complete rows of the job, in their order.
+/// For the complete rows of the job, in order.
 std::vector<double> gathered_complete(const mpi::Communicator& comm, std::span<const double> mine) {
   std::vector<double> all = comm.allgatherv(mine);
   std::erase_if(all, [](double value) { return std::isnan(value); });
@@ -97,7 +97,7 @@ TEST(ThinPlate, AgreesWithBamAtItsSmoothingParameters) {
     std::string line = one.at("rows").dump() + "; " + formula_of_case(one);
     for (std::size_t i = 0; i < sp.size(); ++i) {
       line += "; " + json(std::exp(mine.model.log_sp[i])).dump();
-      // Of a smooth that is a straight line, rounding tells where the way to infinity ends.
+      // For a smooth that is a straight line, rounding decides where the smoothing parameter ends.
       constexpr double at_infinity = 1e10;
       EXPECT_NEAR(std::exp(mine.model.log_sp[i]) / sp[i], 1, sp[i] < at_infinity ? 1e-8 : 1e-5);
     }

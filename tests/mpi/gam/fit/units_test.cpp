@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits whose columns are far from zero, or in units that are far from 1.
+// Fits with columns far from zero, or in units far from 1, agree with R.
 #include "support/fit_support.hpp"
 #include "support/reference_case.hpp"
 #include "support/shared_world.hpp"
@@ -28,7 +28,7 @@ double largest_relative(const std::vector<double>& a, const std::vector<double>&
   return largest;
 }
 
-/// tests/data/units/make_units.R: R's fits, where it can be in variables that are centred and scaled by hand.
+/// tests/data/units/make_units.R: R's fits, where possible in centred and scaled variables.
 const nlohmann::json& recorded() {
   static const nlohmann::json fits = [] {
     std::ifstream file(std::string(TESSERA_TEST_DATA) + "/units/fits.json");
@@ -53,7 +53,7 @@ TEST_P(FarFromZero, AgreesWithCentredVariables) {
   if (testing::shared_world().rank() != 0) return;
 
   const std::vector<double> expected_fit = expected.at("fit").get<std::vector<double>>();
-  // bam's own iteration ends before ours where it has several steps.
+  // bam's iteration ends earlier than ours if it has several steps.
   const double tolerance = expected.at("family") == "gaussian" ? 1e-8 : 2e-6;
   EXPECT_LE(relative_to_range(fit, expected_fit), tolerance);
   EXPECT_LE(largest_relative(se, expected.at("se").get<std::vector<double>>()), 1e-5);
@@ -142,7 +142,7 @@ TEST_P(OtherUnits, GiveTheSameFit) {
       if (std::string(one.column) == "y")
         eta = one.family == std::string("gamma") ? eta - std::log(unit) : eta / unit;
     }
-    // In units of powers of two even the bits are the same, but for a logarithm of the unit itself.
+    // In units of powers of two even the bits are the same, except in a logarithm of the unit itself.
     const bool exact =
         std::exp2(std::round(std::log2(unit))) == unit && one.family == std::string("gaussian");
     EXPECT_NEAR(fitted.edf, plain.edf, exact ? 0 : 1e-8) << unit;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Values of 1e4 and more among values of 0 to 1, against gam(method = "REML") of mgcv 1.8-41: what its QR of
-// X can fit, and what nothing can, which says why.
+// Values of 1e4 and more among values of 0 to 1 agree with gam(method = "REML") of mgcv 1.8-41 where its QR
+// of X can fit them; otherwise the error says why.
 #include "support/design_support.hpp"
 #include "support/fit_support.hpp"
 #include "support/table_support.hpp"
@@ -72,8 +72,8 @@ FittedModel fitted(const nlohmann::json& table, const nlohmann::json& one) {
   return fit(job, parse_formula(one.at("formula").get<std::string>()), here, options).model.fitted();
 }
 
-// No optimum is worse than that of gam, whose QR has all digits of X. Where it is the same, so is the model;
-// gam's search ends at one that is higher in nearly half of these cases.
+// No optimum is worse than gam's, whose QR has all digits of X. If it is the same, so is the model; gam's
+// search ends at a higher one in nearly half of these cases.
 TEST(WildValue, IsFittedAsMgcvFitsItOrBetter) {
   const nlohmann::json data = testing::test_data("wild_values/cases.json");
   int same = 0;
@@ -111,7 +111,7 @@ TEST(WildValue, ThatNothingCanFitIsNamed) {
   }
 }
 
-// Columns of which nothing but rounding is left are none for a test, either.
+// Columns that are only rounding are ignored by tests too.
 TEST(WildValue, OfTheLargestSizesEndsInAModelOrAnError) {
   for (const char* formula :
        {"y ~ s(x, bs=\"ps\", k=20)", "y ~ s(x, bs=\"cp\", k=12)", "y ~ s(x, bs=\"cr\", k=10)",

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A model large enough that its working models are solved on a device: by whichever rank has it, with the
-// answer of a job without devices.
+// Working models of a large model are solved on a device, on whichever rank has one, with the answer of a job
+// without devices.
 #include "gam/fit/pirls/working_solver.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "mpi/job/scoped_variable.hpp"
@@ -24,7 +24,7 @@ using tessera::testing::ScopedVariable;
 
 constexpr int groups = 520;
 
-/// Counts whose mean depends on x and on which of many groups a row is of.
+/// Counts whose mean depends on x and on the row's group, one of many.
 std::string table() {
   std::mt19937_64 random(7);
   std::string text = "y,x,g\n";
@@ -53,7 +53,7 @@ TEST(WorkingSolver, HasTheSameAnswerWhicheverRankSolves) {
   const testing::SharedFile file(comm, "groups.csv", table());
   const FittedModel expected = fit_with(comm, Policy::cpu, "", file.path());
   ASSERT_TRUE(expected.converged);
-  // The one unit of a solution goes to the fastest device: here to the first rank's, there to the last's.
+  // A solution's only unit goes to the fastest device: first to the first rank's, then to the last's.
   for (const char* simulate : {"rank0:H200; *:T4", "rank2:H200; *:T4"}) {
     const FittedModel model = fit_with(comm, Policy::gpu, simulate, file.path());
     EXPECT_EQ(model.coef, expected.coef);
@@ -86,7 +86,7 @@ TEST(WorkingSolver, IsLeftByAllRanksWhenOneThatWaitsIsAskedToStop) {
   WorkingSolver solver(job, design, false, false, &stop);
   const std::vector<double> none(1);
   EXPECT_TRUE(solver.solve(sums, none, {}, 10)->converged);
-  // Rank 0 solves, and is told by the last: that message is there before those of the barrier.
+  // Rank 0 solves, and the last rank sends the request: it arrives before the messages of the barrier.
   if (comm.rank() == comm.size() - 1) {
     stop.request("the test");
     stop.poll();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A sketch of the rows: the norms of the rows' columns, and the same bits for any number of ranks and
+// A sketch of the rows preserves the norms of the columns, with the same bits for any number of ranks and
 // threads.
 #include "gam/rows/row_sketch.hpp"
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Passes over rows as a job runs them: the bits of one thread that goes over all blocks alone, whatever
-// the ranks, threads and devices.
+// Passes over rows in a job have the bits of a single thread over all blocks, on any hardware.
 #include "gam/fit/coordinates/block_sketch.hpp"
 #include "gam/rows/columns.hpp"
 #include "gam/rows/host.hpp"
@@ -28,7 +27,7 @@ using tessera::testing::ScopedVariable;
 constexpr std::int64_t row_count = 1003;
 constexpr std::int64_t block_rows = 50;  // the last block is short
 
-/// The reduced vector of a pass, by one thread without a job.
+/// The result vector of a pass, by one thread without a job.
 std::vector<double> alone(const Model& model, PassKind kind) {
   const RowLayout layout(model.design, model.family.parameter_count(), nullptr, &model.series);
   const Rows rows = model.rows_of(model.frame);
@@ -79,7 +78,7 @@ void expect_passes_of_one_thread(tessera::Job& job, const Model& model) {
   }
 }
 
-/// The predictions of a rank's rows are those of one thread, too.
+/// The predictions of a rank's rows also equal those of one thread.
 void expect_predictions_of_one_thread(tessera::Job& job, Model model) {
   rows_test::add_blocks(model);
   const Posterior posterior = posterior_of(model, true);
@@ -122,12 +121,12 @@ TEST_P(RowPasses, HaveTheBitsOfOneThreadOnTheHost) {
   }
 }
 
-/// Each rank has the row before its own from another, and knows which factors do not change in a series.
+/// Each rank gets the row before its first from another rank, and knows the factors constant within a series.
 TEST(CorrelatedRows, HaveTheBitsOfOneThread) {
   const tessera::mpi::Communicator comm = tessera::testing::world();
   for (const bool by_factor : {false, true}) {
     Model model = rows_test::make_model({.family = Poisson{}, .rows = row_count, .seed = 11, .terms = 10});
-    // Of several ranks one has no complete row.
+    // With several ranks, one has no complete row.
     for (std::size_t row = 300; row < 700; ++row) model.frame.complete.own()[row] = 0;
     rows_test::add_series(model, 0.7, by_factor);
     const RowLayout layout(model.design, 0, nullptr, &model.series);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Where complete rows are, against a walk over all of them.
+// The positions of complete rows agree with a scan of all rows.
 #include "gam/table/frame/complete_rows.hpp"
 
 #include "mpi/job/job_testing.hpp"
@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Marks of `rows` rows, so many of a hundred being complete; runs of complete rows and gaps lie between.
+/// Marks of `rows` rows, this percentage of them complete, with long runs of complete rows and gaps.
 std::vector<std::uint8_t> marks_of(std::size_t rows, unsigned percent, std::mt19937& random) {
   std::vector<std::uint8_t> marks;
   while (marks.size() < rows) marks.resize(marks.size() + random() % 3000, random() % 2);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that was converted to HDF5 is the table that it was.
+// A table that was converted to HDF5 has the same content.
 #include "gam/table/convert_table.hpp"
 #include "gam/table/reader/table_reader.hpp"
 #include "support/on_cpu.hpp"
@@ -28,12 +28,12 @@ void convert(const mpi::Communicator& comm, const Conversion& conversion, const 
   convert_to_hdf5(job, conversion, file ? &*file : nullptr);
 }
 
-/// Some columns of a table as every rank has them: fields by their meaning, and what the log tells of each.
+/// Some columns of a table, as on every rank: the meaning of fields, and the log line for each.
 std::string content_of(const mpi::Communicator& comm, const std::string& path,
                        const std::vector<std::string>& columns, const TableOptions& options = {}) {
   const auto table = open_table(crew(comm), path);
   std::string content;
-  for (const std::string& column : columns) {  // alone, so that others leave out no row
+  for (const std::string& column : columns) {  // separately, so that others exclude no row
     FrameRequest request;
     request.variables = {column_expression(column)};
     request.options = options;

@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam::testing {
 namespace {
 
-// ---- A parser that is obviously right: one character after another over the whole text. ----
+// ---- An obviously correct parser: character by character over the whole text. ----
 
 struct Cell {
   std::string text;
@@ -34,7 +34,7 @@ std::string without_blanks(std::string text) {
   return text;
 }
 
-/// Without the return of a line's end.
+/// Without the carriage return of a line's end.
 std::string without_return(std::string text) {
   if (text.ends_with('\r')) text.pop_back();
   return text;
@@ -93,7 +93,7 @@ bool is_number(const std::string& text) {
   return !text.empty() && end == text.c_str() + text.size();
 }
 
-/// The frame of some columns as `put_together` writes it; nothing if one has a text among numbers.
+/// The frame of some columns in the form of `put_together`; nothing if one has a text among numbers.
 std::optional<std::string> expected_frame(const std::vector<Row>& rows, const std::vector<int>& columns) {
   const auto cell = [&](std::size_t r, std::size_t c) {
     return rows[r][static_cast<std::size_t>(columns[c])];
@@ -155,7 +155,7 @@ class RandomCsv {
       const std::string name = "v" + std::to_string(c);
       text += (c > 0 ? "," : "") + (chance(3) ? "\"" + name + "\"" : name);
     }
-    // Some columns are numbers, some texts, some a few numbers and then texts, some numbers with a surprise.
+    // Some columns are numbers, some texts, some a few numbers and then texts, some numbers but one.
     std::vector<int> kind;
     for (int c = 0; c < columns; ++c) kind.push_back(static_cast<int>(random_() % 7) / 2);
     for (int r = 0; r < rows; ++r) {
@@ -219,7 +219,7 @@ using CsvTable = OverRanks;
 TEST_F(CsvTable, ReadsWhatASimpleParserReads) {
   SharedFile file(comm, "table.csv");
   int read = 0;
-  // Each number of ranks has files of its own, and the fewer the longer its collective calls take.
+  // Each number of ranks has files of its own; fewer if its collective calls are slow.
   const auto ranks = static_cast<std::uint64_t>(comm.size());
   const std::uint64_t files = 120 / ranks;
   for (std::uint64_t seed = 1000 * ranks; seed < 1000 * ranks + files; ++seed) {
@@ -263,7 +263,7 @@ TEST_F(CsvTable, ReadsWhatASimpleParserReads) {
 }
 
 TEST_F(CsvTable, CountsRowsWhereverThePartsAreCut) {
-  // Quotes, blank lines and line ends in every place of a short file: with many ranks, every cut.
+  // Quotes, blank lines and line ends at every position of a short file: with many ranks, every cut.
   SharedFile file(comm, "cuts.csv");
   const std::string body = "a,b\n\n\"x\n\ny\",1\r\n \r\n2,\"\"\"\n\"\n,\n\"\",3\n\n\n4,5";
   for (std::size_t size = 5; size <= body.size(); ++size) {
@@ -280,7 +280,7 @@ TEST_F(CsvTable, CountsRowsWhereverThePartsAreCut) {
 }
 
 TEST_F(CsvTable, FindsTheFirstRowBehindBlankLines) {
-  // So many that, with 2, 3, 5 and 8 ranks, one part is blank lines alone and the next begins with the first
+  // Enough that, with 2, 3, 5 and 8 ranks, one part has only blank lines and the next begins with the first
   // row.
   SharedFile file(comm, "blanks.csv");
   for (const std::size_t lines : {1, 2, 4, 8, 12, 16, 32}) {
@@ -346,7 +346,7 @@ std::string column(const std::vector<std::string>& fields) {
   return text;
 }
 
-// Against R 4.2.2: read.csv(stringsAsFactors = TRUE), but for quoted numbers alone.
+// Agrees with R 4.2.2, read.csv(stringsAsFactors = TRUE), except for quoted numbers.
 TEST_F(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
   SharedFile file(comm, "rule.csv");
   const auto read = [&](const std::vector<std::string>& fields, const TableOptions& options = {}) {
@@ -362,11 +362,11 @@ TEST_F(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
             "1.5|\n" + na + na + na + na + na + na + "2|\n3|\n4|\n9|\n");
   EXPECT_EQ(read({"a", "NA", "\"NA\"", "", "\"\"", "  ", " a", "a ", "\" a\"", " \"a\" ", " NA", "\"7\""}),
             "a|\n" + none + none + "|\n|\n  |\n a|\na |\n a|\n a |\n NA|\n7|\n");
-  // In quotes: a factor, where read.csv has numbers.
+  // Quoted: a factor, where read.csv has numbers.
   EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\"", "3"}), "1|\n2|\n 1|\n3|\n");
   EXPECT_EQ(read({"\"1\"", "\"2\"", "\" 1\"", "3"}, {.numbers = {"v"}}), "1|\n2|\n1|\n3|\n");
   EXPECT_EQ(read({"1", "2", "1"}, {.factors = {"v"}}), "1|\n2|\n1|\n");
-  // The levels of numbers are numbers, as factor() of read.csv has them; texts stay as they are.
+  // The levels of numbers are numbers, as in factor() of read.csv; texts stay unchanged.
   EXPECT_EQ(read({"1.0", "01", " 1 ", "", "NaN", " NA ", "-0", "1e3", "2.50"}, {.factors = {"v"}}),
             "1|\n1|\n1|\n" + none + none + none + "0|\n1000|\n2.5|\n");
   EXPECT_EQ(read({"1.0", "01", "", "a"}, {.factors = {"v"}}), "1.0|\n01|\n|\na|\n");
@@ -378,15 +378,15 @@ TEST_F(CsvTable, ReadsAFieldByOneRuleInNumbersAndInTexts) {
   EXPECT_EQ(read({"T", "F", "true"}), "T|\nF|\ntrue|\n");
   EXPECT_EQ(read({"T", "F", ""}), "T|\nF|\n|\n");
   EXPECT_EQ(read({"T", "FALSE"}, {.factors = {"v"}}), "TRUE|\nFALSE|\n");
-  // Words for missing values, a number among them, in place of NA.
+  // Words for missing values, including a number, instead of NA.
   EXPECT_EQ(read({"1", "-999", "-999.0", " -999 ", "\"-999\""}, {.missing = {"-999"}}),
             "1|\n" + na + "-999|\n" + na + na);
   EXPECT_EQ(read({"a", "NA", "", "-"}, {.missing = {"", "-"}}), "a|\nNA|\n" + none + none);
-  // Texts where half of the fields are.
+  // Texts if half of the fields are texts.
   EXPECT_EQ(read({"1", "a", "2", "b"}), "1|\na|\n2|\nb|\n");
 }
 
-// What exports write that quote every field, and columns whose names are quoted apart from others.
+// Exports that quote every field, and columns whose names are quoted unlike others.
 TEST(Csv, QuotesThatSayNothing) {
   const auto& comm = world();
   const SharedFile file(comm, "quotes.csv");
@@ -411,15 +411,15 @@ TEST(Csv, QuotesThatSayNothing) {
   EXPECT_EQ(read(all, {.factors = {"x"}}), "x: factor of 2 levels, the first '1.5', 2 missing\n" + factor);
   EXPECT_EQ(read("x,g\n\"1\",\"-\"\n\"2\",\"a\"\n-,\"b\"\n", {.missing = {"-"}}),
             "x: numbers" + said + ", 1 missing\ng: factor of 2 levels, the first 'a', 1 missing\n");
-  // One field without quotes, in a column that is not read, behind the rows whose types are tried first.
+  // One unquoted field, in a column that is not read, after the rows whose types are tried first.
   std::string late = "\"x\",\"g\",\"note\"\n";
   for (int i = 0; i < 3000; ++i) late += "\"" + std::to_string(i % 3) + "\",\"a\",\"b\"\n";
   EXPECT_EQ(read(late), "x: numbers" + said + "\ng: factor of 1 level, the first 'a'\n");
   EXPECT_EQ(read(late + "\"1\",\"a\",b\n"),
             "x: factor of 3 levels, the first '0'\ng: factor of 1 level, the first 'a'\n");
-  // NaN among numbers is missing, and said.
+  // NaN among numbers is missing, and reported.
   EXPECT_EQ(read("x,g\n1,2\nNaN,3\nNA,nan\n"), "x: numbers, 2 missing\ng: numbers, 1 missing\n");
-  // As write.csv of R has numbers, and a factor whose levels look like them.
+  // Numbers as in write.csv of R, and a factor whose levels look like them.
   EXPECT_EQ(read("\"x\",\"g\"\n\"1\",2\n\"3\",4\n"), "x: factor of 2 levels, the first '1'\ng: numbers\n");
   EXPECT_EQ(read("x,\"g\"\n\"1\",2\n\"3\",4\n"), "x: factor of 2 levels, the first '1'\ng: numbers\n");
   EXPECT_EQ(read("\"x\",g\n\"1\",2\n\"3\",4\n"), "x: numbers" + said + "\ng: numbers\n");
@@ -448,7 +448,7 @@ TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
 }
 
 TEST_F(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
-  // Text that is met at once, and on the last rank beyond the rows that are sampled.
+  // A text that is found at once, and one on the last rank beyond the sampled rows.
   for (const int rows : {1, 3000}) {
     std::string numbers;
     for (int i = 0; i < rows; ++i) numbers += "1,3\n";
@@ -507,7 +507,7 @@ TEST_F(CsvTable, OrdersLevelsThatAreAllNumbersByValue) {
   EXPECT_EQ(levels({"\"10\"", "\"9\"", "\"100\"", "\"-1.5\"", "\"1e+20\""}), order);
   EXPECT_EQ(levels({"\"10\"", "\"1\"", "\"01\"", "\"9\""}), (Names{"01", "1", "9", "10"}));
   EXPECT_EQ(levels({"\"10\"", "\"9\"", "\"x\""}), (Names{"10", "9", "x"}));
-  // As a variable of its own, beside the numbers, whatever the rows look like.
+  // As a separate variable in addition to the numbers, whatever the rows contain.
   file.write("v,w\n10,p\n9,\"a \"\"b\"\"\"\n 010 ,p\n,r\n");
   const auto table = open_table(crew(comm), file.path());
   const Frame frame = table->read(crew(comm), request({"v", "factor(v)", "as.factor(v)", "w"}),
@@ -523,7 +523,7 @@ TEST_F(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
   const Frame logs = table->read(crew(comm), request({"log(e)", "I(e - 1)"}), uneven_share(comm, 5, 5));
   EXPECT_EQ(put_together(comm, logs), "0|0|\n!NA|-2|\n!NA|NA|\n1.3862943611198906|3|\n!NA|NA|\n");
   EXPECT_EQ(logs.complete_rows, 2);
-  // An infinite value matters only in a row that counts.
+  // An infinite value matters only in a complete row.
   const bool last = comm.rank() == comm.size() - 1;
   const Frame kept = table->read(crew(comm), request({"x", "e"}), last ? Range{4, 5} : Range{});
   EXPECT_EQ(put_together(comm, kept), "!-inf|NA|\n");
@@ -535,7 +535,7 @@ TEST_F(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
             file.path() + ", line 5: x is infinite; leave the row out or make the value NA");
 }
 
-/// Writes `text` to a file as gzip does, on the root.
+/// Compresses `text` into a file like gzip, on the root.
 void pack(const mpi::Communicator& comm, const std::string& text, const std::string& path) {
   if (comm.rank() != 0) return;
   gzFile out = gzopen(path.c_str(), "wb");
@@ -579,7 +579,7 @@ TEST_F(CsvTable, ReadsStreamsInOrderAndBlocksFromAnyOfThem) {
   const Range share = uneven_share(comm, plain_table->rows(), 8);
   const std::string expected = put_together(comm, plain_table->read(crew(comm), request({"f", "x"}), share));
   for (const std::string& path : {stream.path(), blocks.path()}) {
-    // With memory for the text, and without.
+    // With memory for the text, and without it.
     for (const std::optional<std::int64_t> node_bytes :
          {std::optional<std::int64_t>(), std::optional<std::int64_t>(0)}) {
       CsvOptions options;
@@ -623,7 +623,7 @@ TEST_F(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
   const SharedFile blocks(comm, "b.csv.gz", bgzip(text, 10'000));
   std::string expected;
   for (const std::string& path : {stream.path(), blocks.path()}) {
-    // A stream is kept by a rank alone.
+    // Only a single rank keeps a stream.
     if (path == stream.path() && comm.size() > 1) continue;
     for (const bool is_short : {false, true}) {
       CsvOptions options;
@@ -637,7 +637,7 @@ TEST_F(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
       const std::string frame = put_together(comm, table->read(crew(comm), wanted, mine));
       if (expected.empty()) expected = frame;
       EXPECT_EQ(frame, expected) << path;
-      // Ranks have kept equal parts of the bytes; some of their rows are in the blocks beside.
+      // Ranks keep equal parts of the bytes; some of their rows are in neighbouring blocks.
       const auto part = static_cast<std::int64_t>(std::filesystem::file_size(path)) / comm.size();
       if (is_short)
         EXPECT_GT(table->bytes_read() - opened, part / 2) << path;
@@ -647,7 +647,7 @@ TEST_F(CsvTable, UnpacksAFileOnceUnlessItsColumnsLackTheMemory) {
   }
 }
 
-/// How the reading of a table ends if the last rank is asked to stop at its `turn`-th look: the same on every
+/// The outcome of reading a table if the last rank is asked to stop at its `turn`-th check: the same on every
 /// rank. Empty: it was read to its end.
 std::string end_of_reading(const mpi::Communicator& comm, const std::string& path, int turn) {
   StopRequest stop(comm, {.signals = {}});
@@ -681,7 +681,8 @@ TEST(Table, IsLeftByAllRanksWhenOneIsAskedToStop) {
   pack(comm, text, packed.path());
   for (const std::string& path : {plain.path(), packed.path()}) {
     EXPECT_EQ(end_of_reading(comm, path, 0), "") << path;
-    // A look comes before each piece: while the rows are counted (a packed file's by rank 0 alone), and then.
+    // A check precedes each piece: while rows are counted (in a packed file by rank 0 only), and while they
+    // are read.
     std::set<std::string> ends;
     for (int turn = 1; turn < 20 && !ends.contains(""); ++turn) ends.insert(end_of_reading(comm, path, turn));
     EXPECT_EQ(ends.count("counted"), 1U) << path;
@@ -781,7 +782,7 @@ TEST_F(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
 }
 
 TEST_F(CsvTable, GivesKnownLevelsTheirCodes) {
-  // Numbers as they stand are texts where the model has a factor.
+  // Numbers become texts, as written, if the model has a factor.
   const SharedFile file(comm, "known.csv", "g\n3\n\"1\"\nNA\n3\n");
   const auto table = open_table(crew(comm), file.path());
   FrameRequest wanted = request({"g"});

@@ -58,7 +58,7 @@ std::vector<double> quantiles_of(const std::vector<double>& sorted, int count) {
 using DistinctValues = OverRanks;
 
 TEST_F(DistinctValues, AgreesWithASortOfTheWholeColumn) {
-  // Columns of its own for each number of ranks, and fewer of them the longer its collective calls take.
+  // Different columns for each number of ranks; fewer if its collective calls are slow.
   std::mt19937_64 random(static_cast<std::uint64_t>(10 + comm.size()));
   for (int trial = 0; trial < 3 + 24 / comm.size(); ++trial) {
     const auto rows = 1 + random() % 400;
@@ -103,7 +103,7 @@ TEST_F(DistinctValues, AgreesWithASortOfTheWholeColumn) {
 }
 
 TEST_F(DistinctValues, GivesTheKnotsThatRGives) {
-  // R 4.2.2: quantile(c(1, 2, 4, 8, 16, 31.5), seq(0, 1, length = 5)), of values given more than once.
+  // R 4.2.2: quantile(c(1, 2, 4, 8, 16, 31.5), seq(0, 1, length = 5)), for repeated values.
   HostTeam team(2);
   const std::vector<double> values{16, 1, 2, 2, 4, 8, 31.5, 1, 1};
   const Frame frame = part_of(comm, values, std::vector<std::uint8_t>(values.size(), 1), 2);

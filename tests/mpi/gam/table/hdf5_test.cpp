@@ -68,7 +68,7 @@ class Writer {
     dataset(name, type, {values.size()}, values.data());
     H5Tclose(type);
   }
-  /// Chunks of `chunk` values of a dataset whose header says `extent`, the first of them written.
+  /// Chunks of `chunk` values of a dataset with the extent `extent` in its header; only the first is written.
   void chunked(const std::string& name, hid_t type, hsize_t extent, hsize_t chunk) {
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     H5Pset_chunk(creation, 1, &chunk);
@@ -84,7 +84,7 @@ class Writer {
     H5Dclose(set);
     H5Pclose(creation);
   }
-  /// Numbers in chunks of `chunk` values that go through filters, as values of `type`.
+  /// Numbers in chunks of `chunk` values that are filtered, as values of `type`.
   void packed(const std::string& name, const std::vector<double>& values, hsize_t chunk,
               hid_t type = H5T_NATIVE_DOUBLE, void (*add_filters)(hid_t) = deflate,
               const std::string& first_chunk = {}) {
@@ -112,7 +112,7 @@ class Writer {
     H5Sclose(space);
     H5Pclose(creation);
   }
-  /// One that is made of a dataset of another file.
+  /// A dataset that refers to a dataset of another file.
   void virtual_set(const std::string& name, hsize_t size, const std::string& other, const char* dataset) {
     const hid_t creation = H5Pcreate(H5P_DATASET_CREATE);
     const hid_t space = H5Screate_simple(1, &size, nullptr);
@@ -145,7 +145,7 @@ class Writer {
   hid_t file_ = -1;
 };
 
-/// Two columns, and what else a file may have at its root.
+/// Two columns, and all other kinds of objects at the root of a file.
 void write_objects_of_each_kind(Writer& w) {
   const std::vector<double> numbers{1, 2, 3};
   w.numbers<double>("x", H5T_NATIVE_DOUBLE, numbers);
@@ -188,7 +188,7 @@ const std::vector<std::pair<std::string, std::string>> no_columns{
     {"soft", "is a symbolic link, which is not followed: copy the dataset to the root"},
     {"type", "is a type, without values"}};
 
-/// A file that rank 0 fills. *Collective.*
+/// A file written by rank 0. *Collective.*
 template <class Fill>
 void fill(const mpi::Communicator& comm, const SharedFile& file, Fill&& with, hsize_t user_block = 0) {
   comm.barrier();
@@ -227,7 +227,7 @@ TEST_F(Hdf5Table, ReadsEveryKindOfColumn) {
     FrameRequest wanted = request({"x", "f4", "i2", "u8", "v", "n", "s", "t", "I(i2 + f4)"});
     const Range mine = uneven_share(comm, 5, static_cast<std::uint64_t>(chunk));
     const Frame frame = table->read(crew(comm), wanted, mine);
-    // bc and bcd are levels of no complete row.
+    // No complete row has the levels bc and bcd.
     EXPECT_EQ(put_together(comm, frame),
               "1.5|0.5|-7|1|b|a|a|TRUE|-6.5|\n"
               "!NA|1|1|2|<NA>|<NA>|<NA>|FALSE|2|\n"
@@ -261,7 +261,7 @@ TEST_F(Hdf5Table, ReadsColumnsByTheirPlacesInTheFile) {
   }
   csv.write(text);
   const auto from_csv = open_table(crew(comm), csv.path());
-  // Columns in each order: beside one that the library has to convert, and without.
+  // Columns in each order: with one that the library must convert, and without.
   for (const std::vector<std::string>& columns :
        {std::vector<std::string>{"x", "t", "n"}, {"n", "x", "p"}, {"p", "t"}}) {
     const Range share = uneven_share(comm, 4000, columns.size());
@@ -285,7 +285,7 @@ TEST_F(Hdf5Table, ReadsColumnsByTheirPlacesInTheFile) {
   }
 }
 
-/// Ways to pack chunks: those that threads unpack side by side, and others.
+/// Chunk filters that threads can unpack concurrently, and others.
 const std::vector<void (*)(hid_t)> all_filters{[](hid_t) {},
                                                Writer::deflate,
                                                [](hid_t creation) { H5Pset_shuffle(creation); },
@@ -310,7 +310,7 @@ const std::vector<void (*)(hid_t)> all_filters{[](hid_t) {},
 TEST_F(Hdf5Table, ReadsChunksHoweverTheyArePacked) {
   const SharedFile file(comm, "packed.h5");
   std::vector<double> values;
-  std::vector<double> noise;  // which no filter makes shorter, so that chunks are written without
+  std::vector<double> noise;  // no filter makes it shorter, so chunks are written unfiltered
   for (std::uint64_t i = 0; i < 4000; ++i) {
     values.push_back(static_cast<double>(i * i % 30'011));
     noise.push_back(
@@ -506,7 +506,7 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   EXPECT_EQ(fault(request({"x"})), file.path() + ": cannot be opened as HDF5; is it damaged?");
 }
 
-// The reading of rows asks before each piece of them.
+// The reader checks before each piece of rows.
 TEST_F(Hdf5Table, RefusesOneThatIsWrittenToWhileItIsRead) {
   const SharedFile file(comm, "t.h5");
   fill(comm, file, [](Writer& w) { w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2, 3, 4, 5, 6, 7, 8}); });

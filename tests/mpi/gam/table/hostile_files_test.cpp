@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models and run reports that someone else has written: whatever they say, there is an answer, or one line
-// that names the field.
+// Untrusted models and run reports give an answer, or an error of one line that names the field.
 #include "gam/model/model.hpp"
 #include "gam/report/page.hpp"
 #include "gam/report/run_record.hpp"
@@ -74,7 +73,7 @@ class Hostile : public ::testing::Test {
     return out.str();
   }
 
-  /// What the reading of a model says, and all that is made of one that is read.
+  /// The error of reading a model, and the results from one that is read.
   static std::string outcome(const json& model) {
     std::ofstream(path("other.json")) << model.dump();
     return said([&] {
@@ -107,7 +106,7 @@ class Hostile : public ::testing::Test {
     return other;
   }
 
-  /// Every field, and of a list its first element and, if it is no number or text, its last.
+  /// Every field; of a list its first element and, unless it is a number or text, its last.
   static void each_place(const json& value, const std::string& place,
                          const std::function<void(const std::string&)>& use) {
     if (!place.empty()) use(place);
@@ -155,7 +154,7 @@ TEST_F(Hostile, NoFieldOfAModelIsBelieved) {
     if (parent.is_object()) parent.erase(pointer.back());
     static_cast<void>(outcome(without));
   });
-  // What may be any number or text is read; of all the others one kind of value at most is right.
+  // Fields that may be any number or text are read; the others accept at most one kind of value.
   EXPECT_GT(refused, tried / 2);
 }
 
@@ -236,7 +235,7 @@ TEST_F(Hostile, PlacesAndSizesOfAModelAreThoseThatThereAre) {
 }
 
 TEST_F(Hostile, AFewBytesOfAModelTakeNoGigabytes) {
-  // A map of 30,000 x 30,000 places of which the file has none.
+  // A map of 30,000 x 30,000 numbers that are not in the file.
   json model = model_;
   json& design = model["design"];
   std::vector<std::string> names;
@@ -252,7 +251,7 @@ TEST_F(Hostile, AFewBytesOfAModelTakeNoGigabytes) {
   EXPECT_EQ(outcome(model), damaged("covariance.columns: has " + std::to_string(model_["edf"].size()) +
                                     " elements, but needs 3000"));
 
-  // Splines of many variables have more raw columns than anyone has coefficients for.
+  // Splines of many variables have more raw columns than any model has coefficients.
   json many = model_;
   const json margin = many["design"]["terms"][5][0];
   many["design"]["terms"][5] = std::vector<json>(9, margin);

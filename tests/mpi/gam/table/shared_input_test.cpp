@@ -16,7 +16,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// 2,000 rows whose numbers all have as many digits, so that tables of two seeds have one size.
+/// 2,000 rows whose numbers have equally many digits, so that tables of two seeds have the same size.
 std::string table_text(int seed) {
   std::string text = "y,x\n";
   for (int i = 0; i < 2000; ++i)
@@ -29,13 +29,13 @@ void write_file(const std::string& path, const std::string& content) {
   std::ofstream(path, std::ios::binary) << content;
 }
 
-/// A table that nobody has written to for an hour: file systems stamp in steps of milliseconds.
+/// A table that was last written an hour ago: file systems have time stamps in steps of milliseconds.
 void write_old_file(const std::string& path, const std::string& content) {
   write_file(path, content);
   fs::last_write_time(path, fs::file_time_type::clock::now() - std::chrono::hours(1));
 }
 
-/// This rank's working directory for the life of a test, as on a node with files of its own.
+/// A working directory of this rank during a test, as on a node with local files.
 class OwnFolder {
  public:
   OwnFolder() : before_(fs::current_path()) { fs::current_path(folder_); }
@@ -48,7 +48,7 @@ class OwnFolder {
   TemporaryFolder folder_;
 };
 
-/// The whole table as each rank reads its part of it.
+/// The whole table, from the parts that the ranks read.
 std::string read_all(const mpi::Communicator& comm, const std::string& path) {
   const auto table = open_table(crew(comm), path);
   return put_together(comm,
@@ -119,7 +119,7 @@ TEST_F(SharedTables, RefusesCopiesThatDiffer) {
   }
 }
 
-// At every read of the last rank once: while rows are counted, and while they are read.
+// Once at every read of the last rank: while rows are counted, and while they are read.
 TEST_F(SharedTables, RefusesOneThatIsWrittenToWhileItIsRead) {
   const std::vector<std::string> others{table_text(2), "y,x\n1,2\n", "z\n1\n"};
   for (const bool gzip : {false, true}) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// However many threads read a table: the same columns, bit for bit, the same levels, and of several faults
-// the one that a single thread meets first.
+// Any number of threads read the same columns, bit for bit, the same levels, and report the same first fault
+// as a single thread.
 #include "gam/table/csv/csv_table.hpp"
 #include "gam/table/frame/extents.hpp"
 #include "gam/table/memory/memory_table.hpp"
@@ -26,7 +26,7 @@ namespace {
 constexpr double not_a_number = std::numeric_limits<double>::quiet_NaN();
 constexpr double infinite = std::numeric_limits<double>::infinity();
 
-/// All that a frame is, its numbers by their bits.
+/// The whole content of a frame, its numbers as bits.
 std::string to_bytes(const Frame& frame) {
   std::string bytes;
   const auto add = [&](const auto& values) {
@@ -61,7 +61,7 @@ void expect_extents_of_rows(const Workers& workers, Frame& frame) {
   }
 }
 
-/// The frame that so many threads read, or what they say.
+/// The frame that this many threads read, or their error.
 template <class Read>
 std::string outcome_of(const mpi::Communicator& comm, int threads, const Read& read) {
   HostTeam team(threads);
@@ -75,8 +75,8 @@ std::string outcome_of(const mpi::Communicator& comm, int threads, const Read& r
   }
 }
 
-/// Expects of two, three and eight threads what one gives, in memory and in scratch files, and returns that.
-/// `read(workers, wanted)`.
+/// Expects that two, three and eight threads give the result of one, in memory and in scratch files, and
+/// returns it. `read(workers, wanted)`.
 template <class Read>
 std::string common_outcome(const mpi::Communicator& comm, FrameRequest wanted, const Read& read) {
   const auto outcome = [&](int threads) {
@@ -119,7 +119,7 @@ MemoryColumns random_columns(std::uint64_t seed) {
     columns.x.push_back(random.below(50) == 0 ? not_a_number : random.number());
     columns.z.push_back(random.below(50) == 0 ? -not_a_number : random.number());
     columns.f.codes.push_back(static_cast<std::int32_t>(random.below(5)) - 1);
-    // Levels that few rows have, and only late ones.
+    // Rare levels, and levels that occur only late.
     columns.g.codes.push_back(static_cast<std::int32_t>(random.below(1 + i * 700 / memory_rows)));
   }
   return columns;
@@ -157,14 +157,14 @@ using Threads = OverRanks;
 TEST_F(Threads, ReadTheSameOfATableInMemory) {
   const MemoryColumns columns = random_columns(7);
   EXPECT_FALSE(read_memory(comm, columns, memory_request()).starts_with("fault"));
-  // Levels that a model has, and others that it has not.
+  // Levels of a model, and others.
   FrameRequest known = memory_request();
   known.known_levels = {{"f", {"a", "b"}}, {"g", {"1", "10", "100", "2", "20"}}};
   known.unseen_is_complete = {"g"};
   EXPECT_FALSE(read_memory(comm, columns, known).starts_with("fault"));
 }
 
-/// The same table by spans: each column in pieces of its own, some of them empty.
+/// The same table as spans: each column in pieces of its own, some of them empty.
 Table in_spans(const Table& table) {
   RandomRows random(77);
   const auto pieces_of = [&]<class T>(const std::vector<T>& values) {
@@ -184,7 +184,7 @@ Table in_spans(const Table& table) {
   return out;
 }
 
-/// Keeps what it is given, by column, and how often each row was given.
+/// Stores the numbers that it receives, by column, and how often each row was received.
 class TakenNumbers final : public NumberTaker {
  public:
   explicit TakenNumbers(std::int64_t rows) : rows_(static_cast<std::size_t>(rows)) {}
@@ -219,7 +219,7 @@ class TakenNumbers final : public NumberTaker {
   std::map<const ColumnNumbers*, std::pair<std::vector<double>, std::vector<int>>> columns_;
 };
 
-// Once, in their places, with those that are missing; not those of the rows by which types are chosen.
+// Each number once, at its row, including missing ones; not those of the rows that determine types.
 TEST_F(Threads, GiveEachNumberInMemoryToWhatTakesThem) {
   const Table table = table_of(comm, random_columns(7));
   const Table spans = in_spans(table);
@@ -336,7 +336,7 @@ TEST_F(Threads, SayTheFirstFaultOfATableInMemory) {
       const std::int64_t row = random.below(memory_rows);
       const auto i = static_cast<std::size_t>(row);
       (fault % 2 == 0 ? columns.x : columns.z)[i] = fault % 3 == 0 ? -infinite : infinite;
-      // Those beside a missing value do not count.
+      // Rows with a missing value do not count.
       const bool complete = !std::isnan(columns.x[i]) && !std::isnan(columns.z[i]) && columns.f.codes[i] >= 0;
       if (complete) first = std::min(first, row);
     }
@@ -344,7 +344,7 @@ TEST_F(Threads, SayTheFirstFaultOfATableInMemory) {
     if (seed % 2 == 0) wanted.numeric = {"x"};
     const std::string said = read_memory(comm, columns, wanted);
     EXPECT_TRUE(said.starts_with("fault: the table in memory, row ")) << said.substr(0, 100);
-    // The earliest of a rank; of the ranks, the lowest that has one.
+    // The earliest of a rank; of the lowest rank that has one.
     if (first < Plan::over_hosts(memory_rows, comm.size()).range_of(0).end) {
       EXPECT_NE(said.find("row " + std::to_string(first + 1) + ":"), std::string::npos) << said;
     }
@@ -355,7 +355,7 @@ TEST_F(Threads, SayTheFirstFaultOfATableInMemory) {
 
 constexpr int csv_rows = 1000;
 
-/// Rows of numbers, levels and numbers in a column that could be one of levels, as lines without their ends.
+/// Lines without their ends, of numbers, levels, and numbers in a column that could be levels.
 std::vector<std::string> random_lines(std::uint64_t seed) {
   RandomRows random(seed);
   std::vector<std::string> lines;
@@ -398,8 +398,8 @@ TEST_F(Threads, ReadTheSameOfCsv) {
 
 TEST_F(Threads, SayTheFirstFaultOfCsv) {
   const SharedFile file(comm, "t.csv");
-  // Kinds that meet: those that end the reading where they are, those that are told when all is read, and
-  // infinite values of what must be numbers, which wait for the rows in front of them.
+  // Combinations of faults: those that end the reading at once, those reported after all rows are read, and
+  // infinite values in numeric columns, which wait for earlier rows.
   const std::vector<std::vector<std::string>> kinds{{"word,1,f", "1,\"a\"b,f", "1,2", "1,2,3,4"},
                                                     {"1,word,f"},
                                                     {"1,2,\xFF!"},
@@ -422,7 +422,7 @@ TEST_F(Threads, SayTheFirstFaultOfCsv) {
 }
 
 TEST_F(Threads, FindTooManyLevelsAmongThem) {
-  // In rows that are not complete: what they have is no level in the end.
+  // In incomplete rows, whose levels are dropped in the end.
   std::string text = "f,x\n";
   for (int i = 0; i < 100'000 * comm.size() + 1; ++i)
     text += "level" + std::to_string(i) + (i % 1000 == 0 ? ",1\n" : ",NA\n");

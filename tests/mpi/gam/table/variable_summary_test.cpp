@@ -49,7 +49,7 @@ using VariableSummaries = OverRanks;
 TEST_F(VariableSummaries, HasTheMedianOfASortOfTheColumn) {
   std::mt19937_64 random(static_cast<std::uint64_t>(20 + comm.size()));
   for (int trial = 0; trial < 24; ++trial) {
-    // Long ones too, whose sample brackets the median; ties, and values of all magnitudes.
+    // Long columns too, whose sample brackets the median; ties, and values of all magnitudes.
     const auto rows = 1 + random() % (trial % 4 == 0 ? 30'000 : 60);
     std::vector<double> values;
     std::vector<std::uint8_t> complete;
@@ -77,7 +77,7 @@ TEST_F(VariableSummaries, HasTheMedianOfASortOfTheColumn) {
   }
 }
 
-// The rows that a sample sees may say nothing of those that are complete, and many values may be equal.
+// The sampled rows may differ from the complete ones, and many values may be equal.
 TEST_F(VariableSummaries, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead) {
   std::mt19937_64 random(20);
   for (int trial = 0; trial < 12; ++trial) {

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# A program outside of the tree, built with what BUILD installs, fits a model without MPI.
+# A program outside of the source tree, built against the installed BUILD, fits a model without MPI.
 file(REMOVE_RECURSE ${WORK})
 foreach(command IN ITEMS "--install;${BUILD};--prefix;${WORK}/prefix"
     "-G;${GENERATOR};-S;${ROOT}/tests/alone/host;-B;${WORK}/host;-D;CMAKE_PREFIX_PATH=${WORK}/prefix;-D;CMAKE_C_COMPILER=${CC};-D;CMAKE_CXX_COMPILER=${CXX};-D;CMAKE_CXX_FLAGS=${FLAGS}"

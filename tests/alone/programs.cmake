@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Programs of a build without MPI are linked with none and without hwloc, fit and predict, and refuse to be ranks.
+# Programs of a build without MPI link neither MPI nor hwloc, fit and predict, and refuse to start as ranks.
 function(expect status words)
   execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${WORK} RESULT_VARIABLE result OUTPUT_VARIABLE out ERROR_VARIABLE err)
   if(NOT result EQUAL status OR NOT "${out}${err}" MATCHES "${words}")
@@ -20,5 +20,5 @@ expect(0 "fit" ${FIT} predict model.json ${DATA} --out -)
 expect(0 "MPI +none" ${INFO})
 expect(2 "this build has no MPI" ${FIT} --mpi summary model.json)
 expect(2 "this build has no MPI" ${CMAKE_COMMAND} -E env PMIX_RANK=0 ${FIT} fit ${DATA} --formula "lprice ~ cut" --out rank.json)
-# What the first rank answers alone needs none.
+# Requests that only the first rank answers need no MPI.
 expect(0 "s\\(lcarat\\)" ${CMAKE_COMMAND} -E env PMIX_RANK=0 ${FIT} summary model.json)

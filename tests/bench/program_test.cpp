@@ -43,7 +43,7 @@ TEST(Bench, RefusesOnOneLineThatSaysWhatToGive) {
   expect_refused("start --device tpu", "--device");
 }
 
-/// What lines of JSON have figures of, all above 0.
+/// The names of figures in lines of JSON; all must be above 0.
 std::set<std::string> measured_in(const ProgramResult& result) {
   std::set<std::string> measured;
   for (const auto& line : lines_of(result.out)) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Programs that no launcher has started: they do not start MPI, and give the same bits.
+// Programs without a launcher do not start MPI, and give the same bits.
 #include "fit/example.hpp"
 #include "info/run_program.hpp"
 #include "temporary_folder.hpp"
@@ -17,7 +17,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// Open MPI does not start with a transport that does not exist.
+/// A nonexistent transport, with which Open MPI does not start.
 constexpr const char* without_mpi = "OMPI_MCA_pml=none OMPI_MCA_btl=none ";
 
 class Alone : public ::testing::Test {
@@ -29,7 +29,7 @@ class Alone : public ::testing::Test {
     std::ifstream file(folder_ / name, std::ios::binary);
     return {std::istreambuf_iterator<char>(file), {}};
   }
-  /// What follows the name of the program.
+  /// The arguments after the name of the program.
   [[nodiscard]] std::string fit_into(const std::string& model,
                                      const std::string& more = "--device cpu") const {
     return " fit " + path("data.csv") + " --formula 'exp(y) ~ f + s(x, bs=\"ps\", k=12)' --family gamma" +

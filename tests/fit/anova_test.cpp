@@ -55,7 +55,7 @@ TEST_P(AnovaOfPairs, IsThatOfAnovaGam) {
   const std::string family = " --family " + expected.at("family").get<std::string>();
   fit("1.json", expected.at("models")[0].at("formula"), family);
   fit("2.json", expected.at("models")[1].at("formula"), family);
-  // The optimum of bam() is that of its tolerance.
+  // The optimum of bam() has bam's tolerance.
   constexpr double close = 2e-4;
   for (const std::string test : {"F", "Chisq"}) {
     const auto result = successful(anova("1.json 2.json --json --test " + test));

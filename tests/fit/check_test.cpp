@@ -51,7 +51,7 @@ class CheckOfATable : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
-/// What is a null or a list is to be so in both.
+/// A null or a list must be one in both.
 void expect_alike(const CheckJson& found, const CheckJson& expected, double tolerance,
                   const std::string& what) {
   if (expected.is_array()) {
@@ -72,7 +72,7 @@ TEST_P(CheckOfAModel, IsThatOfMgcv) {
   fit(expected.at("formula"), "--family " + expected.at("family").get<std::string>());
   const auto result = successful(check("--json --autocorrelation 3 --permutations 5000"));
   const CheckJson found = CheckJson::parse(result.out);
-  // As far as both optima agree.
+  // Within the agreement of both optima.
   constexpr double close = 2e-4;
   const auto of_bases = [&](const char* field) {
     CheckJson out = CheckJson::array();
@@ -83,7 +83,7 @@ TEST_P(CheckOfAModel, IsThatOfMgcv) {
   expect_alike(of_bases("coefficients"), expected.at("coefficients"), 0, "k'");
   expect_alike(of_bases("edf"), expected.at("edf"), 25 * close, "edf");
   expect_alike(of_bases("k_index"), expected.at("k_index"), close, "k-index");
-  // Five standard deviations of a share of 5,000.
+  // Five standard deviations of a proportion of 5,000.
   expect_alike(of_bases("p_value"), expected.at("p_value"), 0.05, "p-value");
   const CheckJson& residuals = found.at("residuals");
   const CheckJson& quartiles = residuals.at("quartiles");
@@ -140,7 +140,7 @@ TEST_F(CheckOfATable, HasConcurvityOfDependentColumns) {
   const auto result = successful(check("--json"));
   const CheckJson concurvity = CheckJson::parse(result.out).at("concurvity");
   for (const CheckJson& one : concurvity.at("whole").at("worst")) EXPECT_LE(one.get<double>(), 1 + 1e-9);
-  // The largest canonical correlation is one of both.
+  // The largest canonical correlation is the same from either side.
   const CheckJson& worst = concurvity.at("pairwise").at("worst");
   for (std::size_t i = 0; i < worst.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares tessera-fit anova and summary --json with anova.gam, logLik.gam, AIC and summary.gam of mgcv's bam:
 #   Rscript tests/fit/compare_anova.R build/default/bin/tessera-fit
-# Each pair is two models of one response. Degrees of freedom and AIC are held to those of bam(), whose smoothing parameters
-# stop a little beside the optimum; tests and tables to mgcv's functions of the same coefficients and degrees of freedom.
+# Each pair is two models of one response. Degrees of freedom and AIC are compared with bam(), whose smoothing
+# parameters stop near the optimum; tests and tables with mgcv's functions at the same coefficients and edf.
 source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
 
 set.seed(44)
@@ -31,7 +31,7 @@ families <- list(poisson = list(cnt ~ s(x) + offset(log(e)), cnt ~ s(x) + f + s(
 family_of <- list(poisson = poisson(), binomial = binomial(), Gamma = Gamma(log), quasipoisson = quasipoisson(), nb = nb(), tw = tw(), scat = scat(), betar = betar())
 arguments <- list(weights = c("--weights", "pw"), select = "--select", gamma = c("--gamma", "1.4"))
 
-# The largest difference of fits, and that of functions of the same numbers.
+# The tolerances for fits, and for functions of the same numbers.
 apart <- 0; worst <- 0
 compare <- function(name, formulas, family, spelled) {
   theirs <- lapply(formulas, function(formula) suppressWarnings(bam(formula, data = d, family = family, chunk.size = 1e6, select = name == "select",
@@ -48,7 +48,7 @@ compare <- function(name, formulas, family, spelled) {
   found <- json()
   for (i in seq_along(formulas)) {
     m <- theirs[[i]]; ours <- found$models[[i]]
-    # bam() counts a scale where the family has none.
+    # bam() counts a scale parameter for families without one.
     if (name %in% c("nb", "scat", "betar")) m$scale.estimated <- FALSE
     fits["edf1"] <- max(fits["edf1"], distance(ours["edf1"], sum(m$edf1)), na.rm = TRUE)
     fits["edf2"] <- max(fits["edf2"], distance(ours["edf2"], sum(m$edf2)), na.rm = TRUE)
@@ -70,7 +70,7 @@ compare <- function(name, formulas, family, spelled) {
       stop("other rows of the summary")
     same["p.table"] <- max(same["p.table"], distance(table[, 1:3], right$p.table[, 1:3]), distance(table[, 4], right$p.table[, 4], 1), distance(own["scale"], right$scale), na.rm = TRUE)
     table <- rows(own$smooths, "edf", "df", "statistic", "p_value")
-    # The statistic of a rank that is no whole number depends on the signs of eigenvectors; the p-value does not.
+    # The statistic of a fractional rank depends on the signs of eigenvectors; the p-value does not.
     fits["s.table"] <- max(fits["s.table"], distance(table[, 1:2], right$s.table[, 1:2], sum(m$edf)), distance(table[, 4], right$s.table[, 4], 1), na.rm = TRUE)
     fits["r.sq"] <- max(fits["r.sq"], distance(own[c("r_squared_adjusted", "deviance_explained")], c(right$r.sq, right$dev.expl), 1), na.rm = TRUE)
     if (own$n != right$n || own$coefficient_statistic != substr(colnames(right$p.table)[3], 1, 1) || own$statistic != colnames(right$s.table)[3]) stop("other n or tests")
@@ -84,7 +84,7 @@ compare <- function(name, formulas, family, spelled) {
   for (test in c("F", "Chisq")) {
     right <- suppressWarnings(anova(theirs[[1]], theirs[[2]], test = test)); rows <- json("--test", test)$deviances
     of <- function(field) lapply(rows, function(one) one[[field]])
-    # A difference of two models has the rounding of both.
+    # A difference of two models has the rounding errors of both.
     same["table"] <- max(same["table"], distance(of("residual_df"), right[, 1]), distance(of("residual_deviance"), right[, 2]), distance(of("df"), right[, 3], n),
       distance(of("deviance"), right[, 4], max(abs(right[, 2]))), if ("F" %in% names(right)) distance(of("F"), right$F), distance(of("p_value"), right[, ncol(right)], 1), na.rm = TRUE)
   }

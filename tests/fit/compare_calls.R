@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Calls of bam() and gam() by tessera-fit beside mgcv's fits of them, with the text of the formula unchanged: linear predictors,
-# standard errors and degrees of freedom. Gaussian models are held to gam(method="REML"), whose constraints they have, and others,
-# with AR1 residuals too, to bam. Both may stop at one of several optima, or early where the criterion is flat: where they
-# differ, the REML criterion at both smoothing parameters is the referee where it can be one, and ours must not be worse: that
-# of referee.R, or of families with parameters gam's, which has them too. mgcv leaves functions of bs="fs" and "cs" to rounding:
-# where it differs, it is given our choice of them, and their variable reflected.
+# Compares calls of bam() and gam() by tessera-fit, with the text of the formula unchanged, with mgcv's fits: linear
+# predictors, standard errors and degrees of freedom. Gaussian models are compared with gam(method="REML"), which has
+# their constraints, and others, with AR1 residuals too, with bam. Both may stop at one of several optima, or early
+# where the criterion is flat: where they differ, the REML criterion at both smoothing parameters decides if possible
+# (referee.R; for families with parameters gam's), and ours must not be worse. mgcv leaves functions of bs="fs" and "cs"
+# to rounding: where it differs, it is given our choice of them, and their variable reflected.
 # Usage: Rscript compare_calls.R TESSERA_FIT LIST [all | quick | some COUNT | development | second | NUMBER...]; LIST is
-# public_calls.R or mgcv_examples.R. `quick` is all but those that take mgcv minutes, `some` COUNT of these that are fitted, others
-# each week. Prints a table of the calls, and one of the fields; exits with 77 where there is no mgcv, and with 1 if a call
-# differs, is refused although the list does not say so, or the reverse.
+# public_calls.R or mgcv_examples.R. `quick` omits those that take mgcv minutes, `some` COUNT takes as many of the
+# fitted ones, others each week. Prints a table of the calls, and one of the fields; exits with 77 if mgcv is missing,
+# and with 1 if a call differs, is refused although the list does not say so, or the reverse.
 arguments <- commandArgs(trailingOnly=TRUE)
 if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly=TRUE))) {
   cat("R has no mgcv or jsonlite: nothing is compared\n")
@@ -22,7 +22,7 @@ program <- arguments[1]
 parts <- if (length(arguments) > 2) arguments[-(1:2)] else "all"
 control <- gam.control(epsilon=1e-12, maxit=400)
 
-# Columns of n rows. In a list each sees those before it, and a response has a mean that depends on all of them.
+# Columns of n rows. In a list each can use those before it, and a response has a mean that depends on all of them.
 uniform <- function(low, high) signif(runif(n, low, high), 6)
 whole <- function(low, high) sample(low:high, n, TRUE)
 grid <- function(low, high, count) round(sample(seq(low, high, length.out=count), n, TRUE), 5)
@@ -64,7 +64,7 @@ calls <- list()
 add <- function(field, rows, table, text, constants=list(), refused=NULL, differs=FALSE, large=FALSE)
   calls[[length(calls) + 1]] <<- list(field=field, rows=rows, table=substitute(table), text=text, constants=constants, refused=refused, differs=differs,
                                       large=large, seed=length(calls) + 1)
-# What is refused because it is not built yet, by number.
+# Calls that are refused because a feature is missing, by number.
 not_yet <- function(...) for (number in c(...)) calls[[number]]$refused <<- ""
 source(arguments[2])
 set.seed(29)
@@ -81,10 +81,10 @@ chosen <- switch(parts[1], all=seq_along(calls), quick=quick, some=some(as.integ
 folder <- tempfile()
 dir.create(folder)
 file_of <- function(name) file.path(folder, name)
-# What the program prints is in the log: its status.
+# The program's output is in the log. Returns its status.
 run <- function(...) system2(program, shQuote(c(...)), stdout=FALSE, stderr=file_of("log"))
 
-# The text with the values of constants, where they are no names of arguments.
+# The text with the values of constants, except names of arguments.
 valued <- function(text, constants) {
   for (name in names(constants)) {
     value <- paste(deparse(constants[[name]]), collapse="")
@@ -98,7 +98,7 @@ formula_text <- function(text) {
   tokens <- getParseData(parse(text=text, keep.source=TRUE))
   getParseText(tokens, tokens$parent[tokens$token == "'~'"][1])
 }
-# The arguments that have a meaning for a fit: without those that say how it is computed.
+# The arguments that affect a fit: without those that say how it is computed.
 computing <- c("method", "discrete", "nthreads", "cluster", "control", "chunk.size", "samfrac", "gc.level", "use.chol", "na.action", "optimizer", "in.out")
 matched <- function(call) {
   expression <- parse(text=call$text)[[1]]
@@ -145,11 +145,11 @@ fitted_by <- function(fun, arguments, values, ...) {
 compared <- function(call) {
   table <- table_of(call)
   arguments <- matched(call)
-  # Where R finds what a call says: its constants, and the table by the name that the call has for it.
+  # The environment of a call: its constants, and the table under the name that the call uses.
   values <- list2env(c(lapply(call$constants, eval), list(table=table)), parent=globalenv())
   name <- all.vars(arguments$data)
   if (length(name)) assign(name[1], table, values)
-  # A matrix is no column of a table.
+  # A matrix is not a column of a table.
   write.csv(table, file_of("table.csv"), row.names=FALSE)
   options <- options_of(call, arguments, table, values)
   time <- system.time(status <- run("fit", file_of("table.csv"), options, "--device", "cpu", "--out", file_of("model.json")))[3]
@@ -202,7 +202,7 @@ compared <- function(call) {
   if (!correlated && is.null(arguments$sp) && is.null(arguments$min.sp)) {
     ours <- exp(unlist(lapply(model$terms, function(term) term$log_sp)))
     own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp
-    # Predictions have no offset=, and those of all rows of the table.
+    # Predictions of all rows of the table, without offset=.
     eta <- as.numeric(theirs$linear.predictors)
     here_eta <- eta + (here[[1]] - expected$fit)[match(rownames(theirs$model), rownames(table))]
     excess_by <- function(fun) tryCatch({
@@ -214,14 +214,14 @@ compared <- function(call) {
       gamma <- if (is.null(arguments$gamma)) 1 else eval(arguments$gamma, values)
       criterion_at(here_eta, ours, setup, fit, gamma) - criterion_at(eta, own, setup, fit, gamma)
     }, error=function(e) NA_real_)
-    # Null spaces and the columns of a smooth are penalised here as in bam, and those that nested smooths lose are gam's.
+    # Null spaces and the columns of a smooth are penalised as in bam, and nested smooths lose gam's columns.
     excess <- if (normal) excess_by("gam") else excess_by("bam")
     if (!normal && !is.na(excess) && excess >= 1e-4) excess <- excess_by("gam")
     what <- paste0(what, "; REML ", formatC(excess, digits=1, format="e"))
     if (!is.na(excess) && excess < 1e-4) return(list(result="agrees by REML", what=what, fit=by[[1]]))
   }
-  # Of thin plate splines on equally spaced points the first function, on which the choice depends, is one of two that rounding
-  # chooses from: mgcv has the other one for the variable reflected.
+  # For thin plate splines on equally spaced points, the first function, on which the choice depends, is one of two that
+  # rounding chooses from: mgcv has the other one for the reflected variable.
   if (!correlated && agrees != "agrees" && is.null(arguments$knots)) {
     is_of_curves <- function(name) is.numeric(table[[name]]) && grepl(sprintf('s\\(%s,[^()]*"turned"', name), chosen)
     of_curves <- Filter(is_of_curves, names(table))

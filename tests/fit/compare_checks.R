@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares tessera-fit check with k.check, residuals and concurvity of mgcv, at equal coefficients:
 #   Rscript tests/fit/compare_checks.R build/default/bin/tessera-fit
-# For each model tessera-fit's coefficients are put into the object of gam(), whose model matrix must be the same but for the
-# signs, and of factor smooths the rotation, that mgcv leaves to a decomposition.
+# For each model tessera-fit's coefficients are put into the object of gam(). Its model matrix must be the same, except
+# for signs and the rotation of factor smooths, which mgcv leaves to a decomposition.
 source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
 
 set.seed(45)
@@ -60,7 +60,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   }
   own <- found$quantile_residuals
   if (!is.null(own)) {
-    # Those of a discrete family are drawn between two numbers.
+    # Residuals of a discrete family are random between two numbers.
     mu <- m$fitted.values; w <- m$prior.weights; theta <- sapply(json$family_parameters, function(one) one$value); y <- m$y; s <- json$scale
     P <- switch(sub("\\(.*", "", spelled), gaussian = function(y) pnorm(y, mu, sqrt(s / w)), Gamma = function(y) pgamma(y, w / s, scale = mu * s / w),
       poisson = function(y) ppois(y, mu), nb = function(y) pnbinom(y, mu = mu, size = theta[1]), binomial = function(y) pbinom(y, 1, mu),
@@ -81,7 +81,7 @@ report <- function(name, ...) {
   if (length(only) && !name %in% only) return(invisible())
   found <- try(compare(name, ...), silent = TRUE)
   if (inherits(found, "try-error")) { cat(sprintf("%-9s %s", name, found)); worst <<- Inf; return(invisible()) }
-  # p-values within the Monte Carlo error of 2,000 orders, five standard deviations.
+  # p-values within the Monte Carlo error (five standard deviations) of 2,000 permutations.
   if (found["p"] > 5 * sqrt(2 * .25 / 2000)) { cat("p-values differ\n"); worst <<- Inf }
   worst <<- max(worst, found[setdiff(names(found), c("p", "concurvity"))] / 1e-8, found["concurvity"] / 1e-6)
   cat(sprintf("%-9s", name), sprintf("%s %.0e", names(found), found), "\n")

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 # Compares predictions of every kind with mgcv's predict.gam, at equal coefficients:
 #   Rscript tests/fit/compare_predictions.R build/default/bin/tessera-fit
-# For each model tessera-fit's coefficients and covariance are put into the object of gam(), whose lpmatrix must be
-# the same but for the signs that mgcv leaves to a decomposition; of factor smooths, for a rotation.
-# (t2 with a random margin is not among them: any eigenvectors of its penalty, the identity, may be its coordinates.)
+# For each model tessera-fit's coefficients and covariance are put into the object of gam(). Its lpmatrix must be the
+# same, except for signs, and for factor smooths a rotation, which mgcv leaves to a decomposition. (t2 with a random
+# margin is omitted: any eigenvectors of its penalty, the identity, may be its coordinates.)
 source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE), fixed = TRUE)), "comparison.R"))
 
 set.seed(30)
@@ -52,7 +52,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
   back <- back_of(m, as.matrix(answer("predict", "m.json", "d.csv", "--type", "lpmatrix")), predict(m, d, type = "lpmatrix"))
   m <- with_our_coefficients(m, json, back)
   out <- predictions_apart(m, new, back, labels)
-  # A row without a value of a variable that only terms have that are left out is NA in mgcv alone.
+  # Only in mgcv is a row NA that lacks a variable of excluded terms only.
   summed <- function(...) { theirs <- predict(m, new, se.fit = TRUE, ...); cbind(theirs$fit, theirs$se.fit) }
   known <- complete.cases(new[intersect(all.vars(formula), names(new))])
   labels_of <- colnames(predict(m, new[1:2, ], type = "terms"))

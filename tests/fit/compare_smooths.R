@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Compares slice, smooths, derivatives and contrasts with what mgcv's PredictMat and predict.gam give, at equal coefficients:
+# Compares slice, smooths, derivatives and contrasts with mgcv's PredictMat and predict.gam, at equal coefficients:
 #   Rscript tests/fit/compare_smooths.R build/default/bin/tessera-fit [MODEL...]
 # For each model tessera-fit's coefficients and covariance are put into the object of gam(), as in compare_predictions.R.
 # Estimates and standard errors agree to 1e-8 of their range, derivatives to 1e-5 with central differences, and simultaneous
@@ -26,7 +26,7 @@ models <- list(
   tere = y ~ s(z) + te(x, g, bs = c("cr", "re"), k = c(5, 8)), te3 = y ~ te(x, z, u, d = c(2, 1), k = c(8, 3), bs = c("tp", "cr")))
 families <- list(pois = list(cnt ~ s(x) + f, poisson()))
 
-# The row's variables as the model has them.
+# The row's variables in the form of the model.
 as_fitted <- function(rows) {
   rows <- typed(rows, d)
   if ("ordered(dose)" %in% names(rows)) rows$o <- factor(as.character(rows[["ordered(dose)"]]), levels = levels(d$o), ordered = TRUE)
@@ -59,7 +59,7 @@ compare <- function(name, formula, family = gaussian(), spelled = "gaussian") {
     a <- answer("derivatives", "m.json", "--points", "7", "--draws", "0", "--order", order)
     for (part in split(a, paste(a$smooth, a$derivative))) {
       rows <- as_fitted(part); v <- as.character(rows$derivative[1]); smooth <- smooth_named(m, as.character(rows$smooth[1]), own)
-      # Beyond the ends splines go on as lines.
+      # Beyond the ends splines are linear.
       inside <- rows[[v]] > min(rows[[v]]) & rows[[v]] < max(rows[[v]]); rows <- rows[inside, ]
       h <- c(1e-5, 2e-4)[order] * diff(range(part[[v]]))
       at <- function(by) { moved <- rows; moved[[v]] <- moved[[v]] + by; columns_of(m, smooth, moved) }

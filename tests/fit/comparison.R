@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# How the scripts that compare commands after a fit with mgcv begin, and what they share. They take a program and more, as
-# names of models, work in a folder of their own, and are skipped where there is no mgcv.
+# Common start and functions of the scripts that compare commands after a fit with mgcv. They take a program and further
+# arguments, such as names of models, work in a folder of their own, and are skipped if mgcv is missing.
 if (!all(vapply(c("mgcv", "jsonlite"), requireNamespace, NA, quietly = TRUE))) {
   cat("R has no mgcv or jsonlite: nothing is compared\n")
   quit(status = 77)
@@ -10,14 +10,14 @@ program <- normalizePath(commandArgs(TRUE)[1])
 only <- commandArgs(TRUE)[-1]
 folder <- tempfile(); dir.create(folder); setwd(folder)
 
-# Runs the program; stops with what it says if it fails.
+# Runs the program; stops with its message if it fails.
 run <- function(...) {
   arguments <- c(...); status <- system2(program, shQuote(arguments), stdout = "log", stderr = "err")
   if (status != 0) stop(paste(c(arguments[1], grep("^tessera-fit: ", readLines("err"), value = TRUE)), collapse = " "))
 }
 # The table that a command writes.
 answer <- function(...) { run(..., "--out", "a.csv"); read.csv("a.csv", check.names = FALSE, stringsAsFactors = TRUE) }
-# The largest differences of the columns of two tables, by the largest value of each.
+# The largest differences of the columns of two tables, relative to the largest value of each.
 by_column <- function(ours, theirs, what) {
   ours <- as.matrix(ours); theirs <- as.matrix(theirs)
   if (!identical(dim(ours), dim(theirs))) stop(what, ": ", ncol(ours), " columns in place of ", ncol(theirs))
@@ -29,7 +29,7 @@ by_column <- function(ours, theirs, what) {
   }
   worst
 }
-# That of two vectors, by `size`.
+# The same for two vectors, relative to `size`.
 distance <- function(ours, theirs, what, size = abs(theirs)) {
   if (length(ours) != length(theirs)) stop(what, ": ", length(ours), " in place of ", length(theirs))
   ours <- as.numeric(ours); theirs <- as.numeric(theirs)
@@ -37,8 +37,8 @@ distance <- function(ours, theirs, what, size = abs(theirs)) {
   max(abs(ours - theirs) / pmax(size, 1e-300), 0, na.rm = TRUE)
 }
 
-# The matrix B with theirs B = ours, model matrices of the rows of the fit: the signs, and of factor smooths the rotation, that
-# mgcv leaves to a decomposition; and what a smooth has here of columns that mgcv keeps though they are dependent.
+# The matrix B with theirs B = ours, for model matrices of the rows of the fit: the signs, and for factor smooths the
+# rotation, which mgcv leaves to a decomposition; and our columns of a smooth in terms of dependent ones mgcv keeps.
 back_of <- function(m, ours, theirs) {
   back <- matrix(0, ncol(theirs), ncol(ours)); all <- ncol(ours) == ncol(theirs)
   place <- function(smooth) if (all) smooth$first.para:smooth$last.para else which(sub("[.][0-9]+$", "", colnames(ours)) == smooth$label)
@@ -75,7 +75,7 @@ predictions_apart <- function(m, new, back, labels = identity) {
     theirs <- predict(m, new, type = type, se.fit = TRUE); found <- predicted("--type", type, "--se")
     odd <- seq(1, by = 2, length.out = ncol(found) / 2)
     if (type %in% c("terms", "iterms")) {
-      # A term whose columns all depend on others is none here, and zero there.
+      # A term whose columns all depend on others is absent here, and zero there.
       zero <- colSums(abs(theirs$fit) + theirs$se.fit, na.rm = TRUE) == 0 & !labels(colnames(theirs$fit)) %in% names(found)
       theirs <- lapply(theirs[c("fit", "se.fit")], function(one) one[, !zero, drop = FALSE])
       if (!identical(names(found)[odd], labels(colnames(theirs$fit)))) stop(type, ": ", toString(names(found)[odd]), " in place of ", toString(labels(colnames(theirs$fit))))
@@ -85,7 +85,7 @@ predictions_apart <- function(m, new, back, labels = identity) {
   out
 }
 
-# What a row of a smooth has of the model matrix, and what that estimates.
+# The part of the model matrix in a row of a smooth, and its estimate.
 columns_of <- function(m, smooth, rows) {
   X <- matrix(0, nrow(rows), length(coef(m)))
   X[, smooth$first.para:smooth$last.para] <- PredictMat(smooth, rows)
@@ -93,13 +93,13 @@ columns_of <- function(m, smooth, rows) {
 }
 estimate <- function(m, X) list(fit = drop(X %*% coef(m)), se = sqrt(pmax(0, rowSums((X %*% m$Vp) * X))))
 of_estimate <- function(ours, theirs, se = theirs) max(abs(ours - theirs)) / max(abs(theirs), abs(se), 1e-300)
-# Rows of an answer with factors as the table `d` has them.
+# Rows of an answer, with factors as in the table `d`.
 typed <- function(rows, d) {
   for (v in intersect(names(rows), names(d))) if (is.factor(d[[v]])) rows[[v]] <- factor(as.character(rows[[v]]), levels = levels(d[[v]]), ordered = is.ordered(d[[v]]))
   rows
 }
 smooth_named <- function(m, label, labels = identity) Find(function(s) labels(s$label) == label, m$smooth)
-# The smooths of an answer `a`. `each(rows, X, theirs)` gets those of each.
+# The smooths of an answer `a`. Calls `each(rows, X, theirs)` for each.
 smooths_apart <- function(m, a, typed, labels = identity, each = function(...) NULL) {
   out <- c(smooths = 0, se = 0)
   if (!setequal(unique(as.character(a$smooth)), labels(sapply(m$smooth, `[[`, "label")))) stop("smooths: ", toString(unique(a$smooth)))
@@ -112,11 +112,11 @@ smooths_apart <- function(m, a, typed, labels = identity, each = function(...) N
   out
 }
 
-# mgcv's component "para" is the first column alone, by `1:0` in the place of all parametric ones.
+# mgcv's component "para" is only the first column: it has `1:0` in place of all parametric ones.
 text <- deparse(mgcv:::concurvity)
 stopifnot(sum(grepl("stop <- c(min(start) - 1, stop)", text, fixed = TRUE)) == 1)
 concurvity <- eval(parse(text = gsub("stop <- c(min(start) - 1, stop)", "stop <- c(min(start[-1]) - 1, stop)", text, fixed = TRUE)))
-# Where columns are dependent, mgcv's decomposition has a direction that rounding chooses: then by bases of their spans.
+# For dependent columns mgcv's decomposition has a direction that rounding chooses: compares bases of their spans.
 projected <- function(X, j, i, coef) {
   basis <- function(at) { q <- qr(scale(X[, at, drop = FALSE], FALSE, sqrt(colSums(X[, at, drop = FALSE]^2))), tol = 1e-10); qr.Q(q)[, seq_len(q$rank), drop = FALSE] }
   by <- basis(i); own <- basis(j)
@@ -124,7 +124,7 @@ projected <- function(X, j, i, coef) {
   all <- X[, j, drop = FALSE]; top <- crossprod(by, all)
   c(svd(crossprod(by, own))$d[1]^2, sum((top %*% coef[j])^2) / sum((all %*% coef[j])^2), sum(top^2) / sum(all^2))
 }
-# The concurvity that a check has found, of the model matrix X.
+# The concurvity from a check, for the model matrix X.
 concurvity_apart <- function(m, X, found) {
   whole <- concurvity(m); pairwise <- concurvity(m, full = FALSE)
   if (!identical(colnames(whole), found$terms)) stop("concurvity: ", toString(found$terms))

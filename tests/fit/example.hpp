@@ -23,7 +23,7 @@ inline std::string example_table() {
   return table.str();
 }
 
-/// The program's own lines among what was written to standard error, without those of a launcher.
+/// The program's own lines on standard error, without those of a launcher.
 inline std::vector<std::string> complaints(const std::string& err) {
   std::vector<std::string> own;
   std::istringstream lines(err);

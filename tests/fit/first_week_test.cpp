@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What a person does with tessera-fit in the first week: each family with each way to give a response, and
-// each kind of column in each place of a formula. Expected values are R's:
-// tests/data/first_week/make_first_week.R.
+// Typical first uses of tessera-fit give R's results: each family with each form of a response, and each kind
+// of column in each place of a formula. Expected values: tests/data/first_week/make_first_week.R.
 #include "fit/example.hpp"
 #include "info/run_program.hpp"
 #include "support/file_content.hpp"
@@ -62,7 +61,7 @@ TEST_P(FirstWeekFit, IsRs) {
   const Json& expected = cases().at(GetParam());
   const std::string formula = expected.at("formula");
   const std::string args = expected.at("args");
-  // R ends the iteration of smoothing parameters sooner.
+  // R's iteration of smoothing parameters ends earlier.
   const bool smooth = expected.at("smooth");
   const double tolerance = smooth ? 2e-4 : 1e-6;
   const auto expect_near = [&](double value, double of_r, const std::string& what) {
@@ -101,8 +100,8 @@ TEST_P(FirstWeekFit, IsRs) {
 
   const auto summary = successful(run(TESSERA_FIT " summary " + path("model.json")));
   EXPECT_NE(fitted.out.find(summary.out), std::string::npos) << summary.out;
-  // Where levels are told: the page, and the same bits on any number of ranks, of the same table in HDF5, and
-  // with columns in scratch files.
+  // Options about levels: the page, and the same bits on any number of ranks, from the same table in HDF5,
+  // and with columns in scratch files.
   if (log.empty()) return;
   successful(run(TESSERA_FIT " report " + path("model.json") + " --out " + path("report.html")));
   std::string table = data("table.csv");
@@ -131,7 +130,7 @@ TEST_F(FirstWeek, KnowsALevelHoweverItIsWritten) {
       column_of(predict("9,01,9\n9.0,01,9\n 09 ,01,9.0\n\"9\",\"01\",\"9\"\n").out);
   ASSERT_EQ(known.size(), 4U);
   for (const double one : known) EXPECT_EQ(one, known[0]);
-  // One that is missing or not known has no prediction, but for a random effect, which is left out.
+  // A missing or unseen level has no prediction, except for a random effect, which is left out.
   const auto others = predict("9,01,9\n,01,9\n12,01,9\n9,1,9\n9,01,11\n9,01,\n");
   const std::vector<double> values = column_of(others.out);
   ASSERT_EQ(values.size(), 6U);
@@ -143,7 +142,7 @@ TEST_F(FirstWeek, KnowsALevelHoweverItIsWritten) {
       << others.err;
 }
 
-/// What cannot be fitted ends with a status and one line.
+/// Data that cannot be fitted end with a status and one line.
 TEST_F(FirstWeek, SaysWhatIsWrong) {
   const std::string binomial = "--family binomial";
   for (const auto& [formula, args, status, words] :

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernels of the BLAS, on a processor that OpenBLAS does not know.
+// The BLAS kernels on a processor that is unknown to OpenBLAS.
 #include "base/blas_kernels.hpp"
 #include "example.hpp"
 #include "info/run_program.hpp"
@@ -19,7 +19,7 @@ std::string kernels_expected() {
   return better != nullptr ? better : "Prescott";
 }
 
-/// Of the run report of a fit under this environment; empty if its BLAS is not OpenBLAS.
+/// The kernels in the run report of a fit in this environment; empty if its BLAS is not OpenBLAS.
 std::string kernels_of_fit(const std::string& environment) {
   const ScratchFile table(example_table());
   const ScratchFile model;
@@ -56,7 +56,7 @@ TEST_F(FitKernels, AreTheUsersWhereHeNamesSome) {
 }
 
 #ifdef TESSERA_GAM_LIBRARY
-/// OpenBLAS tells what it takes. The host, which does not look for what is preloaded, ends with 1.
+/// OpenBLAS reports its choice. The host, whose own BLAS is not preloaded, ends with 1.
 TEST_F(FitKernels, OfTheLibrarysOwnCopyAreSoToo) {
   const auto result = run(on_unknown_processor + "OPENBLAS_VERBOSE=2 " TESSERA_UNLOADING_HOST
                                                  " " TESSERA_GAM_LIBRARY " private");

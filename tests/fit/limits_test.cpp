@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-fit under limits: columns that the ranks have not the memory for are in files, or are refused
-// before the kernel kills a rank; threads are those of the batch system.
+// tessera-fit under limits: columns that exceed the ranks' memory are in files, or are refused before the
+// kernel kills a rank; the number of threads is the batch system's.
 #include <gtest/gtest.h>
 
 #include <sys/resource.h>
@@ -40,7 +40,7 @@ std::string fit_command(const ScratchFile& table, const ScratchFile& model, cons
          model.path();
 }
 
-/// A line of what was said, from `begin` to its end; empty if there is none.
+/// The line of the output from `begin` on; empty if there is none.
 std::string line_of(const std::string& said, const std::string& begin) {
   const auto at = said.find(begin);
   return at == std::string::npos ? "" : said.substr(at, said.find('\n', at) - at);
@@ -52,7 +52,7 @@ TEST(FitLimits, ATableThatACgroupHasNotTheMemoryForIsFittedAndPredictedAllTheSam
 #endif
   constexpr int rows = 4'000'000;
   OwnCgroup cgroup("memory");
-  // Seven numbers and a mark for each row, 228 MB, are more than this; and so are six that predictions need.
+  // Seven numbers and a mark for each row, 228 MB, exceed this; so do the six that predictions need.
   cgroup.set(cgroup.version() == 1 ? "memory.limit_in_bytes" : "memory.max", "180000000");
   if (!cgroup.problem().empty()) GTEST_SKIP() << cgroup.problem();
   std::string text = "y,x\n";
@@ -125,7 +125,7 @@ TEST(FitLimits, AModelThatThereIsNotTheMemoryForIsRefusedBeforeItBegins) {
   }
 }
 
-/// What a program has had of memory at most, in GiB; it must end with status 0.
+/// The maximum memory of a program, in GiB; it must end with status 0.
 double peak_gib(const std::string& command) {
   const pid_t child = fork();
   if (child == 0) {
@@ -160,7 +160,7 @@ TEST(FitLimits, TheMemoryOfAModelIsThatWhichTheLogForetells) {
   }
 }
 
-/// The message's last number of MiB is enough for the next step at least, and in the end for the fit.
+/// The number of MiB that the message names is enough at least for the next step, and finally for the fit.
 TEST(FitLimits, ALackOfAddressSpaceSaysHowMuchIsNeeded) {
   if (!testing::can_limit_address_space) GTEST_SKIP() << "sanitizers need the address space";
   const ScratchFile table(example_table());

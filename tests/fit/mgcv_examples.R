@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # The fits of mgcv's own examples, for compare_calls.R: ?gam, ?bam, ?te, ?t2, ?factor.smooth, ?random.effects, ?negbin,
-# ?Tweedie, ?gp, ?linear.functional.terms and the pages that they lead to; ?smooth.terms has none. Data are by gamSim, or of
-# the same kind, with other seeds. A call that another one repeats with another method of estimation is left out.
+# ?Tweedie, ?gp, ?linear.functional.terms and the pages that they lead to; ?smooth.terms has none. Data are from gamSim,
+# or similar, with other seeds. A call that differs from another only in the method of estimation is omitted.
 example <- function(page, table, ...) eval(substitute(add(page, NA, table, ...)))
 one <- function(seed, ...) { set.seed(seed); gamSim(..., verbose=FALSE) }
 two <- function(seed, ...) one(seed, 2, ...)$data

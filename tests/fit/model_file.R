@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# As `model_file.py predict` in R: SCRIPT FOLDER.
+# Like `model_file.py predict`, in R: SCRIPT FOLDER.
 if (!requireNamespace("jsonlite", quietly = TRUE)) {
   cat("R has no jsonlite: nothing is compared\n")
   quit(status = 77)

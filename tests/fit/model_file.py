@@ -15,7 +15,7 @@ import subprocess
 import sys
 import tempfile
 
-# Name, formula, family, more arguments, and what SCRIPT must refuse of it by name.
+# Name, formula, family, further arguments, and the features that SCRIPT must refuse by name.
 MODELS = [
     ("bsplines", 'y ~ s(x, bs="ps", k=8) + s(z, bs="bs", k=7)'),
     ("values", 'y ~ s(x, bs="cr", k=8) + s(z, bs="cs", k=6) + s(w, k=5, bs="cr", fx=TRUE)'),

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// slice, smooths, derivatives, contrasts and simulate. Against mgcv they are compared by compare_smooths.R.
+// slice, smooths, derivatives, contrasts and simulate. compare_smooths.R compares them with mgcv.
 #include "fit/csv.hpp"
 #include "fit/example.hpp"
 #include "info/run_program.hpp"
@@ -40,7 +40,7 @@ class Posterior : public ::testing::Test {
     EXPECT_EQ(result.status, 0) << command << " " << args << "\n" << result.err;
     return Csv(result.out);
   }
-  /// What a table has at these columns.
+  /// The values of these columns of a table.
   [[nodiscard]] static std::string text_of(const Csv& from, const std::vector<std::string>& columns,
                                            const std::vector<std::size_t>& rows) {
     std::string text;

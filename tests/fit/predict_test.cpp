@@ -83,7 +83,7 @@ TEST_P(PredictOfAModel, IsThatOfPredictGam) {
     Json expected = one.at(kind);
     const std::vector<double> fit = found.numbers("fit");
     const std::vector<double> se = found.numbers("se");
-    // predict.gam leaves out a row with a missing value of a variable that only terms have that are left out.
+    // predict.gam omits a row with a missing value of a variable that only excluded terms have.
     for (std::size_t i = 0; i < fit.size() && args.find('(') != std::string::npos; ++i) {
       if (!expected["fit"][i].is_null() || std::isnan(fit[i])) continue;
       expected["fit"][i] = fit[i];
@@ -107,8 +107,8 @@ TEST_P(PredictOfAModel, IsThatOfPredictGam) {
 
 INSTANTIATE_TEST_SUITE_P(All, PredictOfAModel, ::testing::Range<std::size_t>(0, 8));
 
-// The sum of the terms, the constant and the offset is the linear predictor; a row of the model matrix times
-// the coefficients, too.
+// The sum of the terms, the constant and the offset is the linear predictor, and so is a row of the model
+// matrix times the coefficients.
 TEST_F(Predict, KindsAgreeWithEachOther) {
   fit(prediction_cases().at(6));
   const Csv link = predicted("--se --interval 0.9");
@@ -137,7 +137,7 @@ TEST_F(Predict, KindsAgreeWithEachOther) {
     EXPECT_NEAR(product, fit[row], 1e-12) << row;
     EXPECT_NEAR(link.numbers("upper")[row], fit[row] + 1.6448536269514722 * link.numbers("se")[row], 1e-12);
   }
-  // Ends of the mean's interval are those of the predictor's.
+  // The ends of the mean's interval are those of the predictor's, transformed.
   const Csv response = predicted("--type response --se --interval 0.9 --prediction-interval 0.8");
   for (std::size_t row = 0; row < fit.size(); ++row) {
     if (std::isnan(fit[row])) continue;
@@ -208,7 +208,7 @@ TEST_F(Predict, WritesHdf5WithTheSameNumbers) {
   const std::string args = "--type terms --se --keep g,z --row-numbers";
   const auto csv = predict(args);
   ASSERT_EQ(predict(args + " --out " + path("out.h5")).status, 0);
-  // Read by the program itself: a fit of any column, whose mean tells the numbers.
+  // Read by the program itself, which fits a column: the mean is that of the numbers.
   successful(predict(args + " --memory 1K --out " + path("parts.h5"), prediction_data("new.csv"),
                      TESSERA_MPIRUN " 2"));
   EXPECT_EQ(testing::content_of(path("parts.h5")), testing::content_of(path("out.h5")));

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The command line of tessera-fit: what it writes, and how it refuses.
+// The command line of tessera-fit: its output, and its refusals.
 #include "fit/example.hpp"
 #include "info/run_program.hpp"
 #include "temporary_folder.hpp"
@@ -50,7 +50,7 @@ class Program : public ::testing::Test {
     const auto own = complaints(result.err);
     ASSERT_EQ(own.size(), 1U) << result.err;
     EXPECT_NE(own[0].find(words), std::string::npos) << own[0];
-    // Nothing half-written, under any name.
+    // No partial file, under any name.
     for (const auto& entry : fs::directory_iterator(folder_)) {
       const std::string name = entry.path().filename().string();
       EXPECT_FALSE(name.starts_with("model") || name.starts_with("pred")) << name;
@@ -102,7 +102,7 @@ TEST_F(Program, FitsPredictsAndSummarises) {
   const std::string rows = read("pred.csv");
   EXPECT_TRUE(rows.starts_with("fit,se\n"));
   EXPECT_EQ(std::count(rows.begin(), rows.end(), '\n'), 201);
-  // To standard output the same rows, from any number of ranks.
+  // The same rows on standard output, from any number of ranks.
   const auto shown = successful(run(std::string(TESSERA_MPIRUN) + " 3 " TESSERA_FIT " predict " +
                                     path("model.json") + " " + path("data.csv") + " --se --type response"));
   EXPECT_EQ(shown.out, rows);
@@ -156,7 +156,7 @@ TEST_F(Program, LeavesATerminalNoCommandsOfATable) {
                    R"('other\x1b[2J')");
 }
 
-// Each rank has a working directory of its own, as on nodes that have files of their own.
+// Each rank has a working directory of its own, as on nodes with local files.
 TEST_F(Program, FilesOfOneNameThatDifferBetweenRanksAreNotMixed) {
   const auto each_in_its_folder = [&](const std::string& arguments) {
     const auto rank_in = [&](const char* folder) {
@@ -253,7 +253,7 @@ TEST_F(Program, ALogThatCannotBeWrittenEndsNoFit) {
     EXPECT_EQ(run(before + TESSERA_FIT " summary " + path("no.json") + log).status, 3) << log;
     fs::remove(path("pipe"));
   }
-  // Results are no log.
+  // Results do not go to a log.
   EXPECT_EQ(run(predict + " >&-").status, 3);
   EXPECT_EQ(run(predict + " >/dev/full").status, 3);
 }
@@ -270,7 +270,7 @@ TEST_F(Program, PipesAndStandardOutputGetWhatComes) {
     EXPECT_EQ(ranks.out, expected) << name;
   }
   EXPECT_FALSE(fs::exists(path("-")));
-  // What is there already stays.
+  // Existing files stay.
   write("all.csv", "before\n");
   EXPECT_EQ(run(predict + " --out /dev/stdout >>" + path("all.csv")).status, 0);
   EXPECT_EQ(read("all.csv"), "before\n" + expected);
@@ -292,7 +292,7 @@ TEST_F(Program, AReaderWhoHasGoneEndsThePredictionsQuietly) {
   std::string rows = "x\n";
   for (int i = 0; i < 200'000; ++i) rows += "0.5\n";
   write("new.csv", rows);
-  // 128 and SIGPIPE, as of other programs.
+  // 128 + SIGPIPE, as for other programs.
   const auto ended = run("{ " TESSERA_FIT " predict " + path("model.json") + " " + path("new.csv") +
                          "; echo $? >&2; } | head -1");
   EXPECT_EQ(ended.out, "fit\n");
@@ -346,7 +346,7 @@ TEST_F(Program, AGpuThatIsLeftOutChangesNoBits) {
   ASSERT_EQ(run("TESSERA_SIMULATE='*:2xH200' " + job).status, 0);
   auto expected = nlohmann::json::parse(read("model.json"));
   expected.erase("verdict");
-  // One of two, in the set-up and later; and one after another both that a rank has.
+  // One of two devices, in the set-up and later; and both devices of a rank one after another.
   for (const char* fault : {"claim@rank0.device1", "throw@rank1.device0:pass4",
                             "fail@rank1.device0:pass2,allocate@rank1.device1:pass5"}) {
     const auto result = run(std::string("TESSERA_SIMULATE='*:2xH200' TESSERA_FAULT='") + fault + "' " + job);
@@ -389,7 +389,7 @@ TEST_F(Program, TellsTheThetaThatItEstimates) {
   const std::string title =
       "Family: Negative Binomial(" + number_text(std::round(1000 * theta) / 1000, 15) + ")\n";
   EXPECT_NE(fitted.out.find(title), std::string::npos) << fitted.out;
-  // And of the model that is read: nothing of it is lost.
+  // The same for a model that is read: nothing of it is lost.
   const auto summary = successful(run(TESSERA_FIT " summary " + path("model.json")));
   EXPECT_NE(summary.out.find(title), std::string::npos) << summary.out;
   EXPECT_EQ(run(TESSERA_FIT " report " + path("model.json") + " --run-report " + path("run.json") +
@@ -408,7 +408,7 @@ TEST_F(Program, TellsTheThetaThatItEstimates) {
   EXPECT_NEAR(again.at("deviance"), deviance, 1e-8 * deviance);
 }
 
-/// A command that has a state to keep, and the model that it gives when nothing stops it.
+/// A command with a state to save, and the model of an undisturbed run.
 struct Stopped {
   const char* name;
   const char* family;
@@ -445,7 +445,7 @@ TEST_P(StoppedFit, GoesOnWithTheSameBits) {
   if (!GetParam().keeps) {
     EXPECT_EQ(go("model.json", fault, 2, keep).status, 0);
   } else {
-    // Killed with half of a state written, and with the new state beside the old one.
+    // Killed with half of a state written, and with the new state next to the old one.
     EXPECT_NE(go("model.json", "checkpoint-write@rank0:pass1", 1, keep).status, 0);
     EXPECT_NE(go("model.json", "checkpoint-swap@rank0:pass1", 1, keep).status, 0);
     const auto whole = go("model.json", "checkpoint-full@rank0:pass1", 2, keep);
@@ -453,7 +453,7 @@ TEST_P(StoppedFit, GoesOnWithTheSameBits) {
     EXPECT_NE(whole.err.find("resuming after iteration "), std::string::npos) << whole.err;
     EXPECT_NE(whole.err.find("No space left on device"), std::string::npos) << whole.err;
   }
-  // The verdict of a fit on devices counts them, and the ranks are two in both.
+  // The verdict of a fit on devices counts them; there are two ranks in both.
   EXPECT_EQ(read("model.json"), read("whole.json"));
   for (const auto& entry : fs::directory_iterator(folder_))
     EXPECT_FALSE(entry.path().filename().string().starts_with("state")) << entry.path();
@@ -524,8 +524,8 @@ TEST_F(Program, AResponseWithoutNoiseIsFitted) {
   }
 }
 
-// Logarithms of responses near zero lead the first solution far below the means, and down from there each
-// step takes one at most from the predictor.
+// Logarithms of responses near zero lead the first solution far below the means, and from there each step
+// changes the predictor by at most one.
 TEST_F(Program, AGammaFitOfResponsesNearZeroBeginsAtTheirMean) {
   std::ostringstream table;
   table.precision(17);
@@ -543,11 +543,11 @@ TEST_F(Program, AGammaFitOfResponsesNearZeroBeginsAtTheirMean) {
       fit("near_zero.csv", "y ~ f + s(x, by=f, bs=\"ps\", k=15) + s(z, by=f, bs=\"cr\")", "--family gamma");
   EXPECT_EQ(fitted.status, 0) << fitted.err;
   const auto model = nlohmann::json::parse(read("model.json"));
-  // What a thousand iterations from elsewhere come to.
+  // The result of a thousand iterations from another start.
   EXPECT_NEAR(model.at("deviance").get<double>(), 3728.19236, 1e-4);
 }
 
-// At k points of its period a cyclic P-spline of even k is nearly alternating, so that te's coefficients, its
+// At k points of its period a cyclic P-spline of even k is nearly alternating, so te's coefficients, its
 // values there, are nearly dependent.
 TEST_F(Program, ASurfaceOverAPeriodIsFittedForAnyK) {
   for (const double shift : {0.0, 0.13, 0.29}) {
@@ -596,7 +596,7 @@ TEST_F(Program, AVarianceThatIsNotAboveZeroIsNamedWithItsMean) {
 }
 
 TEST_F(Program, AFitThatDivergesWritesItsLastFiniteState) {
-  // Least squares with means that must not be negative: the steps end at that border, and not at a solution.
+  // Least squares with means that must not be negative: the steps end at that boundary, not at a solution.
   write("border.toml",
         "name = \"border\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\n"
         "deviance = \"(y - mu)^2 + 0 * sqrt(mu)\"\n");
@@ -675,7 +675,7 @@ TEST_F(Program, AConstantResponseIsFittedWhereThereIsSomethingToFit) {
   EXPECT_EQ(fit("data.csv", "c ~ x + offset(z)", "--family poisson").status, 0);
 }
 
-/// A fit without a finite estimate, and what is said of it.
+/// A fit without a finite estimate, and its message.
 struct Separated {
   const char* name;
   const char* formula;
@@ -740,7 +740,7 @@ INSTANTIATE_TEST_SUITE_P(
                   "q separates responses of 0 from those of 1: the fitted means of 100 rows run off"}),
     [](const auto& tested) { return tested.param.name; });
 
-// Extreme is not separate: means within 1e-9 of their limits, and an estimate that is finite.
+// Extreme, but not separated: means are within 1e-9 of their limits, and the estimate is finite.
 TEST_F(Program, AnExtremeFitIsNotTakenForOneWithoutEstimate) {
   std::ostringstream table;
   table << "y,x,g\n";
@@ -755,7 +755,7 @@ TEST_F(Program, AnExtremeFitIsNotTakenForOneWithoutEstimate) {
     const auto result = fit("steep.csv", formula, "--family binomial");
     EXPECT_EQ(result.status, 0) << formula << result.err;
   }
-  // A random effect has a finite estimate where its level has no event.
+  // A random effect has a finite estimate even if its level has no event.
   write("random.csv", "y,g\n1,a\n0,a\n0,b\n0,b\n0,b\n1,c\n0,c\n1,c\n0,d\n0,d\n1,d\n0,e\n0,e\n0,e\n1,e\n");
   EXPECT_EQ(fit("random.csv", "y ~ s(g, bs=\"re\")", "--family binomial").status, 0);
 }
@@ -780,7 +780,7 @@ TEST_F(Program, RowsOfAnUnseenLevelAreNAAndCountedOnce) {
   EXPECT_EQ(complaints(many.err), complaints(alone.err));
 }
 
-// As predict.gam has it: a level that the fit had not has no column of a random effect.
+// As in predict.gam, a level that the fit lacked has no column of a random effect.
 TEST_F(Program, AnUnseenLevelOfARandomEffectIsPredictedWithoutIt) {
   ASSERT_EQ(fit("data.csv", "y ~ s(x, bs=\"ps\", k=12) + s(f, bs=\"re\")").status, 0);
   const auto predicted = [&](const std::string& rows) {
@@ -842,7 +842,7 @@ TEST_F(Program, AFullDiskLeavesNothing) {
 
 TEST_F(Program, AFullDiskBehindStandardOutputIsAnError) {
   ASSERT_EQ(fit("data.csv", "y ~ x").status, 0);
-  // A shell for each rank: behind mpirun alone, standard output is mpirun's pipe.
+  // A shell for each rank: with mpirun only, standard output is mpirun's pipe.
   std::vector<ProgramResult> results;
   for (const std::string& what :
        {"summary " + path("model.json"), "predict " + path("model.json") + " " + path("data.csv"),

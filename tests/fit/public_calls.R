@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# 80 calls of bam() and gam() in public analyses, as they came when repositories and articles were searched for such calls:
-# one of a source, the first that was written out in full. They are not selected by what can be fitted. compare_calls.R
-# has what the functions below mean; data are synthetic. `constants` are variables of the R session that a call uses:
-# for the program their values are written in their place, as a shell does. `refused` is a part of the message with which
+# 80 calls of bam() and gam() in public analyses, in the order in which a search of repositories and articles found
+# them: one per source, the first that was written out in full. They are not selected by what can be fitted.
+# compare_calls.R explains the functions below; data are synthetic. `constants` are variables of the R session that a
+# call uses; their values are substituted for the program, as a shell does. `refused` is a part of the message with
+# which the program refuses a call, and `differs` the reason why an answer differs from mgcv's. A seed divides them into
+# the development set and the second set.
 # the program refuses a call, and `differs` one whose answer is another than mgcv's, with the reason. A seed divides them into the development set and the second one.
 add("wearables", 2000, list(t=grid(0, 1, 51), id=levels_of(40), phi1=1.4142*sin(2*pi*t), phi2=1.4142*cos(2*pi*t),
                             phi3=1.4142*sin(4*pi*t), phi4=1.4142*cos(4*pi*t), Y=binary()),

@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tessera-fit says after fits of random models beside mgcv's functions, at equal coefficients: predictions of every
-# kind with standard errors, smooths, tests of terms, concurvity, deviance, AIC and log likelihood. The models are those of
-# random_models.R, and more bases. mgcv makes its model matrix and its functions of a fit to other numbers, of which
-# everything that comes from a fit is replaced by what tessera-fit's model has.
-# Usage: Rscript random_after.R TESSERA_FIT COUNT [FIRST]; exits with 77 where there is no mgcv, and with 1, naming the
-# seeds, if one differs. FIRST comes from the number of the week unless it is given.
+# Compares tessera-fit's commands after fits of random models with mgcv's functions, at equal coefficients: predictions
+# of every kind with standard errors, smooths, tests of terms, concurvity, deviance, AIC and log likelihood. The models
+# are those of random_models.R, with more bases. mgcv builds its model matrix and functions from a fit to other numbers,
+# in which all fitted quantities are replaced by those of tessera-fit's model.
+# Usage: Rscript random_after.R TESSERA_FIT COUNT [FIRST]; exits with 77 if mgcv is missing, and with 1, naming the
+# seeds, if one differs. FIRST defaults to a number from the week.
 tests <- normalizePath(dirname(sub("--file=", "", grep("--file=", commandArgs(), value=TRUE), fixed=TRUE)))
 for (name in c("comparison.R", "referee.R", "random_model.R", "../data/basis/own_bases.R")) source(file.path(tests, name))
 count <- as.integer(only[1])
@@ -12,8 +12,8 @@ first <- first_seed(only[2])
 more_smooths <- c('s(%s, bs="cc", k=8)', 's(%s, bs="cp", k=9)', 's(%s, bs="bs", k=9)', 's(%s, bs="bs", m=c(3,1), k=9)',
                   's(%s, bs="gp", k=9)', 's(%s, bs="ds", k=9)', 's(%s, by=f, bs="gp", k=6)', 's(%s, by=v, bs="bs", k=7)')
 
-# summary.gam with the root of the total penalty from those of each: mgcv's sum of them loses what is 1e-16 times another, and
-# its root of that 1e-14.
+# summary.gam with the root of the total penalty computed from the roots of each penalty: mgcv's sum loses parts below
+# 1e-16 of another penalty, and its root parts below 1e-14.
 root <- function(A) {
   eigen <- eigen(A, symmetric=TRUE)
   t(t(eigen$vectors)*sqrt(pmax(eigen$values, 0)))
@@ -37,12 +37,12 @@ exact_summary <- function(m) {
     environment(copy) <- list2env(list(...), parent=asNamespace("mgcv"))
     copy
   }
-  # Beside other random effects it is of those that are none.
+  # If there are other random effects, only terms that are none.
   recov <- within("recov", mroot=function(A) t(roots[, ncol(A) == ncol(roots) | fixed]))
   within("summary.gam", reTest=within("reTest", recov=recov, mroot=root))(m)
 }
 
-# The object with an error of rounding in each penalty.
+# The object with a rounding error in each penalty.
 with_errors <- function(m) {
   for (k in seq_along(m$smooth)) m$smooth[[k]]$S <- lapply(m$smooth[[k]]$S, function(S) {
     noise <- matrix(rnorm(length(S)), nrow(S))
@@ -50,7 +50,7 @@ with_errors <- function(m) {
   })
   m
 }
-# mgcv keeps columns of smooths that depend on others.
+# mgcv keeps dependent columns of smooths.
 has_all_columns <- function(m) nrow(m$back) == ncol(m$back)
 # The penalties of a smooth in a model's file.
 penalties_of <- function(block) {
@@ -68,7 +68,7 @@ penalties_of <- function(block) {
   lapply(columns(penalty$levels), function(of_level) kronecker(of_level %o% of_level, matrix_of(penalty$of_level)))
 }
 
-# bs="gp" and "ds" of all eigenvectors: those of many points by mgcv's Lanczos iteration may be 1e-4 off.
+# bs="gp" and "ds" from all eigenvectors: with many points mgcv's Lanczos iteration may be off by 1e-4.
 for (bs in c("gp", "ds")) {
   construct <- get(paste0("smooth.construct.", bs, ".smooth.spec"), asNamespace("mgcv"))
   environment(construct) <- list2env(list(slanczos=function(A, k, ...) {
@@ -79,7 +79,7 @@ for (bs in c("gp", "ds")) {
   assign(paste0("smooth.construct.all", bs, ".smooth.spec"), construct)
 }
 
-# mgcv's object of a model at its numbers. X: the model matrix of the rows of the fit.
+# mgcv's object of a model with tessera-fit's numbers. X: the model matrix of the rows of the fit.
 object_of <- function(model, json, text=with_chosen_functions(model$formula)) {
   table <- model$table
   table$prior <- if (is.null(model$weights)) 1 else model$weights
@@ -108,7 +108,7 @@ object_of <- function(model, json, text=with_chosen_functions(model$formula)) {
   m$fitted.values <- m$family$linkinv(m$linear.predictors)
   m$sig2 <- json$scale
   m$scale.estimated <- !model$family %in% c("binomial", "poisson", "nb", "scat", "betar", "poisson(sqrt)")
-  # Those of t2() beside nested smooths, and of select=TRUE, are bam's, and not gam's.
+  # Constraints of t2() with nested smooths, and of select=TRUE, are bam's, not gam's.
   blocks <- Filter(function(block) !is.null(block$penalty), json$design$blocks)
   for (i in seq_along(m$smooth)) if (has_all_columns(m)) {
     own <- m$smooth[[i]]$first.para:m$smooth[[i]]$last.para
@@ -141,7 +141,7 @@ object_of <- function(model, json, text=with_chosen_functions(model$formula)) {
   # As bam() has it.
   deviance <- if (json$family != "gaussian") m$sig2*sum(m$prior.weights) else sum(whitened(sqrt(m$prior.weights)*(m$y - mu))^2)
   m$aic <- 2*sum(m$edf) - 2*(if (model$rho == 0) 0 else sum(!start))*log(1/sqrt(1 - model$rho^2)) +
-    # With many degrees of freedom that of scat is the difference of two large numbers.
+    # With many degrees of freedom the deviance of scat is the difference of two large numbers.
     if (json$family == "scat") -2*log_likelihood(m$family, m$y, mu, m$prior.weights, theta, m$sig2)
     else if (extended) m$family$aic(m$y, mu, theta, m$prior.weights, deviance) else m$family$aic(m$y, 1, mu, m$prior.weights, deviance)
   m
@@ -152,9 +152,9 @@ anova_apart <- function(m, json) {
   run("anova", "m.json", "--json")
   found <- fromJSON("log", simplifyVector=FALSE)$models[[1]]
   out <- c()
-  # Where penalties are 1e10 and more, these are known no better than mgcv's ways to compute them, with errors of rounding too, agree.
+  # With penalties of 1e10 and more, numbers are known only as well as mgcv's ways to compute them, agree.
   tests <- function(ours, theirs, rounded, what) {
-    # Terms of which no column is here are tested by none there.
+    # Terms without a column here are not tested.
     if (!has_all_columns(m)) theirs <- theirs[rownames(theirs) %in% vapply(ours, function(one) one$term, ""), , drop=FALSE]
     if (!identical(as.character(rownames(theirs)), vapply(ours, function(one) one$term, ""))) stop(what, ": ", toString(rownames(theirs)))
     if (!length(ours)) return()
@@ -169,14 +169,14 @@ anova_apart <- function(m, json) {
     uncertain <- function(field) do.call(pmax, lapply(rounded, function(one) abs(one[[field]] - right[[field]])))
     beyond <- function(found, field, what, size=abs(right[[field]]))
       out[what] <<- max((abs(found - right[[field]]) - 2*uncertain(field))/size, 0)
-    # Which eigenvalues a random effect's rank counts is rounding there.
+    # For a random effect, rounding decides which eigenvalues the rank counts.
     if (max(m$full.sp, 0) < 1e8) beyond(known("df"), "df", paste0(what, ".df"))
     beyond(square(known("statistic"), known("df")), "square", what)
     beyond(known("p_value"), "p", paste0(what, ".p"), 1)
   }
   right <- exact_summary(m); rounded <- list(summary(m), summary(with_errors(m)))
   tests(found$parametric, right$pTerms.table, lapply(rounded, `[[`, "pTerms.table"), "parametric")
-  # Of columns that another depends on the tests of mgcv leave out a direction that rounding chooses.
+  # For dependent columns mgcv's tests leave out a direction that rounding chooses.
   if (has_all_columns(m)) tests(found$smooths, right$s.table, lapply(rounded, `[[`, "s.table"), "smooth")
   out["edf"] <- distance(c(found$edf, found$edf1), c(sum(m$edf), sum(m$edf1)), "edf")
   if (json$family != "betar") out["deviance"] <- distance(found$deviance, m$deviance, "deviance")
@@ -188,7 +188,7 @@ anova_apart <- function(m, json) {
   out
 }
 
-# What a model's answers differ by, by their names; NULL where there is no model.
+# The differences of a model's answers, by name; NULL if there is no model.
 compare <- function(model) {
   table <- model$table
   write.csv(cbind(table, start=starts_of(table)), "d.csv", row.names=FALSE)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Random models: a table, and what is fitted to it, from a seed. For random_models.R and random_after.R.
+# Random models for random_models.R and random_after.R: a table, and a model to fit, from a seed.
 library(splines)
 pick <- function(...) { all <- c(...); all[sample.int(length(all), 1)] }
 likely <- function(probability) runif(1) < probability
@@ -15,7 +15,7 @@ draw <- function(family, eta) {
          tw=, "Tweedie(p=1.4, link=log)"=rTweedie(exp(.6*eta), p=1.45, phi=.8), scat=eta + .4*rt(n, 5),
          betar=pmin(pmax(rbeta(n, 6*plogis(eta - .5), 6*plogis(.5 - eta)), 1e-5), 1 - 1e-5), "quasi(log, mu^2)"=rgamma(n, 4, scale=exp(.5*eta)/4))
 }
-# `more`: texts of smooths beside these.
+# `more`: texts of further smooths.
 smooth_of <- function(variable, more=character()) {
   sprintf(pick("s(%s)", sprintf('s(%%s, bs="%s", k=%d)', pick("tp", "ts", "cr", "cs", "ps"), sample(6:14, 1)), 's(%s, bs="cr", k=3*3)',
                sprintf('s(%%s, by=f, bs="%s", k=%d)', pick("tp", "cr", "ps"), sample(5:8, 1)), sprintf('s(%%s, by=v, bs="%s", k=8)', pick("cr", "ps", "tp")),
@@ -39,7 +39,7 @@ model_of <- function(seed, more=character()) {
   if (!length(variables)) variables <- "z"
   terms <- vapply(variables, smooth_of, "", more)
   surface <- NULL
-  # Where a smooth is nested in it gam is mgcv's fit, which counts v twice where s(., by=v) and te(u, v) both have it.
+  # If a smooth is nested in it mgcv's fit is gam's, which counts v twice if s(., by=v) and te(u, v) both have it.
   nested <- any(variables == "u")
   if (!nested || (family == "gaussian" && !any(grepl("by=v", terms))))
     surface <- if (likely(.3)) sprintf('te(u, v, bs="%s", k=4)', pick("cr", "ps", "tp"))
@@ -55,11 +55,11 @@ model_of <- function(seed, more=character()) {
   response <- if (family == "binomial" && likely(.5)) "cbind(y, failures)" else "y"
   extended <- family %in% c("nb", "tw", "scat", "betar")
   select <- is.null(surface) && !extended && likely(.15)
-  # bam leaves weights out of the working weights of scat.
+  # bam omits weights from the working weights of scat.
   model <- list(table=table, family=family, select=select, gamma=if (!select && !extended && likely(.15)) 1.4 else 1,
                 weights=if (likely(.3) && family != "scat") table$w, nested=!is.null(surface) && nested && !any(grepl("t2", surface)),
                 formula=paste(response, "~", paste(c(plain, terms, surface, if (likely(.4)) 's(g, bs="re")' else if (likely(.3)) curves), collapse=" + ")))
-  # gam has no rho, and bam none of other families; with it bam forgets to subtract an offset.
+  # gam has no rho, and bam has it for no other family; with rho bam forgets to subtract an offset.
   model$rho <- if (family == "gaussian" && !select && !grepl("offset", model$formula) && !model$nested && likely(.4)) pick(-.3, .5, .9) else 0
   model
 }
@@ -68,9 +68,9 @@ described <- function(model)
          if (model$gamma != 1) ", gamma", if (model$rho != 0) paste0(", rho ", model$rho), ": ", model$formula)
 # The rows at which a series of residuals begins.
 starts_of <- function(table) seq_len(nrow(table)) %% 40 == 1
-# The arguments of its fit to a table with these rows in a column "start".
+# The arguments of its fit, for a table with these rows in a column "start".
 arguments_of <- function(model)
   c("--formula", model$formula, "--family", model$family, "--device", "cpu", if (!is.null(model$weights)) c("--weights", "w"),
     if (model$select) "--select", if (model$gamma != 1) c("--gamma", model$gamma), if (model$rho != 0) c("--rho", model$rho, "--ar-start", "start"))
-# The first seed of a run: as given, or by the number of the week.
+# The first seed of a run: as given, or from the number of the week.
 first_seed <- function(given) if (is.na(given)) 1000L * (as.integer(Sys.Date()) %/% 7L) else as.integer(given)

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Random models by tessera-fit beside mgcv's fits of them: linear predictors, standard errors and predictions on
-# other rows. Gaussian models with nested smooths are held to gam(method="REML"), whose constraints they have, and
-# others to bam, which may stop early where its criterion is flat, or at another of several optima: where they
-# differ, the REML criterion at both smoothing parameters is the referee, and ours must not be worse. Of bs="cs" and
-# "fs" mgcv has our choice of the functions that it leaves to rounding. Families with parameters have no joint criterion
-# in bam: there one further iteration of it must not move our answer by more than its own, or the criterion by Laplace's
-# approximation be the lower, with the likelihood of the parameters.
-# For t2() gam has a constraint by the unpenalised columns alone, which changes what nested smooths lose: there bam is held to.
-# Usage: Rscript random_models.R TESSERA_FIT COUNT [FIRST]; exits with 77 where there is no mgcv, and with 1, naming
-# the seeds, if a model is worse. FIRST comes from the number of the week unless it is given.
+# Compares random models fitted by tessera-fit with mgcv's fits: linear predictors, standard errors and predictions for
+# other rows. Gaussian models with nested smooths are compared with gam(method="REML"), which has their constraints, and
+# others with bam, which may stop early where its criterion is flat, or at another of several optima: where they differ,
+# the REML criterion at both smoothing parameters decides, and ours must not be worse. For bs="cs" and "fs" mgcv is
+# given our choice of the functions that it leaves to rounding. bam has no joint criterion for families with parameters:
+# one further iteration of it must not move our answer by more than its own, or the criterion by Laplace's
+# approximation, with the likelihood of the parameters, must be lower. gam constrains t2() only by its unpenalised
+# columns, which changes the columns that nested smooths lose: these are compared with bam.
+# Usage: Rscript random_models.R TESSERA_FIT COUNT [FIRST]; exits with 77 if mgcv is missing, and with 1, naming the
+# seeds, if a model is worse. FIRST defaults to a number from the week.
 tests <- normalizePath(dirname(sub("--file=", "", grep("--file=", commandArgs(), value=TRUE), fixed=TRUE)))
 for (name in c("comparison.R", "referee.R", "random_model.R", "../data/basis/own_bases.R")) source(file.path(tests, name))
 count <- as.integer(only[1])
@@ -29,18 +29,18 @@ working_model <- function(eta, theta, family, formula, table) {
   formula[[2]] <- quote(working)
   list(formula=formula, table=table, scale=scale)
 }
-# How far one iteration of bam moves the linear predictor at which a working model is.
+# How far one iteration of bam moves the linear predictor of a working model.
 moved <- function(eta, working) {
   end <- bam(working$formula, data=working$table, weights=working_weight, scale=working$scale, control=control, chunk.size=1e6)
   max(abs(fitted(end) - eta))
 }
-# What the program says last where it fails, or NULL.
+# The last message of the program if it fails, or NULL.
 failure_of <- function(...) tryCatch({ run(...); NULL }, error=function(e) tail(readLines("err"), 1))
 predictions <- function(table) {
   write.csv(table, "rows.csv", row.names=FALSE)
   if (is.null(failure_of("predict", "model.json", "rows.csv", "--se", "--out", "predictions.csv"))) read.csv("predictions.csv")
 }
-# What is worse; nothing if nothing is.
+# The measures that are worse; empty if none is.
 fault_of <- function(seed) {
   model <- model_of(seed)
   table <- model$table
@@ -54,7 +54,7 @@ fault_of <- function(seed) {
   by_bam <- function(...) bam(formula, family=family, data=table, weights=prior, control=control, chunk.size=1e6, select=model$select,
                               gamma=model$gamma, rho=model$rho, AR.start=start, ...)
   theirs <- tryCatch(if (model$family == "gaussian" && model$nested) by_gam(family) else by_bam(), error=function(e) NULL)
-  # bam says that it has converged where its iteration turns back and forth up to its end: such an answer is no solution.
+  # bam reports convergence if its iteration alternates until its end: such an answer is not a solution.
   if (is.null(theirs) || !theirs$converged || isTRUE(theirs$iter >= control$maxit)) {
     counts["not fitted by mgcv"] <<- counts["not fitted by mgcv"] + 1
     return(NULL)
@@ -62,7 +62,7 @@ fault_of <- function(seed) {
   write.csv(cbind(model$table, start=table$start), "table.csv", row.names=FALSE)
   failure <- failure_of("fit", "table.csv", arguments_of(model), "--out", "model.json")
   if (!is.null(failure)) {
-    # A column of te() that a parametric term or a smooth with a numeric by= has too: mgcv leaves out one of them.
+    # A column of te() that a parametric term or a smooth with a numeric by= also has: mgcv drops one of them.
     if (!grepl("is linearly dependent on", failure)) return(paste0(what, "\n  ", failure))
     counts["refused as dependent"] <<- counts["refused as dependent"] + 1
     return(NULL)

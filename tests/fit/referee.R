@@ -13,9 +13,9 @@ log_likelihood <- function(family, y, mu, weights, theta, scale) {
 }
 
 # The REML criterion of Laplace's approximation, with the expected information, at a linear predictor and its smoothing
-# parameters: that of the working model there, by the functions of bam, and the deviance in place of its sum of squares. `setup`
-# is what gam or bam makes of a model with fit=FALSE, and `fit` its fit. gam's own decomposition is no referee: where smoothing
-# parameters are 1e6 and more its criterion jumps by 0.5.
+# parameters: that of the working model there, by bam's functions, with the deviance in place of its sum of squares.
+# `setup` is the result of gam or bam with fit=FALSE, and `fit` its fit. gam's own decomposition is not used: with
+# smoothing parameters of 1e6 and more its criterion jumps by 0.5.
 # A family with parameters has those of `theta`, its scale, and its likelihood in place of the deviance.
 criterion_at <- function(eta, sp, setup, fit, gamma, theta=NULL, scale=1) {
   eta <- as.numeric(eta)
@@ -34,7 +34,7 @@ criterion_at <- function(eta, sp, setup, fit, gamma, theta=NULL, scale=1) {
   }
   X <- root*model.matrix(fit)
   z <- root*(eta - fit$offset) + residual
-  # A parametric column that depends on columns without a penalty is one by itself, of one row more, in which the response is 0.
+  # A parametric column that depends on unpenalised columns becomes independent by another row with a response of 0.
   Sl <- mgcv:::Sl.setup(setup)
   reparametrised <- mgcv:::Sl.initial.repara(Sl, X, inverse=FALSE, both.sides=FALSE, cov=FALSE)
   parametric <- seq_len(setup$nsdf)

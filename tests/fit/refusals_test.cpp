@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tessera-fit refuses: with one line on one rank, the same status on all, and nothing written. The
-// commands run in this process, on each rank, since starting a program for each would take minutes.
+// tessera-fit refuses with one line on one rank, the same status on all, and no file written. The commands
+// run in this process, on each rank, since starting a program for each would take minutes.
 #include "fit/example.hpp"
 #include "fit/run.hpp"
 #include "support/file_content.hpp"
@@ -28,7 +28,7 @@ namespace {
 namespace fs = std::filesystem;
 using Words = std::vector<std::string>;
 
-/// Sends what this process writes to a descriptor to a file, while it lives.
+/// Redirects a descriptor of this process to a file during its lifetime.
 class Redirected {
  public:
   Redirected(int descriptor, const fs::path& path) : descriptor_(descriptor), kept_(::dup(descriptor)) {
@@ -55,7 +55,7 @@ struct Outcome {
   std::string err;  ///< what this rank wrote to standard error
 };
 
-/// All ranks see one folder, which is another for each test, with a table in it.
+/// All ranks see one folder with a table, a new one for each test.
 class Refusals : public ::testing::Test {
  protected:
   void SetUp() override {
@@ -67,7 +67,7 @@ class Refusals : public ::testing::Test {
     if (rank_ == 0) fs::create_directory(folder_);
     write("data.csv", example_table());
   }
-  /// Rank 0 has what the others still look at.
+  /// Rank 0 owns files that the others still read.
   void TearDown() override { MPI_Barrier(MPI_COMM_WORLD); }
 
   [[nodiscard]] std::string path(const std::string& name) const { return (folder_ / name).string(); }
@@ -109,12 +109,11 @@ class Refusals : public ::testing::Test {
   }
 
   void expect_line(const Outcome& outcome, int status, std::string_view words) const {
-    // The first rank does such a command's work alone, and so finds what is wrong with a file; the others end
-    // with 0.
+    // The first rank does all work of such a command, and so finds faults of a file; the others end with 0.
     const bool ends_with_0 = rank_ != 0 && outcome.by_first_rank && status == 3;
     EXPECT_EQ(outcome.status, ends_with_0 ? 0 : status) << outcome.err;
     const std::vector<std::string> own = complaints(outcome.err);
-    // The formula and its carets follow what is refused of it.
+    // The formula and its carets follow the message.
     const std::size_t lines = !own.empty() && own[0].starts_with("tessera-fit: formula, ") ? 3 : 1;
     ASSERT_EQ(own.size(), rank_ == 0 ? lines : 0U) << outcome.err;
     if (rank_ == 0) {
@@ -123,7 +122,7 @@ class Refusals : public ::testing::Test {
   }
   void expect_refusal(const Outcome& outcome, int status, std::string_view words) const {
     expect_line(outcome, status, words);
-    // Nothing half-written, under any name.
+    // No partial file, under any name.
     for (const auto& entry : fs::directory_iterator(folder_)) {
       const std::string name = entry.path().filename().string();
       EXPECT_FALSE(name.starts_with("model") || name.starts_with("pred")) << name;
@@ -144,7 +143,7 @@ struct Refusal {
   const char* words;
 };
 
-/// One text that is no number in the column w.
+/// One text that is not a number in the column w.
 constexpr const char* numbers_with_text = "y,x,w\n1,1,1\n2,3,2\n3,2,two\n4,5,3\n";
 
 class OfInput : public Refusals, public ::testing::WithParamInterface<Refusal> {};
@@ -471,7 +470,7 @@ TEST_F(Refusals, ToOverwriteWhatIsRead) {
   refused(with({"--out", path("link.csv")}), "--out");
   refused(with({"--out", path("m.json"), "--run-report", path("data.csv")}), "--run-report");
   refused(with({"--out", path("m.json"), "--run-report", path("m.json")}), "a file of --out too");
-  // Other spellings, and the files beside these.
+  // Other spellings, and the accompanying files.
   refused(with({"--out", path("m.json"), "--checkpoint", path("./m.json")}), "--checkpoint");
   refused(with({"--out", path("m.json"), "--checkpoint", path("no/../m.json.cov")}), "--checkpoint");
   refused(with({"--out", path("m.json"), "--run-report", path("./m.json.cov")}), "--run-report");

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-fit report as its users meet it: from a fit under mpirun to a page that stands alone.
+// tessera-fit report as users meet it: from a fit under mpirun to a self-contained page.
 #include "info/run_program.hpp"
 #include "support/well_formed.hpp"
 
@@ -64,7 +64,7 @@ class Report : public ::testing::Test {
     ASSERT_EQ(fitted.status, status) << fitted.err;
   }
 
-  /// The page of a model, which must be there and be one. Any other new file is a failure.
+  /// The page of a model, which must exist and be the only new file.
   static std::string page_of(const std::string& model, const std::string& more = {}) {
     const std::size_t files = count_files();
     const auto written =
@@ -93,7 +93,7 @@ std::size_t count(std::string_view text, std::string_view part) {
   return found;
 }
 
-/// What comes after the heading of that name, up to the next one.
+/// The text from the heading of that name to the next heading.
 std::string section(const std::string& page, const std::string& name) {
   const std::size_t begin = page.find("<h2 id=\"" + name + "\">");
   if (begin == std::string::npos) return {};
@@ -105,7 +105,7 @@ TEST_F(Report, HasEveryTermTheChecksAndTheRun) {
   const std::string summary = section(page, "summary");
   EXPECT_EQ(count(summary, "<caption>"), 2U) << "coefficients and smooths";
 
-  // One curve for s(v) and one a level for s(x), together, each with its band; the surface and its error as
+  // s(v) has one curve, and s(x) one per level in one plot, each with a band; the surface and its error are
   // maps.
   const std::string smooths = section(page, "smooths");
   for (const char* title : {"s(v,", "s(x):f", ">a, ", ">b, ", ">c, ", "te(w,z,"})
@@ -148,7 +148,7 @@ TEST_F(Report, CountsADeviceThatRanksShareOnce) {
 
 TEST_F(Report, StandsAlone) {
   std::string page = page_of("model.json", "--run-report " + path("run.json"));
-  // Names of markup, not addresses that are looked up.
+  // Names of markup, not addresses that are loaded.
   for (const std::string name :
        {"xmlns=\"http://www.w3.org/1999/xhtml\"", "xmlns=\"http://www.w3.org/2000/svg\""}) {
     ASSERT_NE(page.find(name), std::string::npos);
@@ -388,7 +388,7 @@ TEST_F(Report, WritesEachFigureAloneWithItsNumbers) {
   EXPECT_EQ(count(read("figures/s_x_f.csv"), "\n"), 451U);
   EXPECT_NE(read("figures/figures.csv").find(",\"s(x):f\"\n"), std::string::npos);
 
-  // Again, and with fewer of them: its own files are replaced.
+  // Again, with fewer figures: its own files are replaced.
   EXPECT_EQ(run(command).status, 0);
   EXPECT_EQ(run(TESSERA_FIT " report " + path("model.json") + " --out " + path("page.html") + " --figures " +
                 folder)
@@ -444,7 +444,7 @@ TEST_F(Report, LeavesNoFigureWhereTheyCannotAllBeWritten) {
     EXPECT_EQ(count(refused.err, "\n"), 1U) << refused.err;
     EXPECT_EQ(read("page.html"), "an older page");
   }
-  // A file that is read, or the page itself, is no figure's.
+  // A figure does not replace the input file or the page itself.
   const auto same = run(TESSERA_FIT " report " + path("model.json") + " --out " + path("figures.csv") +
                         " --figures " + folder_.string());
   EXPECT_EQ(same.status, 2) << same.err;
@@ -482,7 +482,7 @@ TEST_F(Report, OfAFitThatKeptNoResidualsAndDidNotConvergeSaysSo) {
   EXPECT_EQ(section(page_of("model.json"), "summary").find("not converged"), std::string::npos);
 }
 
-/// One line with the words, the status, and every file as it was.
+/// Expects one line with these words, the status, and every file unchanged.
 void expect_refusal(const ProgramResult& result, int status, std::string_view words) {
   EXPECT_EQ(result.status, status) << result.err;
   EXPECT_EQ(count(result.err, "\n"), 1U) << result.err;
@@ -541,7 +541,7 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
     EXPECT_EQ(read("run.json"), ran);
     EXPECT_EQ(count_files(), files);
   }
-  // Behind lines of progress.
+  // After lines of progress.
   for (const auto& [table, words] : std::vector<std::pair<const char*, const char*>>{
            {"no.csv", "no.csv"},
            {"few.csv", "has 2 complete rows, but the fit had 400"},

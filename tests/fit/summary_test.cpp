@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The summary of a model as JSON. Its numbers against R's: compare_anova.R.
+// The summary of a model as JSON. compare_anova.R compares its numbers with R's.
 #include "info/run_program.hpp"
 #include "temporary_folder.hpp"
 

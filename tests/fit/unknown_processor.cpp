@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Preloaded, it makes an OpenBLAS choose at first as one that does not know this processor.
+// When preloaded, makes OpenBLAS choose kernels as if it did not know this processor.
 #include <dlfcn.h>
 
 #include <cstring>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// GPUs that the driver cannot read, by a driver that is made up.
+// GPUs that a fake driver cannot read are reported.
 #include <gtest/gtest.h>
 
 #include <filesystem>
@@ -13,7 +13,7 @@ namespace {
 
 using nlohmann::json;
 
-/// On a node whose driver cannot read GPU 0.
+/// A node whose driver cannot read GPU 0.
 class InfoBrokenGpu : public ::testing::Test {
  protected:
   void SetUp() override {

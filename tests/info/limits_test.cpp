@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What tessera-info says of threads and memory, with the variables of a batch system and in real cgroups.
+// tessera-info reports threads and memory according to the batch system's variables and real cgroups.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -16,7 +16,7 @@ using nlohmann::json;
 
 constexpr const char* no_variables = "env -u OMP_NUM_THREADS -u SLURM_CPUS_PER_TASK ";
 
-/// The ranks of the report of `ranks` ranks that may all run on every core, under `variables`.
+/// The report of `ranks` ranks that may all run on every core, under `variables`.
 json ranks_of(const std::string& variables, int ranks) {
   const auto result =
       successful(run(no_variables + variables + " " TESSERA_MPIRUN " " + std::to_string(ranks) +
@@ -31,7 +31,7 @@ TEST(InfoLimits, RanksDivideTheCoresThatTheyShare) {
   EXPECT_NE(from.find("shared by 2 ranks"), std::string::npos) << from;
   int sum = 0;
   for (const auto& rank : ranks) sum += rank.at("host_threads").at("count").get<int>();
-  // A quota over both may leave them fewer.
+  // A quota over both may reduce their threads.
   EXPECT_LE(sum, std::max(2, cores));
   EXPECT_TRUE(ranks[0].at("host_threads").at("ignored").is_null());
 }
@@ -58,7 +58,7 @@ TEST(InfoLimits, TheTableSaysWhy) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in\n" << result.out;
 }
 
-// A sanitizer's shadow takes more address space than that.
+// A sanitizer's shadow memory exceeds that address space.
 #if !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
 TEST(InfoLimits, AnUlimit) {
   const auto result = successful(run("ulimit -v 8000000; " TESSERA_INFO " --policy cpu --json"));

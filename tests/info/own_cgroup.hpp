@@ -16,7 +16,7 @@
 
 namespace tessera {
 
-/// A cgroup below this process's own, where it may make one.
+/// A cgroup below that of this process, where it may create one.
 class OwnCgroup {
  public:
   explicit OwnCgroup(const char* controller) {
@@ -35,7 +35,7 @@ class OwnCgroup {
   }
   ~OwnCgroup() {
     if (folder_.empty()) return;
-    // MPI's daemon of a program without mpirun ends a moment after it.
+    // MPI's daemon of a program without mpirun ends shortly after it.
     const auto deadline = std::chrono::steady_clock::now() + std::chrono::seconds(20);
     while (rmdir(folder_.c_str()) != 0 && errno == EBUSY && std::chrono::steady_clock::now() < deadline)
       std::this_thread::sleep_for(std::chrono::milliseconds(10));
@@ -49,12 +49,12 @@ class OwnCgroup {
 
   void set(const std::string& name, const std::string& value) {
     if (!problem_.empty()) return;
-    // Not made anew where the kernel has no such file.
+    // Not created again if the kernel has no such file.
     std::ofstream out(file(name), std::ios::in | std::ios::out);
     out << value << std::flush;
     if (!out) problem_ = file(name) + " cannot be written: " + std::strerror(errno);
   }
-  /// `program`, a command of a shell without single quotes, in it.
+  /// Runs `program`, a shell command without single quotes, in the cgroup.
   [[nodiscard]] std::string command(const std::string& program) const {
     return "sh -c 'echo $$ >" + file("cgroup.procs") + " && exec " + program + "'";
   }

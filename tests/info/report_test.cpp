@@ -111,7 +111,7 @@ TEST(InfoReport, PolicyCpuUsesNoDevice) {
 }
 
 TEST(InfoReport, PolicyCpuLooksForNoDevice) {
-  // A look for devices would begin with this text, and refuse it.
+  // A probe for devices would parse this text first, and refuse it.
   EXPECT_EQ(info("rank0:2xQ200", 1, "--policy cpu").status, 0);
   const json report = info_json(mixed, 2, "--policy cpu");
   for (const auto& rank : report.at("ranks")) {
@@ -127,7 +127,7 @@ TEST(InfoReport, TableForAPerson) {
     EXPECT_NE(result.out.find(part), std::string::npos) << part << " in\n" << result.out;
 }
 
-/// The lines of `text` that the program wrote: mpirun adds its own.
+/// The lines of `text` from the program: mpirun adds others.
 std::vector<std::string> own_lines(const std::string& text) {
   std::vector<std::string> lines;
   std::istringstream stream(text);

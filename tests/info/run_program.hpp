@@ -54,7 +54,7 @@ inline ProgramResult run(const std::string& command) {
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, out.text(), err.text()};
 }
 
-/// What a program did that must end with status 0.
+/// The output of a program, which must end with status 0.
 inline ProgramResult successful(ProgramResult result) {
   EXPECT_EQ(result.status, 0) << result.err;
   return result;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The report of a job that no machine of the tests has the memory for: 1,000 ranks on 125 nodes.
+// The report of a job larger than the tests' machines: 1,000 ranks on 125 nodes.
 #include <gtest/gtest.h>
 
 #include <algorithm>
@@ -18,7 +18,7 @@ constexpr int nodes = 125;
 constexpr int ranks_of_node = 8;
 constexpr int ranks = nodes * ranks_of_node;
 
-/// Every rank drives one H200; the node in the middle has ranks without.
+/// Every rank drives one H200; the middle node also has ranks without a device.
 Inventory large_inventory(int without_gpu) {
   std::vector<InventoryRank> all;
   std::vector<InventoryDevice> devices;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// How the ranks of a job start and end together.
+// The ranks of a job start and end together.
 #include <gtest/gtest.h>
 
 #include <array>
@@ -9,7 +9,7 @@
 namespace tessera {
 namespace {
 
-/// The ranks of one job by these command lines, the second for two of them.
+/// The ranks of one job with these command lines; two ranks have the second one.
 ProgramResult started_by(const std::string& first, const std::string& others) {
   return run(TESSERA_MPIRUN " 1 " + first + " : -np 2 " + others);
 }

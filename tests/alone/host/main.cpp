@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A program of its own, with a fit on a thread of its own.
+// A program outside of the source tree, with a fit on a thread of its own.
 #include <cstdio>
 #include <string>
 #include <tessera/gam/gam.hpp>

@@ -6,7 +6,7 @@
 #   /run/cluster/home      the file system that all nodes share; jobs are submitted from here
 #   /run/cluster/log       of the daemons
 #
-# What is waited for is a state, with a limit: `await SECONDS COMMAND...`.
+# Scripts wait for a state, with a limit: `await SECONDS COMMAND...`.
 
 cluster=/run/cluster
 nodes=(n1 n2 n3)
@@ -17,7 +17,7 @@ fail() {
   exit 1
 }
 
-# await SECONDS COMMAND...: until the command succeeds.
+# await SECONDS COMMAND...: waits until the command succeeds.
 await() {
   local limit=$1 end=$((SECONDS + $1 + 1))
   shift
@@ -78,7 +78,7 @@ start_network() {
 }
 
 configure_slurm() {
-  # A GPU, to Slurm, is a device node. Number 195 is NVIDIA's: nothing is behind it here.
+  # For Slurm a GPU is a device node. Number 195 is NVIDIA's; no device is behind it here.
   local i
   for i in 0 1; do
     mknod $cluster/dev/nvidia$i c 195 $i
@@ -89,7 +89,7 @@ ClusterName=cluster
 SlurmctldHost=head(10.0.0.1)
 SlurmUser=root
 SlurmdUser=root
-# A requeued job starts again after cred_expire seconds; 120 where nothing is said.
+# A requeued job starts again after cred_expire seconds; the default is 120.
 AuthInfo=socket=/run/munge/socket,cred_expire=6
 StateSaveLocation=$cluster/state
 SlurmdSpoolDir=$cluster/spool/%n
@@ -106,7 +106,7 @@ GresTypes=gpu
 # Nodes have the cores that are written here, whatever this machine has.
 SlurmdParameters=config_overrides
 PropagateResourceLimits=NONE
-# A node that is silent for SlurmdTimeout seconds is down, and back once it is heard of again.
+# A node that is silent for SlurmdTimeout seconds is down, and up again once it responds.
 SlurmdTimeout=10
 ReturnToService=2
 # Seconds from SIGTERM to SIGKILL.
@@ -116,8 +116,8 @@ SchedulerParameters=sched_interval=1,batch_sched_delay=0
 NodeName=n[1-3] NodeAddr=10.0.0.[11-13] CPUs=4 RealMemory=1000 Gres=gpu:2 State=UNKNOWN
 PartitionName=batch Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 END
-  # Nothing above uses cgroups, and there may be none. From 22.05 on slurmd starts only with a plugin for them: that of
-  # version 1 asks for nothing before it is used, and 24.05 has a name for none.
+  # No test uses cgroups, and there may be none. From 22.05 on slurmd starts only with a plugin for them: that of
+  # version 1 requires nothing before it is used, and 24.05 has a name for none.
   local version
   version=$(slurmd -V)
   if [[ $version =~ ([0-9]+)\.([0-9]+) ]]; then
@@ -133,7 +133,7 @@ END
 nodes_are_idle() { [[ $(sinfo --noheader --states=idle --format=%D 2>/dev/null) == "${#nodes[@]}" ]]; }
 node_is() { [[ $(sinfo --noheader --nodes="$1" --format=%t 2>/dev/null) == "$2" ]]; }
 
-# Boots a node: what was in its /tmp and in slurmd's folder is gone.
+# Boots a node; its /tmp and slurmd's folder are empty then.
 node_on() {
   local node=$1
   rm -rf "$cluster/spool/$node"
@@ -152,7 +152,7 @@ node_on() {
   node_pid[$node]=$!
 }
 
-# Takes the power from a node.
+# Powers a node off.
 node_off() {
   kill -KILL "${node_pid[$1]}"
   wait "${node_pid[$1]}" 2>/dev/null || true
@@ -170,5 +170,5 @@ on_node() {
 }
 node_init() { pgrep --parent "${node_pid[$1]}"; }
 
-# processes NODE NAME: the ids, as seen from here, of processes of that name on a node.
+# processes NODE NAME: the ids, in this namespace, of the processes of that name on a node.
 processes() { pgrep --ns "$(node_init "$1")" --nslist pid --exact "$2"; }

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Jobs on the cluster, and what is expected of them. Sourced by scenario.bash, after cluster.bash.
+# Jobs on the cluster, and their expected results. Sourced by scenario.bash, after cluster.bash.
 
 scripts=$cluster/tessera/share/tessera/jobscripts
 
-# submit OPTION... SCRIPT: sets `job`, its id, `log`, its output, and `model`, where its model is to be.
+# submit OPTION... SCRIPT: sets `job` (its id), `log` (its output) and `model` (the path of its model).
 submit() {
   job=$(sbatch --parsable "$@")
   model=model.${TESSERA_RESUME:-$job}.json
@@ -14,8 +14,8 @@ job_is() { [[ $(job_field "$1" JobState) == "$2" ]]; }
 job_has_ended() { [[ $(job_field "$1" JobState) =~ ^(COMPLETED|FAILED|TIMEOUT|CANCELLED|NODE_FAIL|BOOT_FAIL)$ ]]; }
 log_says() { grep -q -- "$1" "$log" 2>/dev/null; }
 
-# prepare_fit: as a user would, from a script of Tessera's a script for a table of one's own, `fit.sbatch`; and the
-# model that it has to give, from one rank that nobody disturbs. The fit takes a dozen iterations of some 0.1 s.
+# prepare_fit: makes a script for a table, `fit.sbatch`, from a script of Tessera's, as a user would; and the expected
+# model, by one undisturbed rank. The fit takes a dozen iterations of some 0.1 s.
 prepare_fit() {
   local formula='y ~ g + s(x, bs="ps", k=20) + s(z, bs="ps", k=20) + s(v, bs="ps", k=20) + s(w, bs="ps", k=20)'
   awk 'function uniform() { seed = (seed * 69069 + 1) % 4294967296; return seed / 4294967296 }
@@ -34,7 +34,7 @@ prepare_fit() {
     >/dev/null 2>expected.log
 }
 
-# freeze ITERATION: stops all ranks where they are once the log says that this iteration is done; thaw: go on.
+# freeze ITERATION: stops all ranks once the log reports this iteration; thaw: resumes them.
 freeze() {
   await 60 log_says "iteration $1:"
   pkill -STOP --exact tessera-fit
@@ -42,7 +42,7 @@ freeze() {
 }
 thaw() { pkill -CONT --exact tessera-fit || true; }
 
-# The job ends, by itself, with the model that an undisturbed run gives; and nothing of it is left on any node.
+# The job ends by itself with the model of an undisturbed run, and leaves nothing on any node.
 expect_model() {
   await "${1:-120}" job_has_ended "$job"
   job_is "$job" COMPLETED || fail "job $job is $(job_field "$job" JobState)"
@@ -52,15 +52,15 @@ expect_model() {
 same_model() { diff --brief <(grep -v '"verdict"' expected.json) <(grep -v '"verdict"' "$1") >&2; }
 job_has_resumed() { log_says "resuming after iteration"; }
 
-# 30 s after its end no process of a job is left, where nodes are on and reached by Slurm.
+# 30 s after its end a job has no process on nodes that are up and reached by Slurm.
 expect_quiet() {
   local node
   for node in "${!node_pid[@]}"; do
     await 30 node_is_quiet "$node"
   done
 }
-# The srun of Slurm 23.11 by which mpirun started its daemon on a node that is lost waits for it; Slurm ends it where it
-# tracks processes by cgroups.
+# The srun of Slurm 23.11 with which mpirun started its daemon on a lost node waits for it; Slurm ends it if it tracks
+# processes by cgroups.
 node_is_quiet() {
   local init others
   init=$(node_init "$1")

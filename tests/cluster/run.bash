@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# run.bash PREFIX WORK_DIR SCENARIO [ARGUMENT...]: runs scenarios/SCENARIO.bash on a Slurm of three nodes that
-# exists for it alone: in namespaces of its own for processes, mounts, network and host name, so that any number of
-# runs go on side by side, and nothing of one is left when it ends, however it ends. The programs and job scripts are
-# those installed in PREFIX; a folder under WORK_DIR has what it wrote, and stays if the scenario failed. Exit
-# status 77: it may not run here.
+# run.bash PREFIX WORK_DIR SCENARIO [ARGUMENT...]: runs scenarios/SCENARIO.bash on a Slurm of three nodes of its own, in
+# namespaces for processes, mounts, network and host name, so that any number of runs are concurrent, and nothing of a
+# run is left however it ends. Programs and job scripts are those installed in PREFIX; output goes to a folder in
+# WORK_DIR, which stays if the scenario failed. Exit status 77: it cannot run here.
 set -euo pipefail
 prefix=$(realpath "$1") work_root=$2 scenario=$3
 shift 2

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# scenario.bash PREFIX WORK_DIR SCENARIO [ARGUMENT...]: the first process in the namespaces that run.bash makes,
-# and the head node of the cluster. It starts the cluster and runs the scenario; when it ends, the kernel ends all
-# the rest.
+# scenario.bash PREFIX WORK_DIR SCENARIO [ARGUMENT...]: the first process in the namespaces of run.bash, and the head
+# node of the cluster. Starts the cluster and runs the scenario; when it ends, the kernel ends all other processes.
 set -Eeuo pipefail
 prefix=$1 work=$2 scenario=$3
 shift 3

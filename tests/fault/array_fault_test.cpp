@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A device that fails costs a solver with arrays no pass as long as it gives its data back, and else those
-// since the last download; whatever is left goes on to the same bits.
+// A device that fails costs a solver with arrays no pass if its data can be copied back, and otherwise the
+// passes since the last download; the remaining devices give the same bits.
 #include "mpi/job/array_testing.hpp"
 #include "support/errors.hpp"
 
@@ -19,12 +19,12 @@ JobOptions options_of(OnDeviceFailure action, bool may_move_units = false) {
   return options;
 }
 
-/// The same with so many bytes of each device's memory.
+/// The same with this many bytes of each device's memory.
 JobOptions with_budget(double bytes, JobOptions options) {
   options.memory_fraction = bytes / (141.0 * 0x1p30);
   return options;
 }
-/// Holds a few blocks of a solver's arrays, and no tile.
+/// Fits a few blocks of a solver's arrays, and no tile.
 constexpr double streaming_budget = 4000;
 
 class ArrayFault : public ::testing::TestWithParam<OnDeviceFailure> {
@@ -134,7 +134,7 @@ TEST_P(StreamedArrayFault, NoPassIsLostWhateverTheDevicesGiveBack) {
 }
 
 TEST_P(StreamedArrayFault, ADeviceThatDoesNotGiveBackWhatMakesRoomCostsThePassesSinceTheLastDownload) {
-  // Three arrays of which the devices hold two, and that in two copies only one of.
+  // Three arrays; the devices have room for two, or for one with two copies.
   const ScopedVariable fault("TESSERA_FAULT", "lost@" + device(0) + ":pass4");
   Job job(comm_, with_budget(2.5 * 8 * solver_units / (2 * comm_.size()), options_of(GetParam())));
   const Plan plan = job.plan(solver_units, solver_block);
@@ -169,7 +169,7 @@ class ArrayWithoutADevice : public ArrayFault {};
 
 TEST_P(ArrayWithoutADevice, WhatTheDevicesThatAreLeftDoNotHoldIsStreamed) {
   const ScopedVariable fault("TESSERA_FAULT", "throw@rank*.device1:pass5");
-  // Of tiles of two devices a rank, three fit two devices.
+  // With two devices per rank, three of four tiles fit.
   Job job(comm_, with_budget(1.5 * (matrix_width + 2) * 8 * solver_units / (2 * comm_.size()),
                              options_of(GetParam())));
   Solver solver(job);

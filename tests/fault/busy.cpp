@@ -6,7 +6,7 @@
 //   asked    between passes, calling Communicator::alive
 //   half     in a pass of a job on the odd ranks, while the others wait for all
 //   silent   in a host function, and is stopped there (SIGSTOP)
-//   claim    rank 0 waits for a claim of GPUs that does not end, and says so after ten seconds
+//   claim    rank 0 waits for a claim of GPUs that does not end, and reports it after ten seconds
 #include "mpi/watchdog.hpp"
 #include "topology/claim/device_locks.hpp"
 
@@ -52,7 +52,7 @@ void pass(Job& job, int busy, const std::string& work) {
 
 /// A job while rank 0 holds the lock of all claims.
 void claim_in_vain(const mpi::Communicator& world) {
-  // Of this mpirun alone, and the same on its ranks.
+  // Used by this mpirun only, and the same on its ranks.
   const auto folder = std::filesystem::temp_directory_path() / ("tessera-busy-" + std::to_string(getppid()));
   setenv("TESSERA_LOCK_DIR", folder.c_str(), 1);  // NOLINT(concurrency-mt-unsafe)
   std::optional<tessera::detail::ClaimLock> lock;
@@ -74,7 +74,7 @@ int main(int argc, char** argv) {
   const mpi::Communicator& world = session.world();
   const bool busy = world.rank() == 1;
   const auto half = world.split(world.rank() % 2);
-  // A rank that starts late is not what is looked at.
+  // A late start of a rank is not tested here.
   world.barrier();
   session.set_timeout(timeout);
   if (work == "claim") {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Fits in a folder that is full of other people's files, under every name that a fit gives to files of its
-// own: complete, killed before each call that changes a file of the checkpoint, resumed and stopped. Each of
-// those files is as it was afterwards, and nothing of the fits is left.
+// A fit does not change files of other users, under any name that a fit gives its own files: complete, killed
+// before each call that changes a file of the checkpoint, resumed and stopped. No own file is left.
 #include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
@@ -52,7 +51,7 @@ class Bystanders : public ::testing::Test {
       groups << std::sin(i % 530) + 0.3 * std::cos(97.0 * i) << ",g" << i % 530 << '\n';
   }
 
-  /// Runs the program, and returns its exit status; 128 and more: by a signal.
+  /// Runs the program, and returns its exit status; 128 + n if signal n ended it.
   int run(const std::string& arguments, const std::string& fault = {}) {
     const std::string log = root_ / "log";
     const pid_t child = fork();
@@ -92,7 +91,7 @@ class Bystanders : public ::testing::Test {
     std::ofstream(work_ / name, std::ios::binary) << bytes;
     others_[name] = "file: " + bytes;
   }
-  /// Other people's files under these names, and one that has the name and no byte.
+  /// Writes other users' files under these names; one is empty.
   void put_others(const std::vector<std::string>& names) {
     for (const std::string& name : names) put(name, "what stands in " + name + '\n');
   }
@@ -119,7 +118,7 @@ class Bystanders : public ::testing::Test {
 };
 
 TEST_F(Bystanders, KeepTheirBytesBesideACheckpoint) {
-  // The names that a fit gives, from one that was killed where there is most of it, and then someone else's.
+  // The names from a fit that was killed when it has most files; files of another user are then put there.
   std::vector<std::string> names = {"ck.previous",
                                     "ck.generation-1",
                                     "ck.generation-3",
@@ -150,10 +149,10 @@ TEST_F(Bystanders, KeepTheirBytesBesideACheckpoint) {
   expect_others_unchanged();
   expect_others_and({"m.json"});
   const std::string answer = testing::content_of(work_ / "m.json");
-  // One line has the names of all that could be taken for a checkpoint's.
+  // One line lists all names that could be a checkpoint's.
   EXPECT_NE(log_.find("ck.generation-3"), std::string::npos) << log_;
 
-  // Stopped where it has not converged, and by a signal; resumed.
+  // Stopped before convergence, and by a signal; then resumed.
   EXPECT_EQ(fit("--max-iterations 3"), 4) << log_;
   expect_others_unchanged();
   EXPECT_EQ(fit({}, "signal@rank0:pass3"), 75) << log_;
@@ -165,13 +164,13 @@ TEST_F(Bystanders, KeepTheirBytesBesideACheckpoint) {
   EXPECT_EQ(testing::content_of(work_ / "m.json"), answer);
 
   int step = 1;
-  // Each of the first, and some of the many like them in later saves.
+  // Each of the first names, and some of the similar ones of later saves.
   for (int status = 128 + SIGKILL; status != 0; step += step < 16 ? 1 : 8) {
     ASSERT_LT(step, 200);
     status = fit({}, "checkpoint-step@rank0:pass" + std::to_string(step));
     ASSERT_TRUE(status == 0 || status == 128 + SIGKILL) << step << ": " << status << '\n' << log_;
     expect_others_unchanged();
-    // A start later nothing is left of it, and it was not lost.
+    // One start later no file is left, and the state was not lost.
     EXPECT_EQ(fit(), 0) << log_;
     expect_others_unchanged();
     expect_others_and({"m.json"});
@@ -188,7 +187,7 @@ TEST_F(Bystanders, KeepTheirBytesBesideACovariance) {
   expect_others_unchanged();
   const Files first = files();
   EXPECT_EQ(first.size(), others_.size() + 2);
-  // By a covariance of another model, and by none.
+  // With the covariance of another model, and without one.
   ASSERT_EQ(fit_groups("--block-rows 100"), 0) << log_;
   EXPECT_NE(log_.find("m.json.cov-01234567"), std::string::npos) << log_;
   expect_others_unchanged();

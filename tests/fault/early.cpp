@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// early OWNER WAY: as early_c, in C++. OWNER is who initialises MPI: a "session", or the program ("own").
+// early OWNER WAY: as early_c, in C++. OWNER initialises MPI: a "session", or the program ("own").
 //   pass, job, vote, allgather, broadcast, barrier, split, duplicate
 //                        rank 1 returns from main where the others make this call
 //   unfinished, forgetful, function, ...
@@ -36,7 +36,7 @@ double count(Job& job, bool leaves) {
   })[0];
 }
 
-/// By name: the call of the library that the others make, if it is not a pass.
+/// The library's collective calls of the other ranks, by name, except passes.
 const std::map<std::string, std::function<void(const mpi::Communicator&)>> calls = {
     {"job", [](const auto& world) { const Job another(world, endless()); }},
     {"vote", [](const auto& world) { together(world, "the reading of the input", [] {}); }},
@@ -47,7 +47,7 @@ const std::map<std::string, std::function<void(const mpi::Communicator&)>> calls
     {"duplicate", [](const auto&) { (void)mpi::Communicator::duplicate_of(MPI_COMM_WORLD); }},
 };
 
-/// Ways in which rank 1 makes all calls.
+/// The ways in which rank 1 makes all calls.
 const std::set<std::string> stays = {"function", "unfinished", "forgetful", "static"};
 
 void work(const mpi::Communicator& world, const std::string& way) {
@@ -67,7 +67,7 @@ void work(const mpi::Communicator& world, const std::string& way) {
   if (world.rank() == 0) std::printf("the answer is %g\n", sum);
 }
 
-/// As of programs that leave MPI_Finalize to a static object.
+/// A program that calls MPI_Finalize in a static object's destructor.
 struct Finalizer {
   bool needed = false;
   ~Finalizer() {
@@ -77,7 +77,7 @@ struct Finalizer {
 
 }  // namespace
 
-// NOLINTNEXTLINE(bugprone-exception-escape): one of the ways to leave
+// NOLINTNEXTLINE(bugprone-exception-escape): one of the tested ways out
 int main(int argc, char** argv) {
   if (argc != 3) return exit_status(ErrorCode::usage);
   const std::string way = argv[2];

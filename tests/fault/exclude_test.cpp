@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Under OnDeviceFailure::exclude the devices that are left give the answer, on every rank, and the verdict
-// names those that failed.
+// Under OnDeviceFailure::exclude the remaining devices give the answer, on every rank, and the verdict names
+// those that failed.
 #include "mpi/job/job_testing.hpp"
 
 #include <tessera/error.hpp>
@@ -28,7 +28,7 @@ JobOptions moving() {
   return options;
 }
 
-/// Every unit is changed in place, from the untouched input.
+/// Changes every unit in place, starting from the untouched input.
 std::vector<double> scatter_units(Job& job, const Plan& plan) {
   auto units = local_units(job, plan);
   job.scatter(plan, units, no_real_device, [](const HostTile&, std::span<double> part) {
@@ -43,7 +43,7 @@ void expect_all_verbs(Job& job, const Plan& plan) {
   EXPECT_EQ(bits(reduce_units(job, plan)), bits(expected_sums(plan.units(), plan.block())));
 }
 
-/// The error of `call`, the same on every rank; none fails the test.
+/// The error of `call`, the same on every rank; the test fails if there is none.
 template <class Call>
 Error error_of(const mpi::Communicator& comm, Call&& call) {
   try {
@@ -58,7 +58,7 @@ Error error_of(const mpi::Communicator& comm, Call&& call) {
 
 class Exclude : public ::testing::Test {
  protected:
-  /// The verdict of a pass on all devices but `lost`, of which `first` was the first.
+  /// The verdict of a pass on all devices except `lost`; `first` failed first.
   void expect_without(const Job& job, std::size_t lost, const std::string& first, const std::string& stage) {
     const Verdict& verdict = job.last_verdict();
     EXPECT_EQ(verdict.ran, Verdict::Ran::devices) << to_string(verdict);
@@ -330,8 +330,8 @@ TEST_F(Exclude, RanksThatDifferInTheOptionAreRefused) {
   EXPECT_NE(std::string(error.what()).find("failure leads to exclude"), std::string::npos) << error.what();
 }
 
-/// Devices and the passes in which they are lost, as TESSERA_FAULT takes them: `lost` of them at random, and
-/// one by one all of rank `ends`.
+/// Devices and the passes in which they fail, in the form of TESSERA_FAULT: `lost` random ones, then all of
+/// rank `ends` one by one.
 std::string losses(int ranks, int devices, int passes, int lost, int ends) {
   std::mt19937_64 random(512);
   const auto below = [&](int bound) {
@@ -356,7 +356,7 @@ TEST(ExcludeLarge, AJobOf512DevicesThatLosesHalfOfThemNeverEndsOnTheCpu) {
   if (comm.size() != 8) GTEST_SKIP() << "needs 8 ranks";
   constexpr int passes = 200;
   const ScopedVariable simulate("TESSERA_SIMULATE", "*:64xH200");
-  // A device is idle, and so is not lost, in a pass over a plan that gives it nothing.
+  // A device without units in a pass's plan does not fail in the pass.
   const ScopedVariable variable("TESSERA_FAULT", losses(8, 64, passes, 256, 3));
   Job job(comm, moving());
   ASSERT_EQ(job.inventory().devices().size(), 512U);

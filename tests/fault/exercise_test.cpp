@@ -39,7 +39,7 @@ TEST(FaultyDevices, NameTheDeviceThatIsSlowAmongItsPeers) {
     EXPECT_EQ(found.devices[i].memory.is_slow(), i == found.devices.size() - 2) << i;
     EXPECT_EQ(found.devices[i].failure, "");
   }
-  // A T4 is slow beside an H200, but not among its peers.
+  // A T4 is slower than an H200, but not than its peers.
   EXPECT_LT(found.devices[2].memory.median, 0.1 * found.devices[0].memory.median);
 }
 

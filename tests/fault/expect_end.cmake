@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs LAUNCH PROGRAM with TESSERA_FAULT=FAULT ("none": unset) and fails unless it ends with EXIT_STATUS,
-# within a minute, exactly one line of its output matches LINE, and the process of a late rank that the output names
-# is dead half a minute later at most.
+# Runs LAUNCH PROGRAM with TESSERA_FAULT=FAULT ("none": unset). Fails unless it ends with EXIT_STATUS within a minute,
+# exactly one line of its output matches LINE, and the process of a late rank that the output names is dead within
+# another half minute.
 if(FAULT STREQUAL "none")
   unset(ENV{TESSERA_FAULT})
 else()

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// Makes the n-th call of a kind fail, in a program that is started with this library (LD_PRELOAD).
+// Makes the n-th call of a kind fail in a program that is started with this library (LD_PRELOAD).
 //
-// The program stops at the end of MPI_Init_thread and takes orders; for each it forks a child, which goes on
-// as the program and counts its calls until MPI_Finalize. So the start of the program and of MPI is paid
-// once, and thousands of runs take a minute. What MPI does inside of its own calls is not counted: it is
-// MPI's.
+// The program stops at the end of MPI_Init_thread and receives orders; for each it forks a child, which
+// continues as the program and counts its calls until MPI_Finalize. So the program and MPI start only once,
+// and thousands of runs take a minute. Calls inside MPI's own functions are not counted.
 #include "failing_calls.hpp"
 
 #include <dirent.h>
@@ -39,7 +38,7 @@ Counts* counts = nullptr;
 Order order;
 std::atomic<bool> armed = false;
 bool in_child = false;
-/// In a call of MPI, or of this library: of no account. Memory of its own would be taken by malloc.
+/// Inside a call of MPI or of this library: not counted. Memory of its own would be allocated by malloc.
 __attribute__((tls_model("initial-exec"))) thread_local int inside = 0;
 
 struct Inside {
@@ -67,7 +66,7 @@ bool fails(Call call) {
   return true;
 }
 
-/// A transfer that fails, or moves one byte only.
+/// A transfer that fails, or moves only one byte.
 template <class Transfer>
 ssize_t transfer(Call call, size_t bytes, Transfer&& move) {
   if (!fails(call)) return move(bytes);
@@ -91,7 +90,7 @@ mode_t mode_of(int flags, std::va_list arguments) {
   return (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(arguments, mode_t) : 0;
 }
 
-/// Becomes a child for each order, until there are no more.
+/// Forks a child for each order, until there are no more.
 void serve() {
   const Inside here;
   void* const shared =
@@ -125,7 +124,7 @@ void serve() {
 
 extern "C" {
 
-// --- the system's
+// --- system calls
 
 int open(const char* path, int flags, ...) {
   std::va_list arguments;
@@ -215,7 +214,7 @@ int unlink(const char* path) noexcept {
 int unlinkat(int folder, const char* path, int flags) noexcept {
   return fails(Call::unlink) ? -1 : NEXT(unlinkat)(folder, path, flags);
 }
-/// The descriptor is gone, whatever is said of it.
+/// The descriptor is closed, even if close() reports an error.
 int close(int file) {
   const bool failed = fails(Call::close);
   const int code = errno;
@@ -245,7 +244,7 @@ int posix_fallocate(int file, off_t begin, off_t bytes) noexcept {
   return fails(Call::reserve) ? errno : NEXT(posix_fallocate)(file, begin, bytes);
 }
 
-// glibc's own names, since dlsym takes memory by these. NOLINTBEGIN(bugprone-reserved-identifier)
+// glibc's own names, since dlsym allocates memory through these. NOLINTBEGIN(bugprone-reserved-identifier)
 void* __libc_malloc(size_t bytes);
 void* __libc_calloc(size_t count, size_t bytes);
 void* __libc_realloc(void* old, size_t bytes);
@@ -270,7 +269,7 @@ int posix_memalign(void** memory, size_t alignment, size_t bytes) noexcept {
   return *memory == nullptr ? ENOMEM : 0;
 }
 
-// --- hwloc's: a file of the kernel's that cannot be read fails an assertion of its own
+// --- hwloc: an unreadable kernel file fails an assertion in it
 
 int hwloc_topology_init(hwloc_topology_t* topology) {
   const Inside here;
@@ -285,14 +284,14 @@ void hwloc_topology_destroy(hwloc_topology_t topology) {
   NEXT(hwloc_topology_destroy)(topology);
 }
 
-// --- MPI's
+// --- MPI
 
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   const int code = PMPI_Init_thread(argc, argv, required, provided);
   if (std::getenv(variable) != nullptr) serve();
   return code;
 }
-/// A child has no threads of MPI's, for which its end would wait.
+/// A child has no MPI threads, which MPI's end would wait for.
 int MPI_Finalize() {
   armed = false;
   return in_child ? MPI_SUCCESS : PMPI_Finalize();

@@ -4,12 +4,12 @@
 #include <array>
 #include <cstdint>
 
-/// Between a test and failing_calls.cpp, which a program is started with (LD_PRELOAD): the program stops when
-/// MPI has started, and runs from there as often as it is told to, each time in a child, with one call
+/// The protocol between a test and failing_calls.cpp, with which a program is started (LD_PRELOAD): the
+/// program stops once MPI has started, and runs from there, in a child, once for each order, with one call
 /// failing.
 namespace tessera::failing {
 
-/// What fails, each with its relatives: `open` is openat, fopen and opendir too.
+/// The calls that fail, each with its variants: `open` includes openat, fopen and opendir.
 enum Call : std::int32_t {
   open,
   read,
@@ -31,7 +31,7 @@ inline constexpr std::array<const char*, calls> names = {"open",   "read", "prea
                                                          "rename", "link", "unlink",   "close", "stat",
                                                          "malloc", "mmap", "fallocate"};
 
-/// One run. The numbers are those of `call`, from 1.
+/// One run. The numbers count calls of the kind `call`, from 1.
 struct Order {
   std::int32_t call = 0;
   std::int32_t first = 0;     ///< the first that fails; 0: none
@@ -47,10 +47,10 @@ struct Outcome {
   std::array<std::int32_t, calls> made{};
 };
 
-/// The descriptors by which the program takes orders and gives outcomes.
+/// The descriptors for orders and outcomes.
 inline constexpr int orders = 198;
 inline constexpr int outcomes = 199;
-/// In the environment of a program that is to do so.
+/// The environment variable of a program that receives orders.
 inline constexpr const char* variable = "TESSERA_TEST_FAILING_CALLS";
 
 }  // namespace tessera::failing

@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-fit with its n-th call of a kind failing, once or from then on: the answer is right, to the bit, or
-// there is one line on standard error and a status of docs/site.md. What was there before is there, or
-// has been replaced whole; nothing half-written stays; and the same command, run again, gives the answer. No
-// run ends by a signal, or hangs.
+// tessera-fit with its n-th call of a kind failing, once or from then on, gives the right answer to the bit,
+// or prints one line on standard error and ends with a status of docs/site.md. Existing files stay, or are
+// replaced as a whole; no partial file is left; and the same command, run again, gives the answer. No run
+// ends by a signal, or hangs.
 //
-// Of the many n some are taken here, the first and the last among them. TESSERA_TEST_CALLS=all takes each,
-// which is hours of work: TESSERA_TEST_PART=3/8 takes every eighth of them from the third on.
-// TESSERA_TEST_CALLS=malloc takes those of one kind; TESSERA_TEST_CALLS=malloc:1234 this one, and shows where
-// it fails.
+// Some of the many n are tested here, including the first and the last. TESSERA_TEST_CALLS=all tests each,
+// which takes hours: TESSERA_TEST_PART=3/8 takes every eighth from the third on. TESSERA_TEST_CALLS=malloc
+// tests those of one kind; TESSERA_TEST_CALLS=malloc:1234 this one, and shows where it fails.
 #include "failing_calls.hpp"
 #include "support/file_content.hpp"
 #include "temporary_folder.hpp"
@@ -64,7 +63,7 @@ bool takes_all() {
   return choice_of(Call::allocate).most == for_good;
 }
 
-/// The part of all n that is taken here, and of how many parts: every n, unless TESSERA_TEST_PART says so.
+/// The part of all n that is tested, and the number of parts: every n, unless TESSERA_TEST_PART is set.
 struct Part {
   int number = 1;
   int parts = 1;
@@ -96,8 +95,8 @@ void put(const Files& files, const fs::path& folder) {
   for (const auto& [name, bytes] : files) std::ofstream(folder / name, std::ios::binary) << bytes;
 }
 
-/// Whether a file is as it should be. A run report has times. A model says that the CPU was asked for, or
-/// that the hardware could not be looked at.
+/// Whether a file is as expected. A run report has times. A model says that the CPU was requested, or that
+/// the hardware could not be probed.
 bool is_same(const std::string& name, std::string found, std::string expected) {
   if (name == "run.json") return true;
   if (name != "model.json") return found == expected;
@@ -108,7 +107,7 @@ bool is_same(const std::string& name, std::string found, std::string expected) {
   return found == expected;
 }
 
-/// A program that stands where MPI has started, and goes on from there as often as it is ordered to.
+/// A program that stops once MPI has started, and runs from there once for each order.
 class Program {
  public:
   Program(const std::vector<std::string>& words, const fs::path& folder, const fs::path& logs)
@@ -178,7 +177,7 @@ struct Failure {
   bool harmless;  ///< the call is to be made again
 };
 
-/// How calls of a kind fail, the commonest first.
+/// How calls of a kind fail, the most frequent first.
 std::vector<Failure> failures_of(Call call) {
   switch (call) {
     case Call::open: return {{EMFILE, false}, {ESTALE, false}};
@@ -196,8 +195,8 @@ std::vector<Failure> failures_of(Call call) {
   }
 }
 
-/// How many calls fail in a row. The first allocation that fails is made again, with what the program has in
-/// reserve: what follows if there is none comes of two.
+/// How many consecutive calls fail. A first failing allocation is repeated with the program's reserve; two
+/// failures show the case without a reserve.
 std::vector<int> numbers_of(Call call, const Failure& failure) {
   if (failure.harmless) return {1};
   if (call == Call::allocate) return {1, 2, for_good};
@@ -214,9 +213,9 @@ std::string described(const Order& order) {
   return text.str();
 }
 
-/// Whether a file may be there after a run, until the next: one whose removal failed; a checkpoint's, if it
-/// could not be seen that no later start has taken it over, or that the model is safe; and a temporary one,
-/// if a destructor of a library that takes memory found none.
+/// Whether a file may be left until the next run: one whose removal failed; a checkpoint's, if it could not
+/// be verified that no later start has taken over, or that the model is safe; and a temporary one, if a
+/// library's destructor failed to allocate memory.
 bool may_stay(const std::string& name, Call call, const std::string& err) {
   if (call == Call::unlink) return true;
   const bool is_temporary = name.ends_with(".tmp") || name.ends_with(".new");
@@ -258,7 +257,7 @@ class FailingCalls : public ::testing::Test {
     ASSERT_EQ(WEXITSTATUS(outcome.status), status) << program.err();
   }
 
-  /// Runs the program in the folder as it is, again and again, with calls of these kinds failing.
+  /// Runs the program repeatedly in the folder as it is, with calls of these kinds failing.
   void fail_in_turn(const std::vector<std::string>& words, const std::vector<Call>& kinds);
   void fail_in_turn(const std::vector<std::string>& words) {
     std::vector<Call> all;
@@ -280,7 +279,7 @@ class FailingCalls : public ::testing::Test {
   std::string right_out_;
 };
 
-/// As after a run that nothing disturbed.
+/// Expects the result of an undisturbed run.
 void FailingCalls::expect_answer(const Files& found) const {
   for (const auto& [name, bytes] : right_) {
     const auto its = found.find(name);
@@ -290,12 +289,12 @@ void FailingCalls::expect_answer(const Files& found) const {
   for (const auto& [name, bytes] : found) EXPECT_TRUE(right_.contains(name)) << name << " is left";
 }
 
-/// As after a run that has ended with a complaint.
+/// Expects the result of a run that ended with an error.
 void FailingCalls::expect_nothing_lost(const Files& found, const Order& order, const std::string& err) const {
   for (const auto& [name, bytes] : before_)
     EXPECT_TRUE(!right_.contains(name) || found.contains(name)) << name << " is lost";
   for (const auto& [name, bytes] : found) {
-    if (name == "state" || name == "state.previous") continue;  // the next run tells
+    if (name == "state" || name == "state.previous") continue;  // the next run shows it
     const auto old = before_.find(name);
     const auto done = right_.find(name);
     if (old == before_.end() && done == right_.end()) {
@@ -339,7 +338,7 @@ void FailingCalls::fail(Program& program, const Order& order, bool harmless) {
   expect_answer(files_in(folder_));
 }
 
-/// `made`: so many calls of the kind there are.
+/// `made`: number of calls of the kind.
 void FailingCalls::fail_each(Program& program, Order order, int made) {
   const Choice choice = choice_of(static_cast<Call>(order.call));
   const Part part = part_taken();
@@ -409,7 +408,7 @@ TEST_F(FailingCalls, OfAFolderThatCannotBeFlushedLeaveTheFileAndSaySo) {
     EXPECT_EQ(err.find("cannot be written"), std::string::npos);
     EXPECT_EQ(err.find("was not saved"), std::string::npos);
     EXPECT_EQ(testing::content_of(folder_ / "model.json"), answer);
-    // What could be lost with the model is kept.
+    // Everything that could be lost together with the model is still there.
     EXPECT_EQ(fs::exists(folder_ / "state"), name == "model.json");
   }
   EXPECT_GE(said["state"], 3);
@@ -419,7 +418,7 @@ TEST_F(FailingCalls, OfAFolderThatCannotBeFlushedLeaveTheFileAndSaySo) {
 }
 
 TEST_F(FailingCalls, InAFitWithColumnsInScratchFiles) {
-  // The folder of the test is in memory, where no scratch file may be.
+  // The test's folder is in memory, where scratch files are refused.
   fail_in_turn(fit({"--memory", "0", "--scratch", "/var/tmp"}),
                {Call::open, Call::status, Call::map, Call::reserve});
 }

@@ -25,7 +25,7 @@ void PrintTo(const Fault& fault, std::ostream* out) {
 
 enum class Where { first, last };
 
-/// The device that a rank claims in a job that nothing disturbs. *Collective* the first time.
+/// The device that a rank claims in an undisturbed job. *Collective* the first time.
 std::string claimed_uuid(const mpi::Communicator& comm, int rank, int device) {
   static const Inventory undisturbed = Job(comm).inventory();
   return to_string(undisturbed.devices_of(rank)[static_cast<std::size_t>(device)].uuid);
@@ -77,7 +77,7 @@ TEST_P(Fallback, MapGivesTheCpusAnswerAndTheJobStaysOnTheCpu) {
   expect_fallback(job, uuid_);
   EXPECT_TRUE(job.devices().empty());
 
-  // The same plan again, and a new one: both on the CPU, and for the same reason.
+  // The same plan again, and a new one: both run on the CPU, for the same reason.
   EXPECT_EQ(bits(map_units(job, plan)), bits(expected_map(job, plan)));
   expect_fallback(job, uuid_);
   const Plan next = job.plan(1000);
@@ -91,7 +91,7 @@ TEST_P(Fallback, MapBeginsAgainFromEmptyResults) {
   Job job(comm_);
   const Plan plan = job.plan(1000);
   const auto units = local_units(job, plan);
-  // Adds to the results, so that what a tile wrote before the fault would show.
+  // Adds to the results, so that values written by a tile before the fault would show.
   const auto results =
       job.map<double>(plan, std::span<const double>(units), no_real_device,
                       [](const HostTile&, std::span<const double> in, std::span<double> out) {
@@ -259,7 +259,7 @@ TEST_F(Faults, AnExceptionOfTheHostFunctionOnASimulatedDeviceIsTheTilesAndThenTh
   const Plan plan = job.plan(1000);
   const auto units = local_units(job, plan);
   int calls = 0;
-  // Fails on the device alone: the first time that it is called on rank 0.
+  // Fails only on the device: in its first call on rank 0.
   const auto results =
       job.map<double>(plan, std::span<const double>(units), no_real_device,
                       [&](const HostTile& tile, std::span<const double> in, std::span<double> out) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// finalizing WAY: a program that initialises and finalises MPI by itself, without a Session. Rank 1 comes to
+// finalizing WAY: a program that initialises and finalises MPI itself, without a Session. Rank 1 reaches
 // MPI_Finalize, in its WAY, while the others call a verb of a job, which has no timeout:
 //   early     with communicator and job still there
 //   bare      after it has given up both

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
-// forking WAY: a child of rank 0 comes to an end, in its WAY, while the job is healthy, and stays so:
+// forking WAY: a child of rank 0 ends, in its WAY, during a job, which is not affected:
 //   exit       by std::exit
 //   return     by a return from the function that has session and job
 //   throw      by an exception that is caught outside of the session
 //   terminate  by one that nothing catches
-//   abort      by abort_job, which ends the child alone
+//   abort      by abort_job, which ends only the child
 //   function   by std::exit in a function of a pass, on a thread of the job's
-//   calls      by std::exit, after it has tried what only a rank may do
+//   calls      by std::exit, after trying calls that only a rank may make
 #include <tessera/tessera.hpp>
 
 #include <sys/wait.h>
@@ -41,7 +41,7 @@ double sum(Job& job, const std::function<void(const HostTile&)>& work = {}) {
       })[0];
 }
 
-/// Each must be Error(usage), and name the fork.
+/// Each call must throw Error(usage) that names the fork.
 bool are_refused(const Scene& at) {
   const std::vector<std::function<void()>> calls = {
       [&] { (void)sum(at.job); },
@@ -71,7 +71,7 @@ bool are_refused(const Scene& at) {
   return true;
 }
 
-/// Returns where the rank's own code goes on, and in the child if it is to return.
+/// Returns on the rank, and in the child if it is to return.
 void make_child(const std::string& way, const Scene& at) {
   std::fflush(stdout);
   if (const pid_t child = fork(); child != 0) {
@@ -111,7 +111,7 @@ int run(int argc, char** argv) {
   const double after = sum(job, [&](const HostTile& tile) {
     if (way == "function" && tile.range.begin == 0) make_child(way, at);
   });
-  // A child that had taken the checkpoint's files away would have made this start an old one.
+  // If the child had removed the checkpoint's files, this start would be outdated.
   if (const std::string problem = checkpoint.save("state"); !problem.empty()) std::puts(problem.c_str());
   if (session.is_root() && after == 100) std::puts("the job is healthy");
   checkpoint.remove();

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# full_disk.bash FIT LAUNCHER...: a fit whose checkpoint lies on a disk that is really full, a tmpfs of 64 KiB, goes
-# on or ends as docs/site.md says; the state before is intact, and nothing half-written is left. Skipped (77) where no
-# file system can be mounted.
+# full_disk.bash FIT LAUNCHER...: a fit whose checkpoint is on a full disk, a tmpfs of 64 KiB, continues or ends as
+# docs/site.md says; the previous state stays intact, and no partial file is left. Skipped (77) where no file system can
+# be mounted.
 set -euo pipefail
 if [[ ${1-} != --inside ]]; then
   as_root=()
@@ -29,7 +29,7 @@ fail() {
   cat "$work/log"
   exit 1
 }
-# go STATUS FAULT [option...]: the fit, which must end with STATUS.
+# go STATUS FAULT [option...]: runs the fit, which must end with STATUS.
 go() {
   local expected=$1 fault=$2 status=0
   shift 2
@@ -38,7 +38,7 @@ go() {
     --device cpu --threads 1 --checkpoint "$disk/state" --out "$work/model.json" "$@" >"$work/log" 2>&1 || status=$?
   ((status == expected)) || fail "it ended with $status"
 }
-# The lines of the log that say PATTERN are this many.
+# The number of lines of the log with PATTERN is as given.
 lines() {
   [[ $(grep -c -- "$2" "$work/log") == "$1" ]] || fail "not $1 lines of: $2"
 }
@@ -47,7 +47,7 @@ holds() {
   found=$(cd "$disk" && echo *)
   [[ $found == "$1" ]] || fail "the disk holds $found, not $1"
 }
-# leave PAGES: so many pages of the disk are free.
+# leave PAGES: leaves this many pages of the disk free.
 leave() {
   rm -f "$disk/filler"
   cat /dev/zero >"$disk/filler" 2>/dev/null || true
@@ -66,7 +66,7 @@ holds 'state state.previous'
 (($(stat --format=%s "$disk/state") > 2 * 4096)) || fail "a state fits two pages"
 cp "$disk/state" "$disk/state.previous" "$work"
 
-# There is room to start, and then for half of a state: the fit warns once and goes on. Stopped, it cannot keep more.
+# Room to start, and then for half of a state: the fit warns once and continues. When stopped, it cannot save its state.
 leave 2
 go 6 signal@rank0:pass5
 lines 1 'the fit goes on, but its state after iteration .* was not saved: .*/state: cannot be written: No space left on device'
@@ -76,14 +76,14 @@ cmp "$work/state" "$disk/state"
 cmp "$work/state.previous" "$disk/state.previous"
 [[ ! -e $work/model.json ]] || fail "there is a model"
 
-# Not even room for the first byte of a state: nothing is changed until there is an answer.
+# No room for the first byte of a state: nothing is changed until there is an answer.
 leave 0
 go 6 signal@rank0:pass5
 lines 1 'the fit goes on, but its state after iteration .* was not saved: .*/state: cannot be written: No space left on device'
 holds 'filler state state.previous'
 cmp "$work/state" "$disk/state"
 
-# A disk that is full to the end of the fit: the answer is that of one that is not.
+# A disk that is full until the end of the fit: the answer is that of an undisturbed fit.
 leave 0
 go 0 ''
 lines 1 'No space left on device'

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// A fit that is killed again and again, at moments that are drawn: what it has kept never goes back, no
-// process of it stays, and in the end its model has the bytes of one that nothing disturbed.
+// A fit that is killed repeatedly, at random moments, never loses saved progress, leaves no process, and
+// finally gives the bytes of an undisturbed fit's model.
 //
-// TESSERA_TEST_KILLS (6) is how often, TESSERA_TEST_SEED what is drawn. Most moments are counted, in passes
-// or in calls that change a file of the checkpoint; some are of the clock, and then what they hit does not
-// matter.
+// TESSERA_TEST_KILLS (6) is the number of kills, TESSERA_TEST_SEED the seed. Most moments are counted, in
+// passes or in calls that change a file of the checkpoint; some are by the clock, where any state may be hit.
 #include "support/file_content.hpp"
 #include "temporary_folder.hpp"
 
@@ -67,7 +66,7 @@ class KilledFit : public ::testing::Test {
     }
   }
 
-  /// Runs the fit until it ends or is killed, and returns its exit status; 128 and more: by a signal.
+  /// Runs the fit until it ends or is killed, and returns its exit status; 128 + n if signal n ended it.
   int go(const std::string& model, const Kill& kill, int ranks) {
     const fs::path log = folder_ / "log";
     const std::string command =
@@ -82,7 +81,7 @@ class KilledFit : public ::testing::Test {
       dup2(out, STDOUT_FILENO);
       dup2(out, STDERR_FILENO);
       setenv("TESSERA_FAULT", kill.fault.c_str(), 1);
-      // What a launcher leaves that is killed is removed with the folder.
+      // Files that a killed launcher leaves are removed with the folder.
       setenv("OMPI_MCA_orte_tmpdir_base", folder_.path().c_str(), 1);
       setenv("OMPI_MCA_btl_vader_backing_directory", folder_.path().c_str(), 1);
       execl("/bin/sh", "sh", "-c", command.c_str(), nullptr);
@@ -102,7 +101,7 @@ class KilledFit : public ::testing::Test {
     return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
   }
 
-  /// All that run the fit: each has the folder's name in its command.
+  /// All processes of the fit: each has the folder's name in its command.
   [[nodiscard]] std::vector<pid_t> processes() const {
     std::vector<pid_t> found;
     for (const auto& entry : fs::directory_iterator("/proc")) {
@@ -119,7 +118,7 @@ class KilledFit : public ::testing::Test {
     EXPECT_EQ(processes(), std::vector<pid_t>{}) << "30 s after the end of the job";
   }
 
-  /// Where a state stands: the start that wrote it, and the last iteration that is done.
+  /// The progress of a state: the start that wrote it, and its last completed iteration.
   struct Progress {
     int generation = 0;
     int iteration = 0;
@@ -193,7 +192,7 @@ TEST_F(KilledFit, LosesNothing) {
       continue;
     }
     ++killed;
-    // A job whose launcher alone died is still there when the next one starts.
+    // A job of which only the launcher died still runs when the next one starts.
     if (kill.of != Kill::Of::launcher) expect_no_process();
     if (fs::exists(folder_ / "model.json")) {
       // Killed after its answer: the state may be half removed.

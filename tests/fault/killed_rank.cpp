@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// killed_rank SIGNAL: rank 1 is ended by a signal, of that number, while another waits for it.
+// killed_rank SIGNAL: rank 1 is ended by the signal of this number, while another rank waits for it.
 #include <tessera/tessera.hpp>
 
 #include <csignal>

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_collective COLLECTIVE RANK MANNER: all ranks come to the collective, but RANK does not, in its MANNER:
-//   away     it does something else for longer than the others wait
+// late_collective COLLECTIVE RANK MANNER: all ranks reach the collective except RANK, in its MANNER:
+//   away     it is busy for longer than the others wait
 //   stopped  it is stopped (SIGSTOP) before it comes
-//   inside   it is stopped while it waits there; the last of the other ranks comes after that
+//   inside   it is stopped while it waits there; the last of the other ranks arrives after that
 //   another  it makes another collective call
-//   none     it comes as all others do, and has all the time that a loaded machine takes
+//   none     it arrives like all others, within the time that a loaded machine needs
 
 #include <tessera/tessera.hpp>
 
@@ -35,7 +35,7 @@ struct Scene {
   [[nodiscard]] bool is_late() const { return world.rank() == late_rank; }
   [[nodiscard]] int last_other() const { return world.size() - (late_rank == world.size() - 1 ? 2 : 1); }
 
-  /// Comes to the collective that follows, or does not.
+  /// Reaches the following collective, or does not.
   void come() const {
     if (is_late() && manner == "away") std::this_thread::sleep_for(1min);
     if (is_late() && manner == "stopped") stop();
@@ -58,7 +58,7 @@ struct Scene {
   }
 };
 
-/// By name. Each lets the late rank go astray at the place that it is about.
+/// By name. Each makes the late rank miss the collective at the tested place.
 const std::map<std::string, std::function<void(const Scene&)>> collectives = {
     {"barrier", [](const Scene& at) { at.come(), at.world.barrier(); }},
     {"allreduce", [](const Scene& at) { at.come(), (void)at.world.allreduce(1.0, mpi::Reduction::sum); }},
@@ -128,7 +128,7 @@ int main(int argc, char** argv) {
   scene.its_process = session.world().allgather(getpid())[static_cast<std::size_t>(scene.late_rank)];
   if (session.is_root()) std::printf("the late rank is process %d\n", static_cast<int>(scene.its_process));
   std::fflush(stdout);
-  // A rank that starts late is not what is looked at.
+  // A late start of a rank is not tested here.
   session.world().barrier();
   if (scene.manner != "none") session.set_timeout(timeout);
 

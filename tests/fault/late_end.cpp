@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_end MANNER: rank 1 comes to the end of the program, but rank 0 does not for a long time:
-//   silent  it is in a collective of MPI's own, in which nobody can be asked
-//   alive   it makes collective calls with the last rank, longer than a silent one is waited for
+// late_end MANNER: rank 1 reaches the end of the program, but rank 0 does not for a long time:
+//   silent  it is in a collective of MPI's own, where it cannot reply
+//   alive   it makes collective calls with the last rank, for longer than a silent rank is waited for
 #include "mpi/exit_barrier.hpp"
 
 #include <tessera/tessera.hpp>

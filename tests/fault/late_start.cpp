@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_start PLACE FOLDER: what blocks before the others can ask for it, or alone.
+// late_start PLACE FOLDER: blocks before the others can ask for the rank, or on only one rank.
 //   init   rank 1 is stopped (SIGSTOP) where MPI starts
 //   probe  the topology is read from a pipe to which nobody writes
 //   alarm  the last message of rank 1, which is stopped then, is lost
-//   time   rank 1 alone is given a time for MPI to start that is none
+//   time   only rank 1 is given an invalid time limit for the start of MPI
 //   none   nothing
 #include <tessera/tessera.hpp>
 
@@ -21,7 +21,7 @@ namespace {
 
 bool is_lost = false;
 
-/// By its launcher, before MPI has started.
+/// From its launcher, before MPI has started.
 bool is_rank_1() {
   for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
     const char* const rank = std::getenv(variable);
@@ -32,7 +32,7 @@ bool is_rank_1() {
 
 }  // namespace
 
-// In the places of MPI's.
+// At MPI's entry points.
 extern "C" {
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   if (*argc > 1 && std::string((*argv)[1]) == "init" && is_rank_1()) (void)std::raise(SIGSTOP);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// late_vote TIMEOUT_MS: one pass with that timeout of votes, for TESSERA_FAULT to disturb.
+// late_vote TIMEOUT_MS: one pass with this timeout of votes, to be disturbed by TESSERA_FAULT.
 #include <tessera/tessera.hpp>
 
 #include <iostream>
@@ -8,7 +8,7 @@
 int main(int argc, char** argv) {
   tessera::mpi::Session session(argc, argv);
   if (argc != 2) return tessera::exit_status(tessera::ErrorCode::usage);
-  session.world().barrier();  // a rank that starts late is not what is looked at
+  session.world().barrier();  // a late start of a rank is not tested here
   tessera::JobOptions options;
   options.policy = tessera::Policy::cpu;
   options.threads = 1;

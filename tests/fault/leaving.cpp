@@ -2,17 +2,17 @@
 // leaving WAY RANK THEN: RANK leaves the program in its WAY while the others make a collective call:
 //   exception   by an exception that is caught outside of the session
 //   uncaught    by one that nothing catches
-//   handler     by one that nothing catches, and the application has a terminate handler since before
-//   caught      by one that is caught inside, after which it returns
+//   handler     by one that nothing catches, with a terminate handler that the application set earlier
+//   caught      by one that is caught inside; then it returns
 //   return      it returns early
 //   exit        by std::exit
 //   finalize    it calls MPI_Finalize, and returns
 //   other-exit  by std::exit on another thread
 //   together    as all other ranks, by the same exception
 //   exits       as all other ranks, by std::exit
-// THEN is what the others do: "sum", "broadcast" (from the last rank), "part" (a barrier without rank 0),
+// THEN is the call of the others: "sum", "broadcast" (from the last rank), "part" (a barrier without rank 0),
 // "part-broadcast" (from the last rank, without rank 0), "duplicate" (of the caller's communicator), "split",
-// "job" (they make one), "pass" (of a job that all have made). There is no timeout.
+// "job" (its construction), "pass" (of a job that all have constructed). There is no timeout.
 #include <tessera/tessera.hpp>
 
 #include <cstdio>
@@ -38,7 +38,7 @@ void leave(const std::string& way) {
   throw std::runtime_error("the table is torn");
 }
 
-/// What all ranks have made before one leaves.
+/// Objects that all ranks have constructed before one leaves.
 struct Scene {
   const mpi::Communicator& world;
   const mpi::Communicator& part;
@@ -52,7 +52,7 @@ JobOptions endless() {
   return options;
 }
 
-/// By name: what the others do.
+/// The calls of the others, by name.
 const std::map<std::string, std::function<void(const Scene&)>> calls = {
     {"sum",
      [](const Scene& at) {
@@ -105,7 +105,7 @@ int run(int argc, char** argv) {
 
 }  // namespace
 
-// NOLINTNEXTLINE(bugprone-exception-escape): one of the ways to leave
+// NOLINTNEXTLINE(bugprone-exception-escape): one of the tested ways out
 int main(int argc, char** argv) {
   if (argc != 4) return exit_status(ErrorCode::usage);
   const std::string way = argv[1];

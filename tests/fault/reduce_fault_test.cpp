@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A reduction by a reducer gives the same bits whichever devices fail, and whatever the job makes of it.
+// A reduction by a reducer gives the same bits whichever devices fail, and however the job reacts.
 #include "mpi/job/reduce_testing.hpp"
 #include "support/errors.hpp"
 

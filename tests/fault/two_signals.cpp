@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// two_signals: a rank that hangs is asked to end, and asked again until it has ended.
+// two_signals: a hanging rank gets a request to end, and another one until it has ended.
 #include <tessera/tessera.hpp>
 
 #include <unistd.h>

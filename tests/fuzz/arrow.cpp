@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Arrow's structures, sound and spoilt: each is refused in one line or becomes a table whose columns can be
-// read, the same from a stream as from arrays, and everything is released once.
+// Arrow's structures, valid and damaged: each is refused in one line, or becomes a table whose columns can be
+// read, the same from a stream as from arrays; and everything is released once.
 #include "fuzz_target.hpp"
 #include "gam/table/arrow/arrow_columns.hpp"
 
@@ -25,8 +25,8 @@ using fuzz::take_byte;
 using testing::ArrowCounts;
 using testing::ArrowData;
 
-/// A buffer has room for as many values as a structure can ask for without saying that it is unsound: what
-/// buffers really hold no structure tells.
+/// Buffers have room for as many values as a structure can claim without being invalid: structures do not
+/// contain the sizes of buffers.
 constexpr std::size_t room = 160;
 constexpr unsigned most = 40;  ///< of a length or an offset, other than impossible ones
 
@@ -42,13 +42,13 @@ std::int64_t take_count(std::string_view& input) {
   return byte < 200 ? byte % (most + 1) : others[byte % std::size(others)];
 }
 
-/// An offset may be any that a buffer has room for, or one that no buffer has.
+/// An offset may be any for which a buffer has room, or one that no buffer has.
 std::int64_t take_offset(std::string_view& input) {
   const std::int64_t count = take_count(input);
   return count > most ? std::numeric_limits<std::int64_t>::max() : count;
 }
 
-/// Numbers of `width` bytes, or offsets and views that are made of them: small ones and their negatives.
+/// Numbers of `width` bytes, or offsets and views made of them: small ones and their negatives.
 void append_number(std::vector<std::byte>& bytes, std::size_t width, std::int64_t value) {
   for (std::size_t b = 0; b < width; ++b)
     bytes.push_back(static_cast<std::byte>(static_cast<std::uint64_t>(value) >> (8 * b)));
@@ -106,8 +106,8 @@ std::string take_format(std::string_view& input) {
   return text;
 }
 
-/// One array, of the format and dictionary of `like` if there is one: an array that is of another type than
-/// its schema says may have buffers without room for its values.
+/// One array, with the format and dictionary of `like` if given: an array of another type than its schema's
+/// may have buffers without room for its values.
 ArrowData take_array(std::string_view& input, std::int64_t length, const ArrowData* like,
                      bool in_dictionary) {
   enum : unsigned {
@@ -152,7 +152,7 @@ ArrowData take_array(std::string_view& input, std::int64_t length, const ArrowDa
   return data;
 }
 
-/// Marks children as released, and takes pointers away.
+/// Marks children as released, and clears pointers.
 template <class Structure>
 void spoil(Structure& structure, unsigned how) {
   const auto child = [&]() -> Structure*& { return structure.children[how / 16 % structure.n_children]; };
@@ -164,8 +164,8 @@ void spoil(Structure& structure, unsigned how) {
   if (structure.n_children > 0 && how % 16 == 6) child()->dictionary = nullptr;
 }
 
-/// What columns are to a fit: bits of their numbers, and texts of their levels by row. As `arrow_table` makes
-/// them in a job of one rank.
+/// The content of columns for a fit: bits of their numbers, and texts of their levels by row, as
+/// `arrow_table` makes them in a job of one rank.
 std::string content_of(ArrowBatches batches, const ArrowOptions& options) {
   HostTeam team(1);
   ArrowColumns columns(std::move(batches), options, team);
@@ -197,7 +197,7 @@ struct Input {
   ArrowOptions options;
 };
 
-/// The content of the columns of what `take` returns, or why it is refused.
+/// The content of the columns from `take`, or the reason of its refusal.
 std::string outcome(const std::function<ArrowBatches()>& take, const ArrowOptions& options,
                     const ArrowCounts& counts) {
   std::string content;

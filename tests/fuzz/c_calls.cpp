@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Sequences of calls of the C interface of models: in any order, with handles that are open, closed, of
-// another kind or none, and with arrays of any size.
+// Sequences of calls of the C interface of models never crash: in any order, with handles that are open,
+// closed, of another kind or invalid, and with arrays of any size.
 #include <tessera/tessera_gam.h>
 
 #include <array>
@@ -51,7 +51,7 @@ constexpr std::array option_values{
     "iterms",  "lpmatrix", "na", "0.9", "3", "-1",  "x,f",  "f",     "x > 0", "nan",      "f=a,b"};
 constexpr std::array values{"coefficients", "covariance", "edf", "sp", "AIC", "n", "edf2_total", "none"};
 
-/// Calls as the bytes of an input say.
+/// Makes calls according to the bytes of an input.
 class Calls {
  public:
   explicit Calls(std::string_view input) : input_(input) {}
@@ -63,7 +63,7 @@ class Calls {
   Calls& operator=(const Calls&) = delete;
 
   void run() {
-    // An input of a few calls is looked at more often than one of many.
+    // Inputs of a few calls are explored more than inputs of many.
     for (int call = 0; call < 24 && !input_.empty(); ++call) one();
   }
 
@@ -97,7 +97,7 @@ class Calls {
     return found != open_.end() && found->second == kind;
   }
 
-  /// What every call keeps.
+  /// The invariants of every call.
   int held(int status) {
     switch (status) {
       case TESSERA_GAM_OK: return status;
@@ -116,7 +116,7 @@ class Calls {
     require(std::string_view(info.function).starts_with("tessera_gam_"), "an error has its function");
     return status;
   }
-  /// A call with handles: it is refused where one is not open.
+  /// A call with handles, which is refused unless all are open.
   int held(int status, bool all_open) {
     if (!all_open) require(held(status) == TESSERA_GAM_USAGE, "only open handles are taken");
     return held(status);
@@ -129,7 +129,7 @@ class Calls {
     given_.push_back(made);
   }
 
-  /// Options, and at times callbacks.
+  /// Options, and sometimes callbacks.
   [[nodiscard]] const tessera_gam_call* call() {
     const unsigned count = take_byte(input_) % 4;
     option_list_ = {{"threads", "1"}, {"device", "cpu"}};
@@ -161,7 +161,7 @@ class Calls {
     return &call_;
   }
 
-  /// The number of elements, or another one.
+  /// The number of elements, or a wrong one.
   [[nodiscard]] std::size_t size_near(std::size_t right) {
     const unsigned byte = take_byte(input_);
     return byte < 192 ? right : byte < 224 ? byte % 8 : right + byte % 4;
@@ -201,8 +201,8 @@ class Calls {
       require(count == rows, "a column has the rows of its table");
   }
 
-  /// Values of so many rows: numbers, texts or codes, or lists, which no table has. Arrays of one column are
-  /// of one kind: what their buffers hold no structure tells.
+  /// Values of this many rows: numbers, texts or codes, or lists, which no table has. The arrays of a column
+  /// have one kind: structures do not contain the sizes of buffers.
   [[nodiscard]] static ArrowData arrow_column(unsigned kind, std::size_t rows) {
     const std::size_t offset = kind % 3;
     const auto values = [&]<class T>(int distinct) {
@@ -230,7 +230,7 @@ class Calls {
     }
   }
 
-  /// A count, an offset or a flag of a structure that lies, as no memory can have it.
+  /// An impossible count, offset or flag in a structure.
   template <class Structure>
   void lie(Structure& structure) {
     constexpr std::array lies{std::numeric_limits<std::int64_t>::max(), std::int64_t{1} << 56,
@@ -317,7 +317,7 @@ class Calls {
     if (status == TESSERA_GAM_OK) rows_[table] = rows;
   }
 
-  /// Counts of a call and of arrays that no memory has, which are not followed.
+  /// Impossible counts in a call and in arrays, which are not followed.
   void lie_about_counts() {
     const std::uint64_t table = handle(Kind::table);
     const std::uint64_t model = handle(Kind::model);

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Checkpoints: their files, what is in them, and the state of a fit, each of which anyone may have written.
+// Untrusted checkpoints: their files, the content, and the state of a fit.
 #include "base/hash.hpp"
 #include "fuzz_target.hpp"
 #include "gam/fit/pirls/fit_state.hpp"
@@ -33,7 +33,7 @@ void check_bytes(std::string_view bytes) {
           "a state that is read and written again is the same");
 }
 
-/// The body of a checkpoint behind a checksum that fits: `pack_checkpoint` makes the two lines before it.
+/// The body of a checkpoint with a matching checksum: `pack_checkpoint` makes the two lines before it.
 std::string with_checksum(std::string_view body) {
   const std::string first_line = "tessera checkpoint 1\n";
   return first_line + base::hex(base::fnv1a(body, base::fnv1a(first_line))) + '\n' + std::string(body);
@@ -46,7 +46,7 @@ void check_state(std::string_view text) {
           "a fit's state that is read and written again is the same");
 }
 
-/// A start beside files with names like a checkpoint's.
+/// A start in a folder of files with similar names.
 void check_names(std::string_view names) {
   static const fuzz::InputFolder folder;
   std::vector<std::string> made;

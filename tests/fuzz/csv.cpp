@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables in CSV: however the bytes are shared out, and the rows, the same is read or the same said.
+// Tables in CSV give the same content or the same error for any division of bytes and rows.
 #include "csv_reading.hpp"
 #include "fuzz_target.hpp"
 #include "memory_source.hpp"
@@ -9,8 +9,7 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   using namespace tessera::fuzz;
   std::string_view input = text_of(data, size);
-  // The first line has two letters for the cuts and one for the buffer, so that an input is a text one can
-  // read.
+  // The first line has two letters for the cuts and one for the buffer, so that an input is readable text.
   CsvDivision whole;
   whole.buffer_bytes = 8 + take_byte(input) % 64;
   whole.landmark_bytes = 1 + take_byte(input) % 64;

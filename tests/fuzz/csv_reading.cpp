@@ -31,7 +31,7 @@ CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file
   std::vector<CsvPartSummary> summaries;
   std::vector<char> buffer(division.buffer_bytes);
   for (std::int64_t begin = header.data_offset; const std::int64_t end : ends) {
-    // As `index_csv` has it: what begins where the first part does is at a line's beginning.
+    // As in `index_csv`: the start of the first part is the start of a line.
     CsvPartScanner scanner(begin, division.landmark_bytes, begin == header.data_offset);
     source.seek(begin);
     for (std::int64_t at = begin; at < end;) {
@@ -129,7 +129,7 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
 CsvReading read_csv(ByteSource& source, std::int64_t file_bytes, const CsvDivision& division) {
   CsvReading reading;
   if (auto fault = refusal([&] { read_rows(source, division, reading, file_bytes); }, {ErrorCode::input})) {
-    // The part before the fault depends on who reads; the fault itself does not.
+    // The part before a fault depends on the division; the fault itself does not.
     reading = {};
     reading.fault = std::move(*fault);
   }

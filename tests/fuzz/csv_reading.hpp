@@ -10,7 +10,7 @@
 
 namespace tessera::fuzz {
 
-/// What a table is read as.
+/// The result of reading a table.
 struct CsvReading {
   std::string fault;  ///< why it is refused; empty: it is not
   std::vector<std::string> columns;
@@ -20,7 +20,7 @@ struct CsvReading {
   bool operator==(const CsvReading&) const = default;
 };
 
-/// Reads a table as ranks do whose parts of the file end at `cuts`, and who read equal numbers of rows.
+/// Reads a table with ranks whose parts of the file end at `cuts`, and which read equal numbers of rows.
 struct CsvDivision {
   std::vector<std::int64_t> cuts;  ///< ascending places in the file; the last part goes to its end
   std::size_t buffer_bytes = 64;

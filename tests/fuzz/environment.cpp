@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the environment says: the variables of Tessera, CUDA, OpenMP and launchers, options that are lists,
-// and the kernel's files about cgroups and memory.
+// Untrusted environments: the variables of Tessera, CUDA, OpenMP and launchers, options that are lists, and
+// the kernel's files about cgroups and memory.
 #include "device/module_files.hpp"
 #include "device/module_shelf.hpp"
 #include "fuzz_target.hpp"
@@ -31,7 +31,8 @@ using fuzz::refusal;
 using fuzz::require;
 using Settings = std::map<std::string, std::string, std::less<>>;
 
-/// "== NAME\n" before the text of each, so that an input can be read and written by hand.
+/// "== NAME
+/// " before the text of each, so that an input can be read and written as text.
 Settings settings_of(std::string_view input) {
   Settings all;
   std::string* value = nullptr;
@@ -172,7 +173,7 @@ void check_scores(const std::string& text) {
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
-  // Made before the variables are set that say where.
+  // Constructed before the variables that name its folder are set.
   static const tessera::fuzz::InputFolder root;
   const Settings settings = settings_of(tessera::fuzz::text_of(data, size));
   const auto given = [&](std::string_view name) -> std::optional<std::string> {

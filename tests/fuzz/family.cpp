@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Families of users' own, and the CUDA C++ that is made of them: it is what the parser meant, and nothing
+// Custom families, and the CUDA C++ generated for them: it has the meaning that the parser found, and nothing
 // else.
 #include "fuzz_target.hpp"
 #include "gam/family/custom_family.hpp"
@@ -15,8 +15,8 @@ namespace {
 using fuzz::refusal;
 using fuzz::require;
 
-/// The value of a generated expression, by its text alone: hexadecimal numbers, known arguments, calls of
-/// known functions, and operators in parentheses are all that it may have.
+/// Evaluates a generated expression from its text, which may contain only hexadecimal numbers, known
+/// arguments, calls of known functions, and operators in parentheses.
 class Generated {
  public:
   Generated(std::string_view text, const std::map<std::string, double, std::less<>>& arguments)
@@ -66,7 +66,7 @@ class Generated {
   }
 
   double number() {
-    // The digits of a hexadecimal floating-point literal, whose prefix is taken already.
+    // The digits of a hexadecimal floating-point literal after its prefix.
     const std::size_t size = std::min(rest_.find_first_not_of("0123456789abcdef.p+-"), rest_.size());
     const std::string literal = "0x" + std::string(rest_.substr(0, size));
     require(literal.find('p') != std::string::npos, "a generated number:", literal);
@@ -145,7 +145,7 @@ void check_family(std::string_view toml) {
   check_function(family.variance, {"mu"});
   check_function(family.unit_deviance, {"y", "mu"});
 
-  // Names and links are the user's text, and no part of the program.
+  // Names and links are text of the user, not part of the program.
   CustomFamily other = family;
   other.name = "other";
   other.link_name = "other";

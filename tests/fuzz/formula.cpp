@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Formulas of the command line and of models: what is read and spelled again is read as the same.
+// Formulas of the command line and of models: a formula that was read, written and read again is the same.
 #include "gam/formula/formula.hpp"
 #include "fuzz_target.hpp"
 #include "gam/formula/compile.hpp"
@@ -14,7 +14,7 @@ using fuzz::refusal;
 using fuzz::require;
 
 bool same(const Syntax& a, const Syntax& b) {
-  // A number has the digits that it was written with, and may be spelled with others.
+  // A number keeps its value, but may be written with other digits.
   const bool same_leaf = a.kind == Syntax::Kind::number ? a.number == b.number : a.text == b.text;
   if (a.kind != b.kind || !same_leaf || a.argument_names != b.argument_names ||
       a.children.size() != b.children.size())

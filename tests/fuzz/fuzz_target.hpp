@@ -22,16 +22,16 @@
 
 #include "temporary_folder.hpp"
 
-/// What a fuzz target is made of.
+/// Functions of fuzz targets.
 ///
-/// A target is one function, which libFuzzer or the replay (replay_main.cpp) hands one input after the other.
-/// It holds if it returns: a crash, a finding of a sanitizer, an exception that is no `Error`, and a property
-/// that does not hold end the process.
+/// A target is one function, which libFuzzer or the replay (replay_main.cpp) calls with one input after
+/// another. It passes if it returns: a crash, a finding of a sanitizer, an exception other than `Error`, and
+/// a violated property end the process.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 namespace tessera::fuzz {
 
-/// Ends the process with what does not hold.
+/// Ends the process, naming the violated property.
 inline void require(bool holds, std::string_view property, std::string_view shown = {}) {
   if (holds) return;
   const std::string said = "does not hold: " + std::string(property) + ' ' + std::string(shown) + '\n';
@@ -43,7 +43,7 @@ inline std::string_view text_of(const std::uint8_t* data, std::size_t size) {
   return size == 0 ? std::string_view() : std::string_view(reinterpret_cast<const char*>(data), size);
 }
 
-/// Takes one byte off the front; 0 from nothing.
+/// Removes one byte from the front; 0 if there is none.
 inline unsigned take_byte(std::string_view& input) {
   if (input.empty()) return 0;
   const auto byte = static_cast<unsigned char>(input.front());
@@ -51,8 +51,8 @@ inline unsigned take_byte(std::string_view& input) {
   return byte;
 }
 
-/// What `read` says of an input that it refuses, which is an `Error` of one of these kinds and one line;
-/// nothing if it takes the input.
+/// The message of `read` for an input that it refuses, which is an `Error` of one of these kinds in one line;
+/// nothing if it accepts the input.
 inline std::optional<std::string> refusal(const std::function<void()>& read,
                                           std::initializer_list<ErrorCode> kinds) {
   try {
@@ -90,7 +90,7 @@ class MemoryFile {
   std::string path_;
 };
 
-/// A folder for what needs files with names. `scripts/run-fuzzers` has the temporary directory in memory.
+/// A folder for code that needs named files. `scripts/run-fuzzers` has the temporary directory in memory.
 class InputFolder {
  public:
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return folder_.path(); }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Compressed tables: all of a file or an error, whatever the buffer and the place from which it is read; and
-// a table means the same packed as plain.
+// Compressed tables give the whole content or an error, for any buffer and position; and a table has the same
+// content packed as plain.
 #include "csv_reading.hpp"
 #include "fuzz_target.hpp"
 #include "gam/table/bytes/byte_source.hpp"
@@ -28,7 +28,7 @@ const MemoryFile& file() {
 
 constexpr std::size_t max_bytes = std::size_t{1} << 20;
 
-/// What is unpacked of the file from an offset on, with a buffer of so many bytes.
+/// The unpacked content of the file from an offset on, with a buffer of this many bytes.
 Unpacked unpacked(std::int64_t offset, std::size_t buffer_bytes) {
   Unpacked out;
   std::vector<char> buffer(buffer_bytes);
@@ -60,7 +60,7 @@ std::string packed(std::string_view text) {
   return out;
 }
 
-/// All of it at once is what it is in order, if there is room, and nothing if there is none.
+/// Unpacking at once equals unpacking in order, if there is room, and gives nothing otherwise.
 void check_whole(std::string_view bytes) {
   const std::shared_ptr<char[]> room(new char[bytes.size() + 1]);
   const auto size = tessera::gam::open_gzip(file().path())->unpack_all(room, bytes.size() + 1);
@@ -71,7 +71,7 @@ void check_whole(std::string_view bytes) {
           "what has no room is not unpacked");
 }
 
-/// Bytes that may be those of a gzip file.
+/// Bytes of a file that may be gzip.
 void check_file(std::string_view bytes, std::int64_t offset) {
   file().write(bytes);
   const Unpacked all = unpacked(0, 4096);
@@ -85,7 +85,7 @@ void check_file(std::string_view bytes, std::int64_t offset) {
   check_whole(all.bytes);
 }
 
-/// A text in two members is the table that it is in a plain file.
+/// A text in two members gives the table of the plain file.
 void check_table(std::string_view text, std::size_t cut) {
   const std::string members = packed(text.substr(0, cut)) + packed(text.substr(cut));
   file().write(members);
@@ -96,7 +96,7 @@ void check_table(std::string_view text, std::size_t cut) {
   require(read_csv(*source, bytes, {}) == read_csv(plain, bytes, {}), "a packed table is the plain one");
   check_whole(text);
 
-  // Nothing of a file is left out: a bit of the second member's beginning is no end of the file.
+  // Nothing of a file is skipped: a flipped bit at the second member's beginning does not end the file.
   std::string damaged = members;
   damaged[packed(text.substr(0, cut)).size()] ^= 1;
   file().write(damaged);

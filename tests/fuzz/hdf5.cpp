@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables in HDF5, made as an input says: types, layouts and extents that a file may have, those that a fit
-// does not read too. What a file holds is read, and nothing else.
+// Tables in HDF5 made according to an input, with types, layouts and extents that a file may have, including
+// unsupported ones: exactly the content of the file is read.
 //
-// The bytes of a file are HDF5's own to parse, and to fuzz; here it is asked what this program makes of them.
+// HDF5 itself parses the bytes of a file, and is fuzzed elsewhere; here this program's handling is tested.
 #include "gam/table/hdf5/hdf5_scan.hpp"
 
 #include <hdf5.h>
@@ -21,7 +21,7 @@ using fuzz::refusal;
 using fuzz::require;
 using fuzz::take_byte;
 
-/// A dataset that is a column, with what it was given.
+/// A dataset that is a column, with its written values.
 struct Written {
   std::string name;
   bool is_there = false;  ///< HDF5 has made it
@@ -68,7 +68,7 @@ Handle type_of(unsigned choice) {
   }
 }
 
-/// Extents that are small, and some that only a header can have.
+/// Small extents, and some that only a header can have.
 hsize_t extent_of(unsigned choice) {
   constexpr hsize_t large[] = {hsize_t{1} << 31, hsize_t{1} << 40, 1'000'000'000'000'000'000,
                                (hsize_t{1} << 63) - 1};
@@ -149,7 +149,7 @@ std::vector<Written> make_file(std::string_view input) {
   return all;
 }
 
-/// One thread: HDF5 has one at a time read.
+/// One thread: HDF5 reads on one thread at a time.
 HostTeam alone(1);
 
 void check_values(hid_t hdf5, const files::InputFile& file, const Hdf5Contents& contents,
@@ -175,7 +175,7 @@ void read_file(const std::vector<Written>& written) {
       require(static_cast<hsize_t>(contents.rows) == one.rows, "as many rows as the dataset has:", name);
       if (one.is_column) check_values(file.get(), opened, contents, one);
     }
-    // Others are read, or it is said why not.
+    // Others are read, or the reason is given.
     static_cast<void>(refusal(
         [&] {
           FrameRequest request;

@@ -12,7 +12,7 @@
 
 namespace tessera::fuzz {
 
-/// Bytes that are a plain file.
+/// A plain file in memory.
 class MemorySource final : public gam::ByteSource {
  public:
   explicit MemorySource(std::string_view bytes) : bytes_(bytes) {}

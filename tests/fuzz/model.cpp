@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Models, which are exchanged: what is read is summarised and reported, and written again it is the same.
+// Untrusted models are summarised and reported, and are the same when written again.
 #include "gam/model/model.hpp"
 
 #include "files/input_file.hpp"
@@ -20,8 +20,7 @@ const fuzz::InputFolder& folder() {
   return one;
 }
 
-/// Every checksum that an input asks for is that of the covariance beside it, so that it is more than
-/// refused.
+/// Every checksum in an input is replaced by that of its covariance, so that inputs are not merely refused.
 std::string with_checksum(std::string text, std::string_view covariance) {
   constexpr std::string_view mark = "@CRC@";
   const std::string checksum = files::checksum_of(covariance);
@@ -34,7 +33,7 @@ std::string text_of_file(const std::string& name) {
   return files::read_text(folder() / name, std::int64_t{1} << 30);
 }
 
-/// A model that was read has one file, whatever it was read from.
+/// A model that was read is written as the same file, whatever it was read from.
 void check_written(const gam::FittedModel& model, int inline_limit) {
   static_cast<void>(gam::save_model(model, folder() / "first.json", inline_limit));
   const auto refused = refusal(
@@ -59,7 +58,7 @@ void check_texts(const gam::FittedModel& model) {
 
 }  // namespace
 
-/// The text of model.json, and behind a zero byte that of a covariance in a file of its own.
+/// The text of model.json and, after a zero byte, that of a covariance in a separate file.
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view input = fuzz::text_of(data, size);
   const std::size_t end = std::min(input.find('\0'), input.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Files of the kernel cache: whatever is in one, it is taken only if it is what was written for its key.
+// A file of the kernel cache is used only if it is the one written for its key.
 #include "device/module_files.hpp"
 #include "device/module_format.hpp"
 #include "fuzz_target.hpp"
@@ -14,7 +14,7 @@ using tessera::fuzz::require;
 
 constexpr std::string_view key = "a key";
 
-/// A cache with one entry, whose file is written to in place.
+/// A cache with one entry, whose file is changed in place.
 class Cache {
  public:
   Cache() : files_({{folder_.path() / "cache", {}, false}}, std::int64_t{1} << 28) {
@@ -31,14 +31,14 @@ class Cache {
     folder_.write(name_, bytes);
     const auto found = files_.read(key);
     if (!found.text) return;
-    // The entry is that of this text, byte for byte.
+    // The entry has exactly this text.
     files_.write(key, *found.text);
     std::ifstream in(folder_ / name_, std::ios::binary);
     require(std::string(std::istreambuf_iterator<char>(in), {}) == bytes,
             "an entry that is taken is as it is written");
     require(files_.read(key).text == found.text, "an entry that is written again is the same");
   }
-  /// What is written is taken.
+  /// A written file is accepted.
   void check_text(std::string_view text) {
     files_.write(key, text);
     require(files_.read(key).text == text, "an entry is read as it was written");

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Runs a fuzz target on the files that it is given, and on those of folders: without libFuzzer, so that each
-// compiler can build it.
+// Runs a fuzz target on the given files, and on those of folders: without libFuzzer, for any compiler.
 #include "fuzz_target.hpp"
 
 #include <filesystem>
@@ -30,7 +29,7 @@ int main(int count, char** arguments) {
     for (const fs::path& file : files_of(arguments[i])) {
       std::ifstream in(file, std::ios::binary);
       const std::string bytes{std::istreambuf_iterator<char>(in), {}};
-      // Named before it runs: the last name is that of the input which ended the process.
+      // Printed before it runs: the last name is that of the input that ended the process.
       std::printf("%s\n", file.c_str());
       std::fflush(stdout);
       (void)LLVMFuzzerTestOneInput(reinterpret_cast<const std::uint8_t*>(bytes.data()), bytes.size());

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reports of a run, which are exchanged: what is read of one is drawn.
+// Untrusted run reports can be drawn.
 #include "fuzz_target.hpp"
 #include "gam/report/run_record.hpp"
 #include "support/well_formed.hpp"

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A component that find_package(tessera) cannot give is a message that says which, and why. Each case is
-# "components | part of the installed package that is taken away | the message".
+# A component that find_package(tessera) cannot provide gives a message that names it and the reason. Each case is
+# "components | part of the installed package that is removed | the message".
 cmake_minimum_required(VERSION 3.25)
 foreach(case IN ITEMS
     "colour||tessera has no component colour: there are tessera, static, shared, fortran, gam and apps"
@@ -21,7 +21,7 @@ foreach(case IN ITEMS
     list(TRANSFORM missing REPLACE "(.+)" "${WORK}/package/tessera-\\1.cmake" OUTPUT_VARIABLE files)
     file(REMOVE ${files})
   else()
-    # What this build itself may lack.
+    # Components that this build may lack.
     file(TOUCH ${WORK}/package/tessera-static.cmake ${WORK}/package/tessera-shared.cmake)
   endif()
   file(WRITE ${WORK}/find.cmake

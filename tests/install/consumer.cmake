@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds tests/install/consumer of ROOT in WORK against PREFIX with the KIND (static or shared) of library, by
-# CMake and by pkg-config, runs both, and fails if one is linked otherwise. Where no CUDA toolkit is found, a
-# consumer that asks for neither kind gets one that it can link.
+# Builds tests/install/consumer of ROOT in WORK against PREFIX with this KIND (static or shared) of library, by CMake
+# and by pkg-config, runs both, and fails if either links the other kind. Without a CUDA toolkit, a consumer that asks
+# for neither kind gets one that it can link.
 cmake_minimum_required(VERSION 3.25)
 set(ENV{CMAKE_PREFIX_PATH} ${PREFIX})
 set(ENV{PKG_CONFIG_PATH} ${PREFIX}/${LIBDIR}/pkgconfig:$ENV{PKG_CONFIG_PATH})
@@ -59,7 +59,7 @@ execute_process(COMMAND sh -ec "
   COMMAND_ECHO STDOUT COMMAND_ERROR_IS_FATAL ANY)
 check(${WORK}/consumer)
 
-# Where C++20 is off, the first error says so.
+# Without C++20 the first error says so.
 execute_process(COMMAND sh -ec "
   ${MPICXX} -std=c++17 ${flags} $(pkg-config --cflags ${package}) -fsyntax-only ${ROOT}/tests/install/consumer/main.cpp"
   ERROR_VARIABLE error RESULT_VARIABLE status)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# `cpack` makes a package whose control file has what Debian asks for and the libraries that the programs are
-# linked with, and that has no file outside /usr and none that names ROOT or BUILD in a text. Programs that are built
-# against it get no run path.
+# `cpack` makes a package whose control file has the fields that Debian requires and the libraries that the programs
+# link, and that has no file outside /usr and no text that names ROOT or BUILD. Programs that are built against it get
+# no run path.
 cmake_minimum_required(VERSION 3.25)
 find_program(shlibdeps dpkg-shlibdeps NO_CACHE)
 find_program(file file NO_CACHE)
@@ -10,7 +10,7 @@ if(NOT shlibdeps OR NOT file OR NOT PROGRAMS)
   return()
 endif()
 file(REMOVE_RECURSE ${WORK})
-# What is in it is the same however it is compressed, and xz takes a quarter of a minute.
+# The contents do not depend on the compression, and xz takes 15 seconds.
 execute_process(COMMAND ${CMAKE_CPACK_COMMAND} --config ${BUILD}/CPackConfig.cmake -G DEB -B ${WORK}
     -D CPACK_DEBIAN_COMPRESSION_TYPE=gzip
   COMMAND_ERROR_IS_FATAL ANY)
@@ -35,12 +35,12 @@ foreach(place IN ITEMS ${BUILD} ${ROOT})
     message(FATAL_ERROR "These files of the package name ${place}:\n${files}")
   endif()
 endforeach()
-# Its words for pkg-config have no run path to where the loader searches anyway.
+# Its pkg-config flags have no run path to a folder that the loader searches anyway.
 file(READ ${WORK}/root/usr/${LIBDIR}/pkgconfig/tessera.pc words)
 if(words MATCHES "rpath")
   message(FATAL_ERROR "tessera.pc of the package has a run path:\n${words}")
 endif()
-# Its list of parts is that of the files that it has, which were stripped on the way.
+# Its list of parts names the installed files, which were stripped.
 execute_process(COMMAND ${CMAKE_COMMAND} -D PREFIX=${WORK}/root/usr -D VERSION=${VERSION} "-DPROGRAMS=${PROGRAMS}"
   -P ${CMAKE_CURRENT_LIST_DIR}/sbom.cmake COMMAND_ERROR_IS_FATAL ANY)
 file(COPY_FILE ${package} ${WORK}/tessera.deb)  # under a name that the next test knows

@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # debian_root.bash PACKAGE: installs the package with its dependencies in a copy of the bare Debian system in
-# $TESSERA_DEBIAN_ROOT, e.g. one that `debootstrap --variant=minbase bookworm` made, fits a model there under
-# mpirun, and removes it. The system is left as it was: what is written goes to memory. Needs root and a network.
+# $TESSERA_DEBIAN_ROOT, e.g. made by `debootstrap --variant=minbase bookworm`, fits a model there under mpirun, and
+# removes it. The system is not changed: writes go to memory. Needs root and a network.
 set -euo pipefail
 package=$1
 if [[ -z ${TESSERA_DEBIAN_ROOT-} ]]; then

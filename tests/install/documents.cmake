@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What the documents and recipes of ROOT say is what its files have.
+# The documents and recipes of ROOT agree with its files.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${ROOT}/README.md readme)
 
@@ -8,7 +8,7 @@ if(bytes GREATER 8000)
   message(FATAL_ERROR "README.md has ${bytes} bytes, of 8000: what of it belongs into docs?")
 endif()
 
-# The documents show the examples as they are.
+# The documents show the examples unchanged.
 foreach(pair IN ITEMS README.md:squares docs/library.md:squares docs/library.md:celsius docs/library.md:moments docs/library.md:orbits
     docs/library.md:logistic docs/library.md:mandelbrot docs/library.md:centre docs/library.md:standardise
     docs/library.md:visits docs/library.md:hours)
@@ -56,7 +56,7 @@ endforeach()
 
 file(READ ${ROOT}/docs/site.md site)
 
-# Every program's help names the environment variables of docs/site.md, but for the test builds' own.
+# Every program's help names the environment variables of docs/site.md, except those of test builds.
 file(READ ${ROOT}/apps/common/pages.cpp footer)
 string(REGEX MATCHALL "\n\\| `[A-Z_]+` \\|" variables "${site}")
 string(REGEX MATCHALL "\"  [A-Z_]+ " named "${footer}")
@@ -95,7 +95,7 @@ foreach(program IN ITEMS info fit bench)
   endif()
 endforeach()
 
-# docs/fit.md names each family and basis as a user writes it, and each format of tables.
+# docs/fit.md names each family and basis as users write it, and each table format.
 file(READ ${ROOT}/docs/fit.md fit)
 string(TOLOWER "${fit}" fit_in_small)
 foreach(folder IN ITEMS family basis table)
@@ -131,7 +131,7 @@ endforeach()
 
 file(READ ${ROOT}/docs/design.md design)
 
-# Files that docs/design.md names are there.
+# Files named in docs/design.md exist.
 string(REGEX MATCHALL "`(apps|src|tests)/[A-Za-z0-9_/]+([.][a-z]+)?`" paths "${design}")
 foreach(path IN LISTS paths)
   string(REPLACE "`" "" path "${path}")
@@ -168,7 +168,7 @@ foreach(i RANGE ${last})
   endif()
 endforeach()
 
-# A link names a file that is there, and a section of it. A bracket would glue the elements of a CMake list together.
+# A link names an existing file, and an existing section of it. A bracket would join the elements of a CMake list.
 foreach(document IN ITEMS README.md CONTRIBUTING.md SECURITY.md docs/design.md docs/fit.md docs/gallery.md docs/library.md
     docs/mgcv.md docs/model.md docs/numerics.md docs/python.md docs/site.md jobscripts/README.md)
   file(READ ${ROOT}/${document} text)

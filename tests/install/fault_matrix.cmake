@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The tests that the table of faults in ROOT/docs/design.md names are those of the build tree BUILD.
+# The tests in the table of faults of ROOT/docs/design.md exist in the build tree BUILD.
 cmake_minimum_required(VERSION 3.25)
 execute_process(COMMAND ${CTEST} --test-dir ${BUILD} --show-only OUTPUT_VARIABLE listed COMMAND_ERROR_IS_FATAL ANY)
 string(REGEX MATCHALL "Test +#[0-9]+: [^ \n]+" tests "${listed}")

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Builds tests/install/fortran of ROOT in WORK with MPI's wrapper against PREFIX, by the words of pkg-config and, as
-# with another compiler than PREFIX was built with, by the installed source of the module; and runs both, which find
-# the library by their run path.
+# Builds tests/install/fortran of ROOT in WORK with MPI's wrapper against PREFIX, with the flags of pkg-config and, as
+# for a compiler other than PREFIX's, with the installed source of the module; and runs both, which find the library by
+# their run path.
 cmake_minimum_required(VERSION 3.25)
 if(NOT EXISTS ${PREFIX}/include/tessera/fortran/tessera.f90)
   message(FATAL_ERROR "tessera.f90 was not installed")

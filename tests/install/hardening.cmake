@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# The programs and shared libraries of the build tree BUILD and the installed tree PREFIX have what
-# cmake/TesseraHardening.cmake asks the compiler and the linker for, by their own headers; and nobody who uses the
-# installed library is told to do the same. HARDENING is TESSERA_HARDENING, CONFIG the build type, CXX the compiler.
+# The programs and shared libraries of the build tree BUILD and the installed tree PREFIX have the properties that
+# cmake/TesseraHardening.cmake requests, by their own headers; users of the installed library do not inherit its flags.
+# HARDENING is TESSERA_HARDENING, CONFIG the build type, CXX the compiler.
 cmake_minimum_required(VERSION 3.25)
 find_program(readelf readelf NO_CACHE)
 if(NOT readelf)
@@ -13,7 +13,7 @@ if(NOT HARDENING)
   return()
 endif()
 
-# read(variable file option...): what readelf prints.
+# read(variable file option...): the output of readelf.
 function(read variable file)
   execute_process(COMMAND ${readelf} --wide ${ARGN} ${file} OUTPUT_VARIABLE output ERROR_VARIABLE error
     COMMAND_ERROR_IS_FATAL ANY)
@@ -27,7 +27,7 @@ function(expect file text regex what)
 endfunction()
 set(tracked "x86 feature: [^\n]*IBT, SHSTK")
 
-# A program has the note of tracked branches if each of its objects has it, those that the system adds too.
+# A program has the note of tracked branches if each of its objects has it, including the system's.
 file(WRITE ${WORK}/least.cpp "int main() {}\n")
 execute_process(COMMAND ${CXX} -fcf-protection -fPIE -pie ${WORK}/least.cpp -o ${WORK}/least RESULT_VARIABLE status
   OUTPUT_QUIET ERROR_QUIET)
@@ -72,7 +72,7 @@ if(NOT count)
   message(FATAL_ERROR "No program was found in ${BUILD} or ${PREFIX}")
 endif()
 
-# What is compiled here, whatever the system adds: each object of the library.
+# The objects of the library, which are compiled here.
 file(GLOB archive ${PREFIX}/${LIBDIR}/libtessera.a)
 if(archive)
   read(notes ${archive} --notes)

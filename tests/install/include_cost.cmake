@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a header that <tessera/tessera.hpp> includes, below ROOT, brings one of the standard headers that take
-# longest to compile: each of them more than half of <mpi.h>, or the better part of the standard library with it.
+# Fails if a header that <tessera/tessera.hpp> includes, below ROOT, includes one of the slowest standard headers: each
+# costs more than half of <mpi.h>, or includes most of the standard library.
 cmake_minimum_required(VERSION 3.25)
 set(costly algorithm condition_variable filesystem format fstream functional future iomanip iostream istream locale map
   mutex numeric ostream random ranges regex sstream thread unordered_map)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# PROGRAM, which keeps its state in WORK, is stopped under LAUNCH and goes on under it, with the answer of one that
-# was not stopped.
-# run(name status fault rank...): gives NAME_out and NAME_err.
+# PROGRAM, which keeps its state in WORK, is stopped under LAUNCH, resumes under it, and gives the answer of an
+# undisturbed run.
+# run(name status fault rank...): sets NAME_out and NAME_err.
 function(run name expected fault)
   set(ENV{TESSERA_FAULT} "${fault}")
   execute_process(COMMAND ${LAUNCH} ${ARGN} ${PROGRAM} WORKING_DIRECTORY ${WORK} RESULT_VARIABLE status

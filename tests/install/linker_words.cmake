@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# What tessera.pc gives to the linker has a run path to the library, but in a tree for /usr, whose libraries the loader
-# finds by itself. Installs BUILD below WORK, for /usr and for another prefix.
+# The linker flags of tessera.pc have a run path to the library, except in a tree for /usr, whose libraries the loader
+# finds anyway. Installs BUILD below WORK, for /usr and for another prefix.
 cmake_minimum_required(VERSION 3.25)
 find_program(ldconfig ldconfig PATHS /usr/sbin /sbin NO_CACHE)
 if(NOT ldconfig)

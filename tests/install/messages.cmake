@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a text of the engine in ROOT spells an option as a command line does: C, Python and R hear it too. An option is
-# named by its key. Writes the texts of all errors and notes of the sources to WORK/messages.txt, for reading.
+# Fails if a message of the engine in ROOT writes an option as on a command line: C, Python and R users see it too.
+# Options are named by their keys. Writes all error and note texts of the sources to WORK/messages.txt, for reading.
 cmake_policy(VERSION 3.25)
 set(exceptions
   src/gam/report/page.cpp         # a page names the program that makes it

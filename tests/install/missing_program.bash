@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# missing_program.bash ROOT [MPIRUN]: a job script whose launcher does not find tessera-fit ends by one line that says
-# what to do, and is not put back into the queue; one whose launcher brings its own, as a container does, fits; and one
-# that lost a rank goes back. Launchers that are not there are stood in for by what they say.
+# missing_program.bash ROOT [MPIRUN]: a job script whose launcher does not find tessera-fit ends with one line that says
+# what to do, and is not requeued; one whose launcher provides its own, as a container does, fits; and one that lost a
+# rank is requeued. Scripts with the launchers' messages stand in for missing ones.
 set -euo pipefail
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
@@ -21,7 +21,7 @@ fail() {
   cat log
   exit 1
 }
-# job LAUNCHER STATUS LINE: a job of Slurm's whose script has this launcher; how it must end.
+# job LAUNCHER STATUS LINE: a Slurm job whose script has this launcher; its expected end.
 job() {
   local status=0
   rm -f requeued ./*.resumes
@@ -29,7 +29,7 @@ job() {
   ((status == $2)) || fail "$1: status $status"
   tail -n 1 log | grep -qE "$3" || fail "$1: the last line is not: $3"
 }
-# says STATUS TEXT: a launcher that ends so.
+# says STATUS TEXT: a launcher that ends with this status and text.
 says() {
   printf 'cat >&2 <<"END"\n%s\nEND\nexit %s\n' "$2" "$1" >launcher
 }
@@ -52,7 +52,7 @@ if [[ -n ${2-} ]] && ! command -v tessera-fit >/dev/null; then
   job "$2 -np 1" 127 "$missing"
 fi
 
-# The program's own words, and a rank that was killed.
+# The program's own message, and a killed rank.
 says 3 'tessera-fit: data.csv: cannot be read: No such file or directory'
 job 'bash launcher' 3 'no model; the reason is above$'
 [[ ! -e requeued ]] || fail 'wrong input is put back into the queue'

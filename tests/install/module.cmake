@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Lmod loads the modulefile of PREFIX, and finds the programs, their pages and the packages by it.
+# Lmod loads the modulefile of PREFIX, which makes the programs, their manual pages and the packages available.
 cmake_minimum_required(VERSION 3.25)
 find_program(lmod lmod PATHS $ENV{LMOD_DIR} /usr/share/lmod/lmod/libexec NO_CACHE)
 if(NOT lmod)

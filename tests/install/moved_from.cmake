@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a class of the public headers of ROOT is not named in the tests of moved-from objects.
+# Fails if a class of the public headers of ROOT is missing from the tests of moved-from objects.
 cmake_minimum_required(VERSION 3.25)
 set(tests "")
 foreach(test IN ITEMS mpi/job/moved_from_test.cpp gpu/device/module_test.cpp unit/gam/model/moved_values_test.cpp)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The manual pages of PREFIX make no checker complain, name every option that the program's help names, and
-# the completions are what bash reads without a complaint.
+# The manual pages of PREFIX pass the checkers and name every option of the program's help, and bash reads the
+# completions without a complaint.
 cmake_minimum_required(VERSION 3.25)
 find_program(groff groff NO_CACHE)
 find_program(mandoc mandoc NO_CACHE)

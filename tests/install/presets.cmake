@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The presets for development: every label of BUILD's tests, but for what takes long, has a test preset of the preset
-# dev, which compiles through ccache where there is one, by the launcher that the user names, and else by none.
+# Every label of BUILD's tests, except the long ones, has a test preset of the development preset dev, which compiles
+# through ccache if installed, through a launcher that the user names, and otherwise through none.
 cmake_policy(VERSION 3.25)
 
 file(READ ${ROOT}/CMakePresets.json presets)
@@ -28,7 +28,7 @@ if(NOT labels STREQUAL with_preset)
   message(FATAL_ERROR "tests have the labels ${labels}, and the preset dev test presets for ${with_preset}")
 endif()
 
-# launcher_is(EXPECT PATH [VARIABLE VALUE]): what TesseraCcache chooses where programs are found in PATH.
+# launcher_is(EXPECT PATH [VARIABLE VALUE]): checks TesseraCcache's choice with programs in PATH.
 function(launcher_is expect path)
   set(ENV{PATH} ${path})
   unset(TESSERA_CCACHE CACHE)

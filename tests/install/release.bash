@@ -1,8 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# release.bash ROOT WORK: scripts/make-release, on a clone of what is committed in ROOT: it refuses what is no
-# release; two archives of one tag are the same, wherever and by whom they are made, and have the files of the tag;
-# the checksum that it prints is the archive's, and the line for the recipe can be put into it.
+# release.bash ROOT WORK: runs scripts/make-release on a clone of the last commit of ROOT: it refuses tags that are not
+# releases; two archives of one tag are the same, wherever and by whom they are made, and have the files of the tag; the
+# printed checksum is the archive's, and the line for the recipe fits into it.
 set -euo pipefail
 root=$1
 work=$2
@@ -52,7 +52,7 @@ archive=build/release/tessera-$version.tar.gz
 checksum=$(sha256sum "$archive" | cut -d ' ' -f 1)
 [[ $line == "version(\"$version\", sha256=\"$checksum\")" ]] || fail "the line is $line, the checksum $checksum"
 
-# By somebody else, elsewhere, later, with changes that are not committed.
+# By another user, elsewhere, later, with uncommitted changes.
 touch CMakeLists.txt and-more
 echo >>README.md
 git config tar.umask 0077
@@ -65,7 +65,7 @@ tar --extract --gzip --file "$archive" --directory "$work"
 git ls-tree -r --name-only "v$version" | LC_ALL=C sort >"$work/should"
 diff "$work/should" "$work/has" || fail "the archive has other files than the tag"
 
-# Where a file that is installed has a date, it is that of the release, in the archive too, which has no commits.
+# Dates in installed files are those of the release, also from the archive, which has no commits.
 time_of() {
   cmake -D PROJECT_SOURCE_DIR="$1" -P "$work/time.cmake" 2>&1
 }

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails if a file of ROOT includes what the tables of docs/design.md do not allow to its room, if a room has more lines than
-# they allow, or if the tables and the folders are not the same rooms.
+# Fails if a file of ROOT includes a room that the tables of docs/design.md do not allow, if a room exceeds its number
+# of lines, or if the tables and the folders have different rooms.
 cmake_minimum_required(VERSION 3.25)
 file(READ ${ROOT}/docs/design.md design)
 string(REGEX REPLACE ".*\n## Rooms\n(.*)\n## Invariants\n.*" "\\1" design "${design}")
@@ -18,8 +18,8 @@ foreach(row IN LISTS rows)
   endif()
 endforeach()
 
-# The room of a path below src, include/tessera, or (with `apps/` before it) apps: the innermost folder that the tables
-# have, or else the folder by which they are to name it; empty: of none.
+# The room of a path below src, include/tessera, or (with the prefix `apps/`) apps: the innermost folder in the tables,
+# or else the folder that the tables should name; empty: none.
 function(room_of path out)
   set(room "")
   if(path MATCHES "^((gam|apps|job|topology)/[a-z]+)/")
@@ -49,7 +49,7 @@ foreach(source IN LISTS sources)
   string(REGEX MATCHALL "\n" text "${text}")
   list(LENGTH text length)
   math(EXPR lines_${room} "${lines_${room}} + ${length}")
-  # Who may include a room may include those in it; a room is made of those in it.
+  # A permission for a room includes the rooms in it; a room consists of the rooms in it.
   set(may ${room} ${may_${room}})
   foreach(other IN LISTS rooms)
     set(outer ${other})
@@ -69,8 +69,8 @@ foreach(source IN LISTS sources)
     if(other STREQUAL "common")
       set(other apps/common)
     endif()
-    # What stands above the library, as the rooms of the engine do, uses its public headers, whichever, and none of
-    # its own. A room in a room may use the public headers of the outer one.
+    # Rooms above the library, such as those of the engine, use any of its public headers, and no private one. A room
+    # within a room may use the public headers of the outer one.
     if(public STREQUAL "<tessera/" AND (NOT outer IN_LIST library_rooms OR other STREQUAL outer OR room MATCHES "^gam/"))
       continue()
     endif()
@@ -79,7 +79,7 @@ foreach(source IN LISTS sources)
     endif()
   endforeach()
 endforeach()
-# The programs have of the libraries what their users have.
+# The programs use the libraries only as users can.
 foreach(program IN ITEMS fit info)
   if(NOT may_apps/${program} STREQUAL "common")
     string(APPEND found "\ndocs/design.md allows ${may_apps/${program}} to apps/${program}, which stands on <tessera/...> and common alone")

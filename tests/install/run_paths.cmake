@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# No program or library of the build tree BUILD or the installed tree PREFIX looks for libraries in a folder that
-# depends on where it is started: every element of its run path is absolute or begins with $ORIGIN. An empty
-# element is the working directory.
+# No program or library of the build tree BUILD or the installed tree PREFIX searches libraries in a folder that depends
+# on the working directory: every element of its run path is absolute or begins with $ORIGIN. An empty element is the
+# working directory.
 cmake_minimum_required(VERSION 3.25)
 find_program(readelf readelf NO_CACHE)
 if(NOT readelf)

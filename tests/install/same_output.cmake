@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Runs PROGRAM on each number of RANKS, by the command LAUNCH. Fails unless it prints the same, in which EXPECT is found.
+# Runs PROGRAM on each number of RANKS with the command LAUNCH. Fails unless all outputs are equal and contain EXPECT.
 cmake_minimum_required(VERSION 3.25)
 foreach(ranks IN LISTS RANKS)
   execute_process(COMMAND ${LAUNCH} ${ranks} ${PROGRAM} OUTPUT_VARIABLE output ECHO_OUTPUT_VARIABLE

@@ -18,7 +18,7 @@ if(BUILD)
   endforeach()
 endif()
 
-# get(variable json key...): what is there, or an error.
+# get(variable json key...): the value, or an error.
 macro(get variable json)
   string(JSON ${variable} ERROR_VARIABLE missing GET "${json}" ${ARGN})
   if(missing)
@@ -67,7 +67,7 @@ foreach(index RANGE ${last})
   endforeach()
   get(name "${package}" name)
   list(APPEND names "${name}")
-  # Only where it is known is there a version; a library that programs are linked with always tells it.
+  # A version is given only if known; a library that programs link always has one.
   if(name MATCHES "^(tessera|Open MPI|hwloc|CLI11|fmt|toml|zlib|libdeflate|HDF5|CUDA Runtime)")
     get(version "${package}" versionInfo)
     expect("the version of ${name}" "${version}" "^[0-9]+[.][0-9]+")
@@ -84,7 +84,7 @@ foreach(part IN LISTS parts)
   expect(packages "${names}" "(^|;)${part}(;|$)")
 endforeach()
 
-# The files, of which the verification code is made.
+# The files, from which the verification code is computed.
 get(files "${sbom}" files)
 last(last "${sbom}" files)
 set(sums "")
@@ -130,7 +130,7 @@ foreach(index RANGE ${last})
   expect(relationshipType "${type}" "^(DESCRIBES|CONTAINS|STATIC_LINK|DYNAMIC_LINK|OPTIONAL_DEPENDENCY_OF|BUILD_TOOL_OF)$")
 endforeach()
 
-# What the licences ask to be handed on.
+# Texts that the licences require to be distributed.
 file(READ ${PREFIX}/${doc}/THIRD-PARTY-NOTICES notices)
 set(holders "ggplot2 core developer team")
 if(PROGRAMS)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# shell.bash ROOT: fails if ShellCheck finds something in a shell script of ROOT.
+# shell.bash ROOT: fails if ShellCheck finds a fault in a shell script of ROOT.
 set -euo pipefail
 cd "$1"
 if ! command -v shellcheck >/dev/null; then

@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# spack.bash ROOT [SPEC]: installs what is committed in ROOT with the Spack in $SPACK_ROOT, from the archive of a
-# release in a mirror, by its checksum, and with its tests; runs the stand-alone tests of the installed package;
-# and concretizes the environments. What Tessera is built with is the system's, CUDA that of the nvcc in PATH.
-# Spack's own packages are those of the checkout of spack-packages in $TESSERA_SPACK_PACKAGES, or else those that
-# Spack fetches. The user's Spack is left as it is.
+# spack.bash ROOT [SPEC]: installs the last commit of ROOT with the Spack in $SPACK_ROOT, from a release archive in a
+# mirror, verified by its checksum, and with its tests; runs the stand-alone tests of the installed package; and
+# concretizes the environments. Dependencies are the system's; CUDA is that of the nvcc in PATH. Spack's own packages
+# come from the checkout of spack-packages in $TESSERA_SPACK_PACKAGES, or else Spack fetches them. The user's Spack is
+# not changed.
 set -euo pipefail
 root=$1
 spec=${2-tessera}
@@ -44,14 +44,14 @@ repos:
 END
 fi
 
-# The system's packages, of which Spack itself finds only some: "name module" for those that pkg-config knows.
+# The system's packages, some of which Spack cannot find itself: "name module" for those known to pkg-config.
 external() {
   [[ -n $2 ]] || fail "the system has no $1"
   local variants=''
-  # What the package of CUDA asks for. Tessera opens NVML itself, so that this hwloc may well be without.
+  # Required by the CUDA package. Tessera opens NVML itself, so this hwloc may lack it.
   [[ $1 != hwloc ]] || ! command -v nvcc >/dev/null || variants=' +nvml'
   [[ $1 != boost ]] || variants=' +math'
-  # Spack believes that an external is built as by default, which libdeflate is from 1.15 on alone.
+  # Spack assumes default variants for an external, which is true of libdeflate only from 1.15 on.
   [[ $1 != libdeflate || $(printf '%s\n' "$2" 1.15 | sort -V | head -1) == 1.15 ]] || variants=' build_system=makefile'
   echo "  $1: {buildable: false, externals: [{spec: \"$1@$2$variants\", prefix: ${3:-/usr}}]}" # not every pkg-config file has a prefix
 }
@@ -87,7 +87,7 @@ END
 cat "$work/system/packages.yaml"
 spack compiler find
 
-# What is committed, as if it were released: a tag, its archive, and the line of the recipe with its checksum.
+# The last commit as if released: a tag, its archive, and the line of the recipe with its checksum.
 git clone --quiet "$root" "$work/source"
 cd "$work/source"
 git checkout --quiet -B main "$(git -C "$root" rev-parse HEAD)"
@@ -99,7 +99,7 @@ line=$(scripts/make-release "v$release")
 sed -i "/^    version(\"$release\"/d; s/^    version(\"main\".*/&\n    $line/" spack/spack_repo/tessera/packages/tessera/package.py
 spack repo add "$work/source/spack/spack_repo/tessera"
 
-# An archive that is not the one of the checksum is refused.
+# An archive with another checksum is refused.
 archive=build/release/tessera-$release.tar.gz
 cp "$archive" "$work/whole.tar.gz"
 echo >>"$archive"
@@ -107,7 +107,7 @@ spack -C "$work/system" fetch "tessera@$release" && fail "an archive with anothe
 spack clean --stage --downloads
 mv "$work/whole.tar.gz" "$archive"
 
-# The mirror is all there is of the sources: the repository that it was made from is taken away.
+# The mirror is the only source: the repository that it was made from is removed.
 spack -C "$work/system" mirror create --directory "$work/mirror" "tessera@$release"
 spack -C "$work/system" mirror create --directory "$work/mirror" tessera@main
 rm -rf .git build
@@ -130,11 +130,11 @@ if [[ $spec == tessera ]]; then
   done
 fi
 
-# A conflict is told by its message.
+# A conflict is reported with its message.
 message=$(spack spec tessera +cuda 2>&1) && fail "tessera +cuda without cuda_arch was concretized"
 [[ $message == *"Name the GPUs to build for, e.g. cuda_arch=90"* ]] || fail "tessera +cuda without cuda_arch: $message"
 
-# Each environment, with nothing but a compiler of the system's.
+# Each environment, with only a compiler of the system.
 for environment in cpu cuda; do
   spack -e "$work/source/spack/environments/$environment" concretize
 done

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The installed shared library LIBRARY of PREFIX, tessera or tessera_gam, exports what its headers mark TESSERA_EXPORT, in
-# the inline namespace of the version, and its C interface; all of that, and nothing else.
+# The installed shared library LIBRARY of PREFIX, tessera or tessera_gam, exports exactly what its headers mark
+# TESSERA_EXPORT, in the inline namespace of the version, and its C interface.
 cmake_minimum_required(VERSION 3.25)
 find_program(nm nm NO_CACHE)
 if(NOT nm OR NOT EXISTS ${PREFIX}/${LIBDIR}/lib${LIBRARY}.so)
@@ -30,7 +30,7 @@ list(TRANSFORM classes REPLACE ".* " "")
 string(REGEX MATCHALL "TESSERA_EXPORT [^;(]*[( ]" functions "${headers}")
 list(TRANSFORM functions REPLACE ".*[ &*]([a-z_0-9]+|operator<<)[( ]$" "\\1")
 
-# Those declared by themselves, not in a class: `TESSERA_EXPORT Type name(`.
+# Declarations outside of classes: `TESSERA_EXPORT Type name(`.
 string(REGEX REPLACE "[][]" "" declarations "${headers}")
 string(REGEX MATCHALL "\n(nodiscard )?TESSERA_EXPORT [^;{(]*[(]" declarations "${declarations}")
 list(TRANSFORM declarations REPLACE ".*[ &*]([a-z_0-9]+|operator<<)[(]$" "\\1")
@@ -51,7 +51,7 @@ set(unmarked "")
 set(count 0)
 foreach(symbol IN LISTS symbols)
   string(REGEX REPLACE "^[0-9a-f]* *[A-Za-z] " "" symbol "${symbol}")
-  # "typeinfo name for tessera::v0_2::mpi::Session" is of the class Session; of what is in a class, the class counts.
+  # "typeinfo name for tessera::v0_2::mpi::Session" belongs to the class Session; members count as their class.
   if(symbol MATCHES "^[A-Za-z ]*${namespace}([a-z_]+::)*([A-Z][A-Za-z]+)(::|$|@)")
     set(name ${CMAKE_MATCH_2})
     set(marked ${classes})

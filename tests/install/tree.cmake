@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Installs BUILD under WORK and moves the prefix to WORK/prefix. Fails if a text in it names ROOT, BUILD or
-# the prefix that it was installed to, or if a part is missing.
+# Installs BUILD under WORK and moves the prefix to WORK/prefix. Fails if a text in it names ROOT, BUILD or the original
+# prefix, or if a part is missing.
 cmake_minimum_required(VERSION 3.25)
 file(REMOVE_RECURSE ${WORK})
 execute_process(COMMAND ${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/before OUTPUT_QUIET

@@ -76,7 +76,7 @@ container = json.loads((folder / "devcontainer.json").read_text())
 if not (folder / container["build"]["dockerfile"]).is_file():
     faults.append(f"devcontainer.json: there is no {container['build']['dockerfile']}")
 
-# The two commands of README.md are parts of a change.
+# The two commands of README.md are parts of run-change.
 text = (root / ".github" / "workflows" / "change.yml").read_text()
 called["run-change"] |= {part for part in ("example", "tests") if f"run: scripts/run-{part}\n" in text}
 for script, these in called.items():

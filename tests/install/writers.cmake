@@ -1,17 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fails if the library or a program of ROOT writes to standard output or standard error in another place than
-# those that escape what a terminal would take for a command: a name in a table may be one.
+# Fails if the library or a program of ROOT writes to standard output or standard error elsewhere than in the functions
+# that escape terminal commands: a name in a table may contain one.
 cmake_policy(VERSION 3.25)
 set(writers
   src/base/write_printable.hpp    # what escapes
   src/files/standard_error.hpp  # say, say_line
   src/files/standard_output.hpp # write_output, write_data
   apps/common/pages.cpp)          # manual pages and completions, which are the program's own text
-# Whatever writes to a stream of C or C++, or to the descriptors 1 and 2.
+# All ways to write to a stream of C or C++, or to the descriptors 1 and 2.
 string(CONCAT writes "(^|[^a-z_:])(std::)?(printf|vprintf|fprintf|vfprintf|fputs|fputc|puts|putc|putchar|fwrite|perror|psignal)"
   " *\\(|std::(cout|cerr|clog)|fmt::print|(^|[^a-z_])write *\\( *(1|2|STD[A-Z]*_FILENO|fileno)")
 
-# Who hands over what has been escaped already, or is data.
+# Files that write escaped text, or data.
 set(raw_writers apps/fit/progress.cpp apps/bench/measurement.cpp)
 
 set(found "")
@@ -37,7 +37,7 @@ if(found)
   message(FATAL_ERROR "written past files::say, files::write_output and mpi::detail::say, which escape what a terminal "
     "would follow:${found}")
 endif()
-# What may not be there is there: the pattern finds the writers themselves.
+# The allowed writers are found, so the pattern works.
 foreach(writer IN LISTS writers)
   file(STRINGS ${ROOT}/${writer} lines REGEX "${writes}")
   if(NOT lines)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank of the last task of an array is killed: that task goes back into the queue, alone. It is the one whose own id
-# is the array's too, so that what is done to this id is done to all tasks.
+# After a rank of an array's last task was killed, only that task is requeued. Its own id equals the array's id, so a
+# command on this id applies to all tasks.
 prepare_fit
 export TESSERA_LAUNCHER=srun
 submit --array=0-2 --nodes=1 --output=tessera-fit.%A_%a.log fit.sbatch

@@ -1,7 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# disturb LAUNCHER WHAT: in the middle of a fit on nodes n1 and n2, of which n1 runs the batch script, something is
-# lost, or hangs. The job ends with the model of an undisturbed run all the same, without help, on n3 where n1 or n2 is
-# gone.
+# disturb LAUNCHER WHAT: during a fit on nodes n1 and n2 (n1 runs the batch script) something is lost, or hangs. The job
+# still ends with the model of an undisturbed run, without help, on n3 if n1 or n2 is gone.
 launcher=$1 what=$2
 prepare_fit
 export TESSERA_LAUNCHER=$launcher
@@ -32,7 +31,7 @@ case $what in
     thaw
     ;;
   slurmd)
-    # Of the ranks on n2 nobody hears any more; they are held until the job runs again without them.
+    # The ranks on n2 are unreachable; they are held until the job runs again without them.
     kill -KILL "$(processes n2 slurmd | head -n 1)"
     ;;
 esac
@@ -45,7 +44,7 @@ case $what in
     on_node n2 slurmd
     ;;
   cable)
-    # Slurm asks for the node again every half minute, and ends what is left of the job there.
+    # Slurm contacts the node again every half minute, and ends what is left of the job there.
     cable_mend n2
     await 60 node_is n2 idle
     ;;

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The disk that the checkpoint and the model go to is full in the middle of a fit. The job ends, with the reason,
-# whether the fit comes to its end or is stopped; and once there is room, it goes on from the last state that it kept.
+# If the disk for the checkpoint and the model fills up during a fit, the job ends with the reason, whether the fit
+# completes or is stopped; once there is room, it resumes from the last saved state.
 mkdir disk
 mount -t tmpfs -o size=32m tmpfs disk
 cd disk

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The time limit comes without a signal before it, while the ranks can do nothing about it: the job is killed. What
-# the user submits in its place, under another id, goes on from its checkpoint.
+# A job that is killed at its time limit without an earlier signal can be submitted again, under another id, and resumes
+# from its checkpoint.
 prepare_fit
 sed -i '/^#SBATCH --signal/d' fit.sbatch
 submit --time=1 fit.sbatch

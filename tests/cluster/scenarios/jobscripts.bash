@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Every job script runs as it stands in the installed tree, under srun and under mpirun, on devices that are simulated;
-# the rehearsal runs on the head node. A copy of a script runs from a folder of the user's, with the programs on PATH,
-# and says what it lacks without. Names of folders, and arguments, may have blanks.
+# Every job script runs unchanged in the installed tree, under srun and under mpirun, on simulated devices; the
+# rehearsal runs on the head node. A copy of a script runs in a user's folder with the programs on PATH, and otherwise
+# says what is missing. Names of folders, and arguments, may have blanks.
 export TESSERA_SIMULATE='*:2xH200'
 with_programs=$PATH
 PATH=${PATH#"$cluster/tessera/bin:"}
@@ -21,12 +21,12 @@ submit --job-name=mine --nodes=2 --ntasks-per-node=2 --gpus-per-node=2 --cpus-pe
 jobs+=("$job")
 PATH=${PATH#"$cluster/tessera/bin:"} submit --job-name=lost --output=lost.log mine.sbatch
 lost=$job
-# In another batch system, which tells a job to end. As every launcher does, this one survives what is passed on to it.
+# Another batch system that signals a job to end. Like every launcher, this one survives the signal that it passes on.
 echo 'trap "" USR1; kill -TERM $PPID; exit 75' >told
 PBS_JOBID=7.server TESSERA_LAUNCHER='bash told' bash -c "source '$scripts/common.bash'; fit" 2>told.log || (($? == 75))
 grep 'job 7.server: told to end; with TESSERA_RESUME=7.server the same script goes on from model.7.server.c' told.log
-# A job that begins with an empty environment gives its ranks the one that its script makes; and one that says nothing
-# of cores needs none for each of the threads that OpenMP is told of.
+# A job with an empty environment gives its ranks the environment that its script makes; a job without a number of cores
+# works for any number of OpenMP threads.
 for launcher in srun mpirun; do
   environment="PATH=\$PATH:$cluster/tessera/bin TESSERA_LAUNCHER=$launcher $(env | grep ^OMPI_ | xargs)"
   sed -e "s|^command=|export $environment OMP_NUM_THREADS=8,2\n&|" -e /cpus-per-task/d "$scripts/fit-cpu.sbatch" \

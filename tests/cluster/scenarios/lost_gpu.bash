@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A GPU, which is simulated, fails in the first start of a fit that requires GPUs: the job goes back into the queue, and
-# on from its checkpoint with GPUs.
+# If a simulated GPU fails in the first start of a fit that requires GPUs, the job is requeued, and resumes from its
+# checkpoint with GPUs.
 prepare_fit
 fault='[[ -n ${SLURM_RESTART_COUNT-} ]] || export TESSERA_FAULT=throw@rank1:pass6'
 sed -i -e 's/--device cpu/--device gpu/' -e "/^data=/i $fault" fit.sbatch

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Something kills the fit before it comes any further, in all starts but the third. That one begins where the two before
-# it did, but comes further, and so the job goes on; after two more that do not it ends, with the reason, in place of
-# going round for ever. Once that something is gone, it goes on to the model; that it is put back by hand meanwhile does
-# not count.
+# A fit that is killed before it makes progress ends after two more starts without progress, with the reason, instead of
+# being requeued for ever: every start but the third is killed, and the third progresses. Without the disturbance it
+# completes; requeueing it manually does not count as a start.
 prepare_fit
 broken='((${SLURM_RESTART_COUNT:-0} != 2)) && [[ ! -e mended ]]'
 sed -i "/^data=/i if $broken; then export TESSERA_FAULT=kill@rank0; fi" fit.sbatch

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A rank is killed while slurmctld is away: the job is put back into the queue once it is there again. One that may not
-# be put back ends at once, with Slurm's reason.
+# A job whose rank is killed while slurmctld is down is requeued once slurmctld is back. A job that may not be requeued
+# ends at once, with Slurm's reason.
 prepare_fit
 export TESSERA_LAUNCHER=mpirun
 submit --nodes=1 --no-requeue fit.sbatch

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# signals LAUNCHER: what status a fit ends with whose rank on n2 gets a signal in the middle of it. That of the program,
-# if it stops in order; else what the launcher makes of a rank that the signal has ended, and of those that it ends
-# itself, by SIGKILL: mpirun tells of the first, srun of the largest.
+# signals LAUNCHER: the exit status of a fit whose rank on n2 gets a signal. It is the program's if it stops in order;
+# otherwise the launcher's for a rank that a signal ended and for ranks that it ends itself by SIGKILL: mpirun reports
+# the first, srun the largest.
 launcher=$1
 prepare_fit
 case $launcher in

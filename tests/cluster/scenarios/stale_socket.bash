@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Where a node was lost, the socket of the job's first step may be left, under the name that the job's next start
-# needs. What is in the way is a plain file here, which is the same to bind(). The script tries again; once where no
-# rank is started, and srun ends with status 0, and once where some are.
+# The script tries again if the socket of the job's first step is left from a lost node, under the name that the next
+# start needs. Here a plain file is in the way, which is the same to bind(). Once no rank is started and srun ends with
+# status 0, and once some are.
 prepare_fit
 for places in 'n1 n2' n2; do
   TESSERA_LAUNCHER=srun submit --hold fit.sbatch

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# taken_over WHAT: the ranks of a fit stand still on n1 while another start gives the model: a `job` of the user's that
-# resumes it, or a later `start` of the same job by Slurm, which hears nothing of slurmd on n1. Once the old ranks go
-# on, or are killed, the old script ends, and leaves the job to the other, in place of putting it into the queue again.
+# taken_over WHAT: the ranks of a fit hang on n1 while another start computes the model: a `job` that the user submits
+# to resume it, or a later `start` of the same job by Slurm, which cannot reach slurmd on n1. Once the old ranks resume,
+# or are killed, the old script ends without requeueing the job.
 what=$1
 prepare_fit
 TESSERA_LAUNCHER=mpirun submit --nodes=1 fit.sbatch

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# time_limit LAUNCHER: Slurm's signal before the time limit stops the fit; the job is back in the queue by itself,
-# and goes on to the model of an undisturbed run.
+# time_limit LAUNCHER: Slurm's signal before the time limit stops the fit; the job requeues itself, and completes with
+# the model of an undisturbed run.
 export TESSERA_LAUNCHER=$1
 prepare_fit
 submit --time=1 --signal=B:USR1@60 fit.sbatch

@@ -7,7 +7,7 @@ t <- read.csv("../predictions/table.csv", stringsAsFactors = TRUE)
 control <- gam.control(epsilon = 1e-12, maxit = 200)
 case <- function(formulas, family, spelled) {
   fits <- lapply(formulas, bam, family = family, data = t, method = "fREML", control = control)
-  # bam() counts a scale where the family has none.
+  # bam() counts a scale parameter for families without one.
   if (spelled == "nb") for (i in 1:2) fits[[i]]$scale.estimated <- FALSE
   table <- function(test) { a <- suppressWarnings(anova(fits[[1]], fits[[2]], test = test)); lapply(unname(as.list(a)), function(x) unname(x)) }
   list(family = spelled, models = lapply(fits, function(m) {

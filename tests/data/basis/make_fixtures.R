@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes the fixtures of tests/unit/gam: what mgcv and R themselves make of small data.
+# Writes the fixtures of tests/unit/gam: results of mgcv and R for small data.
 #
 #   Rscript make_fixtures.R        (made with R 4.2.2 and mgcv 1.8-41)
 #

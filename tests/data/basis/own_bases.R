@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-# Bases of mgcv of which what it leaves to rounding is chosen as the project chooses it.
+# Bases of mgcv with the project's choices where mgcv leaves one to rounding.
 
-# bs="tp" of which the sign of each radial column is that of its first value at a point, by their first coordinates, that
-# is at least a tenth of the largest: mgcv leaves it to the eigenvectors.
+# bs="tp": the sign of each radial column is that of its first value (points by their first coordinates) that is at
+# least a tenth of the largest. In mgcv the eigenvectors decide.
 smooth.construct.signed.smooth.spec <- function(object, data, knots) {
   sm <- mgcv:::smooth.construct.tp.smooth.spec(object, data, knots)
   points <- setNames(as.data.frame(sweep(sm$Xu, 2, sm$shift, "+")), object$term)
@@ -16,8 +16,8 @@ smooth.construct.signed.smooth.spec <- function(object, data, knots) {
   sm
 }
 
-# bs="ts" with the same signs, and bs="cs" that shrinks the constant by 0.01 and the line by 0.1: mgcv has two
-# functions of the null space of the penalty that are rounding.
+# bs="ts" with the same signs, and bs="cs" that shrinks the constant by 0.01 and the line by 0.1: in mgcv rounding
+# chooses the two functions of the null space.
 smooth.construct.shrunk.smooth.spec <- function(object, data, knots) {
   sm <- smooth.construct.signed.smooth.spec(object, data, knots)
   k <- sm$bs.dim
@@ -38,7 +38,7 @@ smooth.construct.shrunken.smooth.spec <- function(object, data, knots) {
 }
 with_own_bases <- function(call) gsub('"ds"', '"dsigned"', gsub('"gp"', '"gsigned"', gsub('"cs"', '"shrunken"', gsub('"ts"', '"shrunk"', gsub('"tp"', '"signed"', call)))))
 
-# bs="ds" and "gp" with such signs.
+# bs="ds" and "gp" with the same signs.
 with_signs <- function(sm, data) {
   points <- setNames(as.data.frame(sweep(sm$knt, 2, sm$shift, "+")), sm$term)
   at_points <- Predict.matrix(sm, points[do.call(order, unname(points)), , drop = FALSE])
@@ -55,8 +55,8 @@ smooth.construct.dsigned.smooth.spec <- function(object, data, knots)
 smooth.construct.gsigned.smooth.spec <- function(object, data, knots)
   with_signs(mgcv:::smooth.construct.gp.smooth.spec(object, data, knots), data)
 
-# bs="fs" with the functions without a penalty turned as mgcv's decomposition turns them but for rounding: the first is the
-# projection of the basis' first column on them.
+# bs="fs" with unpenalised functions rotated as in mgcv's decomposition without rounding: the first is the projection of
+# the basis' first column on them.
 turned_nat_param <- function(X, S, rank, type) {
   natural <- mgcv:::nat.param(X, S, rank=rank, type=type)
   free <- seq_len(ncol(X))[-seq_len(rank)]
@@ -79,7 +79,7 @@ turned_nat_param <- function(X, S, rank, type) {
 smooth.construct.turned.smooth.spec <- mgcv:::smooth.construct.fs.smooth.spec
 environment(smooth.construct.turned.smooth.spec) <- list2env(list(nat.param=turned_nat_param), parent=asNamespace("mgcv"))
 
-# bs="shrunken" of which the constraint takes nothing that the penalty sees: the constant that it adds has none.
+# bs="shrunken", whose added constant is unpenalised, so that the constraint removes nothing penalised.
 smooth.construct.freed.smooth.spec <- function(object, data, knots) {
   sm <- smooth.construct.shrunken.smooth.spec(object, data, knots)
   if (object$by != "NA" && !is.factor(data[[object$by]])) return(sm)
@@ -89,5 +89,5 @@ smooth.construct.freed.smooth.spec <- function(object, data, knots) {
   sm$null.space.dim <- 1
   sm
 }
-# The text of a formula with such bases where mgcv leaves s(x, bs="cs") and s(x, g, bs="fs") to rounding.
+# The text of a formula with these bases in place of s(x, bs="cs") and s(x, g, bs="fs"), which mgcv leaves to rounding.
 with_chosen_functions <- function(text) gsub("bs *= *[\"']fs[\"']", 'bs="turned"', gsub("bs *= *[\"']cs[\"']", 'bs="freed"', text))

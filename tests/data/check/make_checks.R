@@ -4,7 +4,7 @@
 #   Rscript make_checks.R        (made with R 4.2.2 and mgcv 1.8-41)
 suppressMessages({library(mgcv); library(jsonlite)})
 t <- read.csv("../predictions/table.csv", stringsAsFactors = TRUE)
-# Its component "para" is the first column alone, by `1:0` in the place of all parametric ones.
+# The component "para" is only the first column: mgcv has `1:0` in place of all parametric ones.
 text <- deparse(mgcv:::concurvity)
 concurvity <- eval(parse(text = gsub("stop <- c(min(start) - 1, stop)", "stop <- c(min(start[-1]) - 1, stop)", text, fixed = TRUE)))
 case <- function(m, spelled) {
@@ -14,7 +14,7 @@ case <- function(m, spelled) {
     k_index = as.list(k[, 3]), p_value = as.list(k[, 4]), quantiles = as.list(quantile(r)), mean = mean(r), deviation = sd(r),
     pearson = sum(residuals(m, "pearson")^2) / (length(r) - sum(m$edf)), labels = colnames(whole), worst = as.list(whole["worst", ]),
     pairwise = as.list(t(pairwise$worst)), lags = sapply(1:3, function(l) mean(r[-seq_len(l)] * head(r, -l)) / mean(r^2)))
-  # Those of the columns are in the coordinates of gam().
+  # The columns' values are in the coordinates of gam().
   if (spelled == "gaussian") out <- c(out, list(observed = as.list(whole["observed", ]), estimate = as.list(whole["estimate", ])))
   if (spelled == "poisson") { p <- dpois(0, fitted(m)); out$zeros <- c(sum(m$y == 0), sum(p), sqrt(sum(p * (1 - p)))) }
   lapply(out, unname)

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes effects.json: what predict(type = "terms", se.fit = TRUE) of R's mgcv makes of the terms of some of the
-# models in ../reference, at points that are equally spaced over the data.
+# Writes effects.json: predict(type = "terms", se.fit = TRUE) of R's mgcv for terms of some models in ../reference, at
+# points that are equally spaced over the data.
 #
 #   Rscript make_effects.R        (made with R 4.2.2 and mgcv 1.8-41)
 suppressMessages(library(mgcv))

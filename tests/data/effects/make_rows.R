@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes rows.json: of some of the models in ../reference the partial residuals of the first rows, as plot.gam
-# has them for a gam: what a smooth adds, plus the working residual times the square root of its weight, which
-# is the Pearson residual. (The `residuals` of a bam are deviance residuals.) And how many points of a grid
-# exclude.too.far leaves out.
+# Writes rows.json: for some models in ../reference, the partial residuals of the first rows as plot.gam has them for a
+# gam (the smooth plus the Pearson residual, which is the working residual times the square root of its weight;
+# `residuals` of a bam are deviance residuals), and the number of grid points that exclude.too.far leaves out.
 #
 #   Rscript make_rows.R        (made with R 4.2.2 and mgcv 1.8-41)
 suppressMessages(library(mgcv))

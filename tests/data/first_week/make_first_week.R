@@ -1,6 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes table.csv, new.csv and cases.json: what a person does with tessera-fit in the first week, and what R makes
-# of it.
+# Writes table.csv, new.csv and cases.json: typical first uses of tessera-fit, and R's results.
 #
 #   Rscript make_first_week.R        (made with R 4.2.2 and mgcv 1.8-41)
 #
@@ -51,7 +50,7 @@ t$qw <- as.character(t$w)
 quoted <- which(names(t) %in% c("zip", "code", "digit", "answer", "qy", "qx", "qw"))
 t$share <- round(t$share * t$trials) / t$trials
 write.csv(t, "table.csv", row.names = FALSE, quote = quoted)
-# Levels come in another order, and rows without a response.
+# Levels in another order, and rows without a response.
 new <- t[c(9, 2, 77, 31, 15, 140, 64, 100), ]
 write.csv(new[, setdiff(names(new), c("y", "count", "cost", "s", "answer"))], "new.csv", row.names = FALSE,
           quote = FALSE)
@@ -75,7 +74,7 @@ numbers <- function(v) paste0("[", paste(ifelse(is.na(v), "null", sprintf("%.15g
 texts <- function(v) paste0("[", paste(sprintf("\"%s\"", quote_json(v)), collapse = ", "), "]")
 quote_json <- function(v) gsub("\"", "\\\\\"", v)
 
-# `own`: the formula of tessera-fit, where it is not R's; `args`: the rest of its command line.
+# `own`: the formula of tessera-fit if it differs from R's; `args`: the rest of its command line.
 case <- function(name, formula, args = "", family = gaussian(), data = d, newdata = new, weights = NULL, knots = NULL,
                  own = NULL, log = "") {
   text <- if (is.null(own)) gsub(" +", " ", paste(deparse(formula, width.cutoff = 500), collapse = "")) else own
@@ -133,7 +132,7 @@ cases <- c(
   case("Power", y ~ x + I(x^2)),
   case("LogResponse", log(cost) ~ x),
   case("LogTerm", y ~ log(e) + sqrt(x)),
-  # Expressions, and what they are told on the command line.
+  # Expressions, and their equivalents on the command line.
   case("Comparison", y ~ (month > 6) + I(g == "a") * x),
   case("Cut", y ~ cut(x, c(0, 0.3, 0.6, 1), right = FALSE) + ifelse(flag, z, 0)),
   case("Polynomial", y ~ poly(x, 3) + scale(z)),

@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Penalised fits of more coefficients than rows, which mgcv refuses before 1.9: of its matrices, by performance iteration
-# and REML as they are defined. R 4.2.2, mgcv 1.8-41.
+# Penalised fits with more coefficients than rows, which mgcv refuses before 1.9: from its matrices, by performance
+# iteration and REML as defined. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv))
 set.seed(5)
 n <- 15
@@ -11,7 +11,7 @@ d$g <- sprintf("g%02d", 1:n)
 write.csv(d, "data.csv", row.names=FALSE, quote=which(names(d) == "g"))
 d$g <- factor(d$g)
 case <- function(formula, family, weights=NULL, sp=NULL) {
-  # The same rows again and again change neither knots nor constraints.
+  # Repeating the same rows changes neither knots nor constraints.
   setup <- gam(as.formula(formula), data=d[rep(1:n, 9), ], fit=FALSE)
   X <- setup$X[1:n, ]; p <- ncol(X)
   S <- lapply(seq_along(setup$S), function(j) { s <- matrix(0, p, p); i <- setup$off[j] - 1 + seq_len(ncol(setup$S[[j]])); s[i, i] <- setup$S[[j]]; s })
@@ -35,7 +35,7 @@ case <- function(formula, family, weights=NULL, sp=NULL) {
     if (max(abs(eta - before)) < 1e-12) break
   }
   edf <- sum(diag(solve(at$A, crossprod(sqrt(W)*X))))
-  # Of given parameters the variance is that of the residuals.
+  # With given smoothing parameters the scale is the variance of the residuals.
   scale <- if (known) 1 else if (is.null(sp)) at$penalised/(n - M) else sum(W*(z - eta)^2)/(n - edf)
   list(formula=formula, family=family$family, weights=weights, coefficients=p, edf=edf, scale=scale,
        fit=eta, se=sqrt(scale*rowSums(X*t(solve(at$A, t(X))))))

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes data.csv and cases.json: models with nested smooths, and what mgcv makes of them.
+# Writes data.csv and cases.json: models with nested smooths, and mgcv's fits of them.
 #
 #   Rscript make_nested.R        (made with R 4.2.2 and mgcv 1.8-41)
 #
-# `gam` has the side conditions that tessera-fit has. `bam` has the same, but drops other columns of the larger
-# smooth, since its constraints make other coordinates; where nothing is nested and columns depend on one
-# another, `bam` has the degrees of freedom of what is left, and `gam` those of all columns.
+# `gam` has the side conditions of tessera-fit. `bam` has the same, but drops other columns of the larger smooth, since
+# its constraints make other coordinates; where nothing is nested and columns are dependent, `bam` has the degrees of
+# freedom of the remaining columns, and `gam` those of all.
 suppressMessages(library(mgcv))
 
 set.seed(10)
@@ -28,7 +28,7 @@ numbers <- function(v) {
   paste0("[", paste(text, collapse = ", "), "]")
 }
 
-# `terms` false: which of the terms keeps what they share is a matter of the coordinates.
+# `terms` false: the coordinates decide which term keeps the shared part.
 case <- function(formula, engine, terms = TRUE) {
   control <- gam.control(epsilon = 1e-12, newton = list(conv.tol = 1e-11))
   fit <- suppressWarnings(

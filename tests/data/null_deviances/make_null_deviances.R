@@ -1,6 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# A table, and deviances of an intercept beside an offset there, by R's glm; of families that glm has not, or where it ends early, by the least
-# of mgcv's deviance residuals. R 4.2.2, mgcv 1.8-41.
+# A table, and deviances of models with an intercept and an offset, by R's glm; for families that glm lacks, or where it
+# stops early, the minimum of mgcv's deviance residuals. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv))
 set.seed(48)
 n <- 80
@@ -15,7 +15,7 @@ of_glm <- function(y, family, w, o) {
     try(glm(y ~ 1 + offset(o), family=family, weights=w, start=family$linkfun(mean(y)) - shift, epsilon=1e-14, maxit=500)$deviance, silent=TRUE))
   min(unlist(Filter(is.numeric, fits)))
 }
-# Of the saturated likelihood of a beta response mgcv has an approximation.
+# For a beta response mgcv approximates the saturated likelihood.
 residuals_of <- function(family, y, w) {
   if (!grepl("Beta", family$family)) return(function(mu) family$dev.resids(y, mu, w))
   phi <- family$getTheta(TRUE)

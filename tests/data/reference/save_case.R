@@ -12,7 +12,7 @@ write_table <- function(d) {
   quoted <- lapply(d, function(v) if (is.character(v)) paste0('"', v, '"') else format(v, digits=15, trim=TRUE))
   write_columns("data.csv.gz", quoted)
 }
-# `...`: more of the reference fit. `exact`: of the fit and its weights, what takes the place of mgcv's.
+# `...`: further arguments of the reference fit. `exact`: a function of the fit and its weights that replaces mgcv's.
 save_case <- function(name, formula, family, called, weights=NULL, exact=function(b, w) list(), ...) {
   folder <- file.path("..", name)
   dir.create(folder, showWarnings=FALSE)

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Series with AR1 residuals, and mgcv's fits of them: bam's of gaussian models, and for other families the fixed point
-# of the iteration of bam(discrete=TRUE), whose working models bam fits as gaussian ones. (bam itself halves steps by a
-# deviance without correlation, and so stops short of it.) Needs R with mgcv and jsonlite. R 4.2.2, mgcv 1.8-41.
+# Series with AR1 residuals, and mgcv's fits of them: bam's for gaussian models; for other families the fixed point of
+# the iteration of bam(discrete=TRUE), whose working models bam fits as gaussian ones. (bam itself halves steps by a
+# deviance without correlation, and so stops before it.) Needs R with mgcv and jsonlite. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite)
 set.seed(11)
 n <- 1200
@@ -15,7 +15,7 @@ eta <- with(d, sin(6*x) + 3*t^2 + .3*z + sin(5*x*t) + rnorm(24, sd=.4)[series] +
 d$y <- round(eta + e, 4)
 d$counts <- rpois(n, exp(.3 + eta/4 + e*.6))
 d$positive <- signif(rgamma(n, 3, scale=exp(.3 + eta/4 + e*.6)/3), 5)
-# Series lose rows, and two of them the one that they begin with.
+# Series with missing rows; two lack their first row.
 d$x[sample(n, 15)] <- NA
 d$y[c(1, 5, 101, 551, sample(n, 15))] <- NA
 con <- gzfile("data.csv.gz", "w"); write.csv(d, con, row.names=FALSE); close(con)

@@ -1,16 +1,16 @@
 # SPDX-License-Identifier: Apache-2.0
-# Which columns of nested smooths tessera-fit leaves out, against mgcv's gam, for random designs.
+# Compares the columns of nested smooths that tessera-fit leaves out with those of mgcv's gam, for random designs.
 #
 #   Rscript compare.R TESSERA_FIT [DESIGNS [FIRST]] [--fit]     (made with R 4.2.2 and mgcv 1.8-41)
 #
-# Covariates are skewed, tied, of few values or with outliers; smooths have two to four dimensions and numeric
-# or factor by variables. Of each smooth the numbers of columns are compared. A design is near the threshold
-# if mgcv, with a tolerance ten times larger or smaller, drops another number; these are counted apart. With
-# --fit both models are fitted, and the total edf and the deviance are compared too. Where they differ, gam is asked
-# at the smoothing parameters of tessera-fit: the optimum of REML is another one if it has the same fit there, and
-# no higher REML than at its own. What remains is printed: of columns of the same length but for rounding either may
-# be dropped, which makes a difference to the penalties. The status is 1 if a design that is not near the threshold
-# has other numbers of columns.
+# Covariates are skewed, tied, of few values or with outliers; smooths have two to four dimensions and numeric or factor
+# by variables. The numbers of columns of each smooth are compared. A design is near the threshold if mgcv, with a
+# tolerance ten times larger or smaller, drops another number; these are counted separately. With --fit both models are
+# fitted, and the total edf and the deviance are compared too. Where they differ, gam is evaluated at the smoothing
+# parameters of tessera-fit: tessera-fit has found another optimum of REML if the fit is the same there, and REML is no
+# higher than at gam's own. Other differences are printed: of columns with equal lengths up to rounding either may be
+# dropped, which changes the penalties. The status is 1 if a design that is not near the threshold has other numbers of
+# columns.
 suppressMessages(library(mgcv))
 source(file.path(dirname(sub("--file=", "", grep("--file=", commandArgs(), value = TRUE))), "columns.R"))
 

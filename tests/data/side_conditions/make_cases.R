@@ -1,10 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes data.csv and cases.json: models with nested smooths of covariates that are skewed, tied or have
-# outliers, and which columns mgcv's gam leaves of them.
+# Writes data.csv and cases.json: models with nested smooths of covariates that are skewed, tied or have outliers, and
+# the columns that mgcv's gam keeps.
 #
 #   Rscript make_cases.R        (made with R 4.2.2 and mgcv 1.8-41)
 #
-# No model is one of those where mgcv, with a tolerance ten times larger or smaller, drops another number.
+# In no model does mgcv, with a tolerance ten times larger or smaller, drop another number of columns.
 suppressMessages(library(mgcv))
 source("columns.R")
 
@@ -18,7 +18,7 @@ d$y <- with(d, round(sin(6 * x) + log1p(e) * x + 0.3 * log(l + 0.1) + 0.2 * o + 
 write.csv(d, "data.csv", row.names = FALSE, quote = FALSE)
 d <- read.csv("data.csv", stringsAsFactors = TRUE)
 
-# Models of which the fit is compared too.
+# Models whose fit is compared too.
 formulas <- c(
   'y ~ s(x, bs="ps") + s(e, bs="ps") + te(x, e, bs="ps", k=5)',
   'y ~ s(o, bs="ps", k=8) + s(x, bs="ps", k=8) + te(o, x, bs="ps", k=c(6, 5))',
@@ -26,8 +26,8 @@ formulas <- c(
   'y ~ te(x, v, bs="ps", k=4) + te(x, v, t, bs="ps", k=4)',
   'y ~ s(l, bs="ps", k=7) + s(x, bs="cr", by=b) + te(l, x, bs="ps", k=5, by=b)',
   'y ~ f + s(e, bs="ps", by=f, k=6) + te(e, x, bs="cr", k=4, by=f)')
-# And those of which it is not: of columns that are equally long but for rounding either may be dropped, and
-# gam ends at a local optimum of REML where tessera-fit goes on to a lower one.
+# Models whose fit is not compared: of columns with equal lengths up to rounding either may be dropped, and gam ends at
+# a local optimum of REML where tessera-fit finds a lower one.
 columns_only <- c(
   'y ~ s(e, bs="ps") + s(l, bs="ps") + te(e, l, bs="ps", k=5)',
   'y ~ s(e, bs="cr") + te(e, x, bs="cr", k=c(4, 6))',

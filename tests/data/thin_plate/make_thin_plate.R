@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-# Writes thin_plate.json: what mgcv's bam fits at the smoothing parameters that tests/mpi/gam/fit/thin_plate_test.cpp finds.
+# Writes thin_plate.json: mgcv's bam fits at the smoothing parameters that tests/mpi/gam/fit/thin_plate_test.cpp finds.
 #
 #   Rscript make_thin_plate.R < FILE     (made with R 4.2.2 and mgcv 1.8-41)
 #
-# FILE has a line for each case: rows, formula, sp, ..., as the test prints them where they are not those of the json.
+# FILE has a line for each case: rows, formula, sp, ..., as the test prints them if they differ from the JSON file.
 suppressMessages(library(mgcv))
 source("../basis/own_bases.R")
 
@@ -17,7 +17,7 @@ smooth.construct.line.smooth.spec <- function(object, data, knots) {
   sm
 }
 
-# The table of the test: multiplications and additions of doubles, which any program rounds alike.
+# The table of the test: its products and sums of doubles are the same in any program.
 table_of <- function(n) {
   state <- 20261124
   draws <- numeric(6 * n)

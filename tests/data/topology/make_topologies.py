@@ -24,7 +24,7 @@ TOPOLOGIES = {
                   {("L3Cache", 2): [("0000:c1:00.0", GPU)]}),
     "unknown_place": ("package:2 numa:1 core:2 pu:1", {("Machine", 0): [("0000:05:00.0", GPU)]}),
 }
-# Of the packages; synthetic machines tell none.
+# For packages: synthetic machines have no model names.
 CPU_MODELS = {"both_sockets": "Example CPU @ 2.40GHz"}
 
 

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Writes data.csv.gz and fits.json: numeric columns far from zero. Run in this folder with R 4.2 and mgcv 1.8-41.
 #
-# The reference is bam() in variables that are centred and scaled by hand, since in the raw ones bam() itself drops
-# the columns it cannot tell apart. Coefficients of the raw columns follow from those, beta = C b, if a case has C.
+# The reference is bam() with explicitly centred and scaled variables, since bam() drops raw columns that it cannot
+# distinguish. If a case has C, the coefficients of the raw columns are beta = C b.
 suppressMessages(library(mgcv))
 library(jsonlite)
 
@@ -42,8 +42,8 @@ plane <- kronecker(polynomial(4e5, 1e3, 1), polynomial(5.5e6, 1e3, 1))  # 1, nor
 s <- " + s(x, bs=\"cr\")"
 case <- function(formula, centred, family = "gaussian", weights = NULL, C = NULL, smooth = s)
   list(formula = formula, centred = centred, family = family, weights = weights, C = C, smooth = smooth)
-# A smooth by a number cannot be centred by hand, as what is penalised would be another function. gam's QR of the
-# whole X has digits enough, and bam's of its pieces drops columns.
+# A smooth by a number cannot be centred explicitly, since its penalised function would change. gam's QR of the whole X
+# has enough digits, and bam's of blocks of X drops columns.
 by <- function(formula, smooth) c(case(formula, formula, smooth = smooth), whole = TRUE)
 cases <- list(
   northing = case("y_north ~ northing", "y_north ~ N", C = polynomial(5.5e6, 1e3, 1)),
@@ -72,7 +72,7 @@ cases <- list(
   by_beside_surface = by("y_north ~ 1", " + s(x, bs=\"ps\") + te(x, easting, by=northing, bs=\"ps\", k=c(5, 5))"))
 fits <- lapply(cases, function(one) {
   family <- switch(one$family, gaussian = gaussian(), poisson = poisson(), gamma = Gamma(link = "log"))
-  # Weights by their ratios: bam's own tolerance is absolute.
+  # Relative weights: bam's own tolerance is absolute.
   d$.w <- if (is.null(one$weights)) rep(1, n) else d[[one$weights]] * 1e8
   control <- gam.control(epsilon = 1e-12, newton = list(conv.tol = 1e-10))
   formula <- as.formula(paste(one$centred, one$smooth))
@@ -91,7 +91,7 @@ fits <- lapply(cases, function(one) {
   }
   out
 })
-# The constants that were taken from the responses above.
+# The constants that were subtracted from the responses above.
 fits$far_response$fit <- fits$far_response$fit + 1e6
 fits$far_levels$fit <- fits$far_levels$fit + 1e6
 fits$far_offset$fit <- fits$far_offset$fit + d$far

@@ -1,14 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-# Fits of gam to tables with values that lie far from all others, for mpi.gam.fit.wild_value.
+# gam's fits of tables with extreme outliers, for mpi.gam.fit.wild_value.
 #
 #   Rscript make_wild_values.R cases.json     (made with R 4.2.2 and mgcv 1.8-41)
 #
-# The file has a table without such values, and for each case the rows of a column that get one, the formula, and
-# gam's REML, edf and scale. Where gam itself loses columns in rounding, so that its REML jumps while the value
-# grows, there is no case: cr, cc and by= of a cr from 1e7 on, and nearly everything at 1e12. Nor is there one for te
-# of a cr at 1e6: its coefficients are values at equally spaced points, all but one of which are beyond the knots of
-# nearly all rows, and either program's REML has an error of about one. Nor of s(x, by=f) at 1e4, which in the level
-# without that value holds the constant twice but for a thousandth.
+# The file has a table without such values, and for each case the rows of a column that get one, the formula, and gam's
+# REML, edf and scale. Cases in which gam itself loses columns to rounding, so that its REML jumps as the value grows,
+# are omitted: cr, cc and by= of a cr from 1e7 on, and nearly all at 1e12. Omitted too are te of a cr at 1e6 (its
+# coefficients are values at equally spaced points, all but one beyond the knots of nearly all rows, and either
+# program's REML has an error of about one), and s(x, by=f) at 1e4, which in the level without that value contains the
+# constant twice up to a thousandth.
 suppressMessages(library(mgcv))
 set.seed(26)
 n <- 500
@@ -44,7 +44,7 @@ for (i in seq_along(cases)) {
   d <- table
   d[unlist(case$rows) + 1, case$column] <- case$value
   d$f <- factor(d$f)
-  # gam's REML has half of the sum of the logarithms of the weights, which is the same for every fit.
+  # gam's REML includes half the sum of the logarithms of the weights, which is constant.
   m <- suppressWarnings(gam(as.formula(case$formula), data = d, weights = w, method = "REML"))
   cases[[i]] <- c(case, list(reml = unname(m$gcv.ubre) + sum(log(d$w)) / 2, edf = sum(m$edf),
                              scale = m$sig2))

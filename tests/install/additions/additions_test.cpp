@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// A family, a basis and a table format that are each one file and one line of a list: they are found by their
+// A family, a basis and a table format, each added as one file and one line of a list, are found by their
 // names, and fitted.
 #include "gam/basis/bases.hpp"
 #include "gam/basis/cr.hpp"
@@ -25,7 +25,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// What lacks a part is refused as it is compiled.
+// A type without one of the parts does not compile.
 struct WithoutWeight : Gamma {
   static double weight(double, double, double) = delete;
 };

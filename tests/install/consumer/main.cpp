@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Calls into the library, catches what it throws, and links what needs MPI; starts MPI if given an argument.
+// Calls the library, catches its exceptions, and links functions that need MPI; starts MPI with an argument.
 #include <cstdint>
 #include <cstdio>
 #include <optional>

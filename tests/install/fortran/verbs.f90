@@ -1,6 +1,6 @@
 ! SPDX-License-Identifier: Apache-2.0
-! Uses the module as a program would: options, passes over units and arrays, texts, the verdict, a stop request and a
-! checkpoint, in the folder that it is started in. Ends with status 1 if anything is not as it should be.
+! Uses the module as a program would: options, passes over units and arrays, texts, the verdict, a stop
+! request and a checkpoint, in its working directory. Ends with status 1 on any unexpected result.
 module functions
   use, intrinsic :: iso_c_binding
   use tessera
@@ -178,7 +178,7 @@ program main
                             c_funloc(double_on_host), c_null_ptr))
   call check(all(doubled == 2 * real(on_host, c_double)), 'a map')
 
-  ! TESSERA_SIMULATE gives two devices to each rank; TESSERA_FAULT, if it is set, takes the second of rank 0 away.
+  ! TESSERA_SIMULATE gives each rank two devices; TESSERA_FAULT, if set, makes the second one of rank 0 fail.
   call c_f_pointer(tessera_job_last_verdict(job), verdict)
   call check(verdict%ran == tessera_ran_devices .and. verdict%simulated == 1 .and. verdict%imbalance == 1, 'the verdict')
   if (verdict%excluded_count > 0) then

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The simulated counts of the n.. cases and the fits of mgcv to them, as they are here; needs R with mgcv and jsonlite.
+# The simulated counts of the n.. cases, and mgcv's fits of them; needs R with mgcv and jsonlite.
 # Run in tests/data/reference/counts. R 4.2.2, mgcv 1.8-41.
 source("../save_case.R")
 set.seed(28)

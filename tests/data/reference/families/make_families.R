@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# The simulated table of the f.. cases and the fits of mgcv to it, as they are here; needs R with mgcv and jsonlite.
+# The simulated table of the f.. cases, and mgcv's fits of it; needs R with mgcv and jsonlite.
 # Run in tests/data/reference/families. R 4.2.2, mgcv 1.8-41.
 source("../save_case.R")
 set.seed(31)
@@ -17,13 +17,13 @@ d <- data.frame(s, failed=trials - s, rain=signif(rTweedie(exp(.8*eta), p=1.35, 
 write_table(d)
 d$f <- factor(d$f); d$h <- factor(d$h)
 two <- 's(x, bs="cr", k=12) + s(z, bs="ps", k=10)'
-# mgcv's find.null.dev searches an interval, roughly, and may end at another minimum.
+# mgcv's find.null.dev searches an interval with a large tolerance, and may end at another minimum.
 exact_null <- function(b, w) {
   offset <- if (is.null(b$offset)) 0 else b$offset
   deviance <- function(a) sum(b$family$dev.resids(b$y, b$family$linkinv(a + offset), w))
   list(null_deviance=optimize(deviance, range(b$linear.predictors - offset), tol=1e-9)$objective)
 }
-# mgcv looks for the saturated likelihood of a beta response at means from 1e-8 to 1 - 1e-8.
+# mgcv searches the saturated likelihood of a beta response at means from 1e-8 to 1 - 1e-8.
 exact_beta <- function(b, w) {
   phi <- b$family$getTheta(TRUE)
   y <- b$y
@@ -45,5 +45,5 @@ save_case("f09_tweedie", paste("rain ~ f +", two), Tweedie(p=1.4, link="log"), "
 save_case("f10_scat", paste("t ~ f +", two), scat(), "scat", exact=exact_null)
 save_case("f11_scat_log_fixed", paste("v ~", two), scat(theta=c(5, .25), link="log"), "scat(theta = c(5, 0.25), link = log)")
 save_case("f12_betar", paste("b ~ f +", two), betar(), "betar", exact=exact_beta)
-# Null deviances follow the precision of the response, which bam gives to 1e-8.
+# Null deviances have the precision of the parameters of the response, which bam gives to 1e-8.
 save_case("f13_betar_weights", paste("i ~", two, '+ s(h, bs="re")'), betar(link="cloglog"), "betar(link = cloglog)", weights="wt", exact=exact_beta, null_deviance_error=1e-7)

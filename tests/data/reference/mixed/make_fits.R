@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# The fits of mgcv in the i.., l.., e.., f.., s.., t.. and a.. cases, to the table of make_mixed.R, as they are here; needs R with mgcv and
-# jsonlite. An e.. case has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients, too.
+# mgcv's fits of the i.., l.., e.., f.., s.., t.. and a.. cases to the table of make_mixed.R; needs R with mgcv and
+# jsonlite. An e.. case also has mgcv's predictions for the rows of new.csv.gz, and gam's parametric coefficients.
 # Run in tests/data/reference/mixed. R 4.2.2, mgcv 1.8-41.
 suppressMessages(library(mgcv)); library(jsonlite); library(splines)
 source("../../basis/own_bases.R")
 d <- read.csv("data.csv.gz", colClasses=c(f="factor", g="factor", h="factor"))
 ctl <- gam.control(epsilon=1e-12, maxit=400)
-# `named`: what the formula is to R, where a basis is one of ours.
-# bam's has no offset.
+# `named`: the formula for R, if a basis is the project's own.
+# bam's null deviance has no offset.
 null_deviance <- function(b) if (all(b$offset == 0)) b$null.deviance else
   glm(b$y ~ offset(b$offset), family=b$family, weights=b$prior.weights, start=b$family$linkfun(mean(b$y)) - mean(b$offset), epsilon=1e-15)$deviance
 save_case <- function(name, formula, family=gaussian(), called=family$family, weights=NULL, new=NULL, offset=NULL, subset=NULL, ordered=NULL,
@@ -33,7 +33,7 @@ save_case <- function(name, formula, family=gaussian(), called=family$family, we
   }
   p <- predict(b, d, se.fit=TRUE)
   s <- summary(b)
-  # Of gam's constraints, where its REML is that of bam.
+  # With gam's constraints, if its REML is that of bam.
   g <- if (!is.null(min.sp)) b
   else if (b$family$family == "gaussian" && b$family$link == "identity" && !select)
     gam(as.formula(named), data=d, method="REML", weights=.w, offset=.o, subset=.s, control=ctl, gamma=gamma, sp=sp, knots=knots)

@@ -3,7 +3,7 @@
 # The README says which of the numbers were kept, and under which names.
 suppressMessages(library(mgcv)); library(jsonlite)
 ctl <- gam.control(epsilon=1e-12, maxit=400)
-# bam's has no offset.
+# bam's null deviance has no offset.
 null_deviance <- function(b) if (all(b$offset == 0)) b$null.deviance else
   glm(b$y ~ offset(b$offset), family=b$family, weights=b$prior.weights, start=b$family$linkfun(mean(b$y)) - mean(b$offset), epsilon=1e-15)$deviance
 save_case <- function(name, formula, family, data, knots=NULL, weights=NULL, args="") {

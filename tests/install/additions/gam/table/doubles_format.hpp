@@ -18,7 +18,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A table of two columns, x and y: "DOUBLES\n", then the numbers of each row as they lie in memory.
+/// A table of two columns, x and y: "DOUBLES
+/// ", then the numbers of each row in the memory's format.
 class DoublesTable final : public TableReader {
  public:
   DoublesTable(const Workers& workers, const std::string& path, const BetweenReads& between) : path_(path) {

@@ -66,7 +66,7 @@ enum tessera_device_failure {
 enum tessera_policy {
   TESSERA_POLICY_AUTO = 0,  ///< GPUs if there are any, else the CPU
   TESSERA_POLICY_GPU = 1,   ///< GPUs, or an error
-  TESSERA_POLICY_CPU = 2    ///< the CPU; no GPU is looked for
+  TESSERA_POLICY_CPU = 2    ///< the CPU, without looking for GPUs
 };
 /// How the relative speed of a device is estimated: a `tessera::ScoreModel`.
 enum tessera_score_model {
@@ -170,10 +170,10 @@ typedef struct tessera_verdict {
   const tessera_failure*
       excluded;  ///< `excluded_count`: why devices were left out, in order; null if none was
   const tessera_failure* failure;  ///< the first one; null unless `ran` is TESSERA_RAN_FALLBACK
-  double imbalance;                ///< share of `busiest_rank` by that of a plan for hosts; 1: balanced
-  const char* absence;             ///< why no device was used, if `ran` is TESSERA_RAN_HOST; else ""
-  const char* reason;              ///< how the pass ended, if `ran` is TESSERA_RAN_NONE; else ""
-  int32_t shares;  ///< where ranks drive a GPU together: pairs of rank and GPU that computed; else 0
+  double imbalance;     ///< share of `busiest_rank` divided by that in a plan for hosts; 1: balanced
+  const char* absence;  ///< why no device was used, if `ran` is TESSERA_RAN_HOST; else ""
+  const char* reason;   ///< how the pass ended, if `ran` is TESSERA_RAN_NONE; else ""
+  int32_t shares;       ///< where ranks drive a GPU together: pairs of rank and GPU that computed; else 0
 } tessera_verdict;
 /// The last pass as codes and lists; before the first pass, the set-up. Valid until the next call with `job`.
 /// Null after an error.
@@ -189,7 +189,7 @@ TESSERA_API int tessera_job_run_alive(tessera_job* job, tessera_work work, void*
 /// Partitions units over the devices of the job in blocks of `block`, 1 or more. No communication. The plan
 /// outlives the job.
 TESSERA_API int tessera_plan_open(const tessera_job* job, int64_t units, int64_t block, tessera_plan** plan);
-/// The work of a unit, as of `tessera::PlanOptions::weights`: the same on every rank, 0 or more.
+/// The work of a unit, as for `tessera::PlanOptions::weights`: the same on every rank, 0 or more.
 typedef double (*tessera_weight)(int64_t unit, void* context);
 /// The same with tiles of equal work. Calls `weight` on this thread, for all units of the job.
 TESSERA_API int tessera_plan_open_weighted(const tessera_job* job, int64_t units, int64_t block,
@@ -257,8 +257,8 @@ TESSERA_API int tessera_scatter(tessera_job* job, const tessera_plan* plan, void
                                 void* context);
 
 /// *Collective.* Computes out of place: `results` has room for `count` results of `result_bytes` each, and is
-/// written only if the pass has succeeded on every rank. They begin as zero bytes. The rest
-/// is as in `tessera_scatter`.
+/// written only if the pass has succeeded on every rank. They begin as zero bytes. The rest is as in
+/// `tessera_scatter`.
 TESSERA_API int tessera_map(tessera_job* job, const tessera_plan* plan, const void* units, int64_t count,
                             size_t unit_bytes, void* results, size_t result_bytes,
                             size_t device_bytes_per_unit, tessera_device_map on_device,

@@ -26,12 +26,12 @@ struct ContextAccess {
   /// The stream of a lane of the device: that of lane 0 is the context's own, others are created at first use
   /// and live as long. The device must be current. Throws `Error(job_fault)`. Thread-safe.
   [[nodiscard]] static StreamView stream(const DeviceContext& context, int lane);
-  /// As `DeviceContext::synchronize`, of any stream of the device.
+  /// As `DeviceContext::synchronize`, for any stream of the device.
   static void synchronize(const DeviceContext& context, StreamView stream);
   /// Shared ownership of the streams, also beyond the context: for memory that is bound to them.
   [[nodiscard]] static std::shared_ptr<const void> keep_streams(const DeviceContext& context) noexcept;
 
-  /// What a tile adds to its thread's device.
+  /// A tile's stream and arena on its thread's device.
   struct OfTile {
     StreamView stream;
     Arena* arena = nullptr;  ///< not owned

@@ -14,7 +14,7 @@ class WrongThread : public Error {
 /// Number of these thrown on the calling thread.
 [[nodiscard]] int& wrong_calls() noexcept;
 
-/// A call in a process that is no rank.
+/// A call in a process that is not a rank.
 class ForkedChild : public Error {
  public:
   ForkedChild();

@@ -19,7 +19,7 @@ void watch_finalize();
 /// all ranks of MPI_COMM_WORLD were among them.
 bool pass_exit_barriers(ExitPath path) noexcept;
 
-/// Runs `work` if this rank comes to MPI_Finalize, or leaves the program without it, during its lifetime, in
+/// Runs `work` if this rank reaches MPI_Finalize, or leaves the program without it, during its lifetime, in
 /// reverse order of construction. `work` must not throw.
 class AtFinalize {
  public:

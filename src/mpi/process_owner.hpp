@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 
 /// Whether this process has ranks of MPI, or a `Session`.
 inline std::atomic<bool> has_ranks_or_session = false;
-/// As `watch_exits` was told.
+/// The last argument of `watch_exits`.
 inline std::atomic<bool> exits_watched = true;
 
 /// Whether this process is that of a program with ranks or a `Session`, not that of a host.

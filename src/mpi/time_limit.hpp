@@ -22,7 +22,7 @@ namespace detail {
 /// be in; the launcher ends the other ranks.
 class TimeLimit {
  public:
-  /// 0: no limit. There is none either if no thread can be started.
+  /// 0: no limit. There is also none if no thread can be started.
   TimeLimit(std::chrono::milliseconds time, std::string line);
   /// For a call of only this rank, `what`: "the discovery of the hardware". The limit is the timeout of the
   /// collectives of `comm`, plus some seconds for a loaded machine; none in the process of another program.

@@ -29,7 +29,7 @@ struct SentDevice : InventoryDevice {
   }
 };
 
-/// What a rank tells the others.
+/// A rank's data as sent to the others.
 struct SentRank : InventoryRank {
   std::vector<SentQuota> quotas;
   std::vector<SentDevice> devices;

@@ -45,7 +45,7 @@ struct Arrays;
 enum class Policy {
   automatic,  ///< GPUs if there are any, else the CPU
   gpu,        ///< GPUs: Error(device_absent) if there is none, Error(job_fault) if one fails
-  cpu,        ///< the CPU; no GPU is looked for
+  cpu,        ///< the CPU, without looking for GPUs
 };
 
 /// "auto", "gpu" or "cpu".

@@ -52,7 +52,7 @@ struct Sum {
 };
 
 namespace detail {
-/// Also in kernels; `std::isnan` is no constexpr function.
+/// Also in kernels; `std::isnan` is not constexpr.
 template <class T>
 constexpr bool is_number(T x) {
   return x == x;  // NOLINT(misc-redundant-expression): a NaN is not

@@ -253,7 +253,7 @@ class TESSERA_EXPORT Communicator {
   /// Throws `Error(usage)` if the least color of a split is negative.
   static void check_color(int least);
 
-  // What is below is not for serial communicators.
+  // The members below are not for serial communicators.
 
   /// Throws as `usable`.
   void mpi_require_usable() const;

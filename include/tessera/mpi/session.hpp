@@ -31,7 +31,7 @@ class TESSERA_EXPORT StartRefused : public Error {
   std::shared_ptr<void> finalise_;
 };
 
-/// What the ranks of a program are.
+/// How a program runs.
 enum class Runtime {
   mpi,     ///< processes that MPI connects
   serial,  ///< this process alone: MPI is not called

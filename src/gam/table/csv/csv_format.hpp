@@ -6,7 +6,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Comma-separated values: any file of no other format.
+/// Comma-separated values: any file that no other format recognises.
 struct CsvFormat {
   static bool recognises(ByteSource& /*bytes*/) { return true; }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,

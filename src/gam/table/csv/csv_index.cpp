@@ -26,7 +26,7 @@ struct PartStart {
   std::int64_t row = 0;
   std::int64_t line = 1;
 
-  /// Whether the part's first counted row continues a row of the part before.
+  /// Whether the part's first counted row continues a row of the previous part.
   [[nodiscard]] bool continues(bool leading_content) const { return !inside && content && leading_content; }
 
   void pass(const CsvPartSummary& part) {

@@ -57,7 +57,7 @@ inline constexpr auto reciprocals = [] {
   return all;
 }();
 
-/// Eight characters as digits; a byte above 9 is no digit.
+/// Eight characters as digits; a byte above 9 is not a digit.
 inline std::uint64_t eight_at(const char* text) noexcept {
   return eight_bytes(text) ^ 0x3030303030303030;
 }

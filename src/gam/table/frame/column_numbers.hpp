@@ -172,7 +172,7 @@ class ColumnNumbers {
     return true;
   }
 
-  /// Rows; see `files::ScratchMemory`. Does nothing for values in memory.
+  /// Takes rows: see `files::ScratchMemory`. Does nothing for values in memory.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     run_.prepare_to_read(begin, end);
   }

@@ -77,7 +77,7 @@ class ColumnStorage {
     return std::ranges::equal(a.all(), b.all());
   }
 
-  /// Rows; see `files::ScratchMemory`. Does nothing for values in memory.
+  /// Takes rows: see `files::ScratchMemory`. Does nothing for values in memory.
   void prepare_to_read(std::size_t begin, std::size_t end) const noexcept {
     if (scratch_) scratch_->prepare_to_read(begin * sizeof(T), end * sizeof(T));
   }

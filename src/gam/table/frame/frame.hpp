@@ -97,7 +97,7 @@ struct Frame {
   std::int64_t complete_rows = 0;             ///< of the whole job: the n of the model
   std::optional<std::int64_t> chosen_rows{};  ///< of the whole job: rows in the request's subset
   std::vector<ColumnReading> columns;         ///< columns used by the variables, the same on every rank
-  /// By variable, over this rank's complete rows; empty for factors. Without elements in a frame that was not
+  /// By variable, over this rank's complete rows; empty for factors. No elements in a frame that was not
   /// read.
   std::vector<Extent> extents;
   /// By variable: values near the median found while reading complete rows; empty if not requested.

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What `cmake --install` puts where: programs with their manual pages and completions, the library, static and
+# The install rules: programs with their manual pages and completions, the library, static and
 # shared, its headers, the packages for CMake and pkg-config, job scripts, examples and a modulefile. Nothing
 # installed names this source or build tree, nor the prefix, so that a prefix can be moved.
 include(CMakePackageConfigHelpers)
@@ -148,7 +148,7 @@ if(has_programs)
   add_custom_target(tessera_program_pages ALL DEPENDS ${pages})
 endif()
 
-# What is the same for every build.
+# Files that are the same for every build.
 configure_file(${PROJECT_SOURCE_DIR}/cmake/modulefile.lua.in ${PROJECT_BINARY_DIR}/cmake/modulefile.lua @ONLY)
 install(FILES ${PROJECT_BINARY_DIR}/cmake/modulefile.lua RENAME ${PROJECT_VERSION}.lua
   DESTINATION ${TESSERA_INSTALL_SHAREDIR}/modulefiles/tessera)

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# What else is in an installed tree, and what it needs: THIRD-PARTY-NOTICES, with the licences of what is compiled
+# Licences and parts of an installed tree: THIRD-PARTY-NOTICES, with the licences of what is compiled
 # in, and tessera.spdx.json, a list of parts (SPDX 2.3) with the files of the tree and their checksums. Both are made
 # of what was found here; neither has a time, a place or a name of this machine, so that a build can be reproduced.
 set(sbom_parts "")

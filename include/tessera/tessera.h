@@ -247,7 +247,7 @@ typedef int (*tessera_host_array_function)(const tessera_host_tile* tile, void* 
                                            void* context);
 
 /// *Collective.* Computes in place: `units` are this rank's `count` units of the plan, of `unit_bytes` each.
-/// What devices had written is undone before a fallback to the host function. A null `on_device`, on every
+/// Writes of devices are undone before a fallback to the host function. A null `on_device`, on every
 /// rank, runs the pass only on the hosts. A tile that exceeds the device's memory budget at
 /// `device_bytes_per_unit` is cut into parts. Two are computed at a time, by calls of `on_device` on
 /// different threads and streams; 0: tiles are not cut.

@@ -32,7 +32,7 @@ cluster_start() {
   mount -t tmpfs -o mode=755 tmpfs /run
   mkdir -p $cluster/{home,log,etc,dev,spool,state,tessera} /run/munge
   mount --bind "$work/home" $cluster/home
-  mount --make-shared $cluster/home # what the head node mounts there is there on all nodes
+  mount --make-shared $cluster/home # mounts of the head node there are seen on all nodes
   mount --bind "$work/log" $cluster/log
   mount --bind "$prefix" $cluster/tessera
 

@@ -25,7 +25,7 @@ double sum(Job& job) {
       })[0];
 }
 
-/// What rank 1 leaves before it comes to MPI_Finalize.
+/// Rank 1 leaves objects behind, or exits, before it reaches MPI_Finalize.
 void work(const std::string& way, int argc, char** argv) {
   std::optional<mpi::Session> session;
   if (way == "borrowed") session.emplace(argc, argv);

@@ -192,7 +192,7 @@ TEST_F(KilledFit, LosesNothing) {
       continue;
     }
     ++killed;
-    // A job of which only the launcher died still runs when the next one starts.
+    // If only the launcher died, its job still runs when the next one starts.
     if (kill.of != Kill::Of::launcher) expect_no_process();
     if (fs::exists(folder_ / "model.json")) {
       // Killed after its answer: the state may be half removed.

@@ -20,8 +20,8 @@ struct ModelOptions {
   bool offsets = true;
   bool weights = true;
   std::size_t terms = 13;  ///< the first so many of them; 14 has three splines, and is slow to check
-  bool dense = false;      ///< and dense columns of two of them, one of which is not wanted for itself
-  bool curves = false;     ///< and terms of a dense component: alone, by a factor and by a number
+  bool dense = false;      ///< adds dense columns: combinations of terms 7 and 8, with 7 only in them
+  bool curves = false;     ///< adds terms of a dense component: by itself, by a factor and by a number
   bool missing = true;     ///< about one row in ten is incomplete, with NaN and -1 in it
 };
 

@@ -62,7 +62,7 @@ struct Probe {
 /// If `TESSERA_SIMULATE` is set, the devices are those that it gives to `rank`, and no driver is opened.
 /// Makes no CUDA call. Not collective. Thread-safe as long as no thread changes the environment. Throws
 /// `Error(usage)` for an invalid `TESSERA_SIMULATE`, and `Error(job_fault)` if hwloc finds no topology. Cost:
-/// a millisecond without a driver; else tens of milliseconds for hwloc, beside about 20 ms per GPU for NVML.
+/// a millisecond without a driver; else tens of milliseconds for hwloc, and about 20 ms per GPU for NVML.
 [[nodiscard]] TESSERA_EXPORT Probe probe(int rank = 0);
 
 }  // namespace TESSERA_NAMESPACE

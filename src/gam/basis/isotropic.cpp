@@ -95,7 +95,7 @@ double polynomial(std::span<const int> powers, std::span<const double> u) {
   return value;
 }
 
-/// The functions of which the columns are combinations, at a point.
+/// The basis functions whose linear combinations are the columns, at a point.
 std::vector<double> functions_at(const IsotropicColumns& columns, std::span<const double> x) {
   std::vector<double> u(x.begin(), x.end());
   for (std::size_t v = 0; v < u.size(); ++v) u[v] -= columns.shift[v];

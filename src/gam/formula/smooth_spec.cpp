@@ -451,7 +451,7 @@ SmoothSpec smooth_from(const Syntax& given) {
   auto next = variables.begin();
   for (std::size_t i = 0; i < margins; ++i) {
     MarginSpec margin;
-    // Of several variables of bs="sz", at least one is a number.
+    // Several variables of bs="sz" include at least one number.
     margin.variables = smooth.sum_to_zero ? 1 : smooth.factor_smooth ? sizes[i] - 1 : sizes[i];
     const Syntax* xt = arguments.find("xt");
     margin.basis = smooth.factor_smooth ? basis_of_curves(xt, call)

@@ -221,7 +221,7 @@ void take_granted(const NodeView& view, bool allow_sharing, const detail::Proces
                          granted.reserved_elsewhere_bytes};
     const std::string name = view.lock_name(granted.uuid);
     detail::ProcessDevice* shared = process != nullptr ? process->find(name) : nullptr;
-    // What is free now depends on what the other jobs of the process are doing.
+    // The memory that is free now depends on the other jobs of the process.
     if (shared != nullptr) device.info.free_memory_bytes = shared->free_bytes;
     detail::DeviceUser user = detail::this_user(allow_sharing, device.memory_budget_bytes());
     if (shared != nullptr) user = combined(shared->user, std::move(user));

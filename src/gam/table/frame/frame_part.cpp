@@ -25,7 +25,7 @@ constexpr std::size_t rows_at_once = 1024;
 /// The same for columns in memory: long runs are read at full memory bandwidth, and a `NumberTaker`
 /// copies long runs.
 constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
-/// Of these, rows scanned at once, so that they stay in the cache.
+/// Rows scanned at once within such a run, so that they stay in the cache.
 constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
 
 constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();

@@ -166,7 +166,7 @@ TEST(Series, AreKeptInTheModel) {
             std::string::npos);
 }
 
-/// Untested effects, which are therefore diagonal, of factors that are constant within each series.
+/// Effects of factors that are constant within each series; they are diagonal, as they are not tested.
 TEST(Series, MayHaveSparseEffects) {
   const std::string formula = R"(y ~ s(x, bs="cr") + s(t, bs="ps") + s(g, bs="re") + s(g, t, bs="re"))";
   FitOptions options{.rho = 0.5, .ar_start = "start"};

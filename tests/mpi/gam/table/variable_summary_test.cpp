@@ -61,7 +61,7 @@ TEST_F(VariableSummaries, HasTheMedianOfASortOfTheColumn) {
       values.push_back(trial % 3 == 0 ? static_cast<double>(random() % 5) - 2 : sign * magnitude);
       complete.push_back(random() % 8 == 0 && i > 0 ? 0 : 1);
       if (trial % 5 == 4 && random() % 9 == 0 && i > 0)
-        values.back() = no_number;  // a column beside the model's
+        values.back() = no_number;  // a missing value of a column outside the model
       if (complete.back() != 0 && !std::isnan(values.back())) kept.push_back(values.back());
     }
     Frame frame = part_of(comm, {values}, complete, static_cast<std::uint64_t>(trial));

@@ -79,7 +79,7 @@ std::vector<double> sizes_of(const Component& component, const Place& x) {
   return sizes;
 }
 
-/// Of places like the points, at the points, between them, and outside.
+/// At places distributed like the points, at the points, between them, and outside.
 TEST(FarField, ColumnsAreThoseOfAllPoints) {
   constexpr double rounding = 1.5e-15;
   for (const Layout layout : {Layout::even, Layout::crowded, Layout::line}) {

@@ -136,7 +136,7 @@ TEST_F(ArrowOfC, GivesTheBitsOfColumns) {
     EXPECT_TRUE(model_of(table) == expected) << "from chunks that end at " << cut;
     expect_all_released("after the table of columns");
   }
-  // Of everything at once.
+  // Columns of a stream, of an array and of Arrow in one table.
   const tessera_gam_table table = of_stream({{"column", "x"}});
   ASSERT_EQ(tessera_gam_table_add_numbers(table, "y", y_.data(), rows), TESSERA_GAM_OK)
       << tessera_gam_error();

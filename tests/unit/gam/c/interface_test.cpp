@@ -364,7 +364,7 @@ TEST_F(CInterface, OrderedFactorsHavePolynomialContrasts) {
   EXPECT_NE(ordered.find("\"dose.L\""), std::string::npos);
   EXPECT_NE(ordered.find("\"dose.Q\""), std::string::npos);
   EXPECT_NE(json_of(TESSERA_GAM_LEVELS_GIVEN, {}, "y ~ dose"), ordered);
-  // Of a condition alone.
+  // An ordered factor that only the condition of `subset` uses.
   EXPECT_NE(
       json_of(TESSERA_GAM_LEVELS_ORDERED, {{"subset", "dose >= 'mid, or so'"}}, "y ~ x").find("\"n\": 60,"),
       std::string::npos);

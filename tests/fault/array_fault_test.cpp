@@ -58,7 +58,7 @@ TEST_P(ArrayFault, NoPassIsLostIfTheDevicesGiveTheirDataBack) {
 }
 
 TEST_P(ArrayFault, ADeviceThatKeepsItsDataCostsThePassesSinceTheLastDownload) {
-  // In the ninth pass of a loop that downloads after each third.
+  // The device fails in the ninth pass of a loop that downloads after every third.
   const ScopedVariable fault("TESSERA_FAULT", "throw@" + device(0) + ":pass9,lost@" + device(0) + ":pass9");
   Job job(comm_, options_of(GetParam()));
   Solver solver(job);

@@ -187,7 +187,7 @@ TEST_F(Bystanders, KeepTheirBytesBesideACovariance) {
   expect_others_unchanged();
   const Files first = files();
   EXPECT_EQ(first.size(), others_.size() + 2);
-  // With the covariance of another model, and without one.
+  // The next fit writes another covariance, and the one after it none.
   ASSERT_EQ(fit_groups("--block-rows 100"), 0) << log_;
   EXPECT_NE(log_.find("m.json.cov-01234567"), std::string::npos) << log_;
   expect_others_unchanged();

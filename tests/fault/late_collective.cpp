@@ -58,7 +58,7 @@ struct Scene {
   }
 };
 
-/// By name. Each makes the late rank miss the collective at the tested place.
+/// Calls by name. Each makes the late rank miss the collective at the tested place.
 const std::map<std::string, std::function<void(const Scene&)>> collectives = {
     {"barrier", [](const Scene& at) { at.come(), at.world.barrier(); }},
     {"allreduce", [](const Scene& at) { at.come(), (void)at.world.allreduce(1.0, mpi::Reduction::sum); }},

@@ -21,7 +21,7 @@ namespace {
 
 bool is_lost = false;
 
-/// From its launcher, before MPI has started.
+/// Reads the launcher's variables, as MPI has not started.
 bool is_rank_1() {
   for (const char* const variable : {"OMPI_COMM_WORLD_RANK", "PMI_RANK"}) {
     const char* const rank = std::getenv(variable);
@@ -32,7 +32,7 @@ bool is_rank_1() {
 
 }  // namespace
 
-// At MPI's entry points.
+// These replace MPI's entry points.
 extern "C" {
 int MPI_Init_thread(int* argc, char*** argv, int required, int* provided) {
   if (*argc > 1 && std::string((*argv)[1]) == "init" && is_rank_1()) (void)std::raise(SIGSTOP);

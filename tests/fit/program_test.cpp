@@ -620,7 +620,8 @@ TEST_F(Program, AFitThatDivergesWritesItsLastFiniteState) {
   EXPECT_EQ(report.at("iterations"), iterations);
 }
 
-// Against bam(I(few/3) ~ s(x, bs="cr", k=8) + offset(z), binomial, weights=...)$aic of mgcv 1.8-41.
+// The expected values are bam(I(few/3) ~ s(x, bs="cr", k=8) + offset(z), binomial, weights=...)$aic of mgcv
+// 1.8-41.
 TEST_F(Program, AicOfABinomialRoundsSuccessesAndTrialsAsRDoes) {
   const std::string formula = "I(few/3) ~ s(x, bs=\"cr\", k=8) + offset(z)";
   const auto expect_aic = [&](const std::string& options, int ranks, double aic) {

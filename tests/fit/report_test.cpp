@@ -541,7 +541,7 @@ TEST_F(Report, RefusesWhatItCannotShowAndLeavesNothing) {
     EXPECT_EQ(read("run.json"), ran);
     EXPECT_EQ(count_files(), files);
   }
-  // After lines of progress.
+  // These errors follow lines of progress.
   for (const auto& [table, words] : std::vector<std::pair<const char*, const char*>>{
            {"no.csv", "no.csv"},
            {"few.csv", "has 2 complete rows, but the fit had 400"},

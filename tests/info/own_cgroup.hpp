@@ -49,7 +49,7 @@ class OwnCgroup {
 
   void set(const std::string& name, const std::string& value) {
     if (!problem_.empty()) return;
-    // Not created again if the kernel has no such file.
+    // Opens the file without creating it, as the kernel may lack it.
     std::ofstream out(file(name), std::ios::in | std::ios::out);
     out << value << std::flush;
     if (!out) problem_ = file(name) + " cannot be written: " + std::strerror(errno);

@@ -17,13 +17,13 @@ namespace {
 class Random {
  public:
   explicit Random(std::uint64_t seed) : engine_(seed) {}
-  /// In (0, 1).
+  /// A number in (0, 1).
   double uniform() { return (static_cast<double>(engine_() >> 11) + 0.5) * 0x1p-53; }
   double normal() {
     const double radius = std::sqrt(-2 * std::log(uniform()));
     return radius * std::cos(2 * std::numbers::pi * uniform());
   }
-  /// From low to high, inclusive.
+  /// An integer from `low` to `high`, inclusive.
   int whole(int low, int high) { return low + static_cast<int>(uniform() * (high - low + 1)); }
   bool one_of(int count) { return whole(1, count) == 1; }
   /// The size of an effect: often none at all.

@@ -67,7 +67,7 @@ Component numeric(int variable) {
   return component;
 }
 
-/// For two variables, as a fit standardises its columns.
+/// A sum of two variables, standardised as a fit does.
 Component combined(int first, int second) {
   Component component = numeric(first);
   component.parts = {{first, 0.25, 0.5}, {second, -0.125, -2}};

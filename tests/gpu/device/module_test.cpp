@@ -92,7 +92,7 @@ TEST_F(Modules, ThatWereMovedFromAreRefused) {
                         [](const Module& module) { EXPECT_NE(module.kernel("scale").native(), nullptr); });
 }
 
-/// On a device, where a null stream would be CUDA's default stream.
+/// On a device a null stream would be CUDA's default stream.
 TEST_F(Modules, HaveNoStreamThatWasMovedFrom) {
   const DeviceContext& context = devices_.context_at(0);
   Stream gone(context);

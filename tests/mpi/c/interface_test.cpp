@@ -38,7 +38,7 @@ int norm_on_host(const tessera_host_tile* tile, void* units, void* context) {
   if (static_cast<const Calls*>(context)->failing_rank == rank_of_world()) return 7;
   auto* points = static_cast<Point*>(units);
   for (std::int64_t i = 0; i < tile->range.end - tile->range.begin; ++i) {
-    // In place, so that a unit computed twice is wrong.
+    // Computed in place, so that a unit computed twice is wrong.
     points[i].x += 1;
     points[i].norm = std::hypot(points[i].x, points[i].y);
   }

@@ -20,7 +20,7 @@ Units numbered(const OwnedPlan& plan) {
   return units;
 }
 
-/// In place, so that a unit computed twice, or by another tile, is wrong.
+/// Computes in place, so that a unit computed twice, or by another tile, is wrong.
 int triple_on_host(const tessera_host_tile* tile, void* units, void*) {
   auto* const values = static_cast<std::int64_t*>(units);
   for (std::int64_t i = 0; i < tile->range.end - tile->range.begin; ++i)

@@ -140,7 +140,7 @@ TEST_F(Checkpoints, WhatIsForeignOrNewerIsRefusedAndLeft) {
   EXPECT_NE(refusal().find("format 9"), std::string::npos);
   write("y,x\n");
   EXPECT_NE(refusal().find("is not a checkpoint"), std::string::npos);
-  // Not if there is a valid one.
+  // A newer file is no error if the previous checkpoint is valid.
   write(whole, ".previous");
   write("tessera checkpoint 9\n");
   EXPECT_TRUE(found().starts_with("one; " + path_ + " is of format 9")) << found();

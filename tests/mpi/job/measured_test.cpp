@@ -153,7 +153,7 @@ TEST_F(MeasuredScores, OfSimulatedDevicesAreTimedOnAllRanksOrOnNone) {
   EXPECT_NE(refusal.find("has a measure on the host; rank " + std::to_string(last)), std::string::npos)
       << refusal;
   expect_same_on_all_ranks(comm, refusal);
-  // Not called under another score model.
+  // `measure` is not called under another score model.
   JobOptions options;
   if (comm.rank() == last) options.measure_on_host = on_host;
   EXPECT_FALSE(Job(comm, options).on_host());

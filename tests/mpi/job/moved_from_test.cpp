@@ -28,7 +28,7 @@ static_assert(stay<mpi::Session, mpi::Purpose, Checkpoint, StopRequest, Balancer
 template <class... Types>
 inline constexpr bool copied_bytes = (std::is_trivially_copyable_v<Types> && ...);
 static_assert(copied_bytes<StreamView, EventView, KernelView, DeviceCollectives, FunctionRef<void()>>);
-// Without data; a Tile is an argument with views and a reason, and an exception has a message.
+// Classes without data. A Tile is an argument of views and a reason, and an exception has a message.
 static_assert(std::is_abstract_v<KernelCompiler> && !std::is_constructible_v<Tile>);
 static_assert(std::is_base_of_v<std::runtime_error, Error> && std::is_base_of_v<Error, mpi::Failure> &&
               std::is_base_of_v<Error, mpi::StartRefused>);

@@ -19,7 +19,7 @@ namespace {
 
 constexpr const char* on_another_thread = "a collective call, such as a verb of a job, on another thread";
 
-/// On hosts and on simulated devices. The job has no timeout that could end a hang.
+/// Jobs on hosts and on simulated devices, without a timeout that could end a hang.
 class Nested : public ::testing::TestWithParam<const char*> {
  protected:
   static JobOptions endless() {

@@ -194,7 +194,7 @@ TEST(JobThreads, ShareTheCoresOfANodeFairlyIfNotAsked) {
   const ScopedVariable slurm("SLURM_CPUS_PER_TASK", std::nullopt);
   const Job job(world());
   const auto ranks = job.inventory().ranks();
-  // For ranks that may use the same cores of one node: at least one thread each, otherwise at most the number
+  // Ranks that may use the same cores of one node have at least one thread each, otherwise at most the number
   // of cores in all, equal to within one.
   for (const InventoryRank& rank : ranks) {
     int sharers = 0;

@@ -147,7 +147,7 @@ TEST_F(StopSignals, APassTakesASignalBack) {
   ::testing::internal::CaptureStderr();
   std::string cause;
   try {
-    // Until one of its checks has found the handler.
+    // Passes are repeated until one of their checks has found the handler.
     for (;;) {
       (void)reduce_units(job, job.plan(10));
       if (comm.rank() == 0) (void)std::raise(SIGUSR2);

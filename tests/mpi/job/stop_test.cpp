@@ -87,7 +87,7 @@ TEST_P(Stops, ARankThatIsDoneTellsThoseThatWork) {
   std::atomic<std::int64_t> seen = 0;
   const std::string cause = interruption([&] {
     pass(job, [&](std::int64_t) {
-      // In its last unit: nothing is left to cut short, and it reaches the vote.
+      // The request arrives in the rank's last unit: nothing is left to cut short, and it reaches the vote.
       if (++seen == all && is_last()) (void)std::raise(SIGTERM);
       if (!is_last()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
     });
@@ -107,7 +107,7 @@ TEST_P(Stops, APassThatWasDoneIsAResult) {
   std::atomic<std::int64_t> seen = 0;
   const auto sums = job.reduce(plan, 1, no_real_device, [&](const HostTile& tile, std::span<double> partial) {
     partial[0] += static_cast<double>(tile.range.size());
-    // In the tile that a thread begins last.
+    // The request arrives in the tile that a thread begins last.
     if ((seen += tile.range.size()) == 10 && comm_.size() == 1) (void)std::raise(SIGUSR1);
   });
   EXPECT_EQ(sums[0], 10);

@@ -102,7 +102,7 @@ TEST_F(ClaimTest, EveryRankSeesAsManyAsThereAreRanks) {
 }
 
 TEST_F(ClaimTest, EachRankSeesOne) {
-  // In reverse order, so that neither the rank nor the ordinal (0 everywhere) is the answer.
+  // The order is reversed, so that neither the rank nor the ordinal (0 everywhere) is the answer.
   const auto all = agree(sees({device(ranks_ - 1 - rank_)}));
   expect_each_driven_once(all, devices(ranks_));
   ASSERT_EQ(mine_.devices.size(), 1U);
@@ -126,7 +126,7 @@ TEST_F(ClaimTest, ARankThatSeesLittleIsServedByThoseThatSeeMore) {
 }
 
 TEST_F(ClaimTest, NearestFirst) {
-  // As many devices as ranks, and rank r is nearest to device ranks - 1 - r.
+  // There are as many devices as ranks, and rank r is nearest to device ranks - 1 - r.
   Probe probe = sees(devices(ranks_));
   for (int i = 0; i < ranks_; ++i)
     probe.devices[static_cast<std::size_t>(i)].distance = i == ranks_ - 1 - rank_ ? 0 : 2;

@@ -33,7 +33,7 @@ std::shared_ptr<ModuleCache> no_disk(std::shared_ptr<KernelCompiler> compiler) {
       ModuleCacheOptions{.compiler = std::move(compiler), .directory = std::filesystem::path()});
 }
 
-/// On a new thread, without a bound device.
+/// Runs `work` on a new thread, without a bound device.
 template <class Work>
 void on_a_new_thread(const Work& work) {
   std::thread(work).join();

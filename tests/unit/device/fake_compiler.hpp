@@ -30,7 +30,7 @@ class FakeCompiler : public KernelCompiler {
   }
 
   static std::string code_of(const ModuleSource& source, const std::string& target) {
-    // With a zero byte in it, like machine code.
+    // The text contains a zero byte, like machine code.
     return target + '\0' + source.text;
   }
 

@@ -521,7 +521,7 @@ TEST_F(ModuleFoldersTest, WithoutAHomeItIsAFolderOfTheUsersOwn) {
 }
 
 TEST_F(ModuleFoldersTest, WhereTheHomeCannotBeWrittenToo) {
-  // Not even by root: a file is in the way, and /proc accepts none.
+  // Even root cannot write it: a file is in the way, and /proc accepts none.
   std::ofstream(home_ / ".cache") << "in the way";
   EXPECT_EQ(where_kept(), own_);
   const ScopedVariable xdg("XDG_CACHE_HOME", "/proc/self");

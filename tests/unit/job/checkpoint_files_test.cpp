@@ -54,7 +54,7 @@ TEST(CheckpointFormat, NeverTakesAnotherByteForWhole) {
       torn[at] = static_cast<char>(torn[at] ^ flip);
       const auto unpacked = unpack_checkpoint(torn, print);
       ASSERT_TRUE(std::holds_alternative<CheckpointRefusal>(unpacked)) << at << ' ' << flip;
-      // After the first line its origin is certain.
+      // Damage after the first line leaves no doubt about the file's origin.
       if (at >= whole.find('\n')) {
         EXPECT_EQ(std::get<CheckpointRefusal>(unpacked).kind, Kind::torn) << at;
       }
@@ -205,7 +205,7 @@ TEST_F(Files, AStartMakesWhatAnOlderOneHasUnderWayFail) {
   CheckpointFiles older(path());
   older.take_generation(1);
   ASSERT_EQ(write(older, "old"), "");
-  // As if it were delayed just before its rename, after it was found to be the newest.
+  // The writer is delayed just before its rename, after it was found to be the newest.
   const std::string under_way = path() + ".generation-1.0123456789abcdef.new";
   std::ofstream(under_way) << state("older");
   CheckpointFiles newer(path());

@@ -42,7 +42,7 @@ std::vector<SumElement> after(const AdderStep& step, const std::vector<Summand>&
   return results;
 }
 
-/// As `add_on_device` launches them.
+/// Runs the steps as `add_on_device` launches them.
 std::vector<SumElement> added_by_kernels(const std::vector<double>& summands, std::int64_t width) {
   const auto steps = adder_steps(std::ssize(summands) / width, width);
   std::vector<SumElement> sums = after(steps.front(), summands);

@@ -32,7 +32,7 @@
 namespace tessera {
 namespace {
 
-/// On separate threads.
+/// Runs the pass on separate threads.
 bool compute(Range range, std::int64_t block, int threads, const std::function<void(const HostTile&)>& work) {
   HostTeam team(threads, [] {});
   return compute_on_host(range, block, team, work);

@@ -230,7 +230,7 @@ TEST_F(Serial, AForkedChildMakesItsOwnJob) {
   const pid_t child = fork();
   ASSERT_GE(child, 0);
   if (child == 0) {
-    // Not gtest's, which prints for the parent.
+    // The child does not use gtest's expectations, which print for the parent.
     int wrong = 0;
     try {
       (void)reduce_units(*parents, parents->plan(units, block));

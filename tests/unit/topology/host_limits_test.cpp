@@ -240,13 +240,13 @@ TEST_F(Machine, BothVersionsAtOnce) {
 }
 
 TEST_F(Machine, AContainerSeesItsOwnCgroupAsTheRoot) {
-  // Without a namespace of cgroups: the path is the host's, and the mount begins at it.
+  // Without a namespace of cgroups the path is the host's, and the mount begins at it.
   write("proc/self/cgroup", "0::/docker/0123\n");
   write("proc/self/mountinfo", "40 39 0:26 /docker/0123 /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   write("sys/fs/cgroup/cpu.max", "300000 100000\n");
   ASSERT_EQ(limits().cpu.size(), 1U);
   EXPECT_EQ(limits().cpu[0].cores, 3);
-  // With one.
+  // With a namespace of cgroups both are "/".
   write("proc/self/cgroup", "0::/\n");
   write("proc/self/mountinfo", "40 39 0:26 / /sys/fs/cgroup ro - cgroup2 cgroup rw\n");
   EXPECT_EQ(limits().cpu.size(), 1U);

@@ -33,7 +33,7 @@ TEST(ShareCores, SharedCoresAreDivided) {
   EXPECT_EQ(fair({{0, "0-4", 5, {}}, {0, "0-4", 5, {}}}), (std::vector{3, 2}));
   EXPECT_EQ(share_cores(std::vector<RankCores>{{0, "0-4", 5, {}}, {0, "0-4", 5, {}}})[1].from,
             "its 5 hardware threads, shared by 2 ranks");
-  // On other nodes, or with other cores: nothing is shared.
+  // Ranks on other nodes, or with other cores, share nothing.
   EXPECT_EQ(fair({{0, "0-4", 5, {}}, {1, "0-4", 5, {}}}), (std::vector{5, 5}));
   EXPECT_EQ(fair({{0, "0-1", 2, {}}, {0, "2-4", 3, {}}}), (std::vector{2, 3}));
   EXPECT_EQ(fair({{0, "0", 1, {}}, {0, "0", 1, {}}, {0, "0", 1, {}}}), (std::vector{1, 1, 1}));
@@ -56,7 +56,7 @@ TEST(ShareCores, TheTightestOfSeveralQuotasCounts) {
                                      {0, "8-15", 8, {quota(3, second_task), quota(4, job)}}};
   EXPECT_EQ(fair(ranks), (std::vector{2, 2}));
   EXPECT_EQ(share_cores(ranks)[0].usable, 3);
-  // By itself, the task's own quota is the tighter one.
+  // If the task runs by itself, its own quota is the tighter one.
   const auto alone = share_cores(std::vector{ranks[0]});
   EXPECT_EQ(alone[0].fair, 3);
   EXPECT_EQ(alone[0].from, "a cgroup's quota of 3 cores");

@@ -84,7 +84,7 @@ TEST(Simulate, RefusesAndNamesWhatItCannotRead) {
   for (const char* wrong :
        {"H200", "rank:H200", "rankx:H200", "rank-1:H200", "*:", "*:B52", "*:0xT4", "*:-1xT4", "*:2000xT4",
         "*:T4+", "*:+T4", "*:T4++T4", "*:xT4", "*:T4@home", "rank0:T4; nonsense"}) {
-    // Also on a rank that the wrong entry does not concern.
+    // A rank that the wrong entry does not concern refuses it too.
     for (const int rank : {0, 7}) {
       const std::string said = error_of(
           ErrorCode::usage, [&] { static_cast<void>(simulated_devices(wrong, rank)); }, wrong);

@@ -16,7 +16,7 @@ using testing::t4;
 using testing::uuid_with_head;
 using testing::uuids_of;
 
-// Not in PCI order on purpose; the UUIDs of a and b have seven leading digits in common.
+// The devices are not in PCI order on purpose; the UUIDs of a and b have seven leading digits in common.
 constexpr std::uint32_t a = 0xaaaa0001, b = 0xaaaa0002, c = 0xcccc0003, d = 0xdddd0004;
 
 std::vector<Gpu> four() {

@@ -86,7 +86,7 @@ Table in_vectors(const Job& job, const Columns& columns) {
            {"g", Factor{part(columns.g), columns.g_levels}}}};
 }
 
-/// In pieces of `length` rows, which differ by a few between columns.
+/// A table of pieces of `length` rows, or a few more or less, different for each column.
 Table in_spans(const Job& job, const Columns& columns, std::size_t length) {
   const Plan plan = job.plan(columns_rows, columns_block);
   const auto pieces = [&]<class T>(const std::vector<T>& values) {
@@ -116,7 +116,7 @@ std::vector<std::optional<To>> optional_values(std::span<const T> values, std::s
   return out;
 }
 
-/// From an Arrow stream in batches of `length` rows.
+/// A table of an Arrow stream in batches of `length` rows.
 Table by_arrow(Job& job, const Columns& columns, std::size_t length, ArrowCounts& counts) {
   const Range mine = job.local_range(job.plan(columns_rows, columns_block));
   ArrowStreamData stream{.batches = {}, .counts = &counts};

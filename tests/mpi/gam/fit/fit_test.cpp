@@ -31,7 +31,7 @@ constexpr std::int64_t block = 32;
 constexpr const char* formula = R"(y ~ f + log(w) + s(x, bs="cr", k=6) + s(g, bs="re"))";
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// By row: some lack x, and one lacks w, the only one whose f is "c".
+/// Some rows lack x, and one lacks w, the only one whose f is "c".
 struct Row {
   double y, x, w;
   int f, g;

@@ -22,7 +22,7 @@ Model model_of(Job& job, const std::string& chosen, const std::string& formula) 
   return fit(job, parse_formula(formula), testing::in_blocks(offset_data, 16), options).model;
 }
 
-/// For offsets 0, minus infinity and infinity, on every rank.
+/// A table of the offsets 0, minus infinity and infinity on every rank.
 Table offsets(const Job& job) {
   Table table{job.plan(3, 1), {}};
   const std::vector<double> all{0, -infinity, infinity};

@@ -46,7 +46,7 @@ Table counts(const Plan& plan, Range mine, const Draw& draw) {
   return {plan, {{"y", ys}, {"x", xs}}};
 }
 
-/// By the product of uniform numbers: draws of standard libraries differ.
+/// Draws by the product of uniform numbers, as the draws of standard libraries differ.
 double poisson(double mean, std::mt19937_64& random) {
   const auto uniform = [&] { return (static_cast<double>(random() >> 11) + 0.5) * 0x1p-53; };
   double count = 0;

@@ -80,7 +80,7 @@ ThinPlateFit thin_plate_fit(const mpi::Communicator& comm, const json& one, int 
           predict(job, model, data, {.standard_errors = true})};
 }
 
-/// For the complete rows of the job, in order.
+/// Values of the complete rows of the job, in order.
 std::vector<double> gathered_complete(const mpi::Communicator& comm, std::span<const double> mine) {
   std::vector<double> all = comm.allgatherv(mine);
   std::erase_if(all, [](double value) { return std::isnan(value); });

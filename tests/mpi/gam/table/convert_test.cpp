@@ -84,7 +84,7 @@ TEST_F(Convert, AConvertedTableIsTheTableThatItWas) {
     EXPECT_NE(std::find(told.begin(), told.end(), "f: factor of 5 levels, the first 'v', 37 missing"),
               told.end());
   }
-  // And again, from HDF5.
+  // The result is converted again, from HDF5.
   const SharedFile again(comm, "again.h5");
   convert(comm, {.from = out.path(), .options = {}}, again.path());
   EXPECT_EQ(content_of(comm, again.path(), names), expected);

@@ -34,7 +34,7 @@ std::string without_blanks(std::string text) {
   return text;
 }
 
-/// Without the carriage return of a line's end.
+/// Removes the carriage return of a line's end.
 std::string without_return(std::string text) {
   if (text.ends_with('\r')) text.pop_back();
   return text;
@@ -507,7 +507,7 @@ TEST_F(CsvTable, OrdersLevelsThatAreAllNumbersByValue) {
   EXPECT_EQ(levels({"\"10\"", "\"9\"", "\"100\"", "\"-1.5\"", "\"1e+20\""}), order);
   EXPECT_EQ(levels({"\"10\"", "\"1\"", "\"01\"", "\"9\""}), (Names{"01", "1", "9", "10"}));
   EXPECT_EQ(levels({"\"10\"", "\"9\"", "\"x\""}), (Names{"10", "9", "x"}));
-  // As a separate variable in addition to the numbers, whatever the rows contain.
+  // factor(v) is a variable separate from the numbers v, whatever the rows contain.
   file.write("v,w\n10,p\n9,\"a \"\"b\"\"\"\n 010 ,p\n,r\n");
   const auto table = open_table(crew(comm), file.path());
   const Frame frame = table->read(crew(comm), request({"v", "factor(v)", "as.factor(v)", "w"}),
@@ -579,7 +579,7 @@ TEST_F(CsvTable, ReadsStreamsInOrderAndBlocksFromAnyOfThem) {
   const Range share = uneven_share(comm, plain_table->rows(), 8);
   const std::string expected = put_together(comm, plain_table->read(crew(comm), request({"f", "x"}), share));
   for (const std::string& path : {stream.path(), blocks.path()}) {
-    // With memory for the text, and without it.
+    // The memory for the unpacked text is unlimited, or 0.
     for (const std::optional<std::int64_t> node_bytes :
          {std::optional<std::int64_t>(), std::optional<std::int64_t>(0)}) {
       CsvOptions options;

@@ -595,7 +595,7 @@ TEST_F(Hdf5Table, TellsWhatIsNoColumnAndWhy) {
                            }),
               file.path() + ": '" + name + "' " + why);
   }
-  // In a group, too.
+  // A dataset in a group is refused too.
   FrameRequest wanted;
   wanted.variables = {column_expression("group/inside")};
   EXPECT_EQ(

@@ -310,7 +310,7 @@ TEST_F(Threads, HaveTheColumnsOfATableInMemory) {
 
 TEST_F(Threads, MakeLevelsOfNumbersInMemory) {
   MemoryColumns columns = random_columns(9);
-  // From 10 down, so that their order is neither that of the rows nor that of their bytes.
+  // Values go from 10 down, so that their order is neither that of the rows nor that of their bytes.
   for (std::size_t i = 0; i < columns.x.size(); ++i)
     if (!std::isnan(columns.x[i])) columns.x[i] = 10.5 - static_cast<double>(i % 4);
   FrameRequest wanted = request({"factor(x)", "x", "f"});
@@ -422,7 +422,7 @@ TEST_F(Threads, SayTheFirstFaultOfCsv) {
 }
 
 TEST_F(Threads, FindTooManyLevelsAmongThem) {
-  // In incomplete rows, whose levels are dropped in the end.
+  // Most levels are in incomplete rows, and dropped in the end.
   std::string text = "f,x\n";
   for (int i = 0; i < 100'000 * comm.size() + 1; ++i)
     text += "level" + std::to_string(i) + (i % 1000 == 0 ? ",1\n" : ",NA\n");

@@ -55,12 +55,12 @@ class ArrowOfC : public ::testing::Test {
   [[nodiscard]] ArrowData batch(std::size_t begin, std::size_t end, std::size_t offset = 0) const {
     return batch_of({x(begin, end, offset), y(begin, end, offset), side(begin, end, offset)});
   }
-  /// In three batches.
+  /// A stream of three batches.
   [[nodiscard]] ArrowArrayStream stream() {
     return stream_of({.batches = {batch(0, 7, 3), batch(7, 200), batch(200, rows, 1)}, .counts = &counts_});
   }
 
-  /// As `add_arrow` takes a column.
+  /// Adds a column of chunks, as `add_arrow` takes it.
   int add(tessera_gam_table table, const char* name, const std::vector<ArrowData>& chunks) {
     ArrowSchema schema = schema_of(chunks.front(), counts_);
     std::vector<ArrowArray> arrays;

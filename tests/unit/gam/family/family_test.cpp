@@ -424,7 +424,7 @@ TEST(Family, TweedieSeriesIsTheSumOfAllTerms) {
   }
 }
 
-// At the transition between the two.
+// The series and Laplace's approximation agree at the transition from one to the other.
 TEST(Family, TweedieSeriesGoesOverIntoLaplacesApproximation) {
   for (const double c : {0.0102, 0.3, 1.0, 7.0, 98.0}) {
     const double s = std::log(0.999 * laplace_from);

@@ -24,7 +24,7 @@ TEST(ResponseMemo, CountsHaveTheSameNumbers) {
   }
 }
 
-/// Also where the density has many modes, a response is tiny or huge, and the series changes its form.
+/// Includes densities with many modes, tiny and huge responses, and places where the series changes its form.
 TEST(ResponseMemo, TweedieSeriesIsThatOfTheResponse) {
   TwMemo memo;
   for (const double p : {1.02, 1.1, 1.3, 1.5, 1.8, 1.98}) {

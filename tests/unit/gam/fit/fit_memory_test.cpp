@@ -99,7 +99,7 @@ TEST(FitMemory, CountsTheSumsOfCrossedEffectsByRows) {
   EXPECT_EQ(one.pairs, 0);
   EXPECT_EQ(two.parted, 180000);
   EXPECT_EQ(two.pairs, std::min<std::int64_t>(frame.complete_rows, 90000LL * 90000));
-  // In addition to the gradient, the intercept and each level's own.
+  // Each level has its gradient, its product with the intercept and its own; the pairs come in addition.
   EXPECT_EQ(two.width - one.width, 3 * 90000 + two.pairs);
 }
 

@@ -547,7 +547,7 @@ TEST(Expression, AsksWhatDependsOnAllRows) {
   ASSERT_EQ(known.asked.size(), 1U);
   EXPECT_EQ(known.asked[0].call, "scale(x + 1)");
   EXPECT_EQ(known.asked[0].kind, Statistic::Kind::moments);
-  // Only its operand, over the same columns.
+  // The statistic has only the operand's steps, over the same columns.
   EXPECT_EQ(known.asked[0].steps.size(), 3U);
   EXPECT_EQ(known.asked[0].columns, (Names{"z", "x"}));
   const std::vector<double> z{1};
@@ -575,7 +575,7 @@ TEST(Formula, ReadsLogicalTermsAsR) {
   EXPECT_EQ(labels("z + !x > 3"), (Names{"z", "!x > 3"}));
   EXPECT_EQ(labels("I(x>3 & z<1)*f"), (Names{"I(x > 3 & z < 1)", "f", "I(x > 3 & z < 1):f"}));
   EXPECT_TRUE(parse_terms("y ~ x > 3").parametric.at(0).variables.at(0).computed());
-  // In by= and as a response it is 0 or 1.
+  // In by= and as a response a condition is 0 or 1.
   const SmoothSpec by = smooth("s(x, by = I(z > 3), bs='cr')");
   EXPECT_EQ(by.label, "s(x):I(z > 3)");
   EXPECT_FALSE(by.by->computed());

@@ -62,7 +62,7 @@ bool lacks_memory() {
   }
 }
 
-/// On threads that existed before the limit, without room for another buffer.
+/// Runs `work` on threads that existed before the limit, without memory for another buffer.
 void in_threads(const std::function<void()>& work) {
   std::latch start(1);
   std::vector<std::thread> all;

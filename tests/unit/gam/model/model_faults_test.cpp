@@ -128,7 +128,7 @@ class ModelFaults : public ::testing::TestWithParam<std::tuple<Replacement, bool
   void SetUp() override { path_ = (folder_ / "model.json").string(); }
   void TearDown() override { faults = {}; }
 
-  /// In the format of programs before covariances had names of their own.
+  /// Rewrites the model in the format of earlier programs, whose covariances had no names of their own.
   void make_plain() const {
     std::ifstream file(path_);
     std::string text{std::istreambuf_iterator<char>(file), {}};

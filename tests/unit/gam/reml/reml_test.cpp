@@ -194,7 +194,7 @@ std::vector<double> first_of(std::vector<double> values, const Criterion& criter
 
 class OfModel : public ::testing::TestWithParam<DenseModel (*)(const Data&)> {
  protected:
-  /// With a gamma of 1.4 and without.
+  /// Working models with a gamma of 1.4 and without.
   [[nodiscard]] std::array<WorkingModel, 2> with_gammas() const {
     std::array<WorkingModel, 2> both{working, working};
     both[1].gamma = 1.4;
@@ -389,7 +389,7 @@ TEST_P(OfModel, HasTheSameSolutionIfARandomEffectIsKeptByItsDiagonal) {
   }
 }
 
-/// With all random effects in a part, and their sparsity.
+/// The model with all random effects in a part, and their sparsity.
 WorkingModel with_all_effects_parted(const WorkingModel& whole, const Design& design) {
   Part part;
   for (const CoefBlock& block : design.blocks) {

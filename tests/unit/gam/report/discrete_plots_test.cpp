@@ -89,7 +89,7 @@ TEST(DiscreteResponses, AreReadFromTheResidualsOfAModel) {
     for (std::size_t i = 0; i < sample.response.size(); ++i) {
       const double mean = model.family.mean(sample.predictor[i]);
       model.outline.linear_predictor.push_back(sample.predictor[i]);
-      // To six digits, as in a model.
+      // Values have six digits, as in a model.
       const double residual = std::copysign(std::sqrt(model.family.deviance(sample.response[i], mean, 1)),
                                             sample.response[i] - mean);
       model.outline.deviance_residual.push_back(std::stod(std::to_string(residual)));

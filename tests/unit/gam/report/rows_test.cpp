@@ -54,7 +54,7 @@ TEST_P(PartialResiduals, AreThoseOfMgcv) {
     const auto label = term.at("label").get<std::string>();
     const auto effect = std::ranges::find(effects, label, &Effect::label);
     ASSERT_NE(effect, effects.end()) << label;
-    // By itself, so that the panel has only this effect's line.
+    // The effect is given by itself, so that the panel has only its line.
     std::size_t next = 0;
     const CurvePanel panel = panel_of(std::span(&*effect, 1), next, found.model, &found.rows);
     ASSERT_EQ(panel.partial.size(), 1U);

@@ -99,7 +99,7 @@ void expect_each_sum_once(const RowLayout& layout, const CrossPlan& plan, const 
     const Product& product = products[i];
     for (int row = 0; row < product.rows; ++row) {
       for (int column = 0; column < product.columns; ++column) {
-        // For a term with itself, the sums above the diagonal.
+        // Products of a term with itself have only the sums above the diagonal.
         const int other = row + column - product.columns / 2;
         const bool read = !product.symmetric || (other >= row && other < product.rows);
         const std::int64_t sum = product.begin + row * std::int64_t{product.columns} + column;

@@ -19,7 +19,7 @@ namespace {
 using rows_test::Model;
 using namespace tessera::gam;
 
-/// For all rows, cut at `cuts`.
+/// Predictions for all rows, in blocks that end at `cuts`.
 std::vector<Prediction> predict(const Model& model, const Posterior& posterior,
                                 const std::vector<std::size_t>& cuts = {}) {
   const RowLayout layout(model.design);
@@ -39,7 +39,7 @@ std::vector<Prediction> predict(const Model& model, const Posterior& posterior,
   return out;
 }
 
-/// By definition: x = M'r, then x'b and x'Vx, in long double.
+/// Predicts by definition: x = M'r, then x'b and x'Vx, in long double.
 Prediction dense_prediction(const Model& model, std::size_t row, const Posterior& posterior) {
   const std::vector<long double> raw = rows_test::dense_row(model, row);
   std::vector<long double> x(posterior.coef.size());

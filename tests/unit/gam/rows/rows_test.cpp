@@ -296,7 +296,7 @@ TEST_P(RowsOfFamily, BadRowIsCountedAndGivesNothingElse) {
   }
 }
 
-/// By definition: for the rows of a model with only an intercept, whose predictor is known.
+/// Compares with the definition, for a model with only an intercept, whose predictor is known.
 TEST(Rows, LikelihoodIsThatOfTheRows) {
   Model model = make_model({.family = chosen_family("nb(theta=2.5)"), .rows = 900, .seed = 8, .terms = 1});
   const RowLayout layout(model.design, 1);

@@ -25,7 +25,7 @@ namespace {
 using Texts = std::vector<std::optional<std::string>>;
 constexpr double missing = std::numeric_limits<double>::quiet_NaN();
 
-/// Without MPI.
+/// A job without MPI.
 Job own_job() {
   return cpu_job(mpi::Communicator::serial(), 2);
 }

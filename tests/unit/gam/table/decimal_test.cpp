@@ -37,7 +37,7 @@ void expect_rounded(const std::string& text) {
 TEST(Decimal, IsRoundedAsTheLibraryRoundsIt) {
   std::mt19937_64 random(3);
   for (int i = 0; i < 300'000; ++i) {
-    // With any number of digits, and the point anywhere.
+    // The text has any number of digits, and the point anywhere.
     std::string digits = std::to_string(random() >> (random() % 64));
     if (digits.size() > 19) digits.resize(19);
     digits.insert(random() % (digits.size() + 1), ".");

@@ -15,7 +15,7 @@ TEST(LevelCache, FindsWhatWasKeptUnderThisTextAndNoOther) {
   const auto cache = std::make_unique<LevelCache<std::string>>();
   int found = 0;
   for (int i = 0; i < 200'000; ++i) {
-    // From few characters, so that many differ in only one place.
+    // Texts have few different characters, so that many differ in only one place.
     std::string text(random() % 18, 'a');
     for (char& c : text) c = static_cast<char>(random() % 8 == 0 ? 'b' : random() % 50 == 0 ? '\0' : 'a');
     if (const std::string* entry = cache->find(text)) {

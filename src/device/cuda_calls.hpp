@@ -75,7 +75,7 @@ void unload_library(void* library) noexcept;
 void launch(KernelView kernel, Extent grid, Extent block, std::size_t shared_bytes, StreamView stream,
             void** arguments);
 
-// For the collectives of a job.
+// Functions for the collectives of a job.
 
 /// A guard that, when destroyed, restores the context that is current on this thread now, also if there is
 /// none.

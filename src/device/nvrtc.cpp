@@ -149,7 +149,7 @@ class Nvrtc final : public KernelCompiler {
     if (!nvrtc.found()) return CompileFailure{target, nvrtc.why_not(), {}};
     std::vector<std::string> options = source.options;
     options.push_back("--gpu-architecture=" + target);
-    // Only the named headers: neither installed headers nor those in the working directory are used.
+    // Sees only the named headers: neither installed headers nor those in the working directory are used.
     options.emplace_back("--no-source-include");
 
     Program program(nvrtc.api(), source);

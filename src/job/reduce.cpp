@@ -170,7 +170,7 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
                  },
              .on_device = [&](Tile& tile) { (*on_device)(tile, sum_of(tile)); },
              .on_host = add_blocks,
-             // For the remaining devices, or for the host threads.
+             // Begins again for the remaining devices, or for the host threads.
              .restore = [&] { begin(std::max(threads_of_tiles, threads()), false); },
              .finish =
                  [&] {

@@ -14,7 +14,7 @@ namespace {
 /// Slabs double up to this size.
 constexpr std::size_t max_growth_bytes = std::size_t{64} << 20;
 
-/// From `at` to the next multiple of `alignment`.
+/// Bytes from `at` to the next multiple of `alignment`.
 std::size_t padding(std::uintptr_t at, std::size_t alignment) {
   return (alignment - at % alignment) % alignment;
 }

@@ -49,7 +49,7 @@ struct CommunicatorAccess {
     comm.self_.progress = std::move(progress);
   }
 
-  // With the size of a piece.
+  // Collectives in pieces of a given size.
   static void allreduce(const Communicator& comm, auto... with) { comm.allreduce_elements(with...); }
   static void broadcast(const Communicator& comm, auto... with) { comm.broadcast_bytes(with...); }
   static auto gathered_offsets(const Communicator& comm, auto... with) {

@@ -49,7 +49,7 @@ class ExitBarrier {
     wait(request, "an allreduce");
   }
 
-  /// In rank order.
+  /// Gathers the counts of all ranks, in rank order.
   [[nodiscard]] std::vector<std::vector<Count>> gather(const std::vector<Count>& mine) {
     const int bytes = static_cast<int>(mine.size() * sizeof(Count));
     std::vector<int> all_bytes(static_cast<std::size_t>(group_.size()));

@@ -108,7 +108,7 @@ void at_quick_exit() {
   }
   exit_guard().armed = false;  // exit in the handler is not handled again
   const std::exception_ptr thrown = std::current_exception();
-  // Without an allocation: a lack of memory may be what ended the program.
+  // Makes no allocation: a lack of memory may be what ended the program.
   const std::string reason = thrown ? reason_of(thrown) : std::string();
   std::array<char, 2048> line{};
   std::snprintf(line.data(), line.size(), "%s ends by an exception that nothing caught: %s: the job is ended",

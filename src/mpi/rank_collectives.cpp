@@ -93,7 +93,7 @@ void ask_for_failures(const detail::RankGroup& group, int ranks) {
 /// Interval of a rank's replies to inquiries if none of its waits lasts long enough for a watchdog's step.
 constexpr std::chrono::milliseconds between_answers = std::chrono::milliseconds(detail::Watchdog::grace) / 8;
 
-/// At the start of a wait. Main thread only.
+/// Called at the start of a wait. Main thread only.
 bool is_time_to_answer(Backoff::Clock::time_point now) {
   static Backoff::Clock::time_point next{};
   if (now < next) return false;

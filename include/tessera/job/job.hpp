@@ -537,7 +537,7 @@ class TESSERA_EXPORT Job {
     else
       return call_of(verb, {&typeid(Unit), &typeid(Result)}, {sizeof(Unit), sizeof(Result)});
   }
-  /// For a reduction whose data only its functions know.
+  /// The call of a reduction whose data only its functions know.
   [[nodiscard]] static const Call& plain_call();
   /// The steps of a verb. Everything that can throw on only one rank happens inside these functions, so that
   /// the failure reaches the vote and no other rank waits there for ever.
@@ -621,7 +621,7 @@ class TESSERA_EXPORT Job {
   static void overwrite(std::span<Unit> units, const std::vector<Unit>& by) {
     for (std::size_t i = 0; i < by.size(); ++i) units[i] = by[i];
   }
-  /// For memory that was not written to yet.
+  /// Used for memory that was not written to yet.
   static void prefer_huge_pages(void* memory, std::size_t bytes) noexcept;
   /// True if a pass over `plan` begins on devices.
   [[nodiscard]] bool runs_on_devices(const Plan& plan) const;

@@ -234,7 +234,7 @@ class TESSERA_EXPORT Communicator {
                std::chrono::milliseconds timeout);
   void wait(MPI_Request& request, std::string_view kind, std::size_t bytes,
             std::chrono::milliseconds timeout) const;
-  /// At the `number`-th collective.
+  /// Waits for `request`, the `number`-th collective.
   void wait_at(std::int64_t number, MPI_Request& request, std::string_view kind, std::size_t bytes,
                std::chrono::milliseconds timeout) const;
   [[nodiscard]] std::uint64_t id_of_child(std::uint64_t which) const noexcept;

@@ -80,7 +80,7 @@ struct PlanOptions {
   std::int64_t block = 1;
   /// The work of each unit; without any weights all blocks are equal.
   PlanWeights weights{};
-  /// In place of `weights`, the work of each block.
+  /// The work of each block, in place of `weights`.
   PlanWeights block_weights{};
 };
 

@@ -22,7 +22,7 @@ struct DeterminedColumn {
   std::vector<double>
       combination;  ///< in coefficients: X combination = 0, and the combination is unpenalised
 
-  /// For its broadcast.
+  /// Lists the members for a broadcast.
   void members(const auto& to) { to(block, column, zero, doubtful, combination); }
 };
 

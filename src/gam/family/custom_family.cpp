@@ -228,7 +228,7 @@ std::string to_toml(const CustomFamily& family) {
 
 std::optional<double> predictor_of(const CustomFamily& family, double mean) {
   const auto miss = [&](double eta) { return family.inverse_link(eta) - mean; };
-  // From 1e6 to 1e-6 on each side of 0, so that a link's pole is between two points.
+  // Values from 1e6 to 1e-6 on each side of 0, so that a link's pole is between two of them.
   std::vector<double> grid{0};
   for (int quarter = -24; quarter <= 24; ++quarter) {
     const double eta = std::pow(10.0, quarter / 4.0);

@@ -124,7 +124,7 @@ class Family {
   /// Gaussian. `weights` is the sum of the prior weights.
   [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 
-  // For many rows, in a loop compiled for the family.
+  // Functions of many rows, in loops compiled for the family.
 
   /// The index of the first invalid response; their number if all are valid.
   [[nodiscard]] std::size_t first_fault(std::span<const double> responses) const;

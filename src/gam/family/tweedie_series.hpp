@@ -204,7 +204,7 @@ inline TweedieDeviance tweedie_deviance(double y, double mu, double p) {
   return {unit * e, unit * (e_p - log_mu * e), unit * (e_pp - log_mu * (2 * e_p - log_mu * e))};
 }
 
-/// Only the integral.
+/// The same integral without its derivatives.
 inline double half_tweedie_deviance(double y, double mu, double p) {
   const double b = 2 - p;
   const double log_mu = log(mu);

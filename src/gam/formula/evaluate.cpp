@@ -46,7 +46,7 @@ double rounded(double x, double digits) {
     const double unit = std::pow(10, -digits);
     return std::nearbyint(x / unit) * unit;
   }
-  // Beyond the precision of a double.
+  // The digits exceed the precision of a double.
   if (x == 0 || digits + std::ceil(-std::log10(std::abs(x))) > 15) return x;
   const double unit = std::pow(10, digits);
   const double scaled = x * unit;

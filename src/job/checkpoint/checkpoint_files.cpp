@@ -340,8 +340,7 @@ void CheckpointFiles::write_temporary(std::string_view bytes, int save) const {
 void CheckpointFiles::put_in_place(bool keep_previous, int save) {
   const std::string aside = temporary_ + std::string(previous_suffix);
   if (keep_previous && may_replace_previous()) {
-    // By a link, so that a state exists under its name at any time; by a rename where links are not
-    // supported.
+    // Uses a link, so that a state exists under its name at any time; a rename where links are not supported.
     step();
     if (::link(path_.c_str(), aside.c_str()) == 0) {
       step();

@@ -163,7 +163,7 @@ void DeviceCollectives::State::sum(std::span<T* const> arrays, std::size_t count
     copy(context, part.data(), arrays[static_cast<std::size_t>(device)], bytes);
     add(total, part);
   });
-  // Also after a failure: the other ranks make this call.
+  // Called after a failure too, as the other ranks make this call.
   parts.comm->allreduce(std::span(total), mpi::Reduction::sum);
   on_each_device(parts, "sum", failure, [&](int device, DeviceContext& context) {
     copy(context, arrays[static_cast<std::size_t>(device)], total.data(), bytes);

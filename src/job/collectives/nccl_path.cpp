@@ -110,8 +110,8 @@ NcclPath::~NcclPath() {
 }
 
 void NcclPath::leave() noexcept {
-  // By abort, not collectively: all operations have completed on all ranks, and abort does not wait for other
-  // ranks.
+  // Ends by abort, not collectively: all operations have completed on all ranks, and abort does not wait for
+  // other ranks.
   if (!library_) return;
   std::shared_ptr<void> kept;
   try {

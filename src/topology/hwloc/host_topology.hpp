@@ -22,7 +22,7 @@ class HostTopology {
   /// hwloc finds none. Throws `Error(job_fault)` if hwloc cannot load anything.
   explicit HostTopology(std::filesystem::path pci_devices = "/sys/bus/pci/devices");
 
-  /// Without the host's name and identity.
+  /// The host, without its name and identity.
   [[nodiscard]] HostInfo host() const;
   [[nodiscard]] Nearness nearness(const PciId& pci) const;
 

@@ -45,7 +45,7 @@ std::string unescaped(std::string_view text) {
   return out;
 }
 
-/// From /proc/self/mountinfo: "31 23 0:28 ROOT POINT rw,… [tag:…]… - TYPE SOURCE OPTIONS".
+/// Reads /proc/self/mountinfo: "31 23 0:28 ROOT POINT rw,… [tag:…]… - TYPE SOURCE OPTIONS".
 std::vector<Mount> mounts(const fs::path& root) {
   std::vector<Mount> found;
   each_line(text_of_file(root / "proc/self/mountinfo"), [&](std::string_view line) {

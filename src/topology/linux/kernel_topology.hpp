@@ -26,7 +26,7 @@ class KernelTopology {
   /// `root` has the kernel's files: "/" except in tests.
   explicit KernelTopology(std::filesystem::path root = "/", CpuSet allowed = affinity_of(0));
 
-  /// Without the host's name and identity.
+  /// The host, without its name and identity.
   [[nodiscard]] HostInfo host() const;
   /// Without the tree of packages and caches a distance is 1 where no core is near.
   [[nodiscard]] Nearness nearness(const PciId& pci) const;

@@ -58,7 +58,7 @@ constexpr std::int64_t max_pieces = 4096;
 // Pieces per thread between two checks for a request to stop.
 constexpr std::int64_t pieces_between = 4;
 
-/// At least one piece, which may be empty.
+/// Returns at least one piece, which may be empty.
 std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order) {
   const std::int64_t size = in_order ? part.size()
                                      : std::max(buffers_of_piece * static_cast<std::int64_t>(buffer_bytes),

@@ -115,8 +115,8 @@ inline double divided(std::uint64_t number, int places) noexcept {
   if (number < powers_of_ten[15]) return static_cast<double>(number) / static_cast<double>(power);
   const int shift = std::countl_zero(number);
   const Reciprocal& reciprocal = reciprocals[i];
-  // At most 3 too small: the reciprocal is less than 1 too small, which the product doubles, and the product
-  // is truncated.
+  // The product is at most 3 too small: the reciprocal is less than 1 too small, which the product doubles,
+  // and the product is truncated.
   auto quotient = static_cast<std::uint64_t>((static_cast<Wide>(number << shift) * reciprocal.value) >> 63);
   // That decides the rounding unless it is next to a multiple of 2^9, which may be halfway between two
   // doubles.

@@ -304,7 +304,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
     variable.levels = *used.known_levels;
     return;
   }
-  // By thread, indexed by its codes.
+  // Texts by thread, indexed by its codes.
   std::vector<std::vector<std::string>> texts;
   for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
   const bool as_given = used.typed && !used.made_factor;

@@ -18,7 +18,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// spilled to a scratch file.
 class RowMemory {
  public:
-  /// Without a limit.
+  /// Memory without a limit.
   RowMemory() = default;
   RowMemory(std::int64_t bytes, std::string folder)
       : bytes_(bytes), left_(bytes), folder_(std::move(folder)) {}

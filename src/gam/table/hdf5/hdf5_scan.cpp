@@ -370,7 +370,7 @@ class Column {
     }
   }
 
-  // With sizes known at compile time.
+  // Copies of sizes known at compile time.
   void copy_value(const std::byte* from, std::uint64_t& value) const noexcept {
     switch (value_bytes_) {
       case 1: std::memcpy(&value, from, 1); break;

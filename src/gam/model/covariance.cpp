@@ -32,16 +32,16 @@ PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k) {
 void require_whole_covariance(const FittedModel& model, const char* what) {
   if (!model.covariance.is_parted()) return;
   throw Error(ErrorCode::usage,
-              fmt::format("{} need the whole covariance, and the model has that of its large effects on the "
-                          "diagonal alone",
+              fmt::format("{} need the whole covariance: of its large random effects the model stores only "
+                          "the diagonal",
                           what));
 }
 
 void require_following_covariance(const FittedModel& model, const char* what) {
   if (WholeInverse::follows_from(model.covariance)) return;
   throw Error(ErrorCode::usage,
-              fmt::format("{} need the whole covariance, and the model has that of its large effects where "
-                          "their levels meet: from this it follows for a single effect without curves alone",
+              fmt::format("{} need the whole covariance: the model stores only a part of it, from which the "
+                          "rest can be computed only if the model has one large random effect and no curves",
                           what));
 }
 

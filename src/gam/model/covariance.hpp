@@ -8,21 +8,21 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `Error(usage)` for a model that has only a part of its covariance: "`what` need the whole …".
+/// Throws `Error(usage)` ("`what` need the whole …") for a model that stores only a part of its covariance.
 void require_whole_covariance(const FittedModel& model, const char* what);
 
-/// Throws `Error(usage)` for a model whose whole covariance does not follow from what it has
+/// Throws `Error(usage)` for a model whose whole covariance cannot be computed from the part that it stores
 /// (`WholeInverse`).
 void require_following_covariance(const FittedModel& model, const char* what);
 
-/// The K of `SmoothingUncertainty`. Throws `Error(usage)` for a model whose whole covariance does not follow.
+/// The K of `SmoothingUncertainty`. Throws as `require_following_covariance`.
 [[nodiscard]] Matrix uncertainty_root(const FittedModel& model);
 
-/// V + K K', where V is stored.
+/// V + K K', in the elements that V stores.
 [[nodiscard]] PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k);
 
-/// The posterior covariance of the coefficients, also with the uncertainty of the smoothing parameters.
-/// Throws `Error(usage)` where that takes elements that the model lacks.
+/// The posterior covariance of the coefficients; `unconditional`: with the uncertainty of the smoothing
+/// parameters, which throws `Error(usage)` if the model lacks elements that it takes.
 [[nodiscard]] PartedMatrix covariance_of(const FittedModel& model, bool unconditional);
 
 }  // namespace TESSERA_NAMESPACE::gam

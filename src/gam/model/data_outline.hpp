@@ -9,31 +9,30 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Where the complete rows lie in a variable of a smooth.
+/// A histogram of a variable of a smooth over the complete rows.
 struct VariableOutline {
   std::string name;
   double min = 0;
   double max = 0;
-  std::vector<std::int64_t> counts;  ///< of the sampled rows in as many equal parts of [min, max]
+  std::vector<std::int64_t> counts;  ///< sampled rows in each of equal intervals of [min, max]
 };
 
-/// What a report shows of the data, and what predictions of some variables take for the others: extents,
-/// counts, typical values, and the residuals of a sample of the rows. It holds no row, but a linear predictor
-/// and a residual together tell that row's response: `FitOptions::residuals`.
+/// Statistics of the data: extents, counts, typical values, and the residuals of a sample of the rows. A
+/// report shows them, and predictions over some variables take typical values of the others. No row is kept,
+/// but a linear predictor and a residual together reveal the response of their row: `FitOptions::residuals`.
 /// Linear predictors are rounded to nine significant digits and residuals to six, more than a plot shows.
-/// Empty for a model of a program that did not keep it.
+/// Empty for a model file of a version that did not keep them.
 struct DataOutline {
-  std::vector<VariableOutline> variables;  ///< of splines, in the order of the design
-  std::vector<double> linear_predictor;    ///< one a sampled row, with its offset; in the order of the rows
+  std::vector<VariableOutline> variables;  ///< variables of splines, in the order of the design
+  std::vector<double> linear_predictor;    ///< of the sampled rows, with the offset; in the order of the rows
   std::vector<double> deviance_residual;   ///< sign(y - mu) sqrt(deviance), with its prior weight
-  /// Of a model of correlated rows: deviance residuals less what the row before tells, one a sampled row; and
-  /// their autocorrelation at lags from 1 on, over all rows.
+  /// For an AR1 model: standardised deviance residuals, r(i) - rho r(i - 1), of the sampled rows; and their
+  /// autocorrelation at lags 1, 2, ..., over all rows.
   std::vector<double> standardised_residual{};
   std::vector<double> autocorrelation{};
-  /// mgcv's var.summary, of the variables of the formula's right-hand side and of the columns that these
-  /// read.
+  /// mgcv's var.summary for the variables of the formula's right-hand side and the columns that they read.
   std::vector<VariableSummary> summaries{};
-  std::vector<Occupancy> occupancy{};  ///< of the variables of each smooth of two numbers
+  std::vector<Occupancy> occupancy{};  ///< for each smooth of two numeric variables
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -31,12 +31,11 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 constexpr const char* format_name = "tessera-fit model";
-/// The versions that are read; see docs/model.md, which promises the oldest. Since 3 a covariance beside the
-/// file has a name of its own, and since 4 it may lack what a large random effect has off its diagonal; since
-/// 5 what several have but for the pairs of levels that rows had, a term may have radial columns, a smooth
-/// may have no penalty, and variables may be computed; since 6 it may be a factor smooth or of t2(); since 7
-/// a text may have within it the covariance that a file has beside it. Other files are as they were, and
-/// remain so to programs before.
+/// Versions that are read; docs/model.md promises the oldest. 3: the covariance file's name has its CRC-32.
+/// 4: of a large random effect only the diagonal of the covariance is stored. 5: of several, only the pairs
+/// of levels that occur in the data; radial columns, smooths without penalty, computed variables. 6: factor
+/// smooths and t2(). 7: a model as text contains its covariance. A model that needs none of these is written
+/// with the older version, so that older programs can read it.
 constexpr int oldest_version = 2;
 constexpr int version_beside = 3;
 constexpr int version_parted = 4;
@@ -44,10 +43,10 @@ constexpr int version_radial = 5;
 constexpr int version_factor_smooth = 6;
 constexpr int newest_version = 7;
 
-/// Suffix in version 2.
+/// Suffix of the covariance file in version 2.
 constexpr std::string_view plain_suffix = ".cov";
 
-/// Limit for a covariance: far beyond dense algebra, and its square fits a 64-bit integer.
+/// Largest number of columns of a covariance: beyond dense algebra, and its square fits a 64-bit integer.
 constexpr std::size_t max_columns = std::size_t{1} << 30;
 
 static_assert(std::endian::native == std::endian::little, "the covariance file is little-endian");
@@ -114,12 +113,12 @@ Json columns_json(const Matrix& matrix) {
   return columns;
 }
 
-/// Numbers of an upper triangular matrix of this size.
+/// The number of elements of an upper triangular matrix in packed storage.
 std::size_t packed_size(std::size_t size) {
   return size * (size + 1) / 2;
 }
 
-/// Its columns, each down to the diagonal.
+/// Packed storage of an upper triangular matrix: its columns, each down to the diagonal.
 std::vector<double> packed(const Matrix& triangle) {
   std::vector<double> numbers;
   for (int j = 0; j < triangle.cols(); ++j) {
@@ -139,7 +138,7 @@ Matrix unpacked(std::span<const double> numbers, int size) {
   return triangle;
 }
 
-/// The columns of the covariance are stored with the covariance itself.
+/// All of `Centring` but its columns of the covariance, which are stored with the covariance.
 Json centring_json(const FittedModel& model) {
   Json components = Json::array();
   for (const Centring::CentredComponent& one : model.centring.components) {
@@ -202,7 +201,7 @@ Json to_json(const FittedModel& model) {
   if (model.gamma != 1) json["gamma"] = model.gamma;
   if (!model.response_fingerprint.empty()) json["response_fingerprint"] = model.response_fingerprint;
   if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
-  // In the order of the design: two may have one name, as factor q at level 1 and a column q1.
+  // A list, not an object: two coefficients may have one name, such as factor q at level 1 and a column q1.
   Json coefficients = Json::array();
   const auto names = model.design.coef_names();
   for (std::size_t i = 0; i < names.size(); ++i)
@@ -252,7 +251,7 @@ VariableSummary summary_from(const JsonField& field) {
   }
   const JsonField values = field.at("values");
   const std::vector<double> numbers = values.numbers(3);
-  if (!std::ranges::is_sorted(numbers)) values.refuse("are not the least, the median and the greatest");
+  if (!std::ranges::is_sorted(numbers)) values.refuse("are not minimum, median and maximum");
   summary.least = numbers[0];
   summary.median = numbers[1];
   summary.greatest = numbers[2];
@@ -308,25 +307,26 @@ DataOutline outline_from(const JsonField& field) {
   throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
 }
 
-/// Identifies the covariance file of a model, as the file beside it may be of another fit.
+/// CRC-32 in hexadecimal digits. It identifies a covariance file, which could be that of another fit.
 std::string checksum(const void* bytes, std::size_t count) {
   return files::checksum_of({static_cast<const char*>(bytes), count});
 }
 
-/// Sizes of a model's covariance: a row for each coefficient, and columns for these and the centred ones.
+/// Dimensions of a stored covariance: a row per coefficient, a column per coefficient and centred
+/// coefficient.
 struct CovarianceSize {
   std::size_t coefficients = 0;
   std::size_t centred = 0;
   Part part{};
-  bool has_pattern = false;  ///< the part is not diagonal
-  std::uint64_t pairs = 0;   ///< of coefficients of the part that it has
+  bool has_pattern = false;  ///< the part is sparse, not diagonal
+  std::uint64_t pairs = 0;   ///< stored elements below the diagonal of the part
 
   [[nodiscard]] std::size_t columns() const { return coefficients + centred; }
-  /// Numbers of the part's pattern.
+  /// The number of values that encode the sparsity pattern of the part.
   [[nodiscard]] std::uint64_t pattern_numbers() const {
     return !has_pattern ? 0 : pairs + static_cast<std::uint64_t>(part.size()) + 1;
   }
-  /// Numbers of the arrays of a parted matrix, of the centred columns, and of the pattern.
+  /// The number of all stored values: arrays of the parted matrix, centred columns, and the pattern.
   [[nodiscard]] std::uint64_t numbers() const {
     const auto own = static_cast<std::uint64_t>(part.size());
     const std::uint64_t core = coefficients - own;
@@ -334,7 +334,7 @@ struct CovarianceSize {
   }
 };
 
-/// The pattern of a part as stored: the rows, then the beginning of each column's.
+/// The sparsity pattern as stored (compressed columns): row indices, then the beginning of each column.
 std::vector<double> numbers_of(const SparsePattern& pattern) {
   std::vector<double> numbers(pattern.rows.begin(), pattern.rows.end());
   numbers.insert(numbers.end(), pattern.begins.begin(), pattern.begins.end());
@@ -364,7 +364,7 @@ std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> number
   return std::make_shared<const SparsePattern>(std::move(pattern));
 }
 
-/// A covariance file, whose size must be that which a fit writes. The numbers are read later.
+/// An open covariance file. The constructor checks its size; `read` reads the numbers.
 class CovarianceFile {
  public:
   CovarianceFile(const std::string& model, const std::string& suffix, CovarianceSize size)
@@ -373,7 +373,7 @@ class CovarianceFile {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
     const std::uint64_t numbers = size.numbers();
     if (bytes % sizeof(double) != 0 || bytes / sizeof(double) != numbers)
-      refuse(file_.path(), fmt::format("has {} bytes where a covariance of {} coefficients has {} numbers",
+      refuse(file_.path(), fmt::format("has {} bytes, but a covariance of {} coefficients has {} numbers",
                                        bytes, size.coefficients, numbers));
   }
 
@@ -400,14 +400,16 @@ class CovarianceFile {
 /// values are checked before anything else of the model takes memory.
 class StoredCovariance {
  public:
-  /// Of a model in a file; `path` empty: in a text.
+  /// `path`: the model's file; empty: the model is a text.
   StoredCovariance(const JsonField& field, CovarianceSize size, const std::string& path)
       : field_(field), size_(size), numbers_(field.find("numbers")) {
     if (const auto part = field.find("part")) read_part(*part);
     if (const auto suffix = field.find("suffix")) {
-      // Any other name could lead to any file.
-      if (!is_covariance_suffix(suffix->text())) suffix->refuse("is not as a fit names its covariance");
-      if (path.empty()) suffix->refuse("is of a file, and a text has none beside it: read the model's file");
+      // A crafted suffix could name any file.
+      if (!is_covariance_suffix(suffix->text()))
+        suffix->refuse("is not a name that a fit gives to its covariance");
+      if (path.empty())
+        suffix->refuse("names a second file, which a text cannot have: read the model's file");
       file_.emplace(path, suffix->text(), size_);
       return;
     }
@@ -434,7 +436,7 @@ class StoredCovariance {
       std::shared_ptr<const SparsePattern> pattern;
       if (const auto count = static_cast<std::size_t>(size_.pattern_numbers()); count > 0) {
         pattern = pattern_from(std::span(all).last(count), size_.part.size());
-        if (!pattern) field_.at("part").refuse("has pairs of levels that there cannot be");
+        if (!pattern) field_.at("part").refuse("has an invalid pattern of pairs of levels");
       }
       model.covariance = PartedMatrix(size, size_.part, std::move(pattern));
       model.covariance.for_each_array(take);
@@ -447,7 +449,7 @@ class StoredCovariance {
   }
 
  private:
-  /// One run as an object, several as a list of them.
+  /// A part of one run of columns is an object; one of several runs has a list `runs`.
   void read_part(const JsonField& part) {
     const int count = static_cast<int>(size_.coefficients);
     int end = 0;
@@ -471,8 +473,7 @@ class StoredCovariance {
         field_.at("part").refuse("is not a random effect of the model");
       if (size_.has_pattern == (block->kind != "fs" && size_.part.runs().size() < 2))
         field_.at("part").refuse(
-            "must have pairs of levels if it has several random effects, or a smooth of basis fs, and "
-            "otherwise none");
+            "must have pairs of levels exactly if it has several random effects or a smooth of basis fs");
       design.parted_columns.add(block->raw_begin, block->raw_size);
     }
   }
@@ -503,14 +504,14 @@ Centring centring_from(const JsonField& field, const Design& design) {
     const auto& components = design.terms[term].components;
     const std::size_t index = one.at("component").index_below(components.size());
     if (components[index].kind != Component::Kind::numeric)
-      one.at("component").refuse("is of a component that is no number");
+      one.at("component").refuse("is not the index of a numeric component");
     Centring::CentredComponent component{static_cast<int>(term), static_cast<int>(index), {}};
     for (const JsonField& part : one.at("parts").elements()) {
       const JsonField name = part.at("variable");
       const auto found = std::find_if(
           design.variables.begin(), design.variables.end(),
           [&](const DesignVariable& variable) { return !variable.factor && variable.name == name.text(); });
-      if (found == design.variables.end()) name.refuse("is not among the numbers of the design");
+      if (found == design.variables.end()) name.refuse("is not a numeric variable of the design");
       component.parts.push_back({static_cast<int>(found - design.variables.begin()),
                                  part.at("centre").number(), part.at("factor").number()});
     }
@@ -541,12 +542,12 @@ Family family_from(const JsonField& json, const std::string& path) {
   for (const JsonField& one : elements) values.push_back(one.at("value").number());
   Family at_values = family->at(std::move(values));
   if (at_values.parameter_count() > 0) at_values = at_values.estimated(elements[0].at("estimated").truth());
-  if (!at_values.has_such_parameters()) field.refuse("has a value that is none of the family");
+  if (!at_values.has_such_parameters()) field.refuse("has a value that the family does not allow");
   return at_values;
 }
 
-/// Checks that the design's variables are those that a prediction reads for the formula, and that an offset
-/// is numeric.
+/// Checks that the variables of the design are those that the formula reads in a prediction, and that offsets
+/// are numeric.
 void check_formula(const JsonField& json, const FittedModel& model) {
   const JsonField field = json.at("formula");
   FormulaTerms formula;
@@ -560,9 +561,9 @@ void check_formula(const JsonField& json, const FittedModel& model) {
   for (const DesignVariable& variable : model.design.variables) {
     const auto is_it = [&](const Expression& one) { return one.text == variable.name; };
     if (std::none_of(known.begin(), known.end(), is_it))
-      field.refuse(fmt::format("has no '{}', which the design has", variable.name));
+      field.refuse(fmt::format("does not use '{}', a variable of the design", variable.name));
     if (variable.factor && std::any_of(formula.offsets.begin(), formula.offsets.end(), is_it))
-      field.refuse(fmt::format("has '{}' as an offset, and the design as a factor", variable.name));
+      field.refuse(fmt::format("has the offset '{}', which is a factor in the design", variable.name));
   }
 }
 
@@ -600,7 +601,7 @@ void read_summary(const JsonField& json, FittedModel& model) {
                                        test.at("p_value").number_or_nan()});
 }
 
-/// `path`: of the file; empty: a text. `name`: of either, for messages.
+/// `path`: the model's file; empty: the model is a text. `name`: what messages call it.
 FittedModel from_json(const JsonField& json, const std::string& path, const std::string& name) {
   FittedModel model;
   model.formula = json.at("formula").text();
@@ -618,12 +619,12 @@ FittedModel from_json(const JsonField& json, const std::string& path, const std:
   model.rows = json.at("n").whole<std::int64_t>();
   model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
   if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)
-    json.at("rows_dropped").refuse("is more than there can be");
+    json.at("rows_dropped").refuse("is too large");
   for (const JsonField& coefficient : json.at("coefficients").elements())
     model.coef.push_back(coefficient.at("value").number());
   const auto centring = json.find("centring");
   const CovarianceSize size{model.coef.size(), centring ? centring->at("coefficients").size() : 0};
-  if (size.columns() > max_columns) json.at("coefficients").refuse("are more than can be fitted");
+  if (size.columns() > max_columns) json.at("coefficients").refuse("are too many");
   const StoredCovariance covariance(json.at("covariance"), size, path);
   model.design = design_from_json(json.at("design"), static_cast<int>(model.coef.size()));
   if (const auto expressions = json.find("expressions")) model.recipe = recipe_from_json(*expressions);
@@ -633,7 +634,7 @@ FittedModel from_json(const JsonField& json, const std::string& path, const std:
   model.edf = json.at("edf").numbers(model.coef.size());
   if (const auto edf1 = json.find("edf1")) {
     model.edf1 = edf1->numbers_or_nan();
-    if (model.edf1.size() != model.coef.size()) edf1->refuse("has not one number of each coefficient");
+    if (model.edf1.size() != model.coef.size()) edf1->refuse("needs one number per coefficient");
     model.edf1_total = std::accumulate(model.edf1.begin(), model.edf1.end(), 0.0);
   }
   if (const auto triangle = json.find("triangle"))
@@ -643,7 +644,7 @@ FittedModel from_json(const JsonField& json, const std::string& path, const std:
   if (centring) model.centring = centring_from(*centring, model.design);
   covariance.read_into(model);
   if (!model.triangle.empty() && model.covariance.is_parted())
-    json.at("triangle").refuse("is beside a covariance with a part, which no fit writes");
+    json.at("triangle").refuse("cannot be combined with a covariance of large random effects");
   return model;
 }
 
@@ -694,7 +695,7 @@ bool is_covariance_suffix(std::string_view text) {
 
 namespace {
 
-/// All numbers of the covariance, as a file of it has them.
+/// All numbers of the covariance, in the order of its file.
 std::vector<double> covariance_numbers(const FittedModel& model) {
   std::vector<double> all;
   const auto append = [&](std::span<const double> values) {
@@ -720,7 +721,7 @@ Json whole_covariance_json(const FittedModel& model) {
   return json;
 }
 
-/// Names and levels are UTF-8 from the reading on; a host name in the verdict need not be.
+/// The JSON text. Invalid UTF-8 is replaced: names and levels are checked when read, a host name is not.
 std::string dumped(Json& json, const FittedModel& model) {
   const auto at_least = [&](int version) { json["version"] = std::max(json["version"].get<int>(), version); };
   const bool any_fixed = std::ranges::any_of(model.design.blocks, [](const CoefBlock& block) {

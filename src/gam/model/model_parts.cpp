@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the public `Model` tells of its terms, penalties and variables.
+// Terms, penalties and variables of the public `Model`.
 #include "base/at.hpp"
 #include "gam/basis/isotropic.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
@@ -21,7 +21,7 @@ namespace {
 
 using base::at;
 
-/// `columns` of these, and zeros behind them.
+/// The map with columns of zeros appended, `columns` in all.
 Matrix padded(const Matrix& map, int columns) {
   Matrix out(map.rows(), columns);
   std::ranges::copy(map.values(), out.values().begin());
@@ -114,7 +114,7 @@ int rank_of_one(const Penalty& penalty, std::size_t j) {
   return penalty.rank_of(marked);
 }
 
-/// Which variables of the design parametric terms have, or any.
+/// Flags the variables of the design that a parametric term uses, or any term.
 std::vector<bool> variables_used(const Design& design, bool parametric_alone) {
   std::vector<bool> used(design.variables.size());
   for (const CoefBlock& block : design.blocks) {
@@ -125,7 +125,7 @@ std::vector<bool> variables_used(const Design& design, bool parametric_alone) {
   return used;
 }
 
-/// Whether the model has orthogonal polynomials of an ordered factor.
+/// Whether the model codes this ordered factor by orthogonal polynomials (contr.poly).
 bool has_polynomials_of(const Recipe& recipe, const std::string& factor) {
   return std::ranges::any_of(
       recipe.contrasts, [&](const Expression& one) { return one.text == factor + polynomial_suffix(1); });
@@ -189,7 +189,7 @@ std::vector<ModelVariable> Model::variables() const {
   const std::vector<bool> used = variables_used(design, false);
   const std::vector<bool> parametric = variables_used(design, true);
   for (std::size_t v = 0; v < design.variables.size(); ++v) {
-    if (!used[v]) continue;  // a fit has the response among them
+    if (!used[v]) continue;  // the response is a variable of the design after a fit
     const DesignVariable& variable = design.variables[v];
     variables.push_back({.name = variable.name, .factor = variable.factor, .levels = variable.levels});
     if (variable.factor && parametric[v]) variables.back().contrasts = "contr.treatment";

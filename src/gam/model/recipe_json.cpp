@@ -30,14 +30,14 @@ ValueType type_from(const JsonField& field) {
     if (const auto ordered = field.find("ordered")) type.ordered = ordered->truth();
     return type;
   }
-  kind.refuse("is no kind of column");
+  kind.refuse("is not a known kind of column");
 }
 
 Expression contrast_from(const JsonField& field) {
   const JsonField source = field.at("source");
   try {
     Expression expression = expression_from(parse_syntax(source.text()));
-    if (!expression.computed()) source.refuse("is no contrast");
+    if (!expression.computed()) source.refuse("is not a contrast");
     expression.text = field.at("name").text();
     return expression;
   } catch (const Error& fault) {

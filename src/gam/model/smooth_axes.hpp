@@ -8,7 +8,7 @@
 #include <span>
 #include <vector>
 
-/// What a plot, or a grid, of a term is over, and what the model says there.
+/// The axes of a plot or grid of a smooth, and the estimates at its points.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A value on the scale of the linear predictor, and its posterior standard error.
@@ -24,17 +24,16 @@ struct Estimate {
 /// One variable of a margin.
 struct SmoothAxis {
   const Component* component;
-  int place;     ///< among the component's variables
+  int place;     ///< index among the component's variables
   int variable;  ///< index into `Design::variables`
   [[nodiscard]] bool is_smooth() const { return component->is_curve() || component->isotropic.has_value(); }
 };
 
-/// The components of a smooth without the variable that it is by.
+/// The components of a smooth without its by variable.
 [[nodiscard]] std::span<const Component> margins_of(const Design& design, const CoefBlock& block);
 /// The variables of margins, in the order in which `BlockRows` takes their values.
 [[nodiscard]] std::vector<SmoothAxis> axes_of(std::span<const Component> margins);
-/// The least and the greatest value of a smooth axis in the data; the ends of the basis where the model does
-/// not hold them.
+/// Minimum and maximum of an axis in the data; the ends of the basis if the model does not store them.
 [[nodiscard]] std::array<double, 2> extent_of(const FittedModel& model, const SmoothAxis& axis);
 
 }  // namespace TESSERA_NAMESPACE::gam

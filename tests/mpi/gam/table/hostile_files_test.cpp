@@ -225,13 +225,13 @@ TEST_F(Hostile, PlacesAndSizesOfAModelAreThoseThatThereAre) {
   says("/design/blocks/6/penalty/labels", json::array({"one"}),
        "design.blocks[6].penalty.labels: has 1 elements, but needs 2");
   says("/centring/components/0/parts/0/variable", "f",
-       "centring.components[0].parts[0].variable: is not among the numbers of the design");
+       "centring.components[0].parts[0].variable: is not a numeric variable of the design");
   says("/centring/coefficients/0", 99,
        "centring.coefficients[0]: is 99, and not a whole number from 0 to " +
            std::to_string(model_["edf"].size() - 1));
   says("/formula", "y ~ (",
        "formula: formula, character 6: found the end; expected a variable, a number or '('");
-  says("/formula", "y ~ f + v", "formula: has no 'w', which the design has");
+  says("/formula", "y ~ f + v", "formula: does not use 'w', a variable of the design");
 }
 
 TEST_F(Hostile, AFewBytesOfAModelTakeNoGigabytes) {

@@ -15,7 +15,7 @@ CLI::App* SimulateCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "simulate", "Draw coefficients and smooths from the posterior distribution, or new responses");
   common.add_to(*command);
-  command->add_option("TABLE", common.table, "Of responses: the table with the predictors of the formula");
+  command->add_option("TABLE", common.table, "For responses: the table with the predictors of the formula");
   command
       ->add_option(
           "--what", what,

@@ -95,7 +95,7 @@ class GAM:
     sp
         Smoothing parameters, in the order of the smooths: [0.6, -1]; below 0: estimated.
     min_sp
-        What is added to the smoothing parameter of each penalty, as gam's min.sp: [0.1, 0, 0].
+        Added to the smoothing parameter of each penalty, as gam's min.sp: [0.1, 0, 0].
     select
         Penalise the null spaces of smooths, so that they may leave the model (default: False).
     gamma
@@ -103,7 +103,7 @@ class GAM:
     weights
         Prior weights: a column, or an expression of R.
     offset
-        Expression that is added in the fit, and is no part of predictions.
+        Expression added in the fit, but not in predictions.
     subset
         Condition on the rows that are fitted, as in R: 'year > 2000'.
     rho
@@ -488,17 +488,17 @@ class GAM:
         progress
             As of `fit`.
         seed
-            Of the sample and the permutations (default: 1).
+            Seed of the sample and the permutations (default: 1).
         sample
-            Rows of the check of bases at most (default: 5000).
+            Largest number of rows in the check of bases (default: 5000).
         permutations
-            For the p-values of that check (default: 400).
+            Permutations for its p-values (default: 400).
         largest_concurvity
-            Concurvity is computed for models of so many coefficients at most (default: 1000).
+            Largest number of coefficients for which concurvity is computed (default: 1000).
         autocorrelation
-            Autocorrelation of residuals at so many lags, in the order of the rows (default: 0).
+            Autocorrelation of residuals at this many lags, in the order of the rows (default: 0).
         series
-            Column with a value for each series, of the autocorrelation.
+            Column that identifies the series of the autocorrelation.
         memory
             Memory limit per node for columns, such as 2G; the rest is kept in scratch files (default: 3/4 of free
             memory).
@@ -608,7 +608,7 @@ class GAM:
             With type link or response: predictions at so many draws of the coefficients from their posterior
             distribution; 0: at the estimate (default: 0).
         seed
-            Of these draws (default: 1).
+            Seed of the random draws (default: 1).
         keep
             Columns of the table to carry along, or all.
         memory
@@ -679,28 +679,28 @@ class GAM:
         draws
             Their number.
         new
-            Of responses: a table of any kind that `fit` takes.
+            For responses: a table of any kind that `fit` takes.
         what
             What is drawn (default: responses of `new`, or coefficients).
         progress
             As of `fit`.
         seed
-            Of the random numbers (default: 1).
+            Seed of the random numbers (default: 1).
         unconditional
             Draws of the coefficients with the uncertainty of the smoothing parameters (default: False).
         posterior_predictive
-            Of responses: each draw at a draw of the coefficients in place of the estimate (default: False).
+            For responses: each draw at a draw of the coefficients in place of the estimate (default: False).
         weights
-            Of responses: the table's column of prior weights, or of binomial trials; default: 1.
+            For responses: the table's column of prior weights, or of binomial trials; default: 1.
         new_levels
             Levels that the fit had not: mgcv: random effects add 0, other terms are NA; population: factor smooths add
             0 too; na: all such terms are NA; error: an error (default: mgcv).
         keep
-            Of responses: columns of the table to carry along.
+            For responses: columns of the table to carry along.
         terms
             Only these smooths, as the summary names them; default: all.
         points
-            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
         threads
             Host threads per rank; 0: from OMP_NUM_THREADS, Slurm or the cores (default: 0).
         """
@@ -779,13 +779,13 @@ class GAM:
         terms
             Only these smooths, as the summary names them; default: all.
         points
-            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
         interval
             Probability of the bands; 0: none (default: 0.95).
         draws
             Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
         seed
-            Of these draws (default: 1).
+            Seed of the random draws (default: 1).
         unconditional
             Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
         threads
@@ -815,13 +815,13 @@ class GAM:
         terms
             Only these smooths, as the summary names them; default: all.
         points
-            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
         interval
             Probability of the bands; 0: none (default: 0.95).
         draws
             Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
         seed
-            Of these draws (default: 1).
+            Seed of the random draws (default: 1).
         unconditional
             Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
         order
@@ -854,13 +854,13 @@ class GAM:
         terms
             Only these smooths, as the summary names them; default: all.
         points
-            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
         interval
             Probability of the bands; 0: none (default: 0.95).
         draws
             Draws from the posterior distribution for simultaneous bands; 0: none (default: 10000).
         seed
-            Of these draws (default: 1).
+            Seed of the random draws (default: 1).
         unconditional
             Standard errors and bands with the uncertainty of the smoothing parameters (default: False).
         threads
@@ -906,7 +906,7 @@ class GAM:
             Maps are white where they are farther than this from every row of the rug, in units of their width and
             height.
         points
-            Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
+            Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more (default: 0).
         interval
             Probability of the bands; 0: none (default: 0.95).
         unconditional

@@ -14,7 +14,7 @@ double number_from(const NamedOption& given, std::string_view text) {
   return *number;
 }
 
-/// Takes a text from the front: what is in double quotes, "" being one of them; or else all before `end`.
+/// Takes a text from the front of `rest`: a quoted one, where "" stands for a quote, or all before `end`.
 std::string take_text(const NamedOption& given, std::string_view& rest, char end) {
   std::string text;
   if (!rest.starts_with('"')) {
@@ -26,13 +26,13 @@ std::string take_text(const NamedOption& given, std::string_view& rest, char end
     if (rest[0] == '"') {
       rest.remove_prefix(1);
       if (!rest.starts_with('"')) {
-        if (!rest.empty() && rest[0] != end) refuse(given, "text behind a closing quote");
+        if (!rest.empty() && rest[0] != end) refuse(given, "there is text after a closing quote");
         return text;
       }
     }
     text += rest[0];
   }
-  refuse(given, "a quote is not closed; a text that begins with one is written in quotes, with it doubled");
+  refuse(given, "a quote is not closed; for a text that begins with a quote, write \"\"\"text\"");
 }
 
 }  // namespace
@@ -92,7 +92,7 @@ void set_value(const NamedOption& given, const NumberRange& /*range*/, std::opti
   const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1;
   if (!number || *number < 0 || unit.size() > 1 || (power == 0 && !unit.empty()) ||
       *number > std::numeric_limits<std::int64_t>::max() >> (10 * power))
-    refuse(given, "expected a size, as 2G");
+    refuse(given, "expected a size, such as 2G");
   bytes = *number << (10 * power);
 }
 
@@ -105,10 +105,10 @@ void add_levels(std::map<std::string, std::vector<std::string>>& lists, const Na
     rest.remove_prefix(1);
     levels.push_back(take_text(given, rest, ','));
     if (!known.insert(levels.back()).second)
-      refuse(given, fmt::format("the level '{}' is there twice", levels.back()));
+      refuse(given, fmt::format("the level '{}' is given twice", levels.back()));
   }
-  if (all && levels.empty()) refuse(given, "expected a column with levels, as site=bay,cape");
-  if (!lists.emplace(column, std::move(levels)).second) refuse(given, "the column is there twice");
+  if (all && levels.empty()) refuse(given, "expected a column with levels, such as site=bay,cape");
+  if (!lists.emplace(column, std::move(levels)).second) refuse(given, "the column is given twice");
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

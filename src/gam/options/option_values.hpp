@@ -23,22 +23,22 @@
 #include <utility>
 #include <vector>
 
-/// Values of options from texts, and texts of them, by the type of the member that has them.
+/// Parsing and printing of option values, by the type of the member that holds the value.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Throws `Error(usage)` for a value that an option cannot have.
+/// Throws `Error(usage)`, naming the option, its value and why it is invalid.
 [[noreturn]] void refuse(const NamedOption& given, std::string_view why);
 
-/// In letters of one case, with '-' between words, and none in front.
+/// The name in lower case, with '-' between words and no leading '-'.
 [[nodiscard]] std::string plain_name(std::string_view name);
 
-/// The numbers that an option can be.
+/// The limits of a numeric option.
 struct NumberRange {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
 };
 
-/// The words for a member that is one of several, in the order of the help.
+/// The names of the values of an enumeration, in the order of the help.
 template <class Value>
 struct OptionChoices;
 
@@ -87,7 +87,7 @@ struct OptionChoices<ScoreModel> {
       {{"spec", ScoreModel::spec}, {"throughput", ScoreModel::throughput}}};
 };
 
-/// Sets a value by its text, and adds to those that are lists of names. Throws `Error(usage)`.
+/// Parses the text of an option and sets `value`; lists of names are appended to. Throws `Error(usage)`.
 void set_value(const NamedOption& given, const NumberRange& range, bool& value);
 void set_value(const NamedOption& given, const NumberRange& range, double& value);
 void set_value(const NamedOption& given, const NumberRange& range, std::string& value);
@@ -105,7 +105,7 @@ void set_value(const NamedOption& given, const NumberRange& range, Integer& valu
     return;
   }
   refuse(given, std::isinf(range.most)
-                    ? fmt::format("expected a whole number from {} on", range.least)
+                    ? fmt::format("expected a whole number, {} or more", range.least)
                     : fmt::format("expected a whole number from {} to {}", range.least, range.most));
 }
 
@@ -123,10 +123,10 @@ void set_value(const NamedOption& given, const NumberRange&, Value& value) {
   refuse(given, "expected one of " + words);
 }
 
-/// Adds "dose=low,mid,high"; a text in double quotes may have ',' and '='. `all`: levels must be there.
+/// Parses "dose=low,mid,high"; a text in double quotes may contain ',' and '='. `all`: levels are required.
 void add_levels(std::map<std::string, std::vector<std::string>>& lists, const NamedOption& given, bool all);
 
-/// A value as `set_value` reads it, and of lists by column as "dose=low,mid site=a"; empty: none.
+/// The text that `set_value` reads back; levels by column are "dose=low,mid site=a". Empty: no value.
 template <class Value>
 [[nodiscard]] std::string text_of_value(const Value& value) {
   if constexpr (std::is_enum_v<Value>) {

@@ -15,15 +15,15 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// What the table says of an option beside its member.
+/// The texts and limits of an option in the table.
 struct Words {
   std::string_view name;
   std::string_view help;
   NumberRange range{};
-  std::string_view value{};    ///< what the help calls it
+  std::string_view value{};    ///< placeholder of the value in the help
   std::string_view aliases{};  ///< another name
   bool repeatable = false;
-  bool decides = false;  ///< whether a checkpoint of another value is none of this fit
+  bool decides = false;  ///< whether a checkpoint made with another value is refused
 };
 
 template <class Options>
@@ -46,7 +46,7 @@ constexpr auto& member_of(auto& options) {
     return member_of<Path...>(options.*Member);
 }
 
-/// The row of a member, or of a member of one: read and told by its type, or by `read`.
+/// An option that sets `Member`, or a member of it by `Path`. Its text is parsed by the type, or by `read`.
 template <auto Member, auto... Path>
 constexpr auto option(Words words) {
   using Options = decltype(owner_of(Member));
@@ -76,7 +76,7 @@ constexpr auto option(Words words, decltype(Row<decltype(owner_of(Member))>::rea
   return row;
 }
 
-/// One column a value, which may have any characters.
+/// Adds one column per use of the option; its name may have any characters, commas too.
 void add_column(std::vector<std::string>& columns, const NamedOption& given) {
   columns.push_back(given.value);
 }
@@ -158,7 +158,7 @@ const Row<FitOptions> of_fits[]{
          .decides = true}),
     option<&FitOptions::min_sp>(
         {.name = "min-sp",
-         .help = "What is added to the smoothing parameter of each penalty, as gam's min.sp: 0.1,0,0",
+         .help = "Added to the smoothing parameter of each penalty, as gam's min.sp: 0.1,0,0",
          .decides = true}),
     option<&FitOptions::select>(
         {.name = "select",
@@ -170,9 +170,8 @@ const Row<FitOptions> of_fits[]{
                                 .decides = true}),
     option<&FitOptions::weights>(
         {.name = "weights", .help = "Prior weights: a column, or an expression of R", .decides = true}),
-    option<&FitOptions::offset>({.name = "offset",
-                                 .help = "Expression that is added in the fit, and is no part of predictions",
-                                 .decides = true}),
+    option<&FitOptions::offset>(
+        {.name = "offset", .help = "Expression added in the fit, but not in predictions", .decides = true}),
     option<&FitOptions::subset>({.name = "subset",
                                  .help = "Condition on the rows that are fitted, as in R: 'year > 2000'",
                                  .decides = true}),
@@ -261,7 +260,7 @@ const Row<PredictOptions> of_predictions[]{
                                             "coefficients from their posterior "
                                             "distribution; 0: at the estimate",
                                     .range = whole_draws}),
-    option<&PredictOptions::seed>({.name = "seed", .help = "Of these draws", .range = from(0)}),
+    option<&PredictOptions::seed>({.name = "seed", .help = "Seed of the random draws", .range = from(0)}),
     {{.name = "keep",
       .help = "Columns of the table to carry along, comma-separated, or all",
       .repeatable = true},
@@ -285,14 +284,14 @@ const Row<SmoothOptions> of_smooths[]{
          .repeatable = true}),
     option<&SmoothOptions::points>(
         {.name = "points",
-         .help = "Points of each number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more",
+         .help = "Grid points per number; 0: 100, and 40 for smooths of two numbers, 15 of three, 6 of more",
          .range = {0, 100'000}}),
     option<&SmoothOptions::interval>({.name = "interval", .help = "Probability of the bands; 0: none"}),
     option<&SmoothOptions::draws>(
         {.name = "draws",
          .help = "Draws from the posterior distribution for simultaneous bands; 0: none",
          .range = whole_draws}),
-    option<&SmoothOptions::seed>({.name = "seed", .help = "Of these draws", .range = from(0)}),
+    option<&SmoothOptions::seed>({.name = "seed", .help = "Seed of the random draws", .range = from(0)}),
     option<&SmoothOptions::unconditional>(
         {.name = "unconditional",
          .help = "Standard errors and bands with the uncertainty of the smoothing parameters"}),
@@ -308,40 +307,40 @@ const Row<DerivativeOptions> of_derivatives[]{
 
 const Row<SimulateOptions> of_simulations[]{
     option<&SimulateOptions::draws>({.name = "draws", .help = "Their number", .range = some_draws}),
-    option<&SimulateOptions::seed>({.name = "seed", .help = "Of the random numbers", .range = from(0)}),
+    option<&SimulateOptions::seed>({.name = "seed", .help = "Seed of the random numbers", .range = from(0)}),
     option<&SimulateOptions::unconditional>(
         {.name = "unconditional",
          .help = "Draws of the coefficients with the uncertainty of the smoothing parameters"}),
     option<&SimulateOptions::posterior_predictive>(
         {.name = "posterior-predictive",
-         .help = "Of responses: each draw at a draw of the coefficients in place of the estimate"}),
+         .help = "For responses: each draw at a draw of the coefficients in place of the estimate"}),
     option<&SimulateOptions::weights>(
         {.name = "weights",
-         .help = "Of responses: the table's column of prior weights, or of binomial trials; default: 1"}),
+         .help = "For responses: the table's column of prior weights, or of binomial trials; default: 1"}),
     option<&SimulateOptions::new_levels>({.name = "new-levels", .help = new_levels_help}),
     option<&SimulateOptions::keep>(
         {.name = "keep",
-         .help = "Of responses: columns of the table to carry along, comma-separated",
+         .help = "For responses: columns of the table to carry along, comma-separated",
          .repeatable = true}),
 };
 
 const Row<CheckOptions> of_checks[]{
     option<&CheckOptions::seed>(
-        {.name = "seed", .help = "Of the sample and the permutations", .range = from(0)}),
+        {.name = "seed", .help = "Seed of the sample and the permutations", .range = from(0)}),
     option<&CheckOptions::largest_sample>(
-        {.name = "sample", .help = "Rows of the check of bases at most", .range = {4, 100'000}}),
+        {.name = "sample", .help = "Largest number of rows in the check of bases", .range = {4, 100'000}}),
     option<&CheckOptions::permutations>(
-        {.name = "permutations", .help = "For the p-values of that check", .range = {1, 1'000'000}}),
+        {.name = "permutations", .help = "Permutations for its p-values", .range = {1, 1'000'000}}),
     option<&CheckOptions::largest_concurvity>(
         {.name = "largest-concurvity",
-         .help = "Concurvity is computed for models of so many coefficients at most",
+         .help = "Largest number of coefficients for which concurvity is computed",
          .range = {0, 20'000}}),
     option<&CheckOptions::lags>(
         {.name = "autocorrelation",
-         .help = "Autocorrelation of residuals at so many lags, in the order of the rows",
+         .help = "Autocorrelation of residuals at this many lags, in the order of the rows",
          .range = {0, 1000}}),
     option<&CheckOptions::series>(
-        {.name = "series", .help = "Column with a value for each series, of the autocorrelation"}),
+        {.name = "series", .help = "Column that identifies the series of the autocorrelation"}),
     option<&CheckOptions::memory, &MemoryOptions::node_bytes>(
         {.name = "memory", .help = columns_memory_help}),
     option<&CheckOptions::memory, &MemoryOptions::scratch>(
@@ -349,9 +348,9 @@ const Row<CheckOptions> of_checks[]{
 };
 
 const Row<ResidualOptions> of_residuals[]{
-    option<&ResidualOptions::type>({.name = "type", .help = "The residuals, or the fitted values"}),
+    option<&ResidualOptions::type>({.name = "type", .help = "Kind of residuals, or the fitted values"}),
     option<&ResidualOptions::variables>(
-        {.name = "variables", .help = "The variables of the model's terms come along"}),
+        {.name = "variables", .help = "Add the variables of the model's terms"}),
     option<&ResidualOptions::memory, &MemoryOptions::node_bytes>(
         {.name = "memory", .help = columns_memory_help}),
     option<&ResidualOptions::memory, &MemoryOptions::scratch>(
@@ -438,7 +437,7 @@ void check_alone(NamedOption given, std::span<const Row<Options>> rows) {
   }
 }
 
-/// Calls `use` with each table of a set.
+/// Calls `use` with each table of options of a call.
 template <class Use>
 void for_each_table(OptionSet set, const Use& use) {
   switch (set) {
@@ -607,7 +606,7 @@ std::vector<ChosenValues> chosen_values(const std::string& text, std::string_vie
     if (one.empty()) continue;
     const std::size_t equals = one.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorCode::usage, fmt::format("{}: '{}' is not as x=1,2,3", option, one));
+      throw Error(ErrorCode::usage, fmt::format("{}: '{}' is not of the form x=1,2,3", option, one));
     ChosenValues values{without_quotes(one.substr(0, equals)), {}};
     for (const std::string& value : labels_in(one.substr(equals + 1)))
       values.values.push_back(without_quotes(value));

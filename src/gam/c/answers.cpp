@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Answers of the C interface: what their columns are, and copies of them.
+// Answers of the C interface: their columns, remarks and levels.
 #include "gam/c/handles.hpp"
 #include "gam/c/structures.hpp"
 
@@ -14,7 +14,7 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-/// A column of an answer: what was computed, or what is kept.
+/// A column of an answer: numbers, or a factor.
 struct Column {
   const std::string& name;
   const std::vector<double>* numbers;  ///< null: a factor
@@ -37,7 +37,7 @@ const std::vector<double>& numbers_of(const Column& column) {
   return *column.numbers;
 }
 const Factor& factor_of(const Column& column) {
-  if (column.factor == nullptr) refuse(fmt::format("the column '{}' has numbers, and no codes", column.name));
+  if (column.factor == nullptr) refuse(fmt::format("the column '{}' is numeric, not a factor", column.name));
   return *column.factor;
 }
 

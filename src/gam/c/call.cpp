@@ -33,14 +33,14 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-/// Between two calls of `cancelled`.
+/// The longest time between two calls of the caller's `cancelled`.
 constexpr std::chrono::milliseconds pause(20);
 
 [[noreturn]] void throw_cancelled() {
   throw Error(ErrorCode::interrupted, "cancelled by the caller");
 }
 
-/// Work on a thread of its own, whose progress the caller's thread hears, and which that thread can stop.
+/// Runs work on a thread of its own. The caller's thread takes its progress messages and can stop it.
 class WorkBeside final : public FitObserver {
  public:
   WorkBeside(JobOptions options, Call::Work work) : options_(std::move(options)), work_(work) {
@@ -48,7 +48,7 @@ class WorkBeside final : public FitObserver {
     try {
       thread_ = std::thread([this] { run(); });
     } catch (const std::system_error& failed) {
-      throw Error(ErrorCode::job_fault, std::string("the system grants no thread: ") + failed.what());
+      throw Error(ErrorCode::job_fault, std::string("cannot start a thread: ") + failed.what());
     }
   }
   ~WorkBeside() override {
@@ -62,7 +62,7 @@ class WorkBeside final : public FitObserver {
     bool is_line = false;
     std::string text;
   };
-  /// Waits for news, for `pause` at most, and takes them. Sets `is_over` if there will be none any more.
+  /// Waits up to `pause` for messages, and takes them. Sets `is_over` once the work has ended.
   std::deque<News> take_news(bool& is_over) {
     std::unique_lock lock(mutex_);
     changed_.wait_for(lock, pause, [&] { return is_over_ || !news_.empty(); });
@@ -74,7 +74,7 @@ class WorkBeside final : public FitObserver {
     is_stopping_ = true;
     if (stop_ != nullptr) stop_->request("the caller");
   }
-  /// Once it is over.
+  /// Rethrows what the work threw. To be called once the work has ended.
   void rethrow() const {
     if (thrown_) std::rethrow_exception(thrown_);
   }
@@ -114,7 +114,7 @@ class WorkBeside final : public FitObserver {
   }
   void add(News one) {
     const std::scoped_lock lock(mutex_);
-    // Of activities the last one counts.
+    // A new activity replaces one that the caller has not taken yet.
     if (!one.is_line && !news_.empty() && !news_.back().is_line) news_.pop_back();
     news_.push_back(std::move(one));
     changed_.notify_one();
@@ -129,10 +129,10 @@ class WorkBeside final : public FitObserver {
   bool is_stopping_ = false;
   bool is_over_ = false;
   std::exception_ptr thrown_;
-  std::thread thread_;  // last: it uses what is above
+  std::thread thread_;  // last, because it uses the members above
 };
 
-/// Tells of progress on the thread of the work, and asks there whether that is to stop.
+/// Calls the caller's callbacks on the thread that does the work: progress, and whether to stop.
 class Telling final : public FitObserver {
  public:
   Telling(tessera_gam_progress progress, tessera_gam_cancelled cancelled, void* context, StopRequest& stop)
@@ -173,12 +173,12 @@ std::optional<mpi::Communicator> Call::take_communicator() {
 #if TESSERA_HAVE_MPI
   const auto handle = base::parse_number<MPI_Fint>(given->value);
   if (!handle)
-    refuse(fmt::format("comm '{}': expected a communicator, as MPI_Comm_c2f gives it", given->value));
+    refuse(fmt::format("comm '{}': expected a communicator handle from MPI_Comm_c2f", given->value));
   int initialised = 0;
   MPI_Initialized(&initialised);
   if (initialised == 0) refuse("comm: MPI is not initialised");
   options_.erase(given);
-  mpi::watch_exits(false);  // how the process ends is the host's business
+  mpi::watch_exits(false);  // the host program decides how the process ends
   return mpi::Communicator::duplicate_of(MPI_Comm_f2c(*handle));
 #else
   refuse("comm: this library is built without MPI");

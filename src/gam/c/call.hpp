@@ -14,32 +14,32 @@
 
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// What a caller gives beside the arguments.
+/// The options and callbacks of a call, from the caller's `tessera_gam_call`.
 class Call {
  public:
-  /// `given` may be null. Throws `Error(usage)` for a structure that is none.
+  /// `given` may be null. Throws `Error(usage)` for an invalid structure.
   explicit Call(const tessera_gam_call* given);
 
-  /// Fills each of these, in order, with the options that it has, and refuses those that none has.
+  /// Sets each option in the structures that have it. Throws `Error(usage)` for an option that none has.
   template <class... Options>
   void read_all(std::string_view function, Options&... options) {
     (read_options(options_, options), ...);
     refuse_unread(options_, function);
   }
 
-  /// A private duplicate of the MPI communicator that the option comm names, of which no options are to know;
-  /// nothing without that option. *Collective*, then. Throws `Error(usage)` where there is no such one.
+  /// Removes the option comm and returns a duplicate of the MPI communicator that it names; nothing without
+  /// that option. *Collective* over that communicator. Throws `Error(usage)` if there is no such one.
   [[nodiscard]] std::optional<mpi::Communicator> take_communicator();
 
-  /// Throws `Error(interrupted)` if the caller asks for that.
+  /// Throws `Error(interrupted)` if the caller's `cancelled` says so.
   void stop_if_cancelled() const;
-  /// The same before work. Calls `work` with a job of this process alone, on this thread, or, where there are
-  /// callbacks, on another one while this one calls them: `base::go_on` then ends the work, too. Rethrows
-  /// what either throws. `job.options().stop` is set in the second case.
+  /// Calls `work` with a job of this process only, unless the call is cancelled already. With callbacks the
+  /// work runs on a second thread while this one calls them; `job.options().stop` is then set, and
+  /// `base::go_on` ends the work too. Rethrows what `work` or a callback throws.
   using Work = FunctionRef<void(Job& job, FitObserver* observer)>;
   void run(const JobOptions& options, Work work) const;
-  /// *Collective.* Calls `work` with a job over a communicator, on this thread, which calls the callbacks
-  /// where the work tells of its progress. Throws on every rank if it throws on one. SIGINT stops the work.
+  /// *Collective.* Calls `work` with a job over a communicator, on this thread. Callbacks are called when the
+  /// work reports progress. Throws on every rank if it throws on one. SIGINT stops the work.
   void run_over(const mpi::Communicator& comm, const JobOptions& options, Work work) const;
 
  private:

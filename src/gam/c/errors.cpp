@@ -35,14 +35,14 @@ struct LastError {
   std::int64_t position = -1;
 };
 
-/// What a thread was told last.
+/// A thread's last error, and the text that was given to it last.
 struct Told {
   LastError error{};
   std::string text{};
 };
 
-/// Of every thread. A thread_local with a destructor would not do: as long as a thread has one, the C library
-/// keeps the library in the process that it is of.
+/// The `Told` of every thread. A thread_local object with a destructor would keep the library loaded after
+/// dlclose, as long as a thread has one.
 class ToldThreads {
  public:
   ToldThreads() : has_key_(pthread_key_create(&key_, &forget_thread) == 0) {}
@@ -57,7 +57,7 @@ class ToldThreads {
     return threads;
   }
 
-  /// Of the calling thread. Throws `std::bad_alloc`.
+  /// That of the calling thread, made at its first call. Throws `std::bad_alloc`.
   Told& own() {
     if (of_thread == nullptr) {
       auto told = std::make_unique<Told>();
@@ -69,7 +69,7 @@ class ToldThreads {
     return *of_thread;
   }
 
-  /// Frees what other threads were told, too, as far as these do not need it to be told more.
+  /// Frees the texts of all threads. Other threads keep their (empty) `Told`, because they point to it.
   void forget_all() noexcept {
     if (of_thread != nullptr) {
       forget(of_thread);
@@ -101,7 +101,7 @@ thread_local Told* ToldThreads::of_thread = nullptr;
 std::atomic<std::int64_t> calls = 0;
 constexpr std::int64_t shutting_down = std::numeric_limits<std::int64_t>::min() / 2;
 
-/// Of the exception that is being handled.
+/// Describes the exception that is being handled.
 void describe(LastError& error, std::string_view formula) {
   try {
     throw;
@@ -145,7 +145,7 @@ int keep_error(const char* function, std::string_view formula) noexcept {
 }
 
 CallInProgress::CallInProgress() {
-  constexpr std::size_t kib = 48;  // without BLAS, which asks for more where it is called
+  constexpr std::size_t kib = 48;  // enough without BLAS; callers of BLAS ask for more
   base::require_stack(kib, "the library");
   if (calls.fetch_add(1) >= 0) return;
   calls.fetch_sub(1);
@@ -181,7 +181,7 @@ std::string text_of(const char* text, const char* name) {
 void require_form(std::int32_t form, const char** text) {
   require(text, "text");
   if (form != TESSERA_GAM_TEXT && form != TESSERA_GAM_JSON && form != TESSERA_GAM_BOTH)
-    refuse(fmt::format("{} is no form: give a tessera_gam_form", form));
+    refuse(fmt::format("unknown form {}: give a tessera_gam_form", form));
 }
 
 std::string report_in(std::int32_t form, FunctionRef<std::string()> text, FunctionRef<std::string()> json) {

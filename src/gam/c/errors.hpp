@@ -10,14 +10,14 @@
 #include <string>
 #include <string_view>
 
-/// How functions of the C interface fail, and what they say.
+/// Errors of the C interface: statuses, the last error of a thread, and checks of arguments.
 namespace TESSERA_NAMESPACE::gam::c {
 
 /// Keeps the exception that is being handled as the last error of this thread, and returns its status.
-/// `formula`: what a `FormulaError` is about.
+/// `formula`: the text to which the position of a `FormulaError` refers.
 [[nodiscard]] int keep_error(const char* function, std::string_view formula) noexcept;
 
-/// A call in progress, during which the library is not shut down. Throws `Error(usage)` if it is just being.
+/// RAII guard of a call: it prevents a shutdown of the library. Throws `Error(usage)` during a shutdown.
 class CallInProgress {
  public:
   CallInProgress();
@@ -26,7 +26,7 @@ class CallInProgress {
   CallInProgress& operator=(const CallInProgress&) = delete;
 };
 
-/// The status of `work`, a call of the interface: no exception passes into a C program.
+/// Runs `work` and returns its status, so that no exception reaches the C program.
 template <class Work>
 [[nodiscard]] int status_of(const char* function, Work&& work, std::string_view formula = {}) noexcept {
   try {
@@ -39,27 +39,27 @@ template <class Work>
 }
 
 [[noreturn]] void refuse(const std::string& why);
-/// Throws `Error(usage)` if an argument that must not be null is. `name`: of the argument.
+/// Throws `Error(usage)` if the argument `name` is null.
 void require(const void* argument, const char* name);
-/// Whether the memory of a machine may have an array of so many elements.
+/// Whether an array of `count` elements can exist in memory.
 [[nodiscard]] constexpr bool is_possible(std::size_t count) noexcept {
   return count <= std::size_t{1} << 40;
 }
-/// Throws `Error(usage)` for a count of elements that is none.
+/// Throws `Error(usage)` unless `is_possible(count)`.
 void require_possible(std::size_t count, const char* name);
-/// Throws `Error(usage)` unless the caller's array has as many elements as there are.
+/// Throws `Error(usage)` unless the caller's array has `needed` elements.
 void require_count(std::size_t count, std::size_t needed, const char* name);
 /// A text of the caller. Throws `Error(usage)` if it is null or not UTF-8.
 [[nodiscard]] std::string text_of(const char* text, const char* name);
 
-/// Throws `Error(usage)` unless `form` is a `tessera_gam_form`, and there is a place for the text.
+/// Throws `Error(usage)` unless `form` is a `tessera_gam_form` and `text` is not null.
 void require_form(std::int32_t form, const char** text);
 
-/// A report in a form that `require_form` has not refused.
+/// A report in the given form, which `require_form` has checked.
 [[nodiscard]] std::string report_in(std::int32_t form, FunctionRef<std::string()> text,
                                     FunctionRef<std::string()> json);
 
-/// Gives a text to the caller: the thread's, until its next one. `length` may be null.
+/// Hands a text to the caller. It stays valid until the next text of this thread. `length` may be null.
 void give(std::string text, const char** to, std::size_t* length = nullptr);
 
 }  // namespace TESSERA_NAMESPACE::gam::c

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// What the C interface computes by a job.
+// Functions of the C interface that run a job: fits, predictions, checks and simulations.
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
 #include "gam/c/shared_rows.hpp"
@@ -22,7 +22,7 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-/// Reads the options of a computation on the hosts, and runs it.
+/// Reads the options of a computation, and runs it on the CPU.
 template <class... Options>
 tessera_gam_answer answer_of(const char* function, const tessera_gam_call* given,
                              FunctionRef<Predictions(Job& job, FitObserver* observer)> compute,
@@ -36,7 +36,7 @@ tessera_gam_answer answer_of(const char* function, const tessera_gam_call* given
   return handle_of(std::move(*answer));
 }
 
-/// Adds the codes of a further part, whose levels may be others.
+/// Appends the codes of a further part of the rows, whose levels may differ.
 void append(Factor& all, const Factor& part) {
   std::vector<std::int32_t> codes;
   for (const std::string& level : part.levels) {
@@ -48,7 +48,7 @@ void append(Factor& all, const Factor& part) {
     all.codes.push_back(code < 0 ? code : codes[static_cast<std::size_t>(code)]);
 }
 
-/// Adds the rows of a further part.
+/// Appends a further part of the rows.
 void append(std::optional<Predictions>& all, const Predictions& part) {
   if (!all) {
     all = part;
@@ -78,7 +78,7 @@ const TableFile& rows_for(Job& /*job*/, const TableFile& file, std::optional<Tab
   return file;
 }
 
-/// *Collective.* The model of rank 0.
+/// *Collective.* Broadcasts the model of rank 0.
 Model known_everywhere(const mpi::Communicator& comm, const Model& model) {
   if (comm.size() == 1) return model;
   const bool is_root = comm.rank() == 0;
@@ -115,7 +115,7 @@ int tessera_gam_fit(const char* formula, tessera_gam_table table, const tessera_
                 const gam::FitResult result =
                     gam::fit(job, parsed, c::rows_for(job, source, shared), options, observer);
                 fitted = c::known_everywhere(job.comm(), result.model);
-                // The caller has the model, which more iterations would not change.
+                // A converged model needs no checkpoint: more iterations would not change it.
                 if (result.checkpoint && fitted->converged()) result.checkpoint->remove();
               },
               *rows);
@@ -237,8 +237,7 @@ int tessera_gam_table_differences(tessera_gam_model model, tessera_gam_table min
     const auto of = c::object_of<gam::Model>(model);
     const auto first = c::object_of<c::AnyTable>(minuend);
     const auto second = c::object_of<c::AnyTable>(subtrahend);
-    if (first->index() != second->index())
-      c::refuse("a table in memory is compared with one in memory, and one in a file with one in a file");
+    if (first->index() != second->index()) c::refuse("both tables must be in memory, or both in files");
     gam::PredictOptions options;
     *answer = c::answer_of(
         function, call,

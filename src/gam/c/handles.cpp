@@ -21,21 +21,21 @@ std::string_view name_of(Kind kind) {
   return kind == Kind::table ? "table" : kind == Kind::model ? "model" : "answer";
 }
 
-/// A place for one object at a time. The generation is that of the object, or of the next one.
+/// Holds one object at a time. `generation` is that of the object, or of the next one if the slot is empty.
 struct Slot {
   std::uint32_t generation = 0;
   Kind kind{};
   std::shared_ptr<void> object{};
 };
 
-/// A handle is kind, generation and slot, in 8, 32 and 24 bits.
+/// A handle packs kind (8 bits), generation (32) and slot (24).
 class HandleTable {
  public:
   std::uint64_t add(Kind kind, std::shared_ptr<void> object) {
     const std::scoped_lock lock(mutex_);
     if (free_.empty()) {
       if (slots_.size() > slot_mask) refuse("too many handles are open: close some");
-      free_.reserve(slots_.size() + 1);  // so that closing takes no memory
+      free_.reserve(slots_.size() + 1);  // so that closing allocates nothing
       slots_.push_back({.generation = first_generation_});
       free_.push_back(slots_.size() - 1);
     }
@@ -54,7 +54,7 @@ class HandleTable {
   }
 
   void close(Kind kind, std::uint64_t handle) {
-    std::shared_ptr<void> closed;  // is destroyed without the lock
+    std::shared_ptr<void> closed;  // destroyed after the mutex is unlocked
     const std::scoped_lock lock(mutex_);
     closed = release(static_cast<std::size_t>(&slot_of(kind, handle) - slots_.data()));
   }
@@ -62,9 +62,10 @@ class HandleTable {
   void change_unused(Kind kind, std::uint64_t handle, FunctionRef<void(void*)> change) {
     const std::scoped_lock lock(mutex_);
     const Slot& slot = slot_of(kind, handle);
-    // No other can come while the table is locked.
+    // The count cannot rise while the mutex is locked.
     if (slot.object.use_count() > 1)
-      refuse(fmt::format("a call uses the {}: change it before or afterwards", name_of(kind)));
+      refuse(
+          fmt::format("a call in progress uses the {}: change it when the call has returned", name_of(kind)));
     change(slot.object.get());
   }
 
@@ -82,7 +83,7 @@ class HandleTable {
 
   std::shared_ptr<void> release(std::size_t index) {
     Slot& slot = slots_[index];
-    // A slot that has had all generations is not used again.
+    // A slot whose generations are used up is retired.
     if (slot.generation++ != last_generation_) free_.push_back(index);
     return std::exchange(slot.object, nullptr);
   }
@@ -92,23 +93,21 @@ class HandleTable {
     const auto index = static_cast<std::size_t>(handle & slot_mask);
     const auto given = static_cast<std::uint8_t>(handle >> 56);
     if (given != static_cast<std::uint8_t>(kind) && given >= 1 && given <= 3)
-      refuse(
-          fmt::format("the handle of a table, a model or an answer is given for another: this is of a {}, "
-                      "and a {} is needed",
-                      name_of(Kind{given}), name_of(kind)));
+      refuse(fmt::format("wrong kind of handle: it is of a {}, and one of a {} is needed",
+                         name_of(Kind{given}), name_of(kind)));
     if (given != static_cast<std::uint8_t>(kind) || index >= slots_.size())
-      refuse(fmt::format("{:#x} is no handle of a {}", handle, name_of(kind)));
+      refuse(fmt::format("{:#x} is not a handle of a {}", handle, name_of(kind)));
     Slot& slot = slots_[index];
     if (!slot.object || slot.kind != kind || slot.generation != static_cast<std::uint32_t>(handle >> 24))
-      refuse(
-          fmt::format("{:#x} is no open {}: it was closed, or is of another library", handle, name_of(kind)));
+      refuse(fmt::format("{:#x} is not an open {}: it was closed, or another copy of the library opened it",
+                         handle, name_of(kind)));
     return slot;
   }
 
   std::mutex mutex_;
   std::vector<Slot> slots_;
   std::vector<std::size_t> free_;
-  /// Not the same in each load of the library, so that handles of another are refused.
+  /// Differs between loads of the library, so that handles of another load are refused.
   std::uint32_t first_generation_ = static_cast<std::uint32_t>(base::split_mix(
       static_cast<std::uint64_t>(std::chrono::steady_clock::now().time_since_epoch().count())));
   std::uint32_t last_generation_ = first_generation_ - 1;

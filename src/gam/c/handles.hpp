@@ -14,15 +14,15 @@
 #include <variant>
 #include <vector>
 
-/// Objects of the C interface, by numbers that callers have: those of closed objects are not given again.
+/// Objects of the C interface, known to callers by handles. The handle of a closed object is not reused.
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// A table in memory, and what its columns refer to beside `owner`.
+/// A table in memory, with the owners of its columns' memory.
 struct ColumnTable : Table {
   std::vector<std::shared_ptr<const void>> owners{};
 };
 
-/// A table of the caller's.
+/// A table of the caller.
 using AnyTable = std::variant<ColumnTable, TableFile>;
 
 enum class Kind : std::uint8_t { table = 1, model = 2, answer = 3 };
@@ -36,8 +36,8 @@ inline constexpr Kind kind_of<Model> = Kind::model;
 template <>
 inline constexpr Kind kind_of<Predictions> = Kind::answer;
 
-/// The functions below lock the table of handles, and throw `Error(usage)` for a number that is no handle of
-/// the kind.
+/// The functions below are thread-safe, and throw `Error(usage)` for a number that is not an open handle of
+/// this kind.
 [[nodiscard]] std::uint64_t add_handle(Kind kind, std::shared_ptr<void> object);
 [[nodiscard]] std::shared_ptr<void> find_handle(Kind kind, std::uint64_t handle);
 void close_handle(Kind kind, std::uint64_t handle);
@@ -49,7 +49,7 @@ template <class Object>
 [[nodiscard]] std::uint64_t handle_of(Object object) {
   return add_handle(kind_of<Object>, std::make_shared<Object>(std::move(object)));
 }
-/// Keeps the object alive, whoever closes the handle.
+/// The object, which stays alive even if another thread closes the handle.
 template <class Object>
 [[nodiscard]] std::shared_ptr<const Object> object_of(std::uint64_t handle) {
   return std::static_pointer_cast<const Object>(find_handle(kind_of<Object>, handle));

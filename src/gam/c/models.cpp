@@ -27,7 +27,7 @@ struct Shape {
   std::size_t columns = 1;
 };
 
-/// A value of a model by its name.
+/// A numeric value of a model, with its name in the interface.
 struct NamedValue {
   std::string_view name;
   Shape (*shape)(const Model& model);
@@ -121,14 +121,14 @@ constexpr NamedValue values[]{
     {"aic", of_one, copy_number<&Model::aic>},
 };
 
-/// Their names, as the interface lists them.
+/// The names of all values, as the interface lists them.
 constexpr auto value_names = [] {
   std::array<const char*, std::size(values) + 1> names{};
   std::ranges::transform(values, names.begin(), [](const NamedValue& value) { return value.name.data(); });
   return names;
 }();
 
-/// Texts of a model by their name.
+/// A list of texts of a model, with its name in the interface.
 struct NamedTexts {
   std::string_view name;
   std::vector<std::string> (*texts)(const Model& model);

@@ -24,7 +24,7 @@ namespace {
 
 using base::at;
 
-/// Sends each of this rank's rows to the rank that is to have it.
+/// Sends each row of this rank to the rank that the job's plan gives it to (alltoall).
 class Exchange {
  public:
   Exchange(const mpi::Communicator& comm, const Plan& plan, std::int64_t first, std::int64_t rows)
@@ -64,7 +64,7 @@ class Exchange {
   std::vector<std::size_t> counts_;  ///< rows for each rank
 };
 
-/// The columns, as messages have them.
+/// Names and types of the columns, for messages.
 std::string outline_of(const Table& table) {
   std::string text;
   for (const Table::Column& column : table.columns) {

@@ -6,9 +6,10 @@
 
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// *Collective.* The rows of all ranks' tables, in the order of ranks, as the job divides them: so that a fit
-/// has the bits of one table of all rows. The plans of the tables tell their rows and blocks alone. Memory: a
-/// copy of each column. Throws `Error(usage)` on every rank where columns differ from rank to rank.
+/// *Collective.* Concatenates the tables of all ranks in rank order and redistributes the rows by the job's
+/// plan, so that a fit has the same bits as one of a single table. Of the plan of `mine` only the numbers of
+/// rows and of rows per block are used. Memory: a copy of each column. Throws `Error(usage)` on every rank if
+/// the columns differ between ranks.
 [[nodiscard]] Table shared_rows(Job& job, const Table& mine);
 
 }  // namespace TESSERA_NAMESPACE::gam::c

@@ -9,11 +9,11 @@
 #include <cstddef>
 #include <cstring>
 
-/// Structures that callers of other versions know in other sizes.
+/// Structures of the C interface whose size differs between versions of the library.
 namespace TESSERA_NAMESPACE::gam::c {
 
-/// The size of a structure in the first version that had it, up to the end of its last member then. A member
-/// that is added later does not change it.
+/// The size of a structure in the first version that had it: the end of its then last member. Members that
+/// are added later do not change it.
 template <class Structure>
 constexpr std::size_t first_size = 0;
 template <>
@@ -28,11 +28,11 @@ template <>
 constexpr std::size_t first_size<tessera_gam_column_info> = offsetof(tessera_gam_column_info, levels) +
                                                             sizeof(std::size_t);
 
-/// No version has a structure of more bytes: another size is none.
+/// Larger sizes are refused as garbage: no version has such a structure.
 constexpr std::size_t largest_structure = 4096;
 
-/// The bytes that a structure of `size` bytes shares with this version's. Throws `Error(usage)` if no version
-/// has that size.
+/// The bytes that a structure of `size` bytes has in common with this version's. Throws `Error(usage)` if no
+/// version has that size.
 template <class Structure>
 [[nodiscard]] std::size_t shared_size(std::size_t size, const char* name) {
   static_assert(first_size<Structure> > 0);
@@ -42,20 +42,20 @@ template <class Structure>
   return std::min(size, sizeof(Structure));
 }
 
-/// The structure of a caller over `own`, the defaults. Throws `Error(usage)` for one that sets what this
-/// version does not know.
+/// The defaults `own`, overwritten by the caller's structure. Throws `Error(usage)` if the caller sets a
+/// member that this version does not have.
 template <class Structure>
 [[nodiscard]] Structure read_structure(const Structure* given, Structure own, const char* name) {
   const std::size_t shared = shared_size<Structure>(given->size, name);
   const auto* bytes = reinterpret_cast<const unsigned char*>(given);
   if (std::any_of(bytes + shared, bytes + given->size, [](unsigned char byte) { return byte != 0; }))
-    refuse(
-        fmt::format("{} sets what this version of the library does not have: link with a newer one", name));
+    refuse(fmt::format(
+        "{} sets a member that this version of the library does not have: link with a newer one", name));
   std::memcpy(&own, given, shared);
   return own;
 }
 
-/// Fills the structure of a caller, as far as it goes.
+/// Copies to the caller's structure as many bytes as it has.
 template <class Structure>
 void write_structure(Structure* to, Structure filled) {
   filled.size = to->size;

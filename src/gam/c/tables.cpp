@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Tables of callers of the C interface.
+// Tables of the C interface: their creation, columns and formats.
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
 #include "gam/table/arrow/arrow_columns.hpp"
@@ -24,10 +24,10 @@ namespace {
 
 ColumnTable& in_memory(void* table) {
   if (auto* const own = std::get_if<ColumnTable>(static_cast<AnyTable*>(table))) return *own;
-  refuse("the table is of a file, which has its columns");
+  refuse("a column cannot be added to a table of a file");
 }
 
-/// Of a table that can have more columns, before their values are read.
+/// The rows of a table in memory; checked before the values of a new column are read.
 std::size_t rows_of(std::uint64_t handle) {
   std::size_t rows = 0;
   change_unused(Kind::table, handle,
@@ -46,12 +46,12 @@ LevelOrder order_of(std::int32_t given) {
     case TESSERA_GAM_LEVELS_GIVEN: return LevelOrder::given;
     case TESSERA_GAM_LEVELS_ORDERED: return LevelOrder::ordered;
     default:
-      refuse(
-          fmt::format("the order of levels {}: give TESSERA_GAM_LEVELS_SORTED, _GIVEN or _ORDERED", given));
+      refuse(fmt::format("unknown order of levels {}: give TESSERA_GAM_LEVELS_SORTED, _GIVEN or _ORDERED",
+                         given));
   }
 }
 
-/// Adds a column, and what it refers to.
+/// Adds a column, and the owner of its memory.
 void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<const void> owner = nullptr) {
   change_unused(Kind::table, handle, [&](void* object) {
     ColumnTable& table = in_memory(object);
@@ -72,7 +72,7 @@ int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call, tessera_g
   constexpr const char* function = "tessera_gam_table_open";
   return c::status_of(function, [&] {
     c::require(table, "table");
-    if (rows < 1) c::refuse(fmt::format("a table of {} rows: it has 1 or more", rows));
+    if (rows < 1) c::refuse(fmt::format("a table needs 1 row or more, not {}", rows));
     c::require_possible(static_cast<std::size_t>(rows), "the table");
     gam::TableOptions options;
     c::Call given(call);
@@ -150,7 +150,7 @@ int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_ga
 int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call, tessera_gam_table* table) {
   constexpr const char* function = "tessera_gam_table_of_file";
   return c::status_of(function, [&] {
-    c::require(path, "path");  // its bytes are the file system's
+    c::require(path, "path");  // any bytes: a path need not be UTF-8
     c::require(table, "table");
     gam::TableFile file{path, {}};
     c::Call given(call);

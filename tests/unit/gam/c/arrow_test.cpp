@@ -245,7 +245,7 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   refuses(add(table, "x", {x(0, rows)}), "was closed");
   tessera_gam_table file = 0;
   ASSERT_EQ(tessera_gam_table_of_file("none.csv", nullptr, &file), TESSERA_GAM_OK);
-  refuses(add(file, "x", {x(0, rows)}), "is of a file");
+  refuses(add(file, "x", {x(0, rows)}), "to a table of a file");
   EXPECT_EQ(tessera_gam_table_close(file), TESSERA_GAM_OK);
 }
 
@@ -264,7 +264,7 @@ TEST_F(ArrowOfC, ReleasesStreamsThatItRefuses) {
     EXPECT_EQ(table, 0U);
   };
   refuses("has no option 'gamma'", stream(), {"gamma", "1"});
-  refuses("expected a column with levels, as site=bay,cape", stream(), {"levels", "side"});
+  refuses("expected a column with levels, such as site=bay,cape", stream(), {"levels", "side"});
   refuses("it has no column 'sides' (did you mean 'side'?)", stream(), {"column", "sides"});
   refuses("the column 'x' has numbers, but is given levels", stream(), {"levels", "x=1,2"});
   refuses("call has size 1", stream(), {}, TESSERA_GAM_USAGE, 1);
@@ -297,7 +297,7 @@ TEST_F(ArrowOfC, StaysAsLongAsACallUsesIt) {
   const tessera_gam_table table = of_stream();
   inside.act = [&] {
     EXPECT_EQ(add(table, "z", {x(0, rows)}), TESSERA_GAM_USAGE);
-    EXPECT_NE(std::string(tessera_gam_error()).find("a call uses the table"), std::string::npos);
+    EXPECT_NE(std::string(tessera_gam_error()).find("a call in progress uses the table"), std::string::npos);
     EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
     EXPECT_LT(counts_.released, counts_.made);
   };

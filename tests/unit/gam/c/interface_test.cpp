@@ -439,7 +439,7 @@ TEST_F(CInterface, KeepsColumnsAndTellsOfUnseenLevels) {
 
   expect_refusal(tessera_gam_answer_numbers(answer, 0, numbers.data(), 9), "9 elements: 10 are needed");
   expect_refusal(tessera_gam_answer_numbers(answer, 1, numbers.data(), 10), "is a factor");
-  expect_refusal(tessera_gam_answer_codes(answer, 2, codes.data(), 10), "has numbers");
+  expect_refusal(tessera_gam_answer_codes(answer, 2, codes.data(), 10), "is numeric");
   expect_refusal(tessera_gam_answer_numbers(answer, 3, numbers.data(), 10), "no column 3");
   expect_refusal(tessera_gam_answer_matrix(answer, numbers.data(), 20), "10 are needed");
   expect_refusal(tessera_gam_answer_numbers(answer, 0, nullptr, 10), "values is null");
@@ -494,7 +494,7 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   EXPECT_EQ(matrix(answer).size(), 2U);
   EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
   EXPECT_EQ(tessera_gam_table_close(slice), TESSERA_GAM_OK);
-  expect_refusal(tessera_gam_slice(model_, "x", &slice, &text), "'x' is not as x=1,2,3");
+  expect_refusal(tessera_gam_slice(model_, "x", &slice, &text), "'x' is not of the form x=1,2,3");
 
   const Given checked{{"seed", "7"}};
   ASSERT_EQ(tessera_gam_check(model_, table_, &checked.call, TESSERA_GAM_JSON, &text, nullptr),
@@ -581,7 +581,7 @@ TEST(CInterfaceModels, AreTextsWithAllThatIsInFiles) {
     "link": "identity", "n": 1, "rows_dropped": 0, "coefficients": [{"name": "a", "value": 1}],
     "covariance": {"suffix": ".cov-00000000", "rows": 1, "crc32": "00000000"}})";
   tessera_gam_model model = 0;
-  expect_refusal(tessera_gam_model_from_json(text.data(), text.size(), &model), "a text has none beside it",
+  expect_refusal(tessera_gam_model_from_json(text.data(), text.size(), &model), "which a text cannot have",
                  TESSERA_GAM_INPUT);
 }
 
@@ -589,11 +589,11 @@ TEST_F(CInterface, RefusesHandlesThatAreNone) {
   const char* text = nullptr;
   expect_refusal(tessera_gam_summary(0, TESSERA_GAM_TEXT, &text, nullptr), "is 0, which is no handle");
   expect_refusal(tessera_gam_summary(table_, TESSERA_GAM_TEXT, &text, nullptr),
-                 "this is of a table, and a model is needed");
+                 "it is of a table, and one of a model is needed");
   expect_refusal(tessera_gam_summary(model_ + 1, TESSERA_GAM_TEXT, &text, nullptr), "model");
   expect_refusal(tessera_gam_summary(model_ ^ (std::uint64_t{1} << 30), TESSERA_GAM_TEXT, &text, nullptr),
                  "no open model");
-  expect_refusal(tessera_gam_summary(~std::uint64_t{0}, TESSERA_GAM_TEXT, &text, nullptr), "no handle");
+  expect_refusal(tessera_gam_summary(~std::uint64_t{0}, TESSERA_GAM_TEXT, &text, nullptr), "not a handle");
   // The handle of the open table, if it were a model's.
   expect_refusal(tessera_gam_summary(table_ ^ (std::uint64_t{3} << 56), TESSERA_GAM_TEXT, &text, nullptr),
                  "no open model");
@@ -631,7 +631,7 @@ TEST_F(CInterface, RefusesColumnsThatAreNotTheTables) {
       tessera_gam_table_add_factor(table, "f", codes.data(), 5, levels.data(), 2, TESSERA_GAM_LEVELS_SORTED),
       TESSERA_GAM_OK);
   expect_refusal(tessera_gam_table_add_factor(table, "g", codes.data(), 5, levels.data(), 2, 3),
-                 "the order of levels 3");
+                 "unknown order of levels 3");
   // More than the memory of a machine has.
   expect_refusal(tessera_gam_table_add_factor(table, "g", codes.data(), 5, levels.data(), SIZE_MAX,
                                               TESSERA_GAM_LEVELS_SORTED),
@@ -640,7 +640,7 @@ TEST_F(CInterface, RefusesColumnsThatAreNotTheTables) {
   expect_refusal(tessera_gam_fit("x ~ f", table, nullptr, &model), "'f' has the code 2");
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
   ASSERT_EQ(tessera_gam_table_of_file("none.csv", nullptr, &table), TESSERA_GAM_OK);
-  expect_refusal(tessera_gam_table_add_numbers(table, "x", numbers.data(), 5), "is of a file");
+  expect_refusal(tessera_gam_table_add_numbers(table, "x", numbers.data(), 5), "to a table of a file");
   expect_refusal(tessera_gam_fit("x ~ f", table, nullptr, &model), "none.csv", TESSERA_GAM_INPUT);
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
 }
@@ -813,7 +813,7 @@ TEST_F(CInterface, ATableInUseIsNotChanged) {
   listener.listen(given.call);
   tessera_gam_model model = 0;
   ASSERT_EQ(tessera_gam_fit(formula, table_, &given.call, &model), TESSERA_GAM_OK);
-  expect_refusal(status, "a call uses the table");
+  expect_refusal(status, "a call in progress uses the table");
   EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
 }
 

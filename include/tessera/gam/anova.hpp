@@ -12,7 +12,7 @@
 /// functions take complete models, as on rank 0 after a fit; they are pure and not collective.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A term of a model against zero.
+/// The test of a model's term against zero.
 struct TermTest {
   std::string label;
   /// For a parametric term its number of columns; for a smooth the reference degrees of freedom.
@@ -59,7 +59,7 @@ struct DevianceRow {
 };
 
 struct DevianceTable {
-  std::vector<DevianceRow> rows;      ///< one a model
+  std::vector<DevianceRow> rows;      ///< one per model
   std::vector<ModelFigures> figures;  ///< by model
   DevianceTest test = DevianceTest::none;
 };

@@ -2,8 +2,8 @@
 #ifndef TESSERA_GAM_ARROW_ABI_H
 #define TESSERA_GAM_ARROW_ABI_H
 
-/* The structures of Arrow's C data interface and C stream interface, as their specification gives them, with
- * its guards, which every header has that declares them:
+/* The structures of Arrow's C data interface and C stream interface, copied from their specification with its
+ * include guards, so that other headers that declare them can be included too:
  * https://arrow.apache.org/docs/format/CDataInterface.html. */
 
 #include <stdint.h>

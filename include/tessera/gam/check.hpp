@@ -18,11 +18,11 @@ namespace TESSERA_NAMESPACE::gam {
 struct CheckOptions {
   std::uint64_t seed = 1;              ///< of the sample, the permutations and quantile residuals
   std::int64_t largest_sample = 5000;  ///< maximum number of rows for the check of bases; at least 4
-  int permutations = 400;              ///< for their p-values
+  int permutations = 400;              ///< for the p-values of that check
   int largest_concurvity = 1000;       ///< maximum number of coefficients for which concurvity is computed
   int lags = 0;                        ///< of the autocorrelation of residuals; 0: none
-  /// For the autocorrelation: a column with a value for each series; empty: rows are one series, or those of
-  /// the model's `ar_start`.
+  /// For the autocorrelation: a column that identifies the series of a row; empty: all rows are one series,
+  /// or the series begin by the model's `ar_start`.
   std::string series{};
   MemoryOptions memory{};  ///< of the columns
 };
@@ -58,15 +58,15 @@ struct QuantileResiduals {
 };
 
 struct Concurvity {
-  /// The share of a component in the span of others, for its worst function, for its estimate, and for all
-  /// its columns; from 0 to 1.
+  /// The part of a component that lies in the span of others, from 0 to 1: of its worst function, of its
+  /// estimate, and of all its columns.
   struct Values {
     double worst = 0;
     double observed = 0;
     double estimate = 0;
   };
   std::vector<std::string> labels;  ///< "para", then the smooths; empty: not computed
-  std::vector<Values> whole;        ///< by all others
+  std::vector<Values> whole;        ///< each component by all others
   std::vector<Values> pairwise;     ///< of component j by component i, at i * labels + j; 1 for itself
 };
 
@@ -98,7 +98,7 @@ struct Check {
 /// complete on rank 0; other ranks get an empty one.
 ///
 /// Throws the same `Error` on every rank: `usage` for invalid options, `input` for a missing column, or for
-/// rows other than those of the fit. Blocks. Cost: 3 p^2 operations a row for the concurvity of p
+/// rows other than those of the fit. Blocks. Cost: 3 p^2 operations per row for the concurvity of p
 /// coefficients.
 [[nodiscard]] TESSERA_EXPORT Check check(Job& job, const Model& model, const TableFile& file,
                                          const CheckOptions& options = {}, FitObserver* observer = nullptr);

@@ -36,32 +36,32 @@ struct FitOptions {
   /// Start of a series of correlated residuals, as `AR.start` of bam: a column of TRUE and FALSE, or an
   /// expression; empty: all rows are one series.
   std::string ar_start{};
-  /// Columns that are factors, each with its levels in order, other values being missing, as by R's factor(x,
-  /// levels = ...); the first level is the reference.
+  /// Columns that are factors, each with its levels in order; the first is the reference. Other values are
+  /// missing, as in R's factor(x, levels = ...).
   std::map<std::string, std::vector<std::string>> levels{};
   /// Columns that are ordered factors, each with its levels; without levels: in the order of the factor.
   std::map<std::string, std::vector<std::string>> ordered{};
   bool drop_unused_levels = true;                      ///< drop levels without a complete row
   std::map<std::string, std::vector<double>> knots{};  ///< limits, knots or points, by variable
-  /// Of each smoothing parameter its value, in the order of mgcv's `sp`; below 0: it is estimated; empty: all
-  /// are. Those that a smooth of the formula has by its own `sp` are in the place of these.
+  /// Values of the smoothing parameters, in the order of mgcv's `sp`; below 0: estimated; empty: all are
+  /// estimated. The `sp` argument of a smooth in the formula takes precedence.
   std::vector<double> sp{};
-  /// Of each penalty what is added to its smoothing parameter, at least 0, as `min.sp` of mgcv's gam: in the
-  /// order of its `full.sp`; empty: nothing.
+  /// Numbers, at least 0, that are added to the smoothing parameters of the penalties, as `min.sp` of mgcv's
+  /// gam: in the order of its `full.sp`; empty: 0.
   std::vector<double> min_sp{};
   bool select = false;  ///< smooths may be shrunk to zero: their null spaces are penalised, as in mgcv
   double gamma = 1;     ///< above 1: smoother, as mgcv's; in REML a row counts as 1 / gamma rows
   /// Store in the model the data that reports and predictions at typical values need: the residuals of a
   /// sample of the rows, typical values of each variable, and the occupancy of smooths of two numbers.
   bool residuals = true;
-  double tolerance = 1e-12;  ///< stop when |change of deviance| < tolerance (0.1 + |deviance|), and when
-  /// the whole step left is below this part of the linear predictor and its standard error, in the norm of
-  /// the working weights
+  /// The iteration stops if |change of deviance| < tolerance (0.1 + |deviance|), and the remaining step is
+  /// below step_tolerance of the linear predictor and its standard error, in the norm of the working weights.
+  double tolerance = 1e-12;
   double step_tolerance = 1e-9;
   int max_iterations = 200;
-  /// Maximum number of coefficients of a random effect that is tested against a zero variance; others as with
-  /// `re.test = FALSE` in mgcv's summary: a test takes several products of p x p matrices. Their statistic
-  /// and p-value are NaN.
+  /// Maximum number of coefficients of a random effect that is tested against a zero variance, since a test
+  /// takes several products of p x p matrices. Statistic and p-value of larger ones are NaN, as with
+  /// `re.test = FALSE` in mgcv's summary.
   int largest_tested_effect = 1000;
   /// Checkpoint file, written after every iteration; a later fit of the same model to the same table resumes
   /// from it and gives the same bits as an uninterrupted one (`Checkpoint`). Empty: none.

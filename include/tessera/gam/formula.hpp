@@ -27,11 +27,11 @@ class TESSERA_EXPORT FormulaError : public Error {
   ~FormulaError() override = default;
 
   [[nodiscard]] const std::vector<Refusal>& refusals() const noexcept { return *refusals_; }
-  /// The errors, one a line, followed by the formula with a caret below each position.
+  /// The errors, one per line, followed by the formula with a caret below each position.
   [[nodiscard]] std::string in_lines(std::string_view formula) const;
 
  private:
-  std::shared_ptr<const std::vector<Refusal>> refusals_;  // as copying an exception must not throw
+  std::shared_ptr<const std::vector<Refusal>> refusals_;  // shared: copying an exception must not throw
 };
 
 /// A parsed model formula. An immutable value, cheap to copy; a move is a copy. Any thread may read it.

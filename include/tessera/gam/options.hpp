@@ -19,10 +19,9 @@
 /// Options by name, as texts: for command lines, and for languages whose users pass options by name.
 namespace TESSERA_NAMESPACE::gam {
 
-/// An option as its user gives it. Names are those of tessera-fit's options and of mgcv's arguments, in
-/// letters of any case, with '-', '.' and '_' alike, and '-' before them: "max-iterations", "min.sp",
-/// "AR.start",
-/// "--gamma".
+/// An option as a user gives it. Names are those of tessera-fit's options and of mgcv's arguments; case does
+/// not matter, '-', '.' and '_' are equivalent, and leading '-' are ignored: "max-iterations", "min.sp",
+/// "AR.start", "--gamma".
 ///
 /// Values are texts: a number; "true" or "false"; a list with commas, "0.6,-1"; a name. An option with
 /// several entries may be given several times: "knots" with "month=0.5,12.5" and with "x=0,1"; of any other
@@ -51,7 +50,7 @@ enum class OptionKind : std::uint8_t {
   flag,     ///< true or false
   integer,  ///< a whole number
   number,
-  size,    ///< bytes, as 2G
+  size,    ///< bytes, such as 2G
   choice,  ///< one of several words
   text,
   numbers,  ///< a list with commas
@@ -65,7 +64,7 @@ struct OptionInfo {
   double least = 0;  ///< of a number; infinite: no limit
   double most = 0;   ///< likewise
   std::vector<std::string> choices{};
-  std::string value{};   ///< what the value is called, as "DIR"; empty: by its kind
+  std::string value{};   ///< the value's name in the help, such as "DIR"; empty: by its kind
   std::string preset{};  ///< the default as a text; empty: none
   std::string help{};
   std::string alias{};  ///< another name; empty: none
@@ -76,18 +75,17 @@ struct OptionInfo {
 /// `smooths`.
 [[nodiscard]] TESSERA_EXPORT std::vector<OptionInfo> options_of(OptionSet set);
 
-/// Throws `Error(usage)` for a value that an option of this kind of call cannot have, whatever the others
-/// are. Checks neither texts nor names. Pure.
+/// Throws `Error(usage)` for a value that is invalid for this option whatever the other options are. Checks
+/// neither texts nor names. Pure.
 TESSERA_EXPORT void check_option(OptionSet set, const NamedOption& given);
 
-/// All of them as JSON: {"fit": [{"name": "gamma", "kind": "number", "default": "1", "help": …, "repeatable":
+/// All options as JSON: {"fit": [{"name": "gamma", "kind": "number", "default": "1", "help": …, "repeatable":
 /// false, "least": 0.001, "most": 1000}, …], "predict": …}; "choices" and "alias" where there are any.
 [[nodiscard]] TESSERA_EXPORT std::string options_json();
 
-/// Sets those of the options that `options` has (`options_of`), and marks them as read. A family may be a
-/// file's name,
-/// "@FILE"; rho a number or "auto"; levels and ordered are lists by column, "dose=low,mid,high", in which a
-/// text in double quotes may have ',' and '=', and "" for a quote.
+/// Sets those of the given options that `options` has (`options_of`), and marks them as read. A family may be
+/// the name of a file, "@FILE"; rho a number or "auto"; levels and ordered are lists by column,
+/// "dose=low,mid,high": a text in double quotes may contain ',' and '=', and "" for a quote.
 ///
 /// Sizes in bytes may end in K, M, G or T, powers of 1024. Throws `Error(usage)`, with name and value, for an
 /// invalid value, and as `family` and the functions that take the options do. Pure, except for "family" with

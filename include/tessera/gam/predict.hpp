@@ -70,7 +70,7 @@ struct PredictOptions {
 struct Predictions {
   struct Column {
     std::string name;  ///< "fit", "se", "lower", "upper", "prediction.lower", …; "s(x)", "s(x).se", …
-    std::vector<double> values;  ///< one a row
+    std::vector<double> values;  ///< one per row
   };
 
   Plan plan;                           ///< of the table's rows, or of those of the part
@@ -95,8 +95,8 @@ struct Predictions {
 /// Throws the same `Error` on every rank: `usage` for a term that the model lacks; `input` for a missing
 /// column, text where the model has numbers, or different models on different ranks; `interrupted` when the
 /// job is asked to stop; `job_fault` when a device fails under `Policy::gpu`. Call it on the thread that
-/// calls MPI; it blocks. Cost a row: O(J) for J terms, and O(J^2) with standard errors of their sum, whatever
-/// the bases' sizes; that of the model matrix is its number of columns.
+/// calls MPI; it blocks. Cost per row: O(J) for J terms, and O(J^2) with standard errors of their sum,
+/// whatever the bases' sizes; that of the model matrix is its number of columns.
 [[nodiscard]] TESSERA_EXPORT Predictions predict(Job& job, const Model& model, const Table& table,
                                                  const PredictOptions& options = {},
                                                  FitObserver* observer = nullptr);

@@ -93,7 +93,7 @@ struct Report {
 /// cannot be read or belongs to another model.
 [[nodiscard]] TESSERA_EXPORT Report report(const Model& model, const ReportOptions& options = {});
 
-/// The page alone.
+/// Only the page.
 [[nodiscard]] TESSERA_EXPORT std::string report_html(const Model& model, const ReportOptions& options = {});
 
 /// Writes figures into a folder, which is created if missing: NAME.svg, NAME.csv, NAME-points.csv, and

@@ -53,8 +53,8 @@ struct CubicColumns {
 /// over the n points j and the polynomials i. With e = scale r, f is by its name
 /// "r^p" scale r^power, "r^p log r" scale r^power log r, "spherical" 1 - 1.5 e + 0.5 e^3 up to e = 1 and then
 /// 0, "exponential" exp(-e^exponent), "matern 3/2" (1 + e) exp(-e), "matern 5/2" (1 + e + e^2 / 3) exp(-e),
-/// "matern 7/2" (1 + e + 0.4 e^2 + e^3 / 15) exp(-e). Of a thin plate spline of one variable, terms cancel:
-/// a sum in long double has the digits that predictions have.
+/// "matern 7/2" (1 + e + 0.4 e^2 + e^3 / 15) exp(-e). For a thin plate spline of one variable the terms
+/// cancel: sum them in long double to get the accuracy of predictions.
 struct RadialFunctions {
   std::vector<std::string> variables{};
   std::string function{};
@@ -70,8 +70,8 @@ struct RadialFunctions {
 
 using TermFactor = std::variant<NumberColumn, LevelColumns, CubicColumns, RadialFunctions>;
 
-/// A run of the model's coefficients: a parametric term of R's expanded formula, or an element of mgcv's
-/// `smooth`, of which a smooth by a factor has one for each level.
+/// A range of the model's coefficients: a parametric term of R's expanded formula, or an element of mgcv's
+/// `smooth`; a smooth by a factor is one element per level.
 struct Term {
   std::string label{};  ///< "(Intercept)", "x:f", "s(x)", "s(x):fb", "te(x,z)"
   std::string basis{};  ///< "parametric"; the basis of s(); "te", "ti", "t2"
@@ -151,8 +151,8 @@ struct ModelVariable {
   std::vector<std::string> levels{};  ///< of a factor: R's `xlevels`
   /// "contr.treatment" or "contr.poly" for a factor that a parametric term codes by contrasts.
   std::string contrasts{};
-  /// mgcv's `var.summary`: of a number the least, the median and the greatest value; of a factor the most
-  /// frequent level. Both empty if the model was fitted without (`FitOptions::residuals`).
+  /// mgcv's `var.summary`: minimum, median and maximum of a number; the most frequent level of a factor. Both
+  /// are empty if the model was fitted without `FitOptions::residuals`.
   std::vector<double> summary{};
   std::string most_frequent{};
 };
@@ -163,10 +163,9 @@ struct ModelVariable {
 ///     z[0] = 1,  z[j + 1] = (x - alpha[j]) z[j] - norm2[j] / norm2[j - 1] z[j - 1],
 ///     poly(x, 3)j = z[j] / sqrt(norm2[j])
 ///
-/// without the term of z[-1]. "ns(x, …)" and "bs(x, …)": the boundary knots and the knots between them, or
-/// the boundary knots alone where knots are given. "scale(x)": the mean, the standard deviation, and the root
-/// of the sum of squares over n - 1. "cut(x, 5)": the least and the largest value. "factor(round(x))": the
-/// values.
+/// without the term of z[-1]. "ns(x, …)" and "bs(x, …)": the boundary knots and the interior knots; if knots
+/// are given, only the boundary knots. "scale(x)": the mean, the standard deviation, and the root of the sum
+/// of squares over n - 1. "cut(x, 5)": minimum and maximum. "factor(round(x))": the values.
 struct MeasuredExpression {
   std::string text{};
   std::vector<double> values{};

@@ -26,8 +26,8 @@ struct DataOutline {
   std::vector<VariableOutline> variables;  ///< variables of splines, in the order of the design
   std::vector<double> linear_predictor;    ///< of the sampled rows, with the offset; in the order of the rows
   std::vector<double> deviance_residual;   ///< sign(y - mu) sqrt(deviance), with its prior weight
-  /// For an AR1 model: standardised deviance residuals, r(i) - rho r(i - 1), of the sampled rows; and their
-  /// autocorrelation at lags 1, 2, ..., over all rows.
+  /// For an AR1 model: standardised deviance residuals, (r(i) - rho r(i - 1)) / sqrt(1 - rho^2), of the
+  /// sampled rows; and their autocorrelation at lags 1, 2, ..., over all rows.
   std::vector<double> standardised_residual{};
   std::vector<double> autocorrelation{};
   /// mgcv's var.summary for the variables of the formula's right-hand side and the columns that they read.

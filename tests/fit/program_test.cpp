@@ -738,7 +738,7 @@ INSTANTIATE_TEST_SUITE_P(
         Separated{"ByASmooth", "up ~ s(x, bs=\"cr\", k=8)", "binomial",
                   "s(x) separates responses of 0 from those of 1"},
         Separated{"InPart", "b ~ z + q", "binomial",
-                  "q separates responses of 0 from those of 1: the fitted means of 100 rows run off"}),
+                  "q separates responses of 0 from those of 1: the fitted means of 100 rows tend to"}),
     [](const auto& tested) { return tested.param.name; });
 
 // Extreme, but not separated: means are within 1e-9 of their limits, and the estimate is finite.

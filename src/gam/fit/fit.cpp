@@ -91,7 +91,7 @@ class TableFit {
         options_(options),
         observer_(observer != nullptr ? *observer : silent_) {}
 
-  /// `print`: the fingerprint of checkpoints; on rank 0.
+  /// `print`: the fingerprint for checkpoints; used on rank 0.
   FitResult run(const Fingerprint& print) {
     check_correlation(options_);
     check_trials(formula_, options_.family.definition());
@@ -103,7 +103,7 @@ class TableFit {
       if (stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
     };
     try {
-      // With several ranks none stops alone: they stop at passes and in the search.
+      // Only a single rank may stop anywhere; several ranks stop together, in passes and in the search.
       std::optional<base::Abandonable> abandonable;
       if (stop != nullptr && job_.comm().is_serial()) abandonable.emplace(check);
       FittedModel model = fit_until_it_stays(checkpoint);

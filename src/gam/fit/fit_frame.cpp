@@ -391,8 +391,8 @@ class FitRun {
     if (!(model_.deviance - model_.null_deviance > rounding * size)) return;
     model_.converged = false;
     model_.why_not_converged = fmt::format(
-        "the deviance, {:g}, exceeds that of the intercept alone, {:g}: the iteration is at a local optimum; "
-        "take another link",
+        "the deviance, {:g}, exceeds that of an intercept-only model, {:g}: the iteration is at a local "
+        "optimum; take another link",
         model_.deviance, model_.null_deviance);
   }
   void outline(double prior_weights) {

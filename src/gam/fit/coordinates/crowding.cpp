@@ -66,7 +66,7 @@ std::string crowding(const Workers& workers, const Frame& frame, int index) {
       others, complete, variable.name, crowd.min, crowd.max, range.min, range.max, variable.name);
 }
 
-/// *Collective.* Whether few bins contain the whole sample, and one of them distinct values.
+/// *Collective.* Whether few bins contain the whole sample, and some bin contains distinct values.
 bool is_crowded(const Workers& workers, const Frame& frame, int index) {
   const Variable& variable = frame.variables[at(index)];
   if (variable.factor) return false;

@@ -22,7 +22,7 @@ namespace TESSERA_NAMESPACE::gam {
                                           const RawMoments& moments, const PartedMatrix& raw_gram);
 
 /// *Collective.* Drops columns determined by other terms: a column of the parametric part, such as that of a
-/// cell without rows, or an unpenalised function of a smooth, as of s(x) beside s(x, by = f). Among dependent
+/// cell without rows, or an unpenalised function of s(x) in a model with s(x, by = f). Among dependent
 /// columns it drops the one with the smallest residual given the others, in the metric of X'WX and every
 /// penalty, as mgcv does. `Design::left_out` names the dropped columns.
 ///

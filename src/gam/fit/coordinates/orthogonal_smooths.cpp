@@ -29,28 +29,29 @@ namespace {
 
 using base::at;
 
-/// Smooths that have more in all keep their coordinates: each row would have as many dense values.
+/// If the smooths have more coefficients in all, they keep their coordinates: a row has a dense value for
+/// each.
 constexpr int most_coefficients = 500;
-/// A diagonal element of the R of a smooth's columns that is less than this part of the first keeps only a
-/// few digits in X'WX.
+/// If a diagonal element of R (QR of a smooth's columns) is below this fraction of the first, X'WX has only a
+/// few correct digits for that column.
 constexpr double near_dependence = 1e-4;
-/// Smallest unit of a column, relative to the largest, under several penalties, which no one basis makes
-/// diagonal: with columns of unit size the penalties would differ by the squares of the sizes, and lose the
-/// digits that X'WX gains.
+/// Smallest unit of a column, relative to the largest, for a smooth with several penalties, which no basis
+/// makes diagonal together: if all columns had unit size, the penalties would differ by the squares of the
+/// sizes, and lose the digits that X'WX gains.
 constexpr double least_unit = 1e-3;
-/// A column of less than this part of the size of its summands is rounding.
+/// A column below this fraction of the size of its summands is rounding.
 constexpr double rounding = 1e-13;
-/// Unpenalised columns that are independent by less than so many times their rounding have too few digits for
-/// a fit.
+/// Unpenalised columns are too nearly dependent for a fit if their smallest singular value is less than this
+/// many times their rounding.
 constexpr double few_digits = 6e3;
 
 /// Coordinates of a smooth: the penalised ones first, by the size of their columns, then the unpenalised.
 struct Turn {
   Matrix to_formula{};
-  Matrix in_range{};            ///< the penalised columns of it, less what lies in the penalties' null space
-  std::vector<double> units{};  ///< of the penalised columns: what each has been divided by
-  int hidden = 0;               ///< how many of these, the last, are rounding alone
-  bool lost = false;            ///< whether rounding hides the unpenalised columns: there is no turn
+  Matrix in_range{};            ///< its penalised columns, projected on the penalties' range
+  std::vector<double> units{};  ///< divisors of the penalised columns
+  int hidden = 0;               ///< number of penalised columns, the last ones, that are only rounding
+  bool lost = false;            ///< rounding hides the unpenalised columns: there are no such coordinates
 };
 
 /// The penalty in these coordinates.
@@ -70,8 +71,7 @@ Penalty turned_penalty(const Penalty& before, const Turn& turn) {
     }
     return penalty;
   }
-  // What lies in the null space adds nothing but rounding, large where the unpenalised columns are nearly
-  // dependent.
+  // The null space would add only rounding, which is large if the unpenalised columns are nearly dependent.
   for (const Matrix& matrix : before.matrices) {
     Matrix& out = penalty.matrices.emplace_back(size, size);
     assign(out, 0, 0, symmetrised(multiply_tn(turn.in_range, multiply(matrix, turn.in_range))));
@@ -82,7 +82,7 @@ Penalty turned_penalty(const Penalty& before, const Turn& turn) {
   return penalty;
 }
 
-/// A basis of the penalties' range: one in which a single penalty is the identity, else an orthonormal one.
+/// A basis of the penalties' range: a single penalty is the identity in it; for several it is orthonormal.
 Matrix penalised_basis(const Penalty& penalty) {
   const int size = penalty.null_space.rows();
   const int free = penalty.null_space.cols();
@@ -97,7 +97,7 @@ Matrix penalised_basis(const Penalty& penalty) {
   return basis;
 }
 
-/// Whether the columns are independent, but too nearly dependent for their crossproduct to tell.
+/// Whether the columns are independent, but their crossproduct is numerically singular.
 bool nearly_dependent(const Matrix& columns) {
   const PivotedQr qr = pivoted_qr(columns);
   const double first = std::abs(qr.r(0, 0));
@@ -118,16 +118,16 @@ std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
   return sizes;
 }
 
-/// The coordinates, from the raw columns of a smooth or a sketch of them; nothing where they are not needed,
-/// or if the unpenalised columns are dependent. log|T'X'WXT| and log|T'ST|+ change by the same amount, so
-/// that REML does not.
+/// The coordinates, from the raw columns of a smooth or a sketch of them; nothing if they are not needed, or
+/// if the unpenalised columns are dependent. REML does not change: log|T'X'WXT| and log|T'ST|+ change by the
+/// same amount.
 std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   const Penalty& penalty = *block.penalty;
   const int size = block.coef_size;
   const int rank = penalty.rank();
   const int free = size - rank;
   const bool single = penalty.matrices.size() == 1;
-  // Several penalties lose digits in any case, as the coefficients of te's margins are values.
+  // Smooths with several penalties lose digits in any case: the coefficients of te's margins are values.
   if (single && !nearly_dependent(multiply(raw_columns, block.map))) return std::nullopt;
   const Matrix& null_space = penalty.null_space;
   const Matrix range = penalised_basis(penalty);
@@ -138,8 +138,8 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   std::vector<double> hidden_below = sizes_of_sums(raw_columns, map);
   for (double& size_of_sum : hidden_below) size_of_sum *= rounding;
 
-  // A root of the crossproduct in these coordinates: first a QR with pivoting, which keeps the digits of
-  // columns of unlike size, then a QR of the unpenalised columns.
+  // A root of the crossproduct in these coordinates: a QR with column pivoting, which is accurate for columns
+  // of different size, then a QR of the unpenalised columns.
   const PivotedQr qr = pivoted_qr(multiply(raw_columns, map));
   if (qr.r.rows() < size) return std::nullopt;
   Matrix root(size, size);
@@ -148,7 +148,7 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   Matrix unpenalised = submatrix(root, 0, free, 0, free);
   Matrix beside = submatrix(root, 0, free, free, rank);
   if (free > 0) {
-    // Singular values, as the basis of the null space is any rotation of another.
+    // Singular values do not depend on the choice of the null space's basis.
     const double least = right_singular(unpenalised).values.back();
     const double hidden = *std::max_element(hidden_below.begin(), hidden_below.begin() + free);
     if (!(least > hidden)) return std::nullopt;
@@ -169,7 +169,7 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   }
   Matrix first = turn.in_range;
   if (free > 0) {
-    // Take out of each column what the unpenalised columns before it explain.
+    // Gram-Schmidt: project each column on the complement of the unpenalised columns before it.
     for (int i = 0; i < free; ++i) {
       const double own = unpenalised(i, i);
       for (int j = 0; j < free; ++j) unpenalised(i, j) /= own;
@@ -187,7 +187,7 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   return turn;
 }
 
-/// *Collective.* Broadcasts what rank 0 has found: other processors may round differently.
+/// *Collective.* Broadcasts rank 0's coordinates: other processors may round differently.
 std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
                                  std::optional<Turn> turn) {
   bool found = turn.has_value();
@@ -202,7 +202,7 @@ std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock&
   return turn;
 }
 
-/// The index of the term that has the block's raw columns.
+/// The index of the term of the block's raw columns.
 std::size_t place_of_term(const Design& design, const CoefBlock& block) {
   const auto term = std::ranges::find_if(design.terms, [&](const RawTerm& one) {
     return one.raw_begin <= block.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;
@@ -210,7 +210,7 @@ std::size_t place_of_term(const Design& design, const CoefBlock& block) {
   return at(term - design.terms.begin());
 }
 
-/// Gives a block of the design these coordinates, and dense columns of its own.
+/// Transforms a block of the design to these coordinates, with dense columns.
 void turn_block(Design& design, CoefBlock& block, const Turn& turn) {
   const std::size_t place = place_of_term(design, block);
   const RawTerm& term = design.terms[place];

@@ -12,9 +12,9 @@
 #include <span>
 #include <vector>
 
-/// Smooths of variables with values that lie far from all others: 9999 among numbers of 0 to 1. Nearly all
-/// rows are then in a small part of one cell, where the columns of a spline are so nearly dependent that
-/// their crossproduct cannot tell them apart; a QR of the columns, as in R's gam, can.
+/// Smooths of variables with outliers, such as 9999 among numbers from 0 to 1. Nearly all rows are then in a
+/// small part of one cell, where the columns of a spline are so nearly dependent that their crossproduct is
+/// numerically singular; a QR of the columns, as in R's gam, is not.
 ///
 /// In the coordinates of such a QR, turned so that a single penalty is diagonal too (Demmler and Reinsch,
 /// "Oscillation matrices with spline smoothing", Numer. Math. 24, 1975), columns are orthogonal, and their
@@ -33,22 +33,22 @@ struct OrthogonalSmooths {
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
   /// Transforms a covariance of the coefficients. Cost: O(p^2 k), k coefficients of a smooth.
   void turn(PartedMatrix& covariance) const;
-  /// A root of X'WX for the formula's design, of one for this: with the same crossproduct, and not
+  /// Transforms a root R (R'R = X'WX) for this design to one for the formula's design, which is not
   /// triangular.
   [[nodiscard]] Matrix root_of_formula(Matrix root) const;
 };
 
-/// *Collective.* The columns of the smooths of `rows` that have a variable with such values; for most models,
-/// which have none, a scan of a sample of the rows.
+/// *Collective.* A sketch of the columns of those smooths of `rows` that have such a variable. For most
+/// models there is none, and the cost is a scan of a sample of the rows.
 class CrowdedSmooths {
  public:
-  /// Cost where there are such smooths: a pass over the rows, and a sketch of their columns on the hosts.
+  /// Cost if there are such smooths: a pass over the rows, and a sketch of their columns on the hosts.
   CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows);
 
   /// *Collective.* The design with new coordinates for the smooths whose columns are nearly dependent;
-  /// nothing if there are none. `design` has the raw columns of the sketched design, and may have others
-  /// behind them. Error: `not_converged`, naming the variable, if rounding hides the unpenalised columns of
-  /// one.
+  /// nothing if there is no such smooth. `design` has the raw columns of the sketched design, and possibly
+  /// further ones after them. Throws `Error(not_converged)`, naming the variable, if rounding hides the
+  /// unpenalised columns of a smooth.
   [[nodiscard]] std::optional<OrthogonalSmooths> turned(const Design& design) const;
 
  private:

@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
 inline constexpr std::int64_t largest_sample = 4096;
 
 /// The rows of a sample of `rows` rows, increasing: all of them, or `most`, one from each of as many equal
-/// parts, at a pseudo-random place that depends on the part's number and the seed alone: evenly spread, but
+/// parts, at a pseudo-random place that depends only on the part's number and the seed: evenly spread, but
 /// aligned with no period of the table. Pure. `most` is at least 1.
 [[nodiscard]] std::vector<std::int64_t> sampled_rows(std::int64_t rows, std::int64_t most = largest_sample,
                                                      std::uint64_t seed = 0);

@@ -172,7 +172,7 @@ void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, 
   }
 }
 
-/// Transforms R to the formula's columns likewise: it stays triangular.
+/// Transforms R to the formula's columns; it stays triangular.
 void undo_centring(Matrix& triangle, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   for (const auto& [coefficient, parts] : mixed) {
     for (const auto& [other, factor] : parts) {

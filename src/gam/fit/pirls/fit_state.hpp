@@ -51,7 +51,7 @@ struct Course {
   friend bool operator==(const Course&, const Course&) = default;
 };
 
-/// The state of a fit after an outer iteration: all that the next one needs beside the data.
+/// The state of a fit after an outer iteration: all that the next one needs except the data.
 struct FitState {
   int iteration = 0;                 ///< last completed; 0: before the first, on `hardware`
   double deviance = 0;               ///< at `coef`

@@ -29,7 +29,7 @@ struct ParameterStep {
 };
 
 /// -|H|^-1 g, where |H| has the absolute eigenvalues of H: a descent direction everywhere. H is scaled to a
-/// diagonal of ones, as the curvature in a parameter that tends to infinity vanishes beside that in others.
+/// unit diagonal, as the curvature in a parameter that tends to infinity is negligible relative to others.
 std::vector<double> newton_step(const RawLikelihood& at) {
   constexpr double least_curvature = 1e-7;
   const int count = at.hessian.rows();

@@ -20,7 +20,7 @@ struct LikeliestParameters {
   /// False: the likelihood's maximum is indistinguishable from a limit, such as an infinite theta; beyond
   /// `values` it rises by a negligible amount.
   bool determined = true;
-  /// Negative log likelihood, without terms of the response alone; a last, unchecked step is not included.
+  /// Negative log likelihood, up to terms of only the response; before the last, unchecked step.
   double minus_log = 0;
 };
 

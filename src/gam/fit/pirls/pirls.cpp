@@ -200,8 +200,8 @@ bool PirlsLoop::advance(int iteration) {
   return true;
 }
 
-/// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the range
-/// that the link allows, weights grow beyond any bound, and steps become short as a root of what they change.
+/// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the link's
+/// range, weights are unbounded, and the length of a step is only the square root of its effect.
 bool PirlsLoop::is_still(double change, std::span<const double> begin) {
   last_change_ = change;
   constexpr double change_at_edge = 1e-10;
@@ -496,9 +496,8 @@ double PirlsLoop::criterion() const {
 void PirlsLoop::explain(double change) {
   if (end_.converged || !end_.why_not_converged.empty()) return;
   if (cut_short_) {
-    end_.why_not_converged = "steps are cut short, as " +
-                             first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.solution.end)) +
-                             " where they lead";
+    end_.why_not_converged = "steps are cut short: at their end " +
+                             first_row_fault(fit_.job, rows_, design_.raw_coefficients(end_.solution.end));
     return;
   }
   const bool moves = end_.solution.step > fit_.options.step_tolerance ||

@@ -55,7 +55,7 @@ double least_correlation(double start, const std::function<double(double)>& scor
     middle = high;
     high = at(limited(middle.rho + (width *= 2)));
   }
-  // The larger part of the interval is divided, at the golden section from the middle.
+  // Golden section search: the larger part of the interval is divided.
   constexpr double section = 0.381966011250105;
   while (high.rho - low.rho > exactness) {
     const bool upper = high.rho - middle.rho > middle.rho - low.rho;

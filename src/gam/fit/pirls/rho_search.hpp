@@ -12,8 +12,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// than an inner point, or at the limits, and narrowed by golden section. Finds one of several minima. Pure.
 [[nodiscard]] double least_correlation(double start, const std::function<double(double)>& score);
 
-/// *Collective.* Of a gaussian model with the identity link: the correlation of neighbouring residuals at
-/// which fREML is least. The search starts at the lag-1 autocorrelation of the residuals of independent rows.
+/// *Collective.* Returns the correlation of neighbouring residuals of least fREML, for a gaussian model with
+/// the identity link. The search starts at the lag-1 autocorrelation of the residuals of independent rows.
 /// `rows` have their final design, and series without correlation; `moments` are theirs. mgcv has no such
 /// search. Cost: a pass over the rows and a search for smoothing parameters for each of some 25 correlations.
 [[nodiscard]] double rho_of_least_score(const FitContext& fit, const Rows& rows, const RawMoments& moments);

@@ -114,8 +114,8 @@ class Mover {
   Movement movement_;
 };
 
-/// *Collective.* The movement over all ranks. A rank stops after its first block with `others`, which
-/// alone decides the answer: until the iteration has settled, nearly every row is such a row.
+/// *Collective.* The movement over all ranks. A rank stops after its first block with `others`, which decides
+/// the answer: until the iteration has settled, nearly every row is such a row.
 Movement movement_of(const tessera::Job& job, const Rows& rows, std::span<const double> raw_coef,
                      std::span<const double> raw_step, double still) {
   const Frame& frame = *rows.frame;
@@ -247,7 +247,7 @@ std::optional<std::string> find_separation(const tessera::Job& job, const Rows& 
   }
   if (!reasons.empty()) return fmt::format("{}", fmt::join(reasons, ", and "));
   const std::vector<std::string> terms = moving_terms(job, rows, raw_step);
-  return fmt::format("{} separate{} responses of 0 from {}: the fitted means of {} rows run off to {}",
+  return fmt::format("{} separate{} responses of 0 from {}: the fitted means of {} rows tend to {}",
                      list(terms), terms.size() == 1 ? "s" : "", limits.has_upper() ? "those of 1" : "others",
                      movement.running, limits.has_upper() ? "0 or 1" : "0");
 }

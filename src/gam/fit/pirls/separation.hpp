@@ -15,8 +15,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// without bound. The responses of some rows are at a limit of the mean (`Limits`: 0, or for the binomial 1),
 /// their fitted means are close to it and the step has moved them closer, while the linear predictors of all
 /// other rows move by at most `still`. The likelihood then has no maximum: coefficients grow by about one
-/// unit a step, as the deviance falls by less and less. Returns one line that names the level or term, the
-/// same on every rank; nothing without separation.
+/// unit per step, while the deviance falls ever more slowly. Returns one line that names the level or term,
+/// the same on every rank; nothing without separation.
 ///
 /// A finite estimate is never taken for separation, however extreme its means: near one, Newton's steps
 /// vanish.

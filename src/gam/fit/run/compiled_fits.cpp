@@ -16,8 +16,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Stands for a compiler in a cache of modules that stores marks: its code says whether the real compiler, of
-/// this version, has compiled.
+/// A stand-in for a kernel compiler: its "code" in the module cache is a mark that the real compiler, of this
+/// version, has compiled the fit's kernels.
 class Marker : public KernelCompiler {
  public:
   Marker(std::string compiler, bool has_compiled)

@@ -6,10 +6,10 @@
 #include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>
 
-/// Marks of fits whose kernels are in the cache of modules. A fit chooses its hardware before the table is
-/// read, and only then is the text of its kernels known: so a fit that has compiled them leaves a mark in the
-/// cache, keyed by the information available earlier. Kernels of another table may differ, e.g. by a factor's
-/// number of levels.
+/// Marks of fits whose kernels are in the module cache. A fit chooses its hardware before the table is read,
+/// but the source of its kernels is known only afterwards. So a fit that has compiled them leaves a mark in
+/// the cache, keyed by what is known before. Kernels of another table may differ, e.g. by a factor's number
+/// of levels.
 namespace TESSERA_NAMESPACE::gam {
 
 /// *Collective.* Whether there is a mark for the first device, in the cache of its rank. The job must have

@@ -14,8 +14,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// Measured with tessera-bench fit, and passes over the rows alone, on a Xeon of 2025 without AVX and an H200.
-// Other hardware differs by factors, which matter only for fits of a few tenths of a second.
+// Measured with tessera-bench fit, and by passes over the rows only, on a Xeon of 2025 without AVX and an
+// H200. Other hardware differs by factors, which matter only for fits of a few tenths of a second.
 constexpr double host_seconds_of_row = 20e-9;
 constexpr double host_seconds_of_product = 1.3e-9;
 constexpr double device_seconds_of_product = 1.2e-12;

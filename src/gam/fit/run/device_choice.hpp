@@ -10,7 +10,7 @@
 #include <optional>
 #include <string>
 
-/// Whether devices pay for a fit: a small one ends on the host before a device has started.
+/// Whether a fit is faster on devices: a small one ends on the host before a device has started.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The hardware that would compute the passes over the rows.
@@ -28,8 +28,8 @@ struct Hardware {
 
 /// *Collective.* The estimate by which a job chooses under `Policy::automatic`; includes the compilation of
 /// uncached kernels if devices would be chosen without it. Nothing if there is no choice: under another
-/// policy, without devices, with simulated ones, which rehearse a job of devices, or with hosts working
-/// beside devices.
+/// policy, without devices, with simulated ones, which rehearse a job of devices, or with
+/// `JobOptions::hosts`.
 [[nodiscard]] std::optional<CostEstimate> estimate_to_choose_by(const Job& job, const FormulaTerms& formula,
                                                                 const FitOptions& options, std::int64_t rows);
 

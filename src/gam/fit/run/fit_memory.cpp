@@ -108,7 +108,7 @@ class Measure {
 
  private:
   const Frame& frame_;
-  Design design_;  ///< of raw columns alone
+  Design design_;  ///< of raw columns only
   ModelSize size_;
   struct RandomEffect {
     std::size_t blocks;  ///< among the model's
@@ -221,7 +221,7 @@ FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bo
   FitMemory memory;
   // The draft, the design, and for one block its constraint and their products.
   memory.design = bytes_of(2 * all.design + all.largest_map + 4 * block);
-  // A reproducible sum takes 40 bytes an element, plus a partial sum; threads share a wide one. 36
+  // A reproducible sum takes 40 bytes per element, plus a partial sum; threads share a wide one. 36
   // are sent to the other ranks. The crossproduct of the last step exists until the next one replaces it.
   const int sums = on_hosts && size.width >= std::int64_t{ReproducibleSum::shared_width} ? 1 : sums_at_once;
   memory.sums = bytes_of(all.design + gram + width * (5.0 * sums + sums_at_once + 5.5) + gram);

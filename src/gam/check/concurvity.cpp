@@ -41,8 +41,8 @@ double square_sum(std::span<const double> values) {
   return dot(values, values);
 }
 
-/// A maximal independent subset of some columns: with dependent ones, as the levels of a random effect beside
-/// the intercept, rounding would decide a direction of the triangle.
+/// A maximal linearly independent subset of some columns. With dependent ones, e.g. the levels of a random
+/// effect and the intercept, rounding would decide a direction of the triangle.
 std::vector<int> independent(const Matrix& triangle, const std::vector<int>& rows, std::vector<int> columns) {
   constexpr double least = 1e-12;
   Matrix scaled = submatrix(triangle, rows, columns);

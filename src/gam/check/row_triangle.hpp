@@ -18,8 +18,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Triangular factors of blocks of rows, reduced pairwise: that of block 2k with that of block 2k + 1, and so
-/// on (Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34 (2012): TSQR). The pairing, and hence the
-/// bits, depend on the block numbers alone. At most two factors of each level wait for their partners.
+/// on (Demmel, Grigori, Hoemmen and Langou, SIAM J. Sci. Comput. 34 (2012): TSQR). The pairing, and with it
+/// the bits, depends only on the block numbers. At most two factors of each level wait for their partners.
 class TriangleTree {
  public:
   /// The factor of a block; without rows if the block has no complete one. Thread-safe.
@@ -27,7 +27,7 @@ class TriangleTree {
   /// The waiting factors as numbers, to send and receive.
   [[nodiscard]] std::vector<double> numbers() const;
   void add_numbers(std::span<const double> numbers);
-  /// The factor of all blocks, none of which may be missing; at most one row a column.
+  /// The factor of all blocks, none of which may be missing; at most one row per column.
   [[nodiscard]] Matrix whole();
 
  private:

@@ -28,8 +28,8 @@ struct ChiSquaredTerm {
 };
 
 /// P(sum_j weight_j chi2(df_j) > x), by Davies' inversion of the characteristic function with an error of at
-/// most 2e-5, and by the approximation of Liu, Tang and Zhang where that fails: what R's mgcv does, so the
-/// same p-values. A probability below the error comes out as exactly 0.
+/// most 2e-5, and by the approximation of Liu, Tang and Zhang if that fails, as in mgcv. A probability below
+/// the error is returned as 0.
 ///
 /// Source: Davies, Applied Statistics 29 (1980), 323-333 (AS 155); Liu, Tang and Zhang, Comput. Stat. Data
 /// Anal. 53 (2009), 853-856. At least one weight must not be zero (`std::logic_error`).

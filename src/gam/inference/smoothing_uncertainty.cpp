@@ -148,7 +148,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
     }
   }
   const SymmetricEigen eigen = symmetric_eigen(hessian);
-  // Where REML is flat the coefficients do not change: both derivatives are rounding.
+  // Where REML is flat, the coefficients do not change, and both derivatives are rounding.
   constexpr double least = 1e-10;
   const double largest = *std::ranges::max_element(eigen.values);
   SmoothingUncertainty out{Matrix(size, count), 0};

@@ -180,8 +180,8 @@ class RandomEffectTest {
 
   // The other random effects are part of the noise. mgcv weights the rows by I + Z S^- Z', the covariance of
   // that noise, rather than by its inverse; so does this test, to give the same p-values. The crossproduct
-  // with that noise is N = G + sum G S^- G, where G = X'WX is restricted to an effect's columns and rows
-  // beside its S^-.
+  // with that noise is N = G + sum G S^- G, where the G = X'WX to the left and right of an S^- are restricted
+  // to the columns and rows of its effect.
 
   /// Rank of the block after projecting out the unpenalised columns: such directions have zero weight, except
   /// for rounding in the inverse of a small penalty.

@@ -90,7 +90,7 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   for (int i = 0; i < basis.size; ++i) {
     const double own = basis.penalty->diagonal_of(j, i);
     const double square = gram(basis.begin + i, basis.begin + i);
-    // With columns of unit size, it is the penalties that are orders of magnitude apart.
+    // If columns have unit size, the penalties instead are orders of magnitude apart.
     const bool scaled = basis.penalty->orthogonal_columns;
     if (scaled ? own <= 0 : own <= 1e-12 * largest) continue;
     sum_gram += scaled ? square / own : square;
@@ -99,8 +99,8 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   return sum_gram / sum_penalty;
 }
 
-/// The residual sum of squares at or below which it is rounding, of either sign, of the terms that it is the
-/// difference of or of the residuals about the base. Used for a perfect fit, so that V is smooth there.
+/// A residual sum of squares at or below this is rounding of the terms whose difference it is, or of the
+/// residuals about the base. Used as its lower limit, so that V is smooth for a perfect fit.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   constexpr double of_nothing = 1e-290;  // a custom family may have any unit
@@ -108,8 +108,8 @@ double smallest_sum_of_squares(const WorkingModel& model) {
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
 
-/// The part of X'WX; without one, the largest block, diagonal in X'WX and in its penalty, that is worth
-/// eliminating.
+/// The part of X'WX; without one, the largest block that is diagonal in X'WX and in its penalty, if it is
+/// worth eliminating.
 Part part_to_eliminate(const PartedMatrix& gram, const std::vector<BlockBasis>& bases) {
   if (gram.is_parted()) return gram.part();
   const BlockBasis* largest = nullptr;
@@ -377,7 +377,7 @@ std::vector<double> RemlCriterion::Factored::solve(const Coordinates& model,
 
 bool RemlCriterion::Factored::solve_for_coef(const Coordinates& model, double residual,
                                              double least_deviance) {
-  // b = base + d with (X'WX + S) d = X'W r - S base, and RSS from d alone.
+  // b = base + d with (X'WX + S) d = X'W r - S base; RSS follows from d without cancellation.
   std::vector<double> step = model.gradient;
   for (const ScaledPenalty& s : penalties) s.add_to(step, -1, s.times(model.base));
   step = solve(model, step);

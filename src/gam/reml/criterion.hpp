@@ -78,7 +78,7 @@ class RemlCriterion {
   /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(q^3 + M q^2) with q coefficients
   /// not eliminated, and for each eliminated one the square of the number that it shares rows with.
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
-  /// V alone, at about a sixth of the cost.
+  /// Only V, at about a sixth of the cost.
   [[nodiscard]] std::optional<double> value(std::span<const double> log_sp) const;
   /// Whether `profiles` supports this coordinate: it belongs to one block, whose penalty has no least lambda
   /// and is small enough for a profile to cost less than many evaluations.

@@ -20,7 +20,7 @@ namespace {
 using base::at;
 
 constexpr double tolerance = 1e-13;
-/// After a pivot p, rounding is about 1e-16 / p of a column's square: above this, far below the pivot.
+/// Pivots above this are accurate: after a pivot p, the rounding of a column's square is about 1e-16 / p.
 constexpr double clear = 1e-4;
 
 struct Column {

@@ -33,9 +33,9 @@ Matrix sum_of(Matrix a, double factor, const Matrix& b) {
 
 namespace {
 
-// From A^-1 A = I, with X the block of the inverse beside the core: F of the core is V G + X' C, that of the
-// part 1 - s z, and with F = X' (-s) beside the core and -X (S of the core) the other way, the core of FF
-// gets X' s X V^-1 (I - F of the core).
+// Derived from A^-1 A = I. X is the off-diagonal block (part x core) of the inverse, V its core, z its
+// diagonal in the part. F has the core V G + X' C, the diagonal 1 - s z in the part, and off-diagonal blocks
+// X' (-s) and -X (S of the core). The core of FF gets X' s X V^-1 (I - F of the core) in addition.
 Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& gram,
                                std::span<const double> ridges, const Algebra& algebra) {
   const Matrix& v = inverse.core;
@@ -64,10 +64,10 @@ Influence influence_of_pattern(const PartedMatrix& inverse, const PartedMatrix& 
 
 }  // namespace
 
-// With D = G + s the part of A, G that of X'WX, C beside it and B the core, and V the core of the inverse,
-// the block of which beside it is -V C' D^-1:
-//   F of the core      V (B - C' D^-1 C)
-//   F beside it        s V C' D^-1  and  D^-1 C (I - F of the core)
+// X'WX has the part G, the off-diagonal block C and the core B; D = G + s is the part of A. The inverse has
+// the core V and the off-diagonal block -V C' D^-1. Then F = A^-1 X'WX has
+//   core               V (B - C' D^-1 C)
+//   off-diagonal       s V C' D^-1  and  D^-1 C (I - F of the core)
 //   F of the part      D^-1 G - s D^-1 C V C' D^-1,
 // so that with U = s C' D^-2 C the core of FF gets V U (I - F of the core), and the diagonal of FF in the
 // part is (g^2 - 2 g s k / d) / d^2 + s / d^2 c' ((I - F of the core) V + V U V) c, with k = c' V c.

@@ -9,8 +9,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// F = A^-1 X'WX, A = X'WX + S; degrees of freedom are the diagonals of F and FF. Beside the core of F only
-/// its diagonal in the part is formed; if the part has a pattern, the diagonal of FF there is unknown: NaN.
+/// F = A^-1 X'WX, A = X'WX + S; degrees of freedom are the diagonals of F and FF. Of F only the core and the
+/// diagonal of the part are formed; if the part has a pattern, the diagonal of FF there is unknown: NaN.
 struct Influence {
   Matrix core;                      ///< of F
   Matrix through_part;              ///< Z: the core of FF is F F + Z (I - F) of the core; empty: zero

@@ -69,11 +69,11 @@ void take_common(BlockBasis& basis) {
   throw Error(
       ErrorCode::input,
       fmt::format("the penalty of {} is lost in rounding, as its knots are orders of magnitude apart: "
-                  "take a logarithm of the variable, as in s(log(x)), or bs=\"ps\"",
+                  "take a logarithm of the variable, such as s(log(x)), or bs=\"ps\"",
                   block.label));
 }
 
-/// Eigenvectors by descending eigenvalue, of which `rank` are not zero.
+/// Eigenvectors by descending eigenvalue; `rank` eigenvalues are nonzero.
 SymmetricEigen eigen_of_rank(const Matrix& sum, int rank, const CoefBlock& block) {
   SymmetricEigen eigen = descending_eigen(sum);
   if (!(eigen.values[base::at(rank) - 1] > 0) ||

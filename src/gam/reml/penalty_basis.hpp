@@ -17,8 +17,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// The penalties of one coefficient block in coordinates U^-1 b: the first `rank` are penalised, the others
-/// are the null space, where every penalty is exactly zero. U is orthogonal, but where several penalties are
-/// diagonal together (`Penalty::eigenvectors`).
+/// are the null space, where every penalty is exactly zero. U is orthogonal, unless several penalties are
+/// diagonalised together (`Penalty::eigenvectors`).
 struct BlockBasis {
   int begin = 0;       ///< first coefficient of the block
   int size = 0;        ///< coefficients of the block
@@ -50,8 +50,8 @@ struct BlockBasis {
 /// their rank in double precision, as a cubic spline's may not with knots that are orders of magnitude apart.
 [[nodiscard]] std::vector<BlockBasis> penalty_bases(const Design& design);
 
-/// The `dense` of a basis in coordinates T' b in which sum_j lambda_j S_j is graded: directions in the order
-/// of the size of what penalises them, and a penalty exactly zero on the directions after its own.
+/// The `dense` of a basis in coordinates T' b in which sum_j lambda_j S_j is graded: directions are ordered
+/// by the size of their largest penalty, and a penalty is exactly zero on the directions after its own.
 struct GradedPenalties {
   Matrix rotation;  ///< T; empty: the identity
   std::vector<Matrix> penalties;

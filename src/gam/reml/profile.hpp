@@ -12,9 +12,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// exact, and evaluated without a factorisation.
 ///
 /// With all other coefficients profiled out, X'WX + S is K + lambda S_j on the coordinates that S_j
-/// penalises. In the common eigenvectors of the two, with eigenvalues k_i of K beside S_j, log|X'WX + S| and
-/// the penalised deviance are sums of functions of lambda and one k_i each. `RemlCriterion::profiles` makes
-/// it.
+/// penalises. In the common (generalised) eigenvectors of K and S_j, with eigenvalues k_i, log|X'WX + S| and
+/// the penalised deviance are sums of functions of lambda and one k_i each. Made by
+/// `RemlCriterion::profiles`.
 struct RemlProfile {
   double log_sp = 0;           ///< where the sums below were computed
   double deviance = 0;         ///< RSS + b'Sb there

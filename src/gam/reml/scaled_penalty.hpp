@@ -19,9 +19,9 @@ struct ScaledPenalty {
   int begin = 0;     ///< -1: it is on the part
   int in_outer = 0;  ///< `begin` among the coordinates that are not eliminated
   int rank = 0;
-  std::vector<double> diagonal;  ///< or
+  std::vector<double> diagonal;  ///< of a diagonal penalty; else `dense`
   Matrix dense;
-  std::vector<int> places;  ///< of an effect of the part, whose penalty is diagonal: its coordinates
+  std::vector<int> places;  ///< coordinates of an effect of the part, whose penalty is diagonal
 
   [[nodiscard]] bool is_of_part() const noexcept { return !places.empty(); }
   /// Converts a diagonal on the part, whose first coordinate has the place `first` before the elimination, to
@@ -66,8 +66,8 @@ class PenaltyTraces {
   const Algebra& algebra_;
   std::vector<Matrix> products_;    ///< V S_j of those not on the part
   std::vector<double> of_effects_;  ///< tr(A S_j) of those on a part with fill-in
-  /// Of dense blocks B, with U = B^-1 C: V U'S_j U of each penalty, and what tr(A S_j A S_k) has beside the
-  /// trace of the product of two of these.
+  /// For dense blocks B, with U = B^-1 C: V U'S_j U of each penalty, and tr(A S_j A S_k) minus the trace of
+  /// the product of two of these.
   std::vector<Matrix> through_blocks_;
   Matrix own_squares_;
   Matrix through_core_;    ///< V C' D^-1 S_e D^-1 C, S_e the eliminated block's penalty

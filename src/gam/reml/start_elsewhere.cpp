@@ -231,7 +231,7 @@ class Elsewhere {
       std::vector<Descent> descents = descend_from(some);
       for (std::size_t i = 0; i < some.size(); ++i) {
         if (evaluations_ >= limit_) return false;
-        // A descent that reaches the limit is repeated alone, now that the evaluations before it are known.
+        // A descent that reaches the limit is repeated sequentially, with the evaluations before it counted.
         const bool ended = i > 0 && descents[i] && evaluations_ + descents[i]->evaluations >= limit_;
         if (ended) descents[i] = descend_from(criterion_, some[i]);
         if (take(std::move(descents[i]))) return true;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Products of splines on the matrix units, without writing the model matrix to memory.
 //
-// A block goes over a slice in chunks, whose rows it keeps in shared memory: for each spline the four values,
+// A block processes a slice in chunks, whose rows it keeps in shared memory: for each spline the four values,
 // times the root of the weight. Column c's value is at place c modulo 4, with the index of its quad, c / 4,
 // in the lowest bits of its mantissa. A warp has one term, the centre, and sums in its registers, separately
 // for each of the centre's windows. It processes the rows of one window after the other, four at once: the
@@ -9,8 +9,8 @@
 // row), a tile for each four of their quads; values that belong to another quad are masked. So 4 x 4 of the
 // 16 x 8 products of a tile and row are nonzero if it has one term's quads, and twice as many with two.
 //
-// Chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 arrives. The order of
-// additions follows from the slice's rows alone.
+// Pipelining: chunk i is multiplied while chunk i + 1 is evaluated and sorted and chunk i + 2 is copied. The
+// order of additions depends only on the slice's rows.
 #pragma once
 
 #include "gam/rows/crossproduct.hpp"

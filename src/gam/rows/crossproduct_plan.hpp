@@ -26,7 +26,7 @@ struct CrossShare {
 };
 
 /// Divides a model's products between matrix units and other kernels, and assigns the former to warps.
-/// Depends on the layout alone. Empty if the matrix units would form next to nothing.
+/// Depends only on the layout. Empty if the matrix units would form next to nothing.
 ///
 /// Terms of a single spline with few columns take part, in pairs and each with itself; so do terms of a
 /// single column, and the residual, with each of them. A pair is an edge of the complete graph; two edges

@@ -34,7 +34,7 @@ struct Division {
   std::int64_t values_per_row;  ///< stored for the tasks
 };
 
-/// Divides the products not formed on matrix units into tasks. Depends on the layout alone.
+/// Divides the products not formed on matrix units into tasks. Depends only on the layout.
 Division::Division(PassKind kind, const RowLayout& layout, const CrossShare* cross)
     : values_per_row(cross != nullptr ? cross->values_per_row : layout.view().values_per_row) {
   const std::span<const Product> products = layout.products(kind);

@@ -12,7 +12,7 @@ namespace {
 
 /// Maximum bytes of a part: starting a copy costs little compared with copying this much.
 constexpr std::int64_t largest_part_bytes = std::int64_t{256} << 20;
-/// Inverse of the maximum share of column memory that a part takes: most is for resident columns.
+/// A part takes at most 1 / part_share of the column memory: most is for resident columns.
 constexpr std::int64_t part_share = 8;
 
 }  // namespace

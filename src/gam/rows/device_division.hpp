@@ -7,9 +7,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Inverse of the share of a device's memory budget for scratch; columns may take the rest.
+/// Scratch memory takes 1 / scratch_share of a device's memory budget; columns may take the rest.
 inline constexpr std::int64_t scratch_share = 5;
-/// Parts of a tile on a device at once: one is copied while the rows of the other are summed.
+/// Parts of a tile on a device at once (double buffering): one is copied while the other is summed.
 inline constexpr int parts_at_once = 2;
 
 /// Division of a tile's rows in device memory.

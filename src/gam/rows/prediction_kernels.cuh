@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The kernel that predicts rows, compiled at run time for one model: one thread a row.
+// The kernel that predicts rows, compiled at run time for one model: one thread per row.
 #include "gam/rows/prediction_view.hpp"
 #include "gam/rows/terms.cuh"
 

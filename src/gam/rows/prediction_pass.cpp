@@ -52,7 +52,7 @@ struct Prepared : PreparedHost {
 };
 
 /// Calls `evaluate(begin, end, out)` for ranges of this rank's rows, and passes `out`, which has `columns`
-/// elements a row, to `take`.
+/// elements per row, to `take`.
 template <class Element, class Evaluate, class Take>
 void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t columns,
                     const Evaluate& evaluate, const Take& take) {

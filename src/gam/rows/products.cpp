@@ -20,7 +20,7 @@ struct Meetings {
 #define TESSERA_TEXT "gam/rows/products_text.hpp"
 #include "base/each_width.hpp"
 
-/// As `add_runs`, for a column term with one nonzero, and hence a row term with one.
+/// As `add_runs`, for terms with one nonzero each.
 void add_single(const Product& product, int count, const ProductSide& row, const ProductSide& column,
                 double* sums) {
   const std::int64_t line_size = product.columns;

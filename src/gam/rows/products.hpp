@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// One term of a product over the rows of a chunk.
 struct ProductSide {
   const double* values;  ///< `nonzeros` a row
-  const int* starts;     ///< one a row
+  const int* starts;     ///< one per row
 };
 
 /// The values of each row times its factor.
@@ -33,7 +33,7 @@ struct AlignedTarget {
   int columns;
   const std::ptrdiff_t* runs;  ///< of each nonzero of the row term, relative to a row's corner
 };
-/// Adds four neighbouring products for each of the row term's nonzeros, of which there are one or four.
+/// Adds four neighbouring products for each of the row term's nonzeros, one or four.
 void add_to_aligned(const AlignedTarget& to, int row_nonzeros, int count, const ProductSide& row,
                     const ProductSide& column);
 

@@ -51,7 +51,7 @@ using FourIntegers = std::int64_t __attribute__((vector_size(32)));
 struct Run {
   const double* values;     ///< of the first row
   std::ptrdiff_t nonzeros;  ///< stride from one row to the next
-  const int* starts;        ///< one a row
+  const int* starts;        ///< one per row
   std::ptrdiff_t column;    ///< the first, relative to a row's start
 };
 

@@ -24,7 +24,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// `norms` are those of the raw columns, or upper bounds. Values are rounded to multiples of 2^-49 times the
 /// norm, or of 2^-60 sqrt(n) times if that is more, so that sums are exact: the bits are the same for any
 /// number of ranks and threads. Rows are read on the host. Cost: a third of a pass that forms X'X; memory: 8
-/// bytes an element for each thread.
+/// bytes per element for each thread.
 ///
 /// Source: the sparse embedding of Nelson and Nguyen, "OSNAP: faster numerical linear algebra algorithms via
 /// sparser subspace embeddings", FOCS 2013.

@@ -26,7 +26,7 @@ struct RawDeviance {
 
 /// The likelihood as a function of a family's parameters, at given means.
 struct RawLikelihood {
-  double minus_log = 0;          ///< negative log likelihood, without terms of the response alone
+  double minus_log = 0;          ///< negative log likelihood, without terms that depend only on the response
   std::vector<double> gradient;  ///< of that, in the working parameters
   Matrix hessian;
   double bad_rows = 0;  ///< rows whose contribution is not finite

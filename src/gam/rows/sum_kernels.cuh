@@ -3,11 +3,11 @@
 //
 // Rows are cut into slices, blocks of the job or parts of them; a batch of slices is worked on at once:
 //
-//   evaluate_…       one thread a row: values and starts of every term, weight, residual, scalars
+//   evaluate_…       one thread per row: values and starts of every term, weight, residual, scalars
 //   form_crossproduct  products of splines, where the device has matrix units for them: see crossproduct.cuh
-//   form_partials    one CUDA block a task (a pair of terms) and slice: their sums over the slice
-//   form_scalars     one CUDA block a slice: the sums of the scalars
-//   accumulate       one thread an element: the batch's partials into the reproducible sum
+//   form_partials    one CUDA block per task (a pair of terms) and slice: their sums over the slice
+//   form_scalars     one CUDA block per slice: the sums of the scalars
+//   accumulate       one thread per element: the batch's partials into the reproducible sum
 //
 // The order of floating-point additions does not depend on the size of a batch or on its slices.
 #include "gam/rows/slice_batch.hpp"

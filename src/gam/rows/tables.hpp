@@ -23,11 +23,11 @@ struct TermTable {
 /// The positions of the nonzeros of a term when some of its components are omitted.
 struct Placement {
   int size = 1;          ///< raw columns
-  int stride_begin = 0;  ///< one stride a component; 0: omitted
-  int offset_begin = 0;  ///< one offset a nonzero, increasing
+  int stride_begin = 0;  ///< one stride per component; 0: omitted
+  int offset_begin = 0;  ///< one offset per nonzero, increasing
 };
 
-/// The sums of one pair of terms: a matrix of `rows` x `columns`, row by row. Nonzero i of the row term and
+/// The sums of one pair of terms: a row-major matrix of `rows` x `columns`. Nonzero i of the row term and
 /// nonzero j of the column term meet at `row_start * columns + lines[i] + column_start + offsets[j]`.
 struct Product {
   int row_term = 0;
@@ -40,8 +40,8 @@ struct Product {
   int column_nonzeros = 1;
   bool symmetric = false;     ///< a term with itself: only elements with j >= i need be valid
   bool runs_of_four = false;  ///< column offsets are runs of four neighbours
-  int line_begin = 0;         ///< one line a nonzero of the row term
-  int offset_begin = 0;       ///< one offset a nonzero of the column term
+  int line_begin = 0;         ///< one line per nonzero of the row term
+  int offset_begin = 0;       ///< one offset per nonzero of the column term
   std::int64_t begin = 0;     ///< in the vector of sums
   /// Two random effects of the part, CPU only: the index into `LevelPairs::terms` with the index of
   /// each row's sum, from `begin` on; -1: the product is a matrix.

@@ -10,11 +10,11 @@
 /// Tables of check results, for the page and the text of a check.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A row a smooth: k', edf, k-index and its p-value.
+/// One row per smooth: k', edf, k-index and its p-value.
 [[nodiscard]] TextTable basis_table(const Check& check);
 /// "all 400 rows, 400 permutations, seed 1": the sample of the basis check.
 [[nodiscard]] std::string basis_sample_text(const Check& check, const CheckOptions& options);
-/// A row a term: worst, observed, estimate, by all others.
+/// One row per term: worst, observed, estimate, by all others.
 [[nodiscard]] TextTable concurvity_table(const Concurvity& concurvity);
 /// The proportion of quantile residuals outside their 95 % band.
 [[nodiscard]] double share_outside(const QuantileResiduals& own);

@@ -13,7 +13,7 @@ struct Point {
   double x, y, z;
 };
 
-/// The crossing of the level between two corners, one of which is above it.
+/// The point between two corners, one above the level and one not, where the surface crosses the level.
 Point crossing(const Point& a, const Point& b, double level) {
   const double t = (level - a.z) / (b.z - a.z);
   return {a.x + t * (b.x - a.x), a.y + t * (b.y - a.y), level};

@@ -10,12 +10,12 @@
 #include <variant>
 #include <vector>
 
-/// The numbers of each term's plot, from its coefficients and their covariance alone, as in mgcv's `plot.gam`
+/// The numbers of each term's plot, from its coefficients and their covariance only, as in mgcv's `plot.gam`
 /// and `predict(type = "terms", se = TRUE)`.
 namespace TESSERA_NAMESPACE::gam {
 
 /// A smooth of one number; for te() of a number and a factor (a random effect), and for factor smooths, one
-/// line a level, or a combination of levels.
+/// line per level, or a combination of levels.
 struct Curve {
   struct Line {
     std::string level;  ///< "a", or "a : b" for several factors; empty for a single line

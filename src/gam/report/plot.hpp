@@ -31,7 +31,7 @@ struct PlotAxis {
   std::vector<std::string> categories = {};
 };
 
-/// Size of the whole picture, in units of which a letter is about seven wide.
+/// Size of the whole picture, in SVG units; a letter is about seven units wide.
 struct PlotSize {
   double width = 360;
   double height = 264;

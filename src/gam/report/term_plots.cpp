@@ -74,7 +74,7 @@ Interval ends_of(const std::vector<double>& values) {
   return {values.front(), values.back()};
 }
 
-/// Range of the numbers, ignoring NaN; [0, 0] if there are none.
+/// Range of the numbers, ignoring NaN; [0, 0] without numbers.
 Interval range_of(const Matrix& values) {
   Interval range = no_interval;
   for (const double value : values.values()) {

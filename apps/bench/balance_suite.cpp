@@ -33,11 +33,11 @@ struct BalanceSuite {
   int passes = 10;
   bool hosts = false;
 
-  /// Units of a block: a thread of a host takes a hundred times as long for one as a GPU.
+  /// Units per block; fewer with hosts, since a host thread is a hundred times slower than a GPU.
   [[nodiscard]] std::int64_t block() const { return hosts ? 256 : 8192; }
 };
 
-/// A job on the GPUs, or on eight simulated devices a rank where there is none. *Collective.*
+/// *Collective.* A job on the GPUs, or on eight simulated devices per rank without GPUs.
 Job job_on_devices(const mpi::Communicator& comm, JobOptions options) {
   Job job(comm, options);
   if (!job.on_host()) return job;
@@ -48,21 +48,20 @@ Job job_on_devices(const mpi::Communicator& comm, JobOptions options) {
   return rehearsal;
 }
 
-/// Units side by side, as a host computes best.
+/// Several units at once, so that the compiler vectorises.
 void iterate_on_host(std::int64_t units, int rounds) {
   std::array<double, 16> values{};
-  volatile double kept = 0;
+  volatile double kept = 0;  // keeps the compiler from removing the computation
   for (std::int64_t unit = 0; unit < units; unit += std::ssize(values)) {
     values.fill(1 + static_cast<double>(unit % 1024));
     for (int round = 0; round < rounds; ++round) {
       for (double& value : values) value = 0.999 * value + 0.001;
     }
-    kept =
-        kept + std::accumulate(values.begin(), values.end(), 0.0);  // else what is not kept is not computed
+    kept = kept + std::accumulate(values.begin(), values.end(), 0.0);
   }
 }
 
-/// Hosts beside the GPUs: with a sample of the work of each.
+/// Makes hosts devices too, with scores from samples of the work.
 void add_hosts(JobOptions& options, int rounds) {
   constexpr std::int64_t sample_of_gpu = std::int64_t{1} << 20;
   constexpr std::int64_t sample_of_thread = 256;
@@ -79,7 +78,7 @@ void add_hosts(JobOptions& options, int rounds) {
   };
 }
 
-/// The longest time of a device, and that by the mean of all.
+/// The longest time of a device, and its ratio to the mean of all.
 struct PassTime {
   double longest = 0;
   double imbalance = 1;
@@ -108,7 +107,7 @@ PassTime time_pass(Job& job, const Plan& plan, const BalanceSuite& suite) {
         const auto start = Clock::now();
         iterate_on_host(tile.range.size(), suite.rounds);
         if (tile.device >= 0) {
-          // A host's threads, which the GPUs' have no part in, share its time.
+          // The time of a host is divided by its threads, not counting those that drive GPUs.
           const bool of_host = devices[static_cast<std::size_t>(tile.device)].host;
           const auto threads = of_host ? tile.threads - (std::ssize(devices) - hosts) : 1;
           seconds[static_cast<std::size_t>(tile.device)] += since(start) / static_cast<double>(threads);

@@ -9,7 +9,7 @@
 namespace tessera::bench {
 namespace {
 
-/// Reads the columns, fits, and prints what it measured. The peak is that of R, the data and bam().
+/// R script: reads the columns, fits, and prints the measurements. The peak includes R, the data and bam().
 constexpr const char* bam_script = R"R(
 arguments <- commandArgs(trailingOnly = TRUE)
 rows <- as.numeric(arguments[2])
@@ -46,7 +46,7 @@ for (run in seq_len(predictions)) {
 if (!is.null(cluster)) parallel::stopCluster(cluster)
 )R";
 
-/// One column after another, a piece at a time.
+/// Writes the columns one after the other, a piece at a time.
 void write_columns(const SimulatedModel& model, std::int64_t rows, const std::filesystem::path& path) {
   WholeFile file(path);
   std::vector<double> piece;

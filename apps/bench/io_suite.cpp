@@ -38,7 +38,7 @@ using Clock = std::chrono::steady_clock;
 const std::vector<std::string> all_tables{"digits", "decimals", "mix"};
 const std::vector<std::string> all_formats{"csv", "gzip", "bgzip", "hdf5"};
 
-constexpr const char* each_core = ", each core";  // megabytes for each second of a processor
+constexpr const char* each_core = ", each core";  // megabytes per CPU second
 
 /// Reads every column of the table, over this rank's rows.
 void read_whole(Job& job, const std::string& path) {
@@ -115,7 +115,7 @@ void add_peer(const std::filesystem::path& path, const std::string& format, int 
     out(name + each_core, "MB/s").values.push_back(megabytes / seconds);
   out(name + " peak", "MB").values = {fread.peak_resident_bytes / 1e6};
   out.add_ratio(format + " / fread's, medians", format, name);
-  // Less affected by other work on the machine.
+  // Rates per CPU second are less affected by other work on the machine.
   out.add_ratio(format + " / fread's, each core", format + each_core, name + each_core);
 }
 

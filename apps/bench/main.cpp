@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// tessera-bench: measures parts of Tessera on this machine, beside a peer where there is one.
+// tessera-bench: measures parts of Tessera on this machine, and a peer (such as mgcv) for comparison.
 #include "gam/linalg/blas_kernels.hpp"
 #include "r_script.hpp"
 #include "suite.hpp"
@@ -32,7 +32,7 @@ Inventory look_around(const mpi::Communicator& comm, Policy policy) {
   return gather_inventory(comm, here, mine, std::vector<std::uint64_t>(mine.devices.size(), 1));
 }
 
-/// "; BLAS: Haswell, R's: Prescott", as peers compute by R's.
+/// "; BLAS: Haswell, R's: Prescott": peers use the BLAS of R.
 std::string kernels_of(bool peer) {
   const std::string ours = gam::kernels_of_blas();
   const std::string theirs = peer ? kernels_of_r() : std::string();

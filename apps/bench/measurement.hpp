@@ -8,7 +8,7 @@
 
 namespace tessera::bench {
 
-/// Some runs of one thing, in one unit.
+/// A measured quantity, with a value for each run.
 struct Measurement {
   std::string suite;  ///< "fit"
   std::string name;   ///< "G4, 1000000 rows"
@@ -21,19 +21,18 @@ struct Measurement {
   [[nodiscard]] double maximum() const;
 };
 
-/// What a figure depends on: "2 x Intel(R) Xeon(R) …; 8 x NVIDIA H200; 4 ranks".
+/// The hardware that figures depend on: "2 x Intel(R) Xeon(R) …; 8 x NVIDIA H200; 4 ranks".
 [[nodiscard]] std::string machine_of(const Inventory& inventory);
 
-/// A table that a person reads, or one line of JSON a measurement, each with machine and commit.
+/// A table, or one line of JSON per measurement; both with machine and commit.
 void print_table(const std::vector<Measurement>& measurements, const std::string& machine);
 void print_json_lines(const std::vector<Measurement>& measurements, const std::string& machine);
 
 /// CPU seconds used by this process.
 [[nodiscard]] double processor_seconds();
-/// Highest resident memory of this process since it began, or since the last reset, in bytes; 0 where the
-/// system does not tell.
+/// Peak resident memory of this process since its start or the last reset, in bytes; 0 if it is not known.
 [[nodiscard]] double peak_resident_bytes();
-/// Begins a new peak at what is resident now. Best effort.
+/// Resets the peak to the memory that is resident now. Best effort.
 void reset_peak_resident();
 
 }  // namespace tessera::bench

@@ -71,7 +71,7 @@ void add_peer(const SimulatedModel& model, const PredictSuite& suite, int thread
 }
 
 /// *Collective.* Times predictions of simulated data in memory, without and with standard errors: on the
-/// job's hardware, on its hosts alone if it has devices, and on rank 0 by mgcv's predict.bam with as many
+/// job's hardware, also on the CPU only if it has devices, and on rank 0 by mgcv's predict.bam with as many
 /// threads as the job has in all. Rank 0 prints the measurements.
 std::vector<Measurement> run_predict_suite(Job& job, const PredictSuite& suite) {
   const SimulatedModel model = simulated_model(suite.model);

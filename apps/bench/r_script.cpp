@@ -16,13 +16,13 @@ struct Output {
   int status = 0;
 };
 
-/// What a script ends with, to print its highest resident memory.
+/// The end of a script, which prints its peak resident memory.
 constexpr const char* r_peak = R"R(
 peak <- grep("VmHWM", readLines("/proc/self/status"), value = TRUE)
 cat("peak_kb", gsub("[^0-9]", "", peak), "\n")
 )R";
 
-/// Runs a shell command to its end.
+/// Runs a shell command and returns its output and status.
 Output output_of(const std::string& command) {
   Output output;
   std::FILE* pipe = popen(command.c_str(), "r");
@@ -43,7 +43,7 @@ std::optional<std::string> version_of_r_package(const std::string& package) {
 }
 
 std::string kernels_of_r() {
-  // OpenBLAS itself says what it takes.
+  // OpenBLAS itself reports which kernels it uses.
   const Output said =
       output_of(R"(OPENBLAS_VERBOSE=2 Rscript -e 'cat("\nCore:", extSoftVersion()[["BLAS"]], "\n")' 2>&1)");
   if (said.status != 0) return {};
@@ -58,7 +58,7 @@ RRun run_r_script(const TemporaryFolder& folder, const std::string& version, con
                   const std::string& arguments, const std::string& function) {
   const auto path = folder.file("script.R");
   std::ofstream(path) << script << r_peak;
-  // Only the peer's own threads are to run; a threaded BLAS would compete with them.
+  // The threads of BLAS would compete with the peer's own.
   const Output output =
       output_of(fmt::format("OPENBLAS_NUM_THREADS=1 Rscript '{}' {} 2>&1", path.string(), arguments));
   RRun run{version, {}};

@@ -82,7 +82,7 @@ std::vector<Measurement> run_scale_suite(const mpi::Communicator& comm, const Su
         if (ranks == 1) {
           one = times;
         } else {
-          // Relative to rank 0 alone, which has both times.
+          // Only rank 0 has the times of one rank and of several.
           if (comm.rank() != 0) return;
           out("fit: efficiency", "1").values = {efficiency(one, times, &Times::fit)};
           out("passes: efficiency", "1").values = {efficiency(one, times, &Times::passes)};

@@ -15,26 +15,26 @@ namespace tessera::bench {
 /// A uniform number in (0, 1) for each index of each of 64 streams.
 [[nodiscard]] double uniform(int stream, std::int64_t index);
 
-/// A model with simulated data: terms of variables that are uniform in (0, 1). A row's numbers depend on its
-/// index alone, so that every rank can make its own part.
+/// A model with simulated data: terms of variables that are uniform in (0, 1). A row's numbers depend only on
+/// its index, so that every rank can make its own part.
 struct SimulatedModel {
   std::string name;         ///< "G4"
   std::string description;  ///< of one line
   std::string family;       ///< as R and `gam::family` write it
-  int variables = 4;        ///< beside the response
-  std::string term;         ///< each, {} being the name of a variable of its own
-  int of_term = 1;          ///< variables of each term
+  int variables = 4;        ///< without the response
+  std::string term;         ///< the text of each term; {} stands for its variables
+  int of_term = 1;          ///< number of variables of each term
   bool discrete = true;     ///< the argument of the peer, bam()
 
   [[nodiscard]] std::string formula() const;
   /// Variable 0 is the response.
   [[nodiscard]] double value(int variable, std::int64_t row) const;
-  /// As a user's table, computed on the team: `range` is the rank's part of `plan`.
+  /// The rank's part `range` of `plan` as a table, computed by the team's threads.
   [[nodiscard]] gam::Table table(const Plan& plan, Range range, HostTeam& team) const;
 };
 
 [[nodiscard]] const std::vector<SimulatedModel>& simulated_models();
-/// Throws `Error(usage)` if there is none of this name.
+/// The model of this name. Throws `Error(usage)` for an unknown name.
 [[nodiscard]] const SimulatedModel& simulated_model(std::string_view name);
 
 }  // namespace tessera::bench

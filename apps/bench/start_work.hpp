@@ -5,18 +5,18 @@
 
 #include <cstdint>
 
-/// What the suites `start` and `balance` run on GPUs. In a build without CUDA these throw `Error(job_fault)`.
+/// GPU work of the suites `start` and `balance`. In a build without CUDA these throw `Error(job_fault)`.
 namespace tessera::bench {
 
-/// out[unit] = the end of `rounds` steps that depend on each other. Returns once it is computed; `out` is
-/// device memory.
+/// Sets out[unit], in device memory, to the result of `rounds` steps that depend on each other. Waits for the
+/// kernel.
 void iterate_on_device(double* out, std::int64_t units, int rounds, StreamView stream);
 
-/// Seconds until a first kernel has ended on each GPU that this process sees, on a thread each: what a
-/// program for these GPUs alone takes, which looks for nothing else and agrees with nobody.
+/// Seconds until a first kernel has ended on each visible GPU, with one thread per GPU: the time of a program
+/// with plain CUDA, without probe and claim.
 [[nodiscard]] double first_kernels_by_hand();
 
-/// Keeps each GPU that this process sees busy, as another program would, which claims nothing.
+/// Keeps each visible GPU busy without a claim, as another program would.
 void occupy_gpus(double seconds);
 
 }  // namespace tessera::bench

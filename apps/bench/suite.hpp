@@ -57,7 +57,7 @@ struct Suite {
 /// Adds `--rows` and `--models`, which select the simulated tables of a suite (see `SimulatedModel`).
 void add_options_of_models(CLI::App& command, std::int64_t& rows, std::vector<std::string>& models);
 
-/// A validator for the name of a simulated model, and what the help says of them.
+/// A validator for the name of a simulated model, and the help text that lists them.
 [[nodiscard]] CLI::Validator one_of_models();
 [[nodiscard]] std::string models_text();
 
@@ -70,7 +70,7 @@ class Case {
   Case(std::string suite, std::string name) : suite_(std::move(suite)), name_(std::move(name)) {}
 
   Measurement& operator()(const std::string& what, const std::string& unit);
-  /// Adds as `what` the ratio of two quantities that were measured, by their medians.
+  /// Adds the ratio of the medians of two measured quantities, as `what`.
   void add_ratio(const std::string& what, const std::string& ours, const std::string& theirs);
   [[nodiscard]] std::vector<Measurement> take() { return std::move(measurements_); }
 
@@ -80,8 +80,8 @@ class Case {
   std::vector<Measurement> measurements_;
 };
 
-/// *Collective.* Calls `work` on the first `ranks` ranks while the others leave them their cores. Its
-/// exceptions are thrown on all ranks.
+/// *Collective.* Calls `work` on the first `ranks` ranks while the others sleep. Its exceptions are thrown on
+/// all ranks.
 void on_first_ranks(const mpi::Communicator& comm, int ranks, const std::function<void()>& work);
 /// The same on rank 0: for a peer in a child process.
 inline void on_root_alone(const mpi::Communicator& comm, const std::function<void()>& work) {
@@ -91,7 +91,7 @@ inline void on_root_alone(const mpi::Communicator& comm, const std::function<voi
 /// *Collective.* Host threads of all ranks.
 [[nodiscard]] int threads_of_all(const Job& job);
 
-/// One line on standard error, from rank 0: what a suite skips, and why.
+/// Prints a line on standard error, on rank 0: what a suite skips, and why.
 void note(const mpi::Communicator& comm, const std::string& suite, const std::string& text);
 
 /// `Suite::run` of a suite that measures in one job, by `measure(job, chosen)`: `chosen` are the suite's

@@ -74,7 +74,7 @@ std::string block_of(std::string_view bytes) {
   return block;
 }
 
-/// Calls `work(bytes)` for a file, as many bytes of it at a time as a block of bgzip has.
+/// Calls `work(bytes)` for each piece of a file, of the size of a bgzip block.
 template <class Work>
 void for_each_part(const std::filesystem::path& path, const Work& work) {
   std::ifstream file(path, std::ios::binary);
@@ -118,7 +118,7 @@ void write_gzip(const std::filesystem::path& plain, const std::filesystem::path&
 void write_bgzip(const std::filesystem::path& plain, const std::filesystem::path& packed) {
   WholeFile file(packed);
   for_each_part(plain, [&](std::string_view part) { file.write(block_of(part)); });
-  file.write(block_of({}));  // by which readers know the end of a whole file
+  file.write(block_of({}));  // an empty block marks the end of the file
   file.close();
 }
 

@@ -12,13 +12,13 @@
 
 namespace tessera::bench {
 
-/// A folder that goes when it goes out of scope.
+/// RAII: a temporary folder, which the destructor removes.
 class TemporaryFolder {
  public:
   TemporaryFolder() {
     std::string pattern = (std::filesystem::temp_directory_path() / "tessera-bench-XXXXXX").string();
     if (mkdtemp(pattern.data()) == nullptr) {
-      throw Error(ErrorCode::input, "no temporary folder can be made: set TMPDIR to a place with room");
+      throw Error(ErrorCode::input, "cannot create a temporary folder: set TMPDIR to one with free space");
     }
     path_ = pattern;
   }
@@ -34,7 +34,7 @@ class TemporaryFolder {
   std::filesystem::path path_;
 };
 
-/// A file that is written and must be whole.
+/// An output file whose write errors are reported.
 class WholeFile {
  public:
   explicit WholeFile(const std::filesystem::path& path) : path_(path), file_(path, std::ios::binary) {}
@@ -43,14 +43,14 @@ class WholeFile {
     written_ += static_cast<std::int64_t>(bytes.size());
   }
   [[nodiscard]] std::int64_t written() const { return written_; }
-  /// Throws `tessera::Error(input)` if anything is not written.
+  /// Throws `tessera::Error(input)` if a write has failed.
   void close() {
     file_.close();
     if (!file_) refuse(path_);
   }
   [[noreturn]] static void refuse(const std::filesystem::path& path) {
     throw Error(ErrorCode::input,
-                "'" + path.string() + "' cannot be written: set TMPDIR to a place with room");
+                "'" + path.string() + "' cannot be written: set TMPDIR to a folder with free space");
   }
 
  private:

@@ -16,8 +16,8 @@ struct TimedFit {
   std::vector<gam::PhaseTime> phases;
 };
 
-/// One fit of `model` to the rows of `table`. Throws `Error(not_converged)` if it does not converge: its time
-/// would be that of another fit. *Collective.*
+/// *Collective.* Times a fit of `model` to the rows of `table`. Throws `Error(not_converged)` if it does not
+/// converge, because its time would not be comparable.
 [[nodiscard]] TimedFit time_fit(Job& job, const SimulatedModel& model, const gam::Table& table,
                                 const gam::MemoryOptions& memory = {});
 

@@ -10,7 +10,7 @@
 namespace tessera::apps {
 namespace {
 
-/// The options that are understood behind a subcommand: its own, and those that fall through to its parent.
+/// The options that may follow a subcommand: its own, and those that fall through to its parent.
 std::vector<const CLI::Option*> options_within(const CLI::App& app, const CLI::App* sub) {
   auto options = options_of(sub == nullptr ? app : *sub);
   if (sub != nullptr && sub->get_fallthrough())
@@ -20,7 +20,7 @@ std::vector<const CLI::Option*> options_within(const CLI::App& app, const CLI::A
   return options;
 }
 
-/// Cases "command:option" of a bash case statement, with what the option's value can be.
+/// Cases "command:option" of a bash case statement, with the choices of the option's value.
 std::string values(const CLI::App& app, const CLI::App* sub) {
   const std::string command = sub == nullptr ? "" : sub->get_name();
   std::string text;
@@ -34,7 +34,7 @@ std::string values(const CLI::App& app, const CLI::App* sub) {
   return text;
 }
 
-/// The case of a subcommand, or of none, with the words that may stand behind it.
+/// The case of a subcommand (or without one), with the words that may follow it.
 std::string words(const CLI::App& app, const CLI::App* sub, std::vector<std::string> names) {
   for (const CLI::Option* option : options_within(app, sub)) names.push_back(names_of(*option).back());
   return fmt::format("    '{}') words='{}' ;;\n", sub == nullptr ? "" : sub->get_name(),

@@ -7,7 +7,7 @@
 #include "base/blas_kernels.hpp"
 #include "base/shared_library.hpp"
 
-// Of OpenBLAS alone, which exports them without a header.
+// Functions that only OpenBLAS exports, without a header.
 extern "C" {
 char* gotoblas_corename() __attribute__((weak));
 void gotoblas_dynamic_init() __attribute__((weak));
@@ -16,14 +16,14 @@ void gotoblas_dynamic_quit() __attribute__((weak));
 
 namespace tessera::apps {
 
-/// Has the BLAS that this program is linked with take the kernels that the processor allows. First in a
-/// program: OpenBLAS has chosen when it was loaded, but not computed yet.
+/// Makes the BLAS of this program use the best kernels for the processor. OpenBLAS chooses when it is loaded;
+/// call this first in a program, before BLAS computes.
 inline void take_better_kernels() {
   base::take_better_kernels({gotoblas_corename, gotoblas_dynamic_quit, gotoblas_dynamic_init});
 }
 
-/// The processor whose kernels a program takes that is linked with this BLAS: "Haswell"; "not known" of
-/// another than OpenBLAS, and where there is none. Opens the library, which starts no threads.
+/// The processor type of the kernels that a program with this BLAS would use, such as "Haswell"; "not known"
+/// if the library is not OpenBLAS or cannot be opened. Opens the library, without starting its threads.
 inline std::string kernels_of(const std::string& library) {
   constexpr const char* threads = "OPENBLAS_NUM_THREADS";
   const bool is_set = std::getenv(threads) != nullptr;

@@ -8,18 +8,18 @@
 
 namespace tessera::apps {
 
-/// For options that name a file: an empty text, such as a script's variable that is not set, is refused.
+/// A validator of file names that refuses an empty text, such as an unset variable of a script.
 [[nodiscard]] inline CLI::Validator file_name() {
   return {[](std::string& text) { return std::string(text.empty() ? "the name of the file is empty" : ""); },
           ""};
 }
 
-/// For a file that is written as a whole, and under its name: standard output is refused too.
+/// A validator for a file that is written atomically: it also refuses standard output.
 [[nodiscard]] inline CLI::Validator name_of_whole_file() {
   return {[](std::string& text) -> std::string {
             if (text.empty()) return "the name of the file is empty";
             if (!files::is_standard_output(text)) return "";
-            return text + " is standard output, and this is written as a file: give the name of one";
+            return text + " is standard output, and this must be a file: give its name";
           },
           ""};
 }

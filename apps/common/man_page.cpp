@@ -11,7 +11,7 @@
 namespace tessera::apps {
 namespace {
 
-/// Text as roff shows it unchanged, also at the start of a line and within a quoted argument.
+/// Escapes text for roff, also at the start of a line and within a quoted argument.
 std::string escaped(std::string_view text) {
   std::string out;
   for (const char c : text) {
@@ -37,13 +37,13 @@ std::string italic(std::string_view text) {
   return "\\fI" + escaped(text) + "\\fR";
 }
 
-/// A description as a sentence of its own.
+/// The description with a final full stop.
 std::string sentence(std::string text) {
   if (!text.empty() && std::string_view(".!?").find(text.back()) == std::string_view::npos) text += '.';
   return text;
 }
 
-/// What stands behind an option's name: " TEXT", or " auto|gpu|cpu".
+/// The value after an option's name: " TEXT", or " auto|gpu|cpu".
 std::string argument(const CLI::Option& option) {
   const Value value = value_of(option);
   std::string out;
@@ -52,7 +52,7 @@ std::string argument(const CLI::Option& option) {
   return out;
 }
 
-/// One line a way of calling the program: the options that must be given, and the positional ones.
+/// Writes the synopsis: required options and positional arguments.
 void synopsis(std::ostream& out, const CLI::App& app, const std::string& command) {
   out << bold(command);
   bool optional = false;
@@ -74,7 +74,7 @@ void options(std::ostream& out, const CLI::App& app, const std::string& command)
   for (const CLI::Option* option : positionals_of(app))
     entry(out, italic(option->get_name(true)), escaped(sentence(option->get_description())));
   for (const CLI::Option* option : options_of(app)) {
-    // Every subcommand has --help, as the program has: it is listed there.
+    // --help of subcommands is listed once, with the program.
     if (option == app.get_help_ptr() && app.get_parent() != nullptr) continue;
     std::string tag;
     for (const std::string& name : names_of(*option)) tag += (tag.empty() ? "" : ", ") + bold(name);

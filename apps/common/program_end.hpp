@@ -25,12 +25,12 @@
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
-/// Ends a program that cannot continue, with one line on standard error and an exit status, even without
-/// memory for a text.
+/// The end of a program: its last line on standard error, also if memory is exhausted, and its exit status.
+/// The statuses are those of `ErrorCode` in error.hpp.
 namespace tessera::apps {
 
-/// Reserves 1 MiB, released by the first allocation that fails, so that destructors and the closing message
-/// still find memory; later failures throw std::bad_alloc. Call it once, first in a program.
+/// Reserves 1 MiB. The first allocation that fails releases it, so that destructors and the final message
+/// find memory; later failures throw std::bad_alloc. Call it once, first in a program.
 inline void keep_memory_in_reserve() noexcept {
   constexpr std::size_t bytes = std::size_t{1} << 20;
   static std::atomic<void*> reserve = ::operator new(bytes, std::nothrow);
@@ -46,13 +46,13 @@ inline void complain(const char* program, const char* what) noexcept {
   static_cast<void>(files::say_line({program, ": ", what}));
 }
 
-/// The same, of several lines.
+/// The same for a text of several lines.
 inline void complain_in_lines(const char* program, const std::string& what) {
   std::istringstream lines(what);
   for (std::string line; std::getline(lines, line);) complain(program, line.c_str());
 }
 
-/// The most address space that this process has had, in MiB; 0 where the system does not tell.
+/// The peak address space of this process (VmPeak), in MiB; 0 if it is not known.
 inline unsigned long peak_address_space() noexcept {
   std::array<char, 4096> status{};
   const int file = ::open("/proc/self/status", O_RDONLY | O_CLOEXEC);
@@ -64,7 +64,7 @@ inline unsigned long peak_address_space() noexcept {
   return line != nullptr ? std::strtoul(line + std::strlen(key), nullptr, 10) / 1024 : 0;
 }
 
-/// `what` and, where memory was lacking in a limited address space, what is needed.
+/// `what`; if it is "out of memory" and the address space is limited, also the limit that would suffice.
 inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
   constexpr unsigned long of_blas = 192;  // MiB: a buffer of OpenBLAS, and room for other threads
   std::array<char, 4096> text{};
@@ -82,7 +82,7 @@ inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
   return text;
 }
 
-/// Ends all ranks after a failure of one rank alone, for which others may be waiting in a collective.
+/// Ends all ranks after a failure on one rank, for which others may be waiting in a collective.
 [[noreturn]] inline void end_job(const char* program, const std::optional<mpi::Session>& session,
                                  const char* what) noexcept {
   std::array<char, 4096> line{};
@@ -92,13 +92,13 @@ inline std::array<char, 4096> with_needed_space(const char* what) noexcept {
   mpi::abort_job(line.data(), exit_status(ErrorCode::job_fault));
 }
 
-/// The exit status of `run`, which makes the session if it needs one, or of its exception. An `Error` is
-/// common to all ranks, and rank 0 reports it; any other exception is one rank's, and ends the job.
+/// Returns the exit status of `run`, which makes the session if it needs one, or of its exception. An `Error`
+/// is thrown on all ranks, and rank 0 prints it; any other exception is that of one rank, and ends the job.
 template <class Run>
 int exit_status_of(const char* program, const std::optional<mpi::Session>& session, Run&& run) noexcept {
-  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow (ulimit -f) is an error, as a full disk is
+  std::signal(SIGXFSZ, SIG_IGN);  // a file at its size limit (ulimit -f) is then an error, like a full disk
   try {
-    constexpr std::size_t kib = 48;  // to tell more than that the process ends
+    constexpr std::size_t kib = 48;  // enough for an error message
     base::require_stack(kib, "the program");
     return std::forward<Run>(run)();
   } catch (const mpi::Failure& fault) {

@@ -15,21 +15,21 @@
 #include "common/same_command_line.hpp"
 #include "common/usage_complaint.hpp"
 
-/// How a program starts: as a rank of MPI, or alone.
+/// The start of a program: command line and session, as a rank of MPI or as a single process.
 namespace tessera::apps {
 
 inline constexpr std::string_view mpi_flag = "--mpi";
 
 inline void add_mpi_flag(CLI::App& app) {
   const std::string description =
-      "Start MPI also where no launcher, as mpirun or srun, has started this process";
+      "Start MPI also if no launcher, such as mpirun or srun, has started this process";
   app.add_flag(std::string(mpi_flag), description);
 }
 
-/// Parses the command line and makes the session. MPI, whose start costs 0.4 s, is left alone where this
-/// process is no rank, for help and version, and where `needs_one_rank` says so of the parsed command line:
-/// then the first rank answers alone. False if nothing is left to do for this one. Throws `Error(usage)` on
-/// all ranks for a command line that is wrong, or that is not that of all ranks.
+/// Parses the command line and makes the session. MPI takes 0.4 s to start, and is not started if no launcher
+/// started this process, for help and version, and if `needs_one_rank` returns true after parsing: only the
+/// first rank then works. Returns false if this process has nothing to do. Throws `Error(usage)` on all ranks
+/// if the command line is invalid, or differs between ranks.
 inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc, char** argv,
                   FunctionRef<bool()> needs_one_rank) {
   const bool asked = std::any_of(argv + 1, argv + argc, [](const char* text) { return text == mpi_flag; });
@@ -41,8 +41,8 @@ inline bool start(CLI::App& app, std::optional<mpi::Session>& session, int argc,
       is_alone = needs_one_rank();
       if (is_alone && !is_first) return false;
     } catch (const Error&) {
-      // MPI may take arguments of its own. If it does not, the ranks complain together below: a launcher
-      // would end the first one before it has, if another one ended earlier.
+      // MPI may remove arguments of its own. Otherwise all ranks report the error together below: if another
+      // rank ended earlier, a launcher might kill the first one before it prints.
     }
   }
   const mpi::Runtime launched = is_alone ? mpi::Runtime::serial : mpi::launched_runtime();

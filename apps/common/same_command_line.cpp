@@ -14,7 +14,7 @@
 namespace tessera::apps {
 namespace {
 
-/// An argument as a shell takes it, so that other arguments give other lines.
+/// An argument quoted for a shell, so that different arguments give different lines.
 std::string as_word(std::string_view argument) {
   constexpr std::string_view plain =
       "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_@%+=:,./-";

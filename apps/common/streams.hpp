@@ -5,7 +5,7 @@
 #include "files/standard_error.hpp"
 #include "files/standard_output.hpp"
 
-/// What programs read and say; as text.hpp has it.
+/// Input and output utilities of `files` that programs may use.
 namespace tessera::apps {
 
 using files::flush_output;

@@ -7,8 +7,8 @@
 #include "base/pluralised.hpp"
 #include "base/text.hpp"
 
-/// What programs do with text, and how their ranks exchange it: of the project's own utilities, which no
-/// library exports, those that they may use beside the public headers.
+/// Text and message utilities of `base`, which no library exports, that programs may use in addition to the
+/// public headers.
 namespace tessera::apps {
 
 using base::allgather_values;

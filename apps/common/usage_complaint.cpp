@@ -13,7 +13,7 @@
 namespace tessera::apps {
 namespace {
 
-/// The names of the options that may stand where `command` is read, its parents' among them.
+/// The names of the options of `command` and its parents.
 std::vector<std::string> option_names(const CLI::App* command) {
   std::vector<std::string> names;
   for (; command != nullptr; command = command->get_parent()) {
@@ -49,8 +49,8 @@ std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault) {
     const std::string given = option->substr(0, option->find('='));
     what = given + " is not an option of " + name + base::did_you_mean(option_names(command), given);
   } else if (!unknown.empty() && command == &app && !subcommands.empty()) {
-    what = "'" + unknown.front() + "' is no subcommand" + base::did_you_mean(subcommands, unknown.front()) +
-           ": give " + base::list_text(subcommands, "or");
+    what = "'" + unknown.front() + "' is not a subcommand" +
+           base::did_you_mean(subcommands, unknown.front()) + ": give " + base::list_text(subcommands, "or");
   } else if (!unknown.empty()) {
     what = "'" + unknown.front() + "' is one argument too many for " + name;
   } else if (command == &app && dynamic_cast<const CLI::RequiredError*>(&fault) != nullptr &&

@@ -7,7 +7,7 @@
 
 namespace tessera::apps {
 
-/// What an option takes, as its type and checks tell: a choice of words, or something with a name.
+/// The value of an option, from its type and checks: a choice of words, or a named kind with limits.
 struct Value {
   std::string name;                  ///< e.g. TEXT or INT; empty for a flag
   std::string limits;                ///< e.g. "0 - 4096"; empty if there are none

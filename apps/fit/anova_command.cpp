@@ -31,7 +31,7 @@ CLI::App* AnovaCommand::add_to(CLI::App& program) {
   command->add_option("MODELS", models, "model.json of one fit, or of several")->required();
   command
       ->add_option("--test", test,
-                   "Of several models; auto: F where the first model's scale is estimated, else Chisq")
+                   "Test of several models; auto: F if the first model's scale is estimated, else Chisq")
       ->check(CLI::IsMember({"auto", "F", "Chisq", "none"}))
       ->capture_default_str();
   command->add_flag("--json", json, "Print JSON");

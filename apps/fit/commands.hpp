@@ -24,19 +24,19 @@ namespace CLI {
 class App;
 }
 
-// The subcommands of tessera-fit. Each adds itself to the program's command line, which fills its members,
-// and is run afterwards, *collectively*, to the program's exit status. Input that is refused throws the same
-// `tessera::Error` on every rank.
+// The subcommands of tessera-fit. `add_to` adds one to the program's command line, whose parsing fills its
+// members; `run`, *collective*, then returns the program's exit status, and throws the same `tessera::Error`
+// on every rank for invalid input.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The options of a job that a command line has, and its timeout.
+/// The options of a job from the command line, with its collective timeout.
 [[nodiscard]] JobOptions job_options(const NamedArguments& options, const apps::CollectiveTimeout& timeout);
 
-/// The same of a command that computes on hosts alone.
+/// The same for a command that computes on the CPU only.
 [[nodiscard]] JobOptions cpu_job_options(const NamedArguments& options,
                                          const apps::CollectiveTimeout& timeout);
 
-/// Whether the intercept is in no column of the predictions.
+/// Whether predictions have a column per term, none of which contains the intercept.
 [[nodiscard]] inline bool is_by_terms(const PredictOptions& options) {
   return options.type == PredictionType::terms || options.type == PredictionType::iterms;
 }
@@ -57,9 +57,9 @@ struct FitCommand {
 
  private:
   [[nodiscard]] FitOptions fit_options(const mpi::Communicator& world) const;
-  /// An output that cannot be written is better found before the work than after it.
+  /// Throws before the work if an output cannot be written.
   void check_outputs(const mpi::Communicator& world, const FitOptions& fit) const;
-  /// The summary, and what a person must know beside it. On rank 0.
+  /// Prints the summary, and warnings to standard error. On rank 0.
   void show(const FitResult& result, const FitOptions& fit) const;
 };
 
@@ -76,23 +76,23 @@ struct PredictCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// The options that every command about a fitted model has whose answer is a table.
+/// The options common to all commands that compute a table from a fitted model.
 struct PosteriorArguments {
   std::string model;
-  std::string table;  ///< that is read; empty: none
-  std::string other;  ///< likewise
+  std::string table;  ///< input; empty: none
+  std::string other;  ///< second input; empty: none
   NamedArguments options;
   std::string out = "-";
   apps::CollectiveTimeout collective_timeout;
 
   void add_to(CLI::App& command);
-  /// *Collective.* Writes the parts that `compute` hands on, and then the remarks that it returns to standard
-  /// error.
+  /// *Collective.* Writes the parts that `compute` passes to `take`, and then prints the remarks that it
+  /// returns to standard error.
   using Take = FunctionRef<void(const Predictions& part)>;
   [[nodiscard]] int run_in_parts(
       mpi::Session& session,
       FunctionRef<std::vector<std::string>(Job& job, const Model& model, Take take)> compute) const;
-  /// The same of one part, with its own remarks.
+  /// The same for a result in one part, which contains its remarks.
   [[nodiscard]] int run(mpi::Session& session,
                         FunctionRef<Predictions(Job& job, const Model& model)> compute) const;
 };

@@ -13,7 +13,7 @@ CLI::App* ContrastsCommand::add_to(CLI::App& program) {
   common.add_to(*command);
   command->add_option(
       "TABLE", common.table,
-      "Linear predictors of its rows, less those of OTHER; without both, smooths that differ by "
+      "Linear predictors of its rows minus those of OTHER; without tables: smooths that differ by "
       "levels of a factor");
   command->add_option("OTHER", common.other, "A table with as many rows");
   common.options.add_to(*command, OptionSet::smooths);
@@ -26,7 +26,7 @@ int ContrastsCommand::run(mpi::Session& session) const {
   return common.run(session, [&](Job& job, const Model& model) {
     if (common.table.empty()) return level_differences(job, model, common.options.read<SmoothOptions>());
     if (common.other.empty())
-      throw Error(ErrorCode::usage, "contrasts: one table is given, and a difference is of two");
+      throw Error(ErrorCode::usage, "contrasts: TABLE needs a second table to subtract: give OTHER");
     PredictOptions options;
     options.interval = SmoothOptions{}.interval;
     common.options.read(options);

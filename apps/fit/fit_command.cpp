@@ -32,13 +32,13 @@ using Clock = std::chrono::steady_clock;
 /// Non-convergence is a result with a warning: the model is written, and the status shows it.
 constexpr int status_not_converged = exit_status(ErrorCode::not_converged);
 
-/// As the shell does for a background command of a script.
+/// Whether the signal is ignored, as the shell sets SIGINT for a background command of a script.
 bool is_ignored(int signal) {
   struct sigaction now {};
   return sigaction(signal, nullptr, &now) == 0 && now.sa_handler == SIG_IGN;
 }
 
-/// Where the first pass will run; if not on a device, with the reason.
+/// Where the first pass will run; with the reason if that is the CPU.
 std::string planned(const Job& job) {
   const Verdict& known = job.last_verdict();
   switch (known.ran) {
@@ -52,7 +52,7 @@ std::string planned(const Job& job) {
   return {};
 }
 
-/// A text, or that of the file that it names as @FILE.
+/// The text itself, or for "@FILE" the content of the file.
 std::string text_or_file(const std::string& text) {
   constexpr std::int64_t most_bytes = std::int64_t{1} << 30;
   if (!text.starts_with('@')) return text;
@@ -61,7 +61,7 @@ std::string text_or_file(const std::string& text) {
   return of_file;
 }
 
-/// Whether more iterations may end otherwise.
+/// Whether the fit ended at the maximum number of iterations, and more could converge.
 bool is_cut_short(const Model& model, const FitOptions& fit) {
   return !model.converged() && model.no_estimate().empty() && model.iterations() >= fit.max_iterations;
 }
@@ -140,13 +140,13 @@ int FitCommand::run(mpi::Session& session) const {
     is_safe = saved.problem.empty();
     if (!is_safe) progress.note(saved.problem + (result.checkpoint ? "; the checkpoint stays" : ""));
     if (!saved.strangers.empty())
-      progress.note(apps::staying(saved.strangers,
-                                  "named as covariances of the model, but not known to be written by a fit"));
+      progress.note(
+          apps::staying(saved.strangers, "named like covariances of the model, but not written by a fit"));
     if (run_report.empty()) return;
     const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
     if (!problem.empty()) progress.note(problem);
   });
-  // In any other case more iterations would end the same way.
+  // A fit that was cut short can resume from its checkpoint; for others it has no use.
   if (result.checkpoint && !is_cut_short(result.model, fit) && is_safe) result.checkpoint->remove();
   together(world, [&] {
     if (!session.is_root()) return;

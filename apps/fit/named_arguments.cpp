@@ -16,7 +16,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// The word for the value, and what it can be, as the help, the manual and the completion read them.
+/// CLI11's type of the option's value, its name and choices, for help, manual page and completion.
 std::string type_of(const OptionInfo& info) {
   constexpr std::array<const char*, 8> words{"", "INT", "FLOAT", "SIZE", "TEXT", "TEXT", "LIST", "LIST"};
   const std::string word = info.value.empty() ? words[static_cast<std::size_t>(info.kind)] : info.value;

@@ -15,19 +15,19 @@ class App;
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The options of the library's table on the command line of a command. The application refers to this
+/// Options of the library's table (options.hpp) on the command line of a command. The CLI::App refers to this
 /// object.
 class NamedArguments {
  public:
-  /// Adds those of a set, or those that are named alone; none that is there already. A flag that is set by
+  /// Adds the options of a set that are not yet there; `only`: those with these names. A flag that is true by
   /// default becomes `--NAME true|false` and `--no-NAME`.
   void add_to(CLI::App& command, OptionSet set, std::initializer_list<std::string_view> only = {});
 
-  /// What the user has given, as `read_options` takes it: "--gamma", "1.4".
+  /// The options that the user has given, for `read_options`: "--gamma", "1.4".
   [[nodiscard]] std::vector<NamedOption> given() const;
-  /// The last value that the user has given to an option, or else its default.
+  /// The last value that the user has given to an option, or its default.
   [[nodiscard]] std::string value_of(std::string_view name) const;
-  /// Sets those of the options that the user has given. Throws `Error(usage)`.
+  /// Sets the members of `options` that the user has given. Throws `Error(usage)`.
   template <class Options>
   void read(Options& options) const {
     std::vector<NamedOption> all = given();

@@ -20,7 +20,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A path in the one spelling that it has from the root on, links followed as far as it exists.
+/// The canonical absolute path, with symbolic links resolved as far as the path exists.
 fs::path spelt_out(const std::string& path) {
   std::error_code unreadable;
   const fs::path from_root = fs::absolute(path, unreadable);
@@ -34,25 +34,25 @@ bool same_file(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, absent) || spelt_out(a) == spelt_out(b);
 }
 
-/// The name of a file itself, in its folder's one spelling: of a link, not of what it leads to.
+/// The canonical path of the folder, and the file's own name: a symbolic link itself, not its target.
 fs::path own_name_of(const std::string& path) {
   const fs::path given = path;
   return spelt_out(given.has_parent_path() ? given.parent_path().string() : ".") / given.filename();
 }
 
-/// What a checkpoint gives its other files for a name, behind its own.
+/// Whether a checkpoint's further files may have this suffix after its name.
 bool is_checkpoint_suffix(std::string_view text) {
   constexpr std::string_view generation = ".generation-";
   return text == ".previous" || (text.starts_with(generation) && text.size() > generation.size() &&
                                  text[generation.size()] >= '0' && text[generation.size()] <= '9');
 }
 
-/// The names that files beside one may have: its own, and a suffix.
+/// The names of a file's companions: the file's name with a suffix, such as a model's covariance.
 class NamesBeside {
  public:
   NamesBeside(fs::path file, bool (*is_suffix)(std::string_view))
       : file_(std::move(file)), is_suffix_(is_suffix) {
-    // Those that are there may have other names too: hard links.
+    // Existing companions may have further names (hard links), which `may_be` detects.
     const std::unique_ptr<DIR, int (*)(DIR*)> folder(::opendir(file_.parent_path().c_str()), &::closedir);
     const std::string start = file_.filename().string();
     while (const dirent* entry = folder ? ::readdir(folder.get()) : nullptr) {
@@ -63,7 +63,7 @@ class NamesBeside {
   }
 
   [[nodiscard]] bool may_be(const std::string& path) const {
-    // A state and the one before may be one file with two names.
+    // The checkpoint itself is none, although it may be a hard link to its previous state.
     if (own_name_of(path) == file_) return false;
     return has(spelt_out(path)) || has(own_name_of(path)) ||
            std::ranges::any_of(there_, [&](const std::string& one) { return same_file(one, path); });

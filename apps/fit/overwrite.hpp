@@ -8,21 +8,21 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A file that an option of the command line makes.
+/// An output file of the command line.
 struct WrittenFile {
   std::string option;
   std::string path;  ///< empty: the option is not given
 };
 
-/// The files that have others beside them, whose names begin with theirs; empty: there is none.
+/// Outputs with companion files, whose names are theirs with a suffix; empty: there is no such output.
 struct FilesBeside {
-  std::string model{};       ///< its covariances
-  std::string checkpoint{};  ///< what docs/site.md lists, and is written by `Checkpoint`
+  std::string model{};       ///< companions: its covariances
+  std::string checkpoint{};  ///< companions: the files of `Checkpoint` that docs/site.md lists
 };
 
-/// Throws `Error(usage)` if a file that is written is one that is `read`, or that another option writes,
-/// under whatever name; none of them need exist. So for a name that a file beside the model or the checkpoint
-/// may have, whether that is there or not.
+/// Throws `Error(usage)` if an output is the same file as an input (`read`) or as another output, under
+/// whatever names; none of them need exist. The same for a file with the name of a possible companion of the
+/// model or the checkpoint.
 void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read,
                          const FilesBeside& beside = {});
 

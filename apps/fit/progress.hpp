@@ -10,21 +10,21 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Tells a person what a long job is doing: one line that is rewritten on a terminal, plain dated lines
-/// in a batch log. Only the rank that it was made `loud` on writes.
+/// Prints the progress of a fit: on a terminal one line that is rewritten, in a batch log lines with times.
+/// Writes only on the rank where it is `loud`.
 class Progress final : public FitObserver {
  public:
-  /// `stream` is standard error in the programs, so that standard output stays for results.
+  /// `stream`: standard error in the programs, because standard output is for results.
   Progress(bool loud, std::FILE* stream);
   ~Progress() override;
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
 
-  /// What is being done now. On a terminal it replaces the line before.
+  /// The current activity. On a terminal it replaces the previous one.
   void now(std::string_view text) override;
-  /// Something that stays to be read.
+  /// A line that stays.
   void note(std::string_view text) override;
-  /// Why a line could not be written, the first time; empty: all were. Such a line is dropped.
+  /// Why the first line that could not be written was dropped; empty: none was.
   [[nodiscard]] const std::string& problem() const noexcept { return problem_; }
 
  private:

@@ -7,9 +7,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Does what the command line of tessera-fit says, *collectively*, and returns the exit status. The session
-/// is made when it is needed: pages of the manual need none. Throws `Error` for what is refused, on every
-/// rank.
+/// *Collective.* Runs the command line of tessera-fit and returns the exit status. Makes the session if it is
+/// needed: manual pages need none. Throws the same `Error` on every rank.
 [[nodiscard]] int run_program(int argc, char** argv, std::optional<mpi::Session>& session);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -31,11 +31,11 @@ CLI::App* SimulateCommand::add_to(CLI::App& program) {
 
 int SimulateCommand::run(mpi::Session& session) const {
   if ((what == "responses") == common.table.empty())
-    throw Error(ErrorCode::usage, what == "responses" ? "simulate: responses are of the rows of a table"
+    throw Error(ErrorCode::usage, what == "responses" ? "simulate: responses need a table: give TABLE"
                                                       : "simulate: only responses take a table");
   const auto options = common.options.read<SimulateOptions>();
   if (options.posterior_predictive && what != "responses")
-    throw Error(ErrorCode::usage, "simulate: --posterior-predictive is of responses");
+    throw Error(ErrorCode::usage, "simulate: --posterior-predictive needs --what responses");
   if (what == "coefficients")
     return common.run(
         session, [&](Job& job, const Model& model) { return simulate_coefficients(job, model, options); });

@@ -19,7 +19,7 @@ namespace {
 
 using Json = nlohmann::ordered_json;
 
-/// One column of an exercise: what it is called for a person and for a program.
+/// A column of an exercise: its heading in a table and its key in JSON.
 struct RateColumn {
   const char* heading;
   const char* key;
@@ -55,12 +55,12 @@ std::vector<std::string> headings_of_rates(std::vector<std::string> before) {
   return before;
 }
 
-/// "8 devices"; "8 shares" where ranks drive a device together.
+/// "8 devices"; "8 shares" if ranks share a device.
 std::string counted_shares(const Inventory& inventory, std::size_t count) {
   return apps::pluralised(count, inventory.is_shared() ? "share" : "device");
 }
 
-/// Once for each kind of device.
+/// One line for each kind of device.
 std::string median_table(const ExercisedJob& job) {
   std::map<std::pair<std::string, int>, std::pair<int, const DeviceExercise*>> kinds;
   for (std::size_t i = 0; i < job.found.devices.size(); ++i) {

@@ -9,17 +9,17 @@
 
 namespace tessera::info {
 
-/// An exercise, and the devices that it is about.
+/// An exercise (see `tessera::exercise`) and its devices.
 struct ExercisedJob {
   Inventory inventory;
   Exercise found;
 };
 
-/// An exercise as tables for a person, under a heading. Without `every_device` devices that are in order are
-/// counted, not listed.
+/// An exercise as tables under a heading. Without `every_device`, devices without a fault are counted, not
+/// listed.
 [[nodiscard]] std::string exercise_table(const ExercisedJob& job, bool every_device);
 
-/// The same for a program, always with every device. A rate that was not measured is null.
+/// The same as JSON, always with every device. A rate that was not measured is null.
 [[nodiscard]] nlohmann::ordered_json exercise_json(const ExercisedJob& job);
 
 /// A sentence for each device or sum that has failed.

@@ -45,7 +45,7 @@ struct Options {
 
 constexpr auto least_units = std::int64_t{0};
 
-/// An integer from `least` up. CLI11 itself turns integers beyond 64 bits into the largest one.
+/// A validator of integers of at least `least`. Needed because CLI11 clamps integers beyond 64 bits.
 CLI::Validator at_least(std::int64_t least) {
   return {[least](std::string& text) {
             const auto value = apps::parse_number<std::int64_t>(text);
@@ -62,7 +62,7 @@ void add_block(CLI::App& app, std::int64_t& block) {
       ->capture_default_str();
 }
 
-/// Declares the options of a job's report.
+/// Adds the options of the report on a job.
 void declare_report(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
   app.add_flag("--per-rank", options.question.per_rank,
@@ -90,7 +90,7 @@ CLI::App* declare_plan(CLI::App& app, Options& options) {
   return plan;
 }
 
-/// Writes all of a text.
+/// Writes a text to standard output, and flushes it.
 void print(const std::string& text) {
   apps::write_output(text);
   apps::flush_output();
@@ -112,8 +112,8 @@ void run_plan(const Options& options) {
   print(options.json ? plan_json(plan) : plan_table(plan));
 }
 
-/// *Collective.* Prints the report before the exercise, which may end the job, unless both are one JSON
-/// object. Throws `Error(job_fault)` if something is broken.
+/// *Collective.* Prints the report before the exercise starts, because the exercise may end the job; as JSON
+/// both are one object. Throws `Error(job_fault)` if something is broken.
 void run_report(const mpi::Session& session, const Options& options) {
   const Question question = question_of(options);
   Survey survey = info::survey(session.world(), question);

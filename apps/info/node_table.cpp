@@ -14,12 +14,12 @@
 namespace tessera::info {
 namespace {
 
-/// What makes nodes alike.
+/// Nodes with equal keys share a row of the table.
 struct Kind {
   int ranks = 0;
-  std::set<int> cores;  ///< of a rank
+  std::set<int> cores;  ///< cores per rank
   std::set<int> threads;
-  std::map<std::string, int> devices;  ///< by name
+  std::map<std::string, int> devices;  ///< count by name
   std::map<std::string, int> absences;
 
   friend auto operator<=>(const Kind&, const Kind&) = default;

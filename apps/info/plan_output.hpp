@@ -7,11 +7,11 @@
 
 namespace tessera::info {
 
-/// The plan as a table for a person, under a heading.
+/// The plan as a table under a heading.
 [[nodiscard]] std::string plan_table(const Plan& plan);
 
-/// The plan as one JSON object, written at once rather than built as a document: a plan may have a
-/// million tiles.
+/// Writes the plan as one JSON object, tile by tile, without a document in memory: a plan may have a million
+/// tiles.
 [[nodiscard]] std::string plan_json(const Plan& plan);
 
 }  // namespace tessera::info

@@ -7,7 +7,7 @@
 
 namespace tessera::info {
 
-/// The survey as tables for a person.
+/// The survey as tables.
 [[nodiscard]] std::string table_report(const Survey& survey);
 
 /// The survey as one JSON object.

@@ -12,7 +12,7 @@
 namespace tessera::info {
 namespace {
 
-/// Adds one rank. `where` says which one in a complaint.
+/// Parses the scores of one rank and adds them. `where` names the rank in error messages.
 template <class Where>
 void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& where) {
   devices = apps::trimmed(devices);
@@ -30,7 +30,7 @@ void add_rank(Scores& scores, std::string_view devices, ErrorCode code, Where&& 
   scores.rank_offsets.push_back(static_cast<std::int64_t>(scores.of_devices.size()));
 }
 
-/// A million devices have less.
+/// Maximum size of a file of scores: more than a million devices take.
 constexpr std::int64_t max_score_bytes = std::int64_t{1} << 28;
 
 }  // namespace
@@ -52,7 +52,7 @@ Scores read_scores(const std::string& path) {
   std::string_view lines = text;
   if (lines.empty())
     throw Error(ErrorCode::input, fmt::format("the file of scores {} is empty: give one rank a line", path));
-  if (lines.back() == '\n') lines.remove_suffix(1);  // ends the last line, begins none
+  if (lines.back() == '\n') lines.remove_suffix(1);  // it ends the last line
   Scores scores;
   int line = 0;
   for (const std::string_view devices : apps::split(lines, '\n')) {

@@ -8,7 +8,7 @@
 
 namespace tessera::info {
 
-/// Scores of every device of every rank, as `Plan::over_devices` takes them.
+/// Scores of all devices by rank, for `Plan::over_devices`.
 struct Scores {
   std::vector<std::uint64_t> of_devices;
   std::vector<std::int64_t> rank_offsets{0};
@@ -18,11 +18,11 @@ struct Scores {
 /// Throws `Error(usage)` naming the rank and the text that is not a score.
 [[nodiscard]] Scores parse_scores(std::string_view text);
 
-/// Reads a file with one rank a line, devices separated by `,`; an empty line is a rank without a
-/// device. Throws `Error(input)` naming the file, and the line where there is one to blame.
+/// Reads a file with one line per rank, devices separated by `,`; an empty line is a rank without a device.
+/// Throws `Error(input)` naming the file and, for an invalid score, the line.
 [[nodiscard]] Scores read_scores(const std::string& path);
 
-/// The value of `--scores`: either of these, the file as "@path".
+/// Reads the value of `--scores`: scores, or "@path" for a file.
 [[nodiscard]] Scores scores_from(const std::string& option);
 
 }  // namespace tessera::info

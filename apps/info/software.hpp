@@ -9,15 +9,15 @@
 
 namespace tessera::info {
 
-/// A version of a library or driver, and the ranks that run with it.
+/// A version of a library or driver, and the ranks that use it.
 struct Software {
   std::string what;
   std::string version;
   std::vector<int> ranks;
 };
 
-/// *Collective.* What each rank runs with, the same on every rank; a list of one version for each thing is
-/// one job of equal nodes. A rank without a GPU opens no library for it.
+/// *Collective.* The versions of libraries and drivers on all ranks, the same list on every rank; a component
+/// is listed once for each of its versions. A rank without a GPU opens no CUDA library.
 [[nodiscard]] std::vector<Software> gather_software(const mpi::Communicator& comm, const DriverState& driver,
                                                     bool has_gpu);
 

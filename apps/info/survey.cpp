@@ -14,8 +14,8 @@
 namespace tessera::info {
 namespace {
 
-/// This rank's probe. A rank that cannot probe would leave the others waiting in the claim: all ranks
-/// learn of it here, and all throw what the lowest one has to say.
+/// *Collective.* This rank's probe. If a rank fails, all ranks throw the error of the lowest one: otherwise
+/// the others would wait for it in the claim.
 Probe probe_together(const mpi::Communicator& comm, Policy policy) {
   Probe here;
   std::string problem;
@@ -75,7 +75,7 @@ std::vector<Surroundings> gather_surroundings(const mpi::Communicator& comm, con
   return around;
 }
 
-/// The driver as this rank sees it, unless there is no question of one.
+/// The state of this rank's GPU driver; empty under Policy::cpu and with simulated devices.
 DriverState driver_of(const Claim& claimed, Policy policy) {
   std::vector<DeviceInfo> devices;
   for (const ClaimedDevice& device : claimed.devices) devices.push_back(device.info);
@@ -96,7 +96,7 @@ std::vector<DeviceDetails> gather_details(const mpi::Communicator& comm, const C
   return comm.allgatherv(std::span<const DeviceDetails>(mine));
 }
 
-/// As a job would plan.
+/// The plan that a job would make.
 Plan plan_of(const Survey& survey, std::int64_t units, std::int64_t block) {
   if (!survey.inventory.devices().empty()) return survey.inventory.plan(units, block);
   std::vector<int> threads;
@@ -131,7 +131,7 @@ Survey survey(const mpi::Communicator& comm, const Question& question) {
 ExercisedJob exercise_devices(const mpi::Communicator& comm, const Question& question) {
   JobOptions options;
   options.policy = question.policy;
-  options.on_device_failure = OnDeviceFailure::exclude;  // the others are exercised all the same
+  options.on_device_failure = OnDeviceFailure::exclude;  // the exercise continues on the other devices
   options.score_model = question.score_model;
   options.allow_sharing = question.allow_sharing;
   options.collective_timeout = question.collective_timeout;

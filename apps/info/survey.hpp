@@ -16,35 +16,35 @@
 
 namespace tessera::info {
 
-/// What to find out, and under which rules.
+/// The options of a survey.
 struct Question {
   Policy policy = Policy::automatic;
   ScoreModel score_model = ScoreModel::throughput;
   bool allow_sharing = false;
   bool per_rank = false;  ///< list every rank, however many there are
   std::chrono::milliseconds collective_timeout{};
-  std::optional<std::int64_t> units;  ///< plan these too
+  std::optional<std::int64_t> units;  ///< also plan this many units
   std::int64_t block = 1;
 };
 
-/// What a rank sees around it and the inventory does not tell.
+/// Properties of a rank's host and process that the inventory lacks.
 struct Surroundings {
   std::vector<int> numa_nodes;        ///< hwloc OS indexes of the rank's cores
   std::vector<std::string> visible;   ///< UUIDs of the GPUs that the rank could drive
-  HostThreads threads;                ///< that a job would give the rank, if it is not told
+  HostThreads threads;                ///< the default number of host threads of a job
   std::vector<std::string> broken;    ///< `Probe::broken`
-  std::string unguarded;              ///< why other jobs may not know what this rank drives; empty: they do
-  std::optional<MemoryLimit> memory;  ///< the limit of which least is left; none: not known
+  std::string unguarded;              ///< why other jobs may not see this rank's claim; empty: they do
+  std::optional<MemoryLimit> memory;  ///< the memory limit with the least left; none: not known
 };
 
-/// What the inventory does not tell of a device.
+/// Properties of a device that the inventory lacks.
 struct DeviceDetails {
   std::int64_t free_memory_bytes = 0;
   bool mig = false;
   bool ecc = false;
   DeviceCondition condition;
 
-  /// Whether somebody should look after the device.
+  /// Whether the device needs a reset or a repair.
   [[nodiscard]] bool needs_attention() const {
     return condition.uncorrected_errors.value_or(0) > 0 || condition.remapping_needs_reset.value_or(false);
   }
@@ -57,7 +57,7 @@ struct Survey {
   std::vector<Surroundings> around;    ///< by rank
   std::vector<DeviceDetails> details;  ///< by device of the inventory
   std::vector<Software> software;
-  std::string fault_points;  ///< that this build obeys
+  std::string fault_points;  ///< injected faults that are active; only in test builds
   std::optional<Plan> plan;
   std::optional<ExercisedJob> exercise;
 };
@@ -70,7 +70,7 @@ struct Survey {
 /// *Collective.* The exercise of a job with the devices of a survey. Throws as `Job` and `exercise`.
 [[nodiscard]] ExercisedJob exercise_devices(const mpi::Communicator& comm, const Question& question);
 
-/// Whether tables for a person have a row for every rank.
+/// Whether the tables have a row for every rank.
 [[nodiscard]] bool lists_every_rank(const Survey& survey);
 
 }  // namespace tessera::info

@@ -39,7 +39,7 @@ std::string rank_table(const Survey& survey) {
   return table.text();
 }
 
-/// What a job would do on each rank's host, and why.
+/// Threads and memory that a job would use on each rank's host, with the source of each limit.
 std::string host_table(const Survey& survey) {
   TextTable table({"rank", "threads", "from", "free GiB", "of GiB", "memory from"});
   for (const auto& rank : survey.inventory.ranks()) {
@@ -52,7 +52,7 @@ std::string host_table(const Survey& survey) {
   return table.text();
 }
 
-/// What of the ranks' surroundings a person should know, each sentence once.
+/// Warnings about the ranks' hosts, each once.
 std::string remarks(const Survey& survey) {
   std::set<std::string> lines;
   for (const InventoryRank& its : survey.inventory.ranks()) {
@@ -81,7 +81,7 @@ std::string device_table(const Inventory& inventory) {
   return table.text();
 }
 
-/// "8 devices", and in plain sight whether they are real.
+/// "8 devices", and how many of them are simulated.
 std::string counted_devices(const Inventory& inventory) {
   // A shared device is listed once for each rank that drives it.
   std::set<Uuid> uuids;
@@ -117,7 +117,7 @@ std::string number_or_dash(const std::optional<T>& number) {
   return number ? std::to_string(*number) : "-";
 }
 
-/// Of every device, or of those that somebody should look after; empty if there are none.
+/// The condition of every device, or only of those that need attention; empty without such a device.
 std::string condition_table(const Survey& survey, bool every_device) {
   TextTable table({"rank", "device", "free GiB", "MIG", "ECC", "corrected", "uncorrected", "remapped rows",
                    "NVLinks", "attention"});
@@ -137,7 +137,7 @@ std::string condition_table(const Survey& survey, bool every_device) {
   return any ? table.text() : "";
 }
 
-/// Every rank and every device of its own, or those that are alike together.
+/// Tables with a row for every rank and device, or with a row for all that are alike.
 std::string hardware_tables(const Survey& survey) {
   const bool no_device = survey.inventory.devices().empty();
   const bool in_full = lists_every_rank(survey);

@@ -6,7 +6,7 @@
 
 namespace tessera::info {
 
-/// Rows of text under headings, aligned for a person: a column of numbers to the right, others to the left.
+/// A table of text under headings: columns of numbers are right-aligned, others left-aligned.
 class TextTable {
  public:
   explicit TextTable(std::vector<std::string> headings);
@@ -14,7 +14,7 @@ class TextTable {
   /// One cell for each heading.
   void add(std::vector<std::string> cells);
 
-  /// One line for the headings and one for each row, indented by two spaces, without trailing blanks.
+  /// A line of headings and a line per row, indented by two spaces, without trailing blanks.
   [[nodiscard]] std::string text() const;
 
  private:

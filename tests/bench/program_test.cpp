@@ -36,7 +36,7 @@ void expect_refused(const std::string& arguments, const std::string& why) {
 
 TEST(Bench, RefusesOnOneLineThatSaysWhatToGive) {
   expect_refused("", "give a subcommand: fit, predict, ");
-  expect_refused("nonsense", "'nonsense' is no subcommand: give fit, predict, ");
+  expect_refused("nonsense", "'nonsense' is not a subcommand: give fit, predict, ");
   expect_refused("start --repeats 0", "--repeats: give a whole number from 1 to 1000000, not '0'");
   expect_refused("start --repeats many", "--repeats: give a whole number from 1 to 1000000, not 'many'");
   expect_refused("fit --rows -1", "--rows: give a whole number from 1 to");

@@ -274,13 +274,15 @@ TEST_F(Posterior, RefusalsAreOneLineAndNoFile) {
       {"derivatives", "--variables q", 2, "no smooth has the variable 'q'"},
       {"contrasts", "--terms 's(z)'", 2,
        "no smooth 's(z)' that differs by levels of a factor: it has s(x):f"},
-      {"contrasts", path("data.csv"), 2, "one table is given"},
-      {"contrasts", path("data.csv") + " " + path("short.csv"), 3, "each row is compared with one"},
-      {"simulate", "--what responses", 2, "responses are of the rows of a table"},
+      {"contrasts", path("data.csv"), 2, "needs a second table"},
+      {"contrasts", path("data.csv") + " " + path("short.csv"), 3,
+       "give two tables with the same number of rows"},
+      {"simulate", "--what responses", 2, "responses need a table: give TABLE"},
       {"simulate", path("weights.csv") + " --what responses --weights w", 3, "are not all numbers above 0"},
       {"simulate", path("short.csv") + " --what responses --weights w", 3, "'w'"},
       {"simulate", "--what coefficients --draws 0", 2, "--draws"},
-      {"simulate", "--what smooths --posterior-predictive", 2, "--posterior-predictive is of responses"},
+      {"simulate", "--what smooths --posterior-predictive", 2,
+       "--posterior-predictive needs --what responses"},
       {"smooths", "--out " + path("model.json"), 2, "model.json"}};
   for (const Refusal& one : refusals) {
     const bool overwrites = one.args.find("--out") != std::string::npos;

@@ -435,7 +435,7 @@ TEST_F(Refusals, OfAPlaceThatNoFileCanTakeComeBeforeTheWork) {
                  "folder: is a directory");
   expect_refusal(to({"--out", ""}), 2, "--out: the name of the file is empty");
   expect_refusal(to({"--run-report", ""}), 2, "--run-report: the name of the file is empty");
-  expect_refusal(to({"--out", "-"}), 2, "--out: - is standard output, and this is written as a file");
+  expect_refusal(to({"--out", "-"}), 2, "--out: - is standard output, and this must be a file");
   expect_refusal(to({"--run-report", "/dev/stdout"}), 2, "--run-report: /dev/stdout is standard output");
   expect_refusal(to({"--checkpoint", "-"}), 2, "--checkpoint: - is standard output");
   expect_refusal(run({"convert", path("data.csv"), "-"}), 2, "OUT: - is standard output");

@@ -53,7 +53,7 @@ struct Piece {
 /// The points of a smooth. Throws as `SmoothGrid`.
 [[nodiscard]] Piece piece_of(const FittedModel& model, const CoefBlock& block, int points);
 
-/// This rank's rows for some pieces, one a point: the pieces' texts, and the variables of any piece.
+/// This rank's rows for some pieces, one per point: the pieces' texts, and the variables of any piece.
 struct PieceRows {
   Predictions described;                  ///< without columns of numbers
   std::vector<std::size_t> piece_of_row;  ///< by local row

@@ -53,7 +53,7 @@ TEST(UsageComplaint, NamesTheSlipAndWhoseHelpHelps) {
             "'other' is one argument too many for a-program cut; see a-program cut --help"},
            {{"cut", "file"}, "--by is required; see a-program cut --help"},
            {{"cot", "file"},
-            "'cot' is no subcommand (did you mean 'cut'?): give cut or glue; see a-program --help"},
+            "'cot' is not a subcommand (did you mean 'cut'?): give cut or glue; see a-program --help"},
            {{}, "give a subcommand: cut or glue; see a-program --help"},
            {{"--jsn"}, "--jsn is not an option of a-program (did you mean '--json'?); see a-program --help"},
        }) {

@@ -109,7 +109,7 @@ void FigureFiles::refuse_others() const {
                                : known != checksums.end() && known->second == checksum(*there))
       continue;
     throw Error(ErrorCode::input,
-                fmt::format("{}: was not written with figures, or was changed since: give another folder",
+                fmt::format("{}: was not written as a figure, or was changed since: give another folder",
                             path_of(file)));
   }
 }

@@ -553,8 +553,8 @@ class Page {
     const RunRecord& run = *options_.run;
     if (run.rows != model_.rows + model_.rows_dropped) {
       throw Error(ErrorCode::input,
-                  fmt::format("the run report is of a table of {} rows and the model of one of {}: give the "
-                              "two files of one fit",
+                  fmt::format("the run report is of {} rows, but the model of {}: give the two files of one "
+                              "fit",
                               run.rows, model_.rows + model_.rows_dropped));
     }
     add("<dl>\n");

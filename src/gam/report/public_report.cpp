@@ -41,7 +41,7 @@ Report report(const Model& model, const ReportOptions& options) {
     if (page.run->model != model.fitted().checksum)
       throw Error(
           ErrorCode::input,
-          fmt::format("{}: is the run report of another model than {}, or of one that was changed since: "
+          fmt::format("{}: is the run report of another model than {}, or the model was changed since: "
                       "give the two files of one fit",
                       options.run_report, model.fitted().path));
   }

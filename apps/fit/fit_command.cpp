@@ -140,8 +140,8 @@ int FitCommand::run(mpi::Session& session) const {
     is_safe = saved.problem.empty();
     if (!is_safe) progress.note(saved.problem + (result.checkpoint ? "; the checkpoint stays" : ""));
     if (!saved.strangers.empty())
-      progress.note(
-          apps::staying(saved.strangers, "named like covariances of the model, but not written by a fit"));
+      progress.note(apps::staying(saved.strangers,
+                                  "named like covariances of the model, but perhaps not written by a fit"));
     if (run_report.empty()) return;
     const std::string problem = save_run_report(job, result, saved.checksum, run_report, progress.problem());
     if (!problem.empty()) progress.note(problem);

@@ -102,13 +102,13 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
   for (const auto* file = written.begin(); file != written.end(); ++file) {
     const auto refuse = [&](const std::string& other) {
       throw Error(ErrorCode::usage,
-                  fmt::format("{} {} is a file {}: give it another name", file->option, file->path, other));
+                  fmt::format("{} {} is also {}: give it another name", file->option, file->path, other));
     };
     for (const std::string& path : read) {
-      if (same_file(file->path, path)) refuse("that is read");
+      if (same_file(file->path, path)) refuse("an input");
     }
     for (const auto* before = written.begin(); before != file; ++before) {
-      if (same_file(file->path, before->path)) refuse(fmt::format("of {} too", before->option));
+      if (same_file(file->path, before->path)) refuse("the file of " + before->option);
     }
   }
 }

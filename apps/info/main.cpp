@@ -82,7 +82,7 @@ void declare_report(CLI::App& app, Options& options) {
 CLI::App* declare_plan(CLI::App& app, Options& options) {
   CLI::App* plan = app.add_subcommand("plan", "Plan from given scores in one process: no mpirun, no GPU");
   plan->add_option("--scores", options.plan.scores,
-                   "Scores as '100,50;75;0' (ranks by ;, devices by ,), or @FILE with one rank a line")
+                   "Scores as '100,50;75;0' (ranks by ;, devices by ,), or @FILE with a line per rank")
       ->required();
   plan->add_option("--units", options.plan.units, "Units to plan")->required()->check(at_least(least_units));
   add_block(*plan, options.plan.block);

@@ -51,7 +51,7 @@ Scores read_scores(const std::string& path) {
   const std::string text = apps::read_text(path, max_score_bytes);
   std::string_view lines = text;
   if (lines.empty())
-    throw Error(ErrorCode::input, fmt::format("the file of scores {} is empty: give one rank a line", path));
+    throw Error(ErrorCode::input, fmt::format("the file of scores {} is empty: give a line per rank", path));
   if (lines.back() == '\n') lines.remove_suffix(1);  // it ends the last line
   Scores scores;
   int line = 0;

@@ -132,7 +132,7 @@ TEST_F(Anova, RefusesModelsOfOtherRows) {
   AnovaJson earlier = anova_json_of(path("1.json"));
   earlier.erase("response_fingerprint");
   std::ofstream(path("earlier.json")) << earlier.dump();
-  expect_refusal("1.json earlier.json", "as an earlier tessera-fit wrote it");
+  expect_refusal("1.json earlier.json", "an earlier tessera-fit wrote it");
   EXPECT_EQ(anova("earlier.json").status, 0);
   earlier["version"] = 99;
   std::ofstream(path("newer.json")) << earlier.dump();

@@ -469,7 +469,7 @@ TEST_F(Refusals, ToOverwriteWhatIsRead) {
   refused(with({"--out", path("./data.csv")}), "--out");
   refused(with({"--out", path("link.csv")}), "--out");
   refused(with({"--out", path("m.json"), "--run-report", path("data.csv")}), "--run-report");
-  refused(with({"--out", path("m.json"), "--run-report", path("m.json")}), "a file of --out too");
+  refused(with({"--out", path("m.json"), "--run-report", path("m.json")}), "is also the file of --out");
   // Other spellings, and the accompanying files.
   refused(with({"--out", path("m.json"), "--checkpoint", path("./m.json")}), "--checkpoint");
   refused(with({"--out", path("m.json"), "--checkpoint", path("no/../m.json.cov")}), "--checkpoint");
@@ -483,7 +483,7 @@ TEST_F(Refusals, ToOverwriteWhatIsRead) {
   refused(with({"--checkpoint", path("state"), "--out", path("./state.generation-7")}),
           "--out " + path("./state.generation-7") + " has a name that a file of --checkpoint " +
               path("state") + " may have: give it another name");
-  refused(with({"--checkpoint", path("./data.csv"), "--out", path("m.json")}), "that is read");
+  refused(with({"--checkpoint", path("./data.csv"), "--out", path("m.json")}), "is also an input");
   const std::string own =
       "name = \"own\"\ninverse_link = \"eta\"\nderivative = \"1\"\nvariance = \"1\"\ndeviance = \"(y - "
       "mu)^2\"\n";

@@ -89,7 +89,7 @@ class HandleTable {
   }
 
   Slot& slot_of(Kind kind, std::uint64_t handle) {
-    if (handle == 0) refuse(fmt::format("the {} is 0, which is no handle", name_of(kind)));
+    if (handle == 0) refuse(fmt::format("the handle of the {} is 0", name_of(kind)));
     const auto index = static_cast<std::size_t>(handle & slot_mask);
     const auto given = static_cast<std::uint8_t>(handle >> 56);
     if (given != static_cast<std::uint8_t>(kind) && given >= 1 && given <= 3)

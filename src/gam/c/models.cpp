@@ -164,7 +164,7 @@ DevianceTest test_of(const std::string& name, const Model& model) {
   if (name == "none") return DevianceTest::none;
   if (name == "F") return DevianceTest::f;
   if (name == "Chisq") return DevianceTest::chi_squared;
-  if (name != "auto") refuse(fmt::format("the test '{}': give F, Chisq, none or auto", name));
+  if (name != "auto") refuse(fmt::format("unknown test '{}': give F, Chisq, none or auto", name));
   return model.scale() == 1 ? DevianceTest::chi_squared : DevianceTest::f;
 }
 

@@ -794,7 +794,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
   if (beside) {
     // Otherwise a power failure could leave the new model without its covariance.
     if (const std::string problem = beside->commit(); !problem.empty())
-      throw Error(ErrorCode::input, fmt::format("{}: is left as it was: {}", path, problem));
+      throw Error(ErrorCode::input, fmt::format("{}: was not replaced: {}", path, problem));
   }
   SavedModel saved{files::checksum_of(text), file.commit(), {}};
   saved.strangers = file.remove_beside(

@@ -141,7 +141,7 @@ const Row<FitOptions> of_fits[]{
      OptionKind::text,
      nullptr,
      [](FitOptions&, const NamedOption& g, const NumberRange&) {
-       if (plain_name(g.value) != "freml") refuse(g, "models are fitted by fREML");
+       if (plain_name(g.value) != "freml") refuse(g, "models are fitted by fREML only");
      },
      [](const FitOptions&) { return std::string("fREML"); }},
     option<&FitOptions::knots>({.name = "knots",

@@ -269,7 +269,7 @@ Predictions answer_of(Job& job, const FittedModel& model, const std::vector<std:
     critical.push_back(critical_value(job, covariance, pieces[p], band));
     if (std::isnan(critical.back()))
       out.remarks.push_back(fmt::format(
-          "no simultaneous band of {}: it has too many coefficients or points, or a covariance in part",
+          "no simultaneous band of {}: it has too many coefficients or points, or no whole covariance",
           pieces[p].texts.front()));
   }
   add_ends(out, ".simultaneous", [&](std::size_t row) { return critical[piece_of_row[row]]; });

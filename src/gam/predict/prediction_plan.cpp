@@ -167,9 +167,10 @@ class Planner {
     if (model_.coef.empty()) return;
     require_following_covariance(model_, "standard errors of iterms");
     if (model_.column_means.empty())
-      throw Error(ErrorCode::usage,
-                  "the model lacks column means, as an earlier version wrote it: fit it again, or take the "
-                  "type terms");
+      throw Error(
+          ErrorCode::usage,
+          "the model has no column means, because an earlier version wrote it: fit it again or take the "
+          "type terms");
     const PartedMatrix& covariance = plan_.posterior.covariance;
     std::vector<double> of_means = WholeInverse(model_.covariance).times(model_.column_means);
     if (options_.unconditional)

@@ -87,10 +87,10 @@ TEST_F(Output, IsNoFileThatIsReadOrWrittenUnderAnotherSpelling) {
   for (const char* spelling : {"a/new", "./a//new", "b/new", "none/../a/new"}) {
     const std::string again = folder_.path().string() + "/" + spelling;
     EXPECT_EQ(refusal(new_one, again, there),
-              "--checkpoint " + again + " is a file of --out too: give it another name");
+              "--checkpoint " + again + " is also the file of --out: give it another name");
   }
   EXPECT_EQ(refusal(folder_ / "b/../there", "", there),
-            "--out " + (folder_ / "b/../there").string() + " is a file that is read: give it another name");
+            "--out " + (folder_ / "b/../there").string() + " is also an input: give it another name");
   EXPECT_EQ(refusal("model.json", fs::current_path() / "model.json", there).substr(0, 12), "--checkpoint");
   EXPECT_EQ(refusal(new_one, "", there), "");
   EXPECT_EQ(refusal(new_one, new_one + "er", there), "");

@@ -261,7 +261,7 @@ std::string_view FitMemory::largest() const {
 
 std::string to_string(const FitMemory& memory, const ModelSize& size) {
   return fmt::format(
-      "memory: {:.3g} GiB on a rank at most beside the rows, for {}: {} coefficients, {} columns",
+      "memory: {:.3g} GiB per rank at most, in addition to the rows, for {}: {} coefficients, {} columns",
       static_cast<double>(memory.most()) / (1 << 30), memory.largest(), size.coef, size.raw);
 }
 
@@ -285,8 +285,8 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
   if (!shortage) return memory.most();
   throw Error(ErrorCode::input,
-              fmt::format("{} coefficients in {} columns {}, less for the rows, or a model of smaller k, "
-                          "fewer levels or fewer terms",
+              fmt::format("{} coefficients in {} columns {}, less memory for the rows, or a model of "
+                          "smaller k, fewer levels or fewer terms",
                           size.coef, size.raw, to_string(*shortage)));
 }
 

@@ -74,8 +74,8 @@ struct FitMemory {
 [[nodiscard]] FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves,
                                       bool on_hosts = false);
 
-/// "memory: 0.62 GiB on a rank at most beside the rows, for the writing of the model: 1024 coefficients, 4096
-/// columns".
+/// "memory: 0.62 GiB per rank at most, in addition to the rows, for the writing of the model: 1024
+/// coefficients, 4096 columns".
 [[nodiscard]] std::string to_string(const FitMemory& memory, const ModelSize& size);
 
 /// *Collective.* Throws the same `Error(input)` on every rank if a rank lacks the memory for the model of

@@ -208,7 +208,7 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
     EXPECT_NE(std::string(tessera_gam_error()).find(text), std::string::npos) << tessera_gam_error();
     expect_all_released(text);
   };
-  refuses(add(0, "x", {x(0, rows)}), "is 0, which is no handle");
+  refuses(add(0, "x", {x(0, rows)}), "the handle of the table is 0");
   refuses(add(table + 1, "x", {x(0, rows)}), "is no ");
   refuses(add(table, nullptr, {x(0, rows)}), "name is null");
   refuses(add(table, "\xc3", {x(0, rows)}), "not UTF-8");

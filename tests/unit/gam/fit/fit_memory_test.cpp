@@ -122,7 +122,7 @@ TEST(FitMemory, SaysWhatItIsFor) {
   const std::string text = to_string(memory_of_fit(size, 1, 1, true), size);
   EXPECT_TRUE(text.starts_with("memory: 0.8")) << text;
   EXPECT_TRUE(
-      text.ends_with(" GiB on a rank at most beside the rows, for the writing of the model: "
+      text.ends_with(" GiB per rank at most, in addition to the rows, for the writing of the model: "
                      "1024 coefficients, 4097 columns"))
       << text;
 }

@@ -17,7 +17,7 @@ struct BamWork {
   int threads = 1;
   int fits = 1;         ///< number of calls of bam(nthreads = threads)
   int predictions = 0;  ///< number of predictions of all rows, with standard errors, by the last fit
-  std::string type = "response";  ///< of the predictions
+  std::string type = "response";  ///< type of the predictions
 };
 
 /// Runs bam() on the model's data in a child process, which reads the data from a temporary file. Figures:

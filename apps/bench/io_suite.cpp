@@ -28,7 +28,7 @@ namespace {
 struct IoSuite {
   std::vector<std::string> tables{"digits", "decimals", "mix"};  ///< see `write_csv`
   std::vector<std::string> formats{"csv", "gzip", "bgzip", "hdf5"};
-  std::int64_t megabytes = 200;  ///< of each table in CSV
+  std::int64_t megabytes = 200;  ///< size of each table in CSV
   int repeats = 3;
   bool peer = true;  ///< compare with fread(), if it is installed
 };

@@ -20,10 +20,10 @@ namespace tessera::bench {
 
 /// The results of a script.
 struct RRun {
-  std::string version;  ///< of the peer's package
+  std::string version;  ///< version of the peer's package
   /// Figures by name: a script prints lines such as "seconds 1.5".
   std::map<std::string, std::vector<double>> figures;
-  double peak_resident_bytes = 0;  ///< of R, with its data
+  double peak_resident_bytes = 0;  ///< peak memory of R, with its data
 };
 
 /// Runs a script, which prints "seconds" for calls of `function`, from a file in `folder`. `arguments` is as

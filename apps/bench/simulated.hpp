@@ -19,7 +19,7 @@ namespace tessera::bench {
 /// its index, so that every rank can make its own part.
 struct SimulatedModel {
   std::string name;         ///< "G4"
-  std::string description;  ///< of one line
+  std::string description;  ///< description in one line
   std::string family;       ///< as R and `gam::family` write it
   int variables = 4;        ///< without the response
   std::string term;         ///< the text of each term; {} stands for its variables

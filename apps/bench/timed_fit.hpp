@@ -11,8 +11,8 @@
 namespace tessera::bench {
 
 struct TimedFit {
-  double seconds = 0;            ///< of the slowest rank
-  double processor_seconds = 0;  ///< of all threads and ranks
+  double seconds = 0;            ///< time of the slowest rank
+  double processor_seconds = 0;  ///< CPU time of all threads and ranks
   std::vector<gam::PhaseTime> phases;
 };
 

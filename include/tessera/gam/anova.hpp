@@ -17,13 +17,13 @@ struct TermTest {
   std::string label;
   /// For a parametric term its number of columns; for a smooth the reference degrees of freedom.
   double df = 0;
-  double edf = std::numeric_limits<double>::quiet_NaN();  ///< of a smooth
+  double edf = std::numeric_limits<double>::quiet_NaN();  ///< effective degrees of freedom of a smooth
   double statistic = 0;  ///< F if the scale is estimated, else chi-squared; all NaN: not tested
   double p_value = 0;
 };
 
 struct TermAnova {
-  std::vector<TermTest> parametric;  ///< of the formula's terms, without the intercept
+  std::vector<TermTest> parametric;  ///< tests of the formula's terms, without the intercept
   std::vector<TermTest> smooths;     ///< as the summary has them
 };
 
@@ -40,7 +40,7 @@ struct ModelFigures {
   double residual_df = 0;        ///< n - edf1 - (edf2 - edf)
   double log_likelihood = 0;     ///< NaN: a family without a likelihood
   double log_likelihood_df = 0;  ///< edf2, an estimated scale and the estimated parameters of the family
-  double aic = 0;                ///< of these two, as `AIC(m)`
+  double aic = 0;                ///< AIC from the two numbers above, as `AIC(m)`
   double plain_aic = 0;          ///< with edf in place of edf2, `m$aic`
 };
 

@@ -16,15 +16,15 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct CheckOptions {
-  std::uint64_t seed = 1;              ///< of the sample, the permutations and quantile residuals
+  std::uint64_t seed = 1;              ///< seed of the sample, the permutations and quantile residuals
   std::int64_t largest_sample = 5000;  ///< maximum number of rows for the check of bases; at least 4
   int permutations = 400;              ///< for the p-values of that check
   int largest_concurvity = 1000;       ///< maximum number of coefficients for which concurvity is computed
-  int lags = 0;                        ///< of the autocorrelation of residuals; 0: none
+  int lags = 0;                        ///< number of lags of the autocorrelation of residuals; 0: none
   /// For the autocorrelation: a column that identifies the series of a row; empty: all rows are one series,
   /// or the series begin by the model's `ar_start`.
   std::string series{};
-  MemoryOptions memory{};  ///< of the columns
+  MemoryOptions memory{};  ///< where the columns are stored
 };
 
 /// Whether a smooth's basis is large enough: a row of `k.check`.
@@ -43,7 +43,7 @@ struct ResidualSummary {
   double skewness = 0;
   double kurtosis = 0;  ///< 3 for a normal distribution
   double least = 0;
-  double quartiles[3]{};  ///< of the sample
+  double quartiles[3]{};  ///< quartiles of the sample
   double largest = 0;
 };
 

@@ -66,7 +66,7 @@ struct FitOptions {
   /// Checkpoint file, written after every iteration; a later fit of the same model to the same table resumes
   /// from it and gives the same bits as an uninterrupted one (`Checkpoint`). Empty: none.
   std::string checkpoint{};
-  MemoryOptions memory{};  ///< of the columns; neither bits nor checkpoints depend on it
+  MemoryOptions memory{};  ///< where the columns are stored; neither bits nor checkpoints depend on it
 };
 
 /// Progress callbacks of a fit, called on every rank alike, on the thread that called `fit`. The defaults do
@@ -97,7 +97,7 @@ struct CostEstimate {
 /// The result of a fit, on every rank.
 struct FitResult {
   Model model;
-  Plan plan;  ///< of the table's rows during the fit
+  Plan plan;  ///< division of the table's rows during the fit
   std::vector<PhaseTime> phases{};
   /// The estimate by which the fit chose between devices and hosts; empty without a choice.
   std::optional<CostEstimate> estimate{};

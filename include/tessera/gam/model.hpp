@@ -63,7 +63,7 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] const std::string& ar_start() const noexcept;
   [[nodiscard]] double rho() const noexcept;  ///< given or estimated: mgcv's `AR1.rho`
   [[nodiscard]] double gamma() const noexcept;
-  [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< by the subset or for a missing value
+  [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< outside the subset, or with a missing value
 
   /// Whether the scale was estimated, with the smoothing parameters at the minimum of REML: R's
   /// `scale.estimated`. Otherwise the family fixes it. *Every rank.*
@@ -114,7 +114,7 @@ class TESSERA_EXPORT Model {
 
 /// Result of `save_model`.
 struct SavedModel {
-  std::string checksum;  ///< of the model's file, which identifies the model in a run report
+  std::string checksum;  ///< checksum of the model's file, which identifies the model in a run report
   std::string problem;   ///< why the model, which is in place, may not survive a power failure; else empty
   std::vector<std::string> strangers;  ///< files next to it that are named like covariances, but are not
 };

@@ -61,8 +61,8 @@ enum class OptionKind : std::uint8_t {
 struct OptionInfo {
   std::string name;
   OptionKind kind = OptionKind::text;
-  double least = 0;  ///< of a number; infinite: no limit
-  double most = 0;   ///< likewise
+  double least = 0;  ///< lower limit of a number; infinite: none
+  double most = 0;   ///< upper limit of a number; infinite: none
   std::vector<std::string> choices{};
   std::string value{};   ///< the value's name in the help, such as "DIR"; empty: by its kind
   std::string preset{};  ///< the default as a text; empty: none

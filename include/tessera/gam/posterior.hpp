@@ -41,7 +41,7 @@ struct SmoothOptions {
   int points = 0;              ///< per number; 0: 100 for one number, 40 for two, 15 for three, 6 for more
   double interval = 0.95;      ///< probability of the bands; 0: none
   int draws = 10'000;          ///< for simultaneous bands; 0: no such bands
-  std::uint64_t seed = 1;      ///< of the draws
+  std::uint64_t seed = 1;      ///< seed of the draws
   bool unconditional = false;  ///< include the uncertainty of the smoothing parameters
 };
 

@@ -36,7 +36,7 @@ enum class NewLevels {
 
 struct PredictOptions {
   PredictionType type = PredictionType::link;
-  bool standard_errors = false;  ///< of the posterior mean; on the response's scale times |dmu/deta|
+  bool standard_errors = false;  ///< those of the posterior mean; on the response's scale times |dmu/deta|
   /// The terms to predict, named as in `summary`, including "(Intercept)"; nothing: all. Other terms are 0 in
   /// a sum and in the model matrix, and have no column among terms; variables that only they use are not
   /// read.
@@ -73,11 +73,11 @@ struct Predictions {
     std::vector<double> values;  ///< one per row
   };
 
-  Plan plan;                           ///< of the table's rows, or of those of the part
+  Plan plan;                           ///< division of the table's rows, or of those of the part
   std::int64_t first_row = 0;          ///< table row number of the plan's first row
-  std::int64_t table_rows = 0;         ///< of the whole table
+  std::int64_t table_rows = 0;         ///< number of rows of the whole table
   std::vector<Column> columns{};       ///< the same on every rank
-  std::vector<Table::Column> kept{};   ///< of the table
+  std::vector<Table::Column> kept{};   ///< copied columns of the table
   double constant = 0;                 ///< for terms: the intercept, which no term contains
   std::vector<std::string> remarks{};  ///< unseen factor levels, one line per factor; the same on every rank
 

@@ -22,7 +22,7 @@ enum class ResidualType {
 struct ResidualOptions {
   ResidualType type = ResidualType::deviance;
   bool variables = false;  ///< copy the variables of the model's terms to `Predictions::kept`
-  MemoryOptions memory{};  ///< of the columns
+  MemoryOptions memory{};  ///< where the columns are stored
 };
 
 /// *Collective.* Residuals of this rank's rows of a model's table, as `residuals.gam` of mgcv: a column

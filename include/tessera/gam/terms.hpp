@@ -106,8 +106,8 @@ struct TermPenalty {
   Matrix matrix{};                 ///< S, coefficients x coefficients; empty if it is diagonal
   std::vector<double> diagonal{};  ///< diagonal of S, if it is diagonal
   double scale = 1;                ///< mgcv's `S.scale`: S times this has the units of the basis
-  int rank = 0;                    ///< of S
-  double lambda = 0;               ///< of `full.sp`
+  int rank = 0;                    ///< rank of S
+  double lambda = 0;               ///< an element of `full.sp`
   int parameter = -1;              ///< index among the estimated smoothing parameters; -1: it is given
   double least = 0;                ///< added to the smoothing parameter: mgcv's `min.sp`
 };

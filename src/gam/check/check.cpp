@@ -282,8 +282,8 @@ class TableCheck {
   const Frame& frame_ = data_.frame();
   const Rows& rows_ = data_.rows();
   std::optional<ResponseDistribution> distribution_ = distribution_of(model_);
-  Design columns_;   ///< of the formula's columns
-  double unit_ = 1;  ///< of a residual
+  Design columns_;   ///< the design in the formula's columns
+  double unit_ = 1;  ///< factor from a residual in units of the fit to the user's
   int group_ = -1;   ///< the variable of the series
   int passes_ = 0;
 };

@@ -453,7 +453,7 @@ class FitRun {
   std::optional<RowPass> pass_;
   Standards standards_;
   std::int64_t needed_bytes_ = 0;      ///< on this rank, by `require_memory`
-  std::optional<RawSums> unweighted_;  ///< of the first working model, until the design is settled
+  std::optional<RawSums> unweighted_;  ///< sums of the first working model, until the design is settled
   // At most one of these is set; it holds the formula's design while the iteration uses the other.
   std::optional<ByCentring> centred_;
   std::optional<OrthogonalSmooths> turned_;

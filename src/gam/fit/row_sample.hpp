@@ -23,7 +23,7 @@ struct RowSample {
   };
 
   std::int64_t rows = 0;                 ///< number of complete rows, all or some of which are sampled
-  std::vector<double> linear_predictor;  ///< with all offsets
+  std::vector<double> linear_predictor;  ///< linear predictor, with all offsets
   std::vector<double> response;          ///< as numbers; success is 1
   std::vector<double> weight;            ///< prior weights
   std::vector<Column> variables;

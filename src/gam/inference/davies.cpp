@@ -254,7 +254,7 @@ class Davies {
   double deviation_ = 0;
   double largest_ = 0;
   double smallest_ = 0;
-  double variance_ = 0;  ///< of the normal term equivalent to the convergence factors
+  double variance_ = 0;  ///< variance of the normal term equivalent to the convergence factors
   double integral_ = 0;
   mutable int bounds_ = 0;  ///< evaluated so far
 };

@@ -23,7 +23,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// One term of a weighted sum of independent chi-squared variables.
 struct ChiSquaredTerm {
-  double weight = 0;  ///< of either sign
+  double weight = 0;  ///< may be negative
   int df = 1;
 };
 

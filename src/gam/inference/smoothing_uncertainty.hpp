@@ -17,7 +17,7 @@ struct SmoothingFit {
   const PartedMatrix& covariance;  ///< of the coefficients, at these smoothing parameters; without a pattern
   std::span<const double> log_sp;  ///< of every penalty, in the order of the blocks
   double scale = 1;
-  double covariance_scale = 1;  ///< of the covariance
+  double covariance_scale = 1;  ///< scale parameter of the covariance
   bool scale_known = false;
   double gamma = 1;
   std::int64_t rows = 0;

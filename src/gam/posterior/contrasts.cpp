@@ -30,7 +30,7 @@ constexpr double most_differences = 2e6;
 
 /// A smooth at the levels of a factor: points are numbered alike in each level, without the factor's values.
 struct SmoothOfLevels {
-  std::string label;  ///< of the smooth, without a level
+  std::string label;  ///< label of the smooth, without a level
   int factor = 0;     ///< index among the design's variables
   std::int64_t points = 0;
   std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;

@@ -75,7 +75,7 @@ class DerivativeRows {
 
   std::size_t axis_;
   int order_;
-  double step_ = 0;  ///< of central differences; 0: the derivative is exact
+  double step_ = 0;  ///< step of central differences; 0: the derivative is exact
   std::optional<BlockRows> rows_;
 };
 

@@ -35,8 +35,8 @@ class SmoothGrid {
   const CoefBlock& block_;
   std::span<const Component> margins_;
   std::vector<SmoothAxis> axes_;
-  std::vector<std::vector<double>> values_;  ///< by axis
-  std::vector<std::size_t> order_;           ///< axes, the slowest first
+  std::vector<std::vector<double>> values_;  ///< grid values of each axis
+  std::vector<std::size_t> order_;           ///< indices of the axes, the slowest first
   std::vector<std::pair<int, double>> by_;
   std::int64_t size_ = 1;
 };
@@ -47,7 +47,7 @@ struct Piece {
   std::int64_t points = 0;
   /// Variables of the design with their values at a point: a level's index for a factor.
   std::function<std::vector<std::pair<int, double>>(std::int64_t)> describe;
-  std::function<Combination(std::int64_t)> combination;  ///< of coefficients, to be estimated
+  std::function<Combination(std::int64_t)> combination;  ///< of coefficients, to estimate at a point
 };
 
 /// The points of a smooth. Throws as `SmoothGrid`.
@@ -56,8 +56,8 @@ struct Piece {
 /// This rank's rows for some pieces, one per point: the pieces' texts, and the variables of any piece.
 struct PieceRows {
   Predictions described;                  ///< without columns of numbers
-  std::vector<std::size_t> piece_of_row;  ///< by local row
-  std::vector<Combination> combinations;  ///< by local row
+  std::vector<std::size_t> piece_of_row;  ///< index of the piece of each local row
+  std::vector<Combination> combinations;  ///< combination of each local row
 };
 /// Memory of these in numbers, with `columns` of results.
 [[nodiscard]] double numbers_of_rows(const std::vector<Piece>& pieces, double columns);

@@ -474,7 +474,7 @@ class TablePrediction {
   std::unique_ptr<TableReader> table_;
   std::vector<ColumnReading> unseen_;
   std::optional<ResponseDistribution> response_;  ///< for prediction intervals
-  Matrix draws_;                                  ///< of the coefficients, one per column
+  Matrix draws_;                                  ///< draws of the coefficients, one per column
   double quantile_ = 0;                           ///< half width of an interval in standard errors
 };
 

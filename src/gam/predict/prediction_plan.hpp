@@ -19,7 +19,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// is one term for each level.
 struct ModelTerm {
   std::string label;        ///< as R prints it: "(Intercept)", "poly(x, 2)", "s(x):facL1"
-  std::vector<int> blocks;  ///< of the design
+  std::vector<int> blocks;  ///< its blocks of the design
   bool smooth = false;
 };
 
@@ -31,10 +31,10 @@ struct PredictionPlan {
   /// The requested terms only; variables of others are not read. Coefficient indices are unchanged.
   Design design;
   Posterior posterior;
-  bool terms = false;              ///< by terms; CPU only
+  bool terms = false;              ///< a column of output per term; CPU only
   bool design_rows = false;        ///< the rows of the model matrix; CPU only
   bool offsets = false;            ///< includes the formula's offsets
-  std::vector<std::string> names;  ///< of terms, or of coefficients; else empty
+  std::vector<std::string> names;  ///< names of terms, or of coefficients; else empty
   double constant = 0;             ///< the intercept, if no column contains it
   /// Variables, with the columns of `names` that are NaN for their unseen levels.
   std::vector<std::pair<std::string, std::vector<int>>> without_unseen;

@@ -106,8 +106,8 @@ struct PredictionsFile::State {
   std::string path;
   bool is_hdf5;
   bool row_numbers;
-  std::unique_ptr<files::OutputStream> csv{};  ///< on rank 0
-  std::unique_ptr<files::OutputFile> hdf5{};   ///< likewise
+  std::unique_ptr<files::OutputStream> csv{};  ///< the CSV output, on rank 0
+  std::unique_ptr<files::OutputFile> hdf5{};   ///< the HDF5 output, on rank 0
   std::vector<std::int64_t> places{};          ///< offset in the HDF5 file of the next number of each column
 
   void begin(const Predictions& predictions);

@@ -38,7 +38,7 @@ class RemlCriterion {
   struct Evaluation {
     double value = 0;              ///< V
     double rounding = 0;           ///< smaller changes of V are rounding
-    double noise = 0;              ///< of V and its gradient, from the rounding of X'WX; 0 if negligible
+    double noise = 0;              ///< error of V and its gradient from the rounding of X'WX; 0 if negligible
     std::vector<double> gradient;  ///< dV / d log lambda_j
     Matrix hessian;
     bool exact = true;  ///< the Hessian is exact, not an approximation
@@ -138,7 +138,7 @@ class RemlCriterion {
   std::vector<PenaltyParameter> parameters_;
   int sp_count_ = 0;
   int unpenalised_ = 0;                       ///< M_p
-  double floor_ = 0;                          ///< of the residual sum of squares
+  double floor_ = 0;                          ///< lower limit of the residual sum of squares
   std::shared_ptr<const Coordinates> model_;  ///< shared by copies of a criterion
   std::vector<double> default_start_;
 };

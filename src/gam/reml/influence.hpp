@@ -12,10 +12,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// F = A^-1 X'WX, A = X'WX + S; degrees of freedom are the diagonals of F and FF. Of F only the core and the
 /// diagonal of the part are formed; if the part has a pattern, the diagonal of FF there is unknown: NaN.
 struct Influence {
-  Matrix core;                      ///< of F
+  Matrix core;                      ///< the core of F
   Matrix through_part;              ///< Z: the core of FF is F F + Z (I - F) of the core; empty: zero
   std::vector<double> part;         ///< the diagonal of F in the part
-  std::vector<double> part_square;  ///< that of FF
+  std::vector<double> part_square;  ///< the diagonal of FF in the part
 
   /// The diagonals of F and of 2F - FF, of all coefficients.
   [[nodiscard]] std::vector<double> edf(const Part& place) const;

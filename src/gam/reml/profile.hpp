@@ -20,7 +20,7 @@ struct RemlProfile {
   double deviance = 0;         ///< RSS + b'Sb there
   double log_det = 0;          ///< log|X'WX + S| there
   std::vector<double> share;   ///< lambda / (k_i + lambda) there
-  std::vector<double> square;  ///< of the coefficients there, in the common eigenvectors, times lambda
+  std::vector<double> square;  ///< squared coefficients there, in the common eigenvectors, times lambda
   double log_det_penalty = 0;  ///< log|S|+ there
   std::vector<double>
       penalty_share;              ///< lambda / (l_i + lambda) there, l_i those of the block's other penalties

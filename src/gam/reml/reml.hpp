@@ -13,7 +13,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Which minimum of V to find.
 enum class Search {
-  local,   ///< that of a descent from the start
+  local,   ///< the minimum reached from the start
   global,  ///< the lowest of descents from several starts
 };
 

@@ -68,7 +68,7 @@ std::vector<double> newton_step(const RemlCriterion::Evaluation& at, const std::
 
 /// How a step moves each parameter.
 struct Division {
-  std::vector<int> moving;    ///< by Newton's method
+  std::vector<int> moving;    ///< parameters that move by Newton's method
   std::vector<double> tails;  ///< steps of those in a tail; zero for others. Flat ones do not move
 };
 

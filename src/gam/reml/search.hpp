@@ -14,8 +14,8 @@ namespace TESSERA_NAMESPACE::gam {
 struct RemlOptimum {
   std::vector<double> log_sp;
   RemlCriterion::Evaluation at;
-  int iterations = 0;   ///< of Newton's method from the start
-  int evaluations = 0;  ///< of V since the start
+  int iterations = 0;   ///< iterations of Newton's method from the start
+  int evaluations = 0;  ///< evaluations of V since the start
   bool converged = false;
 };
 

@@ -57,7 +57,7 @@ constexpr double doubles_of_evaluation(double core_size) {
 }
 
 struct RemlStart {
-  int rank = 0;  ///< of its kind: lower is more promising
+  int rank = 0;  ///< priority of this kind of start: lower is more promising
   double value = 0;
   std::vector<double> log_sp;
 };
@@ -288,9 +288,9 @@ class Elsewhere {
 
   const RemlCriterion& criterion_;
   RemlOptimum best_;
-  double limit_;  ///< of evaluations
+  double limit_;  ///< maximum number of evaluations
   std::span<const double> tried_;
-  int evaluations_ = 0;                                         ///< of descents that count
+  int evaluations_ = 0;                                         ///< evaluations of counted descents
   std::vector<std::pair<double, std::vector<double>>> minima_;  ///< above the best, by V
 };
 

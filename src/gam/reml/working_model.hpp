@@ -22,7 +22,7 @@ struct WorkingModel {
 
 /// A working model's solution at the smoothing parameters that minimise V.
 struct RemlFit {
-  std::vector<double> log_sp;  ///< of every penalty of every block, in order
+  std::vector<double> log_sp;  ///< log smoothing parameter of every penalty of every block, in order
   std::vector<double> coef;
   double scale = 1;
   /// Of the posterior covariance: RSS over n less the degrees of freedom, as in mgcv. It is the scale at a
@@ -34,7 +34,7 @@ struct RemlFit {
   std::vector<double> edf;          ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;         ///< diagonal of 2F - FF, for reference degrees of freedom
   double penalised_deviance = 0;    ///< weighted residual sum of squares plus b'Sb
-  std::vector<double> noise;        ///< of V, from the rounding of X'WX: by penalised block, then all others
+  std::vector<double> noise;  ///< error of V from the rounding of X'WX: by penalised block, then all others
   int iterations = 0;
   bool converged = false;  ///< at a minimum of V, up to rounding
   /// `log_sp` of other minima that a global search found a few units of V above, lowest first.

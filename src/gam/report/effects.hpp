@@ -54,7 +54,7 @@ struct Effect {
   std::variant<Curve, Surface, Levels, NotDrawn> shape;
   std::string by_factor = {};  ///< for a smooth of one level of a factor: the factor, and
   std::string by_level = {};   ///< the level
-  double edf = 0;              ///< of a smooth
+  double edf = 0;              ///< effective degrees of freedom of a smooth
 };
 
 struct EffectOptions {

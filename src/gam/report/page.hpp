@@ -12,7 +12,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct PageOptions {
-  bool same_y_scale = true;  ///< of the curves, as mgcv's plot.gam has them
+  bool same_y_scale = true;  ///< one y scale for all curves, as in mgcv's plot.gam
   std::optional<RunRecord> run;
   const ReportedRows* rows = nullptr;  ///< null: none
 };

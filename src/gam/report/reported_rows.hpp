@@ -10,7 +10,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Data from the rows of the fit for a page.
 struct ReportedRows {
   RowSample sample;
-  CheckOptions options{};  ///< of the checks
+  CheckOptions options{};  ///< options of the checks
   Check check{};
 };
 

@@ -27,12 +27,12 @@ struct RunRecord {
 
   std::string model;  ///< the checksum of its file: `FittedModel::checksum`
   std::string verdict;
-  std::int64_t rows = 0;   ///< of the file
+  std::int64_t rows = 0;   ///< rows of the file
   std::int64_t block = 0;  ///< rows per block of the reproducible sums
   int ranks = 0;
   int nodes = 0;
   int devices = 0;
-  int threads = 0;  ///< of a rank
+  int threads = 0;  ///< host threads per rank
   std::vector<Part> parts;
   std::vector<Phase> phases;
 };

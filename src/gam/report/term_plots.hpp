@@ -23,9 +23,9 @@ struct CurvePanel {
     std::vector<double> x;
     std::vector<double> y;
   };
-  std::vector<std::string> key{};  ///< of coloured lines: "a, 4.23", with the degrees of freedom
+  std::vector<std::string> key{};  ///< names of coloured lines: "a, 4.23", with the degrees of freedom
   std::string label;               ///< "s(x)", "s(x):f"
-  std::string title;               ///< of the axis
+  std::string title;               ///< title of the y axis
   std::string by;                  ///< a numeric by variable; empty: none
   Curve curve;
   std::vector<Points> partial{};  ///< one per line; empty: none

@@ -40,7 +40,7 @@ class AlignedSums {
     std::size_t begin = 0;
     int lines = 0;                         ///< 0: the product has no sums here
     int columns = 0;                       ///< a multiple of four
-    std::array<std::ptrdiff_t, 4> runs{};  ///< of each nonzero of the row term, from the corner
+    std::array<std::ptrdiff_t, 4> runs{};  ///< offset of each nonzero of the row term from the corner
     [[nodiscard]] std::ptrdiff_t matrix() const noexcept { return std::ptrdiff_t{lines} * columns; }
   };
   [[nodiscard]] const Place& place_of(const Product& product) const noexcept {
@@ -51,7 +51,7 @@ class AlignedSums {
   };
 
   const RowLayout& layout_;
-  std::vector<Place> places_;  ///< by product of the layout
+  std::vector<Place> places_;  ///< place of each product of the layout
   std::size_t size_ = 0;
   std::unique_ptr<double[], Free> sums_;
 };

@@ -42,7 +42,7 @@ struct RowChunk {
   std::vector<std::size_t> index;  ///< local rows
   std::vector<double> offset, eta;
   std::vector<int> starts;
-  std::vector<double> values;  ///< of the terms, then the residual
+  std::vector<double> values;  ///< values of the terms, then the residual
 };
 
 /// Evaluates the terms of rows. Thread-safe: each thread has its own chunk.

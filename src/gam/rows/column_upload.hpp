@@ -78,14 +78,14 @@ class ColumnUpload final : public NumberTaker {
     std::vector<Missing> missing;
   };
   struct OnDevice {
-    Range rows;             ///< of the tile
+    Range rows;             ///< rows of the tile
     std::size_t first = 0;  ///< their first row among this rank's rows
     const DeviceContext* context = nullptr;
-    std::vector<Buffer<double>> buffers;  ///< by column
+    std::vector<Buffer<double>> buffers;  ///< one buffer per column
     PinnedBuffer<double> pinned;          ///< the pieces of all threads
     std::optional<Stream> stream;         ///< shared by all threads: the bus transfers one piece at a time
-    std::vector<Feed> feeds;              ///< by thread
-    std::vector<Given> given;             ///< by thread
+    std::vector<Feed> feeds;              ///< one per thread
+    std::vector<Given> given;             ///< one per thread
     std::atomic<bool> ready = false;
     std::atomic<bool> failed = false;
     std::future<void> prepared;
@@ -103,7 +103,7 @@ class ColumnUpload final : public NumberTaker {
     ColumnNumbers numbers;
   };
   std::vector<Column> columns_;
-  std::map<const ColumnNumbers*, std::size_t> places_;  ///< of the table's columns among `columns_`
+  std::map<const ColumnNumbers*, std::size_t> places_;  ///< indices of the table's columns in `columns_`
   std::map<int, std::unique_ptr<OnDevice>> devices_;    ///< by `Tile::device_index`
 };
 

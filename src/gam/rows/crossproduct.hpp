@@ -26,14 +26,14 @@ struct CrossShape {
   int windows = 0;  ///< maximum of a term
   int halves = 0;   ///< groups of eight matrix-unit rows of a task for its leaves
   int tiles = 0;    ///< groups of sixteen rows in all, with its other products
-  int warps = 0;    ///< of a block
+  int warps = 0;    ///< warps per block
   int tables = 0;   ///< maximum number of cubic coefficients of a group's terms
-  int rows = 0;     ///< of a chunk in shared memory
+  int rows = 0;     ///< rows of a chunk in shared memory
 };
 
 /// A spline term of a group.
 struct CrossTerm {
-  int component = 0;    ///< of the layout
+  int component = 0;    ///< index among the layout's components
   int columns = 0;      ///< raw columns
   int windows = 0;      ///< one less than its quads, and at least one
   bool centre = false;  ///< centre of a task: the rows are sorted by its windows
@@ -51,9 +51,9 @@ struct CrossSums {
 struct CrossTask {
   enum class Kind { none, pair, pair_own, pair_dense, own_dense, dense };
   Kind kind = Kind::none;
-  int centre = 0;          ///< among the group's terms, as the leaves
+  int centre = 0;          ///< index among the group's terms, like the leaves
   int leaves[2] = {};      ///< may be the same
-  int first_quad[2] = {};  ///< of the leaves
+  int first_quad[2] = {};  ///< first quad of each leaf
   int end_quad[2] = {};    ///< the sums of those before are this task's
   CrossSums pairs[2];      ///< with the leaves
   CrossSums own;           ///< other_step counts from the centre's column

@@ -16,13 +16,13 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Work of the matrix units in a pass of one kind.
 struct CrossShare {
-  std::vector<CrossTerm> terms;  ///< by group
-  std::vector<CrossTask> tasks;  ///< by group, `CrossShape::warps` of each
+  std::vector<CrossTerm> terms;  ///< terms of each group
+  std::vector<CrossTask> tasks;  ///< tasks of each group, `CrossShape::warps` per group
   std::vector<CrossGroup> groups;
-  std::vector<bool> forms;  ///< by product of the layout: formed on matrix units
+  std::vector<bool> forms;  ///< for each product of the layout: it is formed on matrix units
   /// Where the values of a term that other products read begin, as in TermTable; -1: not read.
   std::vector<std::int64_t> value_begins;
-  std::int64_t values_per_row = 0;  ///< of those
+  std::int64_t values_per_row = 0;  ///< number of those values
 };
 
 /// Divides a model's products between matrix units and other kernels, and assigns the former to warps.
@@ -49,8 +49,8 @@ class CrossPlan {
   /// The cubics of a cell, by powers as in Margin, if all cells of all participating terms have the same, as
   /// with P-splines: constants of the kernel then.
   std::optional<std::array<double, 16>> cubics;
-  std::vector<int> dense_terms;  ///< of the layout, without the residual, whose column is the last
-  CrossShare sums;               ///< of a start or a step
+  std::vector<int> dense_terms;  ///< indices of the layout's terms, without the residual, the last column
+  CrossShare sums;               ///< work of a start or a step
   CrossShare moments;
 };
 

@@ -72,7 +72,7 @@ struct Kernels {
     if (with_crossproduct) form_crossproduct = module.kernel("form_crossproduct");
   }
 
-  KernelView evaluate[5];        ///< by kind of pass
+  KernelView evaluate[5];        ///< one per kind of pass
   KernelView form_crossproduct;  ///< on a device with matrix units
   KernelView form_partials;
   KernelView form_scalars;
@@ -155,7 +155,7 @@ class DevicePass {
   };
   std::optional<Crossproduct> cross_;
   double* coef_ = nullptr;
-  double* parameters_ = nullptr;  ///< of the family
+  double* parameters_ = nullptr;  ///< parameters of the family
   Task* tasks_ = nullptr;
   unsigned task_count_ = 0;
   std::size_t task_shared_bytes_ = 0;

@@ -68,7 +68,7 @@ class RowLayout {
   ComponentTables tables;
   std::vector<TermTable> terms;
   std::vector<Placement> placements;
-  std::vector<Product> all_products;  ///< of the residual with each term, then of each pair of terms
+  std::vector<Product> all_products;  ///< products of the residual with each term, then of each pair of terms
   std::vector<int> strides;
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
@@ -94,7 +94,7 @@ class RowLayout {
  private:
   /// A spline or dense component in the band of a term.
   struct BandSpline {
-    int component;  ///< of the term
+    int component;  ///< index among the term's components
     int stride, size;
     int before;     ///< columns of a line before its own in this component
     int count;      ///< all columns of a line
@@ -125,7 +125,7 @@ class RowLayout {
   Part parted_columns_;  ///< the design's
   const LevelPairs* pairs_;
   std::shared_ptr<const SparsePattern> pattern_;
-  std::int64_t pairs_begin_ = 0;  ///< of the sums over pairs of levels
+  std::int64_t pairs_begin_ = 0;  ///< where the sums over pairs of levels begin
   int values_per_row_ = 0;
   std::int64_t width_ = scalar_count;
 };

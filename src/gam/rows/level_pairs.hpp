@@ -28,9 +28,9 @@ struct LevelPairs {
   };
   /// A term of the part.
   struct Term {
-    int index;    ///< among the design's
+    int index;    ///< index among the design's terms
     int begin;    ///< place in the part of its first raw column
-    int columns;  ///< of a level
+    int columns;  ///< number of raw columns of a level
   };
 
   /// Calls `use(i, j, sum)` for pairs of nonzeros of both sides of a row, with the index of their sum in the

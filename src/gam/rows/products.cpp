@@ -13,8 +13,8 @@ namespace {
 
 /// Positions of products of nonzeros, relative to the terms' starts.
 struct Meetings {
-  const std::int64_t* lines;  ///< by nonzero of the row term
-  const int* offsets;         ///< by nonzero of the column term
+  const std::int64_t* lines;  ///< line of each nonzero of the row term
+  const int* offsets;         ///< offset of each nonzero of the column term
 };
 
 #define TESSERA_TEXT "gam/rows/products_text.hpp"

@@ -28,10 +28,10 @@ void apply_form(const LayoutView& view, const Product& product, int count, const
 
 /// A product's sums among `AlignedSums`.
 struct AlignedTarget {
-  double* sums;  ///< of the first remainder
+  double* sums;  ///< matrix of the first remainder
   int matrix;    ///< distance from one remainder to the next
   int columns;
-  const std::ptrdiff_t* runs;  ///< of each nonzero of the row term, relative to a row's corner
+  const std::ptrdiff_t* runs;  ///< offset of each nonzero of the row term from a row's corner
 };
 /// Adds four neighbouring products for each of the row term's nonzeros, one or four.
 void add_to_aligned(const AlignedTarget& to, int row_nonzeros, int count, const ProductSide& row,

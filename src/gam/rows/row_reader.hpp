@@ -43,7 +43,7 @@ class RowReader {
   std::vector<TermEvaluator> terms_;
   std::vector<Nonzero> nonzeros_;
   std::vector<double> dense_;        ///< columns of one term
-  std::vector<std::size_t> begins_;  ///< of each term among the nonzeros
+  std::vector<std::size_t> begins_;  ///< where each term begins among the nonzeros
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

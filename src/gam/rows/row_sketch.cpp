@@ -49,7 +49,7 @@ using FourIntegers = std::int64_t __attribute__((vector_size(32)));
 
 /// Nonzeros of a term in neighbouring columns, one or four, in all rows of a chunk.
 struct Run {
-  const double* values;     ///< of the first row
+  const double* values;     ///< values of the first row
   std::ptrdiff_t nonzeros;  ///< stride from one row to the next
   const int* starts;        ///< one per row
   std::ptrdiff_t column;    ///< the first, relative to a row's start
@@ -157,14 +157,14 @@ class Adder {
   const Rows& rows_;
   LayoutView view_;
   RowEvaluator evaluator_;
-  std::span<const double> scale_;  ///< of each raw column, and of the constant
+  std::span<const double> scale_;  ///< scale of each raw column, and of the constant
   std::uint64_t quarter_;
   RowChunk chunk_;
   std::vector<double> ones_ = std::vector<double>(chunk_rows, 1.0);
   std::vector<int> zeros_ = std::vector<int>(chunk_rows);
-  std::vector<Run> fours_;  ///< of four columns
+  std::vector<Run> fours_;  ///< runs of four columns
   std::vector<Run> singles_;
-  std::vector<Places> places_;      ///< of the chunk's rows
+  std::vector<Places> places_;      ///< destinations of the chunk's rows
   std::vector<std::int64_t> sums_;  ///< row by row of the sketch
 };
 

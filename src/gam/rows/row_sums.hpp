@@ -27,7 +27,7 @@ struct RawDeviance {
 /// The likelihood as a function of a family's parameters, at given means.
 struct RawLikelihood {
   double minus_log = 0;          ///< negative log likelihood, without terms that depend only on the response
-  std::vector<double> gradient;  ///< of that, in the working parameters
+  std::vector<double> gradient;  ///< gradient of `minus_log` in the working parameters
   Matrix hessian;
   double bad_rows = 0;  ///< rows whose contribution is not finite
 };
@@ -36,7 +36,7 @@ struct RawLikelihood {
 struct RawMoments {
   std::vector<double> column_sums;   ///< R'1 over complete rows
   double sum_weight = 0;             ///< sum of prior weights
-  double sum_weighted_response = 0;  ///< of y - offset for gaussian, of y otherwise
+  double sum_weighted_response = 0;  ///< weighted sum of y - offset for gaussian, of y otherwise
   [[nodiscard]] double mean_response() const noexcept { return sum_weighted_response / sum_weight; }
 };
 

@@ -18,12 +18,12 @@ struct ColumnsView {
 
 /// What a kernel reads to evaluate the terms of the rows in memory.
 struct RowsView {
-  const double* numbers;             ///< of the layout
+  const double* numbers;             ///< numbers of the layout
   const ComponentTable* components;  ///< for margins' quantities that depend on the data
   const double* raw_coef;            ///< not read for moments
   ColumnsView columns;
-  double response_factor;    ///< of the response and the offsets
-  const double* parameters;  ///< of the family
+  double response_factor;    ///< factor of the response and the offsets
+  const double* parameters;  ///< parameters of the family
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -27,7 +27,7 @@ struct Task {
   int product;
   int elements;
   int workers;
-  std::int64_t begin;       ///< among the product's
+  std::int64_t begin;       ///< index of its first sum among the product's sums
   std::int64_t row_values;  ///< where the batch's values of its terms begin, as in TermTable
   std::int64_t column_values;
 };
@@ -37,7 +37,7 @@ struct Task {
 struct SliceBatchView : RowsView {
   const Product* products;
   double prior_factor;
-  std::int64_t rows;  ///< of the part of the tile in memory
+  std::int64_t rows;  ///< number of rows of the part of the tile in memory
   std::int64_t block_rows;
   int slice_rows;
   int slices_per_block;

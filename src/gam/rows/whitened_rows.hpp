@@ -59,7 +59,7 @@ class WhitenedRows {
   std::vector<NeighbourWeights> factors_;  ///< by row of the chunk
   Half own_;     ///< the chunk's rows, including the predecessor's part in the same columns
   Half before_;  ///< their predecessors; zeros where included in `own_`
-  std::vector<std::uint8_t> apart_;  ///< by term: some row of the chunk has two halves
+  std::vector<std::uint8_t> apart_;  ///< for each term: some row of the chunk has two halves
   bool has_before_ = false;
   double last_root_ = 0;
   Half last_;  ///< the row before the chunk, not transformed

@@ -59,7 +59,7 @@ class PointSet {
 /// A combination of coefficients of one block, as a function of its variables.
 struct Function {
   int coef_begin = 0;
-  std::vector<double> direction;  ///< of the block's coefficients
+  std::vector<double> direction;  ///< coefficients of the block
   std::vector<double> values;     ///< at the points
 };
 

@@ -54,7 +54,7 @@ class CrowdedSmooths {
  private:
   struct Columns {
     int raw_begin = 0;
-    Matrix sketch;  ///< of the raw columns, on rank 0
+    Matrix sketch;  ///< sketch of the raw columns, on rank 0
   };
   Job& job_;
   const Rows& rows_;

@@ -59,9 +59,9 @@ class FitCheckpoint {
   std::shared_ptr<Checkpoint> checkpoint_;
   std::optional<FitState> resumed_;
   bool began_on_host_;
-  std::string hardware_;          // written with each state
-  std::string why_on_cpu_;        // the same
-  std::optional<FitState> last_;  // to be written
+  std::string hardware_;          // the hardware, written with each state
+  std::string why_on_cpu_;        // written with each state, too
+  std::optional<FitState> last_;  // the latest state, perhaps not yet written
   std::optional<int> kept_;
   std::string problem_;  // why `last_` is not in the file, or not durable there
 };

@@ -46,7 +46,7 @@ struct Course {
   FixedPoint best;                           ///< so far; without coefficients while settling
   std::vector<std::vector<double>> untried;  ///< `log_sp` of other minima of V at the best
   std::vector<double> known;                 ///< deviances of solutions found
-  int steps = 0;                             ///< of this phase, and of the search that led to it
+  int steps = 0;                             ///< number of steps in this phase and the search before it
 
   friend bool operator==(const Course&, const Course&) = default;
 };

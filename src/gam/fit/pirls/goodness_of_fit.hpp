@@ -27,8 +27,8 @@ struct NullModel {
 
 /// Deviances that need no pass over the rows.
 struct KnownDeviances {
-  std::optional<RawDeviance> left;  ///< of the fit
-  std::optional<RawDeviance> null;  ///< of a constant mean without offset
+  std::optional<RawDeviance> left;  ///< deviance of the fit
+  std::optional<RawDeviance> null;  ///< deviance of a constant mean without offset
 };
 
 /// *Collective.* Goodness of fit as mgcv's gam reports it, in the user's units: `FittedModel::deviance`,

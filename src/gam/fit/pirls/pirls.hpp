@@ -32,7 +32,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Where PIRLS ended, the same on every rank.
 struct PirlsEnd {
   std::vector<double> coef;
-  WorkingSolution solution;  ///< of the last working model
+  WorkingSolution solution;  ///< the solution of the last working model
   KnownDeviances deviances;
   int iterations = 0;
   bool converged = false;
@@ -105,17 +105,17 @@ class PirlsLoop {
   RowPass& pass_;
   Rows& rows_;
   const Design& design_;
-  double weight_;  ///< of all rows
+  double weight_;  ///< sum of the weights of all rows
   double mean_;
   WorkingSolver solver_;
   RawSums sums_;          ///< at `end_.coef`; products only once the family's parameters have moved
   double deviance_ = 0;   ///< deviance where the last step began
   double minus_log_ = 0;  ///< negative log likelihood there, where the family's parameters are estimated
-  std::vector<double> last_step_;  ///< of the coefficients, before mixing and halving; empty before the first
+  std::vector<double> last_step_;  ///< in the coefficients, before mixing and halving; empty before the first
   bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
-  double last_change_ = 0;         ///< of the deviance by the last step
+  double last_change_ = 0;         ///< change of the deviance by the last step
   std::int64_t rows_at_edge_ = 0;  ///< at the edge of the link's range, at the solution
-  Course course_;                  ///< of the steps so far
+  Course course_;                  ///< the history of steps
   PirlsEnd end_;
 };
 

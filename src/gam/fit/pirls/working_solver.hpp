@@ -83,7 +83,7 @@ class WorkingSolver {
   std::function<void()> check_;  ///< throws if this rank is asked to stop
   HostAlgebra host_;
   bool on_device_ = false;
-  Plan unit_;       ///< of the pass that solves, if it is one
+  Plan unit_;       ///< plan of one unit: the rank of its device solves
   int solver_ = 0;  ///< the rank that solves
   std::vector<BlockBasis> bases_;
   std::string why_not_;

@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// The hardware that would compute the passes over the rows.
 struct Hardware {
-  std::int64_t host_threads = 1;  ///< of all ranks
+  std::int64_t host_threads = 1;  ///< host threads of all ranks
   std::int64_t devices = 1;
   bool has_kernels = true;  ///< the fit's kernels are in the cache of modules
 };

@@ -36,7 +36,7 @@ struct FitContext {
   FitObserver& observer;
   std::vector<PhaseTime>& phases;
   FitCheckpoint* checkpoint = nullptr;        ///< writes the state after every iteration; null: no checkpoint
-  std::shared_ptr<DeviceTable> on_devices{};  ///< of the frame's columns
+  std::shared_ptr<DeviceTable> on_devices{};  ///< the frame's columns on devices
   bool began_on_host = job.on_host();
   bool may_move_to_hosts = false;  ///< the fit may start over on the hosts
 

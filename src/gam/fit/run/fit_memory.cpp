@@ -111,7 +111,7 @@ class Measure {
   Design design_;  ///< of raw columns only
   ModelSize size_;
   struct RandomEffect {
-    std::size_t blocks;  ///< among the model's
+    std::size_t blocks;  ///< index among the model's blocks
     int raw_begin;
     std::string label;
     int of_level;  ///< columns of each level
@@ -122,13 +122,13 @@ class Measure {
 /// Sums over the blocks, in doubles.
 struct Totals {
   double design = 0;        ///< maps and penalties
-  double written = 0;       ///< of these, numbers written to a model's file
+  double written = 0;       ///< those numbers of `design` that are written to a model's file
   double bases = 0;         ///< rotations, and penalties in them
   double products = 0;      ///< (X'WX + S)^-1 S_j
-  double largest_map = 0;   ///< of one block
+  double largest_map = 0;   ///< largest map of a block
   double largest_coef = 0;  ///< coefficients of one block
   double largest_raw = 0;
-  double max_penalties = 0;  ///< of the largest block with several penalties
+  double max_penalties = 0;  ///< penalties of the largest block with several
 };
 
 Totals totals_of(const ModelSize& size) {

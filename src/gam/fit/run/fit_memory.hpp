@@ -56,12 +56,12 @@ struct ModelSize {
 /// Peak bytes of a rank in each stage of a fit.
 struct FitMemory {
   std::int64_t design = 0;   ///< maps, penalties and their drafts
-  std::int64_t sums = 0;     ///< of a pass, for each thread and over all
+  std::int64_t sums = 0;     ///< sums of a pass, for each thread and over all
   std::int64_t nesting = 0;  ///< the sketch of nested smooths, for each thread and over all
   std::int64_t mapping = 0;  ///< transformation of the crossproduct from raw columns to coefficients
-  std::int64_t search = 0;   ///< of smoothing parameters, on the rank that solves
+  std::int64_t search = 0;   ///< search for smoothing parameters, on the rank that solves
   std::int64_t results = 0;  ///< covariance and tests, on rank 0
-  std::int64_t writing = 0;  ///< of the model, on rank 0
+  std::int64_t writing = 0;  ///< writing of the model, on rank 0
 
   [[nodiscard]] std::int64_t most() const;
   /// Name of the stage with the largest need: "the search for smoothing parameters".

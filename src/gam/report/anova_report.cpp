@@ -90,9 +90,8 @@ std::string figures_text(std::span<const Model> models, std::span<const ModelFig
   std::string out = "\n" + aligned(std::move(rows));
   if (unknown)
     out +=
-        "The uncertainty of smoothing parameters is not known beside several large random effects: there df "
-        "is of "
-        "edf alone\n";
+        "The uncertainty of smoothing parameters is not known for models with several large random effects: "
+        "their df excludes it\n";
   return out;
 }
 

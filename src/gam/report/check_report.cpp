@@ -27,7 +27,7 @@ std::string bases_text(const Check& check, const CheckOptions& options) {
   if (check.bases.empty()) return {};
   return fmt::format(
       "\nBasis dimension (k) checking results. A low p-value (k-index < 1) may mean that k is too low,\n"
-      "above all if edf is close to k'.\n{}({})\n",
+      "especially if edf is close to k'.\n{}({})\n",
       aligned(basis_table(check)), basis_sample_text(check, options));
 }
 
@@ -42,8 +42,9 @@ std::string residuals_text(const Check& check) {
       fmt::format("\nDeviance residuals{}:\n{}",
                   check.sample < check.rows ? " (quartiles of the sample)" : "", aligned(std::move(rows)));
   if (const QuantileResiduals& own = check.quantile_residuals; !own.residuals.empty())
-    out += fmt::format("Quantile residuals: {:.2f} % of {} lie outside the band that has 95 % of each\n",
-                       100 * share_outside(own), count_text(std::ssize(own.residuals)));
+    out += fmt::format(
+        "Quantile residuals: {:.2f} % of {} lie outside the band that contains each with probability 95 %\n",
+        100 * share_outside(own), count_text(std::ssize(own.residuals)));
   out += fmt::format("\nDispersion: {} by Pearson residuals, {} by deviance residuals\n",
                      significant(check.pearson_dispersion), significant(check.deviance_dispersion));
   if (check.zeros)

@@ -191,8 +191,8 @@ class Page {
         text += " Maps may reach beyond the rows: with <code>--data</code> they end there.";
       else if (maps)
         text +=
-            " Maps end where there is no row within a tenth of their extent, by the cells of a grid of 40 by "
-            "40 that hold rows.";
+            " Maps end where the nearest row is farther than a tenth of their extent, measured on a grid of "
+            "40 by 40 cells.";
       return text;
     }
     const RowSample& rows = *rows_;
@@ -312,9 +312,7 @@ class Page {
     if (factors.empty()) return;
     add("<section aria-labelledby=\"factors\">\n<h2 id=\"factors\">Factors</h2>\n"
         "<p class=\"note\">On the scale of the linear predictor, with intervals of \u00b12 standard errors. "
-        "A level "
-        "at zero without an interval is the one that the others are compared with.</p>\n<div "
-        "class=\"plots\">\n");
+        "A level at zero without an interval is the reference level.</p>\n<div class=\"plots\">\n");
     std::vector<std::string> not_drawn;
     for (const Effect* effect : factors) {
       const auto& levels = std::get<Levels>(effect->shape);
@@ -361,8 +359,7 @@ class Page {
     if (!outline.standardised_residual.empty()) {
       out.kind = "standardised";
       out.about = fmt::format(
-          " Each is the deviance residual less rho = {:.5g} times that of the row before it in its series, "
-          "and "
+          " Each is the deviance residual minus rho = {:.5g} times that of the previous row in its series, "
           "divided by the square root of 1 - rho².",
           model_.rho);
       out.add(outline.linear_predictor, outline.standardised_residual);
@@ -375,7 +372,7 @@ class Page {
         out.kind = "quantile";
         out.scale = 1;
         out.about =
-            " Each is the normal quantile of the probability of a smaller response, randomised within "
+            " Each is the normal quantile of the probability of a smaller response, plus a random part of "
             "that of the response itself: normal if the model is true.";
         for (std::size_t i = 0; i < values.size(); ++i)
           out.add(discrete->row.empty() ? i : discrete->row[i], discrete->predictor[i], values[i]);
@@ -403,9 +400,8 @@ class Page {
     const Residuals shown = residuals_of(discrete);
     if (shown.values.size() < 2) {
       add("<p class=\"note\">The model holds no residuals: it was fitted with <code>--no-residuals</code>, "
-          "or by a version of tessera-fit that did not keep them. With <code>--data</code> they come from "
-          "the "
-          "table.</p>\n</section>\n");
+          "or by a version of tessera-fit that did not keep them. With <code>--data</code> they are computed "
+          "from the table.</p>\n</section>\n");
       return;
     }
     const auto count = static_cast<std::int64_t>(shown.values.size());
@@ -421,7 +417,8 @@ class Page {
     figure(
         "residuals predictor",
         residual_scatter(shown.kind, "linear predictor", "linear_predictor", shown.predictors, shown.values),
-        "Residuals against the linear predictor: a trend or a changing spread speaks against the model.");
+        "Residuals against the linear predictor: the model is doubtful if there is a trend or the spread "
+        "changes.");
     figure("residuals histogram", residual_histogram(shown.kind, shown.values), "Histogram.");
     if (discrete) of_discrete(*discrete, shown.kind);
     if (rows_ != nullptr && !is_binomial(model_.family)) observed(*rows_);
@@ -456,9 +453,10 @@ class Page {
     const std::vector<std::string>& names = rows.covariates;
     if (names.empty()) return;
     add("<section aria-labelledby=\"covariates\">\n<h2 id=\"covariates\">Residuals by covariates</h2>\n"
-        "<p class=\"note\">Means outside the band: the response depends on the variable otherwise than "
-        "in the model. Boxes have the middle half of the residuals of a level, whiskers the last residual "
-        "within one and a half times the box; large dots are means.</p>\n<div class=\"plots\">\n");
+        "<p class=\"note\">Means outside the band: the model misses a part of the dependence on the "
+        "variable. Boxes show the quartiles of the residuals of a level, whiskers the last residual within "
+        "one and a "
+        "half times the box; large dots are means.</p>\n<div class=\"plots\">\n");
     const std::size_t drawn = std::min(names.size(), max_pictures);
     for (std::size_t i = 0; i < drawn; ++i) {
       const RowSample::Column* column = column_of(rows.variables, names[i]);
@@ -492,8 +490,8 @@ class Page {
       return;
     }
     const Check& check = options_.rows->check;
-    add("<p class=\"note\">As <code>tessera-fit check</code> has them, of all rows where nothing else is "
-        "said.</p>\n<dl>\n");
+    add("<p class=\"note\">The results of <code>tessera-fit check</code>, for all rows unless stated "
+        "otherwise.</p>\n<dl>\n");
     const auto number = [](double value, int digits = 4) {
       return std::isnan(value) ? std::string("NA") : number_text(value, digits);
     };
@@ -511,15 +509,15 @@ class Page {
     add("</dl>\n");
     if (!check.bases.empty()) {
       table("Dimensions of bases", basis_table(check), true, "check");
-      add("<p class=\"note\">Of {}. A low p-value with a k-index below 1 may mean that k is too low, "
-          "above all if edf is close to k\u2032.</p>\n",
+      add("<p class=\"note\">From {}. A low p-value with a k-index below 1 may mean that k is too low, "
+          "especially if edf is close to k\u2032.</p>\n",
           basis_sample_text(check, options_.rows->options));
     }
     if (!check.concurvity.labels.empty()) {
       table("Concurvity", concurvity_table(check.concurvity), false, "check");
-      add("<p class=\"note\">How much of a term all others explain, from 0 to 1: of its worst function, "
-          "of its estimate, and of all its columns. <code>tessera-fit check</code> has that of pairs "
-          "too.</p>\n");
+      add("<p class=\"note\">The part of a term that the other terms explain, from 0 to 1: of its worst "
+          "function, of its estimate, and of all its columns. <code>tessera-fit check</code> also compares "
+          "pairs.</p>\n");
     }
     add("</section>\n");
   }
@@ -535,8 +533,8 @@ class Page {
              "latter.");
     } else if (kind == "quantile") {
       figure("rootogram", rootogram(model_, sample),
-             "Rootogram: numbers of rows by their count, on the scale of square roots, hang from those that "
-             "the model expects. Feet within the dashed lines are near enough.");
+             "Hanging rootogram: square roots of the numbers of rows with each count hang from the expected "
+             "ones. Bars that end within the dashed lines fit.");
     }
   }
 
@@ -544,8 +542,7 @@ class Page {
     add("<section aria-labelledby=\"run\">\n<h2 id=\"run\">The run</h2>\n<p>The model was {}.</p>\n",
         escaped(model_.verdict));
     if (!options_.run) {
-      add("<p class=\"note\">Who computed which rows, and where the time went, is in the run's own report: "
-          "add "
+      add("<p class=\"note\">The run report tells which rank computed which rows, and how long it took: add "
           "<code>--run-report run.json</code> to <code>tessera-fit fit</code>, and again to "
           "<code>tessera-fit report</code>.</p>\n</section>\n");
       return;
@@ -561,18 +558,19 @@ class Page {
     fact("Ranks", count_text(run.ranks));
     fact("Nodes", count_text(run.nodes));
     fact("Devices", count_text(run.devices));
-    fact("Threads of a rank", count_text(run.threads));
-    fact("Rows of a block", count_text(run.block));
+    fact("Threads per rank", count_text(run.threads));
+    fact("Rows per block", count_text(run.block));
     add("</dl>\n<div class=\"plots\">\n");
     figure("run rows", {plan_svg(run)},
            "The rows of the table, from the first to the last, by the rank that computed them.", "wide");
     add("</div>\n");
     parts(run);
     add("<div class=\"plots\">\n");
-    figure("run times", {timeline_svg(run)},
-           "The time of rank 0. What was done several times, as the passes over the rows, is drawn in one "
-           "piece.",
-           "wide");
+    figure(
+        "run times", {timeline_svg(run)},
+        "The time of rank 0. A phase that ran several times, such as the passes over the rows, is drawn in "
+        "one piece.",
+        "wide");
     add("</div>\n");
     phases(run);
     add("</section>\n");

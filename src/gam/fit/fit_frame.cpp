@@ -21,6 +21,7 @@
 #include "gam/fit/run/fit_memory.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/linalg/robust_cholesky.hpp"
 #include "gam/rows/real_devices.hpp"
 #include "gam/rows/response_fingerprint.hpp"
 

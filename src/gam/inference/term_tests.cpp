@@ -6,6 +6,7 @@
 #include "gam/inference/distributions.hpp"
 #include "gam/linalg/border.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/linalg/robust_cholesky.hpp"
 #include "gam/linalg/submatrix.hpp"
 
 #include <algorithm>

@@ -64,9 +64,6 @@ struct RightSingular {
 /// The lower Cholesky factor of a symmetric positive definite matrix, strict upper part zero; nothing if
 /// it is not positive definite (dpotrf; the lower triangle is read).
 [[nodiscard]] std::optional<Matrix> cholesky(const Matrix& a);
-/// Cholesky factor of a positive semidefinite matrix of unit diagonal, with a ridge of the size of rounding
-/// if necessary. Throws std::logic_error for another matrix.
-[[nodiscard]] Matrix robust_cholesky(const Matrix& a);
 /// Blocked Cholesky factorisation in place, for the block of columns [begin, end):
 /// 1. Factor of the diagonal block (dpotrf); false if it is not positive definite.
 /// 2. Rows [first, last) below it (dtrsm).

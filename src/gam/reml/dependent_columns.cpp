@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/linalg/linalg.hpp"
+#include "gam/linalg/robust_cholesky.hpp"
 
 #include <tessera/error.hpp>
 

@@ -1,0 +1,13 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/gam/matrix.hpp>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// The lower Cholesky factor of a positive semidefinite matrix, which may be singular: if necessary of the
+/// matrix plus a ridge of the size of rounding, relative to its diagonal. Throws `std::logic_error` for any
+/// other matrix.
+[[nodiscard]] Matrix robust_cholesky(const Matrix& a);
+
+}  // namespace TESSERA_NAMESPACE::gam

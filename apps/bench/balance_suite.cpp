@@ -18,7 +18,6 @@
 #include <memory>
 #include <numeric>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include <CLI/CLI.hpp>
-#include <chrono>
 #include <exception>
 #include <thread>
 

@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include <chrono>
-#include <string>
 #include <utility>
 
 namespace tessera::bench {

@@ -7,7 +7,6 @@
 #include <span>
 #include <string_view>
 #include <tessera/error.hpp>
-#include <vector>
 
 #include "base/hash.hpp"
 

@@ -16,7 +16,6 @@
 #include <cstdlib>
 #include <optional>
 #include <tessera/tessera.hpp>
-#include <utility>
 
 #include "common/file_name.hpp"
 #include "common/program_end.hpp"

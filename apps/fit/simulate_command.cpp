@@ -7,7 +7,6 @@
 
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 

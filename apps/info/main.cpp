@@ -4,7 +4,6 @@
 #include <tessera/tessera.hpp>
 
 #include <CLI/CLI.hpp>
-#include <algorithm>
 #include <cstdio>
 #include <cstdlib>
 #include <optional>

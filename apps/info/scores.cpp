@@ -4,8 +4,6 @@
 #include <fmt/core.h>
 #include <tessera/error.hpp>
 
-#include <cstdint>
-
 #include "common/streams.hpp"
 #include "common/text.hpp"
 

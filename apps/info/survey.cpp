@@ -6,7 +6,6 @@
 #include <tessera/job/fault_points.hpp>
 
 #include <algorithm>
-#include <string>
 #include <utility>
 
 #include "common/text.hpp"

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cstdint>
-#include <utility>
 
 namespace tessera::c {
 namespace {

@@ -3,7 +3,6 @@
 
 #include "job/consensus/vote.hpp"
 
-#include <algorithm>
 #include <cstring>
 
 namespace tessera::c {

@@ -12,7 +12,6 @@
 #include <atomic>
 #include <cstdint>
 #include <mutex>
-#include <string>
 #include <type_traits>
 #include <utility>
 #include <vector>

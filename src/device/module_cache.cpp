@@ -10,7 +10,6 @@
 #include "device/module_shelf.hpp"
 
 #include <tessera/error.hpp>
-#include <tessera/version.hpp>
 
 #include <sys/types.h>
 #include <unistd.h>

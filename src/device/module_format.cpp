@@ -5,8 +5,6 @@
 #include "device/module_key.hpp"
 #include "device/sha256.hpp"
 
-#include <algorithm>
-
 namespace TESSERA_NAMESPACE {
 namespace {
 

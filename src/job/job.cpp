@@ -4,10 +4,7 @@
 #include "job/state.hpp"
 #include "mpi/fork.hpp"
 
-#include <tessera/error.hpp>
-
 #include <atomic>
-#include <utility>
 
 namespace TESSERA_NAMESPACE {
 namespace {

@@ -6,7 +6,6 @@
 #include <tessera/error.hpp>
 
 #include <string>
-#include <utility>
 
 namespace TESSERA_NAMESPACE {
 

@@ -7,7 +7,6 @@
 #include "mpi/process_owner.hpp"
 #include "mpi/within_clocks.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
 
 #include <numeric>

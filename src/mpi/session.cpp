@@ -10,13 +10,10 @@
 #include "mpi/rank_group.hpp"
 #include "mpi/time_limit.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/mpi/session.hpp>
 
 #include <csignal>
 #include <exception>
-#include <string>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::mpi {
 namespace {

@@ -2,7 +2,6 @@
 #include "mpi/watchdog.hpp"
 
 #include "mpi/abort.hpp"
-#include "mpi/time_limit.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>

@@ -12,7 +12,6 @@
 #include <algorithm>
 #include <limits>
 #include <string>
-#include <vector>
 
 namespace TESSERA_NAMESPACE {
 namespace {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <tessera/topology/device_info.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdio>
 #include <string_view>

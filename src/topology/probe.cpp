@@ -6,7 +6,6 @@
 
 #include <cstdlib>
 #include <future>
-#include <optional>
 #include <string_view>
 #include <utility>
 

@@ -15,10 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -25,16 +25,11 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
 #include <limits>
-#include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
-#include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 #include "base/hash.hpp"
 #include "base/quantile.hpp"

@@ -12,7 +12,6 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <optional>
 #include <span>
 
 namespace TESSERA_NAMESPACE::gam {

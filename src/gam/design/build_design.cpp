@@ -18,10 +18,8 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <functional>
 #include <map>
-#include <memory>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

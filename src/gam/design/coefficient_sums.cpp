@@ -7,9 +7,7 @@
 #include <algorithm>
 #include <iterator>
 #include <memory>
-#include <span>
 #include <utility>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 

@@ -7,14 +7,11 @@
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 
-#include <fmt/core.h>
-
 #include <algorithm>
 #include <cmath>
 #include <map>
 #include <memory>
 #include <numeric>
-#include <span>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -8,7 +8,6 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <cstdint>
 #include <optional>
 
 namespace TESSERA_NAMESPACE::gam {

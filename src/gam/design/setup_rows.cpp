@@ -9,10 +9,7 @@
 #include <algorithm>
 #include <array>
 #include <atomic>
-#include <cstddef>
 #include <limits>
-#include <numeric>
-#include <span>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

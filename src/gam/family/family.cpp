@@ -15,7 +15,6 @@
 #include <cstdint>
 #include <stdexcept>
 #include <type_traits>
-#include <utility>
 
 #include "base/list_text.hpp"
 #include "files/input_file.hpp"

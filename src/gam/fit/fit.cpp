@@ -25,14 +25,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <optional>
 #include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -14,8 +14,6 @@
 
 #include <algorithm>
 #include <memory>
-#include <span>
-#include <string>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

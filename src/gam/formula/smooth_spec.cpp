@@ -11,7 +11,6 @@
 #include <cstdint>
 #include <initializer_list>
 #include <limits>
-#include <optional>
 #include <span>
 #include <string>
 #include <utility>

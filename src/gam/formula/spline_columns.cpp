@@ -6,7 +6,6 @@
 #include <cmath>
 #include <cstddef>
 #include <span>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

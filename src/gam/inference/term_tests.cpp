@@ -11,10 +11,7 @@
 
 #include <algorithm>
 #include <cmath>
-#include <limits>
 #include <numeric>
-#include <optional>
-#include <stdexcept>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <numeric>
-#include <utility>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -7,7 +7,6 @@
 #include "gam/linalg/submatrix.hpp"
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -20,19 +20,13 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <memory>
-#include <optional>
 #include <set>
-#include <span>
-#include <string>
-#include <string_view>
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 #include <utility>
-#include <vector>
 
 #include "base/go_on.hpp"
 #include "base/huge_pages.hpp"

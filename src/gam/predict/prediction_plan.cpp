@@ -11,9 +11,6 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <string>
-#include <utility>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -15,14 +15,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <memory>
 #include <numeric>
-#include <string>
 #include <string_view>
 #include <tessera/error.hpp>
 #include <utility>
 #include <variant>
-#include <vector>
 
 #include "files/output_file.hpp"
 

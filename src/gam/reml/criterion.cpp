@@ -12,7 +12,6 @@
 
 #include <fmt/core.h>
 
-#include <algorithm>
 #include <cmath>
 #include <limits>
 #include <numbers>

@@ -11,12 +11,10 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <string>
 #include <string_view>
 #include <tessera/printable.hpp>
 #include <utility>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

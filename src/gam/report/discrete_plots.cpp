@@ -11,8 +11,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstddef>
-#include <cstdint>
 #include <string_view>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -10,7 +10,6 @@
 #include <cctype>
 #include <cstdlib>
 #include <map>
-#include <variant>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -4,7 +4,6 @@
 #include "base/number.hpp"
 #include "base/pluralised.hpp"
 #include "gam/report/report_json.hpp"
-#include "gam/report/text_table.hpp"
 
 #include <tessera/gam/report.hpp>
 
@@ -14,9 +13,7 @@
 #include <cmath>
 #include <iterator>
 #include <optional>
-#include <string>
 #include <tessera/printable.hpp>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -4,7 +4,6 @@
 #include "base/at.hpp"
 
 #include <algorithm>
-#include <array>
 #include <map>
 #include <span>
 #include <utility>

@@ -4,10 +4,8 @@
 #include "gam/rows/columns.hpp"
 #include "gam/rows/device_memory.hpp"
 
-#include <algorithm>
 #include <exception>
 #include <iterator>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

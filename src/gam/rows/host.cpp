@@ -5,15 +5,12 @@
 #include "gam/family/response_memo.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/rows/aligned_sums.hpp"
-#include "gam/rows/chunk.hpp"
 #include "gam/rows/products.hpp"
 #include "gam/rows/whitened_rows.hpp"
 
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <cstdint>
-#include <optional>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/rows/kernel_source.hpp"
 
-#include "gam/rows/crossproduct_plan.hpp"
 #include "gam/rows/prediction_view.hpp"
 #include "gam/rows/slice_batch.hpp"
 

@@ -8,7 +8,6 @@
 #include <functional>
 #include <limits>
 #include <numeric>
-#include <span>
 #include <tessera/error.hpp>
 
 namespace TESSERA_NAMESPACE::gam {

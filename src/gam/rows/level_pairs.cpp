@@ -11,8 +11,6 @@
 #include <iterator>
 #include <limits>
 #include <optional>
-#include <span>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -12,11 +12,9 @@
 #include <tessera/job/together.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <span>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -4,8 +4,6 @@
 #include "base/vectors.hpp"
 #include "gam/rows/chunk.hpp"
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -6,9 +6,7 @@
 #include "base/signals_blocked.hpp"
 #include "base/vectors.hpp"
 
-#include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <numeric>
 #include <span>
 #include <system_error>

@@ -12,7 +12,6 @@
 #include <memory>
 #include <optional>
 #include <utility>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

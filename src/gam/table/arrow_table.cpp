@@ -13,7 +13,6 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
-#include <optional>
 #include <unordered_set>
 #include <utility>
 

@@ -14,15 +14,10 @@
 #include <fmt/format.h>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

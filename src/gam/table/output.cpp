@@ -3,10 +3,6 @@
 
 #include <tessera/gam/output.hpp>
 
-#include <memory>
-#include <string>
-#include <string_view>
-
 namespace TESSERA_NAMESPACE::gam {
 
 struct Output::Stream : files::OutputStream {

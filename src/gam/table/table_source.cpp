@@ -11,7 +11,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <string>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {

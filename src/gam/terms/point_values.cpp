@@ -3,7 +3,6 @@
 
 #include "base/at.hpp"
 #include "base/vectors.hpp"
-#include "gam/basis/far_field.hpp"
 #include "gam/terms/evaluation.hpp"
 
 #include <algorithm>

@@ -23,7 +23,6 @@
 #include <filesystem>
 #include <memory>
 #include <system_error>
-#include <utility>
 
 namespace TESSERA_NAMESPACE {
 namespace {

@@ -8,7 +8,6 @@
 #include <nccl.h>
 
 #include <cstring>
-#include <string>
 
 namespace tessera::nccl {
 namespace {

@@ -13,7 +13,6 @@
 #include <csignal>
 #include <cstdint>
 #include <ctime>
-#include <string>
 #include <utility>
 
 namespace TESSERA_NAMESPACE {

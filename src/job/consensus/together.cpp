@@ -11,7 +11,6 @@
 #include <new>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
 namespace TESSERA_NAMESPACE {

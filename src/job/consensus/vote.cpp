@@ -12,7 +12,6 @@
 #include <limits>
 #include <optional>
 #include <sstream>
-#include <vector>
 
 namespace TESSERA_NAMESPACE {
 namespace {

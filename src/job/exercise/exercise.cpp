@@ -7,12 +7,10 @@
 #include "job/job_access.hpp"
 #include "job/score/measure.hpp"
 #include "job/state.hpp"
-#include "mpi/reason.hpp"
 #include "topology/driver/xid_watch.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/device_collectives.hpp>
-#include <tessera/job/together.hpp>
 
 #include <algorithm>
 #include <array>

@@ -11,8 +11,6 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
-#include <span>
-#include <string>
 
 namespace TESSERA_NAMESPACE {
 namespace {

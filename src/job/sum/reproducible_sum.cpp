@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <cstdint>
 #include <string>
 
 namespace TESSERA_NAMESPACE {

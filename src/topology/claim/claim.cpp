@@ -8,9 +8,7 @@
 #include <functional>
 #include <map>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 #include "base/message.hpp"
 #include "mpi/time_limit.hpp"

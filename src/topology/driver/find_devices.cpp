@@ -2,7 +2,6 @@
 #include "topology/driver/find_devices.hpp"
 
 #include <algorithm>
-#include <string>
 
 namespace TESSERA_NAMESPACE::detail {
 namespace {

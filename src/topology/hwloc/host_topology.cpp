@@ -5,7 +5,6 @@
 #include <tessera/error.hpp>
 
 #include <cstdlib>
-#include <memory>
 #include <mutex>
 #include <new>
 #include <string>

@@ -8,7 +8,6 @@
 #include <charconv>
 #include <optional>
 #include <string>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::detail {
 namespace {

@@ -7,13 +7,10 @@
 #include <fmt/core.h>
 
 #include <algorithm>
-#include <array>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <span>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -19,8 +19,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 

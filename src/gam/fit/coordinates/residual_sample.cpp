@@ -12,7 +12,6 @@
 #include <charconv>
 #include <cmath>
 #include <iterator>
-#include <numeric>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -17,10 +17,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <optional>
-#include <span>
 #include <utility>
-#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

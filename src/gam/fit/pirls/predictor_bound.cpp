@@ -9,7 +9,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <span>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -15,8 +15,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 

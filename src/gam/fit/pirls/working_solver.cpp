@@ -7,14 +7,12 @@
 #include "gam/linalg/device_algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 
-#include <tessera/device/trace.hpp>
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
 #include <cmath>
 #include <exception>
 #include <numeric>
-#include <span>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -18,7 +18,6 @@
 #include <array>
 #include <functional>
 #include <limits>
-#include <string_view>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/arrow/arrow_batches.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/printable.hpp>
 
 #include <fmt/format.h>
 
 #include <memory>
 #include <system_error>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

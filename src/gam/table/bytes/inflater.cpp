@@ -4,7 +4,6 @@
 #include <libdeflate.h>
 
 #include <new>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 

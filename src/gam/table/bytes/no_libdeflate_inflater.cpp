@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <limits>
 #include <new>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 

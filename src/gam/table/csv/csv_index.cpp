@@ -8,7 +8,6 @@
 #include <tessera/job/together.hpp>
 
 #include <algorithm>
-#include <array>
 #include <bit>
 #include <memory>
 #include <numeric>

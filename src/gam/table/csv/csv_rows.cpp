@@ -10,8 +10,6 @@
 
 #include <algorithm>
 #include <bit>
-#include <charconv>
-#include <cstdlib>
 #include <cstring>
 #include <limits>
 #include <utility>

@@ -18,7 +18,6 @@
 #include <set>
 #include <span>
 #include <string_view>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -5,13 +5,11 @@
 #include "gam/table/gzip/gzip_source.hpp"
 
 #include "files/input_file.hpp"
-#include "gam/table/bytes/byte_source.hpp"
 #include "gam/table/bytes/kept_source.hpp"
 #include "gam/table/csv/csv_index.hpp"
 #include "gam/table/csv/csv_scan.hpp"
 #include "gam/table/frame/frame_builder.hpp"
 #include "gam/table/reader/shared_input.hpp"
-#include "gam/table/reader/table_reader.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
@@ -21,7 +19,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <memory>
 #include <optional>
 #include <utility>
 

@@ -10,7 +10,6 @@
 #endif
 
 #include <array>
-#include <bit>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

@@ -6,7 +6,6 @@
 #include <algorithm>
 #include <cstring>
 #include <numeric>
-#include <span>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {

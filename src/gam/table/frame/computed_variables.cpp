@@ -14,8 +14,6 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <optional>
-#include <set>
 #include <string_view>
 #include <unordered_map>
 #include <utility>

@@ -12,11 +12,9 @@
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <iterator>
 #include <limits>
 #include <numeric>
-#include <optional>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

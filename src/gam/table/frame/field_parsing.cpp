@@ -5,7 +5,6 @@
 #include <charconv>
 #include <cstdlib>
 #include <limits>
-#include <string>
 #include <utility>
 
 namespace TESSERA_NAMESPACE::gam {

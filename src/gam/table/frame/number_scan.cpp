@@ -5,7 +5,6 @@
 
 #include <bit>
 #include <cstddef>
-#include <cstdint>
 #include <cstring>
 
 namespace TESSERA_NAMESPACE::gam {

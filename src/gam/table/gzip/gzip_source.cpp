@@ -11,7 +11,6 @@
 #include <atomic>
 #include <chrono>
 #include <future>
-#include <memory>
 #include <new>
 #include <system_error>
 #include <thread>

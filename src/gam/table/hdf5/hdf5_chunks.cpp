@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/hdf5/hdf5_chunks.hpp"
 
-#include <algorithm>
-
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 

@@ -10,7 +10,6 @@
 #include <cerrno>
 #include <cstdint>
 #include <limits>
-#include <memory>
 #include <new>
 #include <span>
 #include <string_view>

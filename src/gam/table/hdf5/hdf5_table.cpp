@@ -4,7 +4,6 @@
 #include "gam/table/frame/frame_builder.hpp"
 #include "gam/table/hdf5/hdf5_scan.hpp"
 #include "gam/table/reader/shared_input.hpp"
-#include "gam/table/reader/table_reader.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

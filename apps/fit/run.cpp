@@ -4,9 +4,11 @@
 #include "commands.hpp"
 
 #include <CLI/CLI.hpp>
+#include <array>
 #include <cstdlib>
 #include <string>
 #include <tessera/version.hpp>
+#include <tuple>
 
 #include "common/pages.hpp"
 #include "common/program_start.hpp"
@@ -25,49 +27,25 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   apps::add_mpi_flag(app);
   app.require_subcommand(1);
 
-  FitCommand fit;
-  PredictCommand predict;
-  SliceCommand slice;
-  SmoothsCommand smooths;
-  DerivativesCommand derivatives;
-  ContrastsCommand contrasts;
-  SimulateCommand simulate;
-  ConvertCommand convert;
-  SummaryCommand summary;
-  AnovaCommand anova;
-  CheckCommand check;
-  ReportCommand report;
-  const CLI::App* fit_app = fit.add_to(app);
-  const CLI::App* predict_app = predict.add_to(app);
-  const CLI::App* slice_app = slice.add_to(app);
-  const CLI::App* smooths_app = smooths.add_to(app);
-  const CLI::App* derivatives_app = derivatives.add_to(app);
-  const CLI::App* contrasts_app = contrasts.add_to(app);
-  const CLI::App* simulate_app = simulate.add_to(app);
-  const CLI::App* convert_app = convert.add_to(app);
-  const CLI::App* summary_app = summary.add_to(app);
-  const CLI::App* anova_app = anova.add_to(app);
-  const CLI::App* check_app = check.add_to(app);
-  const CLI::App* report_app = report.add_to(app);
+  std::tuple<FitCommand, PredictCommand, SliceCommand, SmoothsCommand, DerivativesCommand, ContrastsCommand,
+             SimulateCommand, ConvertCommand, SummaryCommand, AnovaCommand, CheckCommand, ReportCommand>
+      commands;
+  const std::array added =
+      std::apply([&](auto&... each) { return std::array{each.add_to(app)...}; }, commands);
 
   if (apps::prints_page(app, argc, argv)) return EXIT_SUCCESS;
 
   const auto needs_one_rank = [&] {
-    return summary_app->parsed() || (report_app->parsed() && report.data.empty());
+    return app.got_subcommand("summary") ||
+           (app.got_subcommand("report") && std::get<ReportCommand>(commands).data.empty());
   };
   if (!apps::start(app, session, argc, argv, needs_one_rank)) return EXIT_SUCCESS;
-  if (fit_app->parsed()) return fit.run(*session);
-  if (predict_app->parsed()) return predict.run(*session);
-  if (slice_app->parsed()) return slice.run(*session);
-  if (smooths_app->parsed()) return smooths.run(*session);
-  if (derivatives_app->parsed()) return derivatives.run(*session);
-  if (contrasts_app->parsed()) return contrasts.run(*session);
-  if (simulate_app->parsed()) return simulate.run(*session);
-  if (convert_app->parsed()) return convert.run(*session);
-  if (anova_app->parsed()) return anova.run(*session);
-  if (check_app->parsed()) return check.run(*session);
-  if (report_app->parsed()) return report.run(*session);
-  return summary.run(*session);
+  int status = EXIT_SUCCESS;
+  const auto run = [&, next = added.begin()](const auto& command) mutable {
+    if ((*next++)->parsed()) status = command.run(*session);
+  };
+  std::apply([&](const auto&... each) { (run(each), ...); }, commands);
+  return status;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

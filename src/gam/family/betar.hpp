@@ -8,14 +8,11 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Continuous proportions, not counts of trials: beta with shapes mu phi and (1 - mu) phi, so that the
 /// variance is mu (1 - mu)/(1 + phi). Working parameter: log(phi). Responses are at least eps from 0 and 1.
-struct Betar {
+struct Betar : UsualParts {
   static constexpr char name[] = "betar";
   static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit};
   static constexpr bool scale_is_known = true;
-  static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
-  static constexpr Limits limits{};
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] = " They are close to normal only where phi is large.";
 
   static constexpr int parameter_count = 1;
@@ -59,11 +56,9 @@ struct Betar {
     return 2 * prior * (minus_log(inside, mu) + log(inside) + log1p(-inside));
   }
   static double first_mean(double y, double) { return (y + 0.5) / 2; }
-  static double aic_scale(double, double, double) { return 1; }
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return deviance(y, mu, weight);
   }
-  static bool likelihood_rounds(double, double) { return false; }
   /// The mean at which the likelihood of one response is the largest.
   [[nodiscard]] double saturated_mean(double y) const {
     constexpr int max_steps = 200;

@@ -7,11 +7,10 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Proportions of successes, the prior weight being the number of trials: V(mu) = mu (1 - mu), with the logit
 /// link.
-struct Binomial {
+struct Binomial : UsualParts {
   static constexpr char name[] = "binomial";
   static constexpr Link links[] = {Link::logit, Link::probit, Link::cloglog, Link::cauchit, Link::log};
   static constexpr bool scale_is_known = true;
-  static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
   static constexpr Limits limits{0, 1};
   static constexpr bool two_levels = true;
@@ -32,7 +31,6 @@ struct Binomial {
     return 2 * prior * (y_log_y(y, mu) + y_log_y(1 - y, 1 - mu));
   }
   static double first_mean(double y, double prior) { return (prior * y + 0.5) / (prior + 1); }
-  static double aic_scale(double, double, double) { return 1; }
   static double minus_two_log_likelihood(double y, double mu, double weight, double) {
     const double successes = nearbyint(weight * y);
     const double trials = nearbyint(weight);

@@ -6,17 +6,15 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Positive responses whose spread grows with their mean: V(mu) = mu^2, with the log link.
-struct Gamma {
+struct Gamma : UsualParts {
   static constexpr char name[] = "Gamma";
   static constexpr Link links[] = {Link::log, Link::inverse, Link::identity};
   static constexpr bool scale_is_known = false;
-  static constexpr bool linear = false;
   static constexpr Start start = Start::response;
-  static constexpr Limits limits{};  // a response of 0 is refused
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] =
       " They are close to normal only where the spread is small relative to the mean.";
 
+  /// 0 is refused, so that no response is at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return log(mu); }
   /// Bounded only by the smallest normal number, as a mean may have any unit.
@@ -35,7 +33,6 @@ struct Gamma {
     const double unit = mu / shape;
     return -2 * weight * ((shape - 1) * log(y / unit) - y / unit - log_gamma(shape) - log(unit));
   }
-  static bool likelihood_rounds(double, double) { return false; }
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -6,14 +6,12 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Normal responses: V(mu) = 1, with the identity link.
-struct Gaussian {
+struct Gaussian : UsualParts {
   static constexpr char name[] = "gaussian";
   static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};
   static constexpr bool scale_is_known = false;
   static constexpr bool linear = true;
   static constexpr Start start = Start::response;
-  static constexpr Limits limits{};
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] = "";
 
   static const char* response_fault(double) { return nullptr; }
@@ -29,7 +27,6 @@ struct Gaussian {
     constexpr double pi = 3.141592653589793;
     return log(2 * pi * scale) + weight * (y - mu) * (y - mu) / scale - log(weight);
   }
-  static bool likelihood_rounds(double, double) { return false; }
   static constexpr bool saturated_is_constant = true;
 };
 

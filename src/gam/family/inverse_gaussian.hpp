@@ -6,17 +6,15 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Positive responses with a heavier tail than Gamma: V(mu) = mu^3, with the link 1/mu^2.
-struct InverseGaussian {
+struct InverseGaussian : UsualParts {
   static constexpr char name[] = "inverse.gaussian";
   static constexpr Link links[] = {Link::inverse_square, Link::inverse, Link::identity, Link::log};
   static constexpr bool scale_is_known = false;
-  static constexpr bool linear = false;
   static constexpr Start start = Start::response;
-  static constexpr Limits limits{};  // a response of 0 is refused
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] =
       " They are close to normal only where the spread is small relative to the mean.";
 
+  /// 0 is refused, so that no response is at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return link_of(Link::inverse_square, mu); }
   static double mean(double eta) { return mean_of(Link::inverse_square, eta); }
@@ -35,7 +33,6 @@ struct InverseGaussian {
     constexpr double pi = 3.141592653589793;
     return weight * (log(2 * pi * scale) + 3 * log(y)) + deviance(y, mu, weight) / scale;
   }
-  static bool likelihood_rounds(double, double) { return false; }
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

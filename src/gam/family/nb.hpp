@@ -8,14 +8,12 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Negative binomial counts, overdispersed relative to Poisson: V(mu) = mu + mu^2 / theta, with the log link.
 /// The working parameter is log(theta).
-struct Nb {
+struct Nb : UsualParts {
   static constexpr char name[] = "nb";
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
   static constexpr bool scale_is_known = true;
-  static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
   static constexpr Limits limits{.lower = 0};
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] = " They are close to normal only where means and theta are large.";
 
   static constexpr int parameter_count = 1;
@@ -42,14 +40,12 @@ struct Nb {
     return 2 * prior * (y_log_y(y, mu) - (y + theta) * log_of_one_plus((y - mu) / (mu + theta)));
   }
   static double first_mean(double y, double) { return y == 0 ? 1.0 / 6 : y; }
-  static double aic_scale(double, double, double) { return 1; }
   /// Defined for a response that is not whole too, as in mgcv.
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     return 2 * weight *
            ((y + theta) * log_of_one_plus(mu / theta) - x_log_p(y, mu) + log_gamma(y + 1) -
             log_rising_factorial(theta, y));
   }
-  static bool likelihood_rounds(double, double) { return false; }
 
   /// Terms of the likelihood that depend only on the response and theta.
   struct ResponsePart {

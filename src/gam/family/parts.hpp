@@ -141,6 +141,15 @@ concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F f
   // likelihood does not depend on the response.
 };
 
+/// The parts that most families have alike.
+struct UsualParts {
+  static constexpr bool linear = false;
+  static constexpr Limits limits{};
+  static constexpr bool two_levels = false;
+  static double aic_scale(double, double, double) { return 1; }
+  static bool likelihood_rounds(double, double) { return false; }
+};
+
 /// The available families: `BuiltInFamilies`, in list.hpp.
 template <BuiltInFamily... F>
 struct FamilyList {};

@@ -6,14 +6,12 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Counts: V(mu) = mu, with the log link.
-struct Poisson {
+struct Poisson : UsualParts {
   static constexpr char name[] = "poisson";
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt};
   static constexpr bool scale_is_known = true;
-  static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
   static constexpr Limits limits{.lower = 0};
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] = " They are close to normal only where counts are large.";
 
   static const char* response_fault(double y) { return y < 0 ? "must not be negative" : nullptr; }
@@ -26,14 +24,12 @@ struct Poisson {
     return 2 * prior * (y_log_y(y, mu) - (y - mu));
   }
   static double first_mean(double y, double) { return y + 0.1; }
-  static double aic_scale(double, double, double) { return 1; }
   /// Infinite for a count that is not whole, as in R.
   static double minus_two_log_likelihood(double y, double mu, double weight, double) {
     if (!is_integer(y)) return std::numeric_limits<double>::infinity();
     const double count = nearbyint(y);
     return -2 * weight * (x_log_p(count, mu) - mu - log_gamma(count + 1));
   }
-  static bool likelihood_rounds(double, double) { return false; }
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

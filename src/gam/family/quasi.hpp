@@ -29,7 +29,7 @@ struct QuasiBinomial : WithoutLikelihood<Binomial> {
 };
 
 /// One of R's variances, with any link.
-struct Quasi {
+struct Quasi : UsualParts {
   enum Variance { constant, mu, mu_2, mu_3, mu_1_mu };
 
   static constexpr char name[] = "quasi";
@@ -37,8 +37,6 @@ struct Quasi {
                                    Link::inverse_square, Link::sqrt,    Link::logit,
                                    Link::probit,         Link::cloglog, Link::cauchit};
   static constexpr bool scale_is_known = false;
-  static constexpr bool linear = false;
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] = " Those of this family need not be close to normal.";
 
   static constexpr int constant_count = 1;
@@ -101,11 +99,9 @@ struct Quasi {
     if (which == mu_1_mu) return within(0.001, y, 0.999);
     return which != constant && y == 0 ? 0.1 : y;
   }
-  static double aic_scale(double, double, double) { return 1; }
   static double minus_two_log_likelihood(double, double, double, double) {
     return std::numeric_limits<double>::quiet_NaN();
   }
-  static bool likelihood_rounds(double, double) { return false; }
 
   Variance which;
   Limits limits;

@@ -8,15 +8,12 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Responses with heavier tails than normal: (y - mu)/sigma has a t distribution with nu degrees of freedom.
 /// The working parameters are log(nu - min.df) and log(sigma).
-struct Scat {
+struct Scat : UsualParts {
   static constexpr char name[] = "scat";
   static constexpr Link links[] = {Link::identity, Link::log, Link::inverse};
   static constexpr bool scale_is_known = true;
-  static constexpr bool linear = false;
   static constexpr Start start = Start::response;
-  static constexpr Limits limits{};
   static constexpr bool null_is_likeliest = true;
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] = " Large ones are fewer than of a normal response where nu is small.";
 
   static constexpr int parameter_count = 2;
@@ -64,13 +61,11 @@ struct Scat {
     return prior * (nu + 1) * log1p(t * t / nu);
   }
   static double first_mean(double y, double) { return y; }
-  static double aic_scale(double, double, double) { return 1; }
   [[nodiscard]] double minus_two_log_likelihood(double y, double mu, double weight, double) const {
     constexpr double pi = 3.141592653589793;
     return deviance(y, mu, weight) +
            weight * (log(2 * pi * sigma * sigma) - 2 * log_rising_factorial(nu / 2, 0.5));
   }
-  static bool likelihood_rounds(double, double) { return false; }
 
   void likelihood_terms(double y, double mu, double* terms) const {
     const double t = (y - mu) / sigma;

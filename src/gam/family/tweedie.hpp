@@ -11,13 +11,11 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Common parts of the two families, which have a member `p`.
 template <class Self>
-struct TweedieParts {
+struct TweedieParts : UsualParts {
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt, Link::inverse};
   static constexpr bool scale_is_known = false;
-  static constexpr bool linear = false;
   static constexpr Start start = Start::adjusted;
   static constexpr Limits limits{.lower = 0};
-  static constexpr bool two_levels = false;
   static constexpr char residuals[] = " They are far from normal where many responses are 0.";
   static constexpr int shown_count = 1;
 
@@ -33,7 +31,6 @@ struct TweedieParts {
   }
   static double first_mean(double y, double) { return y == 0 ? 0.1 : y; }
   static double aic_scale(double, double, double scale) { return scale; }
-  static bool likelihood_rounds(double, double) { return false; }
 
   // The density of y > 0 is a series with two numbers: c, which depends only on p, and s.
   [[nodiscard]] double series_c() const { return (2 - p()) / (p() - 1); }

@@ -51,7 +51,6 @@ struct Basis {
   std::optional<PointValues> points;  ///< see `PointValues`
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
 
-  [[nodiscard]] bool is_identity() const noexcept { return map.empty() && penalty.empty(); }
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
 };
 

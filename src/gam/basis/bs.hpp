@@ -3,7 +3,7 @@
 
 #include "gam/basis/bspline.hpp"
 #include "gam/basis/parts.hpp"
-#include "gam/linalg/linalg.hpp"
+#include "gam/basis/ps.hpp"
 
 #include <fmt/format.h>
 
@@ -17,14 +17,6 @@
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
-
-/// The knots of K B-splines of a degree: equally spaced over [low, high] widened by a thousandth of it each
-/// side.
-[[nodiscard]] inline std::vector<double> bs_knots(int k, int degree, double low, double high) {
-  const double margin = (high - low) * 0.001;
-  const double step = (high + margin - (low - margin)) / (k - degree);
-  return sequence(low - margin - step * degree, high + margin + step * degree, k + degree + 1);
-}
 
 /// Knots from the outer and inner ends, ascending: the inner knots are equally spaced over the inner
 /// interval, and those from the outer ends on have the step of the outer one.
@@ -80,7 +72,7 @@ struct Bs {
     }
     if (data.supplied.empty() || data.has_limits()) {
       const auto [low, high] = data.limits();
-      return of_knots(data, bs_knots(data.k, degree, low, high), true);
+      return of_knots(data, ps_knots(data.k, low, high, degree), true);
     }
     data.require_knots(static_cast<int>(all), true);
     // All B-splines must be nonzero where there are data.
@@ -93,11 +85,7 @@ struct Bs {
   static int degree_of(const BasisOptions& options) { return static_cast<int>(options.m[0]); }
 
   static Basis of_knots(const MarginData& data, std::span<const double> knots, bool uniform) {
-    Basis basis;
-    basis.component.kind = Component::Kind::spline;
-    basis.component.margin = bspline_margin(knots, uniform, degree_of(data));
-    basis.map = Matrix(basis.component.raw_size(), data.k);
-    for (int j = 0; j < data.k; ++j) basis.map(j, j) = 1;
+    Basis basis = bspline_basis(bspline_margin(knots, uniform, degree_of(data)), knots, data.k, data.k);
     for (std::size_t i = 1; i < data.m.size(); ++i) {
       const int order = static_cast<int>(data.m[i]);
       Matrix penalty = derivative_penalty(basis.component.margin, data.k, order);
@@ -108,8 +96,6 @@ struct Bs {
         basis.more.push_back({std::move(penalty), data.k - order});
       }
     }
-    basis.knots.assign(knots.begin(), knots.end());
-    basis.unit_rows = true;
     return basis;
   }
 };

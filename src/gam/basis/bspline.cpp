@@ -7,6 +7,7 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -77,6 +78,17 @@ Margin bspline_margin(std::span<const double> all, bool uniform, int degree) {
                                                   : general_cell(all.subspan(c + 1, 2 * base::at(degree))));
   }
   return margin;
+}
+
+Basis bspline_basis(Margin margin, std::span<const double> knots, int size, int columns) {
+  Basis basis;
+  basis.component.kind = Component::Kind::spline;
+  basis.component.margin = std::move(margin);
+  basis.map = Matrix(basis.component.raw_size(), size);
+  for (int i = 0; i < columns; ++i) basis.map(i, i % size) = 1;
+  basis.knots.assign(knots.begin(), knots.end());
+  basis.unit_rows = true;
+  return basis;
 }
 
 Matrix derivative_penalty(const Margin& margin, int size, int order) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/basis/component.hpp"
+#include "gam/basis/basis.hpp"
 
 #include <tessera/gam/matrix.hpp>
 
@@ -13,6 +13,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// B-splines of degree one to three over the intervals of `all`, except `degree` intervals at each end. For a
 /// degree below three the last raw columns are zero.
 [[nodiscard]] Margin bspline_margin(std::span<const double> all, bool uniform, int degree = 3);
+
+/// The basis on a margin of B-splines, without a penalty: the raw columns, of which the first `columns` are
+/// not zero, are those of `size` coefficients, over and over.
+[[nodiscard]] Basis bspline_basis(Margin margin, std::span<const double> knots, int size, int columns);
 
 /// The integrals over all cells of products of `order`-th derivatives of the first `size` raw columns.
 [[nodiscard]] Matrix derivative_penalty(const Margin& margin, int size, int order);

@@ -14,7 +14,6 @@ namespace TESSERA_NAMESPACE::gam {
 /// Cyclic B-splines of a degree on K + 1 increasing knots, the last being the first one period on, with
 /// cyclic differences as penalty.
 [[nodiscard]] inline Basis cp_basis(std::span<const double> knots, int order, bool uniform, int degree = 3) {
-  Basis basis;
   const int size = static_cast<int>(knots.size()) - 1;
   const double period = knots.back() - knots.front();
   std::vector<double> all(knots.begin(), knots.end());
@@ -23,15 +22,10 @@ namespace TESSERA_NAMESPACE::gam {
   for (std::size_t i = 0; i < ends; ++i) all[i] -= period;
   for (std::size_t i = 1; i <= ends; ++i) all.push_back(knots[i] + period);
 
-  basis.component.kind = Component::Kind::spline;
-  basis.component.margin = bspline_margin(all, uniform, degree);
+  Basis basis = bspline_basis(bspline_margin(all, uniform, degree), knots, size, size + degree);
   basis.component.margin.cyclic = true;
-  basis.map = Matrix(basis.component.raw_size(), size);
-  for (int i = 0; i < size + degree; ++i) basis.map(i, i % size) = 1;
   basis.penalty = difference_penalty(size, order, true);
   basis.rank = size - 1;
-  basis.knots.assign(knots.begin(), knots.end());
-  basis.unit_rows = true;
   return basis;
 }
 

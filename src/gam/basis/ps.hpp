@@ -3,7 +3,6 @@
 
 #include "gam/basis/bspline.hpp"
 #include "gam/basis/parts.hpp"
-#include "gam/linalg/linalg.hpp"
 
 #include <algorithm>
 #include <optional>
@@ -26,16 +25,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// coefficients as penalty. `uniform` asserts that the knots are equally spaced.
 /// Source: Eilers and Marx, Statistical Science 11 (1996).
 [[nodiscard]] inline Basis ps_basis(std::span<const double> knots, int order, bool uniform, int degree = 3) {
-  Basis basis;
   const int size = static_cast<int>(knots.size()) - degree - 1;
-  basis.component.kind = Component::Kind::spline;
-  basis.component.margin = bspline_margin(knots, uniform, degree);
-  basis.map = Matrix(basis.component.raw_size(), size);
-  for (int i = 0; i < size; ++i) basis.map(i, i) = 1;
+  Basis basis = bspline_basis(bspline_margin(knots, uniform, degree), knots, size, size);
   basis.penalty = difference_penalty(size, order, false);
   basis.rank = size - order;
-  basis.knots.assign(knots.begin(), knots.end());
-  basis.unit_rows = true;
   return basis;
 }
 

@@ -50,6 +50,15 @@ class SharedLibrary {
   [[nodiscard]] void* address_of(const char* symbol) const noexcept {
     return is_open() ? dlsym(handle_, symbol) : nullptr;
   }
+  /// Converts to a pointer to a function, whose type the caller guarantees; null where there is none.
+  struct Symbol {
+    void* address;
+    template <class Function>
+    operator Function*() const noexcept {  // NOLINT(google-explicit-constructor): it initialises members
+      return reinterpret_cast<Function*>(address);
+    }
+  };
+  [[nodiscard]] Symbol symbol(const char* name) const noexcept { return {address_of(name)}; }
   /// Sets `entry` to the address of `symbol`, whose type the caller guarantees; null, and false, without the
   /// symbol or the library.
   template <class Function>

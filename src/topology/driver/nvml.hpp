@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/shared_library.hpp"
+
 #include <array>
 #include <string>
 
@@ -72,37 +74,43 @@ inline constexpr unsigned most_links = 18;   ///< NVLinks of one device
 
 /// Entry points; null where the installed library has none.
 struct Api {
-  Status (*init)();
-  Status (*shutdown)();
-  const char* (*error_string)(Status);
-  Status (*cuda_driver_version)(int*);
-  Status (*device_count)(unsigned*);
-  Status (*device_by_index)(unsigned, Device*);
-  Status (*uuid)(Device, char*, unsigned);
-  Status (*name)(Device, char*, unsigned);
-  Status (*pci_info)(Device, PciInfo*);
-  Status (*compute_capability)(Device, int*, int*);
-  Status (*memory_info)(Device, Memory*);
-  Status (*ecc_mode)(Device, unsigned*, unsigned*);
-  Status (*max_clock)(Device, Clock, unsigned*);
-  Status (*memory_bus_width)(Device, unsigned*);
-  Status (*core_count)(Device, unsigned*);
-  Status (*mig_mode)(Device, unsigned*, unsigned*);
-  Status (*max_mig_devices)(Device, unsigned*);
-  Status (*mig_device_by_index)(Device, unsigned, Device*);
-  Status (*attributes)(Device, Attributes*);
-  Status (*gpu_instance_id)(Device, unsigned*);
-  Status (*compute_instance_id)(Device, unsigned*);
-  Status (*driver_version)(char*, unsigned);
-  Status (*device_by_uuid)(const char*, Device*);
-  Status (*ecc_errors)(Device, EccError, EccCounter, unsigned long long*);
+  const base::SharedLibrary& library;
+
+  Status (*init)() = library.symbol("nvmlInit_v2");
+  Status (*shutdown)() = library.symbol("nvmlShutdown");
+  const char* (*error_string)(Status) = library.symbol("nvmlErrorString");
+  Status (*cuda_driver_version)(int*) = library.symbol("nvmlSystemGetCudaDriverVersion_v2");
+  Status (*device_count)(unsigned*) = library.symbol("nvmlDeviceGetCount_v2");
+  Status (*device_by_index)(unsigned, Device*) = library.symbol("nvmlDeviceGetHandleByIndex_v2");
+  Status (*uuid)(Device, char*, unsigned) = library.symbol("nvmlDeviceGetUUID");
+  Status (*name)(Device, char*, unsigned) = library.symbol("nvmlDeviceGetName");
+  Status (*pci_info)(Device, PciInfo*) = library.symbol("nvmlDeviceGetPciInfo_v3");
+  Status (*compute_capability)(Device, int*, int*) = library.symbol("nvmlDeviceGetCudaComputeCapability");
+  Status (*memory_info)(Device, Memory*) = library.symbol("nvmlDeviceGetMemoryInfo");
+  Status (*ecc_mode)(Device, unsigned*, unsigned*) = library.symbol("nvmlDeviceGetEccMode");
+  Status (*max_clock)(Device, Clock, unsigned*) = library.symbol("nvmlDeviceGetMaxClockInfo");
+  Status (*memory_bus_width)(Device, unsigned*) = library.symbol("nvmlDeviceGetMemoryBusWidth");
+  Status (*core_count)(Device, unsigned*) = library.symbol("nvmlDeviceGetNumGpuCores");
+  Status (*mig_mode)(Device, unsigned*, unsigned*) = library.symbol("nvmlDeviceGetMigMode");
+  Status (*max_mig_devices)(Device, unsigned*) = library.symbol("nvmlDeviceGetMaxMigDeviceCount");
+  Status (*mig_device_by_index)(Device, unsigned,
+                                Device*) = library.symbol("nvmlDeviceGetMigDeviceHandleByIndex");
+  Status (*attributes)(Device, Attributes*) = library.symbol("nvmlDeviceGetAttributes_v2");
+  Status (*gpu_instance_id)(Device, unsigned*) = library.symbol("nvmlDeviceGetGpuInstanceId");
+  Status (*compute_instance_id)(Device, unsigned*) = library.symbol("nvmlDeviceGetComputeInstanceId");
+  Status (*driver_version)(char*, unsigned) = library.symbol("nvmlSystemGetDriverVersion");
+  Status (*device_by_uuid)(const char*, Device*) = library.symbol("nvmlDeviceGetHandleByUUID");
+  Status (*ecc_errors)(Device, EccError, EccCounter,
+                       unsigned long long*) = library.symbol("nvmlDeviceGetTotalEccErrors");
   Status (*remapped_rows)(Device, unsigned* corrected, unsigned* uncorrected, unsigned* pending,
-                          unsigned* failed);
-  Status (*nvlink_state)(Device, unsigned link, unsigned* active);
-  Status (*event_set_create)(EventSet*);
-  Status (*event_set_free)(EventSet);
-  Status (*register_events)(Device, unsigned long long types, EventSet);
-  Status (*event_set_wait)(EventSet, Event*, unsigned milliseconds);
+                          unsigned* failed) = library.symbol("nvmlDeviceGetRemappedRows");
+  Status (*nvlink_state)(Device, unsigned link,
+                         unsigned* active) = library.symbol("nvmlDeviceGetNvLinkState");
+  Status (*event_set_create)(EventSet*) = library.symbol("nvmlEventSetCreate");
+  Status (*event_set_free)(EventSet) = library.symbol("nvmlEventSetFree");
+  Status (*register_events)(Device, unsigned long long types,
+                            EventSet) = library.symbol("nvmlDeviceRegisterEvents");
+  Status (*event_set_wait)(EventSet, Event*, unsigned milliseconds) = library.symbol("nvmlEventSetWait_v2");
 };
 
 /// Calls an entry point; `function_not_found` where the installed library has none.

@@ -26,7 +26,7 @@ class NvmlLibrary {
 
  private:
   base::SharedLibrary library_{"libnvidia-ml.so.1"};
-  nvml::Api api_{};
+  nvml::Api api_{library_};
   nvml::Status status_ = nvml::Status::library_not_found;
 };
 

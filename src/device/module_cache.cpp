@@ -2,11 +2,9 @@
 #include <tessera/device/module_cache.hpp>
 
 #include "base/go_on.hpp"
-#include "base/pack.hpp"
 #include "base/signals_blocked.hpp"
 #include "device/module_files.hpp"
 #include "device/module_format.hpp"
-#include "device/module_key.hpp"
 #include "device/module_shelf.hpp"
 
 #include <tessera/error.hpp>
@@ -99,23 +97,6 @@ std::vector<std::string> default_module_directories() {
   std::vector<std::string> directories;
   for (const ModuleFolder& folder : default_module_folders()) directories.push_back(folder.path);
   return directories;
-}
-
-std::string joined(const std::vector<std::string_view>& texts) {
-  std::string all;
-  for (const std::string_view text : texts) base::pack(all, text, base::tight);
-  return all;
-}
-
-std::string key_of(const ModuleSource& source) {
-  const std::string header_count = std::to_string(source.headers.size());
-  std::vector<std::string_view> texts{source.name, source.text, header_count};
-  for (const NamedHeader& header : source.headers) {
-    texts.push_back(header.name);
-    texts.push_back(header.text);
-  }
-  texts.insert(texts.end(), source.options.begin(), source.options.end());
-  return joined(texts);
 }
 
 namespace {

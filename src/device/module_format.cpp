@@ -2,8 +2,9 @@
 #include "device/module_format.hpp"
 
 #include "base/pack.hpp"
-#include "device/module_key.hpp"
 #include "device/sha256.hpp"
+
+#include <vector>
 
 namespace TESSERA_NAMESPACE {
 namespace {
@@ -30,7 +31,25 @@ std::size_t end_of_extension(std::string_view name) {
   return digits + extension.size();
 }
 
+/// Joins texts, injectively.
+std::string joined(const std::vector<std::string_view>& texts) {
+  std::string all;
+  for (const std::string_view text : texts) base::pack(all, text, base::tight);
+  return all;
+}
+
 }  // namespace
+
+std::string key_of(const ModuleSource& source) {
+  const std::string header_count = std::to_string(source.headers.size());
+  std::vector<std::string_view> texts{source.name, source.text, header_count};
+  for (const NamedHeader& header : source.headers) {
+    texts.push_back(header.name);
+    texts.push_back(header.text);
+  }
+  texts.insert(texts.end(), source.options.begin(), source.options.end());
+  return joined(texts);
+}
 
 std::string to_text(const ModuleKey& key) {
   return joined({key.capability, key.compiler, key.tessera}) + key.source;

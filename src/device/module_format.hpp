@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/version.hpp>
+#include <tessera/device/kernel_compiler.hpp>
 
 #include <cstddef>
 #include <optional>
@@ -9,6 +9,9 @@
 #include <string_view>
 
 namespace TESSERA_NAMESPACE {
+
+/// Everything of a source that its code depends on.
+[[nodiscard]] std::string key_of(const ModuleSource& source);
 
 /// The key of a module: everything that its code depends on.
 struct ModuleKey {

@@ -2,7 +2,7 @@
 #include "base/go_on.hpp"
 #include "base/hash.hpp"
 #include "base/message.hpp"
-#include "device/module_key.hpp"
+#include "device/module_format.hpp"
 #include "job/state.hpp"
 #include "mpi/reason.hpp"
 

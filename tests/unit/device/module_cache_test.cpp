@@ -20,7 +20,6 @@
 
 #include "base/go_on.hpp"
 #include "device/module_format.hpp"
-#include "device/module_key.hpp"
 #include "device/module_shelf.hpp"
 #include "device/sha256.hpp"
 #include "fake_compiler.hpp"

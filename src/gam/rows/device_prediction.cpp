@@ -9,7 +9,6 @@
 #include <tessera/device/backend.hpp>
 
 #include <algorithm>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -25,16 +24,6 @@ struct PredictionKernel {
 };
 
 }  // namespace
-
-DevicePrediction::DevicePrediction(const Rows& rows, const RowLayout& layout,
-                                   std::span<const double> raw_coef, std::span<const double> form,
-                                   bool response, std::shared_ptr<DeviceTable> table)
-    : rows_(rows),
-      layout_(layout),
-      raw_coef_(raw_coef),
-      form_(form),
-      source_(prediction_source(rows, layout, !form.empty(), response)),
-      table_(std::move(table)) {}
 
 std::int64_t DevicePrediction::scratch_bytes_per_row() const {
   if (form_.empty()) return 0;

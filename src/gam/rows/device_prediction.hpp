@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <memory>
 #include <span>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -20,7 +21,13 @@ class DevicePrediction {
  public:
   /// `form` is `variance_form`; empty: no standard errors. All arguments must outlive this.
   DevicePrediction(const Rows& rows, const RowLayout& layout, std::span<const double> raw_coef,
-                   std::span<const double> form, bool response, std::shared_ptr<DeviceTable> table);
+                   std::span<const double> form, bool response, std::shared_ptr<DeviceTable> table)
+      : rows_(rows),
+        layout_(layout),
+        raw_coef_(raw_coef),
+        form_(form),
+        source_(prediction_source(rows, layout, !form.empty(), response)),
+        table_(std::move(table)) {}
 
   /// The kernel, to be compiled for the job like that of `DeviceRows`.
   [[nodiscard]] const ModuleSource& source() const noexcept { return source_; }

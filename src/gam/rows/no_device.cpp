@@ -43,16 +43,6 @@ void DeviceRows::add(PassKind, std::span<const double>, const Tile&, Reproducibl
   fail();
 }
 
-DevicePrediction::DevicePrediction(const Rows& rows, const RowLayout& layout,
-                                   std::span<const double> raw_coef, std::span<const double> form,
-                                   bool response, std::shared_ptr<DeviceTable> table)
-    : rows_(rows),
-      layout_(layout),
-      raw_coef_(raw_coef),
-      form_(form),
-      source_(prediction_source(rows, layout, !form.empty(), response)),
-      table_(std::move(table)) {}
-
 void DevicePrediction::predict(const Tile&, std::span<Prediction>) const {
   fail();
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "simulated.hpp"
 
+#include "base/errors.hpp"
 #include "base/hash.hpp"
 
 #include <tessera/error.hpp>
@@ -114,7 +115,7 @@ const SimulatedModel& simulated_model(std::string_view name) {
   for (const SimulatedModel& model : simulated_models()) {
     if (model.name == name) return model;
   }
-  throw Error(ErrorCode::usage, fmt::format("there is no model '{}'", name));
+  throw base::usage_error("there is no model '{}'", name);
 }
 
 }  // namespace tessera::bench

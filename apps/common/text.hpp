@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/errors.hpp"
 #include "base/list_text.hpp"
 #include "base/message.hpp"
 #include "base/number.hpp"
@@ -12,11 +13,13 @@
 namespace tessera::apps {
 
 using base::allgather_values;
+using base::input_error;
 using base::list_text;
 using base::parse_number;
 using base::pluralised;
 using base::split;
 using base::staying;
 using base::trimmed;
+using base::usage_error;
 
 }  // namespace tessera::apps

@@ -1,7 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
-
-#include <tessera/error.hpp>
+#include "common/text.hpp"
 
 #include <CLI/CLI.hpp>
 

@@ -202,7 +202,7 @@ void FitCommand::show(const FitResult& result, const FitOptions& fit) const {
             ? fmt::format("; with more --max-iterations the same command resumes from {}", fit.checkpoint)
             : std::string())});
   }
-  if (!lost.empty()) throw Error(ErrorCode::input, fmt::format("{}; the model is in {}", lost, out));
+  if (!lost.empty()) throw apps::input_error("{}; the model is in {}", lost, out);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "overwrite.hpp"
 
+#include "common/text.hpp"
+
 #include <tessera/gam/model.hpp>
 
 #include <dirent.h>
@@ -11,7 +13,6 @@
 #include <memory>
 #include <string_view>
 #include <system_error>
-#include <tessera/error.hpp>
 #include <utility>
 #include <vector>
 
@@ -88,8 +89,8 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
   const auto refuse_beside = [&](const NamesBeside& names, const std::string& whose) {
     const auto check = [&](const std::string& option, const std::string& path) {
       if (!path.empty() && names.may_be(path))
-        throw Error(ErrorCode::usage, fmt::format("{}{} has a name that {} may have: give it another name",
-                                                  option, path, whose));
+        throw apps::usage_error("{}{} has a name that {} may have: give it another name", option, path,
+                                whose);
     };
     for (const WrittenFile& file : written) check(file.option + ' ', file.path);
     for (const std::string& path : read) check("", path);

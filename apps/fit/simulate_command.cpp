@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "commands.hpp"
+#include "common/text.hpp"
 #include "progress.hpp"
 
 #include <tessera/error.hpp>

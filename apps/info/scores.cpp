@@ -34,8 +34,7 @@ constexpr std::int64_t max_score_bytes = std::int64_t{1} << 28;
 }  // namespace
 
 Scores parse_scores(std::string_view text) {
-  if (apps::trimmed(text).empty())
-    throw Error(ErrorCode::usage, "--scores is empty: give scores as '100,50;75;0'");
+  if (apps::trimmed(text).empty()) throw apps::usage_error("--scores is empty: give scores as '100,50;75;0'");
   Scores scores;
   int rank = 0;
   for (const std::string_view devices : apps::split(text, ';')) {

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/input_file.hpp"
 
-#include <tessera/error.hpp>
+#include "base/errors.hpp"
+
 #include <tessera/topology/host_limits.hpp>
 
 #include <fcntl.h>
@@ -63,7 +64,7 @@ std::int64_t InputFile::size() const {
 }
 
 void InputFile::fail(const std::string& reason) const {
-  throw Error(ErrorCode::input, fmt::format("{}: cannot be read: {}", path_, reason));
+  throw base::input_error("{}: cannot be read: {}", path_, reason);
 }
 
 std::string InputFile::text(std::int64_t max_bytes) const {

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/json_file.hpp"
 
-#include <tessera/error.hpp>
-
 #include <fmt/format.h>
 #include <zlib.h>
 
 #include <nlohmann/json.hpp>
 #include <utility>
 
+#include "base/errors.hpp"
 #include "files/input_file.hpp"
 
 namespace tessera::files {
@@ -163,7 +162,7 @@ std::optional<std::string> checksum_of(const base::Descriptor& file) {
 JsonFile::JsonFile(std::string_view text, std::string name, std::string_view what)
     : name_(std::move(name)), bytes_(static_cast<std::int64_t>(text.size())), checksum_(checksum_of(text)) {
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::input, fmt::format("{}: is not {}: {}", name_, what, why));
+    throw base::input_error("{}: is not {}: {}", name_, what, why);
   };
   // The parser takes a NUL byte for the end of the text. JSON has none, not even in strings.
   if (const std::size_t nul = text.find('\0'); nul != std::string_view::npos) refuse(not_json(nul + 1));
@@ -187,8 +186,7 @@ std::string JsonFile::path_of(const Json& value) const {
 
 void JsonField::refuse(std::string_view why) const {
   const std::string path = file_->path_of(*value_);
-  throw Error(ErrorCode::input,
-              fmt::format("{}: is damaged: {}{}{}", file_->name(), path, path.empty() ? "" : ": ", why));
+  throw base::input_error("{}: is damaged: {}{}{}", file_->name(), path, path.empty() ? "" : ": ", why);
 }
 
 std::optional<JsonField> JsonField::find(std::string_view name) const {

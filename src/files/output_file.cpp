@@ -1,9 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/output_file.hpp"
 
+#include "base/errors.hpp"
 #include "base/own_digits.hpp"
-
-#include <tessera/error.hpp>
 
 #include <dirent.h>
 #include <fcntl.h>
@@ -75,7 +74,7 @@ Hold hold(const base::Descriptor& file) {
 }  // namespace
 
 OutputFile::OutputFile(std::string path) : path_(std::move(path)) {
-  if (path_.empty()) throw Error(ErrorCode::input, "a file to be written has an empty name");
+  if (path_.empty()) throw base::input_error("a file to be written has an empty name");
   open();
 }
 
@@ -154,11 +153,11 @@ void OutputFile::create_temporary() {
 }
 
 void OutputFile::fail(const char* what) const {
-  throw Error(ErrorCode::input, fmt::format("{}: {}: {}", path_, what, std::strerror(errno)));
+  throw base::input_error("{}: {}: {}", path_, what, std::strerror(errno));
 }
 
 void OutputFile::refuse(const char* why) const {
-  throw Error(ErrorCode::input, fmt::format("{}: {}: give the name of a file", path_, why));
+  throw base::input_error("{}: {}: give the name of a file", path_, why);
 }
 
 void OutputFile::write(std::string_view text) {

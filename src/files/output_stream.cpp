@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/output_stream.hpp"
 
-#include <tessera/error.hpp>
-
 #include <fcntl.h>
-#include <fmt/core.h>
 #include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -16,6 +13,7 @@
 #include <cstring>
 #include <ctime>
 
+#include "base/errors.hpp"
 #include "files/standard_output.hpp"
 
 namespace tessera::files {
@@ -71,7 +69,7 @@ OutputStream::OutputStream(const std::string& path) : name_(path) {
     if (!descriptor_.is_open()) fail();
     // Another file may have replaced it, and must not be overwritten.
     if (const auto opened = descriptor_.status(); !opened || !takes_bytes_as_they_come(*opened))
-      throw Error(ErrorCode::input, fmt::format("{}: was replaced while it was opened: start again", name_));
+      throw base::input_error("{}: was replaced while it was opened: start again", name_);
   } else {
     file_.emplace(path);
   }
@@ -91,8 +89,8 @@ std::string OutputStream::commit() {
 
 void OutputStream::fail() const {
   if (errno == EPIPE) output_is_unread = true;
-  throw Error(ErrorCode::input, fmt::format("{}{} cannot be written: {}", name_,
-                                            name_ == standard_output ? "" : ":", std::strerror(errno)));
+  throw base::input_error("{}{} cannot be written: {}", name_, name_ == standard_output ? "" : ":",
+                          std::strerror(errno));
 }
 
 }  // namespace tessera::files

@@ -2,8 +2,7 @@
 #include "files/scratch_memory.hpp"
 
 #include "base/descriptor.hpp"
-
-#include <tessera/error.hpp>
+#include "base/errors.hpp"
 
 #include <fcntl.h>
 #include <fmt/core.h>
@@ -26,8 +25,8 @@ constexpr std::size_t stretch = std::size_t{1} << 20;
 constexpr std::size_t stretches_ahead = 2;
 
 [[noreturn]] void fail(const std::string& folder, const std::string& what, int reason) {
-  throw Error(ErrorCode::input, fmt::format("{}: {}: {}: name another folder for scratch files", folder, what,
-                                            std::strerror(reason)));
+  throw base::input_error("{}: {}: {}: name another folder for scratch files", folder, what,
+                          std::strerror(reason));
 }
 
 /// A file without a name; on some file systems it must be given one first.
@@ -44,9 +43,8 @@ void refuse_memory(const std::string& folder, const base::Descriptor& file) {
   struct statfs system {};
   if (::fstatfs(file.number(), &system) != 0) return;
   if (system.f_type == TMPFS_MAGIC || system.f_type == RAMFS_MAGIC)
-    throw Error(ErrorCode::input,
-                fmt::format("{}: its files are in memory (tmpfs): name a folder on a disk for scratch files",
-                            folder));
+    throw base::input_error("{}: its files are in memory (tmpfs): name a folder on a disk for scratch files",
+                            folder);
 }
 
 }  // namespace

@@ -32,7 +32,7 @@ foreach(source IN LISTS sources)
   file(READ ${ROOT}/${source} text)
   string(REPLACE ";" "@" text "${text}") # which ends an element of a list, as brackets hide one
   string(REGEX REPLACE "[][]" "|" text "${text}")
-  string(REGEX MATCHALL "(Error|refuse|note|complain|remarks.push_back)[(][^@]*\"[^@]*" calls "${text}")
+  string(REGEX MATCHALL "([Ee]rror|refuse|note|complain|remarks.push_back)[(][^@]*\"[^@]*" calls "${text}")
   foreach(call IN LISTS calls)
     string(REGEX MATCHALL "\"([^\"\\]|\\\\.)*\"" words "${call}")
     list(JOIN words " " said)

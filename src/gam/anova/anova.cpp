@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
@@ -7,7 +8,6 @@
 #include "gam/model/model.hpp"
 #include "gam/predict/prediction_plan.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/gam/anova.hpp>
 
 #include <fmt/format.h>
@@ -66,14 +66,13 @@ void require_same_rows(std::span<const Model> models) {
                                                 "tessera-fit wrote it: fit the model again",
                                                 name_of(model, i)));
     if (model.rows != first.rows)
-      throw Error(
-          ErrorCode::input,
-          fmt::format("{}: has {} complete rows, but {} has {}: models of different rows cannot be compared",
-                      name_of(model, i), model.rows, name_of(first, 0), first.rows));
+      throw base::input_error(
+          "{}: has {} complete rows, but {} has {}: models of different rows cannot be compared",
+          name_of(model, i), model.rows, name_of(first, 0), first.rows);
     if (model.response_fingerprint != first.response_fingerprint)
-      throw Error(ErrorCode::input, fmt::format("{}: has another response than {}, in values or rows: models "
-                                                "of different rows cannot be compared",
-                                                name_of(model, i), name_of(first, 0)));
+      throw base::input_error(
+          "{}: has another response than {}, in values or rows: models of different rows cannot be compared",
+          name_of(model, i), name_of(first, 0));
   }
 }
 
@@ -127,7 +126,7 @@ ModelFigures figures_of(const Model& model) {
 }
 
 DevianceTable anova(std::span<const Model> models, DevianceTest test) {
-  if (models.size() < 2) throw Error(ErrorCode::usage, "an analysis of deviance needs at least two models");
+  if (models.size() < 2) throw base::usage_error("an analysis of deviance needs at least two models");
   require_same_rows(models);
   DevianceTable out{{}, {}, test};
   const bool by_likelihood = models[0].fitted().family.parameter_count() > 0;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/go_on.hpp"
 #include "gam/check/basis_check.hpp"
 #include "gam/check/check_rows.hpp"
@@ -288,7 +289,7 @@ class TableCheck {
 void require_valid(const CheckOptions& options) {
   if (options.largest_sample < 4 || options.permutations < 1 || options.lags < 0 ||
       options.largest_concurvity < 0)
-    throw Error(ErrorCode::usage, "a check needs a sample of at least 4 rows and at least 1 permutation");
+    throw base::usage_error("a check needs a sample of at least 4 rows and at least 1 permutation");
 }
 
 Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options, FitObserver& observer) {

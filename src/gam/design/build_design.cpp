@@ -2,6 +2,7 @@
 #include "gam/design/build_design.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/basis/isotropic.hpp"
 #include "gam/design/natural_basis.hpp"
@@ -11,7 +12,6 @@
 #include "gam/table/frame/extents.hpp"
 #include "gam/terms/shape.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/reproducible_sum.hpp>
 
 #include <fmt/core.h>
@@ -308,8 +308,7 @@ class Drafter {
             return std::any_of(smooth.margins.begin(), smooth.margins.end(), in_spline);
           });
       if (!known) {
-        throw Error(ErrorCode::usage,
-                    fmt::format("knots: no spline of the formula has the variable '{}'", name));
+        throw base::usage_error("knots: no spline of the formula has the variable '{}'", name);
       }
     }
   }
@@ -319,8 +318,8 @@ class Drafter {
         columns.components[0].kind == Component::Kind::numeric) {
       const Extent range = extent_of(workers_, frame_, columns.components[0].variable);
       if (!(range.min < range.max)) {
-        throw Error(ErrorCode::input, fmt::format("'{}' is constant ({:g}): leave it out of the formula",
-                                                  columns.label, range.min));
+        throw base::input_error("'{}' is constant ({:g}): leave it out of the formula", columns.label,
+                                range.min);
       }
     }
     DraftBlock draft;
@@ -348,9 +347,8 @@ class Drafter {
     draft.least_varying = least_varying;
     draft.sp = spec.sp;
     if (!spec.point.empty() && !draft.constrained)
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("{}: pc: this smooth has no constraint to place at a point; leave pc out", spec.label));
+      throw base::usage_error("{}: pc: this smooth has no constraint to place at a point; leave pc out",
+                              spec.label);
     if (!spec.point.empty()) draft.point = columns_at(margins, spec.point);
     if (spec.fixed) remove_penalties(draft);
 
@@ -708,10 +706,9 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
 
 void give_sp(std::span<const double> sp, CoefBlock& block) {
   if (sp.size() != block.penalty->count())
-    throw Error(ErrorCode::usage,
-                fmt::format("{}: sp= has {} value{}, and the smooth {} smoothing parameter{}", block.label,
+    throw base::usage_error("{}: sp= has {} value{}, and the smooth {} smoothing parameter{}", block.label,
                             sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(),
-                            block.penalty->count() == 1 ? "" : "s"));
+                            block.penalty->count() == 1 ? "" : "s");
   for (const double one : sp) block.log_sp.push_back(one < 0 ? NAN : std::log(one));
 }
 
@@ -724,8 +721,8 @@ std::vector<double> column_means(const DraftBlock& draft, std::span<const double
     for (std::size_t i = 0; i < raw.size(); ++i) raw[i] += column_sums[at(begin) + i];
   }
   if (draft.by_value == 0) {
-    throw Error(ErrorCode::input, fmt::format("{}: '{}' is zero in every row: leave the term out",
-                                              block.label, block.variables.back()));
+    throw base::input_error("{}: '{}' is zero in every row: leave the term out", block.label,
+                            block.variables.back());
   }
   for (double& value : raw) value /= static_cast<double>(rows * draft.copies) * draft.by_value;
   return multiply_t(block.map, raw);
@@ -741,8 +738,8 @@ DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula, co
 
 Design finish_design(const DesignDraft& draft, std::span<const double> column_sums, std::int64_t rows) {
   if (static_cast<int>(column_sums.size()) != draft.design.raw_size) {
-    throw Error(ErrorCode::usage, fmt::format("finish_design: {} column sums for {} raw columns",
-                                              column_sums.size(), draft.design.raw_size));
+    throw base::usage_error("finish_design: {} column sums for {} raw columns", column_sums.size(),
+                            draft.design.raw_size);
   }
   Design design = draft.design;
   for (const DraftBlock& one : draft.blocks) {
@@ -787,10 +784,10 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
   design.count_coefficients();
   // More coefficients than rows are determined by the penalties, if the rows determine the unpenalised ones.
   if (design.coef_size > rows && design.null_space() >= rows) {
-    throw Error(ErrorCode::input,
-                fmt::format("the model has {} coefficients, {} of them without a penalty, but "
-                            "only {} complete rows: reduce k or the terms",
-                            design.coef_size, design.null_space(), rows));
+    throw base::input_error(
+        "the model has {} coefficients, {} of them without a penalty, but only {} complete rows: reduce k or "
+        "the terms",
+        design.coef_size, design.null_space(), rows);
   }
   return design;
 }

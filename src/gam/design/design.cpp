@@ -2,11 +2,10 @@
 #include "gam/design/design.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/table/frame/frame.hpp"
-
-#include <tessera/error.hpp>
 
 #include <fmt/core.h>
 
@@ -321,8 +320,8 @@ std::vector<PenaltyParameter> Design::parameters() const {
 
 int Design::add_term(std::vector<Component> components) {
   if (components.size() > max_components)
-    throw Error(ErrorCode::input, fmt::format("a term of {} variables, more than the {} that one may have",
-                                              components.size(), max_components));
+    throw base::input_error("a term of {} variables, more than the {} that one may have", components.size(),
+                            max_components);
   RawTerm term;
   term.raw_begin = raw_size;
   std::int64_t size = 1;
@@ -330,12 +329,10 @@ int Design::add_term(std::vector<Component> components) {
     size *= component.raw_size();
     // A spline has at least three coefficients, so a term with more nonzeros has too many coefficients.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
-      throw Error(ErrorCode::input,
-                  "a term of more than 9 splines, which has too many coefficients to be fitted");
+      throw base::input_error("a term of more than 9 splines, which has too many coefficients to be fitted");
     term.nonzeros *= component.nonzeros();
     if (raw_size + size > std::numeric_limits<int>::max()) {
-      throw Error(ErrorCode::input,
-                  "the model has more than 2^31 - 1 columns: reduce k, or a factor's levels");
+      throw base::input_error("the model has more than 2^31 - 1 columns: reduce k, or a factor's levels");
     }
   }
   term.raw_size = static_cast<int>(size);

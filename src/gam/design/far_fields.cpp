@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/far_fields.hpp"
 
+#include "base/errors.hpp"
 #include "gam/basis/far_field.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
-
-#include <fmt/core.h>
 
 #include <memory>
 #include <vector>
@@ -31,9 +29,8 @@ void add_far_fields(const Workers& workers, Design& design, std::int64_t rows, s
   });
   if (components.empty()) return;
   if (const auto shortage = find_memory_shortage(workers.comm, bytes + beside_bytes))
-    throw Error(ErrorCode::input,
-                fmt::format("thin plate splines of two variables {}, fewer ranks on a node, or a smaller k",
-                            to_string(*shortage)));
+    throw base::input_error("thin plate splines of two variables {}, fewer ranks on a node, or a smaller k",
+                            to_string(*shortage));
   together(workers.comm, [&] {
     for (Component* component : components)
       component->isotropic->far_field =

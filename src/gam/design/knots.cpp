@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/knots.hpp"
 
+#include "base/errors.hpp"
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/table/frame/distinct.hpp"
 #include "gam/terms/shape.hpp"
-
-#include <tessera/error.hpp>
 
 #include <fmt/core.h>
 
@@ -21,18 +20,13 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-[[noreturn]] void refuse(ErrorCode code, const std::string& message) {
-  throw Error(code, message);
-}
-
 /// A penalty on squared second derivatives scales with the variable to the power of -3.
 void check_penalty(const MarginData& data, const Basis& basis) {
   constexpr double large = 1e270;
   const double size = largest(basis.penalty.values());
   if (size < large && size > 1 / large) return;
-  refuse(ErrorCode::input,
-         fmt::format("{}: penalty of '{}' overflows (range {:g}..{:g}): rescale the variable", data.label,
-                     data.variable, data.min, data.max));
+  throw base::input_error("{}: penalty of '{}' overflows (range {:g}..{:g}): rescale the variable",
+                          data.label, data.variable, data.min, data.max);
 }
 
 /// The supplied points of an isotropic basis: as many values for each variable.
@@ -49,8 +43,8 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
   });
   if (variables == 0) return {};
   if (variables != spec.variables || all.size() != points * static_cast<std::size_t>(variables))
-    refuse(ErrorCode::usage,
-           fmt::format("{}: its knots are points: supply as many values of each of its variables", label));
+    throw base::usage_error("{}: its knots are points: supply as many values of each of its variables",
+                            label);
   Matrix out(static_cast<int>(points), variables);
   std::ranges::copy(all, out.data());
   std::set<std::vector<double>> distinct;
@@ -58,11 +52,11 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
     std::vector<double> point;
     for (int v = 0; v < variables; ++v) point.push_back(out(i, v));
     if (!distinct.insert(std::move(point)).second)
-      refuse(ErrorCode::usage, fmt::format("{}: two of the points supplied as knots are equal", label));
+      throw base::usage_error("{}: two of the points supplied as knots are equal", label);
   }
   if (out.rows() < spec.k)
-    refuse(ErrorCode::usage, fmt::format("{}: {} points supplied as knots, but k = {} takes at least {}",
-                                         label, out.rows(), spec.k, spec.k));
+    throw base::usage_error("{}: {} points supplied as knots, but k = {} takes at least {}", label,
+                            out.rows(), spec.k, spec.k);
   return out;
 }
 
@@ -70,7 +64,7 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
 
 std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
   const auto refuse_text = [&](std::string_view why) {
-    refuse(ErrorCode::usage, fmt::format("knots '{}': {}: write VAR=a,b,…", text, why));
+    throw base::usage_error("knots '{}': {}: write VAR=a,b,…", text, why);
   };
   const std::size_t equals = text.find('=');
   if (equals == std::string_view::npos) refuse_text("no '='");
@@ -113,9 +107,8 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   for (const int one : indices) {
     const Variable& number = frame.variables[static_cast<std::size_t>(one)];
     if (number.factor)
-      refuse(ErrorCode::input,
-             fmt::format(R"({}: '{}' is text and bs="{}" needs numbers: use bs="re" or by=)", label,
-                         number.name, spec.basis));
+      throw base::input_error(R"({}: '{}' is text and bs="{}" needs numbers: use bs="re" or by=)", label,
+                              number.name, spec.basis);
   }
   check_coefficients(spec.k, label);
   // Two values distinguish a variable from a constant, and a basis needs k of them.
@@ -124,8 +117,8 @@ Basis make_basis(const Workers& workers, const Frame& frame, const MarginSpec& s
   data.min = distinct.min;
   data.max = distinct.max;
   if (distinct.count == 1) {
-    refuse(ErrorCode::input, fmt::format("{}: '{}' is constant ({:g}): leave it out of the formula", label,
-                                         variable.name, distinct.min));
+    throw base::input_error("{}: '{}' is constant ({:g}): leave it out of the formula", label, variable.name,
+                            distinct.min);
   }
   if (kind.several) {
     data.supplied_points = supplied_points(spec, supplied, label);

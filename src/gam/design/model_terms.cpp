@@ -2,12 +2,11 @@
 #include "gam/design/model_terms.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/formula/compile.hpp"
 #include "gam/formula/polynomial_contrasts.hpp"
-
-#include <tessera/error.hpp>
 
 #include <fmt/format.h>
 
@@ -52,18 +51,20 @@ class TermMaker {
       (frame_.at(variable.text).factor ? factors : numbers).push_back(variable);
     });
     if (factors.empty())
-      throw Error(ErrorCode::input, fmt::format("{}: bs=\"{}\" needs a factor, but all its variables are "
-                                                "numbers: write factor() around the one with levels",
-                                                smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
+      throw base::input_error(
+          "{}: bs=\"{}\" needs a factor, but all its variables are numbers: write factor() around the one "
+          "with levels",
+          smooth.label, smooth.sum_to_zero ? "sz" : "fs");
     if (numbers.empty())
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: bs=\"{}\" needs a number, but all its variables are factors: write "
-                              "bs=\"re\", or read the one with quoted numbers as numeric",
-                              smooth.label, smooth.sum_to_zero ? "sz" : "fs"));
+      throw base::input_error(
+          "{}: bs=\"{}\" needs a number, but all its variables are factors: write bs=\"re\", or read the one "
+          "with quoted numbers as numeric",
+          smooth.label, smooth.sum_to_zero ? "sz" : "fs");
     if (factors.size() > 1 && !smooth.sum_to_zero)
-      throw Error(ErrorCode::input, fmt::format("{}: bs=\"fs\" takes one factor, but {} and {} are both "
-                                                "factors: read the one with quoted numbers as numeric",
-                                                smooth.label, factors[0].text, factors[1].text));
+      throw base::input_error(
+          "{}: bs=\"fs\" takes one factor, but {} and {} are both factors: read the one with quoted numbers "
+          "as numeric",
+          smooth.label, factors[0].text, factors[1].text);
     curve.variable = std::move(numbers.front());
     curve.others.assign(numbers.begin() + 1, numbers.end());
     if (smooth.sum_to_zero) settle(curve, static_cast<int>(numbers.size()), smooth.label);
@@ -81,10 +82,8 @@ class TermMaker {
     curve.variables = variables;
     const BasisKind& basis = basis_of(curve.basis);
     if (variables > 1 && !basis.several)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: xt: bs=\"{}\" is a basis of one variable", label, curve.basis));
-    if (const auto fault = basis.settle(curve))
-      throw Error(ErrorCode::input, fmt::format("{}: {}", label, fault->text));
+      throw base::input_error("{}: xt: bs=\"{}\" is a basis of one variable", label, curve.basis);
+    if (const auto fault = basis.settle(curve)) throw base::input_error("{}: {}", label, fault->text);
   }
 
   /// The first variable is fastest.
@@ -112,11 +111,9 @@ class TermMaker {
   [[nodiscard]] std::vector<Expression> polynomials(const Expression& factor) {
     const std::vector<std::string> levels = frame_.at(factor.text).levels;
     if (levels.size() > most_polynomial_levels)
-      throw Error(
-          ErrorCode::input,
-          fmt::format(
-              "the ordered factor '{}' has {} levels, but orthogonal polynomials distinguish at most {}",
-              factor.text, levels.size(), most_polynomial_levels));
+      throw base::input_error(
+          "the ordered factor '{}' has {} levels, but orthogonal polynomials distinguish at most {}",
+          factor.text, levels.size(), most_polynomial_levels);
     std::string texts;
     for (const std::string& level : levels) texts += (texts.empty() ? "" : ", ") + deparse_text(level);
     std::vector<Expression> columns;

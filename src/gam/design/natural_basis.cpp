@@ -2,12 +2,9 @@
 #include "gam/design/natural_basis.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -99,10 +96,8 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
     unscale(products, scale);
     const auto lower = cholesky(products);
     if (!lower)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: the functions of its curves are linearly dependent over the rows: take a "
-                              "smaller k",
-                              label));
+      throw base::input_error(
+          "{}: the functions of its curves are linearly dependent over the rows: take a smaller k", label);
     inverse = without_root(inverse, *lower, scale);
     Matrix step = transpose(*lower);
     for (int j = 0; j < size; ++j) {
@@ -124,8 +119,7 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
     const int from = basis.rank - 1 - j;
     const double own = eigen.values[at(from)];
     if (!(own > 0))
-      throw Error(ErrorCode::input,
-                  fmt::format("{}: the penalty of its curves is lost in rounding: take a smaller k", label));
+      throw base::input_error("{}: the penalty of its curves is lost in rounding: take a smaller k", label);
     sum += 1 / own;
     add_multiple(turn.column(j), 1 / std::sqrt(own), directions.column(from));
   }
@@ -157,8 +151,7 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
       std::ranges::copy(eigen.vectors.column(from), turn.column(j).begin());
       const double own = eigen.values[at(from)];
       if (!(own > 0))
-        throw Error(ErrorCode::input,
-                    fmt::format("{}: the penalty of a margin is lost in rounding: take a smaller k", label));
+        throw base::input_error("{}: the penalty of a margin is lost in rounding: take a smaller k", label);
       scale_column(turn, j, 1 / std::sqrt(own));
     }
     if (free > 0) assign(turn, 0, rank, vectors);
@@ -169,7 +162,7 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
   for (int j = 0; j < rank; ++j) square += products(j, j) / rank;
   for (int j = 0; j < size; ++j) {
     const double own = j < rank ? square : products(j, j);
-    if (!(own > 0)) throw Error(ErrorCode::input, fmt::format("{}: a margin is zero in every row", label));
+    if (!(own > 0)) throw base::input_error("{}: a margin is zero in every row", label);
     scale_column(turn, j, 1 / std::sqrt(own));
   }
 

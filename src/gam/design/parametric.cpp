@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/design/parametric.hpp"
 
+#include "base/errors.hpp"
 #include "gam/terms/shape.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <optional>
@@ -99,9 +96,8 @@ std::vector<ParametricColumns> parametric_columns(const FormulaTerms& formula, c
       const Variable& variable = frame.variables[static_cast<std::size_t>(index)];
       if (variable.factor) {
         if (variable.levels.size() < 2) {
-          throw Error(ErrorCode::input,
-                      fmt::format("factor '{}' has fewer than two levels: leave it out of the formula",
-                                  variable.name));
+          throw base::input_error("factor '{}' has fewer than two levels: leave it out of the formula",
+                                  variable.name);
         }
       }
       const Coding coding = code(variable, contrasts[t][i]);

@@ -2,13 +2,10 @@
 #include "gam/design/side_conditions.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -201,8 +198,7 @@ class SideConditions {
     const PivotedQr qr = unexplained_part(indices, own_indices);
     const int explained = explained_by_mean(qr.r, explained_tolerance * std::sqrt(square) * column_unit(own));
     if (explained == own.coef_size) {
-      throw Error(ErrorCode::input,
-                  fmt::format("{} is contained in {}: leave it out", own.label, labels(nested.before)));
+      throw base::input_error("{} is contained in {}: leave it out", own.label, labels(nested.before));
     }
     std::vector<int>& gone = dropped_[at(nested.block)];
     gone.assign(qr.pivots.end() - explained, qr.pivots.end());
@@ -354,15 +350,16 @@ void drop(CoefBlock& block, std::span<const int> dropped) {
     if (!block.log_sp.empty()) log_sp.push_back(block.log_sp[j]);
   }
   if (matrices.empty() && !penalty.matrices.empty()) {
-    throw Error(ErrorCode::input, fmt::format("no penalty is left of {} after the side conditions for the "
-                                              "smooths that it contains: give it a larger k, or leave it out",
-                                              block.label));
+    throw base::input_error(
+        "no penalty is left of {} after the side conditions for the smooths that it contains: give it a "
+        "larger k, or leave it out",
+        block.label);
   }
   if (matrices.size() > most_general_penalties)
-    throw Error(ErrorCode::input,
-                fmt::format("{} has {} smoothing parameters, more than the {} that can be estimated together "
-                            "with a smooth that it contains: write full=FALSE, or take fewer margins",
-                            block.label, matrices.size(), most_general_penalties));
+    throw base::input_error(
+        "{} has {} smoothing parameters, more than the {} that can be estimated together with a smooth that "
+        "it contains: write full=FALSE, or take fewer margins",
+        block.label, matrices.size(), most_general_penalties);
   penalty.matrices = std::move(matrices);
   penalty.eigenvectors = {};
   block.s_scale = std::move(scales);

@@ -2,10 +2,9 @@
 #include "gam/design/smooth.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-
-#include <tessera/error.hpp>
 
 #include <fmt/core.h>
 
@@ -291,12 +290,12 @@ SmoothBasis combine_by_spaces(std::span<const Basis> margins, bool full, std::sp
       return std::ranges::find(orders, one.order) == orders.end();
     });
   const auto penalised = std::ranges::count_if(spaces, [](const ProductSpace& one) { return !one.free; });
-  if (penalised == 0)
-    throw Error(ErrorCode::input, fmt::format("{} has no penalty: give it other orders", label));
+  if (penalised == 0) throw base::input_error("{} has no penalty: give it other orders", label);
   if (penalised > most_penalties)
-    throw Error(ErrorCode::input, fmt::format("{} has {} smoothing parameters, more than the {} that can be "
-                                              "estimated: write full=FALSE, or take fewer margins",
-                                              label, penalised, most_penalties));
+    throw base::input_error(
+        "{} has {} smoothing parameters, more than the {} that can be estimated: write full=FALSE, or take "
+        "fewer margins",
+        label, penalised, most_penalties);
   Matrix map = identity(1);
   Matrix constant = identity(1);
   SmoothBasis smooth;
@@ -447,7 +446,7 @@ Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, 
   const int size = static_cast<int>(means.size());
   const double length = std::sqrt(dot(means, means));
   if (!(length > 0)) {
-    throw Error(ErrorCode::input, "a smooth is zero in every row: check its by= variable");
+    throw base::input_error("a smooth is zero in every row: check its by= variable");
   }
   Matrix column(size, 1);
   for (int i = 0; i < size; ++i) column(i, 0) = means[at(i)];

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/family/custom_family.hpp"
 
+#include "base/errors.hpp"
+
 #include <tessera/error.hpp>
 
 #include <fmt/format.h>
@@ -17,7 +19,7 @@ namespace {
 using Op = Expression::Op;
 
 [[noreturn]] void refuse(const std::string& origin, const toml::source_region& where, std::string_view why) {
-  throw Error(ErrorCode::usage, fmt::format("{}:{}: {}", origin, where.begin.line, why));
+  throw base::usage_error("{}:{}: {}", origin, where.begin.line, why);
 }
 
 const toml::value<std::string>* text_of(const toml::table& table, const char* key,
@@ -33,8 +35,8 @@ FamilyFunction function_of(const toml::table& table, const char* key, const std:
                            const std::vector<std::string>& arguments) {
   const auto* text = text_of(table, key, origin);
   if (text == nullptr)
-    throw Error(ErrorCode::usage, fmt::format(R"({}: {} is missing: write {} = "…", an expression of {})",
-                                              origin, key, key, fmt::join(arguments, " and ")));
+    throw base::usage_error(R"({}: {} is missing: write {} = "…", an expression of {})", origin, key, key,
+                            fmt::join(arguments, " and "));
   try {
     return {text->get(), arguments};
   } catch (const Error& error) {
@@ -102,8 +104,7 @@ void check_dotted_keys(std::string_view toml, const std::string& origin) {
     if (c == '\n') ++line;
     if (c == '\n' || c == '=' || c == ',') dots = 0;
     if (c == '.' && ++dots > max_dots)
-      throw Error(ErrorCode::usage,
-                  fmt::format("{}:{}: a key of more than {} parts", origin, line, max_dots));
+      throw base::usage_error("{}:{}: a key of more than {} parts", origin, line, max_dots);
     ++i;
   }
 }
@@ -113,13 +114,12 @@ void check_dotted_keys(std::string_view toml, const std::string& origin) {
 FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::string>& arguments)
     : expression_(parse_expression(text)) {
   if (expression_.factor || expression_.computed())
-    throw Error(ErrorCode::usage, fmt::format("{} is not a number", expression_.text));
+    throw base::usage_error("{} is not a number", expression_.text);
   const std::vector<std::string> columns = expression_.columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto known = std::find(arguments.begin(), arguments.end(), columns[i]);
     if (known == arguments.end())
-      throw Error(ErrorCode::usage,
-                  fmt::format("unknown variable '{}'; known: {}", columns[i], fmt::join(arguments, " and ")));
+      throw base::usage_error("unknown variable '{}'; known: {}", columns[i], fmt::join(arguments, " and "));
     indices_[i] = static_cast<std::size_t>(known - arguments.begin());
   }
   static_cast<void>(device_expression());  // refuses what kernels have not
@@ -145,8 +145,7 @@ std::string FamilyFunction::device_expression() const {
     switch (step.op) {
       case Op::number:
         if (!std::isfinite(step.number))
-          throw Error(ErrorCode::usage,
-                      fmt::format("{}: numbers in a family's functions must be finite", expression_.text));
+          throw base::usage_error("{}: numbers in a family's functions must be finite", expression_.text);
         operands.push_back(literal(step.number));
         break;
       case Op::column: operands.push_back(step.column); break;
@@ -175,10 +174,9 @@ std::string FamilyFunction::device_expression() const {
       case Op::ceiling: call("ceil"); break;
       case Op::trunc: call("trunc"); break;
       default:
-        throw Error(
-            ErrorCode::usage,
-            fmt::format("{}: functions of a family cannot have logical values, rounding to digits or sign()",
-                        expression_.text));
+        throw base::usage_error(
+            "{}: functions of a family cannot have logical values, rounding to digits or sign()",
+            expression_.text);
     }
   }
   return pop();
@@ -201,7 +199,7 @@ CustomFamily parse_custom_family(std::string_view toml, const std::string& origi
   CustomFamily family;
   const auto* name = text_of(table, "name", origin);
   if (name == nullptr || name->get().empty())
-    throw Error(ErrorCode::usage, fmt::format(R"({}: the family has no name: write name = "…")", origin));
+    throw base::usage_error(R"({}: the family has no name: write name = "…")", origin);
   family.name = name->get();
   if (const auto* link = text_of(table, "link", origin)) family.link_name = link->get();
   if (const auto* scale = text_of(table, "scale", origin)) {

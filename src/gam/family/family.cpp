@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/family/family.hpp"
 
+#include "base/errors.hpp"
 #include "gam/family/visit.hpp"
 #include "gam/formula/syntax.hpp"
 
@@ -620,7 +621,7 @@ Family chosen_family(const std::string& text) {
     }
   }
   const auto refuse = [&](const std::string& why) {
-    throw Error(ErrorCode::usage, fmt::format("the family '{}'{}", text, why));
+    throw base::usage_error("the family '{}'{}", text, why);
   };
   auto written = parse_written(text);
   const bool is_negbin = written && in_small_letters(written->name) == "negbin";

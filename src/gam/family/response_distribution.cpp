@@ -1,11 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/family/response_distribution.hpp"
 
+#include "base/errors.hpp"
 #include "base/math_policy.hpp"
 
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
 #include <boost/math/distributions/normal.hpp>
 #include <boost/math/distributions/students_t.hpp>
 #include <boost/math/special_functions/beta.hpp>
@@ -134,9 +132,8 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
   } else if (name == "binomial") {
     kind_ = Kind::one_trial;
   } else {
-    throw Error(ErrorCode::usage,
-                fmt::format("the distribution of the response is needed, but {} has only a variance function",
-                            family_.name()));
+    throw base::usage_error("the distribution of the response is needed, but {} has only a variance function",
+                            family_.name());
   }
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Fits a table; reads it again after a device failure.
+#include "base/errors.hpp"
 #include "base/go_on.hpp"
 #include "gam/design/model_terms.hpp"
 #include "gam/family/family.hpp"
@@ -52,9 +53,8 @@ std::vector<Expression> predictors_of(const std::string& formula) {
 /// Throws `Error(usage)` for a cbind() response of a family without trials.
 void check_trials(const FormulaTerms& formula, const Family& family) {
   if (formula.trials && !family.two_levels())
-    throw Error(ErrorCode::usage,
-                fmt::format("the response {} is for the families binomial and quasibinomial, not for {}",
-                            formula.response.text, family.name()));
+    throw base::usage_error("the response {} is for the families binomial and quasibinomial, not for {}",
+                            formula.response.text, family.name());
 }
 
 /// Adds the table's ordered factors to those of the model, among the columns that it reads; not a response,

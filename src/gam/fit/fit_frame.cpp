@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/fit_frame.hpp"
 
+#include "base/errors.hpp"
 #include "gam/design/build_design.hpp"
 #include "gam/design/coefficient_sums.hpp"
 #include "gam/design/far_fields.hpp"
@@ -193,11 +194,10 @@ class FitRun {
       for (const Component& component : term.components) {
         const auto variable = static_cast<std::size_t>(component.variable);
         if (component.kind != Component::Kind::factor || rows_.series.constant[variable] != 0) continue;
-        throw Error(
-            ErrorCode::input,
-            fmt::format("the level of '{}' changes within a series of AR1 residuals: for its {} effects set "
-                        "largest-tested-effect to {}, or make ar-start TRUE where it changes",
-                        frame_.variables[variable].name, term.raw_size, term.raw_size));
+        throw base::input_error(
+            "the level of '{}' changes within a series of AR1 residuals: for its {} effects set "
+            "largest-tested-effect to {}, or make ar-start TRUE where it changes",
+            frame_.variables[variable].name, term.raw_size, term.raw_size);
       }
     }
   }
@@ -232,11 +232,11 @@ class FitRun {
       }
     }
     if (!std::ranges::all_of(given, [](double one) { return std::isfinite(one); }))
-      throw Error(ErrorCode::usage, "sp: expected numbers; below 0: estimated");
+      throw base::usage_error("sp: expected numbers; below 0: estimated");
     if (!(fit_.options.gamma > 0 && std::isfinite(fit_.options.gamma)))
-      throw Error(ErrorCode::usage, "gamma: expected a number above 0");
+      throw base::usage_error("gamma: expected a number above 0");
     if (!std::ranges::all_of(least, [](double one) { return std::isfinite(one) && one >= 0; }))
-      throw Error(ErrorCode::usage, "min.sp: expected numbers of at least 0");
+      throw base::usage_error("min.sp: expected numbers of at least 0");
     require_as_many("sp", given, labels);
     require_as_many("min.sp", least, of_penalties);
   }
@@ -244,9 +244,8 @@ class FitRun {
   static void require_as_many(const char* name, std::span<const double> given,
                               const std::vector<std::string>& labels) {
     if (given.empty() || given.size() == labels.size()) return;
-    throw Error(ErrorCode::usage,
-                fmt::format("{}: {} value{} for the smoothing parameters of {}", name, given.size(),
-                            given.size() == 1 ? "" : "s", labels.empty() ? "no smooth" : text_of(labels)));
+    throw base::usage_error("{}: {} value{} for the smoothing parameters of {}", name, given.size(),
+                            given.size() == 1 ? "" : "s", labels.empty() ? "no smooth" : text_of(labels));
   }
 
   /// Drops dependent columns of nested smooths, which requires R'R.
@@ -370,7 +369,7 @@ class FitRun {
     model_.scale = end.solution.scale * deviance_unit(rows_);
     // With coefficients, their variances are checked for overflow instead.
     if (model_.coef.empty() && std::isinf(model_.scale))
-      throw Error(ErrorCode::input, "the scale overflows: rescale the response");
+      throw base::input_error("the scale overflows: rescale the response");
     model_.edf_total = end.solution.edf_total;
     model_.log_sp = end.solution.log_sp;
     const double prior_weights = measure_deviance(fit_, *pass_, rows_, end.deviances, model_);

@@ -1,11 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/fit_request.hpp"
 
+#include "base/errors.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -27,9 +24,8 @@ FrameRequest request_of_fit(const FormulaTerms& formula, const FitOptions& optio
   request.keeps_unused_levels = !options.drop_unused_levels;
   for (const auto& [column, levels] : options.levels) {
     if (options.ordered.contains(column))
-      throw Error(
-          ErrorCode::usage,
-          fmt::format("'{}' is given both as an ordered factor and with levels: give it once", column));
+      throw base::usage_error("'{}' is given both as an ordered factor and with levels: give it once",
+                              column);
     request.given_levels.push_back({column, levels, false});
   }
   for (const auto& [column, levels] : options.ordered) request.given_levels.push_back({column, levels, true});

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/model_rows.hpp"
 
+#include "base/errors.hpp"
 #include "base/message.hpp"
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/rows/response_fingerprint.hpp"
 #include "gam/table/reader/shared_input.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
 #include <fmt/format.h>
@@ -41,8 +41,7 @@ FitOptions options_of(const FittedModel& model, const MemoryOptions& memory) {
 }
 
 [[noreturn]] void refuse_other(const TableSource& source, const std::string& what) {
-  throw Error(ErrorCode::input,
-              fmt::format("{}: {}: give the table that the model was fitted to", source.name, what));
+  throw base::input_error("{}: {}: give the table that the model was fitted to", source.name, what);
 }
 
 }  // namespace

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/formula/formula.hpp"
 
+#include "base/errors.hpp"
 #include "base/utf8.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/formula/from_syntax.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/gam/formula.hpp>
 
 #include <fmt/format.h>

@@ -2,13 +2,12 @@
 #include "gam/inference/smoothing_uncertainty.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/algebra.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/linalg/whole_inverse.hpp"
 #include "gam/reml/penalty_basis.hpp"
-
-#include <tessera/error.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -113,8 +112,7 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
   const HostAlgebra algebra;
   const std::vector<BlockBasis> bases = penalty_bases(design);
   const std::optional<PenaltyDeterminant> determinant = penalty_determinant(bases, fit.log_sp, algebra);
-  if (!determinant)
-    throw Error(ErrorCode::input, "the penalties of the model lose their rank in double precision");
+  if (!determinant) throw base::input_error("the penalties of the model lose their rank in double precision");
   const std::vector<OwnPenalty> penalties = own_penalties(design, fit);
   const WholeInverse whole(fit.covariance);
   const CovarianceTraces traces(fit.covariance, whole);

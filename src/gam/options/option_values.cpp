@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/options/option_values.hpp"
 
-#include <tessera/error.hpp>
+#include "base/errors.hpp"
 
 #include <set>
 
@@ -38,7 +38,7 @@ std::string take_text(const NamedOption& given, std::string_view& rest, char end
 }  // namespace
 
 void refuse(const NamedOption& given, std::string_view why) {
-  throw Error(ErrorCode::usage, fmt::format("{} '{}': {}", given.name, given.value, why));
+  throw base::usage_error("{} '{}': {}", given.name, given.value, why);
 }
 
 std::string plain_name(std::string_view name) {

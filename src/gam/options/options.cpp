@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/did_you_mean.hpp"
+#include "base/errors.hpp"
 #include "gam/design/knots.hpp"
 #include "gam/family/custom_family.hpp"
 #include "gam/family/family.hpp"

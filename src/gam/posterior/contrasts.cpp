@@ -1,16 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/go_on.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
 #include "gam/predict/prediction_plan.hpp"
 #include "gam/table/table_source.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <memory>
@@ -116,15 +114,13 @@ std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const Sm
   std::string known;
   for (const SmoothOfLevels& one : all) known += (known.empty() ? "" : ", ") + one.label;
   if (!options.terms) {
-    if (all.empty())
-      throw Error(ErrorCode::usage, "the model has no smooth that differs by levels of a factor");
+    if (all.empty()) throw base::usage_error("the model has no smooth that differs by levels of a factor");
     return all;
   }
   for (const std::string& name : *options.terms) {
     if (std::ranges::find(all, name, &SmoothOfLevels::label) == all.end())
-      throw Error(ErrorCode::usage,
-                  fmt::format("the model has no smooth '{}' that differs by levels of a factor: it has {}",
-                              name, known.empty() ? "none" : known));
+      throw base::usage_error("the model has no smooth '{}' that differs by levels of a factor: it has {}",
+                              name, known.empty() ? "none" : known);
   }
   std::erase_if(all, [&](const SmoothOfLevels& one) {
     return std::ranges::find(*options.terms, one.label) == options.terms->end();
@@ -152,7 +148,7 @@ Predictions differences_of(Job& job, const Model& model, const Rows& minuend, co
   together(job.comm(), [&] {
     // On devices, link predictions are on other ranks than the rows of the model matrix.
     if (!job.on_host())
-      throw Error(ErrorCode::usage, "table_differences: the job has devices: make it with Policy::cpu");
+      throw base::usage_error("table_differences: the job has devices: make it with Policy::cpu");
   });
   PredictOptions link = options;
   link.type = PredictionType::link;
@@ -201,11 +197,10 @@ Predictions level_differences(Job& job, const Model& model, const SmoothOptions&
       const std::vector<std::string>& levels = fitted.design.variables[at(smooth.factor)].levels;
       const double pairs = 0.5 * static_cast<double>(levels.size()) * static_cast<double>(levels.size() - 1);
       if (pairs * static_cast<double>(smooth.points) > most_differences)
-        throw Error(
-            ErrorCode::usage,
-            fmt::format("{} has {} levels, and so {:.0f} differences at {} points: take fewer points, "
-                        "or the difference of two tables",
-                        smooth.label, levels.size(), pairs, smooth.points));
+        throw base::usage_error(
+            "{} has {} levels, and so {:.0f} differences at {} points: take fewer points, or the difference "
+            "of two tables",
+            smooth.label, levels.size(), pairs, smooth.points);
       for (int a = 0; a < std::ssize(levels); ++a) {
         base::go_on();
         for (int b = a + 1; b < std::ssize(levels); ++b) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/number.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/model/model.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>
 
@@ -71,11 +71,10 @@ Values parsed(const ChosenValues& chosen, const VariableSummary& summary) {
     }
     const auto number = base::parse_number<double>(text);
     if (!number || !std::isfinite(*number))
-      throw Error(ErrorCode::usage, fmt::format("{}: '{}' is not a number", chosen.column, text));
+      throw base::usage_error("{}: '{}' is not a number", chosen.column, text);
     values.numbers.push_back(*number);
   }
-  if (values.count() == 0)
-    throw Error(ErrorCode::usage, fmt::format("no value is chosen for {}", chosen.column));
+  if (values.count() == 0) throw base::usage_error("no value is chosen for {}", chosen.column);
   return values;
 }
 
@@ -124,8 +123,7 @@ class Slicer {
     for (const Values& values : values_) {
       const auto count = static_cast<std::int64_t>(values.count());
       if (rows > most_rows / count)
-        throw Error(ErrorCode::usage,
-                    fmt::format("the chosen values have more than {} combinations", most_rows));
+        throw base::usage_error("the chosen values have more than {} combinations", most_rows);
       rows *= count;
     }
     return rows;
@@ -147,11 +145,11 @@ class Slicer {
     if (column == columns_.end()) {
       std::string known;
       for (const ColumnOfModel& one : columns_) known += (known.empty() ? "" : ", ") + one.name;
-      throw Error(ErrorCode::usage, fmt::format("the model reads no column '{}': it reads {}", chosen.column,
-                                                known.empty() ? "none" : known));
+      throw base::usage_error("the model reads no column '{}': it reads {}", chosen.column,
+                              known.empty() ? "none" : known);
     }
     if (std::ranges::find(names_, chosen.column) != names_.end())
-      throw Error(ErrorCode::usage, fmt::format("values of {} are chosen twice", chosen.column));
+      throw base::usage_error("values of {} are chosen twice", chosen.column);
     names_.push_back(chosen.column);
     values_.push_back(parsed(chosen, summary_of(*column)));
   }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/posterior/pieces.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>
 
@@ -87,7 +87,7 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
   std::vector<std::string> by_differences;
   together(job.comm(), [&] {
     if (options.order != 1 && options.order != 2)
-      throw Error(ErrorCode::usage, "the order of derivatives must be 1 or 2");
+      throw base::usage_error("the order of derivatives must be 1 or 2");
     std::set<std::string> unknown(options.variables.begin(), options.variables.end());
     for (const CoefBlock* block : smooths_of(fitted, options)) {
       const auto grid = std::make_shared<const SmoothGrid>(fitted, *block, options.points);
@@ -108,9 +108,8 @@ Predictions derivatives(Job& job, const Model& model, const DerivativeOptions& o
              .combination = [grid, rows](std::int64_t point) { return rows->at_values(grid->at(point)); }});
       }
     }
-    if (!unknown.empty())
-      throw Error(ErrorCode::usage, fmt::format("no smooth has the variable '{}'", *unknown.begin()));
-    if (pieces.empty()) throw Error(ErrorCode::usage, "none of these terms is a smooth of a number");
+    if (!unknown.empty()) throw base::usage_error("no smooth has the variable '{}'", *unknown.begin());
+    if (pieces.empty()) throw base::usage_error("none of these terms is a smooth of a number");
   });
   Predictions out = answer_of(job, fitted, {"smooth", "derivative"}, pieces, options);
   for (const std::string& label : by_differences)

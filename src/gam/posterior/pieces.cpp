@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/posterior/pieces.hpp"
+#include "base/errors.hpp"
 #include "gam/model/covariance.hpp"
 
 #include "base/at.hpp"
@@ -45,9 +46,8 @@ constexpr double most_points = 1e8;
 
 void require_points(const CoefBlock& block, double points) {
   if (points > most_points)
-    throw Error(ErrorCode::usage,
-                fmt::format("the grid of {} has {:.3g} points, more than {:.0g}: take fewer", block.label,
-                            points, most_points));
+    throw base::usage_error("the grid of {} has {:.3g} points, more than {:.0g}: take fewer", block.label,
+                            points, most_points);
 }
 
 int index_of(const Design& design, const std::string& name) {
@@ -157,8 +157,8 @@ std::vector<const CoefBlock*> smooths_of(const FittedModel& model, const SmoothO
     unknown.erase(block.label);
   }
   if (!unknown.empty())
-    throw Error(ErrorCode::usage, fmt::format("the model has no smooth '{}': it has {}", *unknown.begin(),
-                                              known.empty() ? "none" : known));
+    throw base::usage_error("the model has no smooth '{}': it has {}", *unknown.begin(),
+                            known.empty() ? "none" : known);
   return smooths;
 }
 

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/go_on.hpp"
 #include "base/philox.hpp"
 #include "gam/family/response_distribution.hpp"
@@ -9,7 +10,6 @@
 #include "gam/predict/prediction_plan.hpp"
 #include "gam/table/require_memory.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>
 
@@ -38,7 +38,7 @@ void require_memory_of_draws(const Job& job, const SimulateOptions& options, dou
 }
 
 void check_options(const SimulateOptions& options) {
-  if (options.draws < 1) throw Error(ErrorCode::usage, "simulate: the number of draws must be at least 1");
+  if (options.draws < 1) throw base::usage_error("simulate: the number of draws must be at least 1");
 }
 
 Matrix root_of_posterior(const FittedModel& model, const SimulateOptions& options) {
@@ -64,8 +64,8 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
     return std::isnan(one) || (trials ? one >= 1 && one == std::floor(one) : one > 0);
   };
   if (numbers == nullptr || !std::ranges::all_of(*numbers, is_weight))
-    throw Error(ErrorCode::input, fmt::format("the weights '{}' are not all {}", options.weights,
-                                              trials ? "numbers of trials" : "numbers above 0"));
+    throw base::input_error("the weights '{}' are not all {}", options.weights,
+                            trials ? "numbers of trials" : "numbers above 0");
   std::vector<double> weights = *numbers;
   if (std::ranges::find(options.keep, options.weights) == options.keep.end()) part.kept.erase(column);
   return weights;

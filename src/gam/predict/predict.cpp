@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/message.hpp"
 #include "gam/design/far_fields.hpp"
 #include "gam/family/response_distribution.hpp"
@@ -269,8 +270,7 @@ class TablePrediction {
     const std::vector<std::string> predicted = names();
     for (const std::string& name : kept) {
       if (std::ranges::find(predicted, name) != predicted.end())
-        throw Error(ErrorCode::usage,
-                    fmt::format("the table's column '{}' cannot be kept: a prediction has its name", name));
+        throw base::usage_error("the table's column '{}' cannot be kept: a prediction has its name", name);
       kept_.variables.push_back(column_expression(name));
       kept_names_.push_back(name);
     }
@@ -414,8 +414,7 @@ class TablePrediction {
   void refuse_unseen() const {
     if (options_.new_levels != NewLevels::error) return;
     for (const ColumnReading& column : unseen_) {
-      if (column.unseen > 0)
-        throw Error(ErrorCode::input, fmt::format("{}: {}", source_.name, unseen_of(column)));
+      if (column.unseen > 0) throw base::input_error("{}: {}", source_.name, unseen_of(column));
     }
   }
   /// The effect on rows with unseen levels of a variable.

@@ -2,11 +2,10 @@
 #include "gam/predict/prediction_plan.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/whole_inverse.hpp"
 #include "gam/model/covariance.hpp"
-
-#include <tessera/error.hpp>
 
 #include <fmt/format.h>
 
@@ -46,7 +45,7 @@ void refuse_unknown(const std::vector<std::string>& names, const std::vector<Mod
     for (std::size_t i = 0; i < std::min(terms.size(), most); ++i)
       known += (known.empty() ? "" : ", ") + terms[i].label;
     if (terms.size() > most) known += fmt::format(" and {} more", terms.size() - most);
-    throw Error(ErrorCode::usage, fmt::format("the model has no term '{}': it has {}", name, known));
+    throw base::usage_error("the model has no term '{}': it has {}", name, known);
   }
 }
 
@@ -102,16 +101,16 @@ class Planner {
     for (const double probability : {options_.interval, options_.prediction_interval})
       require_probability(probability);
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
-      throw Error(ErrorCode::usage, "prediction intervals require the type response");
+      throw base::usage_error("prediction intervals require the type response");
     if (options_.draws > 0) {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
           options_.prediction_interval > 0)
-        throw Error(ErrorCode::usage,
-                    "draws require the type link or response, without standard errors and intervals");
+        throw base::usage_error(
+            "draws require the type link or response, without standard errors and intervals");
       require_whole_covariance(model_, "draws of the coefficients");
     }
     if (options_.type == PredictionType::lpmatrix && needs_covariance(options_))
-      throw Error(ErrorCode::usage, "the model matrix has no standard errors and intervals");
+      throw base::usage_error("the model matrix has no standard errors and intervals");
   }
 
   void choose_terms() {
@@ -250,7 +249,7 @@ std::vector<ModelTerm> terms_of(const FittedModel& model, const FormulaTerms& fo
 
 void require_probability(double probability) {
   if (!(probability >= 0 && probability < 1))
-    throw Error(ErrorCode::usage, "the probability of an interval must be above 0 and below 1, such as 0.95");
+    throw base::usage_error("the probability of an interval must be above 0 and below 1, such as 0.95");
 }
 
 bool needs_covariance(const PredictOptions& options) {

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/csv_text.hpp"
+#include "base/errors.hpp"
 #include "files/output_stream.hpp"
 #include "gam/table/convert_table.hpp"
 #include "gam/table/hdf5/hdf5_writer.hpp"
@@ -17,7 +18,6 @@
 #include <iterator>
 #include <numeric>
 #include <string_view>
-#include <tessera/error.hpp>
 #include <utility>
 #include <variant>
 
@@ -144,7 +144,7 @@ void PredictionsFile::State::begin(const Predictions& predictions) {
   std::vector<NewColumn> columns;
   for (const std::string& name : names) {
     if (const std::string problem = problem_of_hdf5_name(name); !problem.empty())
-      throw Error(ErrorCode::usage, fmt::format("{}: the column '{}' {}: write CSV", path, name, problem));
+      throw base::usage_error("{}: the column '{}' {}: write CSV", path, name, problem);
     columns.push_back({name, {}});
   }
   for (std::size_t i = 0; i < predictions.kept.size(); ++i)

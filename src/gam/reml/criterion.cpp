@@ -2,6 +2,7 @@
 #include "gam/reml/criterion.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/reml/dependent_columns.hpp"
@@ -9,8 +10,6 @@
 #include "gam/reml/scaled_penalty.hpp"
 
 #include <tessera/error.hpp>
-
-#include <fmt/core.h>
 
 #include <cmath>
 #include <limits>
@@ -201,10 +200,9 @@ RemlCriterion::RemlCriterion(const WorkingModel& model, const Design& design,
       turn_vector(own.base, basis.begin, basis.inverse, false);
   }
   if (!scale_known && static_cast<double>(model.rows) <= model.gamma * unpenalised_) {
-    throw Error(ErrorCode::input,
-                fmt::format("{} rows cannot determine {} unpenalised coefficients and a scale: use a smaller "
-                            "model or more rows",
-                            model.rows, unpenalised_));
+    throw base::input_error(
+        "{} rows cannot determine {} unpenalised coefficients and a scale: use a smaller model or more rows",
+        model.rows, unpenalised_);
   }
   default_start_ = parameters_of(start);
   refuse_dependent_columns(gram, design, bases_);

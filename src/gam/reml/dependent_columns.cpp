@@ -2,6 +2,7 @@
 #include "gam/reml/dependent_columns.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/robust_cholesky.hpp"
 
@@ -109,10 +110,10 @@ void refuse_dependent_columns(const PartedMatrix& gram, const Design& design,
   const std::vector<Column> columns = unpenalised_columns(design, bases);
   for (const Column& column : columns) {
     if (gram(column.index, column.index) > 0) continue;
-    throw Error(ErrorCode::input,
-                fmt::format("the term {} has an unpenalised column that is zero in every row: remove the "
-                            "term, or the level or combination of levels that has no rows",
-                            column.block->label));
+    throw base::input_error(
+        "the term {} has an unpenalised column that is zero in every row: remove the term, or the level or "
+        "combination of levels that has no rows",
+        column.block->label);
   }
   const Matrix correlation = correlations(gram, columns);
   if (clearly_independent(correlation)) return;

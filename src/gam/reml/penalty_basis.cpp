@@ -2,10 +2,9 @@
 #include "gam/reml/penalty_basis.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-
-#include <tessera/error.hpp>
 
 #include <fmt/core.h>
 

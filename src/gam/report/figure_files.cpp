@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/csv_text.hpp"
+#include "base/errors.hpp"
 #include "base/hash.hpp"
 #include "base/text.hpp"
 
@@ -41,7 +42,7 @@ std::optional<std::string> text_of(const std::string& path) {
   std::error_code problem;
   if (fs::symlink_status(path, problem).type() == fs::file_type::not_found) return std::nullopt;
   if (!fs::is_regular_file(path, problem))
-    throw Error(ErrorCode::input, fmt::format("{}: not a regular file; move it away", path));
+    throw base::input_error("{}: not a regular file; move it away", path);
   return files::read_text(path, largest_figure);
 }
 
@@ -123,8 +124,7 @@ std::vector<std::string> FigureFiles::paths() const {
 std::string FigureFiles::write() const {
   std::error_code problem;
   const bool is_new = fs::create_directory(folder_, problem);
-  if (problem)
-    throw Error(ErrorCode::input, fmt::format("{}: cannot be made a folder: {}", folder_, problem.message()));
+  if (problem) throw base::input_error("{}: cannot be made a folder: {}", folder_, problem.message());
   std::vector<std::string> created;
   std::string warning;
   try {

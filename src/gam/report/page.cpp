@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/page.hpp"
 
+#include "base/errors.hpp"
 #include "gam/report/check_tables.hpp"
 #include "gam/report/discrete_plots.hpp"
 #include "gam/report/effects.hpp"
@@ -17,7 +18,6 @@
 #include <cmath>
 #include <iterator>
 #include <span>
-#include <tessera/error.hpp>
 #include <tessera/version.hpp>
 #include <utility>
 #include <variant>

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public interface of reports.
+#include "base/errors.hpp"
 #include "gam/check/check_rows.hpp"
 #include "gam/fit/row_sample.hpp"
 #include "gam/model/model.hpp"
@@ -8,10 +9,7 @@
 #include "gam/report/summary.hpp"
 #include "gam/table/table_source.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/gam/report.hpp>
-
-#include <fmt/core.h>
 
 #include <memory>
 #include <utility>

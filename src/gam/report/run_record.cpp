@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/report/run_record.hpp"
 
+#include "base/errors.hpp"
 #include "gam/report/plot.hpp"
 #include "gam/report/text.hpp"
 
@@ -27,7 +28,7 @@ constexpr const char* what_it_is = "a run report that tessera-fit wrote";
 constexpr std::int64_t max_bytes = std::int64_t{1} << 30;
 
 [[noreturn]] void refuse(const std::string& path, const std::string& why) {
-  throw Error(ErrorCode::input, fmt::format("{}: {}", path, why));
+  throw base::input_error("{}: {}", path, why);
 }
 
 /// The hosts of ranks 0, 1, 2, …

@@ -2,8 +2,8 @@
 #include "gam/rows/level_pairs.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
 #include <algorithm>
@@ -151,9 +151,8 @@ std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Fram
   out->pattern =
       std::make_shared<const SparsePattern>(part->pattern(keys, design.parted_columns, largest_whole));
   if (out->pattern->rows.size() > static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()))
-    throw Error(ErrorCode::input,
-                "random effects meet in more pairs of levels than can be counted: leave "
-                "one of them out");
+    throw base::input_error(
+        "random effects meet in more pairs of levels than can be counted: leave one of them out");
   out->part = part->terms;
   part->for_each_two([&](std::size_t a, std::size_t b) {
     LevelPairs::OfTerms& pairs =

@@ -2,11 +2,9 @@
 #include "gam/rows/series.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <array>
@@ -24,9 +22,8 @@ using base::at;
 std::int32_t level_of_start(const Variable& variable) {
   for (const std::string& level : variable.levels) {
     if (level != "FALSE" && level != "TRUE")
-      throw Error(ErrorCode::input,
-                  fmt::format("ar-start '{}' has the level '{}': it must be TRUE or FALSE, or 1 or 0",
-                              variable.name, level));
+      throw base::input_error("ar-start '{}' has the level '{}': it must be TRUE or FALSE, or 1 or 0",
+                              variable.name, level);
   }
   const auto found = std::ranges::find(variable.levels, "TRUE");
   return found == variable.levels.end() ? Variable::unseen
@@ -38,10 +35,8 @@ void check_starts(const Frame& frame, const Variable& variable, std::size_t begi
     for (std::size_t row = first; row < last; ++row) {
       const double number = variable.numbers[row];
       if (number != 0 && number != 1)
-        throw Error(
-            ErrorCode::input,
-            fmt::format("ar-start '{}' is {} in data row {}: it must be TRUE or FALSE, or 1 or 0",
-                        variable.name, number, frame.rows.begin + static_cast<std::int64_t>(row) + 1));
+        throw base::input_error("ar-start '{}' is {} in data row {}: it must be TRUE or FALSE, or 1 or 0",
+                                variable.name, number, frame.rows.begin + static_cast<std::int64_t>(row) + 1);
     }
   });
 }

@@ -2,11 +2,8 @@
 #include "gam/terms/shape.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <utility>
@@ -170,8 +167,8 @@ std::vector<bool> parted_effects(std::span<const EffectSize> effects, std::int64
 
 void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most) {
   if (count > most) {
-    throw Error(ErrorCode::input, fmt::format("{} has {} coefficients, more than the {} that can be fitted",
-                                              label, count, most));
+    throw base::input_error("{} has {} coefficients, more than the {} that can be fitted", label, count,
+                            most);
   }
 }
 

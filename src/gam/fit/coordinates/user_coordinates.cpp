@@ -2,12 +2,9 @@
 #include "gam/fit/coordinates/user_coordinates.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/inference/term_tests.hpp"
 #include "gam/linalg/linalg.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cmath>
@@ -20,8 +17,7 @@ namespace {
 using base::at;
 
 [[noreturn]] void out_of_range(const std::string& what) {
-  throw Error(ErrorCode::input,
-              fmt::format("{} overflows: rescale the response or the term's variable", what));
+  throw base::input_error("{} overflows: rescale the response or the term's variable", what);
 }
 
 /// The diagonal factor of each of the design's columns, in the formula's column of the same index.

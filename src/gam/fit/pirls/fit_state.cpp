@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/fit_state.hpp"
+#include "base/errors.hpp"
 #include "gam/options/deciding_options.hpp"
 
 #include "base/hash.hpp"
@@ -103,7 +104,7 @@ FitState state_from(std::string_view text, const std::string& path) {
     state.course.steps = json.at("steps").whole(0, max_iterations);
     return state;
   } catch (const Error& fault) {
-    throw Error(ErrorCode::input, fmt::format("{}: remove it", fault.what()));
+    throw base::input_error("{}: remove it", fault.what());
   }
 }
 
@@ -111,16 +112,14 @@ void check_state(const FitState& state, const Design& design, const Family& fami
   const auto coefficients = static_cast<std::size_t>(design.coef_size);
   const auto check = [&](std::size_t found, std::size_t expected, const char* what) {
     if (found == expected) return;
-    throw Error(ErrorCode::input,
-                fmt::format("{} has {} {}, but the model has {}: remove it", path, found, what, expected));
+    throw base::input_error("{} has {} {}, but the model has {}: remove it", path, found, what, expected);
   };
   check(state.coef.size(), coefficients, "coefficients");
   check(state.log_sp.size(), design.penalty_count(), "smoothing parameters");
   check(state.parameters.size(), family.parameters().size(), "parameters of the family");
   if (!family.at(state.parameters).has_such_parameters())
-    throw Error(
-        ErrorCode::input,
-        fmt::format("{} has parameters that are invalid for the family {}: remove it", path, family.name()));
+    throw base::input_error("{} has parameters that are invalid for the family {}: remove it", path,
+                            family.name());
   for (const PastStep& one : state.course.past) {
     check(one.coef.size(), coefficients, "coefficients of a step");
     check(one.step.size(), coefficients, "coefficients of a step");

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/prepare_rows.hpp"
 
+#include "base/errors.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/pirls/response_variation.hpp"
 #include "gam/table/frame/extents.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
 #include <fmt/core.h>
@@ -32,16 +32,13 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   if (!response.factor) return;
   const std::vector<std::string>& levels = response.levels;
   if (levels.size() == 1)
-    throw Error(ErrorCode::input, fmt::format("the response '{}' is '{}' in every complete row: there is "
-                                              "nothing to fit",
-                                              response.name, levels[0]));
+    throw base::input_error("the response '{}' is '{}' in every complete row: there is nothing to fit",
+                            response.name, levels[0]);
   if (levels.size() != 2)
-    throw Error(
-        ErrorCode::input,
-        fmt::format("the response '{}' has {} levels in the complete rows ('{}', '{}', '{}'{}): it must "
-                    "have two, failure and success",
-                    response.name, levels.size(), levels[0], levels[1], levels[2],
-                    levels.size() > 3 ? ", ..." : ""));
+    throw base::input_error(
+        "the response '{}' has {} levels in the complete rows ('{}', '{}', '{}'{}): it must have two, "
+        "failure and success",
+        response.name, levels.size(), levels[0], levels[1], levels[2], levels.size() > 3 ? ", ..." : "");
   const std::span<const std::int32_t> codes = response.codes;
   response.numbers = frame.memory.column<double>(frame.memory.place<double>(codes.size()));
   double* const numbers = response.numbers.writable();
@@ -76,10 +73,9 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
 }
 
 [[noreturn]] void refuse_count(const std::string& response, std::int64_t row) {
-  throw Error(ErrorCode::input,
-              fmt::format("response '{}' has a negative count in data row {}: give the numbers of successes "
-                          "and of failures",
-                          response, row));
+  throw base::input_error(
+      "response '{}' has a negative count in data row {}: give the numbers of successes and of failures",
+      response, row);
 }
 
 /// `of_counts`: a proportion of two counts, which is between 0 and 1 unless one of them is negative.
@@ -94,10 +90,9 @@ void check_response(const Workers& workers, const Frame& frame, int index, const
   }
   const auto refuse = [&](double number, std::int64_t row) {
     if (of_counts) refuse_count(response.name, row);
-    throw Error(ErrorCode::input,
-                fmt::format("response '{}' is {} in data row {}: for the {} family it {}{}", response.name,
+    throw base::input_error("response '{}' is {} in data row {}: for the {} family it {}{}", response.name,
                             number, row, family.name(), family.response_fault(number).value(),
-                            family.two_levels() ? ", or be a factor of two levels" : ""));
+                            family.two_levels() ? ", or be a factor of two levels" : "");
   };
   check_numbers(
       workers, frame, response, [&](std::span<const double> numbers) { return family.first_fault(numbers); },
@@ -105,15 +100,14 @@ void check_response(const Workers& workers, const Frame& frame, int index, const
 }
 
 void check_offset(const Variable& offset) {
-  if (offset.factor)
-    throw Error(ErrorCode::input, fmt::format("offset '{}' is text: it must be numeric", offset.name));
+  if (offset.factor) throw base::input_error("offset '{}' is text: it must be numeric", offset.name);
 }
 
 /// `counts`: the response whose numbers of trials these are; empty: given weights.
 void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
                    const std::string& counts) {
   if (weights.factor) {
-    throw Error(ErrorCode::input, fmt::format("weights '{}' are text: they must be numbers", weights.name));
+    throw base::input_error("weights '{}' are text: they must be numbers", weights.name);
   }
   check_numbers(
       workers, frame, weights,
@@ -123,9 +117,8 @@ void check_weights(const Workers& workers, const Frame& frame, const Variable& w
       },
       [&](double number, std::int64_t row) {
         if (!counts.empty()) refuse_count(counts, row);
-        throw Error(ErrorCode::input,
-                    fmt::format("weights '{}' are {} in data row {}: they must not be negative", weights.name,
-                                number, row));
+        throw base::input_error("weights '{}' are {} in data row {}: they must not be negative", weights.name,
+                                number, row);
       });
 }
 
@@ -169,13 +162,14 @@ bool has_correlated_residuals(const FitOptions& options) {
 void check_correlation(const FitOptions& options) {
   const Family& family = options.family.definition();
   if (!(std::abs(options.rho) < 1))
-    throw Error(ErrorCode::usage, fmt::format("rho is {}: it must be between -1 and 1", options.rho));
+    throw base::usage_error("rho is {}: it must be between -1 and 1", options.rho);
   if (!options.ar_start.empty() && !has_correlated_residuals(options))
-    throw Error(ErrorCode::usage, "ar-start has no effect without a correlation: give rho too");
+    throw base::usage_error("ar-start has no effect without a correlation: give rho too");
   if (options.estimate_rho && !family.linear())
-    throw Error(ErrorCode::usage, fmt::format("rho is auto, but only gaussian models with the identity link "
-                                              "have comparable fREML: give a number for the family {}",
-                                              family.text()));
+    throw base::usage_error(
+        "rho is auto, but only gaussian models with the identity link have comparable fREML: give a number "
+        "for the family {}",
+        family.text());
 }
 
 std::optional<Expression> prior_weights(const FormulaTerms& formula, const FitOptions& options) {
@@ -194,11 +188,9 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
   if (const auto weights = prior_weights(formula, options)) rows.prior_weight = frame.index_of(weights->text);
   together(workers.comm, [&] {
-    if (frame.chosen_rows == 0)
-      throw Error(ErrorCode::input, fmt::format("subset '{}' selects no row", options.subset));
+    if (frame.chosen_rows == 0) throw base::input_error("subset '{}' selects no row", options.subset);
     if (frame.complete_rows == 0) {
-      throw Error(ErrorCode::input,
-                  "no complete row: every row has a missing value in a variable of the model");
+      throw base::input_error("no complete row: every row has a missing value in a variable of the model");
     }
     make_numeric_response(workers, frame, rows.response);
     check_response(workers, frame, rows.response, rows.family, formula.trials.has_value());

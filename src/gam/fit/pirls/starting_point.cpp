@@ -2,11 +2,8 @@
 #include "gam/fit/pirls/starting_point.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/table/frame/extents.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/core.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -20,9 +17,10 @@ bool has_own_start(const Family& family) {
 
 double predictor_of(const Family& family, double mean) {
   if (const auto found = family.predictor(mean)) return *found;
-  throw Error(ErrorCode::input, fmt::format("the mean response {:g} has no linear predictor under {}({}): "
-                                            "choose another link, or check the response",
-                                            mean, family.name(), family.link_name()));
+  throw base::input_error(
+      "the mean response {:g} has no linear predictor under {}({}): choose another link, or check the "
+      "response",
+      mean, family.name(), family.link_name());
 }
 
 std::optional<std::vector<double>> coefficients_of_mean(const Design& design, const Family& family,
@@ -71,8 +69,7 @@ std::vector<double> first_coefficients(const Design& design, const Family& famil
   if (!has_own_start(family)) {
     if (auto coef = coefficients_of_mean(design, family, mean)) return *std::move(coef);
     if (family.start() == Start::mean)
-      throw Error(ErrorCode::usage,
-                  fmt::format("the family {} needs a formula with an intercept", family.text()));
+      throw base::usage_error("the family {} needs a formula with an intercept", family.text());
   }
   return std::vector<double>(static_cast<std::size_t>(design.coef_size));
 }

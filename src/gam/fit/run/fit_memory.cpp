@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/run/fit_memory.hpp"
 
+#include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/reml/search.hpp"
 #include "gam/rows/layout.hpp"
 #include "gam/rows/row_sketch.hpp"
 #include "gam/terms/shape.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
@@ -317,9 +317,8 @@ void require_memory(const FitContext& fit, const Design& design, const LevelPair
                                   pairs.pattern->rows.size(), design.parted_columns.size() - left,
                                   design.parted_columns.size()));
   if (!shortage) return;
-  throw Error(ErrorCode::input,
-              fmt::format("random effects with {} pairs of levels {}, or leave one of them out",
-                          pairs.pattern->rows.size(), to_string(*shortage)));
+  throw base::input_error("random effects with {} pairs of levels {}, or leave one of them out",
+                          pairs.pattern->rows.size(), to_string(*shortage));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

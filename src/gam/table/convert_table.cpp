@@ -6,7 +6,6 @@
 #include "gam/table/row_pieces.hpp"
 #include "gam/table/table_source.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/gam/convert.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
@@ -63,9 +62,8 @@ class Converter {
     for (const std::string& name : names) {
       const std::string problem = problem_of_hdf5_name(name);
       if (!problem.empty())
-        throw Error(ErrorCode::input,
-                    fmt::format("{}: the column '{}' {}, or leave it out by naming the other columns",
-                                conversion_.from, name, problem));
+        throw base::input_error("{}: the column '{}' {}, or leave it out by naming the other columns",
+                                conversion_.from, name, problem);
     }
     return names;
   }

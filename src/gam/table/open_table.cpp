@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
+#include "base/errors.hpp"
 #include "gam/table/bytes/byte_source.hpp"
 #include "gam/table/list.hpp"
 #include "gam/table/reader/table_format.hpp"
 #include "gam/table/reader/table_reader.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 
-#include <fmt/format.h>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -37,20 +36,17 @@ constexpr auto formats = entries_of(TableFormats{});
 std::size_t format_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
-    throw Error(ErrorCode::input,
-                fmt::format("{}: cannot be read: {}", path, std::generic_category().message(errno)));
-  if (S_ISDIR(status.st_mode))
-    throw Error(ErrorCode::input, fmt::format("{}: is a directory, not a table", path));
+    throw base::input_error("{}: cannot be read: {}", path, std::generic_category().message(errno));
+  if (S_ISDIR(status.st_mode)) throw base::input_error("{}: is a directory, not a table", path);
   if (!S_ISREG(status.st_mode))
-    throw Error(
-        ErrorCode::input,
-        fmt::format("{}: is not a regular file; every rank must be able to read it at any offset", path));
-  if (status.st_size == 0) throw Error(ErrorCode::input, fmt::format("{}: the file is empty", path));
+    throw base::input_error("{}: is not a regular file; every rank must be able to read it at any offset",
+                            path);
+  if (status.st_size == 0) throw base::input_error("{}: the file is empty", path);
 
   const auto bytes = open_plain(path);
   const auto* const found = std::find_if(
       formats.begin(), formats.end(), [&](const FormatEntry& format) { return format.recognises(*bytes); });
-  if (found == formats.end()) throw Error(ErrorCode::input, fmt::format("{}: not a table", path));
+  if (found == formats.end()) throw base::input_error("{}: not a table", path);
   return static_cast<std::size_t>(found - formats.begin());
 }
 

@@ -1,10 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/require_memory.hpp"
 
-#include <tessera/error.hpp>
-#include <tessera/topology/memory_shortage.hpp>
+#include "base/errors.hpp"
 
-#include <fmt/format.h>
+#include <tessera/topology/memory_shortage.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -17,7 +16,7 @@ void require_memory(const mpi::Communicator& comm, double numbers, std::string_v
   if (numbers <= negligible) return;
   const double bytes = std::min(numbers / comm.size() * sizeof(double), most_bytes);
   if (const auto shortage = find_memory_shortage(comm, static_cast<std::int64_t>(bytes)))
-    throw Error(ErrorCode::input, fmt::format("{} {}", what, to_string(*shortage)));
+    throw base::input_error("{} {}", what, to_string(*shortage));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

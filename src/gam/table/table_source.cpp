@@ -1,13 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/table_source.hpp"
 
+#include "base/errors.hpp"
 #include "gam/table/frame/computed_variables.hpp"
 #include "gam/table/memory/memory_table.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <iterator>
@@ -48,9 +47,8 @@ std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSour
   if (source.expected) {
     together(workers.comm, [&] {
       if (workers.comm.rank() == 0 && table->opened() != source.expected)
-        throw Error(
-            ErrorCode::input,
-            fmt::format("{}: was replaced or written to while the job started: start it again", source.name));
+        throw base::input_error("{}: was replaced or written to while the job started: start it again",
+                                source.name);
     });
   }
   return table;

@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv/csv_rows.hpp"
 
+#include "base/errors.hpp"
 #include "base/text.hpp"
 #include "gam/table/csv/byte_places.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <bit>
@@ -58,11 +55,9 @@ bool CsvRowReader::refill() {
   std::size_t capacity = buffer_.size() - padding;
   if (filled_ == capacity) {
     if (filled_ >= max_row_bytes)
-      throw Error(
-          ErrorCode::input,
-          fmt::format(
-              "{}, line {}: a row of more than {} MiB; is a quote not closed, or are there no newlines?",
-              path_, row_line_, max_row_bytes >> 20));
+      throw base::input_error(
+          "{}, line {}: a row of more than {} MiB; is a quote not closed, or are there no newlines?", path_,
+          row_line_, max_row_bytes >> 20);
     capacity *= 2;
     buffer_.resize(capacity + padding);
   }
@@ -106,8 +101,7 @@ bool CsvRowReader::cut() {
       continue;
     }
     if (inside_)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}, line {}: a quote of this row is never closed", path_, row_line_));
+      throw base::input_error("{}, line {}: a quote of this row is never closed", path_, row_line_);
     if (filled_ == at_) return false;
     end = filled_;
     ends_[fields_++] = static_cast<std::uint32_t>(end - at_);

@@ -1,14 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv/csv_scan.hpp"
 
+#include "base/errors.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/csv/csv_rows.hpp"
 #include "gam/table/csv/decimal.hpp"
 #include "gam/table/frame/field_parsing.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -70,14 +67,13 @@ class RowScanner {
     reader_.go_to(start.offset, start.line, end);
     for (std::int64_t row = start.row; row < rows.end; ++row) {
       if (!reader_.next())
-        throw Error(ErrorCode::input, fmt::format("{}: ended before row {}; did it change while it was read?",
-                                                  file_.path, row + 1));
+        throw base::input_error("{}: ended before row {}; did it change while it was read?", file_.path,
+                                row + 1);
       if (row < rows.begin) continue;
       try {
         take_row(part);
       } catch (const CsvFault& fault) {
-        throw Error(ErrorCode::input,
-                    fmt::format("{}, line {}: {}", file_.path, reader_.line(), fault.reason));
+        throw base::input_error("{}, line {}: {}", file_.path, reader_.line(), fault.reason);
       }
     }
   }
@@ -87,9 +83,8 @@ class RowScanner {
     if (!part.has_bare_field()) look_for_bare_field(part);
     const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
     if (fields != file_.columns)
-      throw Error(ErrorCode::input,
-                  fmt::format("{}, line {}: {} field{}, but the header has {}", file_.path, reader_.line(),
-                              fields, fields == 1 ? "" : "s", file_.columns));
+      throw base::input_error("{}, line {}: {} field{}, but the header has {}", file_.path, reader_.line(),
+                              fields, fields == 1 ? "" : "s", file_.columns);
     part.end_row(reader_.line());
   }
 
@@ -206,20 +201,20 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
   source.seek(0);
   const std::string_view first(bytes.data(), source.read(bytes));
   if (first == parquet_mark)
-    throw Error(
-        ErrorCode::input,
-        fmt::format("{}: a Parquet file: fit it in Python, which reads these, or write it as CSV", path));
+    throw base::input_error("{}: a Parquet file: fit it in Python, which reads these, or write it as CSV",
+                            path);
   const bool marked = first.starts_with(byte_order_mark);
   CsvRowReader reader(source, path, buffer_bytes,
                       marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);
-  if (!reader.next()) throw Error(ErrorCode::input, fmt::format("{}: the file is empty", path));
+  if (!reader.next()) throw base::input_error("{}: the file is empty", path);
   if (reader.row().find('\0') != std::string_view::npos)
-    throw Error(ErrorCode::input, fmt::format("{}: neither CSV in ASCII or UTF-8, nor HDF5", path));
+    throw base::input_error("{}: neither CSV in ASCII or UTF-8, nor HDF5", path);
 
   if (has_lone_returns(reader.row()))
-    throw Error(ErrorCode::input, fmt::format("{}, line {}: lines end in bare carriage returns, as on old "
-                                              "Macs: convert them to newlines (tr '\\r' '\\n')",
-                                              path, reader.line()));
+    throw base::input_error(
+        "{}, line {}: lines end in bare carriage returns, as on old Macs: convert them to newlines (tr '\\r' "
+        "'\\n')",
+        path, reader.line());
 
   CsvHeader header;
   std::string scratch;
@@ -227,22 +222,20 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
   try {
     for (CsvFields fields(reader); fields.more();) {
       if (header.columns.size() == max_columns)
-        throw Error(ErrorCode::input,
-                    fmt::format("{}, line {}: more than the {} columns that a table may have", path,
-                                reader.line(), max_columns));
+        throw base::input_error("{}, line {}: more than the {} columns that a table may have", path,
+                                reader.line(), max_columns);
       const CsvField field = fields.field(scratch);
       header.columns.emplace_back(trimmed_field(field.text));
       const std::string& name = header.columns.back();
       header.quotes += field.quoted || name.empty() ? '"' : ' ';
       if (!base::is_utf8(name))
-        throw Error(ErrorCode::input, fmt::format("{}, line {}: the name of column {} is not UTF-8: {}", path,
-                                                  reader.line(), header.columns.size(), base::how_to_utf8));
+        throw base::input_error("{}, line {}: the name of column {} is not UTF-8: {}", path, reader.line(),
+                                header.columns.size(), base::how_to_utf8);
       if (!name.empty() && !known.insert(name).second)
-        throw Error(ErrorCode::input,
-                    fmt::format("{}, line {}: two columns have the name '{}'", path, reader.line(), name));
+        throw base::input_error("{}, line {}: two columns have the name '{}'", path, reader.line(), name);
     }
   } catch (const CsvFault& fault) {
-    throw Error(ErrorCode::input, fmt::format("{}, line {}: {}", path, reader.line(), fault.reason));
+    throw base::input_error("{}, line {}: {}", path, reader.line(), fault.reason);
   }
   header.data_offset = reader.next_offset();
   header.data_line = reader.next_line();

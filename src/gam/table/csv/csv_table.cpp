@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/csv/csv_table.hpp"
 
+#include "base/errors.hpp"
 #include "base/message.hpp"
 #include "gam/table/gzip/gzip_source.hpp"
 
@@ -11,11 +12,8 @@
 #include "gam/table/frame/frame_builder.hpp"
 #include "gam/table/reader/shared_input.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <limits>
@@ -163,7 +161,7 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
                     begin_keeping(comm, *packed, {part.begin, part.end}, options.open.node_bytes);
   CsvIndex index = index_csv(workers, source, part, options.buffer_bytes, spacing, options.open.between);
   if (kept) packed->end_keeping();
-  if (index.rows == 0) throw Error(ErrorCode::input, fmt::format("{}: has a header, but no data row", path));
+  if (index.rows == 0) throw base::input_error("{}: has a header, but no data row", path);
   return {std::move(header), std::move(index)};
 }
 

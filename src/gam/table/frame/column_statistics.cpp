@@ -2,12 +2,12 @@
 #include "gam/table/frame/column_statistics.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/ordered_key.hpp"
 #include "gam/formula/orthogonal_polynomial.hpp"
 #include "gam/table/frame/extents.hpp"
 #include "gam/table/frame/frame_part.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/reproducible_sum.hpp>
 #include <tessera/job/together.hpp>
 
@@ -44,7 +44,7 @@ class ColumnSummary {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
   [[noreturn]] void refuse(std::string_view why) const {
-    throw Error(ErrorCode::input, fmt::format("{}: {}", statistic_.call, why));
+    throw base::input_error("{}: {}", statistic_.call, why);
   }
 
   /// Calls `use(thread, values)` for each block of the rank's rows. Exceptions are *collective*.

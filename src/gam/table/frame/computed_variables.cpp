@@ -2,6 +2,7 @@
 #include "gam/table/frame/computed_variables.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "gam/table/frame/column_statistics.hpp"
 #include "gam/table/frame/frame_builder.hpp"
 #include "gam/table/frame/levels.hpp"
@@ -103,7 +104,7 @@ class FrameKnowledge final : public Knowledge {
     const auto found = std::ranges::find(known, statistic.call, &Measured::first);
     if (found != known.end()) return found->second;
     if (request_.recipe != nullptr)
-      throw Error(ErrorCode::input, fmt::format("the model lacks the value of {}", statistic.call));
+      throw base::input_error("the model lacks the value of {}", statistic.call);
     Program operand{statistic.steps, {}};
     for (const std::string& name : statistic.columns) operand.columns.push_back(&column(name));
     own.emplace_back(
@@ -282,8 +283,7 @@ class FrameComputer {
   static void require_numbers(const Program& program, const Expression& expression) {
     for (const Variable* column : program.columns) {
       if (column->factor)
-        throw Error(ErrorCode::input,
-                    fmt::format("{} has levels, but {} needs numbers", column->name, expression.text));
+        throw base::input_error("{} has levels, but {} needs numbers", column->name, expression.text);
     }
   }
 
@@ -380,9 +380,8 @@ class FrameComputer {
     together(workers_.comm, [&] {
       const Infinite& one = *std::ranges::min_element(first, {}, &Infinite::row);
       if (one.name.empty()) return;
-      throw Error(ErrorCode::input,
-                  fmt::format("{} is infinite in data row {}; leave the row out or make the value NA",
-                              one.name, one.row + 1));
+      throw base::input_error("{} is infinite in data row {}; leave the row out or make the value NA",
+                              one.name, one.row + 1);
     });
   }
 
@@ -475,11 +474,9 @@ FrameRequest columns_of(const FrameRequest& request) {
     const char* const what = ordered ? "ordered factor" : "levels of";
     const bool used = std::ranges::any_of(
         columns.variables, [&name = name](const Expression& one) { return one.columns().front() == name; });
-    if (!used)
-      throw Error(ErrorCode::usage,
-                  fmt::format("{} '{}': the formula uses no column of this name", what, name));
+    if (!used) throw base::usage_error("{} '{}': the formula uses no column of this name", what, name);
     if (has_text(columns.numeric, column_expression(name).text))
-      throw Error(ErrorCode::usage, fmt::format("{} '{}': the model needs numbers", what, name));
+      throw base::usage_error("{} '{}': the model needs numbers", what, name);
     // As in a model: levels that look like numbers are compared as numbers.
     if (are_number_levels(levels)) {
       add_new(columns.options.factors, name);

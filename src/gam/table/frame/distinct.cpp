@@ -3,12 +3,9 @@
 #include "gam/table/frame/distinct.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/ordered_key.hpp"
 #include "gam/table/frame/extents.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <cmath>
@@ -57,8 +54,7 @@ std::vector<std::uint64_t> spread(const mpi::Communicator& comm, std::vector<std
 
 const ColumnNumbers& numbers_of(const Frame& frame, int variable) {
   const Variable& column = frame.variables.at(static_cast<std::size_t>(variable));
-  if (column.factor)
-    throw Error(ErrorCode::usage, fmt::format("{} is a factor; only numbers have an order", column.name));
+  if (column.factor) throw base::usage_error("{} is a factor; only numbers have an order", column.name);
   return column.numbers;
 }
 
@@ -263,12 +259,12 @@ Distinct distinct_values(const Workers& workers, const Frame& frame, int variabl
 
 std::vector<double> distinct_quantiles(const Workers& workers, const Frame& frame, int variable, int count,
                                        std::span<const double> extra, std::optional<std::int64_t> at_once) {
-  if (count < 1) throw Error(ErrorCode::usage, fmt::format("{} quantiles are asked for", count));
+  if (count < 1) throw base::usage_error("{} quantiles are asked for", count);
   DistinctKeys values(workers, frame, numbers_of(frame, variable), extra,
                       at_once.value_or(values_at_once(frame.memory)));
   if (values.count() == 0)
-    throw Error(ErrorCode::input, fmt::format("{} has no value in any complete row",
-                                              frame.variables.at(static_cast<std::size_t>(variable)).name));
+    throw base::input_error("{} has no value in any complete row",
+                            frame.variables.at(static_cast<std::size_t>(variable)).name);
   // Hyndman and Fan, The American Statistician 50 (1996), definition 7, in the arithmetic of R's
   // quantile(): place = 1 + (m - 1) p, (1 - h) x[floor] + h x[ceiling].
   std::vector<std::int64_t> positions;

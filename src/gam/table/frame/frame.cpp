@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/frame/frame.hpp"
 
-#include <tessera/error.hpp>
+#include "base/errors.hpp"
 
 #include <fmt/format.h>
 
@@ -19,7 +19,7 @@ int Frame::index_of(std::string_view name) const {
   for (std::size_t v = 0; v < variables.size(); ++v) {
     if (variables[v].name == name) return static_cast<int>(v);
   }
-  throw Error(ErrorCode::input, fmt::format("'{}' is not a variable of the model", name));
+  throw base::input_error("'{}' is not a variable of the model", name);
 }
 
 std::string to_string(const ColumnReading& column) {

@@ -2,16 +2,14 @@
 #include "gam/table/frame/frame_builder.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/message.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/frame/levels.hpp"
 #include "gam/table/frame/variable_summary.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
-
-#include <fmt/format.h>
 
 #include <algorithm>
 #include <array>
@@ -64,7 +62,7 @@ Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows)
   const std::int64_t bytes = rows.size() * bytes_per_row(plan);
   if (!plan.memory()) {
     if (const auto shortage = find_memory_shortage(comm, bytes))
-      throw Error(ErrorCode::input, fmt::format("{}: the rows {}", plan.path(), to_string(*shortage)));
+      throw base::input_error("{}: the rows {}", plan.path(), to_string(*shortage));
     return {};
   }
   const MemoryShare share = share_memory(comm, bytes, plan.memory()->node_bytes);
@@ -84,9 +82,9 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
 }
 
 [[noreturn]] void refuse_levels(const ReadPlan& plan, const UsedColumn& column) {
-  throw Error(ErrorCode::input, fmt::format("{}: the text column '{}' has more than {} distinct values; a "
-                                            "factor has a coefficient for each",
-                                            plan.path(), column.name, max_levels));
+  throw base::input_error(
+      "{}: the text column '{}' has more than {} distinct values; a factor has a coefficient for each",
+      plan.path(), column.name, max_levels);
 }
 
 /// Places of the variables' columns, followed by that of the flags of complete rows, which are accessed
@@ -204,9 +202,8 @@ const Infinity* FrameBuilder::first_infinity() const {
 }
 
 void FrameBuilder::refuse(const Infinity& infinity) const {
-  throw Error(ErrorCode::input,
-              fmt::format("{}, {} {}: {} is infinite; leave the row out or make the value NA", plan_.path(),
-                          row_word_, infinity.row_number, frame_.variables[infinity.variable].name));
+  throw base::input_error("{}, {} {}: {} is infinite; leave the row out or make the value NA", plan_.path(),
+                          row_word_, infinity.row_number, frame_.variables[infinity.variable].name);
 }
 
 // Reports an infinite value before the row whose fault ended the reading, if any.
@@ -278,21 +275,18 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
       if (has_too_many_levels(c)) refuse_levels(plan_, used);
       const std::int64_t not_utf8 = first_not_utf8(c);
       if (not_utf8 != 0)
-        throw Error(ErrorCode::input,
-                    fmt::format("{}, {} {}: the column '{}' holds a text that is not UTF-8: {}", plan_.path(),
-                                row_word_, not_utf8, used.name, base::how_to_utf8));
+        throw base::input_error("{}, {} {}: the column '{}' holds a text that is not UTF-8: {}", plan_.path(),
+                                row_word_, not_utf8, used.name, base::how_to_utf8);
       continue;
     }
     const ColumnFindings::Stray stray = first_stray(c);
     if (stray.row_number == 0) continue;
     const std::string text = excerpt(stray.text);
-    throw Error(
-        ErrorCode::input,
-        fmt::format("{}, {} {}: the column '{}' holds the text '{}', but most of its fields are "
-                    "numbers ({} of {}): it is a missing value if the NA strings are 'NA,{}', or a level if "
-                    "'{}' is among the factors",
-                    plan_.path(), row_word_, stray.row_number, used.name, text, counts[c].numbers,
-                    counts[c].numbers + counts[c].texts, text, used.name));
+    throw base::input_error(
+        "{}, {} {}: the column '{}' holds the text '{}', but most of its fields are numbers ({} of {}): it "
+        "is a missing value if the NA strings are 'NA,{}', or a level if '{}' is among the factors",
+        plan_.path(), row_word_, stray.row_number, used.name, text, counts[c].numbers,
+        counts[c].numbers + counts[c].texts, text, used.name);
   }
   if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
 }

@@ -2,11 +2,10 @@
 #include "gam/table/frame/frame_part.hpp"
 
 #include "base/at.hpp"
+#include "base/errors.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/frame/field_parsing.hpp"
 #include "gam/table/frame/levels.hpp"
-
-#include <tessera/error.hpp>
 
 #include <fmt/format.h>
 
@@ -282,13 +281,11 @@ void FramePart::set_number_field(std::size_t column, double value, std::int64_t 
 void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
   const UsedColumn& used = plan_->columns()[column];
   if (!used.numbers_for.empty())
-    throw Error(
-        ErrorCode::input,
-        fmt::format("{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: {}", plan_->path(),
-                    row_word_, row_number, used.name, excerpt(text),
-                    used.numbers_for == used.name ? "the model" : used.numbers_for,
-                    looks_like_date(text) ? "give dates as numbers, such as days since the first"
-                                          : "give a number or NA, or name the text among the NA strings"));
+    throw base::input_error(
+        "{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: {}", plan_->path(), row_word_,
+        row_number, used.name, excerpt(text), used.numbers_for == used.name ? "the model" : used.numbers_for,
+        looks_like_date(text) ? "give dates as numbers, such as days since the first"
+                              : "give a number or NA, or name the text among the NA strings");
   ColumnFindings::Stray& stray = found_[column].stray;
   if (stray.row_number == 0) stray = {row_number, std::string(text)};
 }

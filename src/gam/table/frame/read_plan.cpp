@@ -3,10 +3,9 @@
 
 #include "base/at.hpp"
 #include "base/did_you_mean.hpp"
+#include "base/errors.hpp"
 #include "gam/table/frame/field_parsing.hpp"
 #include "gam/table/frame/levels.hpp"
-
-#include <tessera/error.hpp>
 
 #include <fmt/format.h>
 
@@ -29,10 +28,9 @@ constexpr std::size_t max_listed = 20;
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
   // Separators that other programs use in files called CSV.
   const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t") != std::string::npos;
-  throw Error(ErrorCode::input,
-              fmt::format("{}: unknown column '{}'{}; {} has: {}{}", path, visible_text(wanted),
+  throw base::input_error("{}: unknown column '{}'{}; {} has: {}{}", path, visible_text(wanted),
                           visible_text(base::did_you_mean(names, wanted)), table_word, list,
-                          other_separator ? " (one column, since only commas separate fields)" : ""));
+                          other_separator ? " (one column, since only commas separate fields)" : "");
 }
 
 /// Makes the column a factor; its fields count as numbers until a text is read. Known levels are kept.
@@ -66,8 +64,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
         !expression.is_column() ||
         std::find(request.numeric.begin(), request.numeric.end(), expression.text) != request.numeric.end();
     if (needs_numbers && expression.factor)
-      throw Error(ErrorCode::usage,
-                  fmt::format("{} has levels, but the model needs numbers", expression.text));
+      throw base::usage_error("{} has levels, but the model needs numbers", expression.text);
     const std::string factor_call = expression.factor ? expression.text : std::string();
     for (const std::string& name : expression.columns()) {
       auto used = std::find_if(columns_.begin(), columns_.end(), [&](const UsedColumn& column) {
@@ -117,9 +114,7 @@ void ReadPlan::apply(const TableOptions& options) {
       found = true;
       if (column.factor_call.empty()) work(column);
     }
-    if (!found)
-      throw Error(ErrorCode::usage,
-                  fmt::format("{} '{}': the formula uses no column of this name", kind, name));
+    if (!found) throw base::usage_error("{} '{}': the formula uses no column of this name", kind, name);
   };
   for (const std::string& name : options.numbers) {
     for_each(name, "numeric column", [&](UsedColumn& column) {
@@ -129,10 +124,9 @@ void ReadPlan::apply(const TableOptions& options) {
   for (const std::string& name : options.factors) {
     for_each(name, "factor", [&](UsedColumn& column) {
       if (!column.numbers_for.empty())
-        throw Error(
-            ErrorCode::usage,
-            fmt::format("factor '{}': {} numbers", name,
-                        column.numbers_for == name ? "the model needs" : column.numbers_for + " needs"));
+        throw base::usage_error(
+            "factor '{}': {} numbers", name,
+            column.numbers_for == name ? "the model needs" : column.numbers_for + " needs");
       make_factor(column);
     });
   }

@@ -2,10 +2,7 @@
 #include "gam/table/hdf5/column_encoding.hpp"
 
 #include "base/at.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
+#include "base/errors.hpp"
 
 #include <algorithm>
 #include <limits>
@@ -67,7 +64,7 @@ ColumnEncoding encoding_of(const Variable& variable, const ColumnReading& column
   ColumnEncoding encoding;
   encoding.texts = variable.levels;
   const auto refuse = [&](std::string_view why) {
-    throw Error(ErrorCode::input, fmt::format("{}: the column '{}' has {}", path, column.name, why));
+    throw base::input_error("{}: the column '{}' has {}", path, column.name, why);
   };
   for (const std::string& level : variable.levels) {
     if (level == ColumnEncoding::missing)

@@ -5,8 +5,6 @@
 #include "base/utf8.hpp"
 #include "gam/table/hdf5/hdf5_chunks.hpp"
 
-#include <tessera/error.hpp>
-
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
@@ -129,14 +127,13 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
     return;
   }
   if (!contents.columns.empty() && rows != contents.rows)
-    throw Error(ErrorCode::input,
-                fmt::format("{}: columns of different lengths: '{}' has {} values, '{}' has {}", path,
-                            contents.columns[0], contents.rows, name, rows));
+    throw base::input_error("{}: columns of different lengths: '{}' has {} values, '{}' has {}", path,
+                            contents.columns[0], contents.rows, name, rows);
   contents.rows = rows;
   contents.columns.push_back(name);
   if (!base::is_utf8(name))
-    throw Error(ErrorCode::input, fmt::format("{}: the name of column {} is not UTF-8: {}", path,
-                                              contents.columns.size(), base::how_to_utf8));
+    throw base::input_error("{}: the name of column {} is not UTF-8: {}", path, contents.columns.size(),
+                            base::how_to_utf8);
 }
 
 /// The library unpacks larger chunks, once for all threads: otherwise each thread has a chunk of each column
@@ -257,9 +254,8 @@ class Column {
     }
     if (kind_ == Kind::enumeration) {
       if (places_[i] < 0)
-        throw Error(ErrorCode::input,
-                    fmt::format("{}, row {}: the value of '{}' is not a member of its enumeration", path_,
-                                row_number, name_));
+        throw base::input_error("{}, row {}: the value of '{}' is not a member of its enumeration", path_,
+                                row_number, name_);
       return members_[static_cast<std::size_t>(places_[i])];
     }
     std::string_view text(at, value_bytes_);
@@ -391,10 +387,10 @@ class Column {
   }
 
   [[noreturn]] void fail() const {
-    throw Error(ErrorCode::input,
-                fmt::format("{}: the dataset '{}' cannot be read; is the file damaged, or packed with a "
-                            "filter that this HDF5 lacks?",
-                            path_, name_));
+    throw base::input_error(
+        "{}: the dataset '{}' cannot be read; is the file damaged, or packed with a filter that this HDF5 "
+        "lacks?",
+        path_, name_);
   }
 
   const files::InputFile& file_;
@@ -526,11 +522,9 @@ Handle open_hdf5_file(const files::InputFile& opened) {
   H5Pset_file_locking(access.get(), false, true);
 #endif
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-  if (!file.valid())
-    throw Error(ErrorCode::input, fmt::format("{}: cannot be opened as HDF5; is it damaged?", path));
+  if (!file.valid()) throw base::input_error("{}: cannot be opened as HDF5; is it damaged?", path);
   if (!is_open_as(file.get(), opened))
-    throw Error(ErrorCode::input,
-                fmt::format("{}: was replaced while it was opened: start again when it no longer is", path));
+    throw base::input_error("{}: was replaced while it was opened: start again when it no longer is", path);
   return file;
 }
 
@@ -538,21 +532,18 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   Hdf5Contents contents;
   H5G_info_t group{};
   if (H5Gget_info(file, &group) < 0)
-    throw Error(ErrorCode::input, fmt::format("{}: the root of the HDF5 file cannot be read", path));
+    throw base::input_error("{}: the root of the HDF5 file cannot be read", path);
   if (group.nlinks > max_columns)
-    throw Error(ErrorCode::input,
-                fmt::format("{}: more than the {} columns that a table may have", path, max_columns));
+    throw base::input_error("{}: more than the {} columns that a table may have", path, max_columns);
   const H5_index_t order = order_of_links(file);
   for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
   if (contents.columns.empty() && !contents.unusable.empty()) {
     const auto& [name, problem] = *contents.unusable.begin();
-    throw Error(
-        ErrorCode::input,
-        fmt::format("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name, problem));
+    throw base::input_error("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name,
+                            problem);
   }
-  if (contents.columns.empty())
-    throw Error(ErrorCode::input, fmt::format("{}: the root of the HDF5 file is empty", path));
-  if (contents.rows == 0) throw Error(ErrorCode::input, fmt::format("{}: the columns are empty", path));
+  if (contents.columns.empty()) throw base::input_error("{}: the root of the HDF5 file is empty", path);
+  if (contents.rows == 0) throw base::input_error("{}: the columns are empty", path);
   return contents;
 }
 

@@ -1,14 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/hdf5/hdf5_table.hpp"
 
+#include "base/errors.hpp"
 #include "gam/table/frame/frame_builder.hpp"
 #include "gam/table/hdf5/hdf5_scan.hpp"
 #include "gam/table/reader/shared_input.hpp"
 
-#include <tessera/error.hpp>
 #include <tessera/job/together.hpp>
-
-#include <fmt/format.h>
 
 #include <map>
 #include <utility>
@@ -42,7 +40,7 @@ class Hdf5Table final : public TableReader {
         // For a path into a group, report the problem of the group.
         const auto found = contents_.unusable.find(column.substr(0, column.find('/')));
         if (found != contents_.unusable.end())
-          throw Error(ErrorCode::input, fmt::format("{}: '{}' {}", path_, found->first, found->second));
+          throw base::input_error("{}: '{}' {}", path_, found->first, found->second);
       }
     }
     return shared_.read(workers.comm, [&] {

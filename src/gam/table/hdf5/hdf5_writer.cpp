@@ -1,12 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/hdf5/hdf5_writer.hpp"
 
+#include "base/errors.hpp"
 #include "gam/table/hdf5/hdf5_driver.hpp"
 #include "gam/table/hdf5/hdf5_storage.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
 
 #include <cstring>
 #include <memory>
@@ -35,9 +32,9 @@ class Hdf5Output {
     if (H5Fclose(hdf5_.release()) < 0 || *error_ != 0) fail();
   }
   [[noreturn]] void fail() const {
-    throw Error(ErrorCode::input, fmt::format("{}: cannot be written: {}", file_.path(),
-                                              *error_ != 0 ? std::strerror(*error_)
-                                                           : "HDF5 does not take the names of its columns"));
+    throw base::input_error(
+        "{}: cannot be written: {}", file_.path(),
+        *error_ != 0 ? std::strerror(*error_) : "HDF5 does not take the names of its columns");
   }
 
  private:

@@ -1,20 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 // HDF5 tables in a build without HDF5: all are refused.
+#include "base/errors.hpp"
 #include "gam/table/hdf5/hdf5_table.hpp"
 #include "gam/table/reader/table_reader.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
 
 namespace TESSERA_NAMESPACE::gam {
 
 std::unique_ptr<TableReader> open_hdf5(const Workers&, const std::string& path, const Hdf5Options&) {
-  throw Error(
-      ErrorCode::input,
-      fmt::format("{}: is HDF5, which this tessera-fit was built without; convert the table to CSV, or "
-                  "configure with TESSERA_ENABLE_HDF5=ON",
-                  path));
+  throw base::input_error(
+      "{}: is HDF5, which this tessera-fit was built without; convert the table to CSV, or configure with "
+      "TESSERA_ENABLE_HDF5=ON",
+      path);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,10 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // The HDF5 writer of a build without HDF5: it throws.
+#include "base/errors.hpp"
 #include "gam/table/hdf5/hdf5_writer.hpp"
-
-#include <tessera/error.hpp>
-
-#include <fmt/format.h>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -13,9 +10,8 @@ bool has_hdf5() noexcept {
 }
 
 void begin_hdf5(files::OutputFile& file) {
-  throw Error(ErrorCode::input, fmt::format("{}: this tessera-fit was built without HDF5; "
-                                            "configure with TESSERA_ENABLE_HDF5=ON",
-                                            file.path()));
+  throw base::input_error(
+      "{}: this tessera-fit was built without HDF5; configure with TESSERA_ENABLE_HDF5=ON", file.path());
 }
 
 std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<const NewColumn> /*columns*/,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/reader/shared_input.hpp"
 
+#include "base/errors.hpp"
 #include "gam/table/frame/frame.hpp"
 
 #include <tessera/job/together.hpp>
@@ -57,10 +58,10 @@ std::vector<std::size_t> first_of_each(const std::vector<OpenedFile>& all) {
 
 [[noreturn]] void refuse_difference(const std::string& path, std::size_t rank, const HostName& first_host,
                                     const HostName& host, std::string_view difference) {
-  throw Error(ErrorCode::input,
-              fmt::format("{}: rank 0 (on {}) and rank {} (on {}) have different files of this name{}: start "
-                          "again once the same complete file is on every node",
-                          path, first_host.data(), rank, host.data(), difference));
+  throw base::input_error(
+      "{}: rank 0 (on {}) and rank {} (on {}) have different files of this name{}: start again once the same "
+      "complete file is on every node",
+      path, first_host.data(), rank, host.data(), difference);
 }
 
 std::uint32_t crc_of(const files::InputFile& file, const tessera::mpi::Communicator& comm,
@@ -123,10 +124,10 @@ void SharedTable::require_unchanged(const tessera::mpi::Communicator& comm) cons
   const auto first = comm.allreduce<std::int32_t>(changed ? comm.rank() : nobody, mpi::Reduction::min);
   if (first == nobody) return;
   const HostName host = comm.allgather(host_name())[static_cast<std::size_t>(first)];
-  throw Error(ErrorCode::input,
-              fmt::format("{}: was written to while it was read (as rank {} on {} sees it): start again when "
-                          "it is no longer written, or give a copy of it",
-                          file_->path(), first, host.data()));
+  throw base::input_error(
+      "{}: was written to while it was read (as rank {} on {} sees it): start again when it is no longer "
+      "written, or give a copy of it",
+      file_->path(), first, host.data());
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

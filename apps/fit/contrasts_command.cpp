@@ -25,7 +25,7 @@ int ContrastsCommand::run(mpi::Session& session) const {
   return common.run(session, [&](Job& job, const Model& model) {
     if (common.table.empty()) return level_differences(job, model, common.options.read<SmoothOptions>());
     if (common.other.empty())
-      throw Error(ErrorCode::usage, "contrasts: TABLE needs a second table to subtract: give OTHER");
+      throw apps::usage_error("contrasts: TABLE needs a second table to subtract: give OTHER");
     PredictOptions options;
     options.interval = SmoothOptions{}.interval;
     common.options.read(options);

@@ -102,8 +102,7 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
                   "a file of --checkpoint " + beside.checkpoint);
   for (const auto* file = written.begin(); file != written.end(); ++file) {
     const auto refuse = [&](const std::string& other) {
-      throw Error(ErrorCode::usage,
-                  fmt::format("{} {} is also {}: give it another name", file->option, file->path, other));
+      throw apps::usage_error("{} {} is also {}: give it another name", file->option, file->path, other);
     };
     for (const std::string& path : read) {
       if (same_file(file->path, path)) refuse("an input");

@@ -35,7 +35,7 @@ int SimulateCommand::run(mpi::Session& session) const {
                                                       : "simulate: only responses take a table");
   const auto options = common.options.read<SimulateOptions>();
   if (options.posterior_predictive && what != "responses")
-    throw Error(ErrorCode::usage, "simulate: --posterior-predictive needs --what responses");
+    throw apps::usage_error("simulate: --posterior-predictive needs --what responses");
   if (what == "coefficients")
     return common.run(
         session, [&](Job& job, const Model& model) { return simulate_coefficients(job, model, options); });

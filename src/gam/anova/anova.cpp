@@ -62,9 +62,10 @@ void require_same_rows(std::span<const Model> models) {
   for (std::size_t i = 0; i < models.size(); ++i) {
     const FittedModel& model = models[i].fitted();
     if (model.response_fingerprint.empty() || std::isnan(model.edf1_total))
-      throw Error(ErrorCode::input, fmt::format("{}: lacks the fingerprint of its rows, because an earlier "
-                                                "tessera-fit wrote it: fit the model again",
-                                                name_of(model, i)));
+      throw base::input_error(
+          "{}: lacks the fingerprint of its rows, because an earlier "
+          "tessera-fit wrote it: fit the model again",
+          name_of(model, i));
     if (model.rows != first.rows)
       throw base::input_error(
           "{}: has {} complete rows, but {} has {}: models of different rows cannot be compared",

@@ -611,8 +611,7 @@ class Drafter {
         begins.insert(begins.end(), draft.sum_begins.begin(), draft.sum_begins.end());
       }
       if (any && !all)
-        throw Error(ErrorCode::input,
-                    fmt::format("id={}: a smooth by a number and another one cannot share an id", id));
+        throw base::input_error("id={}: a smooth by a number and another one cannot share an id", id);
       for (DraftBlock& draft : draft_.blocks) {
         if (!is_linked(draft)) continue;
         draft.sum_begins = begins;

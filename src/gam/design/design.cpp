@@ -384,11 +384,9 @@ Design reindexed(Design design, const Frame& frame) {
   const auto index_of = [&](const DesignVariable& wanted) {
     const int index = frame.index_of(wanted.name);
     if (!(variables[at(index)] == wanted)) {
-      throw Error(
-          ErrorCode::input,
-          fmt::format(
-              "'{}' is {} in the model, but not in the data: use the types of the fit's table", wanted.name,
-              wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number"));
+      throw base::input_error(
+          "'{}' is {} in the model, but not in the data: use the types of the fit's table", wanted.name,
+          wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number");
     }
     return index;
   };

@@ -23,8 +23,8 @@ CallArguments::CallArguments(const Syntax& call, std::initializer_list<std::stri
     if (call.argument_names[i].empty()) continue;
     const Syntax*& given = given_[place_of(call.argument_names[i], call.children[i])];
     if (given != nullptr)
-      formula_error(call.children[i].position,
-                    fmt::format("{}() has the argument '{}' twice", call.text, call.argument_names[i]));
+      formula_error(call.children[i].position, "{}() has the argument '{}' twice", call.text,
+                    call.argument_names[i]);
     given = &call.children[i];
   }
   std::size_t next = 0;
@@ -32,11 +32,11 @@ CallArguments::CallArguments(const Syntax& call, std::initializer_list<std::stri
     if (!call.argument_names[i].empty()) continue;
     while (next < given_.size() && given_[next] != nullptr) ++next;
     if (next == given_.size())
-      formula_error(call.children[i].position,
-                    fmt::format("{}() takes {} here", call.text, base::list_text(names(), "and")));
+      formula_error(call.children[i].position, "{}() takes {} here", call.text,
+                    base::list_text(names(), "and"));
     given_[next] = &call.children[i];
   }
-  if (given_[0] == nullptr) formula_error(call.position, fmt::format("{}() without an argument", call.text));
+  if (given_[0] == nullptr) formula_error(call.position, "{}() without an argument", call.text);
 }
 
 const Syntax* CallArguments::find(std::string_view name) const {
@@ -83,8 +83,8 @@ int CallArguments::whole(std::string_view name, int otherwise, int least, int mo
 }
 
 void CallArguments::refuse(const Syntax& value, std::string_view name, std::string_view expected) const {
-  formula_error(value.position,
-                fmt::format("{}(): {}: expected {}, found {}", call_.text, name, expected, deparse(value)));
+  formula_error(value.position, "{}(): {}: expected {}, found {}", call_.text, name, expected,
+                deparse(value));
 }
 
 std::size_t CallArguments::place_of(const std::string& name, const Syntax& value) const {
@@ -92,8 +92,8 @@ std::size_t CallArguments::place_of(const std::string& name, const Syntax& value
   if (exact != formals_.end()) return static_cast<std::size_t>(exact - formals_.begin());
   const auto begins = [&](std::string_view formal) { return formal.starts_with(name); };
   if (std::ranges::count_if(formals_, begins) != 1)
-    formula_error(value.position, fmt::format("{}() has no argument '{}'; it has {}", call_.text, name,
-                                              base::list_text(names(), "and")));
+    formula_error(value.position, "{}() has no argument '{}'; it has {}", call_.text, name,
+                  base::list_text(names(), "and"));
   return static_cast<std::size_t>(std::ranges::find_if(formals_, begins) - formals_.begin());
 }
 

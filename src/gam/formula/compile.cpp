@@ -140,8 +140,7 @@ class Compiler {
       push_number(syntax.text == "TRUE" ? 1 : 0);
       return {.kind = ValueKind::logical};
     }
-    if (syntax.text == "NULL")
-      formula_error(syntax.position, fmt::format("{} where a column is expected", syntax.text));
+    if (syntax.text == "NULL") formula_error(syntax.position, "{} where a column is expected", syntax.text);
     push_number(syntax.text == "Inf" ? std::numeric_limits<double>::infinity() : na_value);
     return {};
   }
@@ -169,8 +168,7 @@ class Compiler {
   Value number(const Syntax& syntax, std::size_t stack, std::string_view user) {
     Value value = compile(syntax, stack);
     if (value.kind == ValueKind::factor)
-      formula_error(syntax.position,
-                    fmt::format("{} has levels, but {} needs numbers", deparse(syntax), user));
+      formula_error(syntax.position, "{} has levels, but {} needs numbers", deparse(syntax), user);
     if (value.kind == ValueKind::unknown && syntax.kind == Syntax::Kind::name) numeric.push_back(syntax.text);
     return value;
   }
@@ -180,8 +178,7 @@ class Compiler {
     needs_knowledge = true;
     const Value value = compile(syntax, stack);
     if (value.kind == ValueKind::factor)
-      formula_error(syntax.position,
-                    fmt::format("{} is neither TRUE nor FALSE, as {} needs", deparse(syntax), user));
+      formula_error(syntax.position, "{} is neither TRUE nor FALSE, as {} needs", deparse(syntax), user);
     return value;
   }
   /// Compiles a value of any type; the type of a bare column may be unknown.
@@ -219,7 +216,7 @@ class Compiler {
     }
     if (const Operator* found = find(comparisons, syntax)) return comparison(syntax, *found, stack);
     if (syntax.text == "%in%") return membership(syntax, stack);
-    formula_error(syntax.position, fmt::format("'{}' inside an arithmetic expression", syntax.text));
+    formula_error(syntax.position, "'{}' inside an arithmetic expression", syntax.text);
   }
 
   Value comparison(const Syntax& syntax, const Operator& op, std::size_t stack) {
@@ -260,17 +257,15 @@ class Compiler {
   void compare_levels(const Syntax& syntax, const Value& a, const Value& b, std::size_t middle, Op op) {
     const bool ordering = op == Op::less || op == Op::less_equal;
     if (a.kind != ValueKind::factor || b.kind != ValueKind::factor)
-      formula_error(syntax.position, fmt::format("{}: levels are compared with a number", deparse(syntax)));
+      formula_error(syntax.position, "{}: levels are compared with a number", deparse(syntax));
     const Value& scale = a.ordered ? a : b;
     if (ordering && !scale.ordered)
-      formula_error(syntax.position,
-                    fmt::format("{}: a factor has no order; make one by ordered()", deparse(syntax)));
+      formula_error(syntax.position, "{}: a factor has no order; make one by ordered()", deparse(syntax));
     std::vector<std::string> all = scale.levels;
     for (const std::vector<std::string>* levels : {&a.levels, &b.levels}) {
       for (const std::string& level : *levels) {
         if (std::ranges::find(all, level) != all.end()) continue;
-        if (ordering)
-          formula_error(syntax.position, fmt::format("{}: '{}' is not a level", deparse(syntax), level));
+        if (ordering) formula_error(syntax.position, "{}: '{}' is not a level", deparse(syntax), level);
         all.push_back(level);
       }
     }
@@ -291,8 +286,7 @@ class Compiler {
     const auto texts = constant_texts(set);
     const auto numbers = texts ? std::nullopt : constant_numbers(set);
     if (!texts && !numbers)
-      formula_error(set.position,
-                    fmt::format("%in%: expected c() of numbers or texts, found {}", deparse(set)));
+      formula_error(set.position, "%in%: expected c() of numbers or texts, found {}", deparse(set));
     if (value.kind == ValueKind::factor) {
       std::vector<std::string> levels = texts.value_or(std::vector<std::string>());
       for (const double number : numbers.value_or(std::vector<double>())) levels.push_back(level_of(number));
@@ -303,8 +297,8 @@ class Compiler {
       steps.push_back({.op = Op::in_set, .table = {1}});
     } else {
       if (texts && value.kind == ValueKind::number)
-        formula_error(set.position, fmt::format("{} is a number, and {} are texts",
-                                                deparse(syntax.children[0]), deparse(set)));
+        formula_error(set.position, "{} is a number, and {} are texts", deparse(syntax.children[0]),
+                      deparse(set));
       steps.push_back({.op = Op::in_set, .table = numbers.value_or(std::vector<double>())});
     }
     return {.kind = ValueKind::logical};
@@ -353,24 +347,24 @@ class Compiler {
 
   [[noreturn]] static void refuse_call(const Syntax& syntax, std::string_view name) {
     if (name == "poly" || name == "ns" || name == "bs")
-      formula_error(
-          syntax.position,
-          fmt::format("{} has several columns: write it as a term by itself, or in a product of terms",
-                      deparse(syntax)));
+      formula_error(syntax.position,
+                    "{} has several columns: write it as a term by itself, or in a product of terms",
+                    deparse(syntax));
     if (name == "cbind")
       formula_error(syntax.position, "cbind() is a response: cbind(successes, failures) ~ terms");
     for (const std::string_view of_all : {"mean", "sd", "min", "max", "median", "sum", "quantile"}) {
       if (name == of_all)
-        formula_error(syntax.position, fmt::format("{}() of a column depends on all rows, which a prediction "
-                                                   "lacks; write scale(x), or the number",
-                                                   name));
+        formula_error(
+            syntax.position,
+            "{}() of a column depends on all rows, which a prediction lacks; write scale(x), or the number",
+            name);
     }
     std::vector<std::string> known;
     for (const std::string_view one : other_functions) known.emplace_back(one);
     for (const NumericFunction& function : numeric_functions) known.emplace_back(function.name);
     std::ranges::sort(known);
-    formula_error(syntax.position, fmt::format("unknown function {}(); the functions are {}", syntax.text,
-                                               base::list_text(known, "and")));
+    formula_error(syntax.position, "unknown function {}(); the functions are {}", syntax.text,
+                  base::list_text(known, "and"));
   }
 
   Value logarithm(const Syntax& syntax, std::size_t stack) {
@@ -401,8 +395,7 @@ class Compiler {
     const bool named =
         std::ranges::any_of(syntax.argument_names, [](const std::string& one) { return !one.empty(); });
     if (syntax.children.size() < 2 || named)
-      formula_error(syntax.position,
-                    fmt::format("{}() takes two arguments or more, without names", syntax.text));
+      formula_error(syntax.position, "{}() takes two arguments or more, without names", syntax.text);
     for (std::size_t i = 0; i < syntax.children.size(); ++i) {
       number(syntax.children[i], stack + (i > 0 ? 1 : 0), syntax.text + "()");
       if (i > 0) push(op);
@@ -422,8 +415,8 @@ class Compiler {
     for (const auto& [value, tree] : {std::pair(&a, yes), std::pair(&b, no)}) {
       if (value->kind == ValueKind::factor && !value->character)
         formula_error(tree->position,
-                      fmt::format("ifelse() takes the codes of the factor {} in R; write as.character({})",
-                                  deparse(*tree), deparse(*tree)));
+                      "ifelse() takes the codes of the factor {} in R; write as.character({})",
+                      deparse(*tree), deparse(*tree));
       const Value& other = value == &a ? b : a;
       if (value->kind == ValueKind::unknown && tree->kind == Syntax::Kind::name &&
           other.kind != ValueKind::factor)
@@ -436,8 +429,7 @@ class Compiler {
                                                                                       : ValueKind::number};
     if (a.kind == ValueKind::factor || b.kind == ValueKind::factor) {
       if (knowledge_ != nullptr && !(is_text_or_missing(a, *yes) && is_text_or_missing(b, *no)))
-        formula_error(syntax.position,
-                      fmt::format("{}: one value is a text, and the other a number", deparse(syntax)));
+        formula_error(syntax.position, "{}: one value is a text, and the other a number", deparse(syntax));
       result = {.kind = ValueKind::factor, .character = true, .levels = a.levels};
       std::vector<double> places;
       for (const std::string& level : b.levels) {
@@ -487,8 +479,8 @@ class Compiler {
     }
     if (labels && knowledge_ != nullptr) {
       if (labels->size() != value.levels.size())
-        formula_error(syntax.position, fmt::format("{}: {} labels for {} levels", deparse(syntax),
-                                                   labels->size(), value.levels.size()));
+        formula_error(syntax.position, "{}: {} labels for {} levels", deparse(syntax), labels->size(),
+                      value.levels.size());
       value.levels = *labels;
     }
     // Until the column's type is known, "1" and "01" may be two levels or one number.
@@ -511,7 +503,7 @@ class Compiler {
 
   static void check_distinct(const std::vector<std::string>& levels, const Syntax& syntax) {
     if (std::set<std::string>(levels.begin(), levels.end()).size() != levels.size())
-      formula_error(syntax.position, fmt::format("{}: a level occurs twice", deparse(syntax)));
+      formula_error(syntax.position, "{}: a level occurs twice", deparse(syntax));
   }
 
   /// Selects and orders the levels; values with other levels are missing.
@@ -546,17 +538,16 @@ class Compiler {
       formula_error(syntax.position, "relevel() takes a factor and ref = \"level\"");
     if (knowledge_ == nullptr) return {.kind = ValueKind::factor};
     if (value.kind != ValueKind::factor || value.ordered)
-      formula_error(given.first().position,
-                    fmt::format("relevel(): {} is not an unordered factor", deparse(given.first())));
+      formula_error(given.first().position, "relevel(): {} is not an unordered factor",
+                    deparse(given.first()));
     auto found = std::ranges::find(value.levels, ref->front());
     const auto place =
         given.find("ref")->kind == Syntax::Kind::number ? constant_numbers(*given.find("ref")) : std::nullopt;
     if (place && place->front() >= 1 && place->front() <= static_cast<double>(value.levels.size()))
       found = value.levels.begin() + static_cast<std::ptrdiff_t>(place->front()) - 1;
     if (found == value.levels.end())
-      formula_error(given.find("ref")->position,
-                    fmt::format("relevel(): '{}' is not a level of {}; its levels are {}", ref->front(),
-                                deparse(given.first()), base::list_text(value.levels, "and")));
+      formula_error(given.find("ref")->position, "relevel(): '{}' is not a level of {}; its levels are {}",
+                    ref->front(), deparse(given.first()), base::list_text(value.levels, "and"));
     const auto first = static_cast<std::size_t>(found - value.levels.begin());
     std::vector<double> table;
     for (std::size_t i = 0; i < value.levels.size(); ++i)
@@ -581,8 +572,8 @@ class Compiler {
                               .arguments = std::move(arguments)});
     // A model file may contain any numbers.
     if (size > 0 && found.size() != size)
-      formula_error(syntax.position, fmt::format("{}: the model stores {} numbers for it, but it needs {}",
-                                                 deparse(syntax), found.size(), size));
+      formula_error(syntax.position, "{}: the model stores {} numbers for it, but it needs {}",
+                    deparse(syntax), found.size(), size);
     return found;
   }
   /// The first step of the last value on the stack.
@@ -649,8 +640,8 @@ class Compiler {
                        ? *given.texts("labels")
                        : interval_labels(*breaks, right, lowest, given.whole("dig.lab", 3, 1, 15));
     if (value.levels.size() + 1 != breaks->size())
-      formula_error(syntax.position, fmt::format("cut(): {} labels for {} intervals", value.levels.size(),
-                                                 breaks->size() - 1));
+      formula_error(syntax.position, "cut(): {} labels for {} intervals", value.levels.size(),
+                    breaks->size() - 1);
     check_distinct(value.levels, syntax);
     return value;
   }
@@ -731,8 +722,7 @@ class Compiler {
     if (knowledge_ == nullptr) return {};
     if (value.kind != ValueKind::factor || value.levels.size() > most_polynomial_levels ||
         value.levels.size() <= static_cast<std::size_t>(degree))
-      formula_error(syntax.position,
-                    fmt::format("{}: needs a factor with more levels than the degree", deparse(syntax)));
+      formula_error(syntax.position, "{}: needs a factor with more levels than the degree", deparse(syntax));
     look_up(polynomial_contrast(value.levels.size(), static_cast<std::size_t>(degree)), na_value);
     return {};
   }
@@ -789,8 +779,8 @@ class Compiler {
     if (!(spline.lower < spline.upper) || std::ranges::any_of(spline.inner_knots, [&](double knot) {
           return !(knot > spline.lower && knot < spline.upper);
         }))
-      formula_error(syntax.position, fmt::format("{}: the knots are not between its ends, {:g} and {:g}",
-                                                 deparse(syntax), spline.lower, spline.upper));
+      formula_error(syntax.position, "{}: the knots are not between its ends, {:g} and {:g}", deparse(syntax),
+                    spline.lower, spline.upper);
     steps.push_back({.op = Op::spline, .index = natural ? 1 : 0, .table = spline.table(part_)});
     return {};
   }
@@ -840,8 +830,7 @@ std::vector<Expression> expressions_from(const Syntax& syntax) {
 Expression expression_from(const Syntax& syntax) {
   std::vector<Expression> all = expressions_from(syntax);
   if (all.size() > 1)
-    formula_error(syntax.position,
-                  fmt::format("{} has {} columns, but one is expected", deparse(syntax), all.size()));
+    formula_error(syntax.position, "{} has {} columns, but one is expected", deparse(syntax), all.size());
   return as_number(std::move(all.front()));
 }
 

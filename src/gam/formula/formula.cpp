@@ -122,16 +122,17 @@ class RightHandSide {
       case Kind::call: return {{call(tree)}};
       case Kind::binary: return binary(tree);
       case Kind::number:
-        formula_error(tree.position, fmt::format("the number {} is not a variable; only + 0, + 1 and - 1 "
-                                                 "may stand in a formula, and arithmetic inside I()",
-                                                 deparse(tree)));
+        formula_error(tree.position,
+                      "the number {} is not a variable; only + 0, + 1 and - 1 may stand in a formula, and "
+                      "arithmetic inside I()",
+                      deparse(tree));
       case Kind::unary:
         if (tree.text == "!") return {{number_of(tree)}};
-        formula_error(tree.position, fmt::format("'{}' inside a product; arithmetic is written I({})",
-                                                 tree.text, deparse(tree)));
+        formula_error(tree.position, "'{}' inside a product; arithmetic is written I({})", tree.text,
+                      deparse(tree));
       case Kind::text: break;
     }
-    formula_error(tree.position, fmt::format("the text \"{}\" is not a variable", tree.text));
+    formula_error(tree.position, "the text \"{}\" is not a variable", tree.text);
   }
 
   Terms binary(const Syntax& tree) {
@@ -140,7 +141,7 @@ class RightHandSide {
     if (tree.is_binary("^")) return to_the_power(product(left), right);
     if (tree.is_binary("~")) formula_error(tree.position, "a second '~'");
     if (tree.is_binary("%in%"))
-      formula_error(tree.position, fmt::format("'%in%' nests terms in R; write I({})", deparse(tree)));
+      formula_error(tree.position, "'%in%' nests terms in R; write I({})", deparse(tree));
     if (std::string_view("+-*/:").find(tree.text) == std::string_view::npos) return {{number_of(tree)}};
     Terms a = product(left);
     if (tree.is_binary("-")) return without(std::move(a), right);
@@ -159,9 +160,8 @@ class RightHandSide {
 
   int call(const Syntax& tree) {
     if (is_smooth(tree.text))
-      formula_error(tree.position,
-                    fmt::format("{} inside a product; a smooth for each level is written {}(…, by=f)",
-                                deparse(tree), tree.text));
+      formula_error(tree.position, "{} inside a product; a smooth for each level is written {}(…, by=f)",
+                    deparse(tree), tree.text);
     if (tree.text == "offset") formula_error(tree.position, "offset() inside a product");
     return number_of(tree);
   }
@@ -169,10 +169,9 @@ class RightHandSide {
   int number_of(const Syntax& tree) {
     std::vector<Expression> columns = expressions_from(tree);
     if (columns.front().columns().empty())
-      formula_error(tree.position, fmt::format("{} where a column is expected", deparse(tree)));
+      formula_error(tree.position, "{} where a column is expected", deparse(tree));
     if (is_response(columns.front()))
-      formula_error(tree.position,
-                    fmt::format("the response {} is on the right-hand side too", columns.front().text));
+      formula_error(tree.position, "the response {} is on the right-hand side too", columns.front().text);
     const auto known = std::find_if(variables_.begin(), variables_.end(),
                                     [&](const auto& v) { return v.front().text == columns.front().text; });
     const auto index = static_cast<int>(known - variables_.begin());
@@ -189,9 +188,10 @@ class RightHandSide {
 
   void set_intercept(const Syntax& number, bool added) {
     if (number.number != 0 && number.number != 1)
-      formula_error(number.position, fmt::format("the number {} is not a variable; only + 0, + 1 and - 1 may "
-                                                 "stand in a formula, and arithmetic inside I()",
-                                                 deparse(number)));
+      formula_error(number.position,
+                    "the number {} is not a variable; only + 0, + 1 and - 1 may stand in a formula, and "
+                    "arithmetic inside I()",
+                    deparse(number));
     formula_.intercept = (number.number == 1) == added;
   }
 
@@ -199,12 +199,11 @@ class RightHandSide {
     SmoothSpec smooth = smooth_from(tree);
     for (const SmoothSpec& other : formula_.smooths) {
       if (other.label == smooth.label)
-        formula_error(tree.position, fmt::format("the smooth {} occurs twice", smooth.label));
+        formula_error(tree.position, "the smooth {} occurs twice", smooth.label);
     }
     for (const MarginSpec& margin : smooth.margins) {
       margin.for_each_variable([&](const Expression& variable) {
-        if (is_response(variable))
-          formula_error(tree.position, fmt::format("a smooth of the response {}", variable.text));
+        if (is_response(variable)) formula_error(tree.position, "a smooth of the response {}", variable.text);
       });
     }
     link(smooth, tree.position);
@@ -219,16 +218,15 @@ class RightHandSide {
       return a.others.size() == b.others.size();
     };
     if (first->factor_smooth || smooth.factor_smooth)
-      formula_error(position, fmt::format("id={}: smooths with bs=\"{}\" have no id in common", smooth.id,
-                                          first->sum_to_zero || smooth.sum_to_zero ? "sz" : "fs"));
+      formula_error(position, "id={}: smooths with bs=\"{}\" have no id in common", smooth.id,
+                    first->sum_to_zero || smooth.sum_to_zero ? "sz" : "fs");
     if (first->tensor != smooth.tensor || first->interaction != smooth.interaction ||
         first->by_spaces != smooth.by_spaces ||
         !std::ranges::equal(first->margins, smooth.margins, are_alike))
-      formula_error(
-          position,
-          fmt::format("{} cannot have the id of {}: smooths with one id need the same kind and number of "
-                      "variables",
-                      smooth.label, first->label));
+      formula_error(position,
+                    "{} cannot have the id of {}: smooths with one id need the same kind and number of "
+                    "variables",
+                    smooth.label, first->label);
     for (std::size_t i = 0; i < smooth.margins.size(); ++i) {
       MarginSpec linked = first->margins[i];
       linked.variable = std::move(smooth.margins[i].variable);
@@ -256,10 +254,10 @@ class RightHandSide {
   Terms to_the_power(const Terms& base, const Syntax& exponent) {
     if (exponent.kind != Kind::number || exponent.number < 1 ||
         exponent.number != std::floor(exponent.number))
-      formula_error(exponent.position,
-                    fmt::format("the power {} of terms must be a whole number of at least 1; arithmetic "
-                                "is written inside I()",
-                                deparse(exponent)));
+      formula_error(
+          exponent.position,
+          "the power {} of terms must be a whole number of at least 1; arithmetic is written inside I()",
+          deparse(exponent));
     // (a + b)^2 = (a + b) * (a + b); it stops growing once it contains every product.
     Terms result = base;
     const double times = std::min(exponent.number, static_cast<double>(max_terms));
@@ -287,7 +285,7 @@ class RightHandSide {
     for (const Term& term : b) {
       if (known.insert(term).second) a.push_back(term);
     }
-    if (a.size() > max_terms) formula_error(position, fmt::format("more than {} terms", max_terms));
+    if (a.size() > max_terms) formula_error(position, "more than {} terms", max_terms);
     return a;
   }
 
@@ -299,12 +297,12 @@ class RightHandSide {
         Term both = joined(left, right);
         if (known.insert(both).second) result.push_back(std::move(both));
       }
-      if (result.size() > max_terms) formula_error(position, fmt::format("more than {} terms", max_terms));
+      if (result.size() > max_terms) formula_error(position, "more than {} terms", max_terms);
     }
     return result;
   }
 
-  [[noreturn]] static void refuse_terms() { formula_error(0, fmt::format("more than {} terms", max_terms)); }
+  [[noreturn]] static void refuse_terms() { formula_error(0, "more than {} terms", max_terms); }
 
   /// One term for each combination of its variables' columns, the first variable's fastest, as in R.
   void add_parametric(const Term& term) {
@@ -401,8 +399,7 @@ void read_response(const Syntax& tree, FormulaTerms& formula) {
 
 FormulaTerms parse_terms(std::string_view text) {
   if (!base::is_utf8(text))
-    throw Error(ErrorCode::usage,
-                "the formula is not UTF-8, the encoding of column names: convert it to UTF-8");
+    throw base::usage_error("the formula is not UTF-8, the encoding of column names: convert it to UTF-8");
   const Syntax tree = parse_syntax(text);
   if (!tree.is_binary("~"))
     formula_error(text.size(), "there is no '~'; a formula has the form response ~ terms");
@@ -411,8 +408,7 @@ FormulaTerms parse_terms(std::string_view text) {
   formula.text = normalised(text);
   read_response(tree.children[0], formula);
   if (formula.response.columns().empty())
-    formula_error(tree.children[0].position,
-                  fmt::format("the response {} reads no column", formula.response.text));
+    formula_error(tree.children[0].position, "the response {} reads no column", formula.response.text);
   RightHandSide(formula).read(tree.children[1]);
   return formula;
 }

@@ -3,15 +3,9 @@
 
 #include "base/number.hpp"
 
-#include <tessera/error.hpp>
-#include <tessera/gam/formula.hpp>
-
-#include <fmt/format.h>
-
 #include <algorithm>
 #include <array>
 #include <limits>
-#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -106,7 +100,7 @@ class Lexer {
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;
     token.text = text_.substr(token.position, at_ - token.position);
     if (at_ < text_.size() && continues_name(text_[at_]))
-      formula_error(at_, fmt::format("'{}' follows a number; expected an operator", text_[at_]));
+      formula_error(at_, "'{}' follows a number; expected an operator", text_[at_]);
   }
 
   void quoted(Token& token, char quote) {
@@ -115,7 +109,7 @@ class Lexer {
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
       token.text += text_[at_];
     }
-    if (at_ == text_.size()) formula_error(token.position, fmt::format("the quote {} is not closed", quote));
+    if (at_ == text_.size()) formula_error(token.position, "the quote {} is not closed", quote);
     ++at_;
     if (token.text.empty() && quote == '`') formula_error(token.position, "an empty name");
   }
@@ -140,7 +134,7 @@ class Lexer {
       token.text = c;
       ++at_;
     } else {
-      formula_error(at_, fmt::format("'{}' has no meaning in a formula", c));
+      formula_error(at_, "'{}' has no meaning in a formula", c);
     }
   }
 
@@ -184,7 +178,7 @@ class Parser {
     Syntax left = level == 0 && token_.is("~") ? one_sided() : binary(level + 1);
     while (is_at(level)) {
       if (++operators_ > max_operators)
-        formula_error(token_.position, fmt::format("more than {} operators", max_operators));
+        formula_error(token_.position, "more than {} operators", max_operators);
       const Token op = advance();
       Syntax right = binary(level + 1);
       left = node(Syntax::Kind::binary, op, std::move(left), std::move(right));
@@ -275,7 +269,7 @@ class Parser {
   Token advance() { return std::exchange(token_, lexer_.next()); }
 
   [[noreturn]] void unexpected(std::string_view expected) {
-    formula_error(token_.position, fmt::format("found {}; expected {}", token_.described(), expected));
+    formula_error(token_.position, "found {}; expected {}", token_.described(), expected);
   }
 
   static Syntax node(Syntax::Kind kind, const Token& token) {
@@ -295,7 +289,7 @@ class Parser {
   struct Deeper {
     explicit Deeper(Parser& p) : parser(p) {
       if (++parser.depth_ > max_depth)
-        formula_error(parser.token_.position, fmt::format("nested more than {} deep", max_depth));
+        formula_error(parser.token_.position, "nested more than {} deep", max_depth);
     }
     ~Deeper() { --parser.depth_; }
     Deeper(const Deeper&) = delete;
@@ -356,10 +350,6 @@ std::string deparse_function(const std::string& name) {
 }
 
 }  // namespace
-
-void formula_error(std::size_t position, const std::string& message) {
-  throw FormulaError({{position, message}});
-}
 
 Syntax parse_syntax(std::string_view text) {
   return Parser(text).whole();

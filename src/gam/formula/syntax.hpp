@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/version.hpp>
+#include <tessera/gam/formula.hpp>
+
+#include <fmt/core.h>
 
 #include <cstddef>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// Syntax trees of formulas by the grammar of R: syntax only, without meaning.
@@ -45,7 +48,11 @@ struct Syntax {
 /// A quoted text that parses to this text.
 [[nodiscard]] std::string deparse_text(std::string_view text);
 
-/// Throws `Error(usage)` with the message and the position in the formula.
-[[noreturn]] void formula_error(std::size_t position, const std::string& message);
+/// Throws `Error(usage)` with the position in the formula, and a message as of `fmt::format`.
+template <class... Values>
+[[noreturn]] void formula_error(std::size_t position, fmt::format_string<Values...> message,
+                                Values&&... values) {
+  throw FormulaError({{position, fmt::format(message, std::forward<Values>(values)...)}});
+}
 
 }  // namespace TESSERA_NAMESPACE::gam

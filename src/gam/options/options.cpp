@@ -607,7 +607,7 @@ std::vector<ChosenValues> chosen_values(const std::string& text, std::string_vie
     if (one.empty()) continue;
     const std::size_t equals = one.find('=');
     if (equals == std::string::npos || equals == 0)
-      throw Error(ErrorCode::usage, fmt::format("{}: '{}' is not of the form x=1,2,3", option, one));
+      throw base::usage_error("{}: '{}' is not of the form x=1,2,3", option, one);
     ChosenValues values{without_quotes(one.substr(0, equals)), {}};
     for (const std::string& value : labels_in(one.substr(equals + 1)))
       values.values.push_back(without_quotes(value));

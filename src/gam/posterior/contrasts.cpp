@@ -162,10 +162,9 @@ Predictions differences_of(Job& job, const Model& model, const Rows& minuend, co
   const Predictions less_rows = rows_of(job, model, subtrahend, options, PredictionType::lpmatrix);
   together(job.comm(), [&] {
     if (out.table_rows != less.table_rows)
-      throw Error(
-          ErrorCode::input,
-          fmt::format("{} has {} rows, but {} has {}: give two tables with the same number of rows",
-                      source_of(minuend).name, out.table_rows, source_of(subtrahend).name, less.table_rows));
+      throw base::input_error("{} has {} rows, but {} has {}: give two tables with the same number of rows",
+                              source_of(minuend).name, out.table_rows, source_of(subtrahend).name,
+                              less.table_rows);
     require_probability(options.interval);
     const PartedMatrix covariance = covariance_of(fitted, options.unconditional);
     const std::size_t count = out.columns[0].values.size();

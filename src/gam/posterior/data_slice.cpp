@@ -155,10 +155,10 @@ class Slicer {
   }
   [[nodiscard]] const VariableSummary& summary_of(const ColumnOfModel& column) const {
     if (column.summary != nullptr) return *column.summary;
-    throw Error(ErrorCode::input,
-                fmt::format("{}: has no typical value of '{}': it is of an earlier version, or of a fit "
-                            "without residuals",
-                            model_.path.empty() ? "the model" : model_.path, column.name));
+    throw base::input_error(
+        "{}: has no typical value of '{}': it is of an earlier version, or of a fit "
+        "without residuals",
+        model_.path.empty() ? "the model" : model_.path, column.name);
   }
 
   const FittedModel& model_;

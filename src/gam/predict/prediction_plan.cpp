@@ -163,8 +163,7 @@ class Planner {
     if (model_.coef.empty()) return;
     require_following_covariance(model_, "standard errors of iterms");
     if (model_.column_means.empty())
-      throw Error(
-          ErrorCode::usage,
+      throw base::usage_error(
           "the model has no column means, because an earlier version wrote it: fit it again or take the "
           "type terms");
     const PartedMatrix& covariance = plan_.posterior.covariance;

@@ -65,11 +65,10 @@ void take_common(BlockBasis& basis) {
 }
 
 [[noreturn]] void refuse_rank(const CoefBlock& block) {
-  throw Error(
-      ErrorCode::input,
-      fmt::format("the penalty of {} is lost in rounding, as its knots are orders of magnitude apart: "
-                  "take a logarithm of the variable, such as s(log(x)), or bs=\"ps\"",
-                  block.label));
+  throw base::input_error(
+      "the penalty of {} is lost in rounding, as its knots are orders of magnitude apart: "
+      "take a logarithm of the variable, such as s(log(x)), or bs=\"ps\"",
+      block.label);
 }
 
 /// Eigenvectors by descending eigenvalue; `rank` eigenvalues are nonzero.

@@ -109,9 +109,8 @@ void FigureFiles::refuse_others() const {
     if (file.name == list_name ? there->starts_with(list_heading)
                                : known != checksums.end() && known->second == checksum(*there))
       continue;
-    throw Error(ErrorCode::input,
-                fmt::format("{}: was not written as a figure, or was changed since: give another folder",
-                            path_of(file)));
+    throw base::input_error("{}: was not written as a figure, or was changed since: give another folder",
+                            path_of(file));
   }
 }
 

@@ -549,10 +549,10 @@ class Page {
     }
     const RunRecord& run = *options_.run;
     if (run.rows != model_.rows + model_.rows_dropped) {
-      throw Error(ErrorCode::input,
-                  fmt::format("the run report is of {} rows, but the model of {}: give the two files of one "
-                              "fit",
-                              run.rows, model_.rows + model_.rows_dropped));
+      throw base::input_error(
+          "the run report is of {} rows, but the model of {}: give the two files of one "
+          "fit",
+          run.rows, model_.rows + model_.rows_dropped);
     }
     add("<dl>\n");
     fact("Ranks", count_text(run.ranks));

@@ -37,11 +37,10 @@ Report report(const Model& model, const ReportOptions& options) {
   if (!options.run_report.empty()) {
     page.run = load_run_record(options.run_report);
     if (page.run->model != model.fitted().checksum)
-      throw Error(
-          ErrorCode::input,
-          fmt::format("{}: is the run report of another model than {}, or the model was changed since: "
-                      "give the two files of one fit",
-                      options.run_report, model.fitted().path));
+      throw base::input_error(
+          "{}: is the run report of another model than {}, or the model was changed since: "
+          "give the two files of one fit",
+          options.run_report, model.fitted().path);
   }
   return report_page(model.fitted(), page);
 }

@@ -283,10 +283,10 @@ std::int64_t require_memory(const FitContext& fit, const Rows& rows) {
   fit.observer.note(to_string(memory, size));
   const auto shortage = find_memory_shortage(job.comm(), memory.most());
   if (!shortage) return memory.most();
-  throw Error(ErrorCode::input,
-              fmt::format("{} coefficients in {} columns {}, less memory for the rows, or a model of "
-                          "smaller k, fewer levels or fewer terms",
-                          size.coef, size.raw, to_string(*shortage)));
+  throw base::input_error(
+      "{} coefficients in {} columns {}, less memory for the rows, or a model of "
+      "smaller k, fewer levels or fewer terms",
+      size.coef, size.raw, to_string(*shortage));
 }
 
 std::int64_t memory_of_elimination(const EliminationOrder& order, int core) {

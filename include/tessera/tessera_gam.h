@@ -211,6 +211,9 @@ TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* 
 ///   of X'WX. The last three are 0 x 0 where they are not known: see `tessera::gam::Model`
 ///   (<tessera/gam/model.hpp>)
 /// - "sp": smoothing parameters, in mgcv's order
+/// - "rank" of each penalty; "null_space_dim" of each smooth; "block_terms", for each run of coefficients,
+///   design.blocks of the model's text, the index of its term in design.terms
+/// - options as they were given: "select" (0 or 1); "given_sp" and "min_sp", 0 x 1 if they were not
 /// - 1 x 1: "n", rows of the fit; "n_dropped", rows with a missing value; "converged" (0 or 1); "iterations";
 ///   "edf_total", "edf1_total", "edf2_total"; "scale"; "scale_is_estimated" (0 or 1); "covariance_scale";
 ///   "deviance"; "null_deviance"; "residual_df"; "deviance_explained"; "r_squared_adjusted"; "reml"; "rho";
@@ -225,7 +228,9 @@ TESSERA_GAM_API int tessera_gam_model_values(tessera_gam_model model, const char
                                              size_t count);
 /// A text of the model, by name and index: "formula", "family", "link", "verdict" (where it was computed),
 /// "no_estimate" (why there is no finite estimate, or ""), "why_not_converged", all of index 0;
-/// "coefficients", their names, by index from 0; "smooths", their labels. TESSERA_GAM_USAGE beyond the last.
+/// "coefficients", their names, by index from 0; "smooths", their labels; "response", its name, "" in a model
+/// of an earlier version; "response_type", "number", "factor" or "counts"; "response_levels"; "knots" as they
+/// were given, "x=0,1"; "sample", the names of its columns. TESSERA_GAM_USAGE beyond the last.
 TESSERA_GAM_API int tessera_gam_model_text(tessera_gam_model model, const char* name, size_t index,
                                            const char** text);
 /// The number of such texts of a name.

@@ -19,7 +19,7 @@ import tempfile
 MODELS = [
     ("bsplines", 'y ~ s(x, bs="ps", k=8) + s(z, bs="bs", k=7)'),
     ("values", 'y ~ s(x, bs="cr", k=8) + s(z, bs="cs", k=6) + s(w, k=5, bs="cr", fx=TRUE)'),
-    ("cyclic", 'y ~ s(x, bs="cc", k=7) + s(z, bs="cp", k=7)'),
+    ("cyclic", 'y ~ s(x, bs="cc", k=7) + s(z, bs="cp", k=7)', "gaussian", "", "--knots", "x=0,1"),
     ("thin_plate", 'y ~ s(x, k=8) + s(z, bs="ts", k=6)'),
     ("surface", 'positive ~ s(x, z, k=15)', "gamma"),
     ("duchon", 'y ~ s(x, z, bs="ds", k=12, m=c(1, 0.5))'),

@@ -181,7 +181,7 @@ class Calls {
     const char* const name = pick(columns);
     const unsigned kind = take_byte(input_);
     std::vector<double>& numbers = numbers_.emplace_back(count);
-    std::vector<std::int32_t> codes(count);
+    std::vector<std::int32_t>& codes = codes_.emplace_back(count);
     constexpr std::array levels{"a", "b", "c", "", "\xfe"};
     for (std::size_t i = 0; i < count; ++i) {
       const unsigned byte = i % 5 == 0 ? take_byte(input_) : kind;
@@ -503,6 +503,7 @@ class Calls {
   std::string text_;
   gam::testing::ArrowCounts counts_;
   std::deque<std::vector<double>> numbers_;  // that tables are read from
+  std::deque<std::vector<std::int32_t>> codes_;
   std::map<std::uint64_t, Kind> open_;
   std::vector<std::uint64_t> given_;
   std::map<std::uint64_t, std::size_t> rows_;

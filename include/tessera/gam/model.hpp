@@ -63,6 +63,8 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] const std::string& ar_start() const noexcept;
   [[nodiscard]] double rho() const noexcept;  ///< given or estimated: mgcv's `AR1.rho`
   [[nodiscard]] double gamma() const noexcept;
+  /// The defaults in a model of an earlier version.
+  [[nodiscard]] const SmoothingOptions& smoothing_options() const noexcept;
   [[nodiscard]] std::int64_t rows_dropped() const noexcept;  ///< outside the subset, or with a missing value
 
   /// Whether the scale was estimated, with the smoothing parameters at the minimum of REML: R's
@@ -83,6 +85,7 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] std::vector<SmoothingParameter> smoothing_parameters() const;  ///< mgcv's `sp`
   [[nodiscard]] TermTests tests() const;
   [[nodiscard]] std::vector<ModelVariable> variables() const;
+  [[nodiscard]] const ModelResponse& response() const noexcept;
   [[nodiscard]] std::vector<MeasuredExpression> measured() const;
 
   /// Effective degrees of freedom of each coefficient: mgcv's `edf`, the diagonal of F = (X'WX + S)^-1 X'WX;

@@ -4,6 +4,9 @@
 #include <tessera/gam/matrix.hpp>
 #include <tessera/version.hpp>
 
+#include <cstdint>
+#include <limits>
+#include <map>
 #include <string>
 #include <variant>
 #include <vector>
@@ -89,6 +92,8 @@ struct Term {
   /// One element for each coefficient of the basis; empty: no constraint, or the margins have their own, as
   /// in ti().
   std::vector<double> constraint{};
+  /// The same of each margin, on the coefficients of its basis, for ti(); an empty one: that margin has none.
+  std::vector<std::vector<double>> margin_constraints{};
   /// Columns of X Z, from 0 on, that earlier smooths determine, and `map` lacks: mgcv's `del.index` - 1.
   std::vector<int> dropped{};
   /// Number of further unpenalised functions that other terms determine, and `map` lacks.
@@ -155,6 +160,22 @@ struct ModelVariable {
   /// are empty if the model was fitted without `FitOptions::residuals`.
   std::vector<double> summary{};
   std::string most_frequent{};
+};
+
+/// The response of a model.
+struct ModelResponse {
+  std::string name{};  ///< as the formula has it: "y", "log(y)"; empty in a model of an earlier version
+  /// "number", "factor", or "counts": cbind(successes, failures).
+  std::string type{};
+  std::vector<std::string> levels{};  ///< of a factor: failure and success
+};
+
+/// Options of a fit about its smooths, as they were given: see `FitOptions`.
+struct SmoothingOptions {
+  bool select = false;
+  std::vector<double> sp{};
+  std::vector<double> min_sp{};
+  std::map<std::string, std::vector<double>> knots{};
 };
 
 /// Statistics of an expression over all rows of the fit, by its text. "poly(x, 3)": alpha, then norm2 from

@@ -50,6 +50,8 @@ struct Basis {
   bool nodal = false;                 ///< coefficients are values already: te's `np` does nothing
   std::optional<PointValues> points;  ///< see `PointValues`
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
+  std::vector<double>
+      constraint{};  ///< c of its own constraint c'b = 0, which the map has absorbed; empty: none
 
   [[nodiscard]] int size() const noexcept { return map.empty() ? component.raw_size() : map.cols(); }
 };

@@ -9,10 +9,12 @@
 #include <tessera/gam/report.hpp>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include <algorithm>
 #include <array>
 #include <cstddef>
+#include <functional>
 #include <iterator>
 #include <span>
 #include <string>
@@ -58,6 +60,43 @@ void copy_all(const Model& model, std::span<double> to) {
   std::copy_n(values.data(), to.size(), to.begin());
 }
 
+/// A value that is a list of numbers.
+template <auto list>
+constexpr NamedValue column(std::string_view name) {
+  return {name,
+          [](const Model& model) {
+            return Shape{std::ranges::size(std::invoke(list, model)), 1};
+          },
+          [](const Model& model, std::span<double> to) {
+            std::ranges::copy(std::invoke(list, model), to.begin());
+          }};
+}
+
+std::vector<double> ranks_of(const Model& model) {
+  std::vector<double> ranks;
+  for (const TermPenalty& one : model.penalties()) ranks.push_back(one.rank);
+  return ranks;
+}
+std::vector<double> null_spaces_of(const Model& model) {
+  std::vector<double> dimensions;
+  for (const CoefBlock& block : model.fitted().design.blocks) {
+    if (block.penalty) dimensions.push_back(block.coef_size - block.penalty->rank());
+  }
+  return dimensions;
+}
+std::vector<double> terms_of_blocks(const Model& model) {
+  const Design& design = model.fitted().design;
+  std::vector<double> terms;
+  for (const CoefBlock& block : design.blocks) terms.push_back(static_cast<double>(design.term_index(block)));
+  return terms;
+}
+std::vector<std::string> knots_of(const Model& model) {
+  std::vector<std::string> texts;
+  for (const auto& [variable, values] : model.smoothing_options().knots)
+    texts.push_back(fmt::format("{}={}", variable, fmt::join(values, ",")));
+  return texts;
+}
+
 void copy_covariance(const Model& model, std::span<double> to) {
   const int size = static_cast<int>(model.coefficients().size());
   if (!model.covariance().empty()) {
@@ -91,6 +130,13 @@ constexpr NamedValue values[]{
      copy_all<&Model::corrected_covariance>},
     {"R", [](const Model& model) { return square(static_cast<std::size_t>(model.triangle().rows())); },
      copy_all<&Model::triangle>},
+    column<ranks_of>("rank"),
+    column<null_spaces_of>("null_space_dim"),
+    column<terms_of_blocks>("block_terms"),
+    {"select", of_one,
+     [](const Model& model, std::span<double> to) { to[0] = model.smoothing_options().select ? 1 : 0; }},
+    column<[](const Model& model) { return model.smoothing_options().sp; }>("given_sp"),
+    column<[](const Model& model) { return model.smoothing_options().min_sp; }>("min_sp"),
     {"sp",
      [](const Model& model) {
        return Shape{model.smoothing_parameters().size(), 1};
@@ -148,6 +194,10 @@ constexpr NamedTexts texts[]{
        for (const SmoothTest& smooth : model.tests().smooths) labels.push_back(smooth.label);
        return labels;
      }},
+    {"response", [](const Model& model) { return std::vector{model.response().name}; }},
+    {"response_type", [](const Model& model) { return std::vector{model.response().type}; }},
+    {"response_levels", [](const Model& model) { return model.response().levels; }},
+    {"knots", knots_of},
 };
 
 template <class Named, std::size_t count>

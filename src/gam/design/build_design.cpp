@@ -276,7 +276,7 @@ class Drafter {
   DesignDraft run() {
     check_supplied_names();
     for (const Variable& variable : frame_.variables) {
-      draft_.design.variables.push_back({variable.name, variable.factor, variable.levels});
+      draft_.design.variables.push_back({variable.name, variable.factor, variable.levels, variable.ordered});
     }
     std::vector<ParametricColumns> terms = parametric_columns(formula_, frame_);
     std::vector<ColumnCombination> combinations;
@@ -357,7 +357,10 @@ class Drafter {
     for (const Basis& margin : margins) {
       *margin_component++ = margin.component;
       draft.block.margin_factor *= scale_of(margin.component);
+      draft.block.margin_constraints.push_back(margin.constraint);
     }
+    if (std::ranges::all_of(margins, [](const Basis& margin) { return margin.constraint.empty(); }))
+      draft.block.margin_constraints.clear();
     if (!spec.by) {
       draft.block.raw_begin = draft_.design.add_term(std::move(components));
       push(std::move(draft));

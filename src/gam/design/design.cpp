@@ -97,6 +97,12 @@ int Penalty::rank_of(const std::vector<bool>& marked) const {
   return rank;
 }
 
+int Penalty::rank_of(std::size_t j) const {
+  std::vector<bool> marked(count());
+  marked[j] = true;
+  return rank_of(marked);
+}
+
 std::vector<int> Penalty::ranks_of_sets() const {
   if (!commutes()) return set_ranks;
   std::map<std::size_t, int> alike;  // number of common eigenvectors by set: in the ranges of its penalties
@@ -379,11 +385,11 @@ void name_smooth(CoefBlock& block) {
 Design reindexed(Design design, const Frame& frame) {
   std::vector<DesignVariable> variables;
   for (const Variable& variable : frame.variables) {
-    variables.push_back({variable.name, variable.factor, variable.levels});
+    variables.push_back({variable.name, variable.factor, variable.levels, variable.ordered});
   }
   const auto index_of = [&](const DesignVariable& wanted) {
     const int index = frame.index_of(wanted.name);
-    if (!(variables[at(index)] == wanted)) {
+    if (variables[at(index)].factor != wanted.factor || variables[at(index)].levels != wanted.levels) {
       throw base::input_error(
           "'{}' is {} in the model, but not in the data: use the types of the fit's table", wanted.name,
           wanted.factor ? fmt::format("a factor with {} levels", wanted.levels.size()) : "a number");

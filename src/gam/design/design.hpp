@@ -85,6 +85,8 @@ struct Penalty {
   [[nodiscard]] int rank() const;
   /// Rank of the sum of the penalties that are marked.
   [[nodiscard]] int rank_of(const std::vector<bool>& marked) const;
+  /// Rank of S_j.
+  [[nodiscard]] int rank_of(std::size_t j) const;
   /// `set_ranks`, computed also if the penalties commute; empty if `levels` determines the ranks.
   [[nodiscard]] std::vector<int> ranks_of_sets() const;
 };
@@ -121,6 +123,8 @@ struct CoefBlock {
   /// c of the constraint c'b = 0 on the coefficients of the basis, up to a factor, absorbed in `map`; empty:
   /// none, or the margins have their own.
   std::vector<double> constraint;
+  /// The same of each margin, for ti(); empty: no margin has its own.
+  std::vector<std::vector<double>> margin_constraints;
   std::vector<int> dropped;  ///< constrained coefficients removed by a side condition
   bool centred = false;      ///< constrained: the smooth sums to zero over the rows, or is zero at a point
   int determined = 0;        ///< functions dropped from a smooth's null space, determined by other terms
@@ -146,7 +150,7 @@ struct DesignVariable {
   std::string name;
   bool factor = false;
   std::vector<std::string> levels;
-  friend bool operator==(const DesignVariable&, const DesignVariable&) = default;
+  bool ordered = false;  ///< R's ordered factor, in the table of the fit: no prediction depends on it
 };
 
 /// A column of the design as a combination of the formula's columns: indices and factors.
@@ -194,6 +198,10 @@ struct Design {
 
   /// The term that a block is made from.
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
+  /// Its index.
+  [[nodiscard]] std::ptrdiff_t term_index(const CoefBlock& block) const {
+    return &term_of(block) - terms.data();
+  }
   /// The coefficients of `parted_columns`, one a column.
   [[nodiscard]] Part parted_coefficients() const;
   /// Whether the part contains a factor smooth, whose levels have several columns each.

@@ -337,10 +337,11 @@ bool has_copies(const CoefBlock& block) {
   return block.kind == "fs";
 }
 
-Json block_json(const CoefBlock& block) {
+Json block_json(const CoefBlock& block, const Design& design) {
   Json json{{"label", block.label},
             {"kind", block.kind},
             {"names", block.names},
+            {"term", design.term_index(block)},
             {"raw_begin", block.raw_begin},
             {"map", block.has_identity_map() ? diagonal_json(block.raw_size, 1) : matrix_json(block.map)},
             {"knots", block.knots},
@@ -351,6 +352,7 @@ Json block_json(const CoefBlock& block) {
   if (has_copies(block)) json["copies"] = block.copies;
   if (block.centred) json["centred"] = true;
   if (!block.constraint.empty()) json["constraint"] = block.constraint;
+  if (!block.margin_constraints.empty()) json["margin_constraints"] = block.margin_constraints;
   if (!block.dropped.empty()) json["dropped"] = block.dropped;
   if (!block.ids.empty()) json["ids"] = block.ids;
   for (std::size_t j = 0; j < block.log_sp.size(); ++j) json["given"].push_back(is_given(block, j));
@@ -434,6 +436,9 @@ CoefBlock block_from(const JsonField& field, const Design& design, NumbersLeft& 
     block.map = matrix_from(map, block.raw_size / block.copies, block.coef_size / block.copies, left);
   if (const auto centred = field.find("centred")) block.centred = centred->truth();
   if (const auto constraint = field.find("constraint")) block.constraint = constraint->numbers();
+  if (const auto own = field.find("margin_constraints")) {
+    for (const JsonField& margin : own->elements()) block.margin_constraints.push_back(margin.numbers());
+  }
   if (const auto dropped = field.find("dropped")) {
     for (const JsonField& column : dropped->elements()) block.dropped.push_back(column.whole(0));
   }
@@ -496,6 +501,7 @@ DesignVariable variable_from(const JsonField& field) {
     variable.levels = levels->texts();
     if (variable.levels.empty()) levels->refuse("has no level");
   }
+  if (const auto ordered = field.find("ordered")) variable.ordered = ordered->truth();
   return variable;
 }
 
@@ -556,10 +562,11 @@ Json to_json(const Design& design) {
     if (!used[i]) continue;
     Json variable{{"name", design.variables[i].name}};
     if (design.variables[i].factor) variable["levels"] = design.variables[i].levels;
+    if (design.variables[i].ordered) variable["ordered"] = true;
     variables.push_back(std::move(variable));
   }
   Json blocks = Json::array();
-  for (const CoefBlock& block : design.blocks) blocks.push_back(block_json(block));
+  for (const CoefBlock& block : design.blocks) blocks.push_back(block_json(block, design));
   Json json{{"variables", std::move(variables)}, {"terms", std::move(terms)}, {"blocks", std::move(blocks)}};
   if (!design.left_out.empty()) json["left_out"] = design.left_out;
   return json;

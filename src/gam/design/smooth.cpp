@@ -474,6 +474,7 @@ Basis centred_margin(Basis margin, std::span<const double> means) {
   margin.unit_rows = false;
   margin.row_sum.reset();
   margin.constant.clear();  // there is none
+  margin.constraint.assign(means.begin(), means.end());
   return margin;
 }
 

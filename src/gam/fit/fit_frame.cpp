@@ -352,6 +352,14 @@ class FitRun {
     model_.rho = rows_.series.rho;
     model_.ar_start = fit_.options.ar_start;
     model_.gamma = fit_.options.gamma;
+    model_.smoothing_options = {fit_.options.select, fit_.options.sp, fit_.options.min_sp,
+                                fit_.options.knots};
+    const Variable& response = frame_.variables[static_cast<std::size_t>(rows_.response)];
+    model_.response = {fit_.formula.response.text,
+                       fit_.formula.trials       ? "counts"
+                       : response.levels.empty() ? "number"
+                                                 : "factor",
+                       response.levels};
     model_.recipe = frame_.recipe;
     model_.rows = frame_.complete_rows;
     model_.rows_dropped = frame_.file_rows - frame_.complete_rows;

@@ -63,12 +63,16 @@ Json terms_json(const FittedModel& model) {
     if (block.penalty) {
       Json sp = Json::array();
       Json log_sp = Json::array();
+      Json ranks = Json::array();
       for (std::size_t j = 0; j < block.penalty->count(); ++j, ++penalty) {
         log_sp.push_back(model.log_sp[penalty]);
         sp.push_back(std::exp(model.log_sp[penalty]));
+        ranks.push_back(block.penalty->rank_of(j));
       }
       term["sp"] = sp;
       term["log_sp"] = log_sp;
+      term["rank"] = ranks;
+      term["null_space_dim"] = block.coef_size - block.penalty->rank();
       term["knots"] = block.knots;
       if (smooth < model.smooth_tests.size()) {
         const SmoothTest& test = model.smooth_tests[smooth++];
@@ -155,6 +159,24 @@ Json centring_json(const FittedModel& model) {
           {"values", model.centring.values}};
 }
 
+Json response_json(const ModelResponse& response) {
+  Json json{{"name", response.name}, {"type", response.type}};
+  if (!response.levels.empty()) json["levels"] = response.levels;
+  return json;
+}
+
+/// Those that were given.
+Json options_json(const SmoothingOptions& options) {
+  Json json = Json::object();
+  if (options.select) json["select"] = true;
+  if (!options.sp.empty()) json["sp"] = options.sp;
+  if (!options.min_sp.empty()) json["min_sp"] = options.min_sp;
+  for (const auto& [variable, values] : options.knots)
+    json["knots"].push_back({{"variable", variable}, {"values", values}});
+  return json;
+}
+
+
 constexpr std::pair<const char*, double FittedModel::*> summary_numbers[]{
     {"scale", &FittedModel::scale},
     {"deviance", &FittedModel::deviance},
@@ -200,6 +222,9 @@ Json to_json(const FittedModel& model) {
   if (!model.ar_start.empty()) json["ar_start"] = model.ar_start;
   if (model.gamma != 1) json["gamma"] = model.gamma;
   if (!model.response_fingerprint.empty()) json["response_fingerprint"] = model.response_fingerprint;
+  if (!model.response.name.empty()) json["response"] = response_json(model.response);
+  if (Json options = options_json(model.smoothing_options); !options.empty())
+    json["options"] = std::move(options);
   if (!model.family.parameters().empty()) json["family_parameters"] = parameters_json(model.family);
   // A list, not an object: two coefficients may have one name, such as factor q at level 1 and a column q1.
   Json coefficients = Json::array();
@@ -567,6 +592,25 @@ void check_formula(const JsonField& json, const FittedModel& model) {
   }
 }
 
+ModelResponse response_from(const JsonField& field) {
+  ModelResponse response{field.at("name").text(), field.at("type").text()};
+  if (const auto levels = field.find("levels")) response.levels = levels->texts();
+  return response;
+}
+
+SmoothingOptions options_from(const JsonField& field) {
+  SmoothingOptions options;
+  if (const auto select = field.find("select")) options.select = select->truth();
+  if (const auto sp = field.find("sp")) options.sp = sp->numbers();
+  if (const auto least = field.find("min_sp")) options.min_sp = least->numbers();
+  if (const auto knots = field.find("knots")) {
+    for (const JsonField& one : knots->elements())
+      options.knots[one.at("variable").text()] = one.at("values").numbers();
+  }
+  return options;
+}
+
+
 void read_terms(const JsonField& field, FittedModel& model) {
   const std::vector<JsonField> terms = field.elements(model.design.blocks.size());
   for (std::size_t i = 0; i < terms.size(); ++i) {
@@ -616,6 +660,8 @@ FittedModel from_json(const JsonField& json, const std::string& path, const std:
   if (const auto start = json.find("ar_start")) model.ar_start = start->text();
   if (const auto gamma = json.find("gamma")) model.gamma = gamma->number();
   if (const auto print = json.find("response_fingerprint")) model.response_fingerprint = print->text();
+  if (const auto response = json.find("response")) model.response = response_from(*response);
+  if (const auto options = json.find("options")) model.smoothing_options = options_from(*options);
   model.rows = json.at("n").whole<std::int64_t>();
   model.rows_dropped = json.at("rows_dropped").whole<std::int64_t>();
   if (model.rows_dropped > std::numeric_limits<std::int64_t>::max() - model.rows)

@@ -56,6 +56,8 @@ struct FittedModel {
   /// Fingerprint of the response in these rows (response_fingerprint.hpp), in hexadecimal digits; empty in a
   /// model file of a version that did not keep it.
   std::string response_fingerprint;
+  ModelResponse response;
+  SmoothingOptions smoothing_options;
   Design design;
   Recipe recipe;  ///< how to compute the design's variables from columns
   std::vector<double> coef;

@@ -89,6 +89,7 @@ Term term_of(const FittedModel& model, const CoefBlock& block) {
             .map = block.map,
             .copies = block.copies,
             .constraint = block.constraint,
+            .margin_constraints = block.margin_constraints,
             .dropped = block.dropped,
             .undetermined = block.determined,
             .edf = model.block_edf(block)};
@@ -106,12 +107,6 @@ Term term_of(const FittedModel& model, const CoefBlock& block) {
   }
   for (const Component& component : components) term.factors.push_back(factor_of(component, model.design));
   return term;
-}
-
-int rank_of_one(const Penalty& penalty, std::size_t j) {
-  std::vector<bool> marked(penalty.count());
-  marked[j] = true;
-  return penalty.rank_of(marked);
 }
 
 /// Flags the variables of the design that a parametric term uses, or any term.
@@ -150,7 +145,7 @@ std::vector<TermPenalty> Model::penalties() const {
       TermPenalty one{.label = block.penalty->labels[j],
                       .term = static_cast<int>(b),
                       .scale = block.s_scale[j],
-                      .rank = rank_of_one(*block.penalty, j),
+                      .rank = block.penalty->rank_of(j),
                       .lambda = std::exp(fitted_->log_sp[index]),
                       .parameter = parameters[index].index,
                       .least = parameters[index].least};
@@ -191,7 +186,10 @@ std::vector<ModelVariable> Model::variables() const {
   for (std::size_t v = 0; v < design.variables.size(); ++v) {
     if (!used[v]) continue;  // the response is a variable of the design after a fit
     const DesignVariable& variable = design.variables[v];
-    variables.push_back({.name = variable.name, .factor = variable.factor, .levels = variable.levels});
+    variables.push_back({.name = variable.name,
+                         .factor = variable.factor,
+                         .ordered = variable.ordered,
+                         .levels = variable.levels});
     if (variable.factor && parametric[v]) variables.back().contrasts = "contr.treatment";
   }
   const auto named = [&](const std::string& name) -> ModelVariable& {

@@ -86,6 +86,12 @@ double Model::rho() const noexcept {
 double Model::gamma() const noexcept {
   return fitted_->gamma;
 }
+const SmoothingOptions& Model::smoothing_options() const noexcept {
+  return fitted_->smoothing_options;
+}
+const ModelResponse& Model::response() const noexcept {
+  return fitted_->response;
+}
 std::int64_t Model::rows_dropped() const noexcept {
   return fitted_->rows_dropped;
 }

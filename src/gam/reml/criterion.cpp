@@ -42,14 +42,6 @@ const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
       bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });
 }
 
-/// Rank of that penalty.
-int penalty_rank(const BlockBasis& basis, int index) {
-  const int own = index - basis.first_sp;
-  std::vector<bool> marked(basis.penalty->count());
-  marked[base::at(own)] = true;
-  return basis.penalty->rank_of(marked);
-}
-
 /// A dot product in the order of the elements, unlike that of BLAS.
 double dot_in_order(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
@@ -537,7 +529,8 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
 
   const auto coef = std::span(at.coef).subspan(base::at(own.begin), base::at(own.rank));
   const Matrix part = submatrix(inverse, own.in_outer, own.rank, own.in_outer, own.rank);
-  const Matrix root = own.root(penalty_rank(basis_with(bases_, penalty), penalty));
+  const BlockBasis& basis = basis_with(bases_, penalty);
+  const Matrix root = own.root(basis.penalty->rank_of(base::at(penalty - basis.first_sp)));
   algebra_->go_on();
   const SymmetricEigen common = symmetric_eigen(multiply_tn(root, algebra_->multiply(part, root)));
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));

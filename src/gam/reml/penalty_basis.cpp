@@ -135,9 +135,7 @@ BlockBasis block_basis(const CoefBlock& block, int first_sp) {
   const auto take_dense = [&](const Matrix& range) {
     for (std::size_t j = 0; j < penalty.matrices.size(); ++j) {
       basis.dense.push_back(congruence(penalty.matrices[j], range));
-      std::vector<bool> own(penalty.matrices.size());
-      own[j] = true;
-      basis.spread.push_back(spread_of(basis.dense.back(), penalty.rank_of(own)));
+      basis.spread.push_back(spread_of(basis.dense.back(), penalty.rank_of(j)));
     }
   };
   if (penalty.orthogonal_columns) {

@@ -402,6 +402,61 @@ TEST(ModelParts, ConstraintsAndColumnsThatSideConditionsTake) {
   EXPECT_EQ(terms.at(3).dropped.size(), 2U);
   EXPECT_EQ(terms.at(3).coefficients, 13);
   EXPECT_TRUE(terms.at(4).constraint.empty());
+  EXPECT_EQ(terms.at(4).margin_constraints.size(), 2U);
+}
+
+// The call, the response and the margins are as the fit had them in a model that was read from a file.
+TEST(ModelParts, WhatTheFitWasGiven) {
+  Job job = serial_job();
+  Table table = table_for(job);
+  std::mt19937_64 random(3);
+  table.columns.push_back({"hit", levels_of(random, {"no", "yes"})});
+  const FitOptions options{.family = family("binomial"),
+                           .ordered = {{"o", {"lo", "mid", "hi"}}},
+                           .knots = {{"w", {0, 1.5}}},
+                           .sp = {-1, 0.5},
+                           .min_sp = {0, 0.125},
+                           .select = true};
+  const Model fitted =
+      fit(job, parse_formula("hit ~ s(w, bs = 'cc', k = 5) + s(o, bs = 're')"), table, options).model;
+  for (const Model& model : {fitted, model_from_json(to_json(fitted))}) {
+    EXPECT_EQ(model.response().name, "hit");
+    EXPECT_EQ(model.response().type, "factor");
+    EXPECT_EQ(model.response().levels, (std::vector<std::string>{"no", "yes"}));
+    EXPECT_TRUE(model.smoothing_options().select);
+    EXPECT_EQ(model.smoothing_options().sp, options.sp);
+    EXPECT_EQ(model.smoothing_options().min_sp, options.min_sp);
+    EXPECT_EQ(model.smoothing_options().knots, options.knots);
+    const std::vector<ModelVariable> variables = model.variables();
+    const auto o = std::ranges::find(variables, "o", &ModelVariable::name);
+    ASSERT_NE(o, variables.end());
+    EXPECT_TRUE(o->ordered);
+  }
+  const Model counts = fit(job, parse_formula("cbind(w, 1) ~ z"), table, {.family = options.family}).model;
+  EXPECT_EQ(counts.response().type, "counts");
+  EXPECT_EQ(counts.response().name, "cbind(w, 1)");
+}
+
+// mgcv's margins of ti(), each with the constraint of a smooth of its variable.
+TEST(ModelParts, MarginsOfTiHaveTheConstraintsOfSmooths) {
+  Job job = serial_job();
+  const Table table = table_for(job);
+  const Model fitted = fit(job,
+                           parse_formula("y ~ s(x, bs = 'ps', k = 6) + s(z, bs = 'cr', k = 5) + "
+                                         "ti(x, z, bs = c('ps', 'cr'), k = c(6, 5)) + te(x, w, k = 3)"),
+                           table)
+                           .model;
+  for (const Model& model : {fitted, model_from_json(to_json(fitted))}) {
+    const std::vector<Term> terms = model.terms();
+    ASSERT_EQ(terms.at(3).margin_constraints.size(), 2U);
+    EXPECT_TRUE(terms.at(4).margin_constraints.empty());
+    for (const std::size_t margin : {0U, 1U}) {
+      const std::vector<double>& own = terms.at(3).margin_constraints[margin];
+      const std::vector<double>& of_smooth = terms.at(1 + margin).constraint;
+      ASSERT_EQ(own.size(), of_smooth.size());
+      for (std::size_t i = 0; i < own.size(); ++i) EXPECT_NEAR(own[i], of_smooth[i], 1e-12);
+    }
+  }
 }
 
 // Shared and given smoothing parameters of a model that was read from a file are those of the fit.

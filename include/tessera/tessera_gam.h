@@ -211,6 +211,8 @@ TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* 
 ///   of X'WX. The last three are 0 x 0 where they are not known: see `tessera::gam::Model`
 ///   (<tessera/gam/model.hpp>)
 /// - "sp": smoothing parameters, in mgcv's order
+/// - "reml_gradient", of fREML by their logarithms; "reml_hessian", square, by these and, if the scale is
+///   estimated, by its logarithm: mgcv's outer.info. 0 x 1 and 0 x 0 where they are not known
 /// - "rank" of each penalty; "null_space_dim" of each smooth; "block_terms", for each run of coefficients,
 ///   design.blocks of the model's text, the index of its term in design.terms
 /// - options as they were given: "select" (0 or 1); "given_sp" and "min_sp", 0 x 1 if they were not

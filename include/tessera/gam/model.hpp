@@ -107,6 +107,14 @@ class TESSERA_EXPORT Model {
   /// each pair of penalties of q coefficients, and O(p^2) for each penalty.
   [[nodiscard]] Matrix corrected_covariance() const;
 
+  /// The gradient of fREML by the logarithms of the smoothing parameters, in the order of
+  /// `smoothing_parameters`, and its Hessian by these and, where REML estimates phi, by log phi: square,
+  /// column by column. mgcv's `outer.info`, which sp.vcov() and gam.vcomp() read. Of several large random
+  /// effects the Hessian is the average information. Empty without a smoothing parameter, and in a model of
+  /// an earlier version.
+  [[nodiscard]] std::span<const double> reml_gradient() const noexcept;
+  [[nodiscard]] std::span<const double> reml_hessian() const noexcept;
+
   /// Conversion from the engine's representation; not a public type.
   explicit Model(std::shared_ptr<const FittedModel> fitted) : fitted_(std::move(fitted)) {}
   [[nodiscard]] const FittedModel& fitted() const noexcept { return *fitted_; }

@@ -130,6 +130,13 @@ constexpr NamedValue values[]{
      copy_all<&Model::corrected_covariance>},
     {"R", [](const Model& model) { return square(static_cast<std::size_t>(model.triangle().rows())); },
      copy_all<&Model::triangle>},
+    column<&Model::reml_gradient>("reml_gradient"),
+    {"reml_hessian",
+     [](const Model& model) {
+       const std::size_t count = model.reml_gradient().size();
+       return square(model.reml_hessian().size() == count * count ? count : count + 1);
+     },
+     copy_all<&Model::reml_hessian>},
     column<ranks_of>("rank"),
     column<null_spaces_of>("null_space_dim"),
     column<terms_of_blocks>("block_terms"),

@@ -440,6 +440,8 @@ class FitRun {
   }
   void conclude(const RemlFit& fit, const PartedMatrix& gram) {
     model_.reml = fit.score - rows_.series.log_determinant_in_reml(model_.rows);
+    model_.reml_gradient = fit.gradient;
+    model_.reml_hessian = fit.hessian;
     model_.edf = fit.edf;
     model_.edf1 = fit.edf1;
     model_.edf1_total = std::accumulate(fit.edf1.begin(), fit.edf1.end(), 0.0);

@@ -234,6 +234,10 @@ Json to_json(const FittedModel& model) {
   json["coefficients"] = std::move(coefficients);
   json["terms"] = terms_json(model);
   for (const auto& [name, number] : summary_numbers) json[name] = model.*number;
+  if (!model.reml_gradient.empty()) {
+    json["reml_gradient"] = model.reml_gradient;
+    json["reml_hessian"] = model.reml_hessian;
+  }
   if (model.covariance_scale != model.scale) json["covariance_scale"] = model.covariance_scale;
   if (!model.edf1.empty())
     json["edf1"] = model.edf1;
@@ -633,6 +637,14 @@ void read_summary(const JsonField& json, FittedModel& model) {
   const auto covariance_scale = json.find("covariance_scale");
   model.covariance_scale = covariance_scale ? covariance_scale->number() : model.scale;
   if (const auto edf1 = json.find("edf1_total")) model.edf1_total = edf1->number();
+  if (const auto gradient = json.find("reml_gradient")) {
+    model.reml_gradient = gradient->numbers_or_nan();
+    const std::size_t size = model.reml_gradient.size() + (model.family.scale() ? 0 : 1);
+    const JsonField hessian = json.at("reml_hessian");
+    model.reml_hessian = hessian.numbers_or_nan();
+    if (model.reml_hessian.size() != size * size)
+      hessian.refuse(fmt::format("has not {} x {} numbers", size, size));
+  }
   model.iterations = json.at("iterations").whole();
   model.converged = json.at("converged").truth();
   if (const auto reason = json.find("no_estimate")) model.no_estimate = reason->text();

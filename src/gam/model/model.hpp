@@ -78,6 +78,10 @@ struct FittedModel {
   double null_deviance = 0;
   double r_squared_adjusted = 0;
   double reml = 0;
+  /// The gradient of REML by the log smoothing parameters, and its Hessian by these and log phi, column by
+  /// column; empty in a model of before they were kept.
+  std::vector<double> reml_gradient;
+  std::vector<double> reml_hessian;
   double edf_total = 0;
   /// tr(2F - FF); NaN in a model file of a version that did not keep it.
   double edf1_total = std::numeric_limits<double>::quiet_NaN();

@@ -92,6 +92,12 @@ const SmoothingOptions& Model::smoothing_options() const noexcept {
 const ModelResponse& Model::response() const noexcept {
   return fitted_->response;
 }
+std::span<const double> Model::reml_gradient() const noexcept {
+  return fitted_->reml_gradient;
+}
+std::span<const double> Model::reml_hessian() const noexcept {
+  return fitted_->reml_hessian;
+}
 std::int64_t Model::rows_dropped() const noexcept {
   return fitted_->rows_dropped;
 }

@@ -224,12 +224,14 @@ void RemlCriterion::add_up(std::span<const double> log_lambda, Evaluation& at) c
   if (base::at(sp_count_) == parameters_.size() && !is_bounded()) return;
   const Evaluation each = at;
   at.gradient.assign(base::at(sp_count_), 0);
+  at.beside_scale.assign(base::at(sp_count_), 0);
   at.hessian = Matrix(sp_count_, sp_count_);
   for (int j = 0; j < each.hessian.rows(); ++j) {
     const int row = parameters_[base::at(j)].index;
     if (row < 0) continue;
     const double slope = parameters_[base::at(j)].slope(log_lambda[base::at(j)]);
     at.gradient[base::at(row)] += slope * each.gradient[base::at(j)];
+    at.beside_scale[base::at(row)] += slope * each.beside_scale[base::at(j)];
     at.hessian(row, row) += slope * (1 - slope) * each.gradient[base::at(j)];
     for (int k = 0; k < each.hessian.cols(); ++k) {
       if (const int column = parameters_[base::at(k)].index; column >= 0)
@@ -459,6 +461,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   // The sum of squares is a difference of terms as large as that about the base.
   out.rounding = 1e-14 * (std::abs(out.value) + static_cast<double>(working_.rows) + working_.residual / phi);
   out.gradient.resize(count);
+  out.beside_scale.resize(count);
   out.hessian = Matrix(penalties, penalties);
   if (count == 0) return out;
 
@@ -492,6 +495,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   for (std::size_t j = 0; j < count; ++j) {
     const int row = static_cast<int>(j);
     const double trace = traces.of(j);
+    out.beside_scale[j] = -deviance_slope[j] / phi / 2;
     out.gradient[j] = (deviance_slope[j] / phi + trace - penalty_det.gradient[j]) / 2;
     for (std::size_t k = 0; k <= j; ++k) {
       const int col = static_cast<int>(k);
@@ -513,6 +517,21 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   }
   add_up(at->log_lambda, out);
   return out;
+}
+
+Matrix RemlCriterion::whole_hessian(const Evaluation& at) const {
+  const int count = at.hessian.rows();
+  if (scale_known_ || count == 0) return at.hessian;
+  const double curvature = degrees_of_freedom() / 2;  // by log phi, at the phi of this point
+  Matrix whole(count + 1, count + 1);
+  whole(count, count) = curvature;
+  for (int j = 0; j < count; ++j) {
+    const double own = at.beside_scale[base::at(j)];
+    whole(j, count) = whole(count, j) = own;
+    for (int i = 0; i < count; ++i)
+      whole(i, j) = at.hessian(i, j) + at.beside_scale[base::at(i)] * own / curvature;
+  }
+  return whole;
 }
 
 RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, int penalty) const {

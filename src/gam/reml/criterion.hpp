@@ -41,7 +41,8 @@ class RemlCriterion {
     double noise = 0;              ///< error of V and its gradient from the rounding of X'WX; 0 if negligible
     std::vector<double> gradient;  ///< dV / d log lambda_j
     Matrix hessian;
-    bool exact = true;  ///< the Hessian is exact, not an approximation
+    std::vector<double> beside_scale;  ///< d2V / d log lambda_j d log phi, where phi is not profiled out
+    bool exact = true;                 ///< the Hessian is exact, not an approximation
   };
 
   /// The arguments must outlive the criterion; `bases` are those of the design. Throws
@@ -78,6 +79,8 @@ class RemlCriterion {
   /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(q^3 + M q^2) with q coefficients
   /// not eliminated, and for each eliminated one the square of the number that it shares rows with.
   [[nodiscard]] std::optional<Evaluation> evaluate(std::span<const double> log_sp) const;
+  /// The Hessian by the log smoothing parameters, and by log phi unless it is known: not profiled out.
+  [[nodiscard]] Matrix whole_hessian(const Evaluation& at) const;
   /// Only V, at about a sixth of the cost.
   [[nodiscard]] std::optional<double> value(std::span<const double> log_sp) const;
   /// Whether `profiles` supports this coordinate: it belongs to one block, whose penalty has no least lambda

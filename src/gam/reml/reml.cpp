@@ -85,6 +85,9 @@ RemlFit fit_reml(const WorkingModel& model, const Design& design, const std::vec
   }
   RemlFit fit = criterion.solution(best->log_sp);
   for (const auto& other : others) fit.others.push_back(criterion.log_lambda(other));
+  fit.gradient = best->at.gradient;
+  const Matrix hessian = criterion.whole_hessian(best->at);
+  fit.hessian.assign(hessian.values().begin(), hessian.values().end());
   fit.iterations = best->iterations;
   judge(fit, *best, design, bases);
   return fit;

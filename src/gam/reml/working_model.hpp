@@ -28,8 +28,10 @@ struct RemlFit {
   /// Of the posterior covariance: RSS over n less the degrees of freedom, as in mgcv. It is the scale at a
   /// minimum of V in all smoothing parameters with a gamma of 1.
   double covariance_scale = 1;
-  double score = 0;                 ///< V at the optimum
-  PartedMatrix inverse;             ///< (X'WX + S)^-1; the posterior covariance is this by its scale
+  double score = 0;              ///< V at the optimum
+  std::vector<double> gradient;  ///< of V there, by the log smoothing parameters
+  std::vector<double> hessian;   ///< by these and log phi, column by column: `RemlCriterion::whole_hessian`
+  PartedMatrix inverse;          ///< (X'WX + S)^-1; the posterior covariance is this by its scale
   std::vector<double> part_ridges;  ///< the diagonal of S in the inverse's part
   std::vector<double> edf;          ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;         ///< diagonal of 2F - FF, for reference degrees of freedom

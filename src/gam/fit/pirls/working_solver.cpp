@@ -129,7 +129,8 @@ void WorkingSolver::bring_to_root(std::span<const double> coef) {
     });
   };
   base::broadcast_values(comm, solver_, fit_.log_sp, fit_.edf, fit_.edf1, fit_.part_ridges, fit_.scale,
-                         fit_.score, fit_.penalised_deviance, fit_.covariance_scale);
+                         fit_.score, fit_.penalised_deviance, fit_.covariance_scale, fit_.gradient,
+                         fit_.hessian);
   bring_matrix(fit_.inverse);
   bring_matrix(gram_);
 }

@@ -389,6 +389,74 @@ TEST(ModelParts, AreThoseOfMgcv) {
   EXPECT_EQ(f->contrasts, "contr.treatment");
 }
 
+/// Element (i, j) of the Hessian of fREML with phi profiled out, by second differences of fits with given
+/// smoothing parameters.
+double profiled_second_difference(Job& job, const TableFile& file, const Formula& formula, FitOptions options,
+                                  std::vector<double> log_sp, std::size_t i, std::size_t j) {
+  constexpr double step = 0.02;
+  double sum = 0;
+  for (const double a : {-1.0, 1.0}) {
+    for (const double b : {-1.0, 1.0}) {
+      std::vector<double> at = log_sp;
+      at[i] += a * step;
+      at[j] += b * step;
+      options.sp.clear();
+      for (const double one : at) options.sp.push_back(std::exp(one));
+      sum += a * b * fit(job, formula, file, options).model.reml();
+    }
+  }
+  return sum / (4 * step * step);
+}
+
+// The outer.info$hess of bam(method = "fREML") of mgcv 1.8-41.
+TEST(ModelParts, TheHessianOfRemlIsThatOfMgcvAndOfDifferences) {
+  Job job = serial_job();
+  const TableFile file{TESSERA_TEST_DATA "/predictions/table.csv"};
+  const Model model =
+      fit(job, parse_formula("y ~ f + s(x, bs = 'cr') + s(z, bs = 'ps', k = 8) + s(g, bs = 're')"), file)
+          .model;
+  const double expected[4][4] = {{2.64357984484, 0, -0.00933635946756, -3.05033268714},
+                                 {0, 0, 0, 0},
+                                 {-0.00933635946756, 0, 1.95092157878, -1.97447133307},
+                                 {-3.05033268714, 0, -1.97447133307, 147.499999972}};
+  ASSERT_EQ(model.reml_hessian().size(), 16U);
+  for (std::size_t i = 0; i < 16; ++i)
+    EXPECT_NEAR(model.reml_hessian()[i], expected[i / 4][i % 4], 1e-6) << i;
+  for (const double slope : model.reml_gradient()) EXPECT_NEAR(slope, 0, 1e-6);
+  const Model read = model_from_json(to_json(model));
+  EXPECT_TRUE(std::ranges::equal(read.reml_hessian(), model.reml_hessian()));
+  EXPECT_TRUE(std::ranges::equal(read.reml_gradient(), model.reml_gradient()));
+
+  const Formula shared = parse_formula(
+      "y ~ f + s(x, bs = 'cr') + s(z, bs = 'cr', k = 8, id = 1) + "
+      "s(w, bs = 'cr', k = 8, id = 1)");
+  const FitOptions options{.gamma = 1.4};
+  const Model smoother = fit(job, shared, file, options).model;
+  const auto of_shared = smoother.reml_hessian();
+  ASSERT_EQ(of_shared.size(), 9U);
+  EXPECT_NEAR(of_shared[0], 2.0689933180067, 1e-6);
+  EXPECT_NEAR(of_shared[1], 0.00125977706758, 1e-6);
+  EXPECT_NEAR(of_shared[4], 0.01210113353141, 1e-6);
+  EXPECT_NEAR(of_shared[6], -2.332838439108, 1e-6);
+  EXPECT_NEAR(of_shared[8], 104.142857138413, 1e-6);
+  std::vector<double> log_sp;
+  for (const SmoothingParameter& one : smoother.smoothing_parameters()) log_sp.push_back(std::log(one.value));
+  for (const std::size_t i : {0U, 1U}) {
+    for (const std::size_t j : {0U, 1U}) {
+      EXPECT_NEAR(profiled_second_difference(job, file, shared, options, log_sp, i, j),
+                  of_shared[3 * i + j] - of_shared[6 + i] * of_shared[6 + j] / of_shared[8], 1e-3)
+          << i << ", " << j;
+    }
+  }
+
+  // With a known scale there is no phi.
+  const Model counts =
+      fit(job, parse_formula("count ~ s(x, bs = 'cr')"), file, {.family = family("poisson")}).model;
+  ASSERT_EQ(counts.reml_hessian().size(), 1U);
+  EXPECT_GT(counts.reml_hessian()[0], 0);
+  EXPECT_TRUE(fit(job, parse_formula("y ~ x"), file).model.reml_hessian().empty());
+}
+
 TEST(ModelParts, ConstraintsAndColumnsThatSideConditionsTake) {
   Job job = serial_job();
   const Table table = table_for(job);

@@ -160,6 +160,8 @@ struct ModelVariable {
   /// are empty if the model was fitted without `FitOptions::residuals`.
   std::vector<double> summary{};
   std::string most_frequent{};
+  /// Of a number, over the rows of the fit; NaN if the model was fitted without, or by an earlier version.
+  double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// The response of a model.

@@ -212,7 +212,7 @@ class TableFit {
     std::vector<std::size_t> indices;
     for (const Expression& one : predictors)
       indices.push_back(static_cast<std::size_t>(frame.index_of(one.text)));
-    summaries_ = summaries_of(workers, frame, indices);
+    summaries_ = summaries_of(workers, frame, indices, plan_.block());
     frame.variables.resize(frame.variables.size() - columns);
     if (!frame.extents.empty()) frame.extents.resize(frame.variables.size());
   }

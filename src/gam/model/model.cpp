@@ -103,6 +103,7 @@ Json outline_json(const DataOutline& outline) {
       summary["level"] = one.level;
     else
       summary["values"] = {one.least, one.median, one.greatest};
+    if (!std::isnan(one.mean)) summary["mean"] = one.mean;
     json["var_summary"].push_back(std::move(summary));
   }
   for (const Occupancy& one : outline.occupancy)
@@ -284,6 +285,7 @@ VariableSummary summary_from(const JsonField& field) {
   summary.least = numbers[0];
   summary.median = numbers[1];
   summary.greatest = numbers[2];
+  if (const auto mean = field.find("mean")) summary.mean = mean->number();
   return summary;
 }
 

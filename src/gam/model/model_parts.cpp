@@ -205,6 +205,7 @@ std::vector<ModelVariable> Model::variables() const {
   for (const VariableSummary& summary : fitted_->outline.summaries) {
     ModelVariable& variable = named(summary.name);
     variable.factor = summary.factor;
+    variable.mean = summary.mean;
     if (summary.factor)
       variable.most_frequent = summary.level;
     else

@@ -6,6 +6,8 @@
 #include "gam/table/frame/bounded_values.hpp"
 #include "gam/table/frame/extents.hpp"
 
+#include <tessera/job/reproducible_sum.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cmath>
@@ -215,6 +217,27 @@ std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNum
   return workers.comm.allreduce(mine, mpi::Reduction::sum);
 }
 
+/// *Collective.* The mean of the `count` values of complete rows.
+double mean_of(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t count,
+               std::int64_t block) {
+  std::vector<ReproducibleSum> sums(at(workers.team.size()), ReproducibleSum(1));
+  workers.team.for_each_block(frame.rows, block, [&](int thread, Range rows) {
+    const std::size_t begin = at(rows.begin - frame.rows.begin);
+    const std::size_t end = at(rows.end - frame.rows.begin);
+    std::array<double, 1> sum{};
+    column.prepare_to_read(begin, end);
+    for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
+      column.for_each_piece(first, last, [&](std::span<const double> numbers) {
+        for (const double number : numbers) sum[0] += std::isnan(number) ? 0 : number;
+      });
+    });
+    sums[at(thread)].add(sum);
+  });
+  for (std::size_t thread = 1; thread < sums.size(); ++thread) sums.front().merge(sums[thread]);
+  sums.front().allreduce(workers.comm);
+  return sums.front().values()[0] / static_cast<double>(count);
+}
+
 /// Rank of R's type-3 median among sorted values, from 0 on.
 std::int64_t place_of_median(std::int64_t count) {
   const std::int64_t half = count / 2;
@@ -264,7 +287,7 @@ std::vector<KeySpan> likely_medians(const Workers& workers, std::span<const Colu
 }
 
 std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
-                                          std::span<const std::size_t> variables) {
+                                          std::span<const std::size_t> variables, std::int64_t block) {
   std::vector<VariableSummary> summaries;
   for (const std::size_t index : variables) {
     const Variable& variable = frame.variables[index];
@@ -282,6 +305,7 @@ std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
       summary.median =
           value_at(workers, frame, variable.numbers, place_of_median(count), count, std::move(found));
       summary.greatest = extent.max;
+      summary.mean = mean_of(workers, frame, variable.numbers, count, block);
     }
     summaries.push_back(std::move(summary));
   }

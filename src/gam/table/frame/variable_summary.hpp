@@ -5,6 +5,8 @@
 #include "gam/table/frame/workers.hpp"
 
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <vector>
@@ -19,6 +21,8 @@ struct VariableSummary {
   double median = 0;  ///< R's type-3 quantile: an observation
   double greatest = 0;
   std::string level{};  ///< of a factor: the most frequent; ties: the first
+  /// Of numbers; NaN in a model of before it was kept.
+  double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
 /// *Collective.* For each column a range that probably contains the median of the job's about `count`
@@ -29,10 +33,12 @@ struct VariableSummary {
 
 /// *Collective.* Summaries over the complete rows of these variables of the frame. Variables without a level
 /// or a finite number are omitted. The same bits for any number of ranks and threads. Removes the values
-/// found near their medians from the frame. Cost: a scan of a column, unless such values were found, and one
-/// more for the extent of numbers in a frame that was not read.
+/// found near their medians from the frame. Cost: a scan of a column for its mean, one more unless such
+/// values were found, and one for the extent of numbers in a frame that was not read. A mean is summed in
+/// blocks of `block` rows, which are whole on each rank.
 [[nodiscard]] std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
-                                                        std::span<const std::size_t> variables);
+                                                        std::span<const std::size_t> variables,
+                                                        std::int64_t block);
 
 /// The cells of two variables that contain a complete row.
 struct Occupancy {

@@ -156,6 +156,14 @@ TEST(Outline, HasTypicalValuesOfVariablesAndOfTheColumnsThatTheyRead) {
   }
   const auto world = testing::world();
   const testing::SharedFile file(world, "typical.csv", table);
+  double mean_of_x = 0;
+  int complete = 0;
+  for (int row = 0; row < 601; ++row) {
+    if (row % 50 == 3) continue;
+    mean_of_x += 1 + row % 199;
+    ++complete;
+  }
+  mean_of_x /= complete;
   // Expressions of numbers are evaluated as the file is read; a comparison with a level reads columns first.
   for (const std::string computed : {"", " + I(g == \"a\")"}) {
     const FittedModel model =
@@ -173,6 +181,9 @@ TEST(Outline, HasTypicalValuesOfVariablesAndOfTheColumnsThatTheyRead) {
     EXPECT_EQ(summary("z").greatest, 59);
     EXPECT_EQ(summary("g").level, "a");
     EXPECT_EQ(summary("e").median, 2);
+    EXPECT_EQ(summary("e").mean, 2);
+    EXPECT_NEAR(summary("x").mean, mean_of_x, 1e-12 * mean_of_x);
+    EXPECT_TRUE(std::isnan(summary("g").mean));
     EXPECT_EQ(std::ranges::count(model.outline.summaries, "y", &VariableSummary::name), 0);
     ASSERT_EQ(model.outline.occupancy.size(), 1U);
     EXPECT_EQ(model.outline.occupancy[0].x, "x");

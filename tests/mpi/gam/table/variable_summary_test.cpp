@@ -68,7 +68,7 @@ TEST_F(VariableSummaries, HasTheMedianOfASortOfTheColumn) {
     HostTeam team(trial % 4 + 1);
     const std::array<std::size_t, 1> all{0};
     rows_test::at_each_width([&] {
-      const auto summaries = summaries_of({comm, team}, frame, all);
+      const auto summaries = summaries_of({comm, team}, frame, all, 1);
       ASSERT_EQ(summaries.size(), 1U);
       EXPECT_EQ(summaries[0].median, median_of(kept)) << "trial " << trial;
       EXPECT_EQ(summaries[0].least, *std::ranges::min_element(kept));
@@ -113,7 +113,7 @@ TEST_F(VariableSummaries, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead)
     }
     EXPECT_GT(comm.allreduce(found, mpi::Reduction::sum), 0);
     const std::array<std::size_t, 2> both{0, 1};
-    for (const VariableSummary& summary : summaries_of({comm, team}, frame, both))
+    for (const VariableSummary& summary : summaries_of({comm, team}, frame, both, 1))
       EXPECT_EQ(summary.median, median_of(kept)) << summary.name << ", trial " << trial;
   }
 }
@@ -129,7 +129,7 @@ TEST_F(VariableSummaries, HasTheFirstOfTheMostFrequentLevels) {
   variable.codes.own().assign(codes.begin() + frame.rows.begin, codes.begin() + frame.rows.end);
   variable.levels = {"b", "a", "c"};
   const std::array<std::size_t, 1> all{0};
-  EXPECT_EQ(summaries_of({comm, team}, frame, all)[0].level, "b");
+  EXPECT_EQ(summaries_of({comm, team}, frame, all, 1)[0].level, "b");
 }
 
 TEST_F(VariableSummaries, LeavesOutWhatHasNoFiniteValue) {
@@ -137,7 +137,7 @@ TEST_F(VariableSummaries, LeavesOutWhatHasNoFiniteValue) {
   const double infinity = std::numeric_limits<double>::infinity();
   Frame frame = part_of(comm, {{1, infinity}, {no_number, no_number}, {3, 4}}, {1, 1}, 1);
   const std::array<std::size_t, 3> all{0, 1, 2};
-  const auto summaries = summaries_of({comm, team}, frame, all);
+  const auto summaries = summaries_of({comm, team}, frame, all, 1);
   ASSERT_EQ(summaries.size(), 1U);
   EXPECT_EQ(summaries[0].name, "w");
   EXPECT_EQ(summaries[0].median, 3);

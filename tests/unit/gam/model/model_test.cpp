@@ -99,7 +99,7 @@ TEST_F(ModelFile, HasTheLinkOfItsFamily) {
 
 TEST_F(ModelFile, HasTypicalValuesAndWhereRowsAre) {
   FittedModel model = mean_of(1, 2);
-  model.outline.summaries = {{"x", false, -1, 0.1, 2, {}}, {"g", true, 0, 0, 0, "b \"c\""}};
+  model.outline.summaries = {{"x", false, -1, 0.1, 2, {}, 0.25}, {"g", true, 0, 0, 0, "b \"c\""}};
   model.outline.occupancy = {{"x", "z", std::vector<std::string>(40, std::string(39, '0') + "1")}};
   save_model(model, path_, inline_limit);
   // A program that does not know them ignores them.
@@ -108,6 +108,8 @@ TEST_F(ModelFile, HasTypicalValuesAndWhereRowsAre) {
   ASSERT_EQ(read.summaries.size(), 2U);
   EXPECT_EQ(read.summaries[0].median, 0.1);
   EXPECT_EQ(read.summaries[0].greatest, 2);
+  EXPECT_EQ(read.summaries[0].mean, 0.25);
+  EXPECT_TRUE(std::isnan(read.summaries[1].mean));
   EXPECT_EQ(read.summaries[1].level, "b \"c\"");
   EXPECT_TRUE(read.summaries[1].factor);
   ASSERT_EQ(read.occupancy.size(), 1U);

@@ -138,6 +138,10 @@ TESSERA_GAM_API int tessera_gam_table_open(int64_t rows, const tessera_gam_call*
 /// unchanged until the table is closed and no call uses it. TESSERA_GAM_USAGE while a call uses the table.
 TESSERA_GAM_API int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name,
                                                   const double* values, size_t count);
+/// Adds a column of `count` whole numbers, INT32_MIN for a missing value, as R's NA_integer_. They are read
+/// in place, as those of `tessera_gam_table_add_numbers`.
+TESSERA_GAM_API int tessera_gam_table_add_integers(tessera_gam_table table, const char* name,
+                                                   const int32_t* values, size_t count);
 /// The order of a factor's levels in a model, the first being the reference level: by value if all are
 /// numbers, otherwise by bytes, as for files; or as given, like R's; or as the steps of a scale, like R's
 /// ordered factors, with polynomial contrasts: dose.L, dose.Q, ...

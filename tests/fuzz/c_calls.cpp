@@ -196,7 +196,8 @@ class Calls {
     const std::size_t level_count = kind % 6;
     const int status = factor ? tessera_gam_table_add_factor(table, name, codes.data(), count, levels.data(),
                                                              std::min(level_count, levels.size()), kind % 4)
-                              : tessera_gam_table_add_numbers(table, name, numbers.data(), count);
+                       : kind % 16 == 9 ? tessera_gam_table_add_integers(table, name, codes.data(), count)
+                                        : tessera_gam_table_add_numbers(table, name, numbers.data(), count);
     if (held(status, is_open(table, Kind::table)) == TESSERA_GAM_OK)
       require(count == rows, "a column has the rows of its table");
   }

@@ -38,6 +38,11 @@ struct NumberSpans {
   std::vector<std::span<const double>> pieces;
 };
 
+/// Whole numbers in place, likewise; the least of int32 for a missing value, as R's NA_integer_.
+struct IntegerSpans {
+  std::vector<std::span<const std::int32_t>> pieces;
+};
+
 /// The codes of a `Factor` in place, likewise.
 struct FactorSpans {
   std::vector<std::span<const std::int32_t>> codes;
@@ -64,7 +69,7 @@ struct Table {
   struct Column {
     std::string name;
     /// Numbers, NaN for missing values; or levels. Spans must outlive the table's use.
-    std::variant<std::vector<double>, Factor, NumberSpans, FactorSpans> values;
+    std::variant<std::vector<double>, Factor, NumberSpans, FactorSpans, IntegerSpans> values;
   };
 
   Plan plan;

@@ -3,6 +3,7 @@
 
 #include "base/at.hpp"
 #include "gam/table/frame/column_numbers.hpp"
+#include "gam/table/memory/memory_table.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -12,6 +13,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <numeric>
 #include <span>
 #include <string>
@@ -41,6 +43,11 @@ class Exchange {
     return of(std::span(values));
   }
   [[nodiscard]] std::vector<double> operator()(const NumberSpans& values) const { return of(values.pieces); }
+  [[nodiscard]] std::vector<double> operator()(const IntegerSpans& values) const {
+    std::vector<double> numbers;
+    std::ranges::transform(of(values.pieces), std::back_inserter(numbers), number_of);
+    return numbers;
+  }
   [[nodiscard]] Factor operator()(const Factor& values) const {
     return {of(std::span(values.codes)), values.levels, values.order};
   }

@@ -93,6 +93,16 @@ int tessera_gam_table_add_numbers(tessera_gam_table table, const char* name, con
   });
 }
 
+int tessera_gam_table_add_integers(tessera_gam_table table, const char* name, const int32_t* values,
+                                   size_t count) {
+  return c::status_of("tessera_gam_table_add_integers", [&] {
+    c::require(values, "values");
+    const std::string column = c::text_of(name, "the column's name");
+    c::require_rows(column, count, c::rows_of(table));
+    c::add_column(table, {column, gam::IntegerSpans{{{values, count}}}});
+  });
+}
+
 int tessera_gam_table_add_factor(tessera_gam_table table, const char* name, const int32_t* codes,
                                  size_t count, const char* const* levels, size_t level_count,
                                  int32_t level_order) {

@@ -15,6 +15,8 @@
 #include <algorithm>
 #include <bit>
 #include <cmath>
+#include <iterator>
+#include <limits>
 #include <numeric>
 #include <set>
 #include <span>
@@ -46,14 +48,26 @@ struct MemoryColumn {
     std::visit([this](const auto& values) { set(values); }, column.values);
   }
   [[nodiscard]] std::int64_t size() const {
-    return static_cast<std::int64_t>(levels != nullptr ? codes.size() : numbers.size());
+    return static_cast<std::int64_t>(codes.size() > 0 ? codes.size() : numbers.size());
   }
 
   const std::string* name;
   ColumnNumbers numbers;
-  Codes codes;
+  Codes codes;                                       // or whole numbers, without levels
   const std::vector<std::string>* levels = nullptr;  // of a factor
+  bool integer = false;
   LevelOrder order = LevelOrder::sorted;
+
+  /// Its numbers of rows [begin, end), in place or in `copy`.
+  [[nodiscard]] std::span<const double> rows(std::size_t begin, std::size_t end,
+                                             std::vector<double>& copy) const {
+    if (!integer) return numbers.rows(begin, end, copy);
+    copy.clear();
+    codes.for_each(begin, end, [&](std::span<const std::int32_t> some) {
+      std::ranges::transform(some, std::back_inserter(copy), number_of);
+    });
+    return copy;
+  }
 
  private:
   void set(const std::vector<double>& values) {
@@ -61,6 +75,10 @@ struct MemoryColumn {
     numbers = ColumnNumbers::borrow(std::span(&all, 1));
   }
   void set(const NumberSpans& values) { numbers = ColumnNumbers::borrow(values.pieces); }
+  void set(const IntegerSpans& values) {
+    codes = Codes(values.pieces);
+    integer = true;
+  }
   void set(const Factor& factor) {
     const std::span<const std::int32_t> all(factor.codes);
     codes = Codes(std::span(&all, 1));
@@ -184,8 +202,9 @@ class MemoryTable final : public TableReader {
     return names;
   }
   [[nodiscard]] const ColumnNumbers* numbers_in_memory(std::string_view column) const override {
-    const auto found = std::ranges::find_if(
-        columns_, [&](const MemoryColumn& one) { return one.levels == nullptr && *one.name == column; });
+    const auto found = std::ranges::find_if(columns_, [&](const MemoryColumn& one) {
+      return one.levels == nullptr && !one.integer && *one.name == column;
+    });
     return found == columns_.end() ? nullptr : &found->numbers;
   }
   [[nodiscard]] bool has_truths(std::string_view column) const override {
@@ -225,7 +244,7 @@ class MemoryTable final : public TableReader {
                    fmt::format("the column '{}' has numbers, but the model has its levels", used.name));
     if (factor)
       plan.set_factor(c, column.order == LevelOrder::sorted ? nullptr : column.levels);
-    else if (!used.text)
+    else if (!used.text && !column.integer)
       plan.set_in_memory(c, column.numbers);
   }
 
@@ -264,15 +283,16 @@ class MemoryTable final : public TableReader {
       else if (used[c].text)
         fields.push_back(c);
       else
-        part.set_numbers(c, column.numbers.rows(first, first + count, joined.numbers));
+        part.set_numbers(c, column.rows(first, first + count, joined.numbers));
     }
     if (fields.empty()) {
       part.end_rows(rows.begin + 1, count);
       return rows.size();
     }
     for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+      const std::size_t place = at(row - first_);
       for (const std::size_t c : fields)
-        part.set_number_field(c, column_of(used[c]).numbers[at(row - first_)], row + 1);
+        part.set_number_field(c, column_of(used[c]).rows(place, place + 1, joined.numbers)[0], row + 1);
       part.end_row(row + 1);
     }
     return rows.size();
@@ -296,22 +316,25 @@ std::uint64_t hash_of_column(HostTeam& team, const MemoryColumn& column, Range r
   team.for_each_block({0, rows.size()}, rows_of_run, [&](int thread, Range block) {
     std::uint64_t row = name + static_cast<std::uint64_t>(rows.begin + block.begin);
     std::uint64_t sum = 0;
+    std::vector<double> copy;
     const auto add = [&](std::uint64_t value) { sum += base::split_mix(base::split_mix(row++) ^ value); };
     if (column.levels != nullptr)
       column.codes.for_each(at(block.begin), at(block.end), [&](std::span<const std::int32_t> codes) {
         for (const std::int32_t code : codes) add(code < 0 ? 0 : levels[at(code)]);
       });
     else
-      column.numbers.for_each_piece(at(block.begin), at(block.end), [&](std::span<const double> numbers) {
-        for (const double number : numbers)
-          add(std::isnan(number) ? 0 : std::bit_cast<std::uint64_t>(number));
-      });
+      for (const double number : column.rows(at(block.begin), at(block.end), copy))
+        add(std::isnan(number) ? 0 : std::bit_cast<std::uint64_t>(number));
     sums[at(thread)] += sum;
   });
   return std::accumulate(sums.begin(), sums.end(), std::uint64_t{0});
 }
 
 }  // namespace
+
+double number_of(std::int32_t value) {
+  return value == std::numeric_limits<std::int32_t>::min() ? std::numeric_limits<double>::quiet_NaN() : value;
+}
 
 std::unique_ptr<TableReader> open_memory(const Workers& workers, const Table& table,
                                          const BetweenReads& between) {

@@ -15,6 +15,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// The name of a table in memory in messages.
 inline constexpr const char* memory_name = "the table in memory";
 
+/// The number that an element of `IntegerSpans` stands for, NaN for a missing value.
+[[nodiscard]] double number_of(std::int32_t value);
+
 /// *Collective.* Opens a table in memory, which must outlive the reader. As in files, numbers are unquoted
 /// fields, NaN missing, and levels are fields of a factor. Throws the same `Error` on every rank for a table
 /// that violates the rules of `Table`.

@@ -86,6 +86,14 @@ Table in_vectors(const Job& job, const Columns& columns) {
            {"g", Factor{part(columns.g), columns.g_levels}}}};
 }
 
+/// With the response as a column of integers.
+Table with_integers(const Job& job, const Columns& columns, const std::vector<std::int32_t>& y) {
+  Table table = in_vectors(job, columns);
+  const auto mine = part_of_column(y, job.local_range(table.plan));
+  table.columns[0].values = IntegerSpans{{mine.first(mine.size() / 3), mine.subspan(mine.size() / 3)}};
+  return table;
+}
+
 /// A table of pieces of `length` rows, or a few more or less, different for each column.
 Table in_spans(const Job& job, const Columns& columns, std::size_t length) {
   const Plan plan = job.plan(columns_rows, columns_block);
@@ -181,10 +189,12 @@ TEST(Columns, HaveTheSameModelHoweverTheyAreHeld) {
   const SharedFile file(comm, "data.csv", csv_of_columns(columns));
   Job job = cpu_job(comm, 2);
   const Table vectors = in_vectors(job, columns);
+  const std::vector<std::int32_t> y(columns.y.begin(), columns.y.end());
   for (const ColumnsCase& one : columns_cases) {
     const std::string expected = outcome_of_columns(job, one, vectors);
     EXPECT_TRUE(outcome_of_columns(job, one, in_blocks(file.path(), columns_block)) == expected)
         << one.formula;
+    EXPECT_TRUE(outcome_of_columns(job, one, with_integers(job, columns, y)) == expected) << one.formula;
     for (const std::size_t length : {7, 500}) {
       EXPECT_TRUE(outcome_of_columns(job, one, in_spans(job, columns, length)) == expected)
           << one.formula << ", spans of " << length;

@@ -684,6 +684,43 @@ TEST_F(CInterface, RefusesStructuresOfNoVersion) {
   expect_refusal(tessera_gam_last_error(&info), "info has size 0");
 }
 
+TEST_F(CInterface, ReadsWholeNumbersAsNumbers) {
+  Data data;
+  std::vector<std::int32_t> integers;
+  for (std::size_t i = 0; i < data.x.size(); ++i) {
+    integers.push_back(i % 17 == 3 ? INT32_MIN : static_cast<std::int32_t>(7 * i % 101) - 40);
+    data.x[i] = integers.back() == INT32_MIN ? std::nan("") : integers.back();
+  }
+  const tessera_gam_table doubles = data.table();
+  tessera_gam_table table = 0;
+  ASSERT_EQ(tessera_gam_table_open(400, nullptr, &table), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_table_add_integers(table, "x", integers.data(), integers.size()), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_table_add_numbers(table, "y", data.y.data(), data.y.size()), TESSERA_GAM_OK);
+  ASSERT_EQ(tessera_gam_table_add_factor(table, "side", data.codes.data(), 400, data.levels.data(), 2,
+                                         TESSERA_GAM_LEVELS_SORTED),
+            TESSERA_GAM_OK);
+  const tessera_gam_model model = fitted(table);
+  const tessera_gam_model expected = fitted(doubles);
+  EXPECT_EQ(values(model, "n"), std::vector{376.0});
+  expect_same(values(model, "coefficients"), values(expected, "coefficients"));
+  expect_same(values(model, "covariance"), values(expected, "covariance"));
+  // As the levels of a factor, too.
+  for (const char* text : {"y ~ factor(x)", "y ~ log(x + 50)"}) {
+    tessera_gam_model one = 0;
+    tessera_gam_model other = 0;
+    ASSERT_EQ(tessera_gam_fit(text, table, nullptr, &one), TESSERA_GAM_OK) << tessera_gam_error();
+    ASSERT_EQ(tessera_gam_fit(text, doubles, nullptr, &other), TESSERA_GAM_OK) << tessera_gam_error();
+    expect_same(values(one, "coefficients"), values(other, "coefficients"));
+    EXPECT_EQ(tessera_gam_model_close(one), TESSERA_GAM_OK);
+    EXPECT_EQ(tessera_gam_model_close(other), TESSERA_GAM_OK);
+  }
+  expect_refusal(tessera_gam_table_add_integers(table, "n", integers.data(), 5), "'n' has 5 rows");
+  expect_refusal(tessera_gam_table_add_integers(table, "n", nullptr, 400), "values is null");
+  EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_model_close(expected), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_table_close(doubles), TESSERA_GAM_OK);
+}
 TEST_F(CInterface, ListsTheValuesOfAModel) {
   std::size_t count = 0;
   for (const char* const* name = tessera_gam_model_names(); *name != nullptr; ++name, ++count) {

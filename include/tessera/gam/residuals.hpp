@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Residual of a row of the fit, with mean mu, response y and prior weight w.
+/// Residual of a row of the fit, with mean mu, response y and prior weight w, or another number of it.
 enum class ResidualType {
   deviance,  ///< sign(y - mu) times the root of the row's deviance
   pearson,   ///< (y - mu) sqrt(w / V(mu)), V the family's variance; NaN for scat, betar and custom families
@@ -17,6 +17,9 @@ enum class ResidualType {
   working,   ///< (y - mu) times the slope of the link
   partial,   ///< for partial residual plots: Pearson's, or the working one if that is NaN
   fitted,    ///< not a residual: mu
+  linear_predictor,  ///< eta, with all offsets
+  working_weight,    ///< w (dmu/deta)^2 / V(mu), by which the row counts in the last working model
+  all                ///< of these all but `partial`, each a column of its name
 };
 
 struct ResidualOptions {
@@ -26,7 +29,8 @@ struct ResidualOptions {
 };
 
 /// *Collective.* Residuals of this rank's rows of a model's table, as `residuals.gam` of mgcv: a column
-/// "residual", NaN in rows excluded from the fit. Ignores the correlation of neighbours (rho).
+/// "residual", or those of `ResidualType::all`, NaN in rows excluded from the fit. Ignores the correlation of
+/// neighbours (rho).
 ///
 /// Throws as `check` does. Blocks. Cost: one pass over the rows on the job's host threads; memory: the
 /// variables of the model, and a number for each row. The bits do not depend on ranks and threads.

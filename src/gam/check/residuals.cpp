@@ -13,6 +13,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <iterator>
 #include <limits>
 #include <string>
 #include <utility>
@@ -23,17 +24,39 @@ namespace {
 
 using base::at;
 
+/// A column of what was asked for.
+struct ResidualColumn {
+  const char* name;
+  ResidualType type;
+};
+
+constexpr ResidualColumn all_columns[]{{"fitted", ResidualType::fitted},
+                                       {"linear_predictor", ResidualType::linear_predictor},
+                                       {"working_weight", ResidualType::working_weight},
+                                       {"deviance", ResidualType::deviance},
+                                       {"pearson", ResidualType::pearson},
+                                       {"response", ResidualType::response},
+                                       {"working", ResidualType::working}};
+
+std::vector<ResidualColumn> columns_of(ResidualType type) {
+  if (type != ResidualType::all) return {{"residual", type}};
+  return {std::begin(all_columns), std::end(all_columns)};
+}
+
 /// Residuals in the user's units.
 class ResidualsOfRows {
  public:
-  ResidualsOfRows(const ModelRows& rows, ResidualType type)
-      : family_(rows.model().family), rows_(rows.rows()), frame_(rows.frame()), type_(type) {}
+  explicit ResidualsOfRows(const ModelRows& rows)
+      : family_(rows.model().family), rows_(rows.rows()), frame_(rows.frame()) {}
 
-  [[nodiscard]] double of(const RowResiduals::Residual& row, std::size_t place) const {
+  [[nodiscard]] double of(ResidualType type, const RowResiduals::Residual& row, std::size_t place) const {
     const double mean = family_.mean(row.linear_predictor) / rows_.response_factor;
     const double difference = number(rows_.response, place) - mean;
-    switch (type_) {
+    switch (type) {
       case ResidualType::fitted: return mean;
+      case ResidualType::linear_predictor: return row.linear_predictor / rows_.response_factor;
+      case ResidualType::working_weight:
+        return family_.working_weight(row.linear_predictor, prior_weight(place));
       case ResidualType::response: return difference;
       case ResidualType::working: return working(row, difference);
       case ResidualType::pearson: return pearson(mean, difference, place);
@@ -52,15 +75,16 @@ class ResidualsOfRows {
   [[nodiscard]] double working(const RowResiduals::Residual& row, double difference) const {
     return difference / family_.derivative(row.linear_predictor);
   }
+  [[nodiscard]] double prior_weight(std::size_t place) const {
+    return rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, place);
+  }
   [[nodiscard]] double pearson(double mean, double difference, std::size_t place) const {
-    const double weight = rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, place);
-    return difference * std::sqrt(weight / family_.variance(mean));
+    return difference * std::sqrt(prior_weight(place) / family_.variance(mean));
   }
 
   const Family& family_;
   const Rows& rows_;
   const Frame& frame_;
-  ResidualType type_;
 };
 
 /// Copies of the design's variables, under names that a table allows, unlike expressions.
@@ -93,8 +117,11 @@ Predictions residuals_of_source(Job& job, const Model& model, const TableSource&
   out.plan = rows.plan();
   out.table_rows = frame.file_rows;
   together(job.comm(), [&] {
-    std::vector<double> values(frame.complete.size(), std::numeric_limits<double>::quiet_NaN());
-    const ResidualsOfRows residual(rows, options.type);
+    const std::vector<ResidualColumn> wanted = columns_of(options.type);
+    for (const ResidualColumn& one : wanted)
+      out.columns.push_back(
+          {one.name, std::vector<double>(frame.complete.size(), std::numeric_limits<double>::quiet_NaN())});
+    const ResidualsOfRows residuals(rows);
     const std::vector<int> read = variables_read(rows.rows());
     std::vector<RowResiduals> readers(at(job.threads()), RowResiduals(rows.rows(), rows.raw_coef()));
     const bool whole = job.host_team().for_each_block(
@@ -104,12 +131,14 @@ Predictions residuals_of_source(Job& job, const Model& model, const TableSource&
           const std::size_t end = at(block.end - frame.rows.begin);
           for (const int variable : read) frame.variables[at(variable)].prepare_to_read(begin, end);
           for (std::size_t row = begin; row < end; ++row) {
-            if (frame.complete[row] != 0) values[row] = residual.of(readers[at(thread)].of(row), row);
+            if (frame.complete[row] == 0) continue;
+            const RowResiduals::Residual residual = readers[at(thread)].of(row);
+            for (std::size_t c = 0; c < wanted.size(); ++c)
+              out.columns[c].values[row] = residuals.of(wanted[c].type, residual, row);
           }
         },
         job.options().stop);
     if (!whole) throw Error(ErrorCode::interrupted, "asked to stop");
-    out.columns.push_back({"residual", std::move(values)});
     if (options.variables) out.kept = variables_of_terms(rows);
   });
   return out;

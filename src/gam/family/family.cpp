@@ -479,6 +479,12 @@ double Family::derivative(double eta) const {
   return visit(*this, [&](const auto& family) { return family.derivative(eta); });
 }
 
+double Family::working_weight(double eta, double prior) const {
+  return visit(*this, [&](const auto& family) {
+    return family.weight(prior, family.mean(eta), family.derivative(eta));
+  });
+}
+
 double Family::deviance(double y, double mu, double prior) const {
   return visit(*this, [&](const auto& family) {
     double deviance = family.deviance(y, mu, prior);

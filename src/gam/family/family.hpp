@@ -100,6 +100,8 @@ class Family {
   [[nodiscard]] double derivative(double eta) const;
   /// The variance function V(mu); NaN for families whose steps do not use it, scat and betar.
   [[nodiscard]] double variance(double mu) const;
+  /// The weight of a row with this prior weight in a working model.
+  [[nodiscard]] double working_weight(double eta, double prior) const;
   /// The deviance of one row, relative to the saturated model.
   [[nodiscard]] double deviance(double y, double mu, double prior) const;
   /// Whether the deviance of passes omits the saturated model's likelihood: subtract `SaturatedSum`.

@@ -53,13 +53,16 @@ struct OptionChoices<PredictionType> {
 };
 template <>
 struct OptionChoices<ResidualType> {
-  static constexpr std::array<std::pair<std::string_view, ResidualType>, 6> all{
+  static constexpr std::array<std::pair<std::string_view, ResidualType>, 9> all{
       {{"deviance", ResidualType::deviance},
        {"pearson", ResidualType::pearson},
        {"response", ResidualType::response},
        {"working", ResidualType::working},
        {"partial", ResidualType::partial},
-       {"fitted", ResidualType::fitted}}};
+       {"fitted", ResidualType::fitted},
+       {"linear-predictor", ResidualType::linear_predictor},
+       {"working-weight", ResidualType::working_weight},
+       {"all", ResidualType::all}}};
 };
 template <>
 struct OptionChoices<NewLevels> {

@@ -349,7 +349,8 @@ const Row<CheckOptions> of_checks[]{
 };
 
 const Row<ResidualOptions> of_residuals[]{
-    option<&ResidualOptions::type>({.name = "type", .help = "Kind of residuals, or the fitted values"}),
+    option<&ResidualOptions::type>(
+        {.name = "type", .help = "Kind of residuals, the fitted values, or all of these"}),
     option<&ResidualOptions::variables>(
         {.name = "variables", .help = "Add the variables of the model's terms"}),
     option<&ResidualOptions::memory, &MemoryOptions::node_bytes>(

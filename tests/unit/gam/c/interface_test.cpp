@@ -524,6 +524,23 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
     EXPECT_EQ(extent.kept, 2U);
     EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
   }
+  const Given of_all{{"type", "all"}};
+  ASSERT_EQ(tessera_gam_residuals(model_, table_, &of_all.call, &answer), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  const std::vector<double> whole = matrix(answer);
+  EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  ASSERT_EQ(whole.size(), 7 * data_.y.size());
+  auto next = whole.begin();
+  for (const char* type :
+       {"fitted", "linear-predictor", "working-weight", "deviance", "pearson", "response", "working"}) {
+    const Given of_type{{"type", type}};
+    ASSERT_EQ(tessera_gam_residuals(model_, table_, &of_type.call, &answer), TESSERA_GAM_OK)
+        << tessera_gam_error();
+    const std::vector<double> column = matrix(answer);
+    EXPECT_TRUE(std::ranges::equal(column, std::vector(next, next + std::ssize(column)))) << type;
+    next += std::ssize(column);
+    EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  }
   const tessera_gam_model smaller = fitted(table_, {{"sp", "100"}});
   const std::vector<tessera_gam_model> both{smaller, model_};
   ASSERT_EQ(tessera_gam_anova(both.data(), 2, "auto", TESSERA_GAM_TEXT, &text, nullptr), TESSERA_GAM_OK)
@@ -684,6 +701,41 @@ TEST_F(CInterface, RefusesStructuresOfNoVersion) {
   expect_refusal(tessera_gam_last_error(&info), "info has size 0");
 }
 
+
+/// The weights of Poisson rows are w mu, and those of their residuals too.
+TEST_F(CInterface, HasTheWorkingWeightsOfAllRows) {
+  Data counts;
+  for (double& y : counts.y) y = std::round(3 * y);
+  std::vector<double> prior(counts.y.size());
+  for (std::size_t i = 0; i < prior.size(); ++i) prior[i] = 1 + static_cast<double>(i % 3);
+  for (double& y : counts.y) y = std::max(y, 0.0);
+  counts.y[5] = std::nan("");
+  const tessera_gam_table table = counts.table();
+  ASSERT_EQ(tessera_gam_table_add_numbers(table, "prior", prior.data(), prior.size()), TESSERA_GAM_OK);
+  const tessera_gam_model model = fitted(table, {{"family", "poisson"}, {"weights", "prior"}});
+  const Given of_all{{"type", "all"}};
+  tessera_gam_answer answer = 0;
+  ASSERT_EQ(tessera_gam_residuals(model, table, &of_all.call, &answer), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  const std::vector<double> all = matrix(answer);
+  const std::size_t rows = prior.size();
+  for (std::size_t i = 0; i < rows; ++i) {
+    const double mu = all[i];
+    if (i == 5) {
+      for (std::size_t c = 0; c < 7; ++c) EXPECT_TRUE(std::isnan(all[c * rows + i]));
+      continue;
+    }
+    EXPECT_NEAR(std::exp(all[rows + i]), mu, 1e-12 * mu);
+    EXPECT_NEAR(all[2 * rows + i], prior[i] * mu, 1e-12 * mu);
+    EXPECT_NEAR(all[4 * rows + i], (counts.y[i] - mu) * std::sqrt(prior[i] / mu), 1e-12);
+    EXPECT_NEAR(all[5 * rows + i], counts.y[i] - mu, 1e-12);
+    EXPECT_NEAR(all[6 * rows + i], (counts.y[i] - mu) / mu, 1e-12);
+  }
+  EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_model_close(model), TESSERA_GAM_OK);
+  EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
+}
+
 TEST_F(CInterface, ReadsWholeNumbersAsNumbers) {
   Data data;
   std::vector<std::int32_t> integers;
@@ -721,6 +773,7 @@ TEST_F(CInterface, ReadsWholeNumbersAsNumbers) {
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
   EXPECT_EQ(tessera_gam_table_close(doubles), TESSERA_GAM_OK);
 }
+
 TEST_F(CInterface, ListsTheValuesOfAModel) {
   std::size_t count = 0;
   for (const char* const* name = tessera_gam_model_names(); *name != nullptr; ++name, ++count) {

@@ -220,6 +220,8 @@ TESSERA_GAM_API int tessera_gam_model_load(const char* path, tessera_gam_model* 
 /// - "rank" of each penalty; "null_space_dim" of each smooth; "block_terms", for each run of coefficients,
 ///   design.blocks of the model's text, the index of its term in design.terms
 /// - options as they were given: "select" (0 or 1); "given_sp" and "min_sp", 0 x 1 if they were not
+/// - "sample", the rows that the option sample stored: of each column the numbers, or the indices of its
+///   levels, from 0
 /// - 1 x 1: "n", rows of the fit; "n_dropped", rows with a missing value; "converged" (0 or 1); "iterations";
 ///   "edf_total", "edf1_total", "edf2_total"; "scale"; "scale_is_estimated" (0 or 1); "covariance_scale";
 ///   "deviance"; "null_deviance"; "residual_df"; "deviance_explained"; "r_squared_adjusted"; "reml"; "rho";

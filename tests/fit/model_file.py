@@ -44,7 +44,7 @@ MODELS = [
     ("side_condition", 'y ~ s(x, bs="cr", k=5) + s(z, k=5) + te(x, z, k=4) + w + twice'),
     ("together", 'y ~ s(x, bs="cr", k=5, id=1) + s(z, bs="cr", k=5, id=1)', "gaussian", "", "--select", "--gamma", "1.4"),
     ("given", 'y ~ s(x, bs="ps", k=8, m=c(2, 1), sp=0.5)', "gaussian", "",
-     "--weights", "e", "--offset", "w", "--subset", "z > 0.1", "--rho", "0.3", "--ar-start", "start"),
+     "--weights", "e", "--offset", "w", "--subset", "z > 0.1", "--rho", "0.3", "--ar-start", "start", "--sample", "50"),
     ("least", 'y ~ s(x, k=5)', "gaussian", "", "--min-sp", "0.1"),
     ("nb", 'count ~ s(x, k=5)', "nb"),
     ("tw", 'some ~ s(x, k=5)', "tw"),

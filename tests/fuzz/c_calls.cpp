@@ -49,7 +49,8 @@ constexpr std::array options{
 constexpr std::array option_values{
     "poisson", "binomial", "nb", "log", "1", "2.5", "true", "x=0,1", "x",     "response", "terms", "s(x)",
     "iterms",  "lpmatrix", "na", "0.9", "3", "-1",  "x,f",  "f",     "x > 0", "nan",      "f=a,b"};
-constexpr std::array values{"coefficients", "covariance", "edf", "sp", "AIC", "n", "edf2_total", "none"};
+constexpr std::array values{"coefficients", "covariance", "edf",  "sp",     "AIC",          "n",
+                            "edf2_total",   "none",       "rank", "sample", "reml_hessian", "block_terms"};
 
 /// Makes calls according to the bytes of an input.
 class Calls {

@@ -54,6 +54,10 @@ struct FitOptions {
   /// Store in the model the data that reports and predictions at typical values need: the residuals of a
   /// sample of the rows, typical values of each variable, and the occupancy of smooths of two numbers.
   bool residuals = true;
+  /// The number of rows of the table that the model stores, 2000 at most, or all if there are fewer: one from
+  /// each of as many equal parts of the complete rows. Which rows these are depends only on the number of
+  /// complete rows.
+  int sample = 0;
   /// The iteration stops if |change of deviance| < tolerance (0.1 + |deviance|), and the remaining step is
   /// below step_tolerance of the linear predictor and its standard error, in the norm of the working weights.
   double tolerance = 1e-12;

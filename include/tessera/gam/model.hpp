@@ -86,6 +86,7 @@ class TESSERA_EXPORT Model {
   [[nodiscard]] TermTests tests() const;
   [[nodiscard]] std::vector<ModelVariable> variables() const;
   [[nodiscard]] const ModelResponse& response() const noexcept;
+  [[nodiscard]] const SampledRows& sample() const noexcept;
   [[nodiscard]] std::vector<MeasuredExpression> measured() const;
 
   /// Effective degrees of freedom of each coefficient: mgcv's `edf`, the diagonal of F = (X'WX + S)^-1 X'WX;

@@ -172,6 +172,18 @@ struct ModelResponse {
   std::vector<std::string> levels{};  ///< of a factor: failure and success
 };
 
+/// Rows of the table of a fit, stored on request (`FitOptions::sample`): its columns that the formula and the
+/// options read.
+struct SampledRows {
+  struct Column {
+    std::string name{};
+    std::vector<double> values{};       ///< of a factor the indices of its levels; NaN: missing
+    std::vector<std::string> levels{};  ///< of a factor
+  };
+  std::vector<std::int64_t> rows{};  ///< their places in the table, from 0, ascending
+  std::vector<Column> columns{};
+};
+
 /// Options of a fit about its smooths, as they were given: see `FitOptions`.
 struct SmoothingOptions {
   bool select = false;

@@ -119,6 +119,8 @@ class GAM:
         Drop the levels that no row of the fit has (default: True).
     residuals
         Store residuals of sampled rows, typical values and occupancy in the model (default: True).
+    sample
+        Store so many rows of the table in the model (default: 0).
     max_iterations
         Iteration limit (default: 200).
     tolerance
@@ -205,6 +207,7 @@ class GAM:
         ordered: Mapping[str, Iterable[Any]] | Sequence[str] | str | None = None,
         drop_unused_levels: bool | None = None,
         residuals: bool | None = None,
+        sample: int | None = None,
         max_iterations: int | None = None,
         tolerance: float | None = None,
         step_tolerance: float | None = None,

@@ -72,6 +72,11 @@ constexpr NamedValue column(std::string_view name) {
           }};
 }
 
+std::vector<double> sp_of(const Model& model) {
+  std::vector<double> values;
+  for (const SmoothingParameter& one : model.smoothing_parameters()) values.push_back(one.value);
+  return values;
+}
 std::vector<double> ranks_of(const Model& model) {
   std::vector<double> ranks;
   for (const TermPenalty& one : model.penalties()) ranks.push_back(one.rank);
@@ -95,6 +100,11 @@ std::vector<std::string> knots_of(const Model& model) {
   for (const auto& [variable, values] : model.smoothing_options().knots)
     texts.push_back(fmt::format("{}={}", variable, fmt::join(values, ",")));
   return texts;
+}
+std::vector<std::string> sampled_columns(const Model& model) {
+  std::vector<std::string> names;
+  for (const SampledRows::Column& column : model.sample().columns) names.push_back(column.name);
+  return names;
 }
 
 void copy_covariance(const Model& model, std::span<double> to) {
@@ -130,6 +140,7 @@ constexpr NamedValue values[]{
      copy_all<&Model::corrected_covariance>},
     {"R", [](const Model& model) { return square(static_cast<std::size_t>(model.triangle().rows())); },
      copy_all<&Model::triangle>},
+    column<sp_of>("sp"),
     column<&Model::reml_gradient>("reml_gradient"),
     {"reml_hessian",
      [](const Model& model) {
@@ -144,12 +155,14 @@ constexpr NamedValue values[]{
      [](const Model& model, std::span<double> to) { to[0] = model.smoothing_options().select ? 1 : 0; }},
     column<[](const Model& model) { return model.smoothing_options().sp; }>("given_sp"),
     column<[](const Model& model) { return model.smoothing_options().min_sp; }>("min_sp"),
-    {"sp",
+    {"sample",
      [](const Model& model) {
-       return Shape{model.smoothing_parameters().size(), 1};
+       return Shape{model.sample().rows.size(), model.sample().columns.size()};
      },
      [](const Model& model, std::span<double> to) {
-       std::ranges::transform(model.smoothing_parameters(), to.begin(), &SmoothingParameter::value);
+       auto next = to.begin();
+       for (const SampledRows::Column& one : model.sample().columns)
+         next = std::ranges::copy(one.values, next).out;
      }},
     {"n", of_one, copy_number<&Model::rows>},
     {"n_dropped", of_one, copy_number<&Model::rows_dropped>},
@@ -205,6 +218,7 @@ constexpr NamedTexts texts[]{
     {"response_type", [](const Model& model) { return std::vector{model.response().type}; }},
     {"response_levels", [](const Model& model) { return model.response().levels; }},
     {"knots", knots_of},
+    {"sample", sampled_columns},
 };
 
 template <class Named, std::size_t count>

@@ -10,6 +10,7 @@
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/fit/run/compiled_fits.hpp"
 #include "gam/fit/run/device_choice.hpp"
+#include "gam/fit/stored_rows.hpp"
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/real_devices.hpp"
 #include "gam/table/frame/variable_summary.hpp"
@@ -90,6 +91,9 @@ class TableFit {
   FitResult run(const Fingerprint& print) {
     check_correlation(options_);
     check_trials(formula_, options_.family.definition());
+    if (options_.sample < 0 || options_.sample > most_stored_rows)
+      throw Error(ErrorCode::usage,
+                  fmt::format("sample is {}: give 0 to {}", options_.sample, most_stored_rows));
     if (const CustomFamily* custom = options_.family.definition().custom())
       require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
     FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu(), observer_);
@@ -136,6 +140,7 @@ class TableFit {
                                       std::move(frame));
         if (begins_on_real_devices(job_, plan_)) mark_as_compiled(job_, formula_, options_);
         model.outline.summaries = std::move(summaries_);
+        model.sample = std::move(sample_);
         return model;
       } catch (const NeedsHosts& needed) {
         observer_.note(needed.why);
@@ -170,11 +175,19 @@ class TableFit {
     take_ordered(table->ordered_columns(), formula_.response.text, request);
     const std::vector<Expression> predictors =
         options_.residuals ? predictors_of(formula_.text) : std::vector<Expression>();
+    const std::vector<Expression> stored =
+        options_.sample > 0 ? columns_read_by(request.variables) : std::vector<Expression>();
+    const auto add = [&](const Expression& one) {
+      for (const auto* const all : {&request.variables, &request.columns}) {
+        if (std::ranges::find(*all, one.text, &Expression::text) != all->end()) return;
+      }
+      request.columns.push_back(one);
+    };
     for (const Expression& one : predictors) {
       request.medians.push_back(one.text);
-      if (std::ranges::find(request.variables, one.text, &Expression::text) == request.variables.end())
-        request.columns.push_back(one);
+      add(one);
     }
+    std::ranges::for_each(stored, add);
     on_devices = make_device_table(
         job_, options_.memory.device_bytes.value_or(std::numeric_limits<std::int64_t>::max()));
     if (on_devices && begins_on_real_devices(job_, plan_))
@@ -186,6 +199,7 @@ class TableFit {
     spilled_ = frame.spilled;
     if (spilled_.bytes > 0) observer_.note(to_string(spilled_));
     clock.add_bytes(job_.comm().allreduce(table->bytes_read(), mpi::Reduction::sum));
+    if (!stored.empty()) sample_ = stored_rows(workers, frame, stored, options_.sample);
     summarise(workers, predictors, request.columns.size(), frame);
     return frame;
   }
@@ -257,6 +271,7 @@ class TableFit {
   std::optional<CostEstimate> estimate_;
   SpilledColumns spilled_;
   std::vector<VariableSummary> summaries_;
+  SampledRows sample_;
 };
 
 }  // namespace

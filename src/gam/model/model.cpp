@@ -177,6 +177,15 @@ Json options_json(const SmoothingOptions& options) {
   return json;
 }
 
+Json sample_json(const SampledRows& sample) {
+  Json columns = Json::array();
+  for (const SampledRows::Column& column : sample.columns) {
+    Json json{{"name", column.name}, {"values", column.values}};
+    if (!column.levels.empty()) json["levels"] = column.levels;
+    columns.push_back(std::move(json));
+  }
+  return {{"rows", sample.rows}, {"columns", std::move(columns)}};
+}
 
 constexpr std::pair<const char*, double FittedModel::*> summary_numbers[]{
     {"scale", &FittedModel::scale},
@@ -262,6 +271,7 @@ Json to_json(const FittedModel& model) {
   if (!model.triangle.empty()) json["triangle"] = packed(model.triangle);
   if (!model.column_means.empty()) json["column_means"] = model.column_means;
   json["outline"] = outline_json(model.outline);
+  if (!model.sample.rows.empty()) json["sample"] = sample_json(model.sample);
   json["design"] = Json(to_json(model.design));
   if (!model.recipe.empty()) json["expressions"] = to_json(model.recipe);
   if (!model.centring.components.empty()) json["centring"] = centring_json(model);
@@ -616,6 +626,24 @@ SmoothingOptions options_from(const JsonField& field) {
   return options;
 }
 
+SampledRows sample_from(const JsonField& field) {
+  SampledRows sample;
+  for (const JsonField& row : field.at("rows").elements()) sample.rows.push_back(row.whole<std::int64_t>());
+  for (const JsonField& one : field.at("columns").elements()) {
+    SampledRows::Column& column = sample.columns.emplace_back();
+    column.name = one.at("name").text();
+    const JsonField values = one.at("values");
+    column.values = values.numbers_or_nan();
+    if (const auto levels = one.find("levels")) column.levels = levels->texts();
+    const auto has_level = [&](double code) {
+      return std::isnan(code) || (code >= 0 && code < static_cast<double>(column.levels.size()));
+    };
+    if (column.values.size() != sample.rows.size()) values.refuse("has not one value of each row");
+    if (!column.levels.empty() && !std::ranges::all_of(column.values, has_level))
+      values.refuse("has a level that there is not");
+  }
+  return sample;
+}
 
 void read_terms(const JsonField& field, FittedModel& model) {
   const std::vector<JsonField> terms = field.elements(model.design.blocks.size());
@@ -701,6 +729,7 @@ FittedModel from_json(const JsonField& json, const std::string& path, const std:
     model.triangle = unpacked(triangle->numbers(packed_size(model.coef.size())), model.design.coef_size);
   if (const auto means = json.find("column_means")) model.column_means = means->numbers(model.coef.size());
   if (const auto outline = json.find("outline")) model.outline = outline_from(*outline);
+  if (const auto sample = json.find("sample")) model.sample = sample_from(*sample);
   if (centring) model.centring = centring_from(*centring, model.design);
   covariance.read_into(model);
   if (!model.triangle.empty() && model.covariance.is_parted())

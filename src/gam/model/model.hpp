@@ -58,6 +58,7 @@ struct FittedModel {
   std::string response_fingerprint;
   ModelResponse response;
   SmoothingOptions smoothing_options;
+  SampledRows sample;
   Design design;
   Recipe recipe;  ///< how to compute the design's variables from columns
   std::vector<double> coef;

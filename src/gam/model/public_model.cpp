@@ -98,6 +98,9 @@ std::span<const double> Model::reml_gradient() const noexcept {
 std::span<const double> Model::reml_hessian() const noexcept {
   return fitted_->reml_hessian;
 }
+const SampledRows& Model::sample() const noexcept {
+  return fitted_->sample;
+}
 std::int64_t Model::rows_dropped() const noexcept {
   return fitted_->rows_dropped;
 }

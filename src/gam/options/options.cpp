@@ -208,6 +208,8 @@ const Row<FitOptions> of_fits[]{
     option<&FitOptions::residuals>(
         {.name = "residuals",
          .help = "Store residuals of sampled rows, typical values and occupancy in the model"}),
+    option<&FitOptions::sample>(
+        {.name = "sample", .help = "Store so many rows of the table in the model", .range = {0, 2000}}),
     option<&FitOptions::max_iterations>(
         {.name = "max-iterations", .help = "Iteration limit", .range = {1, 1'000'000}}),
     option<&FitOptions::tolerance>(

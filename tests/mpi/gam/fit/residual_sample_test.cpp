@@ -139,6 +139,43 @@ TEST(Outline, IsOfTheCompleteRows) {
   }
 }
 
+TEST(StoredRows, AreThoseOfTheTableOnAnyRanks) {
+  std::string table = "y,x,g,e,unread\n";
+  const auto is_missing = [](int row) { return row % 7 == 2; };
+  const auto y = [](int row) { return std::sin(row * row % 1009); };
+  std::vector<int> complete;
+  for (int row = 0; row < 9000; ++row) {
+    table += (is_missing(row) ? "NA" : std::to_string(y(row))) + "," + std::to_string(row % 641) + "," +
+             (row % 3 == 1 ? "b" : "a") + "," + std::to_string(1 + row % 5) + ",1\n";
+    if (!is_missing(row)) complete.push_back(row);
+  }
+  const auto world = testing::world();
+  const testing::SharedFile file(world, "stored.csv", table);
+  const auto fitted = [&](int sample) {
+    return testing::fitted(world, "I(2 * y) ~ s(log(x + 1), k=5) + g", testing::in_blocks(file.path(), 64),
+                           {.weights = "e / 2", .residuals = false, .sample = sample}, 2);
+  };
+  const SampledRows stored = fitted(1000).sample;
+  EXPECT_THROW(static_cast<void>(fitted(2001)), Error);
+  if (!is_root()) return;
+  const auto rows = sampled_rows(static_cast<std::int64_t>(complete.size()), 1000);
+  ASSERT_EQ(stored.rows.size(), rows.size());
+  ASSERT_EQ(stored.columns.size(), 4U);
+  const auto values = [&](const char* name) {
+    return std::ranges::find(stored.columns, name, &SampledRows::Column::name)->values;
+  };
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    const int row = complete[static_cast<std::size_t>(rows[i])];
+    EXPECT_EQ(stored.rows[i], row);
+    EXPECT_NEAR(values("y")[i], y(row), 1e-6);
+    EXPECT_EQ(values("x")[i], row % 641);
+    EXPECT_EQ(values("e")[i], 1 + row % 5);
+    EXPECT_EQ(values("g")[i], row % 3 == 1 ? 1 : 0);
+  }
+  const auto g = std::ranges::find(stored.columns, "g", &SampledRows::Column::name);
+  EXPECT_EQ(g->levels, (std::vector<std::string>{"a", "b"}));
+}
+
 TEST(Outline, HasNoResidualsWhereTheyAreNotWanted) {
   const FittedModel model = fitted(testing::load_reference_case("c01_mcycle_gauss"), false);
   EXPECT_TRUE(model.outline.linear_predictor.empty());

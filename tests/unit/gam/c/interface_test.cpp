@@ -701,6 +701,48 @@ TEST_F(CInterface, RefusesStructuresOfNoVersion) {
   expect_refusal(tessera_gam_last_error(&info), "info has size 0");
 }
 
+TEST_F(CInterface, TellsWhatMgcvsObjectsNeed) {
+  EXPECT_EQ(values(model_, "rank"), std::vector{6.0});
+  EXPECT_EQ(values(model_, "null_space_dim"), std::vector{1.0});
+  EXPECT_EQ(values(model_, "block_terms"), (std::vector{0.0, 1.0, 2.0}));
+  EXPECT_EQ(values(model_, "reml_hessian").size(), 4U);
+  EXPECT_NEAR(values(model_, "reml_hessian")[3], (400 - 3) / 2.0, 1e-9);
+  EXPECT_EQ(values(model_, "reml_gradient").size(), 1U);
+  EXPECT_EQ(values(model_, "select"), std::vector{0.0});
+  EXPECT_TRUE(values(model_, "given_sp").empty());
+  EXPECT_TRUE(values(model_, "sample").empty());
+  const char* text = nullptr;
+  ASSERT_EQ(tessera_gam_model_text(model_, "response", 0, &text), TESSERA_GAM_OK);
+  EXPECT_STREQ(text, "y");
+  ASSERT_EQ(tessera_gam_model_text(model_, "response_type", 0, &text), TESSERA_GAM_OK);
+  EXPECT_STREQ(text, "number");
+  std::size_t count = 1;
+  ASSERT_EQ(tessera_gam_model_text_count(model_, "response_levels", &count), TESSERA_GAM_OK);
+  EXPECT_EQ(count, 0U);
+
+  const tessera_gam_model given = fitted(
+      table_,
+      {{"select", "true"}, {"sp", "-1,0.5"}, {"knots", "x=0,0.1,0.25,0.4,0.5,0.6,0.8,1"}, {"sample", "300"}});
+  EXPECT_EQ(values(given, "select"), std::vector{1.0});
+  EXPECT_EQ(values(given, "given_sp"), (std::vector{-1.0, 0.5}));
+  EXPECT_EQ(values(given, "rank"), (std::vector{6.0, 1.0}));
+  EXPECT_EQ(values(given, "null_space_dim"), std::vector{0.0});
+  ASSERT_EQ(tessera_gam_model_text(given, "knots", 0, &text), TESSERA_GAM_OK);
+  EXPECT_STREQ(text, "x=0,0.1,0.25,0.4,0.5,0.6,0.8,1");
+  EXPECT_EQ(values(given, "sample").size(), 900U);
+  ASSERT_EQ(tessera_gam_model_text_count(given, "sample", &count), TESSERA_GAM_OK);
+  EXPECT_EQ(count, 3U);
+  EXPECT_EQ(tessera_gam_model_close(given), TESSERA_GAM_OK);
+
+  // A model of before has what follows from the rest.
+  tessera_gam_model earlier = 0;
+  ASSERT_EQ(tessera_gam_model_load(TESSERA_TEST_DATA "/models/version_6.json", &earlier), TESSERA_GAM_OK);
+  EXPECT_FALSE(values(earlier, "rank").empty());
+  EXPECT_TRUE(values(earlier, "reml_hessian").empty());
+  ASSERT_EQ(tessera_gam_model_text(earlier, "response", 0, &text), TESSERA_GAM_OK);
+  EXPECT_STREQ(text, "");
+  EXPECT_EQ(tessera_gam_model_close(earlier), TESSERA_GAM_OK);
+}
 
 /// The weights of Poisson rows are w mu, and those of their residuals too.
 TEST_F(CInterface, HasTheWorkingWeightsOfAllRows) {

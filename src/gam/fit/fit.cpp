@@ -92,8 +92,7 @@ class TableFit {
     check_correlation(options_);
     check_trials(formula_, options_.family.definition());
     if (options_.sample < 0 || options_.sample > most_stored_rows)
-      throw Error(ErrorCode::usage,
-                  fmt::format("sample is {}: give 0 to {}", options_.sample, most_stored_rows));
+      throw base::usage_error("sample is {}: give 0 to {}", options_.sample, most_stored_rows);
     if (const CustomFamily* custom = options_.family.definition().custom())
       require_same_content(job_.comm(), options_.family.file(), to_toml(*custom));
     FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu(), observer_);

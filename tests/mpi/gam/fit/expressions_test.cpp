@@ -188,7 +188,7 @@ TEST_F(Expressions, AreRefusedWhereTheColumnsDoNotSuitThem) {
       {{"y ~ relevel(f, ref = 'zz')"}, "'zz' is not a level of f; its levels are a, b and c"},
       {{"y ~ relevel(x, ref = 'zz')"}, "x is not an unordered factor"},
       {{"y ~ s(factor(f), bs='cr')"}, "has levels"},
-      {{"y ~ poly(f == 'a', 3)"}, "the degree is less than their number"},
+      {{"y ~ poly(f == 'a', 3)"}, "give a degree below that"},
       {{"y ~ ifelse(f == 'a', f, 'x')"}, "write as.character(f)"},
       {{"y ~ x", changed([](auto& o) { o.ordered["q"] = {}; })}, "'q'"},
       {{"y ~ s(x, bs='cr')", changed([](auto& o) { o.ordered["x"] = {}; })}, "the model needs numbers"},

@@ -680,7 +680,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ 2x", "character 6: 'x' follows a number"},
       {"y ~ x @ z", "character 7: '@' has no meaning"},
       {"y ~ d$x",
-       "character 6: '$' takes a column of a table in R; here a column is written by its name alone"},
+       "character 6: '$' takes a column of a table in R; here a column is written by its name only"},
       {"y ~ s(x, bs=\"ps)", "character 13: the quote \" is not closed"},
       {"y ~ log(.)", "'.' inside an expression: name the columns"},
       {"y ~ x + 2", "the number 2 is not a variable"},

@@ -326,6 +326,10 @@ class FittedModel(InFolder):
         w = self.rows["w"]
         model = GAM("y ~ s(x)").fit(self.rows, weights=w, offset=list(self.rows["z"]))
         np.testing.assert_allclose(model.resid, np.sqrt(w) * model.residuals("response"), rtol=1e-12)
+        table = model.residuals("all")
+        np.testing.assert_array_equal(table["deviance"], model.resid)
+        np.testing.assert_array_equal(table["fitted"], model.fittedvalues)
+        np.testing.assert_array_equal(table["working_weight"], w)
         np.testing.assert_allclose(model.fittedvalues, model.predict(self.rows) + self.rows["z"], rtol=1e-12)
 
     @needs("pandas")

@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from ._portable import PortableModel
 
 PredictionType = Literal["link", "response", "terms", "iterms", "lpmatrix"]
-ResidualType = Literal["deviance", "pearson", "response", "working"]
+ResidualType = Literal["deviance", "pearson", "response", "working", "all"]
 Progress = bool | Callable[[str], None] | None
 
 _JOB_OPTIONS = {
@@ -425,8 +425,9 @@ class GAM:
 
         With mu the mean of a row, y its response and w its weight: "deviance", the root of its deviance with the sign
         of y - mu; "pearson", (y - mu) sqrt(w / V(mu)); "response", y - mu; "working", (y - mu) times the slope of the
-        link. In the kind of the data, as `predict`. A model that was loaded, copied or fitted with `comm` has not the
-        rows of its fit: give data and arrays as for the fit.
+        link; "all", a table of these, "fitted", "linear_predictor" and "working_weight". In the kind of the data, as
+        `predict`. A model that was loaded, copied or fitted with `comm` has not the rows of its fit: give data and
+        arrays as for the fit.
         """
         arrays = {"weights": weights, "offset": offset, "subset": subset, "AR_start": AR_start}
         rows = self._own_rows() if data is None else _Rows(data, None, _arrays(arrays))
@@ -441,7 +442,10 @@ class GAM:
     def _of_rows(self, type: str, rows: _Rows, progress: Progress = None) -> Any:
         table = self._table(*rows, needs_rows=True)
         options = self._threads | {"type": type}
-        values = self._answer("residuals", table, options=options, progress=progress).columns()["residual"]
+        columns = self._answer("residuals", table, options=options, progress=progress).columns()
+        if type == "all":
+            return table.data.give(columns) if isinstance(table.data, Data) else give_arrays(columns)
+        values = columns["residual"]
         assert not isinstance(values, Factor)
         if type == "pearson" and np.isnan(values).all():
             raise UsageError(f"the family {self.family} has no Pearson residuals: use deviance residuals")

@@ -91,7 +91,7 @@ class Tessera(CMakePackage, CudaPackage):
         """tests the parts alone, and one job of two ranks; `ctest` takes minutes to run all"""
         with working_dir(self.build_directory):
             ctest("--output-on-failure", "-j", str(make_jobs), "-L", "^unit$")
-            ctest("--output-on-failure", "-R", r"^job_passes\.np2$", "--no-tests=error")
+            ctest("--output-on-failure", "-R", r"^mpi\.job\.passes\.np2$", "--no-tests=error")
 
     def mpirun(self, *command, **options):
         """Runs `command` on two ranks, and returns what it prints."""

@@ -43,7 +43,7 @@ class NamedArguments {
  private:
   struct Argument {
     OptionInfo info;
-    std::vector<std::string> values;
+    std::vector<std::string> values{};
     bool set = false;
     bool unset = false;
   };

@@ -41,7 +41,7 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   };
   if (!apps::start(app, session, argc, argv, needs_one_rank)) return EXIT_SUCCESS;
   int status = EXIT_SUCCESS;
-  const auto run = [&, next = added.begin()](const auto& command) mutable {
+  auto run = [&, next = added.begin()](const auto& command) mutable {
     if ((*next++)->parsed()) status = command.run(*session);
   };
   std::apply([&](const auto&... each) { (run(each), ...); }, commands);

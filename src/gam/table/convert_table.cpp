@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/convert_table.hpp"
 
+#include "base/errors.hpp"
 #include "base/pluralised.hpp"
 #include "gam/table/hdf5/hdf5_writer.hpp"
 #include "gam/table/row_pieces.hpp"

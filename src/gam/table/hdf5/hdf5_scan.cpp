@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/table/hdf5/hdf5_scan.hpp"
 
+#include "base/errors.hpp"
 #include "base/pluralised.hpp"
 #include "base/utf8.hpp"
 #include "gam/table/hdf5/hdf5_chunks.hpp"

@@ -151,6 +151,7 @@ struct DesignVariable {
   bool factor = false;
   std::vector<std::string> levels;
   bool ordered = false;  ///< R's ordered factor, in the table of the fit: no prediction depends on it
+  bool operator==(const DesignVariable&) const = default;
 };
 
 /// A column of the design as a combination of the formula's columns: indices and factors.

@@ -209,7 +209,7 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
     expect_all_released(text);
   };
   refuses(add(0, "x", {x(0, rows)}), "the handle of the table is 0");
-  refuses(add(table + 1, "x", {x(0, rows)}), "is no ");
+  refuses(add(table + 1, "x", {x(0, rows)}), "is not an open table");
   refuses(add(table, nullptr, {x(0, rows)}), "name is null");
   refuses(add(table, "\xc3", {x(0, rows)}), "not UTF-8");
   refuses(add(table, "x", {x(0, 9), x(9, 20)}), "'x' has 20 rows, and the table has 300");

@@ -1,0 +1,414 @@
+/* SPDX-License-Identifier: Apache-2.0 */
+/* The C interface of Tessera for .Call. A handle of the library is an external pointer that closes it when it
+ * is collected; an error of the library is an R condition, raised by raise_error of R/conditions.R, when
+ * nothing of the library is on the stack. */
+#include <R.h>
+#include <R_ext/Rdynload.h>
+#include <R_ext/Visibility.h>
+#include <Rinternals.h>
+#include <limits.h>
+#include <stdint.h>
+#include <string.h>
+#include <tessera/tessera_gam.h>
+#include <time.h>
+
+/* Errors */
+
+static SEXP utf8(const char* text) {
+  return Rf_ScalarString(Rf_mkCharCE(text ? text : "", CE_UTF8));
+}
+
+static const char* text_of(SEXP value) {
+  return Rf_translateCharUTF8(STRING_ELT(value, 0));
+}
+
+static void raise_error(int status, const char* message, const char* lines, double position) {
+  SEXP home = PROTECT(R_FindNamespace(PROTECT(Rf_mkString("tessera"))));
+  SEXP raise =
+      PROTECT(Rf_lang5(Rf_install("raise_error"), PROTECT(Rf_ScalarInteger(status)), PROTECT(utf8(message)),
+                       PROTECT(utf8(lines)), PROTECT(Rf_ScalarReal(position))));
+  Rf_eval(raise, home);
+  UNPROTECT(7);
+}
+
+static void raise_last_error(void) {
+  tessera_gam_error_info info;
+  memset(&info, 0, sizeof info);
+  info.size = sizeof info;
+  tessera_gam_last_error(&info);
+  raise_error(info.status, info.message, info.lines, (double)info.position);
+}
+
+static void check(int status) {
+  if (status != TESSERA_GAM_OK) raise_last_error();
+}
+
+/* Handles */
+
+static uint64_t handle_of(SEXP pointer) {
+  if (TYPEOF(pointer) != EXTPTRSXP || R_ExternalPtrAddr(pointer) == NULL) {
+    raise_error(TESSERA_GAM_USAGE,
+                "the model or table is closed, or was saved and loaded: fit or read it again", "", -1);
+  }
+  return (uint64_t)(uintptr_t)R_ExternalPtrAddr(pointer);
+}
+
+static void close_with(SEXP pointer, int (*close)(uint64_t)) {
+  void* handle = R_ExternalPtrAddr(pointer);
+  if (handle == NULL) return;
+  close((uint64_t)(uintptr_t)handle);
+  R_ClearExternalPtr(pointer);
+  R_SetExternalPtrProtected(pointer, R_NilValue);
+}
+
+static void close_table(SEXP pointer) {
+  close_with(pointer, tessera_gam_table_close);
+}
+static void close_model(SEXP pointer) {
+  close_with(pointer, tessera_gam_model_close);
+}
+static void close_answer(SEXP pointer) {
+  close_with(pointer, tessera_gam_answer_close);
+}
+
+/* A pointer without a handle yet, so that no handle is lost where memory is short. */
+static SEXP new_pointer(const char* kind, R_CFinalizer_t close) {
+  SEXP pointer = PROTECT(R_MakeExternalPtr(NULL, Rf_install(kind), R_NilValue));
+  R_RegisterCFinalizerEx(pointer, close, TRUE);
+  UNPROTECT(1);
+  return pointer;
+}
+
+static void set_handle(SEXP pointer, uint64_t handle) {
+  R_SetExternalPtrAddr(pointer, (void*)(uintptr_t)handle);
+}
+
+static SEXP close_pointer(SEXP pointer) {
+  if (TYPEOF(pointer) != EXTPTRSXP) return R_NilValue;
+  SEXP kind = R_ExternalPtrTag(pointer);
+  if (kind == Rf_install("tessera_table")) close_table(pointer);
+  if (kind == Rf_install("tessera_model")) close_model(pointer);
+  return R_NilValue;
+}
+
+/* Calls: options, progress, interrupts */
+
+static const double progress_interval = 0.2; /* seconds */
+
+typedef struct {
+  SEXP progress; /* a function of a text and of whether it is a line for a log; or R_NilValue */
+  double told;   /* when it was called last */
+} watch;
+
+static double seconds(void) {
+  struct timespec now;
+  clock_gettime(CLOCK_MONOTONIC, &now);
+  return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Callbacks of the library must return. R_ToplevelExec ends what would jump out of them: an interrupt, an
+ * error, a calling handler with a restart. */
+static void check_interrupt(void* unused) {
+  (void)unused;
+  R_CheckUserInterrupt();
+}
+
+static int32_t cancelled(void* context) {
+  (void)context;
+  return !R_ToplevelExec(check_interrupt, NULL);
+}
+
+typedef struct {
+  SEXP progress;
+  const char* text;
+  int is_line;
+} news;
+
+static void tell(void* context) {
+  const news* told = context;
+  SEXP call =
+      PROTECT(Rf_lang3(told->progress, PROTECT(utf8(told->text)), PROTECT(Rf_ScalarLogical(told->is_line))));
+  Rf_eval(call, R_GlobalEnv);
+  UNPROTECT(3);
+}
+
+static void progress(int32_t is_line, const char* text, void* context) {
+  watch* of = context;
+  const double now = seconds();
+  if (!is_line && now - of->told < progress_interval) return;
+  if (!is_line) of->told = now;
+  news told = {of->progress, text, is_line};
+  R_ToplevelExec(tell, &told);
+}
+
+/* `options`: a character vector with names, which may repeat. The result lives as long as the .Call. */
+static tessera_gam_call call_of(SEXP options, watch* of) {
+  const int count = Rf_length(options);
+  SEXP names = Rf_getAttrib(options, R_NamesSymbol);
+  tessera_gam_option* list = (tessera_gam_option*)R_alloc((size_t)count + 1, sizeof *list);
+  for (int i = 0; i < count; ++i) {
+    list[i].name = Rf_translateCharUTF8(STRING_ELT(names, i));
+    list[i].value = Rf_translateCharUTF8(STRING_ELT(options, i));
+  }
+  tessera_gam_call call = TESSERA_GAM_CALL;
+  call.options = list;
+  call.option_count = (size_t)count;
+  call.cancelled = cancelled;
+  if (of != NULL && of->progress != R_NilValue) {
+    call.progress = progress;
+    call.context = of;
+  }
+  return call;
+}
+
+/* Tables */
+
+static void add_factor(tessera_gam_table table, const char* name, SEXP column) {
+  const R_xlen_t rows = Rf_xlength(column);
+  SEXP levels = Rf_getAttrib(column, R_LevelsSymbol);
+  const int count = Rf_length(levels);
+  const char** texts = (const char**)R_alloc((size_t)count + 1, sizeof *texts);
+  for (int i = 0; i < count; ++i) texts[i] = Rf_translateCharUTF8(STRING_ELT(levels, i));
+  const void* top = vmaxget();
+  int32_t* codes = (int32_t*)R_alloc((size_t)rows, sizeof *codes);
+  const int* values = INTEGER(column);
+  for (R_xlen_t i = 0; i < rows; ++i) codes[i] = values[i] == NA_INTEGER ? -1 : values[i] - 1;
+  check(tessera_gam_table_add_factor(
+      table, name, codes, (size_t)rows, texts, (size_t)count,
+      Rf_inherits(column, "ordered") ? TESSERA_GAM_LEVELS_ORDERED : TESSERA_GAM_LEVELS_GIVEN));
+  vmaxset(top);
+}
+
+/* The levels that R names the coefficients of a logical column by. */
+static void add_logical(tessera_gam_table table, const char* name, SEXP column) {
+  static const char* const levels[] = {"FALSE", "TRUE"};
+  const R_xlen_t rows = Rf_xlength(column);
+  const void* top = vmaxget();
+  int32_t* codes = (int32_t*)R_alloc((size_t)rows, sizeof *codes);
+  const int* values = LOGICAL(column);
+  for (R_xlen_t i = 0; i < rows; ++i) codes[i] = values[i] == NA_LOGICAL ? -1 : values[i] != 0;
+  check(tessera_gam_table_add_factor(table, name, codes, (size_t)rows, levels, 2, TESSERA_GAM_LEVELS_GIVEN));
+  vmaxset(top);
+}
+
+/* Numbers are read in place; `kept` lives as long as the table. */
+static void add_column(tessera_gam_table table, const char* name, SEXP column, SEXP kept, int index) {
+  const R_xlen_t rows = Rf_xlength(column);
+  if (Rf_isFactor(column)) {
+    add_factor(table, name, column);
+  } else if (TYPEOF(column) == LGLSXP) {
+    add_logical(table, name, column);
+  } else if (TYPEOF(column) == INTSXP || TYPEOF(column) == REALSXP) {
+    SEXP numbers = TYPEOF(column) == REALSXP ? column : Rf_coerceVector(column, REALSXP);
+    SET_VECTOR_ELT(kept, index, numbers);
+    check(tessera_gam_table_add_numbers(table, name, REAL(numbers), (size_t)rows));
+  } else {
+    raise_error(TESSERA_GAM_INPUT, "a column of a table is neither numbers, a factor nor logical", name, -1);
+  }
+}
+
+/* `columns`: a list with names, of vectors of one length. */
+static SEXP table(SEXP columns) {
+  const int count = Rf_length(columns);
+  SEXP names = Rf_getAttrib(columns, R_NamesSymbol);
+  SEXP kept = PROTECT(Rf_allocVector(VECSXP, count));
+  SEXP pointer = PROTECT(new_pointer("tessera_table", close_table));
+  R_SetExternalPtrProtected(pointer, kept);
+  tessera_gam_table handle;
+  check(tessera_gam_table_open(count > 0 ? (int64_t)Rf_xlength(VECTOR_ELT(columns, 0)) : 0, NULL, &handle));
+  set_handle(pointer, handle);
+  for (int i = 0; i < count; ++i) {
+    add_column(handle, Rf_translateCharUTF8(STRING_ELT(names, i)), VECTOR_ELT(columns, i), kept, i);
+  }
+  UNPROTECT(2);
+  return pointer;
+}
+
+static SEXP table_file(SEXP path, SEXP options) {
+  SEXP pointer = PROTECT(new_pointer("tessera_table", close_table));
+  const tessera_gam_call call = call_of(options, NULL);
+  tessera_gam_table handle;
+  check(tessera_gam_table_of_file(text_of(path), &call, &handle));
+  set_handle(pointer, handle);
+  UNPROTECT(1);
+  return pointer;
+}
+
+/* Models */
+
+static SEXP fit(SEXP formula, SEXP rows, SEXP options, SEXP told) {
+  watch of = {told, 0};
+  SEXP pointer = PROTECT(new_pointer("tessera_model", close_model));
+  const tessera_gam_call call = call_of(options, &of);
+  tessera_gam_model handle;
+  check(tessera_gam_fit(text_of(formula), handle_of(rows), &call, &handle));
+  set_handle(pointer, handle);
+  UNPROTECT(1);
+  return pointer;
+}
+
+static SEXP load(SEXP path) {
+  SEXP pointer = PROTECT(new_pointer("tessera_model", close_model));
+  tessera_gam_model handle;
+  check(tessera_gam_model_load(text_of(path), &handle));
+  set_handle(pointer, handle);
+  UNPROTECT(1);
+  return pointer;
+}
+
+static SEXP save(SEXP model, SEXP path) {
+  check(tessera_gam_model_save(handle_of(model), text_of(path)));
+  return R_NilValue;
+}
+
+static SEXP long_text(const char* text, size_t length) {
+  if (length > INT_MAX)
+    raise_error(TESSERA_GAM_FAULT, "the text of the model is longer than R's texts may be", "", -1);
+  return Rf_ScalarString(Rf_mkCharLenCE(text, (int)length, CE_UTF8));
+}
+
+static SEXP json(SEXP model) {
+  const char* text;
+  size_t length;
+  check(tessera_gam_model_to_json(handle_of(model), &text, &length));
+  return long_text(text, length);
+}
+
+static SEXP summary(SEXP model) {
+  const char* text;
+  size_t length;
+  check(tessera_gam_summary(handle_of(model), TESSERA_GAM_JSON, &text, &length));
+  return long_text(text, length);
+}
+
+/* A vector where the value has one column. */
+static SEXP value(SEXP model, SEXP name) {
+  size_t rows, columns;
+  const uint64_t handle = handle_of(model);
+  check(tessera_gam_model_shape(handle, text_of(name), &rows, &columns));
+  SEXP values = PROTECT(columns == 1 ? Rf_allocVector(REALSXP, (R_xlen_t)rows)
+                                     : Rf_allocMatrix(REALSXP, (int)rows, (int)columns));
+  check(tessera_gam_model_values(handle, text_of(name), REAL(values), rows * columns));
+  UNPROTECT(1);
+  return values;
+}
+
+static SEXP names(void) {
+  const char* const* known = tessera_gam_model_names();
+  int count = 0;
+  while (known[count] != NULL) ++count;
+  SEXP texts = PROTECT(Rf_allocVector(STRSXP, count));
+  for (int i = 0; i < count; ++i) SET_STRING_ELT(texts, i, Rf_mkCharCE(known[i], CE_UTF8));
+  UNPROTECT(1);
+  return texts;
+}
+
+/* Texts of the model by name: "coefficients", "smooths", "no_estimate", ... */
+static SEXP texts(SEXP model, SEXP name) {
+  const uint64_t handle = handle_of(model);
+  size_t count;
+  check(tessera_gam_model_text_count(handle, text_of(name), &count));
+  SEXP all = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)count));
+  for (size_t i = 0; i < count; ++i) {
+    const char* text;
+    check(tessera_gam_model_text(handle, text_of(name), i, &text));
+    SET_STRING_ELT(all, (R_xlen_t)i, Rf_mkCharCE(text, CE_UTF8));
+  }
+  UNPROTECT(1);
+  return all;
+}
+
+/* Answers */
+
+static SEXP column_names(tessera_gam_answer answer, size_t count) {
+  SEXP texts = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)count));
+  for (size_t i = 0; i < count; ++i) {
+    tessera_gam_column_info info;
+    memset(&info, 0, sizeof info);
+    info.size = sizeof info;
+    check(tessera_gam_answer_column(answer, i, &info));
+    SET_STRING_ELT(texts, (R_xlen_t)i, Rf_mkCharCE(info.name, CE_UTF8));
+  }
+  UNPROTECT(1);
+  return texts;
+}
+
+/* The computed columns of an answer, which is closed, with the attributes `constant` and `remarks`. */
+static SEXP matrix_of(SEXP pointer) {
+  const tessera_gam_answer answer = handle_of(pointer);
+  tessera_gam_answer_info info;
+  memset(&info, 0, sizeof info);
+  info.size = sizeof info;
+  check(tessera_gam_answer_extent(answer, &info));
+  if (info.rows > INT_MAX)
+    raise_error(TESSERA_GAM_INPUT, "a matrix of R has at most 2147483647 rows", "", -1);
+  const size_t columns = info.columns - info.kept;
+  SEXP values = PROTECT(Rf_allocMatrix(REALSXP, (int)info.rows, (int)columns));
+  check(tessera_gam_answer_matrix(answer, REAL(values), info.rows * columns));
+  SEXP both = PROTECT(Rf_allocVector(VECSXP, 2));
+  SET_VECTOR_ELT(both, 1, column_names(answer, columns));
+  Rf_setAttrib(values, R_DimNamesSymbol, both);
+  Rf_setAttrib(values, Rf_install("constant"), PROTECT(Rf_ScalarReal(info.constant)));
+  SEXP remarks = PROTECT(Rf_allocVector(STRSXP, (R_xlen_t)info.remarks));
+  for (size_t i = 0; i < info.remarks; ++i) {
+    const char* text;
+    check(tessera_gam_answer_remark(answer, i, &text));
+    SET_STRING_ELT(remarks, (R_xlen_t)i, Rf_mkCharCE(text, CE_UTF8));
+  }
+  Rf_setAttrib(values, Rf_install("remarks"), remarks);
+  close_answer(pointer);
+  UNPROTECT(4);
+  return values;
+}
+
+typedef int (*of_rows)(tessera_gam_model, tessera_gam_table, const tessera_gam_call*, tessera_gam_answer*);
+
+static SEXP answer_of_rows(of_rows function, SEXP model, SEXP rows, SEXP options) {
+  SEXP pointer = PROTECT(new_pointer("tessera_answer", close_answer));
+  const tessera_gam_call call = call_of(options, NULL);
+  tessera_gam_answer handle;
+  check(function(handle_of(model), handle_of(rows), &call, &handle));
+  set_handle(pointer, handle);
+  SEXP values = matrix_of(pointer);
+  UNPROTECT(1);
+  return values;
+}
+
+static SEXP predict(SEXP model, SEXP rows, SEXP options) {
+  return answer_of_rows(tessera_gam_predict, model, rows, options);
+}
+
+static SEXP residuals(SEXP model, SEXP rows, SEXP options) {
+  return answer_of_rows(tessera_gam_residuals, model, rows, options);
+}
+
+/* Versions of the library and of its MPI, "" without. */
+static SEXP version(void) {
+  SEXP texts = PROTECT(Rf_allocVector(STRSXP, 2));
+  SET_STRING_ELT(texts, 0, Rf_mkChar(tessera_gam_library_version()));
+  SET_STRING_ELT(texts, 1, Rf_mkChar(tessera_gam_mpi_version()));
+  UNPROTECT(1);
+  return texts;
+}
+
+static const R_CallMethodDef routines[] = {{"table", (DL_FUNC)&table, 1},
+                                           {"table_file", (DL_FUNC)&table_file, 2},
+                                           {"fit", (DL_FUNC)&fit, 4},
+                                           {"load", (DL_FUNC)&load, 1},
+                                           {"save", (DL_FUNC)&save, 2},
+                                           {"json", (DL_FUNC)&json, 1},
+                                           {"summary", (DL_FUNC)&summary, 1},
+                                           {"value", (DL_FUNC)&value, 2},
+                                           {"names", (DL_FUNC)&names, 0},
+                                           {"texts", (DL_FUNC)&texts, 2},
+                                           {"predict", (DL_FUNC)&predict, 3},
+                                           {"residuals", (DL_FUNC)&residuals, 3},
+                                           {"close", (DL_FUNC)&close_pointer, 1},
+                                           {"version", (DL_FUNC)&version, 0},
+                                           {NULL, NULL, 0}};
+
+void attribute_visible R_init_tessera(DllInfo* library) {
+  R_registerRoutines(library, NULL, routines, NULL, NULL);
+  R_useDynamicSymbols(library, FALSE);
+  R_forceSymbols(library, TRUE);
+}

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+# Families: mgcv's objects, and the options `family` and `link` by which the engine has the same ones.
+
+#' A family as bam takes it: an object, a function or a text.
+family_of <- function(family) {
+  if (is.character(family)) {
+    known <- tryCatch(eval(parse(text = family), asNamespace("mgcv")), error = function(e) NULL)
+    if (!is.function(known) && !inherits(known, "family")) refuse_family(family)
+    family <- known
+  }
+  if (is.function(family)) family <- tryCatch(family(), error = function(e) NULL)
+  if (is.list(family) && is.character(family$family)) return(family)
+  usage_error("family is neither one of R's or mgcv's families, nor its function, nor a text of it: ",
+              "family = binomial(\"probit\")")
+}
+
+refuse_family <- function(name) {
+  usage_error("family '", name, "' is not there: take gaussian, binomial, poisson, Gamma, inverse.gaussian, quasi, ",
+              "quasibinomial, quasipoisson, nb, negbin, tw, Tweedie, scat or betar")
+}
+
+#' The options of a family: c(family =, link =).
+family_options <- function(family) {
+  kind <- sub("\\(.*", "", family$family)
+  text <- switch(kind,
+    gaussian = , binomial = , poisson = , Gamma = , inverse.gaussian = , quasibinomial = , quasipoisson = kind,
+    quasi = return(c(family = sprintf("quasi(%s, %s)", family$link, family$varfun))),
+    "Negative Binomial" = negbin_text(family),
+    "negative binomial" = sprintf("nb(%s)", theta_text(family, 0)),
+    Tweedie = if (is.null(family$getTheta)) family$family else tw_text(family),
+    "scaled t" = with_argument("scat", theta_text(family, c(-2, -1)), "min.df", family_constant(family, ".min.df")),
+    "Beta regression" = with_argument("betar", theta_text(family, 0), "eps", family_constant(family, ".betarEps")),
+    refuse_family(family$family))
+  c(family = sub("()", "", sub("^Tweedie\\(", "Tweedie(p=", text), fixed = TRUE), link = link_text(family$link))
+}
+
+#' What power() names the links that have names elsewhere.
+link_text <- function(link) {
+  powers <- c("mu^0.5" = "sqrt", "mu^-1" = "inverse", "mu^-2" = "1/mu^2")
+  if (link %in% names(powers)) powers[[link]] else link
+}
+
+negbin_text <- function(family) {
+  theta <- family$getTheta()
+  if (length(theta) > 1) usage_error("negbin() of several theta: give one, or family = nb(), which estimates it")
+  sprintf("nb(theta=%s)", number_text(theta))
+}
+
+tw_text <- function(family) {
+  limits <- c(family_constant(family, ".a"), family_constant(family, ".b"))
+  with_argument(with_argument("tw", theta_text(family, 0), "a", limits[1]), NULL, "b", limits[2])
+}
+
+#' "theta=3" if it is fixed, "theta=-3" where its estimate begins; "" at the beginning that mgcv chooses.
+theta_text <- function(family, usual) {
+  is_fixed <- isTRUE(family$n.theta == 0)
+  if (!is_fixed && isTRUE(all.equal(family$getTheta(), usual))) return("")
+  theta <- number_text(family$getTheta(TRUE) * if (is_fixed) 1 else -1)
+  if (length(theta) == 1) paste0("theta=", theta) else sprintf("theta=c(%s)", paste(theta, collapse = ","))
+}
+
+with_argument <- function(call, theta, name, value) {
+  inner <- sub("^[^(]*\\(?(.*?)\\)?$", "\\1", call)
+  given <- c(inner, theta, if (length(value)) paste0(name, "=", number_text(value)))
+  sprintf("%s(%s)", sub("\\(.*", "", call), paste(given[nzchar(given)], collapse = ","))
+}
+
+#' A constant that mgcv keeps in the environment of a family's functions; NULL without.
+family_constant <- function(family, name) get0(name, environment(family$getTheta), inherits = FALSE)
+
+number_text <- function(numbers) vapply(numbers, function(x) format(x, digits = 17, trim = TRUE), "")

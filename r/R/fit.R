@@ -1,0 +1,279 @@
+# SPDX-License-Identifier: Apache-2.0
+
+tessera_bam <- function(formula, data = list(), family = gaussian(), weights = NULL, subset = NULL,
+                        na.action = na.omit, offset = NULL, method = "fREML", control = list(), select = FALSE,
+                        scale = 0, gamma = 1, knots = NULL, sp = NULL, min.sp = NULL, paraPen = NULL,
+                        chunk.size = 10000, rho = 0, AR.start = NULL, discrete = FALSE, cluster = NULL, nthreads = 1,
+                        gc.level = 0, use.chol = FALSE, samfrac = 1, coef = NULL, drop.unused.levels = TRUE, G = NULL,
+                        fit = TRUE, drop.intercept = NULL, ..., model = TRUE, quiet = FALSE, options = list(),
+                        launcher = NULL, program = NULL, workdir = NULL) {
+  call <- match.call()
+  given <- mget(c("method", "scale", "paraPen", "G", "fit", "drop.intercept", "chunk.size", "discrete", "cluster",
+                  "gc.level", "use.chol", "samfrac", "coef"))
+  check_arguments(given, quiet, ...)
+  if (!inherits(formula, "formula") || length(formula) != 3) {
+    usage_error("formula is to be one formula with a response: y ~ s(x)")
+  }
+  control <- do.call(mgcv::gam.control, control)
+  family <- family_of(family)
+  chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control),
+              if (!missing(nthreads)) thread_option(nthreads, quiet), option_texts(options))
+  expressions <- as.list(call)[c("weights", "offset", "subset", "AR.start")]
+  job <- if (!is.null(launcher)) list(launcher = launcher, program = program, workdir = workdir)
+  if (is.character(data) && length(data) == 1) {
+    return(fit_file(formula, data, family, expressions, chosen, job, call, control, quiet))
+  }
+  fit_frame(formula, rows_of(data), family, expressions, na.action, drop.unused.levels, chosen, job, call, control,
+            model, quiet)
+}
+
+# Arguments
+
+#' Arguments of bam that are not there are errors, and those without meaning here a message, unless as bam has them.
+check_arguments <- function(given, quiet, ...) {
+  other <- ...names()
+  if (...length() > 0) {
+    usage_error("argument ", paste(other, collapse = ", "), ": not one of bam's; those of the engine go by options = ",
+                "list(...), as list(device = \"cpu\")")
+  }
+  usual <- formals(tessera_bam)
+  is_usual <- function(name) isTRUE(all.equal(given[[name]], eval(usual[[name]])))
+  absent <- c(method = "smoothing parameters are estimated by method = \"fREML\"",
+              scale = "the family says whether the scale is known or estimated",
+              paraPen = "s(g, bs = \"re\") and s(x, bs = \"re\") are ridge penalties",
+              G = "give formula and data", fit = "give formula and data",
+              drop.intercept = "write - 1 in the formula")
+  if (isFALSE(given$drop.intercept)) given$drop.intercept <- NULL
+  for (name in names(absent)) {
+    if (!is_usual(name)) usage_error("argument ", name, " is not there: ", absent[[name]])
+  }
+  none <- c("chunk.size", "discrete", "cluster", "gc.level", "use.chol", "samfrac", "coef")
+  unused <- none[!vapply(none, is_usual, NA)]
+  if (length(unused) && !quiet) {
+    message(paste(unused, collapse = ", "), ": without meaning here, and left out (nothing is rounded or sampled)")
+  }
+}
+
+fit_options <- function(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control) {
+  list_text <- function(name, values) {
+    if (length(values)) stats::setNames(paste(number_text(values), collapse = ","), name)
+  }
+  c(if (isTRUE(select)) c(select = "true"), if (gamma != 1) c(gamma = number_text(gamma)),
+    knot_options(knots), list_text("sp", sp), list_text("min-sp", min.sp), if (rho != 0) c(rho = number_text(rho)),
+    if (!isTRUE(drop.unused.levels)) c("drop-unused-levels" = "false"),
+    if (control$maxit != mgcv::gam.control()$maxit) c("max-iterations" = number_text(control$maxit)))
+}
+
+knot_options <- function(knots) {
+  texts <- vapply(names(knots), function(name) {
+    paste0(name, "=", paste(number_text(as.numeric(knots[[name]])), collapse = ","))
+  }, "")
+  stats::setNames(texts, rep("knots", length(texts)))
+}
+
+thread_option <- function(nthreads, quiet) {
+  cores <- parallel::detectCores()
+  wanted <- max(nthreads)
+  if (!is.na(cores) && wanted > cores && !quiet) message("nthreads: there are ", cores, " cores, all of which are used")
+  c(threads = number_text(min(wanted, cores, na.rm = TRUE)))
+}
+
+#' Options of the engine by their names, with "_" or "." for "-".
+option_texts <- function(options) {
+  if (!length(options)) return(character(0))
+  texts <- lapply(options, function(value) {
+    if (is.logical(value)) tolower(as.character(value)) else if (is.numeric(value)) number_text(value) else value
+  })
+  stats::setNames(unlist(texts), rep(gsub("[._]", "-", names(options)), lengths(texts)))
+}
+
+# Data
+
+#' Data as a frame or list of columns, which are not copied.
+rows_of <- function(data) {
+  if (inherits(data, c("ArrowTabular", "arrow_dplyr_query"))) return(as.data.frame(data))
+  if (is.list(data)) return(data)
+  if (is.environment(data)) return(as.list(data))
+  as.data.frame(data)
+}
+
+#' The value of an argument in data, and then in the formula's environment; NULL without.
+evaluated <- function(name, expressions, data, env) {
+  expression <- expressions[[name]]
+  tryCatch(eval(expression, data, env), error = function(e) input_error(name, ": ", conditionMessage(e)))
+}
+
+checked_length <- function(values, name, rows) {
+  if (is.null(values)) return(NULL)
+  if (is.matrix(values) && ncol(values) == 1) values <- values[, 1]
+  if (length(values) != rows) input_error(name, " has ", length(values), " values, and the data have ", rows, " rows")
+  values
+}
+
+#' The rows that `subset` means: TRUE of each of them; or, where it takes rows twice or in another order, their numbers.
+subset_rows <- function(subset, rows, row_names) {
+  if (is.null(subset)) return(NULL)
+  if (is.logical(subset)) return(rep_len(subset %in% TRUE, rows))
+  chosen <- if (is.character(subset)) match(subset, row_names) else seq_len(rows)[subset]
+  if (anyNA(chosen)) input_error("subset names rows that the data do not have")
+  if (is.unsorted(chosen, strictly = TRUE)) chosen else seq_len(rows) %in% chosen
+}
+
+action_of <- function(na.action) {
+  if (is.character(na.action)) na.action <- get(na.action, mode = "function")
+  if (is.null(na.action)) na.action <- stats::na.pass
+  known <- list(stats::na.omit, stats::na.exclude, stats::na.fail, stats::na.pass)
+  if (!any(vapply(known, identical, NA, na.action))) {
+    usage_error("na.action is to be na.omit, na.exclude, na.fail or na.pass")
+  }
+  na.action
+}
+
+check_missing <- function(na.action, columns, used) {
+  if (identical(na.action, stats::na.omit) || identical(na.action, stats::na.exclude)) return(invisible())
+  for (name in names(columns)) {
+    if (anyNA(if (is.null(used)) columns[[name]] else columns[[name]][used])) {
+      input_error("missing values in ", name, ": take na.action = na.omit, which leaves these rows out")
+    }
+  }
+}
+
+#' Columns as a data frame, without a copy.
+as_frame <- function(columns, rows, data) {
+  automatic <- !is.data.frame(data) || .row_names_info(data) < 0 || .row_names_info(data, 2L) != rows
+  structure(columns, class = "data.frame",
+            row.names = if (automatic) .set_row_names(rows) else attr(data, "row.names"))
+}
+
+# Fits
+
+fit_frame <- function(formula, data, family, expressions, na.action, drop.unused.levels, chosen, job, call, control,
+                      model, quiet) {
+  formula <- expand_dot(formula, data)
+  env <- environment(formula)
+  t <- translate_formula(formula, data)
+  frame <- lapply(c(weights = "weights", offset = "offset", ar.start = "AR.start"), function(name) {
+    checked_length(evaluated(name, expressions, data, env), name, t$rows)
+  })
+  if (!is.null(frame$ar.start) && !is.logical(frame$ar.start)) input_error("AR.start is to be logical")
+  frame$subset <- subset_rows(evaluated("subset", expressions, data, env), t$rows, row.names(data))
+  frame$na.action <- action_of(na.action)
+  frame$drop.unused.levels <- drop.unused.levels
+  data <- as_frame(t$read, t$rows, data)
+  if (t$parametric_by_r || is.integer(frame$subset)) {
+    kept <- resolve_rows(t, data, frame)
+    data <- kept$data
+    frame <- kept$frame
+  }
+  columns <- t$columns[all.vars(str2lang(engine_formula(t)))]
+  extra <- list(weights = frame$weights, offset = frame$offset, "ar-start" = frame$ar.start, subset = frame$subset)
+  extra <- extra[lengths(extra) > 0]
+  names <- sprintf(".%s.", sub("-", "_", names(extra)))
+  columns[names] <- extra
+  check_missing(frame$na.action, columns, frame$subset)
+  chosen <- c(chosen, stats::setNames(names, names(extra)))
+  fitted <- if (is.null(job)) fit_here(engine_formula(t), columns, chosen, control, quiet)
+            else fit_job(engine_formula(t), columns, chosen, job, quiet)
+  frame$formula <- formula
+  frame$family <- family
+  frame$fitted <- fitted$rows
+  object_of(fitted$model, t$labels, if (model) data, frame, call, control)
+}
+
+#' Leaves the rows of the fit, in the order of the subset, where R is to evaluate the parametric part or the subset takes
+#' rows in an order of its own.
+resolve_rows <- function(t, data, frame) {
+  parts <- mgcv::interpret.gam(t$formula)
+  rows <- if (is.integer(frame$subset)) frame$subset else which(if (is.null(frame$subset)) rep(TRUE, t$rows) else
+                                                                  frame$subset)
+  vectors <- c("weights", "offset", "ar.start")
+  all <- stats::model.frame(parts$fake.formula, data, na.action = stats::na.pass)
+  given <- lapply(frame[vectors], function(x) x[rows])
+  is_complete <- stats::complete.cases(as_frame(c(all[rows, , drop = FALSE], given[lengths(given) > 0]), length(rows), NULL))
+  rows <- rows[is_complete]
+  if (!length(rows)) input_error("no row is complete")
+  all <- all[rows, , drop = FALSE]
+  if (frame$drop.unused.levels) all[] <- lapply(all, drop_levels)
+  t$columns <- lapply(t$columns, `[`, rows)
+  if (t$parametric_by_r) parametric_by_r(t, stats::terms(parts$pf), all)
+  frame[vectors] <- lapply(frame[vectors], function(x) x[rows])
+  frame["subset"] <- list(NULL)
+  list(data = data[rows, , drop = FALSE], frame = frame)
+}
+
+#' Levels that no row has are dropped; contrasts stay.
+drop_levels <- function(x) {
+  if (!is.factor(x) || all(levels(x) %in% x)) return(x)
+  contrasts <- attr(x, "contrasts")
+  x <- x[, drop = TRUE]
+  attr(x, "contrasts") <- contrasts
+  x
+}
+
+#' Fits columns in this process.
+fit_here <- function(formula, columns, chosen, control, quiet) {
+  table <- .Call(C_table, columns)
+  on.exit(.Call(C_close, table))
+  list(model = fit_table(formula, table, chosen, control, quiet))
+}
+
+fit_table <- function(formula, table, chosen, control, quiet) {
+  log <- new_log(control, quiet)
+  model <- .Call(C_fit, formula, table, chosen, log$tell)
+  log$flush()
+  for (why in c("no_estimate", "why_not_converged")) {
+    text <- .Call(C_texts, model, why)
+    if (nzchar(text)) warning(text, call. = FALSE)
+  }
+  model
+}
+
+#' What a fit tells: the present activity where someone looks on; what has no effect always; with trace = TRUE all lines.
+new_log <- function(control, quiet) {
+  lines <- character(0)
+  shows <- interactive() && !quiet
+  list(
+    tell = function(text, is_line) {
+      if (is_line) lines <<- c(lines, text)
+      if (if (is_line) isTRUE(control$trace) else shows) message(text)
+    },
+    flush = function() {
+      if (!quiet && !isTRUE(control$trace)) for (line in grep("has no effect|have no effect", lines, value = TRUE)) message(line)
+    })
+}
+
+#' A table in a file: in this process, or by the processes of a job. Arguments are expressions of its columns.
+fit_file <- function(formula, file, family, expressions, chosen, job, call, control, quiet) {
+  file <- path.expand(file)
+  given <- expressions[!vapply(expressions, is.null, NA)]
+  texts <- vapply(given, function(one) if (is.character(one)) one else text_of(one), "")
+  names(texts) <- sub("AR.start", "ar-start", names(texts), fixed = TRUE)
+  t <- new_translation(list(), environment(formula))
+  formula[[3]] <- with_constants(t, formula[[3]])
+  model <- if (is.null(job)) {
+    table <- .Call(C_table_file, file, character(0))
+    on.exit(.Call(C_close, table))
+    fit_table(text_of(formula), table, c(chosen, texts), control, quiet)
+  } else {
+    run_job(text_of(formula), file, c(chosen, texts), character(0), job, quiet)
+  }
+  object_of(model, character(0), NULL, list(formula = formula, family = family), call, control)
+}
+
+#' The arguments of smooths, evaluated where the formula was written.
+with_constants <- function(t, expression) {
+  if (!is.call(expression)) return(expression)
+  kind <- smooth_name(expression)
+  if (is.null(kind)) {
+    expression[-1] <- lapply(as.list(expression)[-1], function(one) with_constants(t, one))
+    return(expression)
+  }
+  is_constant <- names(expression) %in% smooth_arguments[[kind]]
+  expression[is_constant] <- lapply(as.list(expression)[is_constant], function(one) constant(t, one))
+  expression
+}
+
+object_of <- function(model, labels, data, frame, call, control) {
+  json <- jsonlite::fromJSON(with_labels(.Call(C_json, model), labels), simplifyVector = FALSE)
+  gam_object(model, json, data, frame, call, control)
+}

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+# The formula as the engine reads it, and the columns of its table. What the engine can evaluate it does, so that its
+# model predicts the tables of others; every other variable of the formula is evaluated by R, and is a column under a
+# name that only this file knows: ".R1.", ...
+
+engine_functions <- list(
+  base = c("+", "-", "*", "/", "^", "%%", "%/%", "==", "!=", "<", ">", "<=", ">=", "!", "&", "|", "(", "%in%", "c", "I",
+           "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "abs", "sign", "floor",
+           "ceiling", "trunc", "round", "pmin", "pmax", "ifelse", "is.na", "as.numeric", "as.integer", "factor",
+           "ordered", "as.factor", "as.character", "cut", "scale", "cbind"),
+  stats = c("pnorm", "dnorm", "relevel", "poly"),
+  splines = c("ns", "bs"))
+
+term_operators <- c("+", "-", "*", ":", "^", "/", "%in%", "(")
+
+#' Arguments of smooths that are no variables.
+smooth_arguments <- list(
+  s = c("k", "fx", "bs", "m", "xt", "id", "sp", "pc"),
+  te = c("k", "bs", "m", "d", "fx", "np", "xt", "id", "sp", "pc"),
+  ti = c("k", "bs", "m", "d", "fx", "np", "xt", "id", "sp", "mc", "pc"),
+  t2 = c("k", "bs", "m", "d", "xt", "id", "sp", "full", "ord", "pc"))
+
+text_of <- function(expression) paste(deparse(expression, width.cutoff = 500L), collapse = " ")
+
+#' Where the variables of a formula are: a frame, list or environment, and behind it the formula's environment.
+new_translation <- function(data, env) {
+  t <- new.env(parent = emptyenv())
+  t$data <- data
+  t$env <- env
+  t$rows <- if (is.data.frame(data)) nrow(data) else NA
+  t$columns <- list()         # of the table, by name
+  t$read <- list()            # variables of the formula as R has them, by name
+  t$labels <- character(0)    # of columns by R: the text that the formula has for them
+  t$offsets <- list()
+  t$parametric_by_r <- FALSE
+  t
+}
+
+#' A variable of data or, if it has a value for each row, of the formula's environment; else NULL.
+variable <- function(t, name) {
+  if (name %in% names(t$data)) return(t$data[[name]])
+  found <- get0(name, t$env, mode = "any", inherits = TRUE)
+  if (is.function(found) || is.null(found)) return(NULL)
+  if (is.na(t$rows) || NROW(found) == t$rows) found
+}
+
+#' A column of the table, as C_table takes it; NULL of what is none: a matrix, a list.
+as_column <- function(x) {
+  if (is.matrix(x) && ncol(x) == 1) x <- x[, 1]
+  if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
+  if (!is.null(dim(x)) && length(dim(x)) > 1) return(NULL)
+  if (is.character(x)) return(factor(x))
+  if (inherits(x, "integer64")) return(as.double(x))
+  if (is.factor(x) || is.logical(x) || is.double(x) || is.integer(x)) x
+}
+
+#' Whether the engine has all values of a variable that an expression may use: dates are compared by R alone.
+is_plain <- function(x) {
+  kinds <- c("factor", "ordered", "AsIs", "numeric", "integer", "character", "logical", "matrix", "array")
+  is.atomic(x) && (!is.object(x) || all(class(x) %in% kinds)) && !is.null(as_column(x))
+}
+
+has_function <- function(call, env) {
+  name <- call[[1]]
+  if (is.call(name) && identical(name[[1]], quote(`::`))) {
+    return(as.character(name[[3]]) %in% engine_functions[[as.character(name[[2]])]])
+  }
+  if (!is.symbol(name)) return(FALSE)
+  meant <- get0(as.character(name), env, mode = "function")
+  if (is.null(meant)) return(FALSE)
+  home <- if (is.primitive(meant)) "base" else sub("package:", "", environmentName(topenv(environment(meant))))
+  as.character(name) %in% engine_functions[[home]]
+}
+
+#' Whether the engine evaluates an expression as R does.
+engine_evaluates <- function(t, expression) {
+  if (is.symbol(expression)) {
+    x <- variable(t, as.character(expression))
+    return(!is.null(x) && is_plain(x))
+  }
+  if (!is.call(expression)) return(is.atomic(expression))
+  has_function(expression, t$env) && all(vapply(as.list(expression)[-1], engine_evaluates, NA, t = t))
+}
+
+read_variable <- function(t, name) {
+  if (!is.null(t$columns[[name]])) return(invisible())
+  x <- variable(t, name)
+  t$read[[name]] <- x
+  t$columns[[name]] <- as_column(x)
+}
+
+#' The value of an expression by R, which is to have a row for each one of the data.
+value_by_r <- function(t, expression) {
+  value <- tryCatch(eval(expression, t$data, t$env),
+                    error = function(e) input_error(text_of(expression), ": ", conditionMessage(e)))
+  if (is.na(t$rows)) t$rows <- NROW(value)
+  if (NROW(value) != t$rows) {
+    input_error(text_of(expression), " has ", NROW(value), " values, and the data have ", t$rows, " rows")
+  }
+  for (name in setdiff(all.vars(expression), names(t$read))) t$read[[name]] <- variable(t, name)
+  value
+}
+
+#' The name of a column that R has evaluated, with the label that its coefficients have in R.
+add_column <- function(t, label, value) {
+  known <- names(t$labels)[t$labels == label]
+  if (length(known)) return(as.symbol(known))
+  name <- sprintf(".R%d.", length(t$labels) + 1L)
+  t$labels[[name]] <- label
+  t$columns[[name]] <- value
+  as.symbol(name)
+}
+
+#' A variable of the formula, in the engine's words. `what`: the smooth that it is in, or NULL in a parametric term.
+translate_variable <- function(t, expression, what = NULL) {
+  if (!is.call(expression) && !is.symbol(expression)) return(expression)
+  if (engine_evaluates(t, expression)) {
+    for (name in all.vars(expression)) read_variable(t, name)
+    if (is.null(what) && has_other_contrasts(t, expression)) t$parametric_by_r <- TRUE
+    return(expression)
+  }
+  value <- value_by_r(t, expression)
+  column <- as_column(value)
+  if (is.null(column) && is.null(what)) {
+    t$parametric_by_r <- TRUE
+    return(expression)
+  }
+  if (is.null(column)) {
+    input_error(what, ": ", text_of(expression), " is a ", if (is.matrix(value)) "matrix" else class(value)[1],
+                ": variables of smooths are vectors")
+  }
+  if (is.null(what) && is.factor(column) && !usual_contrasts(column)) t$parametric_by_r <- TRUE
+  if (is.symbol(expression)) {
+    t$columns[[as.character(expression)]] <- column
+    return(expression)
+  }
+  add_column(t, text_of(expression), column)
+}
+
+#' Whether R would give a factor the contrasts that the engine has: of treatments, or polynomial ones of a scale.
+usual_contrasts <- function(x) {
+  wanted <- attr(x, "contrasts")
+  if (is.null(wanted)) wanted <- getOption("contrasts")[[if (is.ordered(x)) 2 else 1]]
+  if (is.function(wanted)) return(identical(wanted, if (is.ordered(x)) stats::contr.poly else stats::contr.treatment))
+  identical(as.character(wanted), if (is.ordered(x)) "contr.poly" else "contr.treatment")
+}
+
+has_other_contrasts <- function(t, expression) {
+  is_factor <- function(x) is.factor(x) || is.character(x) || is.logical(x)
+  read <- lapply(all.vars(expression), function(name) variable(t, name))
+  if (is.symbol(expression)) return(any(vapply(read, function(x) is_factor(x) && !usual_contrasts(x), NA)))
+  usual <- identical(unname(getOption("contrasts")), c("contr.treatment", "contr.poly"))
+  !usual && is_factor(eval(expression, t$data, t$env))
+}
+
+#' A constant of an expression in the formula's environment, as a call that the engine reads.
+constant <- function(t, expression) {
+  if (is.atomic(expression)) return(expression)
+  value <- tryCatch(eval(expression, t$env), error = function(e) {
+    usage_error(text_of(expression), ": ", conditionMessage(e))
+  })
+  as_call <- function(value) {
+    if (is.list(value)) return(as.call(c(quote(list), lapply(value, as_call))))
+    if (is.null(value)) return(NULL)
+    if (length(value) == 1) value[[1]] else as.call(c(quote(c), as.list(unname(value))))
+  }
+  as_call(value)
+}
+
+translate_smooth <- function(t, call) {
+  kind <- smooth_name(call)
+  given <- as.list(call)[-1]
+  names <- if (is.null(names(given))) rep("", length(given)) else names(given)
+  is_constant <- names %in% smooth_arguments[[kind]]
+  given[is_constant] <- lapply(given[is_constant], function(one) constant(t, one))
+  is_null <- is_constant & vapply(given, is.null, NA)
+  is_variable <- !is_constant & !(names == "by" & vapply(given, identical, NA, NA))
+  given[is_variable] <- lapply(given[is_variable], function(one) translate_variable(t, one, text_of(call)))
+  as.call(c(as.symbol(kind), given[!is_null]))
+}
+
+smooth_name <- function(expression) {
+  if (!is.call(expression)) return(NULL)
+  name <- expression[[1]]
+  if (is.call(name) && identical(name[[1]], quote(`::`)) && identical(name[[2]], quote(mgcv))) name <- name[[3]]
+  if (is.symbol(name) && as.character(name) %in% names(smooth_arguments)) as.character(name)
+}
+
+#' The right-hand side. Without `parametric` only its smooths, as a list of calls.
+translate_terms <- function(t, expression) {
+  if (!is.null(smooth_name(expression))) return(translate_smooth(t, expression))
+  if (is.call(expression) && as.character(expression[[1]])[1] %in% term_operators) {
+    last <- if (identical(expression[[1]], quote(`^`))) 2 else length(expression)
+    for (i in 2:last) expression[[i]] <- translate_terms(t, expression[[i]])
+    return(expression)
+  }
+  if (is.call(expression) && identical(expression[[1]], quote(offset))) {
+    expression[[2]] <- translate_variable(t, expression[[2]], "offset()")
+    t$offsets <- c(t$offsets, expression)
+    return(expression)
+  }
+  translate_variable(t, expression)
+}
+
+smooths_in <- function(expression) {
+  if (!is.call(expression)) return(list())
+  if (!is.null(smooth_name(expression))) return(list(expression))
+  do.call(c, lapply(as.list(expression)[-1], smooths_in))
+}
+
+#' The response: of a matrix the two columns.
+translate_response <- function(t, expression) {
+  if (is.call(expression) && identical(expression[[1]], quote(cbind)) && length(expression) == 3) {
+    for (i in 2:3) expression[[i]] <- translate_variable(t, expression[[i]], "the response")
+    return(expression)
+  }
+  if (engine_evaluates(t, expression)) return(translate_variable(t, expression, "the response"))
+  value <- value_by_r(t, expression)
+  if (!is.matrix(value) || ncol(value) != 2) return(translate_variable(t, expression, "the response"))
+  label <- text_of(expression)
+  as.call(list(quote(cbind), add_column(t, paste0(label, "[, 1]"), as_column(value[, 1])),
+               add_column(t, paste0(label, "[, 2]"), as_column(value[, 2]))))
+}
+
+#' "." as R expands it: the columns that the response does not read.
+expand_dot <- function(formula, data) {
+  if (!"." %in% all.vars(formula[[length(formula)]]) || !is.data.frame(data)) return(formula)
+  env <- environment(formula)
+  formula <- stats::formula(stats::terms(formula, data = data))
+  environment(formula) <- env
+  formula
+}
+
+#' Translates a formula: `text` for the engine, `columns` of its table, `labels` of those that R has evaluated.
+translate_formula <- function(formula, data) {
+  t <- new_translation(data, environment(formula))
+  response <- formula[[2]]
+  if (is.na(t$rows)) t$rows <- NROW(eval(response, data, t$env))
+  if (t$rows == 0) input_error("the data have no rows")
+  left <- translate_response(t, response)
+  t$formula <- formula
+  t$left <- left
+  t$right <- translate_terms(t, formula[[3]])
+  t
+}
+
+#' The parametric part as columns of R's model matrix, where the engine lacks a contrast or a matrix. `frame`: the rows
+#' of the fit.
+parametric_by_r <- function(t, pterms, frame) {
+  columns <- stats::model.matrix(pterms, frame)
+  names <- setdiff(colnames(columns), "(Intercept)")
+  terms <- lapply(names, function(name) add_column(t, name, unname(columns[, name])))
+  one <- if (attr(pterms, "intercept") == 1) 1 else 0
+  t$right <- Reduce(function(a, b) call("+", a, b), c(one, terms, t$offsets, smooths_in(t$right)))
+}
+
+engine_formula <- function(t) text_of(call("~", t$left, t$right))
+
+#' A text of the engine, as a JSON, with R's words for the columns that R has evaluated.
+with_labels <- function(text, labels) {
+  for (name in names(labels)) {
+    label <- as.character(jsonlite::toJSON(labels[[name]], auto_unbox = TRUE))
+    text <- gsub(name, substr(label, 2, nchar(label) - 1), text, fixed = TRUE)
+  }
+  text
+}

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+# Fits by tessera-fit under a launcher, on the nodes of a batch job.
+
+#' tessera-fit as given, as $TESSERA_FIT, or of PATH, in the version of the library.
+program_path <- function(program) {
+  given <- c(program, getOption("tessera.program"), Sys.getenv("TESSERA_FIT"), Sys.which("tessera-fit"))
+  path <- given[nzchar(given)][1]
+  if (is.na(path)) {
+    usage_error("launcher needs tessera-fit: install it, and name it by program =, TESSERA_FIT or PATH")
+  }
+  told <- tryCatch(suppressWarnings(system2(path, "--version", stdout = TRUE, stderr = FALSE)),
+                   error = function(e) character(0))
+  version <- sub(".* ", "", c(told, "unknown")[1])
+  known <- .Call(C_version)[1]
+  if (version != known) {
+    usage_error(path, " is version ", version, ", and the library of this package ", known, ": install equal ones")
+  }
+  path
+}
+
+#' Fits columns by a job, which reads them as CSV with the levels of their factors.
+fit_job <- function(formula, columns, chosen, job, quiet) {
+  folder <- job_folder(job)
+  on.exit(unlink(folder, recursive = TRUE))
+  is_leveled <- vapply(columns, is.factor, NA)
+  missing <- missing_text(columns[is_leveled])
+  table <- file.path(folder, "table.csv")
+  write_table(columns, missing, table)
+  levels <- level_arguments(columns[is_leveled], folder)
+  list(model = run_job(formula, table, c(chosen, "na-strings" = missing), levels, job, quiet))
+}
+
+job_folder <- function(job) {
+  folder <- tempfile("tessera-", if (is.null(job$workdir)) getwd() else job$workdir)
+  if (!dir.create(folder, showWarnings = FALSE, mode = "0700")) {
+    usage_error(folder, " cannot be made: name a folder that all nodes see, by workdir =")
+  }
+  folder
+}
+
+#' A field for a missing value that is no level.
+missing_text <- function(factors) {
+  text <- "NA"
+  while (any(vapply(factors, function(x) text %in% levels(x), NA))) text <- paste0(text, "_")
+  text
+}
+
+quoted <- function(texts) paste0("\"", gsub("\"", "\"\"", enc2utf8(texts), fixed = TRUE), "\"")
+
+#' Numbers in as many digits as read back to the same bits.
+write_table <- function(columns, missing, path) {
+  fields <- lapply(columns, function(x) {
+    if (is.factor(x)) return(c(quoted(levels(x)), missing)[ifelse(is.na(x), nlevels(x) + 1L, as.integer(x))])
+    if (is.logical(x)) return(ifelse(is.na(x), missing, as.character(x)))
+    ifelse(is.na(x), missing, if (is.integer(x)) as.character(x) else sprintf("%.17g", as.numeric(x)))
+  })
+  file <- file(path, "wb")
+  on.exit(close(file))
+  header <- paste(quoted(names(columns)), collapse = ",")
+  writeLines(c(header, do.call(paste, c(unname(fields), sep = ","))), file, useBytes = TRUE)
+}
+
+#' Levels are in files, as an argument has no room for many.
+level_arguments <- function(factors, folder) {
+  vapply(names(factors), function(name) {
+    x <- factors[[name]]
+    path <- file.path(folder, paste0("levels", match(name, names(factors))))
+    text <- paste0(quoted(name), "=", paste(quoted(levels(x)), collapse = ","))
+    writeBin(charToRaw(text), path)
+    sprintf("--%s=@%s", if (is.ordered(x)) "ordered" else "levels", path)
+  }, "", USE.NAMES = FALSE)
+}
+
+#' Runs tessera-fit on a table; returns the model that it has written.
+run_job <- function(formula, table, chosen, more, job, quiet) {
+  program <- program_path(job$program)
+  folder <- job_folder(job)
+  on.exit(unlink(folder, recursive = TRUE))
+  path <- file.path(folder, "model.json")
+  arguments <- c("fit", paste0("--formula=", formula), paste0("--out=", path), option_arguments(chosen), more, "--", table)
+  told <- run_command(paste(job$launcher, paste(shQuote(c(program, arguments)), collapse = " ")), quiet)
+  if (told$status == 0 || (told$status == 4 && file.exists(path))) {
+    model <- .Call(C_load, path)
+    if (told$status == 4) warning(told$message, call. = FALSE)
+    return(model)
+  }
+  raise_error(told$status, if (nzchar(told$message)) told$message
+                           else paste0(job$launcher, ": tessera-fit has ended with status ", told$status))
+}
+
+option_arguments <- function(chosen) {
+  is_switch <- names(chosen) %in% c("select", "allow-sharing")
+  chosen <- chosen[!is_switch | chosen == "true"]
+  ifelse(names(chosen) %in% c("select", "allow-sharing"), paste0("--", names(chosen)),
+         paste0("--", names(chosen), "=", chosen))
+}
+
+#' Runs a command of the shell; what it writes to standard error are messages. An interrupt ends it.
+run_command <- function(command, quiet) {
+  marked <- paste0("echo $$; exec 3>&1 >/dev/null 2>&3; exec ", command)
+  process <- pipe(paste("exec", "sh", "-c", shQuote(marked)), "r")
+  pid <- as.integer(readLines(process, 1))
+  is_over <- FALSE
+  on.exit(if (!is_over) {
+    tools::pskill(pid)
+    close(process)
+  })
+  lines <- character(0)
+  while (length(line <- readLines(process, 1))) {
+    lines <- c(lines, line)
+    if (!quiet && interactive()) message(line)
+  }
+  is_over <- TRUE
+  status <- close(process)
+  own <- sub("^tessera-fit: ", "", grep("^tessera-fit: ", lines, value = TRUE))
+  list(status = status_of(status), message = if (length(own)) own[length(own)] else "")
+}
+
+#' The exit status of what pclose() tells.
+status_of <- function(status) {
+  if (is.null(status)) return(0L)
+  if (status >= 256) status <- status %/% 256
+  if (status %in% c(128 + 2, 128 + 15)) 75L else as.integer(status)
+}

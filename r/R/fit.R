@@ -18,7 +18,8 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   family <- family_of(family)
   chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control),
               if (!missing(nthreads)) thread_option(nthreads, quiet), option_texts(options))
-  expressions <- as.list(call)[c("weights", "offset", "subset", "AR.start")]
+  expressions <- list(weights = substitute(weights), offset = substitute(offset), subset = substitute(subset),
+                      AR.start = substitute(AR.start))
   job <- if (!is.null(launcher)) list(launcher = launcher, program = program, workdir = workdir)
   if (is.character(data) && length(data) == 1) {
     return(fit_file(formula, data, family, expressions, chosen, job, call, control, quiet))
@@ -74,7 +75,7 @@ knot_options <- function(knots) {
 thread_option <- function(nthreads, quiet) {
   cores <- parallel::detectCores()
   wanted <- max(nthreads)
-  if (!is.na(cores) && wanted > cores && !quiet) message("nthreads: there are ", cores, " cores, all of which are used")
+  if (!is.na(cores) && wanted > cores && !quiet) message("nthreads: ", cores, " cores are there, and used")
   c(threads = number_text(min(wanted, cores, na.rm = TRUE)))
 }
 
@@ -172,8 +173,11 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   columns[names] <- extra
   check_missing(frame$na.action, columns, frame$subset)
   chosen <- c(chosen, stats::setNames(names, names(extra)))
-  fitted <- if (is.null(job)) fit_here(engine_formula(t), columns, chosen, control, quiet)
-            else fit_job(engine_formula(t), columns, chosen, job, quiet)
+  fitted <- if (is.null(job)) {
+    fit_here(engine_formula(t), columns, chosen, control, quiet)
+  } else {
+    fit_job(engine_formula(t), columns, chosen, job, quiet)
+  }
   frame$formula <- formula
   frame$family <- family
   frame$fitted <- fitted$rows
@@ -184,12 +188,13 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
 #' rows in an order of its own.
 resolve_rows <- function(t, data, frame) {
   parts <- mgcv::interpret.gam(t$formula)
-  rows <- if (is.integer(frame$subset)) frame$subset else which(if (is.null(frame$subset)) rep(TRUE, t$rows) else
-                                                                  frame$subset)
+  rows <- seq_len(t$rows)
+  if (!is.null(frame$subset)) rows <- rows[frame$subset]
   vectors <- c("weights", "offset", "ar.start")
   all <- stats::model.frame(parts$fake.formula, data, na.action = stats::na.pass)
   given <- lapply(frame[vectors], function(x) x[rows])
-  is_complete <- stats::complete.cases(as_frame(c(all[rows, , drop = FALSE], given[lengths(given) > 0]), length(rows), NULL))
+  everything <- c(all[rows, , drop = FALSE], given[lengths(given) > 0])
+  is_complete <- stats::complete.cases(as_frame(everything, length(rows), NULL))
   rows <- rows[is_complete]
   if (!length(rows)) input_error("no row is complete")
   all <- all[rows, , drop = FALSE]
@@ -238,7 +243,8 @@ new_log <- function(control, quiet) {
       if (if (is_line) isTRUE(control$trace) else shows) message(text)
     },
     flush = function() {
-      if (!quiet && !isTRUE(control$trace)) for (line in grep("has no effect|have no effect", lines, value = TRUE)) message(line)
+      if (quiet || isTRUE(control$trace)) return(invisible())
+      for (line in grep("ha(s|ve) no effect", lines, value = TRUE)) message(line)
     })
 }
 

@@ -6,8 +6,8 @@
 engine_functions <- list(
   base = c("+", "-", "*", "/", "^", "%%", "%/%", "==", "!=", "<", ">", "<=", ">=", "!", "&", "|", "(", "%in%", "c", "I",
            "log", "log2", "log10", "log1p", "exp", "expm1", "sqrt", "sin", "cos", "tan", "abs", "sign", "floor",
-           "ceiling", "trunc", "round", "pmin", "pmax", "ifelse", "is.na", "as.numeric", "as.integer", "factor",
-           "ordered", "as.factor", "as.character", "cut", "scale", "cbind"),
+           "ceiling", "trunc", "round", "pmin", "pmax", "ifelse", "is.na", "as.numeric", "as.double", "as.integer",
+           "factor", "ordered", "as.factor", "as.ordered", "as.character", "cut", "scale"),
   stats = c("pnorm", "dnorm", "relevel", "poly"),
   splines = c("ns", "bs"))
 

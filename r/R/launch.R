@@ -77,13 +77,15 @@ run_job <- function(formula, table, chosen, more, job, quiet) {
   folder <- job_folder(job)
   on.exit(unlink(folder, recursive = TRUE))
   path <- file.path(folder, "model.json")
-  arguments <- c("fit", paste0("--formula=", formula), paste0("--out=", path), option_arguments(chosen), more, "--", table)
+  arguments <- c("fit", paste0("--formula=", formula), paste0("--out=", path), option_arguments(chosen), more, "--",
+                 table)
   told <- run_command(paste(job$launcher, paste(shQuote(c(program, arguments)), collapse = " ")), quiet)
   if (told$status == 0 || (told$status == 4 && file.exists(path))) {
     model <- .Call(C_load, path)
     if (told$status == 4) warning(told$message, call. = FALSE)
     return(model)
   }
+  if (told$status == 127) usage_error(job$launcher, ": cannot be run: ", told$message)
   raise_error(told$status, if (nzchar(told$message)) told$message
                            else paste0(job$launcher, ": tessera-fit has ended with status ", told$status))
 }
@@ -112,8 +114,15 @@ run_command <- function(command, quiet) {
   }
   is_over <- TRUE
   status <- close(process)
+  list(status = status_of(status), message = last_message(lines))
+}
+
+#' The error among what a job has written: the last line of tessera-fit, or all faults of a formula in one.
+last_message <- function(lines) {
   own <- sub("^tessera-fit: ", "", grep("^tessera-fit: ", lines, value = TRUE))
-  list(status = status_of(status), message = if (length(own)) own[length(own)] else "")
+  faults <- grep("^formula, character", own, value = TRUE)
+  if (length(faults)) return(paste0("formula, ", paste(sub("^formula, ", "", faults), collapse = "; ")))
+  c(own, lines, "")[max(1, length(own))]
 }
 
 #' The exit status of what pclose() tells.

@@ -55,7 +55,7 @@ tw_text <- function(family) {
 theta_text <- function(family, usual) {
   is_fixed <- isTRUE(family$n.theta == 0)
   if (!is_fixed && isTRUE(all.equal(family$getTheta(), usual))) return("")
-  theta <- number_text(family$getTheta(TRUE) * if (is_fixed) 1 else -1)
+  theta <- number_text(signif(family$getTheta(TRUE), 15) * if (is_fixed) 1 else -1)  # of exp(log(3)) 3
   if (length(theta) == 1) paste0("theta=", theta) else sprintf("theta=c(%s)", paste(theta, collapse = ","))
 }
 

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is refused, by its class and in one line; and what a fit leaves as it was.
+library(tessera)
+
+set.seed(1)
+d <- data.frame(x = runif(300), z = runif(300), g = factor(sample(letters[1:3], 300, TRUE)))
+d$y <- d$x + rnorm(300)
+
+refused <- function(expression, class, text) {
+  condition <- tryCatch(expression, error = function(e) e)
+  stopifnot(inherits(condition, class), inherits(condition, "tessera_error"), !grepl("\n", conditionMessage(condition)),
+            grepl(text, conditionMessage(condition), fixed = TRUE))
+  invisible(condition)
+}
+refused(tessera_bam(y ~ s(x, bs = "zz"), d), "tessera_usage", "bs=\"zz\" is not a basis")
+refused(tessera_bam(y ~ s(x) + missing, d), "tessera_input", "missing")
+refused(tessera_bam(y ~ s(x), d, family = mgcv::ziP()), "tessera_usage", "zero inflated Poisson")
+refused(tessera_bam(y ~ s(x), d, family = "other"), "tessera_usage", "family 'other'")
+refused(tessera_bam(list(y ~ s(x), ~ s(z)), d), "tessera_usage", "one formula")
+refused(tessera_bam(y ~ s(x), d, method = "REML"), "tessera_usage", "method")
+refused(tessera_bam(y ~ s(x), d, paraPen = list(x = list(diag(1)))), "tessera_usage", "paraPen")
+refused(tessera_bam(y ~ s(x), d, fit = FALSE), "tessera_usage", "fit")
+refused(tessera_bam(y ~ s(x), d, drop.intercept = TRUE), "tessera_usage", "drop.intercept")
+refused(tessera_bam(y ~ s(x), d, scale = 1), "tessera_usage", "scale")
+refused(tessera_bam(y ~ s(x), d, other = 1), "tessera_usage", "other")
+refused(tessera_bam(y ~ s(x), d, weights = 1:3), "tessera_input", "weights has 3 values")
+refused(tessera_bam(y ~ s(x), d[0, ]), "tessera_input", "no rows")
+refused(tessera_bam(y ~ s(I(cbind(x, z))), d), "tessera_input", "matrix")
+refused(tessera_bam(y ~ s(x), "none.csv"), "tessera_input", "none.csv")
+refused(tessera_bam(y ~ s(x), d, options = list(other = 1)), "tessera_usage", "other")
+with_missing <- replace(d, 1, NA)
+refused(tessera_bam(y ~ s(z), within(d, z[3] <- NA), na.action = na.fail), "tessera_input", "missing values in z")
+fault <- refused(tessera_bam(y ~ s(x) + s(z, bs = "zz"), d), "tessera_usage", "character")
+stopifnot(fault$position > 0, grepl("^", fault$lines, fixed = TRUE))
+
+# Without meaning here: a message; of the defaults of bam none
+told <- function(expression) {
+  lines <- character(0)
+  withCallingHandlers(expression, message = function(m) {
+    lines <<- c(lines, conditionMessage(m))
+    invokeRestart("muffleMessage")
+  })
+  lines
+}
+stopifnot(length(told(tessera_bam(y ~ s(x), d, chunk.size = 10000, discrete = FALSE, samfrac = 1))) == 0,
+          grepl("discrete, samfrac", told(tessera_bam(y ~ s(x), d, discrete = TRUE, samfrac = 0.1))),
+          length(told(tessera_bam(y ~ s(x), d, discrete = TRUE, quiet = TRUE))) == 0,
+          any(grepl("m has no effect", told(tessera_bam(y ~ s(x, g, bs = "fs", xt = "cr", m = 1, k = 5), d)))))
+
+# A handle that was saved, and one that is closed
+table <- .Call(tessera:::C_table, d)
+model <- .Call(tessera:::C_fit, "y ~ s(x)", table, c(family = "gaussian"), NULL)
+refused(.Call(tessera:::C_json, unserialize(serialize(model, NULL))), "tessera_usage", "closed")
+.Call(tessera:::C_close, model)
+refused(.Call(tessera:::C_json, model), "tessera_usage", "closed")
+refused(.Call(tessera:::C_fit, "y ~ s(x)", model, character(0), NULL), "tessera_usage", "closed")
+refused(.Call(tessera:::C_json, NULL), "tessera_usage", "closed")
+refused(.Call(tessera:::C_json, table), "tessera_usage", "")
+gc()
+
+# The data, the state of the random numbers and the locale
+before <- list(.Random.seed, Sys.getlocale(), serialize(d, NULL))
+m <- tessera_bam(y ~ s(x, k = 5) + te(x, z, k = 4), d)
+stopifnot(identical(before, list(.Random.seed, Sys.getlocale(), serialize(d, NULL))))
+
+# Processes
+forked <- parallel::mclapply(1:2, function(i) tessera_bam(y ~ s(x), d)$coefficients, mc.cores = 2)
+stopifnot(identical(forked[[1]], tessera_bam(y ~ s(x), d)$coefficients), identical(forked[[1]], forked[[2]]))
+
+# An interrupt ends a fit soon, with R's own condition, and the session goes on
+interrupted_after <- function(seconds, expression) {
+  system(sprintf("(sleep %g; kill -INT %d) &", seconds, Sys.getpid()))
+  begin <- proc.time()[["elapsed"]]
+  class <- tryCatch(expression, interrupt = function(e) class(e))
+  stopifnot("interrupt" %in% class, proc.time()[["elapsed"]] - begin < seconds + 2)
+}
+set.seed(1)
+large <- data.frame(x = runif(1e6), z = runif(1e6), v = runif(1e6))
+large$y <- large$x + rnorm(1e6)
+interrupted_after(1, tessera_bam(y ~ te(x, z, v, k = 9), large, options = list(threads = 1, device = "cpu")))
+stopifnot(identical(forked[[1]], tessera_bam(y ~ s(x), d)$coefficients))
+
+# What a progress function raises stays within it
+loud <- function(text, is_line) stop("raised by the function")
+table <- .Call(tessera:::C_table, d)
+model <- .Call(tessera:::C_fit, "y ~ s(x)", table, c(family = "gaussian"), loud)
+stopifnot(is.character(.Call(tessera:::C_json, model)))

@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+# tessera_bam beside bam: the same coefficients by name, whatever way arguments and variables are given.
+library(tessera)
+library(mgcv)
+
+set.seed(1)
+n <- 400
+d <- data.frame(x = runif(n), w = runif(n, 0.5, 1.5), g = factor(sample(c("a", "b", "c"), n, TRUE)),
+                i = sample(5L, n, TRUE), l = sample(c(TRUE, FALSE), n, TRUE), text = sample(c("u", "v", "w"), n, TRUE),
+                day = as.Date("2020-01-01") + sample(300, n, TRUE))
+d$y <- sin(6 * d$x) + rnorm(n, 0, 0.3)
+d$dose <- factor(d$i, ordered = TRUE)
+d$one <- scale(d$w)
+complete <- d
+d$x[5] <- NA
+d$g[7] <- NA
+
+# Each call is made of both functions. Columns of smooths have coordinates of their own in bam: their span counts.
+same <- function(...) {
+  call <- match.call(expand.dots = FALSE)$...
+  ours <- eval(as.call(c(quote(tessera_bam), call)), parent.frame())
+  theirs <- suppressWarnings(eval(as.call(c(quote(bam), call)), parent.frame()))
+  stopifnot(identical(names(ours$coefficients), names(theirs$coefficients)))
+  parametric <- !grepl("^(s|te|ti|t2)\\(", names(theirs$coefficients))
+  stopifnot(all.equal(ours$coefficients[parametric], theirs$coefficients[parametric], tolerance = 1e-5))
+  invisible(ours)
+}
+
+distance <- function(x) abs(x - 0.5)
+knots <- 7
+cut <- 0.4
+
+# Variables: of the data, of the formula's environment, and by functions that the engine lacks
+same(y ~ s(x, k = knots) + g + i, data = d)
+same(y ~ distance(x) + s(w) + text + l, data = d)
+same(y ~ s(distance(x)) + distance(w):g, data = d)
+same(y ~ I(x > cut) + day + one + dose, data = d)
+same(y ~ factor(i) + s(x, by = g) + g - 1, data = d)
+same(y ~ g * poly(w, 2) + log(w), data = complete)
+same(abs(y) + 0.1 ~ s(x), data = d, family = Gamma(link = "log"))
+y <- complete$y
+other <- complete$w
+same(y ~ s(other))
+local({
+  weight <- complete$w
+  same(y ~ s(x), data = complete[c("x", "y")], weights = weight, offset = weight / 2)
+})
+
+# Contrasts
+same(y ~ C(g, sum) * w + s(x), data = d)
+options(contrasts = c("contr.sum", "contr.poly"))
+same(y ~ g * w + offset(log(w)) + s(x), data = d, subset = l)
+options(contrasts = c("contr.treatment", "contr.poly"))
+d$h <- d$g
+contrasts(d$h) <- "contr.helmert"
+same(y ~ h + s(x), data = d, weights = w)
+
+# Arguments
+same(y ~ s(x) + g, data = d, weights = w, subset = l & x > 0.2, offset = log(w))
+same(y ~ s(x), data = d, subset = c(1:100, 50:200))
+same(y ~ s(x), data = d, subset = -(1:20), na.action = na.exclude)
+same(y ~ s(x) + s(w), data = d, sp = c(0.1, -1), gamma = 1.4)
+same(y ~ s(x) + s(w), data = d, select = TRUE, nthreads = 1, control = list(maxit = 100))
+same(y ~ s(x, bs = "cc"), data = d, knots = list(x = c(0, 1)))
+same(y ~ s(x), data = d, method = "fREML", scale = 0, chunk.size = 10000, discrete = FALSE, fit = TRUE, paraPen = NULL)
+same(y ~ te(x, w, k = c(5, 4)), data = d, rho = 0.3, AR.start = l)
+
+# Families: objects, functions and texts
+same(l ~ s(x), data = d, family = binomial)
+same(l ~ s(x), data = d, family = "binomial(probit)")
+same(cbind(i, 3L) ~ s(x), data = d, family = quasibinomial())
+same(i ~ s(x), data = d, family = "poisson")
+same(i ~ s(x), data = d, family = nb())
+same(i ~ s(x), data = d, family = nb(theta = 3, link = "sqrt"))
+same(i ~ s(x), data = d, family = Tweedie(1.5))
+same(w ~ s(x), data = d, family = quasi("log", "mu^2"))
+same(y ~ s(x), data = d, family = scat())
+text <- tessera:::family_options
+stopifnot(identical(text(tw(a = 1.1)), c(family = "tw(a=1.1000000000000001,b=1.99)", link = "log")),
+          identical(text(nb(theta = -3))[["family"]], "nb(theta=-3)"),
+          identical(text(scat(theta = c(5, 0.5), min.df = 2))[["family"]], "scat(theta=c(5,0.5),min.df=2)"),
+          identical(text(negbin(3)), c(family = "nb(theta=3)", link = "log")),
+          identical(text(Gamma()), c(family = "Gamma", link = "inverse")))
+
+# The same data another way
+m <- tessera_bam(y ~ s(x) + g, data = d)
+if (requireNamespace("data.table", quietly = TRUE)) {
+  stopifnot(identical(tessera_bam(y ~ s(x) + g, data = data.table::as.data.table(d))$coefficients, m$coefficients))
+}
+if (requireNamespace("tibble", quietly = TRUE)) {
+  stopifnot(identical(tessera_bam(y ~ s(x) + g, data = tibble::as_tibble(d))$coefficients, m$coefficients))
+}
+stopifnot(identical(tessera_bam(y ~ s(x) + g, data = as.list(d))$coefficients, m$coefficients))
+folder <- tempfile()
+dir.create(folder)
+file <- file.path(folder, "table.csv")
+write.csv(d[c("x", "g", "y", "w")], file, row.names = FALSE)
+stopifnot(all.equal(tessera_bam(y ~ s(x, k = knots) + g, data = file, weights = w, subset = x > 0.2)$coefficients,
+                    tessera_bam(y ~ s(x, k = knots) + g, data = d, weights = w, subset = x > 0.2)$coefficients,
+                    tolerance = 1e-10))
+
+# The call, from a function as well
+wrapper <- function(...) tessera_bam(y ~ s(x), data = d, ...)
+stopifnot(identical(wrapper(weights = w)$coefficients, tessera_bam(y ~ s(x), data = d, weights = w)$coefficients),
+          identical(m$call, quote(tessera_bam(formula = y ~ s(x) + g, data = d))))

@@ -1,0 +1,22 @@
+#!/bin/bash
+# SPDX-License-Identifier: Apache-2.0
+# package.bash install|check SOURCE FOLDER: installs a copy of the package SOURCE into the library FOLDER; or checks it in
+# FOLDER as CRAN would, without its tests, which are tests of their own: any error or warning fails.
+set -euo pipefail
+what=$1 source=$2 folder=$3
+copy=$(mktemp -d)
+trap 'rm -rf "$copy"' EXIT
+cp -R "$source" "$copy/tessera"
+mkdir -p "$folder"
+if [[ $what == install ]]; then
+  R CMD INSTALL --library="$folder" "$copy/tessera"
+  exit
+fi
+cd "$folder"
+rm -rf tessera.Rcheck
+R CMD build --no-manual "$copy/tessera"
+# No network, and no checkbashisms of Debian's devscripts (scripts are checked by shellcheck).
+export _R_CHECK_CRAN_INCOMING_=false _R_CHECK_FORCE_SUGGESTS_=false _R_CHECK_BASHISMS_=false
+export _R_CHECK_FUTURE_FILE_TIMESTAMPS_=false
+R CMD check --as-cran --no-manual --no-tests tessera_*.tar.gz
+! grep -E '(ERROR|WARNING)$' tessera.Rcheck/00check.log

@@ -281,5 +281,6 @@ with_constants <- function(t, expression) {
 
 object_of <- function(model, labels, data, frame, call, control) {
   json <- jsonlite::fromJSON(with_labels(.Call(C_json, model), labels), simplifyVector = FALSE)
+  json$formula <- text_of(frame$formula)
   gam_object(model, json, data, frame, call, control)
 }

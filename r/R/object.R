@@ -1,7 +1,186 @@
 # SPDX-License-Identifier: Apache-2.0
+# The object of class "gam" of a model: its slots are bam's.
 
+#' A model of tessera-fit as an object of class c("bam", "tessera", "gam", "glm", "lm").
+#'
+#' @param file a model.json, and its .cov beside it.
+#' @param data the data frame of the fit; without it what needs rows stops with a line that asks for it.
+read_tessera <- function(file, data = NULL) {
+  model <- .Call(C_load, path.expand(file))
+  on.exit(.Call(C_close, model))
+  json <- parse_model(.Call(C_json, model))
+  call <- as.call(c(list(quote(tessera_bam), formula = str2lang(json$formula)), if (!is.null(data)) list(data = substitute(data)),
+                    list(family = json$family)))
+  if (!is.null(data)) data <- conform(as.data.frame(data), json)
+  gam_object(model, json, data, if (!is.null(data)) call_vectors(json, data), call, mgcv::gam.control())
+}
+
+#' The object of a model.
+#'
+#' @param model the pointer of the model, for its matrices.
+#' @param json its JSON: see parse_model.
+#' @param data the variables of the formula, all rows of the table, or NULL.
+#' @param frame a list: `weights`, `offset`, `ar.start` and `subset` are vectors, `na.action` a function; `formula` is that of
+#'   the call, and `fitted` the engine's columns of all rows.
+#' @param call,control the call and control of the fit.
 gam_object <- function(model, json, data, frame, call, control) {
-  structure(list(model = data, coefficients = stats::setNames(.Call(C_value, model, "coefficients"), vapply(json$coefficients, `[[`, "", "name")),
-                 formula = frame$formula,
-                 family = frame$family, call = call, control = control, handle = model, json = json, frame = frame), class = "tessera")
+  formula <- global(if (is.null(frame$formula)) stats::as.formula(json$formula) else frame$formula)
+  parts <- mgcv::interpret.gam(formula)
+  parts$fake.formula <- global(parts$fake.formula)
+  if (!is.null(data)) data <- conform(data, json)
+  some <- if (!is.null(frame$rows)) frame$rows else if (!is.null(data)) stand_in_rows(data, frame$subset) else stand_in_variables(parts, json)
+  parametric <- parametric_slots(parts, json, some)
+  object <- c(estimates(model, json, parametric), list(family = mgcv_family(json), formula = formula, call = call, control = control),
+              parametric$slots)
+  object$smooth <- model_smooths(json, parts$smooth.spec, object$nsdf + 1)
+  object <- c(object, smoothing_slots(model, json))
+  object$min.edf <- object$nsdf + sum(field(object$smooth, "null.space.dim"))
+  object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
+                      else row_slots(model, json, parts, data, frame, object$family))
+  structure(object, class = c("bam", "tessera", "gam", "glm", "lm"))
+}
+
+#' Coefficients, covariances and what belongs to the whole fit. Parametric coefficients are in R's order; those that the engine
+#' has left out are 0.
+estimates <- function(model, json, parametric) {
+  value <- function(name) .Call(C_value, model, name)
+  model_names <- field(json$coefficients, "name")
+  count <- sum(!is.na(parametric$places))
+  places <- c(parametric$places, count + seq_len(length(model_names) - count))
+  names <- c(parametric$names, model_names[-seq_len(count)])
+  if (count == 0) names <- c(parametric$names, model_names)
+  of_each <- function(values) if (length(values)) stats::setNames(zero_where_left_out(values[places]), names)
+  of_pairs <- function(values) if (length(values)) zero_where_left_out(values[places, places, drop = FALSE], places)
+  R <- value("R")
+  converged <- value("converged") == 1
+  object <- list(
+    coefficients = of_each(value("coefficients")), Vp = of_pairs(value("covariance")), Ve = of_pairs(value("Ve")),
+    Vc = of_pairs(value("Vc")), R = if (length(R)) zero_where_left_out(R[, places, drop = FALSE], places), edf = of_each(value("edf")),
+    edf1 = of_each(value("edf1")), edf2 = of_each(value("edf2")), sig2 = value("covariance_scale"), scale = value("covariance_scale"),
+    reml.scale = value("scale"), scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")),
+    aic = value("aic"), deviance = value("deviance"), null.deviance = value("null_deviance"), df.null = value("n"),
+    df.residual = value("residual_df"), rank = length(model_names), method = "fREML", optimizer = c("perf", "newton"),
+    iter = value("iterations"), converged = converged, boundary = FALSE, AR1.rho = if_given(json[["rho"]], 0),
+    gamma = if_given(json[["gamma"]], 1), cmX = of_each(numbers(json$column_means)), data = NA,
+    mgcv.conv = list(iter = value("iterations"), message = if (converged) "full convergence" else json$not_converged),
+    tessera = list(n = value("n"), r.sq = value("r_squared_adjusted")))
+  if (!is.null(object$R)) colnames(object$R) <- names
+  Filter(Negate(is.null), object)
+}
+
+zero_where_left_out <- function(values, places) {
+  if (is.matrix(values) && anyNA(places)) values[, is.na(places)] <- 0
+  if (is.matrix(values) && anyNA(places) && nrow(values) == ncol(values)) values[is.na(places), ] <- 0
+  if (!is.matrix(values)) values[is.na(values)] <- 0
+  values
+}
+
+if_given <- function(value, usual) if (is.null(value)) usual else value
+
+#' Smoothing parameters: `sp` are those that were estimated, once for each id, `full.sp` one for each penalty where there are others.
+smoothing_slots <- function(model, json) {
+  blocks <- json$design$blocks[is_smooth(json$design$blocks)]
+  terms <- json$terms[is_smooth(json$design$blocks)]
+  full <- stats::setNames(numbers(unlist(lapply(terms, function(term) numbers(term$sp)))),
+                          unlist(lapply(blocks, function(block) texts(block$penalty$labels))))
+  given <- as.logical(unlist(lapply(blocks, `[[`, "given")))[seq_along(full)]
+  ids <- unlist(lapply(blocks, function(block) penalty_ids(block)))
+  first <- !given & !duplicated(ids)
+  slots <- list(sp = full[first])
+  if (!all(first)) slots$full.sp <- full
+  L <- outer(ids, ids[first], "==") + 0
+  c(slots, hessian_slots(model, L, json))
+}
+
+penalty_ids <- function(block) {
+  count <- length(block$penalty$labels)
+  if (is.null(block[["ids"]])) paste(block$label, seq_len(count)) else rep_len(texts(block[["ids"]]), count)
+}
+
+#' The derivatives of the criterion by the logarithms of `sp` and of the scale, where the model has them.
+hessian_slots <- function(model, L, json) {
+  if (!"reml_hessian" %in% .Call(C_names)) return(NULL)
+  hessian <- .Call(C_value, model, "reml_hessian")
+  if (!length(hessian)) return(NULL)
+  gradient <- .Call(C_value, model, "reml_gradient")
+  others <- nrow(hessian) - nrow(L)
+  L <- rbind(cbind(L, matrix(0, nrow(L), others)), cbind(matrix(0, others, ncol(L)), diag(others)))
+  hessian <- crossprod(L, hessian %*% L)
+  list(outer.info = list(conv = if (json$converged) "full convergence" else json$not_converged, iter = json$iterations,
+                         grad = drop(crossprod(L, gradient)), hess = hessian),
+       V.sp = covariance_of(hessian))
+}
+
+covariance_of <- function(hessian) {
+  decomposed <- eigen(hessian, symmetric = TRUE)
+  inverse <- ifelse(decomposed$values > 0, 1 / decomposed$values, 0)
+  decomposed$vectors %*% (inverse * t(decomposed$vectors))
+}
+
+#' Without data: rows with the extents and levels of the variables.
+stand_in_slots <- function(parts, json, rows) {
+  rows <- evaluated_frame(parts$fake.formula, rows, json, na.action = stats::na.pass)
+  list(model = structure(rows, class = c("tessera_stand_in", "data.frame")))
+}
+
+#' What there is for each row.
+row_slots <- function(model, json, parts, data, frame, family) {
+  mf <- model_frame(parts, json, data, frame)
+  if (nrow(mf) != json$n) {
+    input_error("data: ", nrow(mf), " complete rows in place of the fit's ", json$n, ": give the table of the fit")
+  }
+  of_response <- initialized(mf, family)
+  rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data, mf, of_response, family) else frame$fitted
+  rows <- as.data.frame(rows)
+  if (nrow(rows) > nrow(mf)) rows <- rows[!is.nan(rows$linear_predictor), ]
+  slots <- list(model = mf, na.action = attr(mf, "na.action"), offset = offset_of(mf), y = of_response$y,
+                prior.weights = of_response$weights, linear.predictors = rows$linear_predictor, fitted.values = rows$fitted,
+                weights = rows$working_weight, residuals = rows$deviance)
+  rho <- if_given(json[["rho"]], 0)
+  if (rho != 0) slots$std.rsd <- standardised(rows$deviance, rho, mf[["(AR.start)"]])
+  slots
+}
+
+#' The engine's values of the rows of the fit.
+fitted_rows <- function(model, json, data, mf, of_response, family) {
+  variables <- intersect(c(all.vars(stats::as.formula(json$formula)), unlist(lapply(texts(json[c("weights", "offset", "subset", "ar_start")]),
+                                                                                   function(text) all.vars(str2lang(text))))), names(data))
+  table <- .Call(C_table, lapply(data[variables], as_column))
+  on.exit(.Call(C_close, table))
+  eta <- .Call(C_predict, model, table, character(0))[, 1]
+  if (!is.null(dropped <- attr(mf, "na.action"))) eta <- eta[-dropped]
+  eta <- eta + offset_argument(mf)
+  mu <- family$linkinv(eta)
+  y <- of_response$y
+  w <- of_response$weights
+  if (inherits(family, "extended.family")) {
+    d <- family$Dd(y, mu, family$getTheta(), w, level = 0)
+    working <- d$EDmu2 * family$mu.eta(eta)^2 / 2
+  } else {
+    working <- w * family$mu.eta(eta)^2 / family$variance(mu)
+  }
+  deviance <- if (is.null(family$residuals)) sqrt(pmax(family$dev.resids(y, mu, w), 0)) * sign(y - mu)
+              else family$residuals(list(y = y, fitted.values = mu, prior.weights = w, family = family), "deviance")
+  data.frame(fitted = mu, linear_predictor = eta, working_weight = working, deviance = deviance)
+}
+
+offset_argument <- function(mf) if (is.null(mf[["(offset)"]])) 0 else mf[["(offset)"]]
+
+offset_of <- function(mf) if (is.null(offset <- stats::model.offset(mf))) numeric(nrow(mf)) else as.numeric(offset)
+
+#' The response and the prior weights as the family's fit has them.
+initialized <- function(mf, family) {
+  weights <- stats::model.weights(mf)
+  at <- list2env(list(y = unname(stats::model.response(mf)), nobs = nrow(mf), weights = if (is.null(weights)) rep(1, nrow(mf)) else weights,
+                      family = family, start = NULL, etastart = NULL, mustart = NULL, offset = offset_of(mf)), parent = asNamespace("mgcv"))
+  eval(family$initialize, at)
+  list(y = as.numeric(at$y), weights = as.numeric(at$weights))
+}
+
+#' Residuals of an AR1 process: those that are independent.
+standardised <- function(residuals, rho, starts) {
+  after <- c(0, residuals[-length(residuals)])
+  begins <- seq_along(residuals) == 1
+  if (!is.null(starts)) begins <- begins | starts
+  ifelse(begins, residuals, (residuals - rho * after) / sqrt(1 - rho^2))
 }

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+# Model frames: of the rows of the fit, and a stand-in of some rows with the extents and levels of the variables.
+
+#' The slots of terms and variables, from some rows. `places`: of each column of R's model matrix of the parametric part its
+#' coefficient in the model, NA where the engine has left it out as dependent on others.
+parametric_slots <- function(parts, json, rows) {
+  frame <- evaluated_frame(parts$pf, rows, json)
+  pterms <- attr(frame, "terms")
+  names <- unlist(lapply(json$design$blocks[!is_smooth(json$design$blocks)], function(block) texts(block$names)))
+  X <- stats::model.matrix(pterms, frame, contrasts.arg = contrasts_of(frame, pterms))
+  if (!all(plain(names) %in% plain(colnames(X)))) X <- stats::model.matrix(pterms, frame)  # the session's contrasts
+  places <- match(plain(colnames(X)), plain(names))
+  if (!all(plain(names) %in% plain(colnames(X))) || !all(plain(colnames(X)[is.na(places)]) %in% plain(texts(json$design$left_out)))) {
+    input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ", toString(colnames(X)))
+  }
+  slots <- list(pterms = pterms, terms = attr(evaluated_frame(parts$fake.formula, rows, json), "terms"), assign = attr(X, "assign"),
+                contrasts = attr(X, "contrasts"), xlevels = stats::.getXlevels(pterms, frame), nsdf = ncol(X),
+                pred.formula = global(parts$pred.formula), var.summary = variable_summary(parts, json, rows))
+  attr(slots$pred.formula, "full") <- global(stats::reformulate(all.vars(parts$fake.formula)))
+  list(slots = Filter(Negate(is.null), slots), places = places, names = colnames(X))
+}
+
+global <- function(formula) {
+  environment(formula) <- globalenv()
+  formula
+}
+
+#' The model frame of a formula; expressions that take something of all rows, as poly(x, 2), have what they took at the fit.
+evaluated_frame <- function(formula, rows, json, ...) {
+  terms <- stats::terms(global(formula))
+  attr(terms, "predvars") <- as_fitted(attr(terms, "variables"), json$expressions$measured)
+  frame <- stats::model.frame(terms, rows, ...)
+  levels <- design_levels(json)
+  for (name in names(frame)) {
+    own <- levels[plain(names(levels)) == plain(name)]
+    if (is.factor(frame[[name]]) && length(own)) frame[[name]] <- with_levels(frame[[name]], own[[1]])
+  }
+  frame
+}
+
+#' A factor with these levels, without a text for each row.
+with_levels <- function(x, levels) {
+  if (identical(levels(x), levels)) return(x)
+  of_codes <- match(levels(x), levels)
+  contrasts <- attr(x, "contrasts")
+  x <- structure(of_codes[as.integer(x)], levels = levels, class = class(x))
+  if (!is.null(contrasts)) attr(x, "contrasts") <- contrasts
+  x
+}
+
+#' An expression in which each call that was measured at the fit has its values as arguments.
+as_fitted <- function(expression, measured) {
+  if (!is.call(expression)) return(expression)
+  own <- Find(function(one) identical(plain(one$call), plain(deparse1(expression))), measured)
+  expression[-1] <- lapply(as.list(expression)[-1], as_fitted, measured)
+  if (is.null(own)) return(expression)
+  name <- sub(".*::", "", deparse1(expression[[1]]))
+  values <- numbers(own$values)
+  switch(name, poly = fitted_poly(expression, values), scale = fitted_scale(expression, values), cut = fitted_cut(expression, values),
+         ns = , bs = fitted_spline(expression, values, name), expression)
+}
+
+fitted_poly <- function(call, values) {
+  call <- match.call(stats::poly, call)
+  degree <- (length(values) - 1) / 2
+  call$coefs <- list(alpha = values[seq_len(degree)], norm2 = c(1, values[-seq_len(degree)]))
+  call
+}
+
+fitted_scale <- function(call, values) {
+  call <- match.call(base::scale, call)
+  centred <- !identical(call$center, FALSE)
+  if (centred) call$center <- values[1]
+  if (!identical(call$scale, FALSE)) call$scale <- if (centred) values[2] else values[3]
+  call
+}
+
+fitted_cut <- function(call, values) {
+  matched <- match.call(base::cut.default, call)
+  count <- eval(matched$breaks, baseenv())
+  if (length(count) != 1) return(call)
+  breaks <- seq(values[1], values[2], length.out = count + 1)
+  margin <- (values[2] - values[1]) / 1000
+  breaks[c(1, count + 1)] <- c(values[1] - margin, values[2] + margin)
+  matched$breaks <- breaks
+  matched
+}
+
+fitted_spline <- function(call, values, name) {
+  call <- match.call(getExportedValue("splines", name), call)
+  call[[1]] <- str2lang(paste0("splines::", name))
+  call$df <- NULL
+  call$Boundary.knots <- values[1:2]
+  call$knots <- values[-(1:2)]
+  call
+}
+
+#' The contrasts of the fit, whatever the session's are.
+contrasts_of <- function(frame, terms) {
+  is_coded <- vapply(frame, function(x) is.factor(x) || is.logical(x) || is.character(x), NA)
+  used <- intersect(names(frame)[is_coded], names(which(rowSums(as.matrix(attr(terms, "factors"))) > 0)))
+  if (length(used)) sapply(used, function(name) if (is.ordered(frame[[name]])) "contr.poly" else "contr.treatment", simplify = FALSE)
+}
+
+#' The names of the variables of a formula without its response.
+predictors <- function(parts) setdiff(all.vars(parts$fake.formula[-2]), ".")
+
+variable_summary <- function(parts, json, rows) {
+  types <- variable_types(json)
+  sapply(predictors(parts), function(name) {
+    own <- extent_of(name, json)
+    if (is.null(own)) return(attr(rows, "summary")[[name]])
+    if (is.null(own$level)) own$values else factor(own$level, levels = types[[name]]$levels, ordered = isTRUE(types[[name]]$ordered))
+  }, simplify = FALSE)
+}
+
+#' The extent of a column: the least, typical and largest of its `values`, or its typical `level`.
+extent_of <- function(name, json) {
+  known <- json$outline$var_summary
+  own <- Find(function(one) plain(one$name) == plain(name), known)
+  if (!is.null(own)) return(list(values = numbers(own$values), level = own$level))
+  # A number that the formula has as factor(x) alone is one of the levels.
+  as_factor <- plain(sprintf(c("factor(%s)", "as.factor(%s)", "ordered(%s)"), plain(name)))
+  own <- Find(function(one) plain(one$name) %in% as_factor, known)
+  levels <- design_levels(json)
+  values <- suppressWarnings(as.numeric(unlist(levels[plain(names(levels)) %in% as_factor])))
+  if (!is.null(own) && !anyNA(values)) list(values = c(min(values), as.numeric(own$level), max(values)), among = values)
+}
+
+#' The levels and order of the columns that are factors.
+variable_types <- function(json) {
+  types <- list()
+  for (one in c(json$design$variables, json$expressions$columns)) {
+    if (is.null(one$levels)) next
+    name <- gsub("^`|`$", "", one$name)
+    types[[name]] <- list(levels = texts(one$levels), ordered = isTRUE(one$ordered) || isTRUE(types[[name]]$ordered))
+  }
+  types
+}
+
+stand_in_variables <- function(parts, json) {
+  types <- variable_types(json)
+  known <- sapply(predictors(parts), function(name) {
+    if (!is.null(type <- types[[name]])) return(factor(type$levels, levels = type$levels, ordered = type$ordered))
+    own <- extent_of(name, json)
+    if (is.null(own)) usage_error("the model has no extent of ", name, ": give data = the table of the fit, or fit it again")
+    if (is.null(own$among)) own$values else own$among
+  }, simplify = FALSE)
+  of_response <- sapply(setdiff(all.vars(parts$fake.formula), names(known)), function(name) response_values(json), simplify = FALSE)
+  columns <- c(known, of_response)
+  as.data.frame(lapply(columns, rep_len, max(lengths(columns), 5)), optional = TRUE)
+}
+
+#' Values for which any response has a value.
+response_values <- function(json) {
+  if (identical(json[["response"]]$type, "factor")) factor(texts(json[["response"]]$levels), levels = texts(json[["response"]]$levels)) else c(0.5, 0.25)
+}
+
+#' Rows of a table with the ends of each number and each level of each factor, and a summary of each column as
+#' mgcv's var.summary.
+stand_in_rows <- function(data, among = NULL) {
+  complete <- which(stats::complete.cases(data))
+  if (!is.null(among)) complete <- intersect(complete, if (is.logical(among)) which(among) else among)
+  found <- unlist(lapply(data, function(x) {
+    x <- x[complete]
+    if (is.numeric(x)) c(which.min(x), which.max(x)) else which(!duplicated(x))
+  }))
+  rows <- data[complete[sort(unique(c(found, seq_len(min(5, length(complete))))))], , drop = FALSE]
+  attr(rows, "summary") <- lapply(data, function(x) summary_of(x[complete]))
+  rows
+}
+
+summary_of <- function(x) {
+  if (is.character(x) || is.factor(x)) {
+    x <- as.factor(x)
+    factor(levels(x)[which.max(tabulate(x, nlevels(x)))], levels = levels(x), ordered = is.ordered(x))
+  } else if (is.null(dim(x))) {
+    unname(c(min(as.numeric(x)), stats::quantile(as.numeric(x), 0.5, type = 3), max(as.numeric(x))))
+  }
+}
+
+#' The table's columns as the fit had them: factors with the model's levels, in its order.
+conform <- function(data, json) {
+  types <- variable_types(json)
+  for (name in intersect(names(data), names(types))) {
+    x <- data[[name]]
+    if (is.logical(x) || identical(levels(x), types[[name]]$levels)) next
+    data[[name]] <- if (is.factor(x)) with_levels(x, types[[name]]$levels)
+                    else factor(as.character(x), levels = types[[name]]$levels, ordered = types[[name]]$ordered)
+  }
+  data
+}
+
+#' The model frame of the rows of the fit, as bam's: with (weights), (offset) and (AR.start).
+model_frame <- function(parts, json, data, frame) {
+  extra <- list(weights = frame$weights, offset = frame$offset, AR.start = frame$ar.start, subset = frame$subset,
+                drop.unused.levels = !isFALSE(frame$drop.unused.levels))
+  extra$na.action <- if (is.null(frame$na.action)) stats::na.omit else frame$na.action
+  do.call(evaluated_frame, c(list(parts$fake.formula, data, json), Filter(Negate(is.null), extra)))
+}
+
+#' The vectors of the call of tessera-fit, evaluated in a table.
+call_vectors <- function(json, data) {
+  of <- function(text) if (is.character(text) && nzchar(text)) eval(str2lang(text), data, globalenv())
+  Filter(Negate(is.null), list(weights = of(json$weights), offset = of(json$offset), ar.start = as_logical(of(json$ar_start)),
+                               subset = as_logical(of(json$subset))))
+}
+
+as_logical <- function(values) if (is.null(values) || is.logical(values)) values else values != 0

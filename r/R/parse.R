@@ -1,0 +1,33 @@
+# SPDX-License-Identifier: Apache-2.0
+# model.json in R: docs/model.md says what its fields are.
+
+#' The model of a JSON text: arrays of numbers and of texts are vectors, null among numbers is NA, others are lists.
+parse_model <- function(text) {
+  jsonlite::fromJSON(text, simplifyVector = TRUE, simplifyDataFrame = FALSE, simplifyMatrix = FALSE)
+}
+
+numbers <- function(values) {
+  if (is.list(values)) values <- vapply(values, function(one) if (is.null(one)) NA_real_ else as.numeric(one), 0)
+  as.numeric(values)
+}
+
+texts <- function(values) as.character(unlist(values))
+
+#' One field of each of a list of objects.
+field <- function(objects, name) unlist(lapply(objects, `[[`, name))
+
+named <- function(objects, name) {
+  found <- Find(function(one) identical(one$name, name), objects)
+  if (is.null(found)) list() else found
+}
+
+dense <- function(matrix) {
+  if (is.null(matrix$entries)) return(array(numbers(matrix$values), c(matrix$rows, matrix$cols)))
+  full <- array(0, c(matrix$rows, matrix$cols))
+  entries <- array(numbers(unlist(matrix$entries)), c(3, length(matrix$entries)))
+  full[cbind(entries[1, ] + 1, entries[2, ] + 1)] <- entries[3, ]
+  full
+}
+
+#' A name without the backticks and blanks in which texts of R and of the model may differ.
+plain <- function(name) gsub("[` ]", "", name)

@@ -161,49 +161,45 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   frame$na.action <- action_of(na.action)
   frame$drop.unused.levels <- drop.unused.levels
   data <- as_frame(t$read, t$rows, data)
-  if (t$parametric_by_r || is.integer(frame$subset)) {
-    kept <- resolve_rows(t, data, frame)
-    data <- kept$data
-    frame <- kept$frame
-  }
-  columns <- t$columns[all.vars(str2lang(engine_formula(t)))]
-  extra <- list(weights = frame$weights, offset = frame$offset, "ar-start" = frame$ar.start, subset = frame$subset)
+  extra <- frame[c("weights", "offset", "ar.start", "subset")]
+  if (t$parametric_by_r || is.integer(frame$subset)) extra <- resolve_rows(t, data, frame)
   extra <- extra[lengths(extra) > 0]
-  names <- sprintf(".%s.", sub("-", "_", names(extra)))
-  columns[names] <- extra
-  check_missing(frame$na.action, columns, frame$subset)
-  chosen <- c(chosen, stats::setNames(names, names(extra)))
+  columns <- t$columns[all.vars(str2lang(engine_formula(t)))]
+  columns[sprintf(".%s.", names(extra))] <- extra
+  check_missing(frame$na.action, columns, extra$subset)
+  chosen <- c(chosen, stats::setNames(sprintf(".%s.", names(extra)), sub(".", "-", names(extra), fixed = TRUE)))
+  table <- .Call(C_table, columns)
+  on.exit(.Call(C_close, table))
   fitted <- if (is.null(job)) {
-    fit_here(engine_formula(t), columns, chosen, control, quiet)
+    fit_table(engine_formula(t), table, chosen, control, quiet)
   } else {
     fit_job(engine_formula(t), columns, chosen, job, quiet)
   }
   frame$formula <- formula
   frame$family <- family
-  frame$fitted <- fitted$rows
-  object_of(fitted$model, t$labels, if (model) data, frame, call, control)
+  if (model) frame$fitted <- .Call(C_residuals, fitted, table, c(type = "all", chosen[names(chosen) == "threads"]))
+  if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # of which the model has no extents
+  object_of(fitted, t$labels, if (model) data, frame, call, control)
 }
 
-#' Leaves the rows of the fit, in the order of the subset, where R is to evaluate the parametric part or the subset takes
-#' rows in an order of its own.
+#' Leaves the rows of the fit in the columns of the table, where R is to evaluate the parametric part or the subset
+#' takes rows in an order of its own. Returns weights and offsets of these rows.
 resolve_rows <- function(t, data, frame) {
   parts <- mgcv::interpret.gam(t$formula)
   rows <- seq_len(t$rows)
   if (!is.null(frame$subset)) rows <- rows[frame$subset]
-  vectors <- c("weights", "offset", "ar.start")
   all <- stats::model.frame(parts$fake.formula, data, na.action = stats::na.pass)
-  given <- lapply(frame[vectors], function(x) x[rows])
-  everything <- c(all[rows, , drop = FALSE], given[lengths(given) > 0])
+  extra <- Filter(Negate(is.null), frame[c("weights", "offset", "ar.start")])
+  everything <- c(all[rows, , drop = FALSE], lapply(extra, `[`, rows))
   is_complete <- stats::complete.cases(as_frame(everything, length(rows), NULL))
+  if (!all(is_complete)) check_missing(frame$na.action, everything, NULL)
   rows <- rows[is_complete]
   if (!length(rows)) input_error("no row is complete")
   all <- all[rows, , drop = FALSE]
   if (frame$drop.unused.levels) all[] <- lapply(all, drop_levels)
   t$columns <- lapply(t$columns, `[`, rows)
   if (t$parametric_by_r) parametric_by_r(t, stats::terms(parts$pf), all)
-  frame[vectors] <- lapply(frame[vectors], function(x) x[rows])
-  frame["subset"] <- list(NULL)
-  list(data = data[rows, , drop = FALSE], frame = frame)
+  lapply(extra, `[`, rows)
 }
 
 #' Levels that no row has are dropped; contrasts stay.
@@ -215,13 +211,7 @@ drop_levels <- function(x) {
   x
 }
 
-#' Fits columns in this process.
-fit_here <- function(formula, columns, chosen, control, quiet) {
-  table <- .Call(C_table, columns)
-  on.exit(.Call(C_close, table))
-  list(model = fit_table(formula, table, chosen, control, quiet))
-}
-
+#' Fits a table in this process.
 fit_table <- function(formula, table, chosen, control, quiet) {
   log <- new_log(control, quiet)
   model <- .Call(C_fit, formula, table, chosen, log$tell)
@@ -280,7 +270,7 @@ with_constants <- function(t, expression) {
 }
 
 object_of <- function(model, labels, data, frame, call, control) {
-  json <- jsonlite::fromJSON(with_labels(.Call(C_json, model), labels), simplifyVector = FALSE)
+  json <- parse_model(with_labels(.Call(C_json, model), labels))
   json$formula <- text_of(frame$formula)
   gam_object(model, json, data, frame, call, control)
 }

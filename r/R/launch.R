@@ -27,7 +27,7 @@ fit_job <- function(formula, columns, chosen, job, quiet) {
   table <- file.path(folder, "table.csv")
   write_table(columns, missing, table)
   levels <- level_arguments(columns[is_leveled], folder)
-  list(model = run_job(formula, table, c(chosen, "na-strings" = missing), levels, job, quiet))
+  run_job(formula, table, c(chosen, "na-strings" = missing), levels, job, quiet)
 }
 
 job_folder <- function(job) {

@@ -198,10 +198,12 @@ static void add_column(tessera_gam_table table, const char* name, SEXP column, S
     add_factor(table, name, column);
   } else if (TYPEOF(column) == LGLSXP) {
     add_logical(table, name, column);
-  } else if (TYPEOF(column) == INTSXP || TYPEOF(column) == REALSXP) {
-    SEXP numbers = TYPEOF(column) == REALSXP ? column : Rf_coerceVector(column, REALSXP);
-    SET_VECTOR_ELT(kept, index, numbers);
-    check(tessera_gam_table_add_numbers(table, name, REAL(numbers), (size_t)rows));
+  } else if (TYPEOF(column) == INTSXP) {
+    SET_VECTOR_ELT(kept, index, column);
+    check(tessera_gam_table_add_integers(table, name, INTEGER(column), (size_t)rows));
+  } else if (TYPEOF(column) == REALSXP) {
+    SET_VECTOR_ELT(kept, index, column);
+    check(tessera_gam_table_add_numbers(table, name, REAL(column), (size_t)rows));
   } else {
     raise_error(TESSERA_GAM_INPUT, "a column of a table is neither numbers, a factor nor logical", name, -1);
   }

@@ -8,6 +8,7 @@
 #include <Rinternals.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 #include <tessera/tessera_gam.h>
 #include <time.h>
@@ -205,7 +206,10 @@ static void add_column(tessera_gam_table table, const char* name, SEXP column, S
     SET_VECTOR_ELT(kept, index, column);
     check(tessera_gam_table_add_numbers(table, name, REAL(column), (size_t)rows));
   } else {
-    raise_error(TESSERA_GAM_INPUT, "a column of a table is neither numbers, a factor nor logical", name, -1);
+    char message[300];
+    snprintf(message, sizeof message, "column '%.200s' is neither numbers, a factor nor logical values",
+             name);
+    raise_error(TESSERA_GAM_INPUT, message, "", -1);
   }
 }
 

@@ -26,6 +26,7 @@ class Tessera(CMakePackage, CudaPackage):
     with when("+apps"):
         variant("hdf5", default=True, sticky=True, description="Let tessera-fit read tables in HDF5")
         variant("libdeflate", default=True, sticky=True, description="Unpack tables by libdeflate")
+        variant("r", default=False, sticky=True, when="+shared", description="Install the package for R")
     variant("nccl", default=False, sticky=True, when="+cuda", description="Sum between GPUs by NCCL")
     variant("shared", default=True, sticky=True, description="The shared library alone, not the static one too")
     variant("tests", default=False, sticky=True, description="Build the tests, and the faults that some need")
@@ -55,6 +56,12 @@ class Tessera(CMakePackage, CudaPackage):
         depends_on("tomlplusplus@3:")
         depends_on("zlib-api")
 
+    with when("+r"):
+        extends("r")
+        depends_on("r@4.2:")
+        depends_on("r-jsonlite")
+        depends_on("r-mgcv@1.8-41:")
+
     with when("+cuda"):
         depends_on("cuda@12:")
         depends_on("hwloc +nvml")
@@ -82,6 +89,9 @@ class Tessera(CMakePackage, CudaPackage):
             blas = self.spec["blas"].libs
             args.append(self.define("BLAS_LIBRARIES", blas))
             args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + blas))
+        if self.spec.satisfies("+r"):
+            args.append(self.define_from_variant("TESSERA_ENABLE_R", "r"))
+            args.append(self.define("TESSERA_INSTALL_RDIR", self.spec["r"].package.r_lib_dir))
         if self.spec.satisfies("+cuda"):
             args.append(self.define_from_variant("TESSERA_ENABLE_NCCL", "nccl"))
             args.append(CMakeBuilder.define_cuda_architectures(self))

@@ -39,6 +39,11 @@ model.frame.tessera <- function(formula, ...) {
   NextMethod()
 }
 
+influence.tessera <- function(model, ...) {
+  need_rows(model, "influence")
+  NextMethod()
+}
+
 nobs.tessera <- function(object, ...) object$tessera$n
 
 extractAIC.tessera <- function(fit, scale, k = 2, ...) {
@@ -60,9 +65,10 @@ summary.tessera <- function(object, ...) {
 }
 
 #' mgcv's plots; without rows no rug and no partial residuals, and surfaces everywhere (too.far = 0).
-plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, ...) {
+plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.terms = FALSE, ...) {
   if (has_rows(x)) return(NextMethod())
   if (!isFALSE(residuals)) stop_without_rows("plot with residuals")
+  if (all.terms) stop_without_rows("plot with all.terms")
   if (isTRUE(rug)) stop_without_rows("plot with rug = TRUE")
   if (!is.null(too.far) && too.far > 0) stop_without_rows("plot with too.far")
   x$model <- plain_rows(x$model)

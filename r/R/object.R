@@ -59,10 +59,11 @@ estimates <- function(model, json, parametric) {
     edf1 = of_each(value("edf1")), edf2 = of_each(value("edf2")), sig2 = value("covariance_scale"), scale = value("covariance_scale"),
     reml.scale = value("scale"), scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")),
     aic = value("aic"), deviance = value("deviance"), null.deviance = value("null_deviance"), df.null = value("n"),
-    df.residual = value("residual_df"), rank = length(model_names), method = "fREML", optimizer = c("perf", "newton"),
-    iter = value("iterations"), converged = converged, boundary = FALSE, AR1.rho = if_given(json[["rho"]], 0),
+    df.residual = value("n") - value("edf_total"), rank = length(model_names), method = "fREML", optimizer = c("perf", "newton"),
+    iter = value("iterations"), converged = converged, boundary = FALSE, AR1.rho = if (json$family == "gaussian") if_given(json[["rho"]], 0),
     gamma = if_given(json[["gamma"]], 1), cmX = of_each(numbers(json$column_means)), data = NA,
-    mgcv.conv = list(iter = value("iterations"), message = if (converged) "full convergence" else json$not_converged),
+    mgcv.conv = list(iter = value("iterations"), message = if (converged) "full convergence" else json$not_converged,
+                     fully.converged = converged, rms.grad = NA_real_, hess.pos.def = TRUE),
     tessera = list(n = value("n"), r.sq = value("r_squared_adjusted")))
   if (!is.null(object$R)) colnames(object$R) <- names
   Filter(Negate(is.null), object)
@@ -100,7 +101,7 @@ penalty_ids <- function(block) {
 #' The derivatives of the criterion by the logarithms of `sp` and of the scale, where the model has them.
 hessian_slots <- function(model, L, json) {
   if (!"reml_hessian" %in% .Call(C_names)) return(NULL)
-  hessian <- .Call(C_value, model, "reml_hessian")
+  hessian <- as.matrix(.Call(C_value, model, "reml_hessian"))
   if (!length(hessian)) return(NULL)
   gradient <- .Call(C_value, model, "reml_gradient")
   others <- nrow(hessian) - nrow(L)
@@ -148,7 +149,7 @@ fitted_rows <- function(model, json, data, mf, of_response, family) {
   table <- .Call(C_table, lapply(data[variables], as_column))
   on.exit(.Call(C_close, table))
   eta <- .Call(C_predict, model, table, character(0))[, 1]
-  if (!is.null(dropped <- attr(mf, "na.action"))) eta <- eta[-dropped]
+  eta <- eta[match(rownames(mf), rownames(data))]
   eta <- eta + offset_argument(mf)
   mu <- family$linkinv(eta)
   y <- of_response$y

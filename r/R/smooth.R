@@ -313,7 +313,6 @@ with_penalties <- function(smooth, block, term, size) {
   estimated <- !as.logical(unlist(block$given))[seq_len(count)]
   sp <- numbers(term$sp)
   smooth$sp <- ifelse(estimated, -1, sp)
-  smooth$fixed <- isTRUE(all(smooth$fixed)) && !count
   smooth$rank <- if (is.null(term[["rank"]])) vapply(smooth$S, matrix_rank, 0) else numbers(term[["rank"]])
   smooth$null.space.dim <- if (is.null(term$null_space_dim)) size - matrix_rank(sum_of_scaled(smooth$S, size)) else term$null_space_dim
   smooth$df <- size

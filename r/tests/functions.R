@@ -1,0 +1,107 @@
+# SPDX-License-Identifier: Apache-2.0
+# What answers of an object without data, and what asks for them; objects in a process of R with mgcv alone; other packages.
+library(tessera)
+suppressMessages(library(mgcv))
+engine <- asNamespace("tessera")
+
+faults <- character(0)
+fault <- function(...) faults <<- c(faults, paste0(...))
+quietly <- function(expression) {
+  pdf(NULL)
+  on.exit(dev.off())
+  suppressMessages(suppressWarnings(utils::capture.output(value <- expression)))
+  invisible(value)
+}
+of <- function(f, m) tryCatch(quietly(f(m)), error = function(e) paste("error:", conditionMessage(e)))
+
+set.seed(7)
+n <- 300
+d <- data.frame(x = runif(n), z = runif(n), fac = factor(sample(c("a", "b", "c"), n, TRUE)), g = factor(sample(letters[1:6], n, TRUE)))
+d$y <- sin(6 * d$x) + d$z^2 + 0.4 * as.integer(d$fac) + rnorm(6, sd = 0.4)[d$g] + rnorm(n, sd = 0.4)
+d$yb <- rbinom(n, 1, plogis(d$y))
+others <- data.frame(x = c(0.2, 0.5, 0.9), z = 0.4, fac = c("a", "c", "b"), g = c("b", "a", "f"))
+
+saved <- function(formula, family) {
+  file <- tempfile(fileext = ".json")
+  pointer <- .Call(engine$C_fit, deparse1(formula), .Call(engine$C_table, d), c(family = family), NULL)
+  .Call(engine$C_save, pointer, file)
+  file
+}
+files <- list(gaussian = saved(y ~ fac + s(x) + s(z, bs = "cr", k = 6) + s(g, bs = "re"), "gaussian"),
+              binomial = saved(yb ~ fac + te(x, z, k = 4) + s(g, bs = "re"), "binomial"))
+
+answers <- list(
+  "predict" = function(m) predict(m, others, se.fit = TRUE),
+  "predict response" = function(m) predict(m, others, type = "response"),
+  "predict terms" = function(m) predict(m, others, type = "terms", se.fit = TRUE),
+  "predict iterms" = function(m) predict(m, others, type = "iterms", se.fit = TRUE),
+  "predict lpmatrix" = function(m) predict(m, others, type = "lpmatrix"),
+  "predict.gam" = function(m) predict.gam(m, others),
+  "exclude" = function(m) predict(m, others, exclude = "s(g)"),
+  "newdata.guaranteed" = function(m) predict(m, transform(others, fac = factor(fac, levels = levels(d$fac)), g = factor(g, levels = levels(d$g))), newdata.guaranteed = TRUE),
+  "unconditional" = function(m) predict(m, others, se.fit = TRUE, unconditional = TRUE),
+  "plot" = function(m) lapply(plot(m, pages = 1, rug = FALSE, too.far = 0), `[`, c("x", "y", "fit", "se")),
+  "plot with mean" = function(m) lapply(plot(m, pages = 1, rug = FALSE, too.far = 0, seWithMean = TRUE, shade = TRUE, scheme = 2), `[`, c("x", "fit")),
+  "summary" = function(m) summary(m)[c("p.table", "pTerms.table", "s.table", "r.sq", "dev.expl", "n", "scale")],
+  "summary freq" = function(m) summary(m, freq = TRUE)$p.table,
+  "print" = function(m) { print(m); print(summary(m)); print(anova(m)) },
+  "anova" = function(m) anova(m)[c("pTerms.table", "s.table")],
+  "vcov" = vcov,
+  "vcov freq" = function(m) vcov(m, freq = TRUE),
+  "vcov unconditional" = function(m) vcov(m, unconditional = TRUE),
+  "vis.gam" = function(m) vis.gam(m, view = c("x", "z"), plot.type = "contour", type = "response"),
+  "vis.gam of a factor" = function(m) vis.gam(m, view = c("x", "fac")),
+  "AIC" = AIC, "BIC" = BIC, "logLik" = logLik, "nobs" = nobs, "coef" = coef, "deviance" = deviance, "df.residual" = df.residual,
+  "formula" = formula, "family" = function(m) family(m)$family, "extractAIC" = extractAIC, "confint" = function(m) confint.default(m),
+  "gam.vcomp" = gam.vcomp, "sp.vcov" = sp.vcov, "rmvn" = function(m) { set.seed(1); rmvn(3, coef(m), vcov(m)) },
+  "terms" = function(m) attr(terms(m), "term.labels"), "sigma" = function(m) m$sig2, "pen.edf" = pen.edf,
+  "logLik df" = function(m) attr(logLik(m), "df"))
+needs_rows <- list(
+  "residuals" = residuals, "pearson" = function(m) residuals(m, type = "pearson"), "resid" = resid, "fitted" = fitted,
+  "predict without newdata" = predict, "predict.gam without newdata" = predict.gam, "lpmatrix" = function(m) predict(m, type = "lpmatrix"),
+  "model.matrix" = model.matrix, "model.frame" = model.frame, "weights" = weights, "k.check" = k.check, "gam.check" = gam.check,
+  "concurvity" = concurvity, "qq.gam" = qq.gam, "vcov sandwich" = function(m) vcov(m, sandwich = TRUE),
+  "plot with rug" = function(m) plot(m, rug = TRUE), "plot with residuals" = function(m) plot(m, residuals = TRUE),
+  "plot with too.far" = function(m) plot(m, too.far = 0.1), "vis.gam with too.far" = function(m) vis.gam(m, view = c("x", "z"), too.far = 0.1),
+  "simulate" = simulate, "rows of model" = function(m) m$model[1:3, ], "nrow of model" = function(m) nrow(m$model),
+  "head of model" = function(m) head(m$model), "cooks.distance" = cooks.distance, "rstandard" = rstandard,
+  "plot of all terms" = function(m) plot(m, all.terms = TRUE))
+
+objects <- lapply(files, function(file) list(with = read_tessera(file, data = d), without = read_tessera(file)))
+for (name in names(objects)) {
+  m <- objects[[name]]
+  for (f in names(answers)) {
+    expected <- of(answers[[f]], m$with)
+    found <- of(answers[[f]], m$without)
+    if (is.character(expected) && grepl("^error:", expected[1])) fault(name, " ", f, " with data: ", expected)
+    if (!isTRUE(all.equal(found, expected, tolerance = 1e-12))) fault(name, " ", f, " without data: ", all.equal(found, expected)[1], " ", if (is.character(found)) found)
+  }
+  for (f in names(needs_rows)) {
+    found <- of(needs_rows[[f]], m$without)
+    if (!is.character(found) || !grepl("^error: .*data = ", found) || grepl("\n", found)) fault(name, " ", f, " without data: ", deparse(found)[1])
+    expected <- of(needs_rows[[f]], m$with)
+    if (is.character(expected) && grepl("^error:", expected[1])) fault(name, " ", f, " with data: ", expected)
+  }
+}
+
+# An object that was saved: the same bits in a process without this package.
+folder <- tempfile()
+dir.create(folder)
+saveRDS(objects, file.path(folder, "objects.rds"))
+what <- quote({
+  suppressMessages(library(mgcv))
+  pdf(NULL)
+  lapply(objects, function(m) list(predict(m$with, others, se.fit = TRUE), predict(m$with, others, type = "iterms", se.fit = TRUE), predict(m$without, others, type = "lpmatrix"),
+                                   predict(m$without, others, type = "response"), summary(m$with)[c("s.table", "p.table", "r.sq", "n")], vcov(m$without),
+                                   residuals(m$with), lapply(plot(m$with, pages = 1), `[`, c("x", "fit", "se")), AIC(m$without)))
+})
+writeLines(c(sprintf("objects <- readRDS(%s)", shQuote(file.path(folder, "objects.rds"))), sprintf("others <- %s", deparse1(others)),
+             "answers <-", deparse(what), "stopifnot(!\"tessera\" %in% loadedNamespaces())", sprintf("saveRDS(answers, %s)", shQuote(file.path(folder, "answers.rds")))),
+           file.path(folder, "alone.R"))
+status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", shQuote(file.path(folder, "alone.R"))))
+if (status != 0) fault("the process with mgcv alone failed")
+here <- eval(what)
+if (status == 0 && !identical(readRDS(file.path(folder, "answers.rds")), here)) fault("other bits in the process with mgcv alone: ", all.equal(readRDS(file.path(folder, "answers.rds")), here))
+
+writeLines(faults)
+if (length(faults)) quit(status = 1)

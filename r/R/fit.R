@@ -177,9 +177,16 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   }
   frame$formula <- formula
   frame$family <- family
-  if (model) frame$fitted <- .Call(C_residuals, fitted, table, c(type = "all", chosen[names(chosen) == "threads"]))
+  if (model) frame$fitted <- rows_of_fit(fitted, table, chosen)
   if (!model && length(t$labels)) frame$rows <- stand_in_rows(data, frame$subset)  # of which the model has no extents
   object_of(fitted, t$labels, if (model) data, frame, call, control)
+}
+
+#' What the engine has of each row of the table: a frame, NaN where a row is not in the fit.
+rows_of_fit <- function(model, table, chosen) {
+  wanted <- c("fitted", "linear_predictor", "working_weight", "deviance")
+  columns <- .Call(C_rows, model, table, c(type = "all", chosen[names(chosen) == "threads"]), wanted)
+  as_frame(columns, length(columns[[1]]), NULL)
 }
 
 #' Leaves the rows of the fit in the columns of the table, where R is to evaluate the parametric part or the subset

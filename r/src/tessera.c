@@ -242,12 +242,12 @@ static SEXP table_file(SEXP path, SEXP options) {
 
 /* Models */
 
-static SEXP fit(SEXP formula, SEXP rows, SEXP options, SEXP told) {
+static SEXP fit(SEXP formula, SEXP table, SEXP options, SEXP told) {
   watch of = {told, 0};
   SEXP pointer = PROTECT(new_pointer("tessera_model", close_model));
   const tessera_gam_call call = call_of(options, &of);
   tessera_gam_model handle;
-  check(tessera_gam_fit(text_of(formula), handle_of(rows), &call, &handle));
+  check(tessera_gam_fit(text_of(formula), handle_of(table), &call, &handle));
   set_handle(pointer, handle);
   UNPROTECT(1);
   return pointer;
@@ -369,23 +369,49 @@ static SEXP matrix_of(SEXP pointer) {
 
 typedef int (*of_rows)(tessera_gam_model, tessera_gam_table, const tessera_gam_call*, tessera_gam_answer*);
 
-static SEXP answer_of_rows(of_rows function, SEXP model, SEXP rows, SEXP options) {
+static SEXP answer_of_rows(of_rows function, SEXP model, SEXP table, SEXP options) {
   SEXP pointer = PROTECT(new_pointer("tessera_answer", close_answer));
   const tessera_gam_call call = call_of(options, NULL);
   tessera_gam_answer handle;
-  check(function(handle_of(model), handle_of(rows), &call, &handle));
+  check(function(handle_of(model), handle_of(table), &call, &handle));
   set_handle(pointer, handle);
   SEXP values = matrix_of(pointer);
   UNPROTECT(1);
   return values;
 }
 
-static SEXP predict(SEXP model, SEXP rows, SEXP options) {
-  return answer_of_rows(tessera_gam_predict, model, rows, options);
+static SEXP predict(SEXP model, SEXP table, SEXP options) {
+  return answer_of_rows(tessera_gam_predict, model, table, options);
 }
 
-static SEXP residuals(SEXP model, SEXP rows, SEXP options) {
-  return answer_of_rows(tessera_gam_residuals, model, rows, options);
+static SEXP residuals(SEXP model, SEXP table, SEXP options) {
+  return answer_of_rows(tessera_gam_residuals, model, table, options);
+}
+
+/* The fitted values, residuals and what else there is of each row, as a list of the columns that `wanted`
+ * names. */
+static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
+  SEXP pointer = PROTECT(new_pointer("tessera_answer", close_answer));
+  const tessera_gam_call call = call_of(options, NULL);
+  tessera_gam_answer answer;
+  check(tessera_gam_residuals(handle_of(model), handle_of(table), &call, &answer));
+  set_handle(pointer, answer);
+  tessera_gam_answer_info info;
+  memset(&info, 0, sizeof info);
+  info.size = sizeof info;
+  check(tessera_gam_answer_extent(answer, &info));
+  SEXP known = PROTECT(column_names(answer, info.columns));
+  SEXP places = PROTECT(Rf_match(known, wanted, 0));
+  SEXP columns = PROTECT(Rf_allocVector(VECSXP, Rf_xlength(wanted)));
+  for (R_xlen_t i = 0; i < Rf_xlength(wanted); ++i) {
+    SET_VECTOR_ELT(columns, i, Rf_allocVector(REALSXP, (R_xlen_t)info.rows));
+    check(tessera_gam_answer_numbers(answer, (size_t)INTEGER(places)[i] - 1, REAL(VECTOR_ELT(columns, i)),
+                                     info.rows));
+  }
+  Rf_setAttrib(columns, R_NamesSymbol, wanted);
+  close_answer(pointer);
+  UNPROTECT(4);
+  return columns;
 }
 
 /* Versions of the library and of its MPI, "" without. */
@@ -397,21 +423,15 @@ static SEXP version(void) {
   return texts;
 }
 
-static const R_CallMethodDef routines[] = {{"table", (DL_FUNC)&table, 1},
-                                           {"table_file", (DL_FUNC)&table_file, 2},
-                                           {"fit", (DL_FUNC)&fit, 4},
-                                           {"load", (DL_FUNC)&load, 1},
-                                           {"save", (DL_FUNC)&save, 2},
-                                           {"json", (DL_FUNC)&json, 1},
-                                           {"summary", (DL_FUNC)&summary, 1},
-                                           {"value", (DL_FUNC)&value, 2},
-                                           {"names", (DL_FUNC)&names, 0},
-                                           {"texts", (DL_FUNC)&texts, 2},
-                                           {"predict", (DL_FUNC)&predict, 3},
-                                           {"residuals", (DL_FUNC)&residuals, 3},
-                                           {"close", (DL_FUNC)&close_pointer, 1},
-                                           {"version", (DL_FUNC)&version, 0},
-                                           {NULL, NULL, 0}};
+static const R_CallMethodDef routines[] = {
+    {"table", (DL_FUNC)&table, 1},     {"table_file", (DL_FUNC)&table_file, 2},
+    {"fit", (DL_FUNC)&fit, 4},         {"load", (DL_FUNC)&load, 1},
+    {"save", (DL_FUNC)&save, 2},       {"json", (DL_FUNC)&json, 1},
+    {"summary", (DL_FUNC)&summary, 1}, {"value", (DL_FUNC)&value, 2},
+    {"names", (DL_FUNC)&names, 0},     {"texts", (DL_FUNC)&texts, 2},
+    {"predict", (DL_FUNC)&predict, 3}, {"residuals", (DL_FUNC)&residuals, 3},
+    {"rows", (DL_FUNC)&rows, 4},       {"close", (DL_FUNC)&close_pointer, 1},
+    {"version", (DL_FUNC)&version, 0}, {NULL, NULL, 0}};
 
 void attribute_visible R_init_tessera(DllInfo* library) {
   R_registerRoutines(library, NULL, routines, NULL, NULL);

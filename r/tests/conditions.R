@@ -67,6 +67,11 @@ stopifnot(identical(before, list(.Random.seed, Sys.getlocale(), serialize(d, NUL
 forked <- parallel::mclapply(1:2, function(i) tessera_bam(y ~ s(x), d)$coefficients, mc.cores = 2)
 stopifnot(identical(forked[[1]], tessera_bam(y ~ s(x), d)$coefficients), identical(forked[[1]], forked[[2]]))
 
+cluster <- parallel::makeCluster(1)
+there <- parallel::clusterCall(cluster, function(d) tessera::tessera_bam(y ~ s(x), d)$coefficients, d)
+parallel::stopCluster(cluster)
+stopifnot(identical(forked[[1]], there[[1]]))
+
 # An interrupt ends a fit soon, with R's own condition, and the session goes on
 interrupted_after <- function(seconds, expression) {
   system(sprintf("(sleep %g; kill -INT %d) &", seconds, Sys.getpid()))

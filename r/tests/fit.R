@@ -103,3 +103,7 @@ stopifnot(all.equal(tessera_bam(y ~ s(x, k = knots) + g, data = file, weights = 
 wrapper <- function(...) tessera_bam(y ~ s(x), data = d, ...)
 stopifnot(identical(wrapper(weights = w)$coefficients, tessera_bam(y ~ s(x), data = d, weights = w)$coefficients),
           identical(m$call, quote(tessera_bam(formula = y ~ s(x) + g, data = d))))
+
+# Without a model frame an object is small, whatever the rows and the points of its splines
+small <- tessera_bam(y ~ s(x) + s(w) + s(i, k = 4) + s(x, by = w), data = d, model = FALSE)
+stopifnot(length(serialize(small, NULL)) < 2^20)

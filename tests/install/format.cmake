@@ -10,7 +10,7 @@ if(NOT version MATCHES "version 14\\.")
   return()
 endif()
 
-set(folders apps examples include src tests)
+set(folders apps examples include r src tests)
 file(REMOVE_RECURSE ${WORK})
 list(TRANSFORM folders PREPEND ${ROOT}/ OUTPUT_VARIABLE from)
 file(COPY ${from} ${ROOT}/.clang-format DESTINATION ${WORK}

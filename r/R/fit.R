@@ -72,6 +72,15 @@ knot_options <- function(knots) {
   stats::setNames(texts, rep("knots", length(texts)))
 }
 
+#' Knots of a variable that R has evaluated, by the name of its column.
+knots_by_column <- function(texts, labels) {
+  for (name in names(labels)) {
+    is_own <- startsWith(texts, paste0(labels[[name]], "="))
+    texts[is_own] <- paste0(name, substring(texts[is_own], nchar(labels[[name]]) + 1))
+  }
+  texts
+}
+
 thread_option <- function(nthreads, quiet) {
   cores <- parallel::detectCores()
   wanted <- max(nthreads)
@@ -163,8 +172,11 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   data <- as_frame(t$read, t$rows, data)
   extra <- frame[c("weights", "offset", "ar.start", "subset")]
   if (t$parametric_by_r || is.integer(frame$subset)) extra <- resolve_rows(t, data, frame)
+  if (!"rho" %in% names(chosen)) extra$ar.start <- NULL  # without effect, as in bam
   extra <- extra[lengths(extra) > 0]
   columns <- t$columns[all.vars(str2lang(engine_formula(t)))]
+  is_knots <- names(chosen) == "knots"
+  chosen[is_knots] <- knots_by_column(chosen[is_knots], t$labels)
   columns[sprintf(".%s.", names(extra))] <- extra
   check_missing(frame$na.action, columns, extra$subset)
   chosen <- c(chosen, stats::setNames(sprintf(".%s.", names(extra)), sub(".", "-", names(extra), fixed = TRUE)))

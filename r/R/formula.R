@@ -50,7 +50,7 @@ as_column <- function(x) {
   if (inherits(x, "POSIXlt")) x <- as.POSIXct(x)
   if (!is.null(dim(x)) && length(dim(x)) > 1) return(NULL)
   if (is.character(x)) return(factor(x))
-  if (inherits(x, "integer64")) return(as.double(x))
+  if (inherits(x, "integer64")) return(if (isNamespaceLoaded("bit64")) as.double(x))
   if (is.factor(x) || is.logical(x) || is.double(x) || is.integer(x)) x
 }
 

@@ -243,7 +243,7 @@ static SEXP table_file(SEXP path, SEXP options) {
 /* Models */
 
 static SEXP fit(SEXP formula, SEXP table, SEXP options, SEXP told) {
-  watch of = {told, 0};
+  watch of = {told, seconds()}; /* fits that are over at once tell nothing */
   SEXP pointer = PROTECT(new_pointer("tessera_model", close_model));
   const tessera_gam_call call = call_of(options, &of);
   tessera_gam_model handle;

@@ -62,6 +62,8 @@ same(y ~ s(x), data = d, subset = -(1:20), na.action = na.exclude)
 same(y ~ s(x) + s(w), data = d, sp = c(0.1, -1), gamma = 1.4)
 same(y ~ s(x) + s(w), data = d, select = TRUE, nthreads = 1, control = list(maxit = 100))
 same(y ~ s(x, bs = "cc"), data = d, knots = list(x = c(0, 1)))
+same(y ~ s(distance(w), bs = "cr", k = 4), data = d, knots = list("distance(w)" = c(0, 0.1, 0.3, 0.5)))
+same(y ~ s(x), data = d, AR.start = l)
 same(y ~ s(x), data = d, method = "fREML", scale = 0, chunk.size = 10000, discrete = FALSE, fit = TRUE, paraPen = NULL)
 same(y ~ te(x, w, k = c(5, 4)), data = d, rho = 0.3, AR.start = l)
 
@@ -103,6 +105,11 @@ stopifnot(all.equal(tessera_bam(y ~ s(x, k = knots) + g, data = file, weights = 
 wrapper <- function(...) tessera_bam(y ~ s(x), data = d, ...)
 stopifnot(identical(wrapper(weights = w)$coefficients, tessera_bam(y ~ s(x), data = d, weights = w)$coefficients),
           identical(m$call, quote(tessera_bam(formula = y ~ s(x) + g, data = d))))
+text_of <- function(expression) paste(deparse(expression), collapse = "")
+larger <- update(m, . ~ . + s(w), select = TRUE)
+stopifnot(identical(text_of(larger$call), "tessera_bam(formula = y ~ s(x) + g + s(w), data = d, select = TRUE)"),
+          identical(larger$coefficients, tessera_bam(y ~ s(x) + g + s(w), d, select = TRUE)$coefficients),
+          identical(deparse(formula(larger)), "y ~ s(x) + g + s(w)"))
 
 # Without a model frame an object is small, whatever the rows and the points of its splines
 small <- tessera_bam(y ~ s(x) + s(w) + s(i, k = 4) + s(x, by = w), data = d, model = FALSE)

@@ -3,7 +3,7 @@
 
 #' The slots of terms and variables, from some rows. `places`: of each column of R's model matrix of the parametric part its
 #' coefficient in the model, NA where the engine has left it out as dependent on others.
-parametric_slots <- function(parts, json, rows) {
+parametric_slots <- function(parts, json, rows, data) {
   frame <- evaluated_frame(parts$pf, rows, json)
   pterms <- attr(frame, "terms")
   names <- unlist(lapply(json$design$blocks[!is_smooth(json$design$blocks)], function(block) texts(block$names)))
@@ -15,7 +15,7 @@ parametric_slots <- function(parts, json, rows) {
   }
   slots <- list(pterms = pterms, terms = attr(evaluated_frame(parts$fake.formula, rows, json), "terms"), assign = attr(X, "assign"),
                 contrasts = attr(X, "contrasts"), xlevels = stats::.getXlevels(pterms, frame), nsdf = ncol(X),
-                pred.formula = global(parts$pred.formula), var.summary = variable_summary(parts, json, rows))
+                pred.formula = global(parts$pred.formula), var.summary = variable_summary(parts, json, rows, data))
   attr(slots$pred.formula, "full") <- global(stats::reformulate(all.vars(parts$fake.formula)))
   list(slots = Filter(Negate(is.null), slots), places = places, names = colnames(X))
 }
@@ -105,11 +105,12 @@ contrasts_of <- function(frame, terms) {
 #' The names of the variables of a formula without its response.
 predictors <- function(parts) setdiff(all.vars(parts$fake.formula[-2]), ".")
 
-variable_summary <- function(parts, json, rows) {
+#' mgcv's var.summary: the model's, or of a variable that it has not, as R has evaluated what it is in, the table's.
+variable_summary <- function(parts, json, rows, data) {
   types <- variable_types(json)
   sapply(predictors(parts), function(name) {
     own <- extent_of(name, json)
-    if (is.null(own)) return(attr(rows, "summary")[[name]])
+    if (is.null(own)) return(if (is.null(data)) attr(rows, "summary")[[name]] else summary_of(data[[name]]))
     if (is.null(own$level)) own$values else factor(own$level, levels = types[[name]]$levels, ordered = isTRUE(types[[name]]$ordered))
   }, simplify = FALSE)
 }
@@ -159,18 +160,26 @@ response_values <- function(json) {
 #' Rows of a table with the ends of each number and each level of each factor, and a summary of each column as
 #' mgcv's var.summary.
 stand_in_rows <- function(data, among = NULL) {
+  complete <- complete_rows(data, among)
+  structure(extreme_rows(data, complete), summary = lapply(data, function(x) summary_of(x[complete])))
+}
+
+complete_rows <- function(data, among) {
+  if (is.logical(among)) return(which(among & stats::complete.cases(data)))
   complete <- which(stats::complete.cases(data))
-  if (!is.null(among)) complete <- intersect(complete, if (is.logical(among)) which(among) else among)
+  if (is.null(among)) complete else intersect(among, complete)
+}
+
+extreme_rows <- function(data, complete) {
   found <- unlist(lapply(data, function(x) {
     x <- x[complete]
     if (is.numeric(x)) c(which.min(x), which.max(x)) else which(!duplicated(x))
   }))
-  rows <- data[complete[sort(unique(c(found, seq_len(min(5, length(complete))))))], , drop = FALSE]
-  attr(rows, "summary") <- lapply(data, function(x) summary_of(x[complete]))
-  rows
+  data[complete[sort(unique(c(found, seq_len(min(5, length(complete))))))], , drop = FALSE]
 }
 
 summary_of <- function(x) {
+  x <- x[!is.na(x)]
   if (is.character(x) || is.factor(x)) {
     x <- as.factor(x)
     factor(levels(x)[which.max(tabulate(x, nlevels(x)))], levels = levels(x), ordered = is.ordered(x))

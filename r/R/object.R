@@ -24,16 +24,19 @@ read_tessera <- function(file, data = NULL) {
 #'   the call, and `fitted` the engine's columns of all rows.
 #' @param call,control the call and control of the fit.
 gam_object <- function(model, json, data, frame, call, control) {
-  formula <- global(if (is.null(frame$formula)) stats::as.formula(json$formula) else frame$formula)
-  parts <- mgcv::interpret.gam(formula)
+  formula <- if (is.null(frame$formula)) stats::as.formula(json$formula, globalenv()) else frame$formula
+  parts <- mgcv::interpret.gam(formula)  # evaluates k = and like arguments in the formula's own environment
+  formula <- global(formula)
   parts$fake.formula <- global(parts$fake.formula)
   if (!is.null(data)) data <- conform(data, json)
-  some <- if (!is.null(frame$rows)) frame$rows else if (!is.null(data)) stand_in_rows(data, frame$subset) else stand_in_variables(parts, json)
-  parametric <- parametric_slots(parts, json, some)
+  some <- if (!is.null(frame$rows)) frame$rows
+          else if (!is.null(data)) extreme_rows(data, complete_rows(data, frame$subset))
+          else stand_in_variables(parts, json)
+  parametric <- parametric_slots(parts, json, some, data)
   object <- c(estimates(model, json, parametric), list(family = mgcv_family(json), formula = formula, call = call, control = control),
               parametric$slots)
   object$smooth <- model_smooths(json, parts$smooth.spec, object$nsdf + 1)
-  object <- c(object, smoothing_slots(model, json))
+  object <- c(object, smoothing_slots(model, json, object$family))
   object$min.edf <- object$nsdf + sum(field(object$smooth, "null.space.dim"))
   object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
                       else row_slots(model, json, parts, data, frame, object$family))
@@ -79,37 +82,36 @@ zero_where_left_out <- function(values, places) {
 if_given <- function(value, usual) if (is.null(value)) usual else value
 
 #' Smoothing parameters: `sp` are those that were estimated, once for each id, `full.sp` one for each penalty where there are others.
-smoothing_slots <- function(model, json) {
+smoothing_slots <- function(model, json, family) {
   blocks <- json$design$blocks[is_smooth(json$design$blocks)]
   terms <- json$terms[is_smooth(json$design$blocks)]
   full <- stats::setNames(numbers(unlist(lapply(terms, function(term) numbers(term$sp)))),
-                          unlist(lapply(blocks, function(block) texts(block$penalty$labels))))
-  given <- as.logical(unlist(lapply(blocks, `[[`, "given")))[seq_along(full)]
-  ids <- unlist(lapply(blocks, function(block) penalty_ids(block)))
+                          as.character(unlist(lapply(blocks, function(block) texts(block$penalty$labels)))))
+  given <- as.logical(unlist(lapply(blocks, function(block) as.logical(unlist(block$given))[seq_along(block$penalty$labels)])))
+  ids <- unlist(lapply(blocks, penalty_ids))
   first <- !given & !duplicated(ids)
   slots <- list(sp = full[first])
   if (!all(first)) slots$full.sp <- full
-  L <- outer(ids, ids[first], "==") + 0
-  c(slots, hessian_slots(model, L, json))
+  c(slots, hessian_slots(model, json, sum(first), family$n.theta))
 }
 
 penalty_ids <- function(block) {
   count <- length(block$penalty$labels)
-  if (is.null(block[["ids"]])) paste(block$label, seq_len(count)) else rep_len(texts(block[["ids"]]), count)
+  if (is.null(block[["ids"]])) sprintf("%s %d", block$label, seq_len(count)) else rep_len(texts(block[["ids"]]), count)
 }
 
-#' The derivatives of the criterion by the logarithms of `sp` and of the scale, where the model has them.
-hessian_slots <- function(model, L, json) {
-  if (!"reml_hessian" %in% .Call(C_names)) return(NULL)
+#' The derivatives of the criterion by the logarithms of `sp` and of the scale, where the model has them. Before these mgcv
+#' expects the family's parameters, by which fREML is not differentiated: independent ones.
+hessian_slots <- function(model, json, count, thetas) {
   hessian <- as.matrix(.Call(C_value, model, "reml_hessian"))
-  if (!length(hessian)) return(NULL)
-  gradient <- .Call(C_value, model, "reml_gradient")
-  others <- nrow(hessian) - nrow(L)
-  L <- rbind(cbind(L, matrix(0, nrow(L), others)), cbind(matrix(0, others, ncol(L)), diag(others)))
-  hessian <- crossprod(L, hessian %*% L)
+  if (count == 0 || nrow(hessian) < count) return(NULL)
+  of_sp <- seq_len(count)
+  V <- covariance_of(hessian)[of_sp, of_sp, drop = FALSE]
+  thetas <- if_given(thetas, 0)
+  hessian <- rbind(diag(1, thetas, thetas + nrow(hessian)), cbind(matrix(0, nrow(hessian), thetas), hessian))
   list(outer.info = list(conv = if (json$converged) "full convergence" else json$not_converged, iter = json$iterations,
-                         grad = drop(crossprod(L, gradient)), hess = hessian),
-       V.sp = covariance_of(hessian))
+                         grad = c(numeric(thetas), .Call(C_value, model, "reml_gradient")), hess = hessian),
+       V.sp = V)
 }
 
 covariance_of <- function(hessian) {
@@ -131,7 +133,7 @@ row_slots <- function(model, json, parts, data, frame, family) {
     input_error("data: ", nrow(mf), " complete rows in place of the fit's ", json$n, ": give the table of the fit")
   }
   of_response <- initialized(mf, family)
-  rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data, mf, of_response, family) else frame$fitted
+  rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data) else frame$fitted
   rows <- as.data.frame(rows)
   if (nrow(rows) > nrow(mf)) rows <- rows[!is.nan(rows$linear_predictor), ]
   slots <- list(model = mf, na.action = attr(mf, "na.action"), offset = offset_of(mf), y = of_response$y,
@@ -142,30 +144,14 @@ row_slots <- function(model, json, parts, data, frame, family) {
   slots
 }
 
-#' The engine's values of the rows of the fit.
-fitted_rows <- function(model, json, data, mf, of_response, family) {
-  variables <- intersect(c(all.vars(stats::as.formula(json$formula)), unlist(lapply(texts(json[c("weights", "offset", "subset", "ar_start")]),
-                                                                                   function(text) all.vars(str2lang(text))))), names(data))
-  table <- .Call(C_table, lapply(data[variables], as_column))
+#' The engine's values of all rows of a table.
+fitted_rows <- function(model, json, data) {
+  given <- texts(json[c("weights", "offset", "subset", "ar_start")])
+  read <- c(all.vars(stats::as.formula(json$formula)), unlist(lapply(given, function(text) all.vars(str2lang(text)))))
+  table <- .Call(C_table, lapply(data[intersect(read, names(data))], as_column))
   on.exit(.Call(C_close, table))
-  eta <- .Call(C_predict, model, table, character(0))[, 1]
-  eta <- eta[match(rownames(mf), rownames(data))]
-  eta <- eta + offset_argument(mf)
-  mu <- family$linkinv(eta)
-  y <- of_response$y
-  w <- of_response$weights
-  if (inherits(family, "extended.family")) {
-    d <- family$Dd(y, mu, family$getTheta(), w, level = 0)
-    working <- d$EDmu2 * family$mu.eta(eta)^2 / 2
-  } else {
-    working <- w * family$mu.eta(eta)^2 / family$variance(mu)
-  }
-  deviance <- if (is.null(family$residuals)) sqrt(pmax(family$dev.resids(y, mu, w), 0)) * sign(y - mu)
-              else family$residuals(list(y = y, fitted.values = mu, prior.weights = w, family = family), "deviance")
-  data.frame(fitted = mu, linear_predictor = eta, working_weight = working, deviance = deviance)
+  .Call(C_residuals, model, table, c(type = "all"))
 }
-
-offset_argument <- function(mf) if (is.null(mf[["(offset)"]])) 0 else mf[["(offset)"]]
 
 offset_of <- function(mf) if (is.null(offset <- stats::model.offset(mf))) numeric(nrow(mf)) else as.numeric(offset)
 

@@ -305,18 +305,21 @@ first_level <- function(map, rows, columns) {
   own
 }
 
-#' The smooth with the model's penalties and smoothing parameters.
+#' The smooth with the model's penalties and smoothing parameters. One without a penalty (fx = TRUE) has, as in mgcv, the
+#' rank and null space of the penalty that it would have had.
 with_penalties <- function(smooth, block, term, size) {
   smooth$S <- penalty_matrices(block$penalty, size)
   count <- length(smooth$S)
   smooth$S.scale <- numbers(block$s_scale)[seq_len(count)]
-  estimated <- !as.logical(unlist(block$given))[seq_len(count)]
-  sp <- numbers(term$sp)
-  smooth$sp <- ifelse(estimated, -1, sp)
-  smooth$rank <- if (is.null(term[["rank"]])) vapply(smooth$S, matrix_rank, 0) else numbers(term[["rank"]])
-  smooth$null.space.dim <- if (is.null(term$null_space_dim)) size - matrix_rank(sum_of_scaled(smooth$S, size)) else term$null_space_dim
   smooth$df <- size
   for (flag in c("plot.me", "side.constrain", "repara")) if (is.null(smooth[[flag]])) smooth[[flag]] <- TRUE
+  if (count == 0) {
+    smooth$null.space.dim <- smooth$null.space.dim - isTRUE(block$centred)
+    return(smooth)
+  }
+  smooth$sp <- ifelse(as.logical(unlist(block$given))[seq_len(count)], numbers(term$sp), -1)
+  smooth$rank <- if (is.null(term[["rank"]])) vapply(smooth$S, matrix_rank, 0) else numbers(term[["rank"]])
+  smooth$null.space.dim <- if (is.null(term$null_space_dim)) size - matrix_rank(sum_of_scaled(smooth$S, size)) else term$null_space_dim
   smooth
 }
 

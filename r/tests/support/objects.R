@@ -1,0 +1,211 @@
+# SPDX-License-Identifier: Apache-2.0
+# What is compared of an object: with the engine's own output, with the same object without data, and with bam's.
+engine <- asNamespace("tessera")
+
+faults <- character(0)
+#' The largest difference by the largest value; a text where they cannot be compared.
+apart <- function(ours, theirs) {
+  ours <- as.matrix(ours)
+  theirs <- as.matrix(theirs)
+  if (!identical(dim(ours), dim(theirs))) return(paste("shape", toString(dim(ours)), "in place of", toString(dim(theirs))))
+  if (!identical(unname(is.na(ours)), unname(is.na(theirs)))) return("NA elsewhere")
+  if (!length(ours)) return(0)
+  max(0, abs(ours - theirs), na.rm = TRUE) / max(1e-300, abs(theirs), na.rm = TRUE)
+}
+same <- function(what, ours, theirs, tolerance) {
+  distance <- tryCatch(apart(ours, theirs), error = function(e) conditionMessage(e))
+  if (is.character(distance) || !isTRUE(distance <= tolerance)) faults <<- c(faults, paste0(what, ": ", format(distance, digits = 2)))
+}
+holds <- function(what, condition) {
+  held <- tryCatch(isTRUE(condition), error = function(e) conditionMessage(e))
+  if (!isTRUE(held)) faults <<- c(faults, paste0(what, if (is.character(held)) paste0(": ", held)))
+}
+quietly <- function(expression) {
+  pdf(NULL)
+  on.exit(dev.off())
+  suppressWarnings(utils::capture.output(value <- expression))
+  invisible(value)
+}
+
+# The engine's own output
+
+predicted <- function(fit, table, ...) .Call(engine$C_predict, fit$pointer, .Call(engine$C_table, table), c(...))
+
+#' Predictions of every type, of the rows of `table`.
+same_predictions <- function(what, m, fit, table) {
+  design <- predict(m, table, type = "lpmatrix")
+  own <- predicted(fit, table, type = "lpmatrix")
+  holds(paste(what, "names"), setequal(colnames(design), colnames(own)))
+  same(paste(what, "lpmatrix"), design[, colnames(own)], own, 1e-10)
+  for (type in c("link", "response", "terms", "iterms")) {
+    found <- predict(m, table, type = type, se.fit = TRUE)
+    own <- predicted(fit, table, type = type, se = "true")
+    is_se <- grepl(".se$|^se$", colnames(own))
+    if (type %in% c("terms", "iterms")) holds(paste(what, type, "names"), identical(colnames(found$fit), colnames(own)[!is_se]))
+    same(paste(what, type), found$fit, own[, !is_se], 1e-8)
+    same(paste(what, type, "se"), found$se.fit, own[, is_se], 1e-8)
+  }
+}
+
+same_summary <- function(what, m, fit) {
+  own <- jsonlite::fromJSON(.Call(engine$C_summary, fit$pointer))
+  found <- summary(m)
+  holds(paste(what, "rows"), found$n == own$n && nobs(m) == own$n)
+  if (length(m$smooth)) {
+    is_effect <- vapply(m$smooth, function(s) s$null.space.dim == 0, NA)
+    same(paste(what, "edf"), found$s.table[, 1], own$smooths$edf, 1e-8)
+    # mgcv counts a direction that the data leave out, to rounding, where a random effect has one.
+    same(paste(what, "reference df"), found$s.table[, 2], own$smooths$df, ifelse(any(is_effect), 0.05, 1e-6))
+    times <- if (m$scale.estimated) function(table, df) table * df else function(table, df) table
+    same(paste(what, "statistic"), times(found$s.table[, 3], found$s.table[, 2]), times(own$smooths$statistic, own$smooths$df), 1e-6)
+    holds(paste(what, "p-values"), max(abs(found$s.table[, 4] - own$smooths$p_value)) < 1e-5)
+  }
+  same(paste(what, "parametric"), found$p.table[own$coefficients$name, , drop = FALSE], as.matrix(own$coefficients[, -1]), 1e-8)
+  if (!is.null(found$r.sq) && !is.null(own$r_squared_adjusted)) same(paste(what, "R-squared"), found$r.sq, own$r_squared_adjusted, 1e-8)
+  same(paste(what, "deviance explained"), found$dev.expl, own$deviance_explained, 1e-8)
+  value <- function(name) .Call(engine$C_value, fit$pointer, name)
+  if (is.finite(value("AIC"))) {
+    same(paste(what, "AIC"), AIC(m), value("AIC"), 1e-8)
+    same(paste(what, "logLik"), as.numeric(logLik(m)), value("log_likelihood"), 1e-8)
+    same(paste(what, "BIC"), BIC(m), -2 * value("log_likelihood") + log(value("n")) * value("log_likelihood_df"), 1e-8)
+  }
+}
+
+#' What the object gives without rows; with them it is the same.
+same_without_rows <- function(what, m, m0) {
+  same(paste(what, "vcov"), vcov(m0), vcov(m), 0)
+  same(paste(what, "vcov frequentist"), vcov(m0, freq = TRUE), vcov(m, freq = TRUE), 0)
+  alike <- setdiff(names(m0), c("model", "call", "smooth", "terms", "pterms", "family"))
+  holds(paste(what, "slots"), identical(m0[alike], m[alike]))
+  holds(paste(what, "smooths"), isTRUE(all.equal(m0$smooth, m$smooth)))
+  for (f in c("summary", "anova", "AIC", "BIC", "logLik", "gam.vcomp", "df.residual", "deviance", "coef")) {
+    found <- tryCatch(quietly(do.call(f, list(m0))), error = conditionMessage)
+    expected <- tryCatch(quietly(do.call(f, list(m))), error = conditionMessage)
+    holds(paste(what, f), isTRUE(all.equal(found, expected, check.attributes = FALSE)))
+  }
+  of_plots <- lapply(list(m0, m), function(one) tryCatch({
+    lapply(quietly(plot(one, rug = FALSE, pages = 1, too.far = 0, seWithMean = TRUE)), `[`, c("x", "y", "fit", "se"))
+  }, error = conditionMessage))
+  holds(paste(what, "plot"), isTRUE(all.equal(of_plots[[1]], of_plots[[2]])))
+}
+
+#' Residuals and what mgcv makes of them, of an object with data; `table` is that of the fit.
+same_rows <- function(what, m, fit, table) {
+  handle <- .Call(engine$C_table, table)
+  for (type in c("deviance", "pearson", "response", "working", "scaled.pearson")) {
+    own <- tryCatch(.Call(engine$C_residuals, fit$pointer, handle, c(type = type))[, 1], error = function(e) NaN)
+    if (all(is.nan(own))) next  # there are no Pearson residuals of scat and betar
+    same(paste(what, type, "residuals"), suppressWarnings(residuals(m, type = type)), own[!is.nan(own)], 1e-8)
+  }
+  same(paste(what, "model.matrix"), model.matrix(m) %*% coef(m) + m$offset, m$linear.predictors, 1e-10)
+  # As bam's, predictions are without the offset of the call.
+  same(paste(what, "predict"), predict(m), m$linear.predictors - rowSums(cbind(0, m$model[["(offset)"]])), 1e-10)
+  same(paste(what, "fitted"), fitted(m), m$family$linkinv(m$linear.predictors), 1e-10)
+  if (!length(m$smooth)) return(invisible())
+  some <- m$model[1:20, ]
+  label <- m$smooth[[1]]$label
+  same(paste(what, "exclude"), predict(m, some, exclude = label, newdata.guaranteed = TRUE), predict(m)[1:20] -
+         predict(m, some, type = "terms")[, label], 1e-10)
+}
+
+# Slots of bam's objects for its own use, and those of its bases that depend on the rows that a basis was made of.
+own_slots <- c("G", "Sl", "qrx", "db.drho", "hat", "wt", "NA.action", "yX.last")
+own_smooth_slots <- c("S", "C", "Cp", "fac", "ind", "XP", "ord", "Xb", "np", "mp", "L", "margin", "D", "m", "udrop", "rind",
+                      "tensor.possible", "Sp")
+
+#' The slots of bam's object `b`; `unlike`: those that are known to differ.
+same_slots <- function(what, m, b, unlike) {
+  alike <- function(ours, theirs, ...) isTRUE(all.equal(ours, theirs, check.attributes = FALSE, ...))
+  missing <- setdiff(names(b), c(names(m), own_slots))
+  holds(paste(what, "slots of bam:", toString(missing)), !length(missing))
+  for (slot in c("nsdf", "df.null", "assign", "xlevels", "contrasts", "AR1.rho", "method", "optimizer", "rank", "boundary")) {
+    holds(paste(what, slot), alike(m[[slot]], b[[slot]]))
+  }
+  for (slot in c("y", "prior.weights", "offset")) same(paste(what, slot), m[[slot]], b[[slot]], 1e-14)
+  holds(paste(what, "names"), identical(names(coef(m)), names(coef(b))) && identical(names(m$sp), names(b$sp)))
+  holds(paste(what, "model frame"), alike(m$model, b$model) && identical(names(m$model), names(b$model)))
+  if (!"var.summary" %in% unlike) holds(paste(what, "var.summary"), alike(m$var.summary, b$var.summary, tolerance = 1e-3) &&
+                                          identical(names(m$var.summary), names(b$var.summary)))
+  holds(paste(what, "family"), m$family$link == b$family$link &&
+          (m$family$family == b$family$family || inherits(b$family, "extended.family")))
+}
+
+same_smooth <- function(what, ours, theirs) {
+  what <- paste(what, theirs$label)
+  missing <- setdiff(names(theirs), c(names(ours), own_smooth_slots))
+  holds(paste(what, "slots", toString(missing)), !length(missing))
+  slots <- c("term", "by", "by.level", "label", "dim", "bs.dim", "first.para", "last.para", "null.space.dim", "p.order", "id", "fixed")
+  if (!inherits(theirs, c("fs.interaction", "sz.interaction"))) slots <- c(slots, "df")
+  for (slot in slots) {
+    holds(paste(what, slot, deparse1(ours[[slot]]), "in place of", deparse1(theirs[[slot]])),
+          isTRUE(all.equal(ours[[slot]], theirs[[slot]], check.attributes = FALSE)))
+  }
+  holds(paste(what, "class"), identical(class(ours), class(theirs)))
+}
+
+#' Whether bam has ended at the same predictors. Where it has not, as it may where the criterion is flat, ours is to be lower.
+same_predictors <- function(what, m, b) {
+  difference <- max(abs(m$linear.predictors - b$linear.predictors)) / diff(range(b$linear.predictors))
+  if (difference <= 1e-5) return(TRUE)
+  holds(paste(what, "predictors by", format(difference, digits = 2), "at fREML", m$gcv.ubre, "in place of", b$gcv.ubre),
+        m$gcv.ubre <= b$gcv.ubre)
+  FALSE
+}
+
+#' bam's estimates. It has other constraints, and so other coefficients.
+same_estimates <- function(what, m, b, unlike) {
+  edf_of <- function(object) c(sum(object$edf), vapply(object$smooth, function(s) sum(object$edf[s$first.para:s$last.para]), 0))
+  same(paste(what, "edf"), edf_of(m), edf_of(b), 1e-4)
+  if (is.finite(AIC(m))) holds(paste(what, "AIC", AIC(m), AIC(b)), abs(AIC(m) - AIC(b)) < 0.05)
+  same(paste(what, "fitted"), fitted(m), fitted(b), 1e-4)
+  same(paste(what, "deviance residuals"), residuals(m), residuals(b), 1e-4)
+  same(paste(what, "weights"), m$weights, b$weights, 1e-4)
+  if (!is.null(m$std.rsd)) same(paste(what, "std.rsd"), m$std.rsd, b$std.rsd, 1e-4)
+  for (slot in setdiff(c("deviance", "null.deviance", "sig2", "df.residual", "min.edf"), unlike)) {
+    same(paste(what, slot), m[[slot]], b[[slot]], 1e-4)
+  }
+}
+
+#' What mgcv makes of the derivatives of fREML. Smoothing parameters at an end of their range have no more digits than the
+#' iteration gives them.
+same_components <- function(what, m, b) {
+  components <- function(object) {
+    found <- quietly(gam.vcomp(object))
+    as.matrix(if (is.list(found)) found$vc else found)
+  }
+  theirs <- b$outer.info$hess
+  certain <- diag(theirs)[seq_along(m$sp)] > 0.05
+  thetas <- nrow(m$outer.info$hess) - nrow(theirs)
+  at <- thetas + seq_len(nrow(theirs))
+  if (all(certain)) same(paste(what, "Hessian"), m$outer.info$hess[at, at], theirs, 5e-3)
+  if (all(certain)) same(paste(what, "V.sp"), m$V.sp, b$V.sp, 0.2)
+  # With parameters of the family gam.vcomp takes another part of bam's Hessian.
+  if (thetas > 0) return(holds(paste(what, "gam.vcomp"), nrow(components(m)) == length(m$sp)))
+  same(paste(what, "gam.vcomp"), components(m)[which(certain), 1], components(b)[which(certain), 1], 2e-2)
+  if (!all(certain)) return(invisible())
+  same(paste(what, "intervals of gam.vcomp"), components(m), components(b), 2e-2)
+  same(paste(what, "sp.vcov"), sp.vcov(m), sp.vcov(b), 0.2)
+}
+
+same_checks <- function(what, m, b) {
+  # Of dependent columns, as of a random effect beside the intercept, mgcv's decomposition is rounding.
+  measures <- list(concurvity(m), concurvity(b))
+  if (isTRUE(all(measures[[2]][1, -1] < 1 - 1e-8))) {
+    holds(paste(what, "concurvity"), all(apply(abs(measures[[1]] - measures[[2]]), 1, max)[1:2] < c(1e-6, 2e-3)))
+  }
+  checked <- lapply(list(m, b), function(object) {
+    set.seed(3)
+    k.check(object)
+  })
+  same(paste(what, "k.check"), checked[[1]], checked[[2]], 1e-3)
+  holds(paste(what, "gam.check"), length(quietly(gam.check(m))) >= 0)
+}
+
+same_as_bam <- function(what, m, b, unlike) {
+  if (inherits(b, "bam")) same_slots(what, m, b, unlike)
+  for (i in seq_along(b$smooth)) same_smooth(what, m$smooth[[i]], b$smooth[[i]])
+  if (!same_predictors(what, m, b)) return(invisible())
+  same_estimates(what, m, b, unlike)
+  if (length(m$sp) && inherits(b, "bam") && !"gam.vcomp" %in% unlike) same_components(what, m, b)
+  if (length(m$smooth)) same_checks(what, m, b)
+}

@@ -1,7 +1,8 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# package.bash install|check SOURCE FOLDER: installs a copy of the package SOURCE into the library FOLDER; or checks it in
-# FOLDER as CRAN would, without its tests, which are tests of their own: any error or warning fails.
+# package.bash install SOURCE LIBRARY SCRIPTS: installs a copy of the package SOURCE into LIBRARY, and its tests into SCRIPTS.
+# package.bash check SOURCE FOLDER: checks it in FOLDER as CRAN would, without its tests, which are tests of their own: any
+# error or warning fails.
 set -euo pipefail
 what=$1 source=$2 folder=$3
 copy=$(mktemp -d)
@@ -10,6 +11,7 @@ cp -R "$source" "$copy/tessera"
 mkdir -p "$folder"
 if [[ $what == install ]]; then
   R CMD INSTALL --library="$folder" "$copy/tessera"
+  cp -R "$source/tests/." "$4"
   exit
 fi
 cd "$folder"

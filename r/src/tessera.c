@@ -24,12 +24,13 @@ static const char* text_of(SEXP value) {
 }
 
 static void raise_error(int status, const char* message, const char* lines, double position) {
-  SEXP home = PROTECT(R_FindNamespace(PROTECT(Rf_mkString("tessera"))));
+  SEXP find = PROTECT(Rf_lang2(Rf_install("getNamespace"), PROTECT(Rf_mkString("tessera"))));
+  SEXP home = PROTECT(Rf_eval(find, R_BaseEnv));
   SEXP raise =
       PROTECT(Rf_lang5(Rf_install("raise_error"), PROTECT(Rf_ScalarInteger(status)), PROTECT(utf8(message)),
                        PROTECT(utf8(lines)), PROTECT(Rf_ScalarReal(position))));
   Rf_eval(raise, home);
-  UNPROTECT(7);
+  UNPROTECT(8);
 }
 
 static void raise_last_error(void) {
@@ -388,6 +389,12 @@ static SEXP residuals(SEXP model, SEXP table, SEXP options) {
   return answer_of_rows(tessera_gam_residuals, model, table, options);
 }
 
+static size_t place_of(SEXP texts, SEXP text) {
+  R_xlen_t place = 0;
+  while (place < Rf_xlength(texts) && strcmp(CHAR(STRING_ELT(texts, place)), CHAR(text)) != 0) ++place;
+  return (size_t)place;
+}
+
 /* The fitted values, residuals and what else there is of each row, as a list of the columns that `wanted`
  * names. */
 static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
@@ -401,16 +408,15 @@ static SEXP rows(SEXP model, SEXP table, SEXP options, SEXP wanted) {
   info.size = sizeof info;
   check(tessera_gam_answer_extent(answer, &info));
   SEXP known = PROTECT(column_names(answer, info.columns));
-  SEXP places = PROTECT(Rf_match(known, wanted, 0));
   SEXP columns = PROTECT(Rf_allocVector(VECSXP, Rf_xlength(wanted)));
   for (R_xlen_t i = 0; i < Rf_xlength(wanted); ++i) {
     SET_VECTOR_ELT(columns, i, Rf_allocVector(REALSXP, (R_xlen_t)info.rows));
-    check(tessera_gam_answer_numbers(answer, (size_t)INTEGER(places)[i] - 1, REAL(VECTOR_ELT(columns, i)),
-                                     info.rows));
+    check(tessera_gam_answer_numbers(answer, place_of(known, STRING_ELT(wanted, i)),
+                                     REAL(VECTOR_ELT(columns, i)), info.rows));
   }
   Rf_setAttrib(columns, R_NamesSymbol, wanted);
   close_answer(pointer);
-  UNPROTECT(4);
+  UNPROTECT(3);
   return columns;
 }
 

@@ -13,7 +13,8 @@ parametric_slots <- function(parts, json, rows, data) {
   if (!all(plain(names) %in% plain(colnames(X))) || !all(plain(colnames(X)[is.na(places)]) %in% plain(texts(json$design$left_out)))) {
     input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ", toString(colnames(X)))
   }
-  slots <- list(pterms = pterms, terms = attr(evaluated_frame(parts$fake.formula, rows, json), "terms"), assign = attr(X, "assign"),
+  slots <- list(pterms = global(pterms), terms = global(attr(evaluated_frame(parts$fake.formula, rows, json), "terms")),
+                assign = attr(X, "assign"),
                 contrasts = attr(X, "contrasts"), xlevels = stats::.getXlevels(pterms, frame), nsdf = ncol(X),
                 pred.formula = global(parts$pred.formula), var.summary = variable_summary(parts, json, rows, data))
   attr(slots$pred.formula, "full") <- global(stats::reformulate(all.vars(parts$fake.formula)))
@@ -27,7 +28,7 @@ global <- function(formula) {
 
 #' The model frame of a formula; expressions that take something of all rows, as poly(x, 2), have what they took at the fit.
 evaluated_frame <- function(formula, rows, json, ...) {
-  terms <- stats::terms(global(formula))
+  terms <- stats::terms(formula)
   attr(terms, "predvars") <- as_fitted(attr(terms, "variables"), json$expressions$measured)
   frame <- stats::model.frame(terms, rows, ...)
   levels <- design_levels(json)
@@ -108,11 +109,13 @@ predictors <- function(parts) setdiff(all.vars(parts$fake.formula[-2]), ".")
 #' mgcv's var.summary: the model's, or of a variable that it has not, as R has evaluated what it is in, the table's.
 variable_summary <- function(parts, json, rows, data) {
   types <- variable_types(json)
-  sapply(predictors(parts), function(name) {
+  summary <- sapply(predictors(parts), function(name) {
     own <- extent_of(name, json)
     if (is.null(own)) return(if (is.null(data)) attr(rows, "summary")[[name]] else summary_of(data[[name]]))
-    if (is.null(own$level)) own$values else factor(own$level, levels = types[[name]]$levels, ordered = isTRUE(types[[name]]$ordered))
+    if (is.null(own$level)) return(own$values)
+    factor(own$level, levels = types[[name]]$levels, ordered = isTRUE(types[[name]]$ordered))
   }, simplify = FALSE)
+  Filter(Negate(is.null), summary)  # constants of the formula have none
 }
 
 #' The extent of a column: the least, typical and largest of its `values`, or its typical `level`.
@@ -180,6 +183,7 @@ extreme_rows <- function(data, complete) {
 
 summary_of <- function(x) {
   x <- x[!is.na(x)]
+  if (!length(x)) return(NULL)
   if (is.character(x) || is.factor(x)) {
     x <- as.factor(x)
     factor(levels(x)[which.max(tabulate(x, nlevels(x)))], levels = levels(x), ordered = is.ordered(x))
@@ -205,7 +209,9 @@ model_frame <- function(parts, json, data, frame) {
   extra <- list(weights = frame$weights, offset = frame$offset, AR.start = frame$ar.start, subset = frame$subset,
                 drop.unused.levels = !isFALSE(frame$drop.unused.levels))
   extra$na.action <- if (is.null(frame$na.action)) stats::na.omit else frame$na.action
-  do.call(evaluated_frame, c(list(parts$fake.formula, data, json), Filter(Negate(is.null), extra)))
+  of_rows <- do.call(evaluated_frame, c(list(parts$fake.formula, data, json), Filter(Negate(is.null), extra)))
+  attr(of_rows, "terms") <- global(attr(of_rows, "terms"))
+  of_rows
 }
 
 #' The vectors of the call of tessera-fit, evaluated in a table.

@@ -27,7 +27,6 @@ gam_object <- function(model, json, data, frame, call, control) {
   formula <- if (is.null(frame$formula)) stats::as.formula(json$formula, globalenv()) else frame$formula
   parts <- mgcv::interpret.gam(formula)  # evaluates k = and like arguments in the formula's own environment
   formula <- global(formula)
-  parts$fake.formula <- global(parts$fake.formula)
   if (!is.null(data)) data <- conform(data, json)
   some <- if (!is.null(frame$rows)) frame$rows
           else if (!is.null(data)) extreme_rows(data, complete_rows(data, frame$subset))
@@ -123,6 +122,7 @@ covariance_of <- function(hessian) {
 #' Without data: rows with the extents and levels of the variables.
 stand_in_slots <- function(parts, json, rows) {
   rows <- evaluated_frame(parts$fake.formula, rows, json, na.action = stats::na.pass)
+  attr(rows, "terms") <- global(attr(rows, "terms"))
   list(model = structure(rows, class = c("tessera_stand_in", "data.frame")))
 }
 
@@ -134,7 +134,6 @@ row_slots <- function(model, json, parts, data, frame, family) {
   }
   of_response <- initialized(mf, family)
   rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data) else frame$fitted
-  rows <- as.data.frame(rows)
   if (nrow(rows) > nrow(mf)) rows <- rows[!is.nan(rows$linear_predictor), ]
   slots <- list(model = mf, na.action = attr(mf, "na.action"), offset = offset_of(mf), y = of_response$y,
                 prior.weights = of_response$weights, linear.predictors = rows$linear_predictor, fitted.values = rows$fitted,
@@ -150,7 +149,7 @@ fitted_rows <- function(model, json, data) {
   read <- c(all.vars(stats::as.formula(json$formula)), unlist(lapply(given, function(text) all.vars(str2lang(text)))))
   table <- .Call(C_table, lapply(data[intersect(read, names(data))], as_column))
   on.exit(.Call(C_close, table))
-  .Call(C_residuals, model, table, c(type = "all"))
+  rows_of_fit(model, table, character(0))
 }
 
 offset_of <- function(mf) if (is.null(offset <- stats::model.offset(mf))) numeric(nrow(mf)) else as.numeric(offset)

@@ -300,16 +300,6 @@ static SEXP value(SEXP model, SEXP name) {
   return values;
 }
 
-static SEXP names(void) {
-  const char* const* known = tessera_gam_model_names();
-  int count = 0;
-  while (known[count] != NULL) ++count;
-  SEXP texts = PROTECT(Rf_allocVector(STRSXP, count));
-  for (int i = 0; i < count; ++i) SET_STRING_ELT(texts, i, Rf_mkCharCE(known[i], CE_UTF8));
-  UNPROTECT(1);
-  return texts;
-}
-
 /* Texts of the model by name: "coefficients", "smooths", "no_estimate", ... */
 static SEXP texts(SEXP model, SEXP name) {
   const uint64_t handle = handle_of(model);
@@ -429,15 +419,21 @@ static SEXP version(void) {
   return texts;
 }
 
-static const R_CallMethodDef routines[] = {
-    {"table", (DL_FUNC)&table, 1},     {"table_file", (DL_FUNC)&table_file, 2},
-    {"fit", (DL_FUNC)&fit, 4},         {"load", (DL_FUNC)&load, 1},
-    {"save", (DL_FUNC)&save, 2},       {"json", (DL_FUNC)&json, 1},
-    {"summary", (DL_FUNC)&summary, 1}, {"value", (DL_FUNC)&value, 2},
-    {"names", (DL_FUNC)&names, 0},     {"texts", (DL_FUNC)&texts, 2},
-    {"predict", (DL_FUNC)&predict, 3}, {"residuals", (DL_FUNC)&residuals, 3},
-    {"rows", (DL_FUNC)&rows, 4},       {"close", (DL_FUNC)&close_pointer, 1},
-    {"version", (DL_FUNC)&version, 0}, {NULL, NULL, 0}};
+static const R_CallMethodDef routines[] = {{"table", (DL_FUNC)&table, 1},
+                                           {"table_file", (DL_FUNC)&table_file, 2},
+                                           {"fit", (DL_FUNC)&fit, 4},
+                                           {"load", (DL_FUNC)&load, 1},
+                                           {"save", (DL_FUNC)&save, 2},
+                                           {"json", (DL_FUNC)&json, 1},
+                                           {"summary", (DL_FUNC)&summary, 1},
+                                           {"value", (DL_FUNC)&value, 2},
+                                           {"texts", (DL_FUNC)&texts, 2},
+                                           {"predict", (DL_FUNC)&predict, 3},
+                                           {"residuals", (DL_FUNC)&residuals, 3},
+                                           {"rows", (DL_FUNC)&rows, 4},
+                                           {"close", (DL_FUNC)&close_pointer, 1},
+                                           {"version", (DL_FUNC)&version, 0},
+                                           {NULL, NULL, 0}};
 
 void attribute_visible R_init_tessera(DllInfo* library) {
   R_registerRoutines(library, NULL, routines, NULL, NULL);

@@ -122,6 +122,11 @@ covariance_of <- function(hessian) {
 #' Without data: rows with the extents and levels of the variables.
 stand_in_slots <- function(parts, json, rows) {
   rows <- evaluated_frame(parts$fake.formula, rows, json, na.action = stats::na.pass)
+  for (name in names(rows)) {
+    # The extent of an expression is not that of its values at its variables' ends.
+    own <- extent_of(name, json)$values
+    if (is.numeric(rows[[name]]) && is.null(dim(rows[[name]])) && length(own)) rows[[name]] <- rep_len(own, nrow(rows))
+  }
   attr(rows, "terms") <- global(attr(rows, "terms"))
   list(model = structure(rows, class = c("tessera_stand_in", "data.frame")))
 }

@@ -164,6 +164,12 @@ plain_margins <- function(smooth, components) {
 #' A thin plate or like spline with the model's points, and its functions of them.
 with_model_points <- function(smooth, component, size) {
   smooth$C <- NULL
+  if (isTRUE(smooth$drop.null > 0)) {
+    # The functions without a penalty that m = c(2, 0) drops are in the basis, and the map leaves them out.
+    size <- size + smooth$drop.null
+    smooth$bs.dim <- size
+    smooth$drop.null <- 0
+  }
   used <- seq_len(size)  # behind them are columns of zeros
   if (!is.null(radial <- component$radial)) {
     map <- dense(radial$map)[, used, drop = FALSE]
@@ -260,7 +266,7 @@ factor_smooth <- function(specification, block, components, levels) {
   of_points <- intersect(c("UZ", "Xu", "knt", "shift", "gp.defn"), names(base))
   smooth[of_points] <- base[of_points]
   map <- margin_map(base, own, points)
-  level_map <- first_level(block$map, ncol(map), base$bs.dim)
+  level_map <- first_level(block$map, ncol(map), nrow(map))
   expected <- component_columns(own, points) %*% level_map
   if (block$kind == "fs") {
     # The natural parametrisation, which mgcv leaves to rounding where the penalty has a null space, is the model's.
@@ -270,11 +276,17 @@ factor_smooth <- function(specification, block, components, levels) {
     check_columns(mgcv::Predict.matrix(base, rename_points(points, base$term)) %*% smooth$P, expected, block)
     return(smooth)
   }
-  check_columns(mgcv::Predict.matrix(base, rename_points(points, base$term)), expected, block)
   smooth$flev <- unname(levels[factors[match(plain(smooth$fterm), plain(factors))]])
   counts <- lengths(smooth$flev)
-  smooth$bs.dim <- prod(counts - 1) * base$bs.dim
-  attr(smooth, "qrc") <- c(0, counts, prod(counts) * base$bs.dim - length(block$names))
+  smooth$bs.dim <- prod(counts - 1) * nrow(map)
+  if (is.null(block$determined) && length(block$names) == smooth$bs.dim) {
+    # mgcv's contrasts of levels, which need no matrix.
+    check_columns(mgcv::Predict.matrix(base, rename_points(points, base$term)), expected, block)
+    attr(smooth, "qrc") <- c(0, counts, prod(counts) * nrow(map) - length(block$names))
+    return(smooth)
+  }
+  smooth$diagRP <- kronecker_times(c(lapply(counts, diag), list(map)), dense(block$map))
+  check_map(smooth, block, components, lapply(components, component_points, levels, nrow(map)))
   smooth
 }
 

@@ -331,7 +331,9 @@ with_penalties <- function(smooth, block, term, size) {
   }
   smooth$sp <- ifelse(as.logical(unlist(block$given))[seq_len(count)], numbers(term$sp), -1)
   smooth$rank <- if (is.null(term[["rank"]])) vapply(smooth$S, matrix_rank, 0) else numbers(term[["rank"]])
-  smooth$null.space.dim <- if (is.null(term$null_space_dim)) size - matrix_rank(sum_of_scaled(smooth$S, size)) else term$null_space_dim
+  free <- if (is.null(term$null_space_dim)) size - matrix_rank(sum_of_scaled(smooth$S, size)) else term$null_space_dim
+  # mgcv tests a smooth without free functions as a random effect, which one whose free functions are in other terms is not.
+  smooth$null.space.dim <- if (free == 0 && !is.null(block$determined)) block$determined else free
   smooth
 }
 

@@ -1,15 +1,32 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
 # package.bash install SOURCE LIBRARY SCRIPTS: installs a copy of the package SOURCE into LIBRARY, and its tests into SCRIPTS.
+# package.bash binary TARBALL SCRIPTS: installs what scripts/make-r-package has made into an empty library, without root or
+# anything of Tessera's, and runs its tests.
 # package.bash check SOURCE FOLDER: checks it in FOLDER as CRAN would, without its tests, which are tests of their own: any
 # error or warning fails.
 set -euo pipefail
 what=$1 source=$2 folder=$3
 copy=$(mktemp -d)
 trap 'rm -rf "$copy"' EXIT
+if [[ $what == binary ]]; then
+  mkdir "$copy/library"
+  bare=(env -i "PATH=/usr/bin:/bin" "HOME=$copy" "R_LIBS_USER=$copy/library")
+  "${bare[@]}" R CMD INSTALL "$source"
+  cp -R "$folder" "$copy/tests"
+  cd "$copy/tests"
+  for script in *.R; do "${bare[@]}" Rscript "$script"; done
+  exit
+fi
 cp -R "$source" "$copy/tessera"
 mkdir -p "$folder"
 if [[ $what == install ]]; then
+  # Without the library it stops with the command that brings it.
+  if told=$(cd "$copy/tessera" && env -u TESSERA_CFLAGS -u TESSERA_LIBS PKG_CONFIG_LIBDIR="$copy" ./configure 2>&1) ||
+    ! grep -q '^cmake .* && cmake --install .* PKG_CONFIG_PATH=' <<<"$told"; then
+    echo "configure without tessera-gam.pc: $told" >&2
+    exit 1
+  fi
   R CMD INSTALL --library="$folder" "$copy/tessera"
   cp -R "$source/tests/." "$4"
   exit

@@ -55,7 +55,6 @@ extractAIC.tessera <- function(fit, scale, k = 2, ...) {
 summary.tessera <- function(object, ...) {
   if (has_rows(object)) return(NextMethod())
   object$model <- unclass(object$model)
-  object$y <- structure(0, class = "tessera_absent", rows = object$tessera$n)
   object$prior.weights <- 1
   object$fitted.values <- 0
   summary <- mgcv::summary.gam(object, ...)
@@ -75,6 +74,31 @@ plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.t
   mgcv::plot.gam(x, residuals = FALSE, rug = FALSE, too.far = 0, ...)
 }
 
+#' For emmeans: without rows, and without data = in its call, covariates are at the mean and extent that the model has.
+recover_data.tessera <- function(object, data = NULL, ...) {
+  if (!has_rows(object) && is.null(data)) data <- reference_rows(object)
+  utils::getS3method("recover_data", "gam", envir = asNamespace("emmeans"))(object, data = data, ...)
+}
+
+#' Rows with the mean, ends and levels of the variables.
+reference_rows <- function(object) {
+  known <- object$var.summary
+  means <- object$tessera$means
+  lacking <- setdiff(names(known)[vapply(known, is.numeric, NA)], names(means))
+  if (length(lacking)) usage_error("the model has no mean of ", toString(lacking), ": give data = the table of the fit, or fit it again")
+  inner <- vapply(names(means), function(name) {
+    ends <- range(known[[name]])
+    diff(ends) / min(abs(ends - means[[name]]))
+  }, 0)
+  rows <- max(5, ceiling(inner[is.finite(inner)]) + 2, vapply(known, nlevels, 0L))
+  columns <- lapply(stats::setNames(nm = names(known)), function(name) {
+    if (is.factor(known[[name]])) return(rep_len(factor(levels(known[[name]]), levels = levels(known[[name]])), rows))
+    ends <- range(known[[name]])
+    c(ends, rep((rows * means[[name]] - sum(ends)) / (rows - 2), rows - 2))
+  })
+  as.data.frame(columns, optional = TRUE)
+}
+
 # The stand-in: it has the names, types and levels of the variables, which predictions ask for, and no rows.
 
 plain_rows <- function(rows) structure(rows, class = "data.frame")
@@ -89,7 +113,7 @@ dim.tessera_stand_in <- function(x) stop_without_rows("this")
   if (is.factor(column)) column else structure(column, class = "tessera_absent")
 }
 
-#' A number of each row, of which there is none.
+#' Numbers of the rows, of which there are none; those of `y` are counted.
 length.tessera_absent <- function(x) if (is.null(attr(x, "rows"))) stop_without_rows("this") else attr(x, "rows")
 
 as.numeric.tessera_absent <- function(x, ...) NA_real_

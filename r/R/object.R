@@ -36,6 +36,7 @@ gam_object <- function(model, json, data, frame, call, control) {
               parametric$slots)
   object$smooth <- model_smooths(json, parts$smooth.spec, object$nsdf + 1)
   object <- c(object, smoothing_slots(model, json, object$family))
+  if (any(field(object$smooth, "null.space.dim") == 0) && length(object$R)) object[c("R", "Ve")] <- exact_null_space(object)
   object$min.edf <- object$nsdf + sum(field(object$smooth, "null.space.dim"))
   object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
                       else row_slots(model, json, parts, data, frame, object$family))
@@ -66,9 +67,29 @@ estimates <- function(model, json, parametric) {
     gamma = if_given(json[["gamma"]], 1), cmX = of_each(numbers(json$column_means)), data = NA,
     mgcv.conv = list(iter = value("iterations"), message = if (converged) "full convergence" else json$not_converged,
                      fully.converged = converged, rms.grad = NA_real_, hess.pos.def = TRUE),
-    tessera = list(n = value("n"), r.sq = value("r_squared_adjusted")))
+    tessera = list(n = value("n"), r.sq = value("r_squared_adjusted"), means = means_of(json)))
   if (!is.null(object$R)) colnames(object$R) <- names
   Filter(Negate(is.null), object)
+}
+
+#' R and Ve of which directions that the data leave out, as the sum of the columns of a random effect beside the intercept, are
+#' exactly 0: those of the engine, of X'WX, are of the size of the root of rounding, and mgcv would count them in its tests of
+#' random effects. Of thousands of coefficients the tests themselves take minutes.
+exact_null_space <- function(object) {
+  R <- object$R
+  if (ncol(R) > 1000) return(list(R, object$Ve))
+  decomposed <- qr(R, LAPACK = TRUE)
+  is_left_out <- abs(diag(decomposed$qr)) <= 1e-5 * sqrt(colSums(R^2))[decomposed$pivot]
+  if (!any(is_left_out)) return(list(R, object$Ve))
+  triangle <- qr.R(decomposed)
+  triangle[is_left_out, ] <- 0
+  R[, decomposed$pivot] <- triangle
+  list(R, crossprod(R %*% object$Vp) / object$sig2)
+}
+
+means_of <- function(json) {
+  known <- Filter(function(one) !is.null(one$mean), json$outline$var_summary)
+  stats::setNames(numbers(lapply(known, `[[`, "mean")), gsub("^`|`$", "", texts(field(known, "name"))))
 }
 
 zero_where_left_out <- function(values, places) {
@@ -128,7 +149,8 @@ stand_in_slots <- function(parts, json, rows) {
     if (is.numeric(rows[[name]]) && is.null(dim(rows[[name]])) && length(own)) rows[[name]] <- rep_len(own, nrow(rows))
   }
   attr(rows, "terms") <- global(attr(rows, "terms"))
-  list(model = structure(rows, class = c("tessera_stand_in", "data.frame")))
+  list(model = structure(rows, class = c("tessera_stand_in", "data.frame")),
+       y = structure(NA_real_, rows = json$n, class = "tessera_absent"))
 }
 
 #' What there is for each row.

@@ -4,7 +4,8 @@
 library(tessera)
 suppressMessages(library(mgcv))
 arguments <- commandArgs(TRUE)
-source(file.path("support", "objects.R"))
+script <- sub("--file=", "", grep("^--file=", commandArgs(), value = TRUE), fixed = TRUE)
+source(file.path(if (length(script)) dirname(script) else ".", "support", "objects.R"))
 
 # Tables and models
 

@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+# Packages that read objects of mgcv: with data they have of ours what they have of bam's, without data the same or nothing.
+library(tessera)
+suppressMessages(library(mgcv))
+engine <- asNamespace("tessera")
+packages <- c("emmeans", "broom", "insight", "performance", "ggeffects")
+there <- packages[vapply(packages, requireNamespace, NA, quietly = TRUE)]
+faults <- character(0)
+
+set.seed(7)
+n <- 300
+d <- data.frame(x = runif(n), z = runif(n), fac = factor(sample(c("a", "b", "c"), n, TRUE)), g = factor(sample(letters[1:6], n, TRUE)))
+d$y <- sin(6 * d$x) + d$z^2 + 0.4 * as.integer(d$fac) + rnorm(6, sd = 0.4)[d$g] + rnorm(n, sd = 0.4)
+d$yb <- rbinom(n, 1, plogis(d$y))
+others <- data.frame(x = c(0.2, 0.5, 0.9), z = 0.4, fac = factor(c("a", "c", "b")), g = factor(c("b", "a", "f"), levels = levels(d$g)))
+
+calls <- list(
+  emmeans = list(
+    means = function(m) as.data.frame(emmeans::emmeans(m, ~ fac)),
+    response = function(m) as.data.frame(emmeans::emmeans(m, ~ fac, type = "response")),
+    "at values" = function(m) as.data.frame(emmeans::emmeans(m, ~ fac | x, at = list(x = c(0.2, 0.8)))),
+    ends = function(m) as.data.frame(emmeans::emmeans(m, ~ fac + x, cov.reduce = range)),
+    "with a table" = function(m) as.data.frame(emmeans::emmeans(m, ~ fac, data = d)),
+    pairs = function(m) as.data.frame(graphics::pairs(emmeans::emmeans(m, ~ fac))),
+    trends = function(m) as.data.frame(emmeans::emtrends(m, ~ fac, "x"))),
+  broom = list(
+    parametric = function(m) broom::tidy(m, parametric = TRUE),
+    smooths = function(m) broom::tidy(m)[c("edf", "ref.df")],
+    glance = broom::glance,
+    "augment new rows" = function(m) broom::augment(m, newdata = others)),
+  insight = list(
+    predictors = insight::find_predictors, terms = insight::find_terms, formula = insight::find_formula,
+    response = insight::find_response, smooths = insight::find_smooth, link = function(m) insight::link_inverse(m)(0.3),
+    n = insight::n_obs, df = insight::get_df, sigma = insight::get_sigma, logLik = insight::get_loglikelihood,
+    data = function(m) insight::get_data(m), values = insight::get_response, residuals = insight::get_residuals,
+    predicted = function(m) as.numeric(insight::get_predicted(m, data = others))),
+  performance = list(
+    r2 = performance::r2, aicc = performance::performance_aicc, rmse = performance::performance_rmse,
+    mae = performance::performance_mae,
+    all = function(m) as.data.frame(performance::model_performance(m))[c("AIC", "AICc", "BIC", "R2")]),
+  ggeffects = list(
+    predict = function(m) as.data.frame(ggeffects::ggpredict(m, "x")),
+    groups = function(m) as.data.frame(ggeffects::ggpredict(m, c("x", "fac"))),
+    means = function(m) as.data.frame(ggeffects::ggemmeans(m, "fac"))))
+
+#' The numbers and texts of a result; an error as its class.
+result <- function(f, m) {
+  found <- tryCatch(suppressMessages(suppressWarnings(f(m))), error = identity)
+  if (inherits(found, "error")) return(found)
+  found <- unlist(rapply(if (is.list(found)) unclass(found) else list(found), function(x) {
+    if (is.factor(x)) as.character(x) else if (is.numeric(x)) as.numeric(x) else if (is.character(x)) x else deparse1(x)
+  }, how = "unlist"))
+  unname(found)
+}
+as_known <- function(values) {
+  number <- suppressWarnings(as.numeric(values))
+  list(number[!is.na(number)], values[is.na(number)])
+}
+
+for (name in c("gaussian", "binomial")) {
+  formula <- if (name == "gaussian") y ~ fac + s(x) + s(z, bs = "cr", k = 6) + s(g, bs = "re") else yb ~ fac + te(x, z, k = 4) + s(g, bs = "re")
+  pointer <- .Call(engine$C_fit, deparse1(formula), .Call(engine$C_table, d), c(family = name), NULL)
+  file <- tempfile(fileext = ".json")
+  .Call(engine$C_save, pointer, file)
+  m <- read_tessera(file, data = d)
+  m0 <- read_tessera(file)
+  b <- bam(formula, family = name, data = d, control = gam.control(epsilon = 1e-10))
+  for (package in there) {
+    for (what in names(calls[[package]])) {
+      f <- calls[[package]][[what]]
+      expected <- result(f, b)
+      found <- result(f, m)
+      without <- result(f, m0)
+      if (inherits(expected, "error")) next
+      what <- paste(name, package, what)
+      if (inherits(found, "error")) faults <- c(faults, paste0(what, ": ", conditionMessage(found)))
+      else if (!isTRUE(difference <- all.equal(as_known(found), as_known(expected), tolerance = 1e-4))) faults <- c(faults, paste(what, "beside bam:", toString(difference)))
+      numbers <- if (inherits(without, "error")) numeric(0) else as_known(without)[[1]]
+      # insight takes the likelihood of rows from their residuals, and else logLik's, which has the variance by other degrees of freedom.
+      tolerance <- if (grepl("logLik|aicc|all", what)) 1e-3 else 1e-8
+      if (length(numbers) && !isTRUE(all.equal(as_known(without), as_known(found), tolerance = tolerance))) {
+        faults <- c(faults, paste(what, "without data:", toString(utils::head(numbers))))
+      }
+      if (package == "emmeans" && !length(numbers)) faults <- c(faults, paste(what, "without data:", format(without)))
+    }
+  }
+}
+writeLines(faults)
+if (length(faults)) quit(status = 1)

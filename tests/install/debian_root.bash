@@ -37,6 +37,9 @@ exec unshare --mount --pid --fork bash -euo pipefail -c '
       mpirun -np 2 --oversubscribe tessera-fit fit /usr/share/tessera/examples/diamonds/diamonds.csv.gz \
         --formula \"lprice ~ cut + s(lcarat, bs=\\\"ps\\\", k=20)\" --device cpu
       tessera-fit summary model.json
+      # The package for R, where there was an R as this one was made.
+      ! test -d /usr/lib/R/site-library/tessera ||
+        Rscript -e \"summary(tessera::tessera_bam(Sepal.Length ~ s(Petal.Length), data = iris))\"
       apt-get -q purge --yes tessera
       test ! -e /usr/bin/tessera-fit -a ! -e /usr/share/tessera"
 '

@@ -26,7 +26,8 @@ margin_columns <- function(margin, x) {
   powers <- rbind(1, t, inside^2 + 2 * inside * (t - inside), inside^3 + 3 * inside^2 * (t - inside))
   columns <- matrix(0, length(x), margin$stride * (cells - 1) + 4)
   for (a in 0:3) {
-    columns[cbind(seq_along(x), margin$stride * (cell - 1) + a + 1)] <- colSums(cubics[4 * a + 1:4, cell, drop = FALSE] * powers)
+    values <- colSums(cubics[4 * a + 1:4, cell, drop = FALSE] * powers)
+    columns[cbind(seq_along(x), margin$stride * (cell - 1) + a + 1)] <- values
   }
   columns
 }
@@ -57,11 +58,11 @@ distance_function <- function(isotropic, r) {
          "matern 3/2" = (1 + e) * exp(-e),
          "matern 5/2" = (1 + e + e^2 / 3) * exp(-e),
          "matern 7/2" = (1 + e + 0.4 * e^2 + e^3 / 15) * exp(-e),
-         usage_error("function of distance '", isotropic$`function`, "': this package is older than the model, install its version"))
+         usage_error("function '", isotropic$`function`, "' of distance: install the later version that wrote it"))
 }
 
-#' Points that determine a function of a component's columns: several in each cell of a spline, centres and places between them,
-#' all levels of a factor. A list of its variables' values.
+#' Points that determine a function of a component's columns: several in each cell of a spline, centres and places
+#' between them, all levels of a factor. A list of its variables' values.
 component_points <- function(component, levels, size) {
   variables <- c(component$variable, texts(component$isotropic$others))
   points <- if (!is.null(levels[[component$variable]])) {

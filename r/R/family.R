@@ -3,7 +3,7 @@
 
 mgcv_family <- function(json) {
   if (!is.null(json$family_toml)) {
-    usage_error("the model has a family of its author's own, ", json$family, ", which no package of R knows: predict with tessera-fit")
+    usage_error("the family ", json$family, " is its author's own, and none of mgcv's: predict with tessera-fit")
   }
   value <- stats::setNames(numbers(field(json$family_parameters, "value")), field(json$family_parameters, "name"))
   estimated <- stats::setNames(as.logical(field(json$family_parameters, "estimated")), names(value))
@@ -11,10 +11,12 @@ mgcv_family <- function(json) {
   switch(sub("\\(.*", "", json$family),
          nb = extended(mgcv::nb, link, log(value[["theta"]]), estimated[["theta"]], value[["theta"]],
                        sprintf("Negative Binomial(%s)", round(value[["theta"]], 3))),
-         tw = extended(mgcv::tw, link, log((value[["p"]] - value[["a"]]) / (value[["b"]] - value[["p"]])), estimated[["p"]],
-                       value[["p"]], sprintf("Tweedie(p=%s)", round(value[["p"]], 3)), a = value[["a"]], b = value[["b"]]),
-         scat = extended(mgcv::scat, link, log(c(value[["nu"]] - value[["min.df"]], value[["sigma"]])), estimated[["nu"]],
-                         value[c("nu", "sigma")], sprintf("Scaled t(%s)", paste(round(value[c("nu", "sigma")], 3), collapse = ",")),
+         tw = extended(mgcv::tw, link, log((value[["p"]] - value[["a"]]) / (value[["b"]] - value[["p"]])),
+                       estimated[["p"]], value[["p"]], sprintf("Tweedie(p=%s)", round(value[["p"]], 3)),
+                       a = value[["a"]], b = value[["b"]]),
+         scat = extended(mgcv::scat, link, log(c(value[["nu"]] - value[["min.df"]], value[["sigma"]])),
+                         estimated[["nu"]], value[c("nu", "sigma")],
+                         sprintf("Scaled t(%s,%s)", round(value[["nu"]], 3), round(value[["sigma"]], 3)),
                          min.df = value[["min.df"]]),
          betar = extended(mgcv::betar, link, log(value[["phi"]]), estimated[["phi"]], value[["phi"]],
                           sprintf("Beta regression(%s)", round(value[["phi"]], 3)), eps = value[["eps"]]),
@@ -23,7 +25,7 @@ mgcv_family <- function(json) {
          gaussian = stats::gaussian(link), binomial = stats::binomial(link), quasibinomial = stats::quasibinomial(link),
          poisson = stats::poisson(link), quasipoisson = stats::quasipoisson(link), Gamma = stats::Gamma(link),
          inverse.gaussian = stats::inverse.gaussian(link),
-         usage_error("family '", json$family, "': this package is older than the model, install its version"))
+         usage_error("family '", json$family, "': the model is of a later version, install that"))
 }
 
 #' An extended family; `theta` are its working parameters, `given` those that the user would write.

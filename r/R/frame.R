@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 # Model frames: of the rows of the fit, and a stand-in of some rows with the extents and levels of the variables.
 
-#' The slots of terms and variables, from some rows. `places`: of each column of R's model matrix of the parametric part its
-#' coefficient in the model, NA where the engine has left it out as dependent on others.
+#' The slots of terms and variables, from some rows. `places`: of each column of R's model matrix of the parametric
+#' part its coefficient in the model, NA where the engine has left it out as dependent on others.
 parametric_slots <- function(parts, json, rows, data) {
   frame <- evaluated_frame(parts$pf, rows, json)
   pterms <- attr(frame, "terms")
@@ -10,8 +10,10 @@ parametric_slots <- function(parts, json, rows, data) {
   X <- stats::model.matrix(pterms, frame, contrasts.arg = contrasts_of(frame, pterms))
   if (!all(plain(names) %in% plain(colnames(X)))) X <- stats::model.matrix(pterms, frame)  # the session's contrasts
   places <- match(plain(colnames(X)), plain(names))
-  if (!all(plain(names) %in% plain(colnames(X))) || !all(plain(colnames(X)[is.na(places)]) %in% plain(texts(json$design$left_out)))) {
-    input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ", toString(colnames(X)))
+  left_out <- colnames(X)[is.na(places)]
+  if (!all(plain(names) %in% plain(colnames(X))) || !all(plain(left_out) %in% plain(texts(json$design$left_out)))) {
+    input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ",
+                toString(colnames(X)))
   }
   slots <- list(pterms = global(pterms), terms = global(attr(evaluated_frame(parts$fake.formula, rows, json), "terms")),
                 assign = attr(X, "assign"),
@@ -26,7 +28,8 @@ global <- function(formula) {
   formula
 }
 
-#' The model frame of a formula; expressions that take something of all rows, as poly(x, 2), have what they took at the fit.
+#' The model frame of a formula; expressions that take something of all rows, as poly(x, 2), have what they took at
+#' the fit.
 evaluated_frame <- function(formula, rows, json, ...) {
   terms <- stats::terms(formula)
   attr(terms, "predvars") <- as_fitted(attr(terms, "variables"), json$expressions$measured)
@@ -57,8 +60,8 @@ as_fitted <- function(expression, measured) {
   if (is.null(own)) return(expression)
   name <- sub(".*::", "", deparse1(expression[[1]]))
   values <- numbers(own$values)
-  switch(name, poly = fitted_poly(expression, values), scale = fitted_scale(expression, values), cut = fitted_cut(expression, values),
-         ns = , bs = fitted_spline(expression, values, name), expression)
+  switch(name, poly = fitted_poly(expression, values), scale = fitted_scale(expression, values),
+         cut = fitted_cut(expression, values), ns = , bs = fitted_spline(expression, values, name), expression)
 }
 
 fitted_poly <- function(call, values) {
@@ -100,7 +103,8 @@ fitted_spline <- function(call, values, name) {
 contrasts_of <- function(frame, terms) {
   is_coded <- vapply(frame, function(x) is.factor(x) || is.logical(x) || is.character(x), NA)
   used <- intersect(names(frame)[is_coded], names(which(rowSums(as.matrix(attr(terms, "factors"))) > 0)))
-  if (length(used)) sapply(used, function(name) if (is.ordered(frame[[name]])) "contr.poly" else "contr.treatment", simplify = FALSE)
+  if (!length(used)) return(NULL)
+  lapply(frame[used], function(x) if (is.ordered(x)) "contr.poly" else "contr.treatment")
 }
 
 #' The names of the variables of a formula without its response.
@@ -147,17 +151,19 @@ stand_in_variables <- function(parts, json) {
   known <- sapply(predictors(parts), function(name) {
     if (!is.null(type <- types[[name]])) return(factor(type$levels, levels = type$levels, ordered = type$ordered))
     own <- extent_of(name, json)
-    if (is.null(own)) usage_error("the model has no extent of ", name, ": give data = the table of the fit, or fit it again")
+    if (is.null(own)) usage_error("the model has no extent of ", name, ": give data = , or fit it again")
     if (is.null(own$among)) own$values else own$among
   }, simplify = FALSE)
-  of_response <- sapply(setdiff(all.vars(parts$fake.formula), names(known)), function(name) response_values(json), simplify = FALSE)
-  columns <- c(known, of_response)
+  others <- setdiff(all.vars(parts$fake.formula), names(known))
+  columns <- c(known, sapply(others, function(name) response_values(json), simplify = FALSE))
   as.data.frame(lapply(columns, rep_len, max(lengths(columns), 5)), optional = TRUE)
 }
 
 #' Values for which any response has a value.
 response_values <- function(json) {
-  if (identical(json[["response"]]$type, "factor")) factor(texts(json[["response"]]$levels), levels = texts(json[["response"]]$levels)) else c(0.5, 0.25)
+  response <- json[["response"]]
+  if (!identical(response$type, "factor")) return(c(0.5, 0.25))
+  factor(texts(response$levels), levels = texts(response$levels))
 }
 
 #' Rows of a table with the ends of each number and each level of each factor, and a summary of each column as
@@ -216,9 +222,14 @@ model_frame <- function(parts, json, data, frame) {
 
 #' The vectors of the call of tessera-fit, evaluated in a table.
 call_vectors <- function(json, data) {
-  of <- function(text) if (is.character(text) && nzchar(text)) eval(str2lang(text), data, globalenv())
-  Filter(Negate(is.null), list(weights = of(json$weights), offset = of(json$offset), ar.start = as_logical(of(json$ar_start)),
-                               subset = as_logical(of(json$subset))))
+  of <- function(name) {
+    text <- json[[name]]
+    if (!is.character(text) || !nzchar(text)) return(NULL)
+    tryCatch(eval(str2lang(text), data, globalenv()),
+             error = function(e) input_error("data: the fit's ", name, ", ", text, ": ", conditionMessage(e)))
+  }
+  Filter(Negate(is.null), list(weights = of("weights"), offset = of("offset"), ar.start = as_logical(of("ar_start")),
+                               subset = as_logical(of("subset"))))
 }
 
 as_logical <- function(values) if (is.null(values) || is.logical(values)) values else values != 0

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-# Methods of class "tessera": mgcv's, but that what needs the rows of the fit stops where there are none, in place of an answer
-# from the stand-in.
+# Methods of class "tessera": mgcv's, but that what needs the rows of the fit stops where there are none, in place of
+# an answer from the stand-in.
 
 has_rows <- function(object) !inherits(object$model, "tessera_stand_in")
 
 need_rows <- function(object, what) if (!has_rows(object)) stop_without_rows(what)
 
 stop_without_rows <- function(what) {
-  usage_error(what, " needs the rows of the fit: read_tessera(file, data = ) with its table, or tessera_bam(model = TRUE)")
+  usage_error(what, " needs the rows of the fit: give read_tessera(file, data = ) its table, or fit with model = TRUE")
 }
 
 residuals.tessera <- function(object, type = "deviance", ...) {
@@ -85,7 +85,7 @@ reference_rows <- function(object) {
   known <- object$var.summary
   means <- object$tessera$means
   lacking <- setdiff(names(known)[vapply(known, is.numeric, NA)], names(means))
-  if (length(lacking)) usage_error("the model has no mean of ", toString(lacking), ": give data = the table of the fit, or fit it again")
+  if (length(lacking)) usage_error("the model has no mean of ", toString(lacking), ": give data = , or fit it again")
   inner <- vapply(names(means), function(name) {
     ends <- range(known[[name]])
     diff(ends) / min(abs(ends - means[[name]]))
@@ -114,10 +114,16 @@ dim.tessera_stand_in <- function(x) stop_without_rows("this")
 }
 
 #' Numbers of the rows, of which there are none; those of `y` are counted.
-length.tessera_absent <- function(x) if (is.null(attr(x, "rows"))) stop_without_rows("this") else attr(x, "rows")
+length.tessera_absent <- function(x) {
+  if (is.null(attr(x, "rows"))) stop_without_rows("this")
+  attr(x, "rows")
+}
 
 as.numeric.tessera_absent <- function(x, ...) NA_real_
 
-Summary.tessera_absent <- function(..., na.rm = FALSE) if (is.null(attr(..1, "rows"))) stop_without_rows("this") else NA_real_
+Summary.tessera_absent <- function(..., na.rm = FALSE) {
+  if (is.null(attr(..1, "rows"))) stop_without_rows("this")
+  NA_real_
+}
 
 Math.tessera_absent <- function(x, ...) stop_without_rows("this")

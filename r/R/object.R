@@ -9,8 +9,8 @@ read_tessera <- function(file, data = NULL) {
   model <- .Call(C_load, path.expand(file))
   on.exit(.Call(C_close, model))
   json <- parse_model(.Call(C_json, model))
-  call <- as.call(c(list(quote(tessera_bam), formula = str2lang(json$formula)), if (!is.null(data)) list(data = substitute(data)),
-                    list(family = json$family)))
+  call <- as.call(c(list(quote(tessera_bam), formula = str2lang(json$formula)),
+                    if (!is.null(data)) list(data = substitute(data)), list(family = json$family)))
   if (!is.null(data)) data <- conform(as.data.frame(data), json)
   gam_object(model, json, data, if (!is.null(data)) call_vectors(json, data), call, mgcv::gam.control())
 }
@@ -20,8 +20,8 @@ read_tessera <- function(file, data = NULL) {
 #' @param model the pointer of the model, for its matrices.
 #' @param json its JSON: see parse_model.
 #' @param data the variables of the formula, all rows of the table, or NULL.
-#' @param frame a list: `weights`, `offset`, `ar.start` and `subset` are vectors, `na.action` a function; `formula` is that of
-#'   the call, and `fitted` the engine's columns of all rows.
+#' @param frame a list: `weights`, `offset`, `ar.start` and `subset` are vectors, `na.action` a function; `formula` is
+#'   that of the call, `fitted` the engine's columns of all rows, and `rows` some rows that stand for the table.
 #' @param call,control the call and control of the fit.
 gam_object <- function(model, json, data, frame, call, control) {
   formula <- if (is.null(frame$formula)) stats::as.formula(json$formula, globalenv()) else frame$formula
@@ -32,19 +32,20 @@ gam_object <- function(model, json, data, frame, call, control) {
           else if (!is.null(data)) extreme_rows(data, complete_rows(data, frame$subset))
           else stand_in_variables(parts, json)
   parametric <- parametric_slots(parts, json, some, data)
-  object <- c(estimates(model, json, parametric), list(family = mgcv_family(json), formula = formula, call = call, control = control),
-              parametric$slots)
+  object <- c(estimates(model, json, parametric),
+              list(family = mgcv_family(json), formula = formula, call = call, control = control), parametric$slots)
   object$smooth <- model_smooths(json, parts$smooth.spec, object$nsdf + 1)
   object <- c(object, smoothing_slots(model, json, object$family))
-  if (any(field(object$smooth, "null.space.dim") == 0) && length(object$R)) object[c("R", "Ve")] <- exact_null_space(object)
+  has_effects <- any(field(object$smooth, "null.space.dim") == 0)
+  if (has_effects && length(object$R)) object[c("R", "Ve")] <- exact_null_space(object)
   object$min.edf <- object$nsdf + sum(field(object$smooth, "null.space.dim"))
   object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
                       else row_slots(model, json, parts, data, frame, object$family))
   structure(object, class = c("bam", "tessera", "gam", "glm", "lm"))
 }
 
-#' Coefficients, covariances and what belongs to the whole fit. Parametric coefficients are in R's order; those that the engine
-#' has left out are 0.
+#' Coefficients, covariances and what belongs to the whole fit. Parametric coefficients are in R's order; those that
+#' the engine has left out are 0.
 estimates <- function(model, json, parametric) {
   value <- function(name) .Call(C_value, model, name)
   model_names <- field(json$coefficients, "name")
@@ -58,12 +59,14 @@ estimates <- function(model, json, parametric) {
   converged <- value("converged") == 1
   object <- list(
     coefficients = of_each(value("coefficients")), Vp = of_pairs(value("covariance")), Ve = of_pairs(value("Ve")),
-    Vc = of_pairs(value("Vc")), R = if (length(R)) zero_where_left_out(R[, places, drop = FALSE], places), edf = of_each(value("edf")),
-    edf1 = of_each(value("edf1")), edf2 = of_each(value("edf2")), sig2 = value("covariance_scale"), scale = value("covariance_scale"),
-    reml.scale = value("scale"), scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")),
-    aic = value("aic"), deviance = value("deviance"), null.deviance = value("null_deviance"), df.null = value("n"),
-    df.residual = value("n") - value("edf_total"), rank = length(model_names), method = "fREML", optimizer = c("perf", "newton"),
-    iter = value("iterations"), converged = converged, boundary = FALSE, AR1.rho = if (json$family == "gaussian") if_given(json[["rho"]], 0),
+    Vc = of_pairs(value("Vc")), R = if (length(R)) zero_where_left_out(R[, places, drop = FALSE], places),
+    edf = of_each(value("edf")), edf1 = of_each(value("edf1")), edf2 = of_each(value("edf2")),
+    sig2 = value("covariance_scale"), scale = value("covariance_scale"), reml.scale = value("scale"),
+    scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")), aic = value("aic"),
+    deviance = value("deviance"), null.deviance = value("null_deviance"), df.null = value("n"),
+    df.residual = value("n") - value("edf_total"), rank = length(model_names), method = "fREML",
+    optimizer = c("perf", "newton"), iter = value("iterations"), converged = converged, boundary = FALSE,
+    AR1.rho = if (json$family == "gaussian") if_given(json[["rho"]], 0),
     gamma = if_given(json[["gamma"]], 1), cmX = of_each(numbers(json$column_means)), data = NA,
     mgcv.conv = list(iter = value("iterations"), message = if (converged) "full convergence" else json$not_converged,
                      fully.converged = converged, rms.grad = NA_real_, hess.pos.def = TRUE),
@@ -72,9 +75,9 @@ estimates <- function(model, json, parametric) {
   Filter(Negate(is.null), object)
 }
 
-#' R and Ve of which directions that the data leave out, as the sum of the columns of a random effect beside the intercept, are
-#' exactly 0: those of the engine, of X'WX, are of the size of the root of rounding, and mgcv would count them in its tests of
-#' random effects. Of thousands of coefficients the tests themselves take minutes.
+#' R and Ve of which directions that the data leave out, as the sum of the columns of a random effect beside the
+#' intercept, are exactly 0: those of the engine, of X'WX, are of the size of the root of rounding, and mgcv would
+#' count them in its tests of random effects. Of thousands of coefficients the tests themselves take minutes.
 exact_null_space <- function(object) {
   R <- object$R
   if (ncol(R) > 1000) return(list(R, object$Ve))
@@ -101,13 +104,16 @@ zero_where_left_out <- function(values, places) {
 
 if_given <- function(value, usual) if (is.null(value)) usual else value
 
-#' Smoothing parameters: `sp` are those that were estimated, once for each id, `full.sp` one for each penalty where there are others.
+#' Smoothing parameters: `sp` are those that were estimated, once for each id, `full.sp` one for each penalty where
+#' there are others.
 smoothing_slots <- function(model, json, family) {
   blocks <- json$design$blocks[is_smooth(json$design$blocks)]
   terms <- json$terms[is_smooth(json$design$blocks)]
   full <- stats::setNames(numbers(unlist(lapply(terms, function(term) numbers(term$sp)))),
                           as.character(unlist(lapply(blocks, function(block) texts(block$penalty$labels)))))
-  given <- as.logical(unlist(lapply(blocks, function(block) as.logical(unlist(block$given))[seq_along(block$penalty$labels)])))
+  given <- as.logical(unlist(lapply(blocks, function(block) {
+    as.logical(unlist(block$given))[seq_along(block$penalty$labels)]
+  })))
   ids <- unlist(lapply(blocks, penalty_ids))
   first <- !given & !duplicated(ids)
   slots <- list(sp = full[first])
@@ -120,8 +126,8 @@ penalty_ids <- function(block) {
   if (is.null(block[["ids"]])) sprintf("%s %d", block$label, seq_len(count)) else rep_len(texts(block[["ids"]]), count)
 }
 
-#' The derivatives of the criterion by the logarithms of `sp` and of the scale, where the model has them. Before these mgcv
-#' expects the family's parameters, by which fREML is not differentiated: independent ones.
+#' The derivatives of the criterion by the logarithms of `sp` and of the scale, where the model has them. Before these
+#' mgcv expects the family's parameters, by which fREML is not differentiated: independent ones.
 hessian_slots <- function(model, json, count, thetas) {
   hessian <- as.matrix(.Call(C_value, model, "reml_hessian"))
   if (count == 0 || nrow(hessian) < count) return(NULL)
@@ -163,8 +169,8 @@ row_slots <- function(model, json, parts, data, frame, family) {
   rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data) else frame$fitted
   if (nrow(rows) > nrow(mf)) rows <- rows[!is.nan(rows$linear_predictor), ]
   slots <- list(model = mf, na.action = attr(mf, "na.action"), offset = offset_of(mf), y = of_response$y,
-                prior.weights = of_response$weights, linear.predictors = rows$linear_predictor, fitted.values = rows$fitted,
-                weights = rows$working_weight, residuals = rows$deviance)
+                prior.weights = of_response$weights, linear.predictors = rows$linear_predictor,
+                fitted.values = rows$fitted, weights = rows$working_weight, residuals = rows$deviance)
   rho <- if_given(json[["rho"]], 0)
   if (rho != 0) slots$std.rsd <- standardised(rows$deviance, rho, mf[["(AR.start)"]])
   slots
@@ -183,9 +189,10 @@ offset_of <- function(mf) if (is.null(offset <- stats::model.offset(mf))) numeri
 
 #' The response and the prior weights as the family's fit has them.
 initialized <- function(mf, family) {
-  weights <- stats::model.weights(mf)
-  at <- list2env(list(y = unname(stats::model.response(mf)), nobs = nrow(mf), weights = if (is.null(weights)) rep(1, nrow(mf)) else weights,
-                      family = family, start = NULL, etastart = NULL, mustart = NULL, offset = offset_of(mf)), parent = asNamespace("mgcv"))
+  known <- list(y = unname(stats::model.response(mf)), nobs = nrow(mf),
+                weights = if_given(stats::model.weights(mf), rep(1, nrow(mf))), family = family, start = NULL,
+                etastart = NULL, mustart = NULL, offset = offset_of(mf))
+  at <- list2env(known, parent = asNamespace("mgcv"))
   eval(family$initialize, at)
   list(y = as.numeric(at$y), weights = as.numeric(at$weights))
 }

@@ -1,9 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
-# Smooths of mgcv's own classes. mgcv's constructor makes the basis, at the model's knots, or is given the model's points; what
-# is left to a choice, as signs, natural parameters and constraints, is a matrix `diagRP` by which PredictMat multiplies.
+# Smooths of mgcv's own classes. mgcv's constructor makes the basis, at the model's knots, or is given the model's
+# points; what is left to a choice, as signs, natural parameters and constraints, is a matrix `diagRP` by which
+# PredictMat multiplies.
 
-#' The smooths of a model, by the formula's specifications, with the coefficients, from `first` on, and penalties that they
-#' have in it.
+#' The smooths of a model, by the formula's specifications, with the coefficients, from `first` on, and penalties that
+#' they have in it.
 model_smooths <- function(json, specifications, first) {
   levels <- design_levels(json)
   begins <- cumsum(c(0, vapply(json$design$terms, raw_size, 0, levels)))
@@ -45,7 +46,9 @@ component_size <- function(component, levels) {
 }
 
 #' The index of a block's term, from 1; models of before 0.4 have none, and its first raw column tells.
-term_of <- function(block, begins) if (is.null(block[["term"]])) findInterval(block$raw_begin, begins) else block[["term"]] + 1
+term_of <- function(block, begins) {
+  if (is.null(block[["term"]])) findInterval(block$raw_begin, begins) else block[["term"]] + 1
+}
 
 #' The label that a specification has as a block: `s(x)`, `s(x):z`, `s(x):gb`.
 block_label <- function(specification, block) {
@@ -68,12 +71,13 @@ with_basis <- function(specification, block, components, levels) {
   mapped$label <- block$label
   mapped$vn <- c(mapped$term, if (by != "NA") by)
   mapped$X <- mapped$Xb <- mapped$C <- mapped$Cp <- mapped$fac <- mapped$ind <- NULL
-  attr(mapped, "nCons") <- if (is.null(qrc <- attr(mapped, "qrc"))) as.integer(isTRUE(block$centred)) else qrc[length(qrc)]
+  qrc <- attr(mapped, "qrc")
+  attr(mapped, "nCons") <- if (is.null(qrc)) as.integer(isTRUE(block$centred)) else qrc[length(qrc)]
   mapped
 }
 
-#' A tensor product whose margins are their bases, without constraints (`mc`) and without the values as parameters (`np`) that
-#' mgcv takes from the rows: these are in the map.
+#' A tensor product whose margins are their bases, without constraints (`mc`) and without the values as parameters
+#' (`np`) that mgcv takes from the rows: these are in the map.
 plain_tensor <- function(specification) {
   if (!is.null(specification$margin)) {
     specification$np <- FALSE
@@ -122,7 +126,8 @@ is_identity <- function(matrix) {
 spline_smooth <- function(specification, block, components, levels) {
   parts <- if (is.null(specification$margin)) list(specification) else specification$margin
   points <- Map(function(component, part) component_points(component, levels, max(part$bs.dim, 10)), components, parts)
-  smooth <- constructed(specification, rename_points(unlist(points, recursive = FALSE), specification$term), block_knots(block, specification))
+  at <- rename_points(unlist(points, recursive = FALSE), specification$term)
+  smooth <- constructed(specification, at, block_knots(block, specification))
   if (is.null(smooth$margin)) {
     smooth <- with_model_points(smooth, components[[1]], smooth$bs.dim)
     map <- kronecker_times(list(margin_map(smooth, components[[1]], points[[1]])), dense(block$map))
@@ -199,8 +204,9 @@ with_model_points <- function(smooth, component, size) {
 #' The sign of mgcv's Duchon splines' functions of the distance.
 distance_sign <- function(isotropic) 1 - 2 * ((floor(isotropic$power / 2) + 1) %% 2)
 
-#' The matrix that makes a component's raw columns of mgcv's basis: exactly the identity, with columns of zeros, where they are
-#' its functions; least squares else, as of the cells of a cubic spline, whose columns are more than its functions.
+#' The matrix that makes a component's raw columns of mgcv's basis: exactly the identity, with columns of zeros, where
+#' they are its functions; least squares else, as of the cells of a cubic spline, whose columns are more than its
+#' functions.
 margin_map <- function(margin, component, points) {
   basis <- mgcv::Predict.matrix(margin, rename_points(points, margin$term))
   own <- component_columns(component, points)
@@ -317,8 +323,8 @@ first_level <- function(map, rows, columns) {
   own
 }
 
-#' The smooth with the model's penalties and smoothing parameters. One without a penalty (fx = TRUE) has, as in mgcv, the
-#' rank and null space of the penalty that it would have had.
+#' The smooth with the model's penalties and smoothing parameters. One without a penalty (fx = TRUE) has, as in mgcv,
+#' the rank and null space of the penalty that it would have had.
 with_penalties <- function(smooth, block, term, size) {
   smooth$S <- penalty_matrices(block$penalty, size)
   count <- length(smooth$S)
@@ -332,7 +338,8 @@ with_penalties <- function(smooth, block, term, size) {
   smooth$sp <- ifelse(as.logical(unlist(block$given))[seq_len(count)], numbers(term$sp), -1)
   smooth$rank <- if (is.null(term[["rank"]])) vapply(smooth$S, matrix_rank, 0) else numbers(term[["rank"]])
   free <- if (is.null(term$null_space_dim)) size - matrix_rank(sum_of_scaled(smooth$S, size)) else term$null_space_dim
-  # mgcv tests a smooth without free functions as a random effect, which one whose free functions are in other terms is not.
+  # mgcv tests a smooth without free functions as a random effect, which one whose free functions are in other terms
+  # is not.
   smooth$null.space.dim <- if (free == 0 && !is.null(block$determined)) block$determined else free
   smooth
 }
@@ -349,7 +356,9 @@ penalty_matrices <- function(penalty, size) {
   lapply(seq_len(ncol(eigenvalues)), function(j) diag(eigenvalues[, j], size))
 }
 
-sum_of_scaled <- function(matrices, size) Reduce(`+`, lapply(matrices, function(S) S / max(abs(S))), matrix(0, size, size))
+sum_of_scaled <- function(matrices, size) {
+  Reduce(`+`, lapply(matrices, function(S) S / max(abs(S))), matrix(0, size, size))
+}
 
 matrix_rank <- function(S) {
   if (all(S[row(S) != col(S)] == 0)) return(sum(diag(S) > 0))

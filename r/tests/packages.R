@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# Packages that read objects of mgcv: with data they have of ours what they have of bam's, without data the same or nothing.
+# Packages that read objects of mgcv: with data they have of ours what they have of bam's, without data the same or
+# nothing.
 library(tessera)
 suppressMessages(library(mgcv))
 engine <- asNamespace("tessera")
@@ -9,10 +10,12 @@ faults <- character(0)
 
 set.seed(7)
 n <- 300
-d <- data.frame(x = runif(n), z = runif(n), fac = factor(sample(c("a", "b", "c"), n, TRUE)), g = factor(sample(letters[1:6], n, TRUE)))
+d <- data.frame(x = runif(n), z = runif(n), fac = factor(sample(c("a", "b", "c"), n, TRUE)),
+                g = factor(sample(letters[1:6], n, TRUE)))
 d$y <- sin(6 * d$x) + d$z^2 + 0.4 * as.integer(d$fac) + rnorm(6, sd = 0.4)[d$g] + rnorm(n, sd = 0.4)
 d$yb <- rbinom(n, 1, plogis(d$y))
-others <- data.frame(x = c(0.2, 0.5, 0.9), z = 0.4, fac = factor(c("a", "c", "b")), g = factor(c("b", "a", "f"), levels = levels(d$g)))
+others <- data.frame(x = c(0.2, 0.5, 0.9), z = 0.4, fac = factor(c("a", "c", "b")),
+                     g = factor(c("b", "a", "f"), levels = levels(d$g)))
 
 calls <- list(
   emmeans = list(
@@ -58,7 +61,8 @@ as_known <- function(values) {
 }
 
 for (name in c("gaussian", "binomial")) {
-  formula <- if (name == "gaussian") y ~ fac + s(x) + s(z, bs = "cr", k = 6) + s(g, bs = "re") else yb ~ fac + te(x, z, k = 4) + s(g, bs = "re")
+  formula <- if (name == "gaussian") y ~ fac + s(x) + s(z, bs = "cr", k = 6) + s(g, bs = "re")
+             else yb ~ fac + te(x, z, k = 4) + s(g, bs = "re")
   pointer <- .Call(engine$C_fit, deparse1(formula), .Call(engine$C_table, d), c(family = name), NULL)
   file <- tempfile(fileext = ".json")
   .Call(engine$C_save, pointer, file)
@@ -73,10 +77,12 @@ for (name in c("gaussian", "binomial")) {
       without <- result(f, m0)
       if (inherits(expected, "error")) next
       what <- paste(name, package, what)
-      if (inherits(found, "error")) faults <- c(faults, paste0(what, ": ", conditionMessage(found)))
-      else if (!isTRUE(difference <- all.equal(as_known(found), as_known(expected), tolerance = 1e-4))) faults <- c(faults, paste(what, "beside bam:", toString(difference)))
+      difference <- if (inherits(found, "error")) conditionMessage(found)
+                    else all.equal(as_known(found), as_known(expected), tolerance = 1e-4)
+      if (!isTRUE(difference)) faults <- c(faults, paste(what, "beside bam:", toString(difference)))
       numbers <- if (inherits(without, "error")) numeric(0) else as_known(without)[[1]]
-      # insight takes the likelihood of rows from their residuals, and else logLik's, which has the variance by other degrees of freedom.
+      # insight takes the likelihood of rows from their residuals, and else logLik's, which has the variance by other
+      # degrees of freedom.
       tolerance <- if (grepl("logLik|aicc|all", what)) 1e-3 else 1e-8
       if (length(numbers) && !isTRUE(all.equal(as_known(without), as_known(found), tolerance = tolerance))) {
         faults <- c(faults, paste(what, "without data:", toString(utils::head(numbers))))

@@ -1,8 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
-# Objects of random models, with data and without, against the engine's own output and, where bam ends at the same predictors,
-# against bam's object.
-# Usage: Rscript random_objects.R ROOT COUNT [FIRST]; exits with 1, naming the seeds, if an object is wrong. FIRST comes from the
-# number of the week unless it is given.
+# Objects of random models, with data and without, against the engine's own output and, where bam ends at the same
+# predictors, against bam's object. Usage: Rscript random_objects.R ROOT COUNT [FIRST]; exits with 1, naming the
+# seeds, if an object is wrong. FIRST comes from the number of the week unless it is given.
 library(tessera)
 suppressMessages(library(mgcv))
 arguments <- commandArgs(TRUE)
@@ -16,10 +15,12 @@ for (seed in first + seq_len(count) - 1L) {
   model <- model_of(seed)
   table <- model$table
   table$start <- starts_of(table)
-  options <- c(family = model$family, if (!is.null(model$weights)) c(weights = "w"), if (model$select) c(select = "true"),
-               if (model$gamma != 1) c(gamma = model$gamma), if (model$rho != 0) c(rho = model$rho, "ar-start" = "start"))
+  options <- c(family = model$family, if (!is.null(model$weights)) c(weights = "w"),
+               if (model$select) c(select = "true"), if (model$gamma != 1) c(gamma = model$gamma),
+               if (model$rho != 0) c(rho = model$rho, "ar-start" = "start"))
   file <- tempfile(fileext = ".json")
-  pointer <- tryCatch(.Call(engine$C_fit, model$formula, .Call(engine$C_table, table), options, NULL), error = function(e) NULL)
+  handle <- .Call(engine$C_table, table)
+  pointer <- tryCatch(.Call(engine$C_fit, model$formula, handle, options, NULL), error = function(e) NULL)
   if (is.null(pointer)) {
     counts["not fitted"] <- counts["not fitted"] + 1
     next

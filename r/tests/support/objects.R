@@ -7,14 +7,18 @@ faults <- character(0)
 apart <- function(ours, theirs) {
   ours <- as.matrix(ours)
   theirs <- as.matrix(theirs)
-  if (!identical(dim(ours), dim(theirs))) return(paste("shape", toString(dim(ours)), "in place of", toString(dim(theirs))))
+  if (!identical(dim(ours), dim(theirs))) {
+    return(paste("shape", toString(dim(ours)), "in place of", toString(dim(theirs))))
+  }
   if (!identical(unname(is.na(ours)), unname(is.na(theirs)))) return("NA elsewhere")
   if (!length(ours)) return(0)
   max(0, abs(ours - theirs), na.rm = TRUE) / max(1e-300, abs(theirs), na.rm = TRUE)
 }
 same <- function(what, ours, theirs, tolerance) {
   distance <- tryCatch(apart(ours, theirs), error = function(e) conditionMessage(e))
-  if (is.character(distance) || !isTRUE(distance <= tolerance)) faults <<- c(faults, paste0(what, ": ", format(distance, digits = 2)))
+  if (is.character(distance) || !isTRUE(distance <= tolerance)) {
+    faults <<- c(faults, paste0(what, ": ", format(distance, digits = 2)))
+  }
 }
 holds <- function(what, condition) {
   held <- tryCatch(isTRUE(condition), error = function(e) conditionMessage(e))
@@ -60,17 +64,21 @@ same_summary <- function(what, m, fit) {
   if (length(m$smooth)) {
     is_effect <- vapply(m$smooth, function(s) s$null.space.dim == 0, NA)
     same(paste(what, "edf"), found$s.table[, 1], own$smooths$edf, 1e-8)
-    # mgcv counts directions of random effects that the data leave out to rounding, which the sum of squares has not; with gamma
-    # or a given smoothing parameter the engine divides that by the other scale.
+    # mgcv counts directions of random effects that the data leave out to rounding, which the sum of squares has not;
+    # with gamma or a given smoothing parameter the engine divides that by the other scale.
     same(paste(what, "reference df"), found$s.table[!is_effect, 2], own$smooths$df[!is_effect], 1e-6)
-    squares <- if (m$scale.estimated) list(found$s.table[, 3] * found$s.table[, 2], own$smooths$statistic * own$smooths$df)
-               else list(found$s.table[, 3], own$smooths$statistic)
-    same(paste(what, "statistic"), squares[[1]], squares[[2]], if (m$gamma == 1 && is.null(m$full.sp)) 1e-4 else 5e-2)
+    df_of <- function(df) if (m$scale.estimated) df else 1
+    same(paste(what, "statistic"), found$s.table[, 3] * df_of(found$s.table[, 2]),
+         own$smooths$statistic * df_of(own$smooths$df), if (m$gamma == 1 && is.null(m$full.sp)) 1e-4 else 5e-2)
     is_there <- own$smooths$edf > 1e-3
-    holds(paste(what, "p-values"), all((abs(found$s.table[, 4] - own$smooths$p_value) < ifelse(is_effect, 5e-5, 1e-7))[is_there]))
+    differences <- abs(found$s.table[, 4] - own$smooths$p_value)
+    holds(paste(what, "p-values"), all((differences < ifelse(is_effect, 5e-5, 1e-7))[is_there]))
   }
-  same(paste(what, "parametric"), found$p.table[own$coefficients$name, , drop = FALSE], as.matrix(own$coefficients[, -1]), 1e-8)
-  if (!is.null(found$r.sq) && !is.null(own$r_squared_adjusted)) same(paste(what, "R-squared"), found$r.sq, own$r_squared_adjusted, 1e-8)
+  same(paste(what, "parametric"), found$p.table[own$coefficients$name, , drop = FALSE],
+       as.matrix(own$coefficients[, -1]), 1e-8)
+  if (!is.null(found$r.sq) && !is.null(own$r_squared_adjusted)) {
+    same(paste(what, "R-squared"), found$r.sq, own$r_squared_adjusted, 1e-8)
+  }
   same(paste(what, "deviance explained"), found$dev.expl, own$deviance_explained, 1e-8)
   value <- function(name) .Call(engine$C_value, fit$pointer, name)
   if (is.finite(value("AIC"))) {
@@ -122,7 +130,8 @@ same_rows <- function(what, m, fit, table) {
 
 # Slots of bam's objects for its own use, and those of its bases that depend on the rows that a basis was made of.
 own_slots <- c("G", "Sl", "qrx", "db.drho", "hat", "wt", "NA.action", "yX.last")
-own_smooth_slots <- c("S", "C", "Cp", "fac", "ind", "XP", "ord", "Xb", "np", "mp", "L", "margin", "D", "m", "udrop", "rind",
+own_smooth_slots <- c("S", "C", "Cp", "fac", "ind", "XP", "ord", "Xb", "np", "mp", "L", "margin", "D", "m",
+                      "udrop", "rind",
                       "tensor.possible", "Sp")
 
 #' The slots of bam's object `b`; `unlike`: those that are known to differ.
@@ -130,14 +139,17 @@ same_slots <- function(what, m, b, unlike) {
   alike <- function(ours, theirs, ...) isTRUE(all.equal(ours, theirs, check.attributes = FALSE, ...))
   missing <- setdiff(names(b), c(names(m), own_slots))
   holds(paste(what, "slots of bam:", toString(missing)), !length(missing))
-  for (slot in c("nsdf", "df.null", "assign", "xlevels", "contrasts", "AR1.rho", "method", "optimizer", "rank", "boundary")) {
+  for (slot in c("nsdf", "df.null", "assign", "xlevels", "contrasts", "AR1.rho", "method", "optimizer", "rank",
+                 "boundary")) {
     holds(paste(what, slot), alike(m[[slot]], b[[slot]]))
   }
   for (slot in c("y", "prior.weights", "offset")) same(paste(what, slot), m[[slot]], b[[slot]], 1e-14)
   holds(paste(what, "names"), identical(names(coef(m)), names(coef(b))) && identical(names(m$sp), names(b$sp)))
   holds(paste(what, "model frame"), alike(m$model, b$model) && identical(names(m$model), names(b$model)))
-  if (!"var.summary" %in% unlike) holds(paste(what, "var.summary"), alike(m$var.summary, b$var.summary, tolerance = 1e-3) &&
-                                          identical(names(m$var.summary), names(b$var.summary)))
+  if (!"var.summary" %in% unlike) {
+    holds(paste(what, "var.summary"), alike(m$var.summary, b$var.summary, tolerance = 1e-3) &&
+            identical(names(m$var.summary), names(b$var.summary)))
+  }
   holds(paste(what, "family"), m$family$link == b$family$link &&
           (m$family$family == b$family$family || inherits(b$family, "extended.family")))
 }
@@ -146,7 +158,8 @@ same_smooth <- function(what, ours, theirs) {
   what <- paste(what, theirs$label)
   missing <- setdiff(names(theirs), c(names(ours), own_smooth_slots))
   holds(paste(what, "slots", toString(missing)), !length(missing))
-  slots <- c("term", "by", "by.level", "label", "dim", "bs.dim", "first.para", "last.para", "null.space.dim", "p.order", "id", "fixed")
+  slots <- c("term", "by", "by.level", "label", "dim", "bs.dim", "first.para", "last.para",
+             "null.space.dim", "p.order", "id", "fixed")
   if (!inherits(theirs, c("fs.interaction", "sz.interaction"))) slots <- c(slots, "df")
   for (slot in slots) {
     holds(paste(what, slot, deparse1(ours[[slot]]), "in place of", deparse1(theirs[[slot]])),
@@ -155,7 +168,8 @@ same_smooth <- function(what, ours, theirs) {
   holds(paste(what, "class"), identical(class(ours), class(theirs)))
 }
 
-#' Whether bam has ended at the same predictors. Where it has not, as it may where the criterion is flat, ours is to be lower.
+#' Whether bam has ended at the same predictors. Where it has not, as it may where the criterion is flat, ours is to
+#' be lower.
 same_predictors <- function(what, m, b) {
   difference <- max(abs(m$linear.predictors - b$linear.predictors)) / diff(range(b$linear.predictors))
   if (difference <= 1e-5) return(TRUE)
@@ -166,7 +180,9 @@ same_predictors <- function(what, m, b) {
 
 #' bam's estimates. It has other constraints, and so other coefficients.
 same_estimates <- function(what, m, b, unlike) {
-  edf_of <- function(object) c(sum(object$edf), vapply(object$smooth, function(s) sum(object$edf[s$first.para:s$last.para]), 0))
+  edf_of <- function(object) {
+    c(sum(object$edf), vapply(object$smooth, function(s) sum(object$edf[s$first.para:s$last.para]), 0))
+  }
   same(paste(what, "edf"), edf_of(m), edf_of(b), 1e-4)
   if (is.finite(AIC(m))) holds(paste(what, "AIC", AIC(m), AIC(b)), abs(AIC(m) - AIC(b)) < 0.05)
   same(paste(what, "fitted"), fitted(m), fitted(b), 1e-4)
@@ -178,8 +194,8 @@ same_estimates <- function(what, m, b, unlike) {
   }
 }
 
-#' What mgcv makes of the derivatives of fREML. Smoothing parameters at an end of their range have no more digits than the
-#' iteration gives them.
+#' What mgcv makes of the derivatives of fREML. Smoothing parameters at an end of their range have no more digits than
+#' the iteration gives them.
 same_components <- function(what, m, b) {
   components <- function(object) {
     found <- quietly(gam.vcomp(object))

@@ -110,7 +110,7 @@ answers_of <- quote(lapply(objects, function(m) {
 }))
 saveRDS(list(objects = objects, others = others, answers_of = answers_of), file.path(folder, "objects.rds"))
 writeLines(c("suppressMessages(library(mgcv))", "folder <- commandArgs(TRUE)",
-             "list2env(readRDS(file.path(folder, \"objects.rds\")), globalenv())",
+             "invisible(list2env(readRDS(file.path(folder, \"objects.rds\")), globalenv()))",
              "saveRDS(eval(answers_of), file.path(folder, \"answers.rds\"))",
              "stopifnot(!\"tessera\" %in% loadedNamespaces())"), file.path(folder, "alone.R"))
 script <- shQuote(file.path(folder, "alone.R"))

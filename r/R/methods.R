@@ -74,29 +74,39 @@ plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.t
   mgcv::plot.gam(x, residuals = FALSE, rug = FALSE, too.far = 0, ...)
 }
 
-#' For emmeans: without rows, and without data = in its call, covariates are at the mean and extent that the model has.
+#' For emmeans: without rows, and without data = in its call, covariates are at the mean and extent that the model has, and
+#' factors cross. How many rows have each level is not known: means that are weighted by that are NaN.
 recover_data.tessera <- function(object, data = NULL, ...) {
-  if (!has_rows(object) && is.null(data)) data <- reference_rows(object)
-  utils::getS3method("recover_data", "gam", envir = asNamespace("emmeans"))(object, data = data, ...)
+  recover <- utils::getS3method("recover_data", "gam", envir = asNamespace("emmeans"))
+  if (has_rows(object) || !is.null(data)) return(recover(object, data = data, ...))
+  rows <- recover(object, data = reference_rows(object), ...)
+  rows[["(weights)"]] <- Inf
+  rows
 }
 
-#' Rows with the mean, ends and levels of the variables.
+#' Rows with the mean and ends of each number, and the levels of factors: those of parametric terms in all combinations.
 reference_rows <- function(object) {
   known <- object$var.summary
   means <- object$tessera$means
-  lacking <- setdiff(names(known)[vapply(known, is.numeric, NA)], names(means))
+  is_number <- vapply(known, is.numeric, NA)
+  lacking <- setdiff(names(known)[is_number], names(means))
   if (length(lacking)) usage_error("the model has no mean of ", toString(lacking), ": give data = , or fit it again")
-  inner <- vapply(names(means), function(name) {
+  levels <- lapply(known[!is_number], function(x) factor(levels(x), levels = levels(x)))
+  cross <- levels[intersect(names(levels), all.vars(object$pterms))]
+  if (prod(lengths(cross)) > 1e5) usage_error("factors of ", prod(lengths(cross)), " combinations: give data = ")
+  # Between its ends a number is constant, in so many rows that this constant lies there.
+  least <- vapply(names(known)[is_number], function(name) {
     ends <- range(known[[name]])
-    diff(ends) / min(abs(ends - means[[name]]))
+    if (diff(ends) == 0) 3 else diff(ends) / min(abs(ends - means[[name]])) + 2
   }, 0)
-  rows <- max(5, ceiling(inner[is.finite(inner)]) + 2, vapply(known, nlevels, 0L))
-  columns <- lapply(stats::setNames(nm = names(known)), function(name) {
-    if (is.factor(known[[name]])) return(rep_len(factor(levels(known[[name]]), levels = levels(known[[name]])), rows))
+  rows <- ceiling(max(5, least, lengths(levels)) / max(1, prod(lengths(cross)))) * max(1, prod(lengths(cross)))
+  numbers <- sapply(names(known)[is_number], function(name) {
     ends <- range(known[[name]])
     c(ends, rep((rows * means[[name]] - sum(ends)) / (rows - 2), rows - 2))
-  })
-  as.data.frame(columns, optional = TRUE)
+  }, simplify = FALSE)
+  crossed <- if (length(cross)) expand.grid(cross)[rep_len(seq_len(prod(lengths(cross))), rows), , drop = FALSE]
+  alone <- lapply(levels[setdiff(names(levels), names(cross))], rep_len, rows)
+  as.data.frame(c(numbers, as.list(crossed), alone), optional = TRUE)
 }
 
 # The stand-in: it has the names, types and levels of the variables, which predictions ask for, and no rows.

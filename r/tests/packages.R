@@ -91,5 +91,15 @@ for (name in c("gaussian", "binomial")) {
     }
   }
 }
+# Without data means that are weighted by rows are missing, and factors cross as in the model.
+if ("emmeans" %in% there) {
+  pointer <- .Call(engine$C_fit, "y ~ fac + g + s(x)", .Call(engine$C_table, d), character(0), NULL)
+  .Call(engine$C_save, pointer, file)
+  means <- function(m, ...) result(function(m) as.data.frame(emmeans::emmeans(m, ~ fac, ...))$emmean, m)
+  m0 <- read_tessera(file)
+  if (!isTRUE(all.equal(means(m0), means(read_tessera(file, data = d))))) faults <- c(faults, "emmeans of two factors")
+  if (!all(is.na(means(m0, weights = "proportional")))) faults <- c(faults, "emmeans weighted by rows without data")
+}
+
 writeLines(faults)
 if (length(faults)) quit(status = 1)

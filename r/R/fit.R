@@ -242,7 +242,7 @@ fit_table <- function(formula, table, chosen, control, quiet) {
   model
 }
 
-#' What a fit tells: the present activity where someone looks on; what has no effect always; with trace = TRUE all lines.
+#' What a fit tells: the present activity where someone looks on; what has no effect; with trace = TRUE all lines.
 new_log <- function(control, quiet) {
   lines <- character(0)
   shows <- interactive() && !quiet

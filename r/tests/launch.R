@@ -34,7 +34,9 @@ same(l ~ s(x) + relevel(g, "a"), family = binomial("probit"), select = TRUE)
 
 write.csv(d[c("x", "i", "w", "y")], "table.csv", row.names = FALSE)
 basis <- 7
-of_file <- function(...) tessera_bam(y ~ s(x, k = basis) + log(w), data = "table.csv", weights = w, subset = x > 0.2, ...)
+of_file <- function(...) {
+  tessera_bam(y ~ s(x, k = basis) + log(w), data = "table.csv", weights = w, subset = x > 0.2, ...)
+}
 stopifnot(identical(of_file()$coefficients, of_file(launcher = launcher, program = program)$coefficients))
 
 refused <- function(expression, class, text) {

@@ -1,10 +1,11 @@
 #!/bin/bash
 # SPDX-License-Identifier: Apache-2.0
-# package.bash install SOURCE LIBRARY SCRIPTS: installs a copy of the package SOURCE into LIBRARY, and its tests into SCRIPTS.
-# package.bash binary TARBALL SCRIPTS: installs what scripts/make-r-package has made into an empty library, without root or
-# anything of Tessera's, and runs its tests.
-# package.bash check SOURCE FOLDER: checks it in FOLDER as CRAN would, without its tests, which are tests of their own: any
-# error or warning fails.
+# package.bash install SOURCE LIBRARY SCRIPTS: installs a copy of the package SOURCE into LIBRARY, and its tests into
+# SCRIPTS.
+# package.bash binary TARBALL SCRIPTS: installs what scripts/make-r-package has made into an empty library, without root
+# or anything of Tessera's, and runs its tests.
+# package.bash check SOURCE FOLDER: checks it in FOLDER as CRAN would, without its tests, which are tests of their own:
+# any error or warning fails.
 set -euo pipefail
 what=$1 source=$2 folder=$3
 copy=$(mktemp -d)

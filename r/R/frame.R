@@ -15,8 +15,7 @@ parametric_slots <- function(parts, json, rows, data) {
     input_error("the parametric coefficients of the model are ", toString(names), ", and of its formula in R ",
                 toString(colnames(X)))
   }
-  slots <- list(pterms = global(pterms), terms = global(attr(evaluated_frame(parts$fake.formula, rows, json), "terms")),
-                assign = attr(X, "assign"),
+  slots <- list(pterms = global(pterms), assign = attr(X, "assign"),
                 contrasts = attr(X, "contrasts"), xlevels = stats::.getXlevels(pterms, frame), nsdf = ncol(X),
                 pred.formula = global(parts$pred.formula), var.summary = variable_summary(parts, json, rows, data))
   attr(slots$pred.formula, "full") <- global(stats::reformulate(all.vars(parts$fake.formula)))

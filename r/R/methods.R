@@ -74,8 +74,8 @@ plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.t
   mgcv::plot.gam(x, residuals = FALSE, rug = FALSE, too.far = 0, ...)
 }
 
-#' For emmeans: without rows, and without data = in its call, covariates are at the mean and extent that the model has, and
-#' factors cross. How many rows have each level is not known: means that are weighted by that are NaN.
+#' For emmeans: without rows, and without data = in its call, covariates are at the mean and extent that the model
+#' has, and factors cross. How many rows have each level is not known: means that are weighted by that are NaN.
 recover_data.tessera <- function(object, data = NULL, ...) {
   recover <- utils::getS3method("recover_data", "gam", envir = asNamespace("emmeans"))
   if (has_rows(object) || !is.null(data)) return(recover(object, data = data, ...))

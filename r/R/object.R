@@ -41,6 +41,7 @@ gam_object <- function(model, json, data, frame, call, control) {
   object$min.edf <- object$nsdf + sum(field(object$smooth, "null.space.dim"))
   object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
                       else row_slots(model, json, parts, data, frame, object$family))
+  object$terms <- attr(object$model, "terms")
   structure(object, class = c("bam", "tessera", "gam", "glm", "lm"))
 }
 
@@ -134,9 +135,11 @@ hessian_slots <- function(model, json, count, thetas) {
   of_sp <- seq_len(count)
   V <- covariance_of(hessian)[of_sp, of_sp, drop = FALSE]
   thetas <- if_given(thetas, 0)
-  hessian <- rbind(diag(1, thetas, thetas + nrow(hessian)), cbind(matrix(0, nrow(hessian), thetas), hessian))
+  gradient <- numeric(thetas + nrow(hessian))  # by the scale it is 0
+  gradient[thetas + of_sp] <- .Call(C_value, model, "reml_gradient")[of_sp]
+  hessian <- rbind(diag(1, thetas, length(gradient)), cbind(matrix(0, nrow(hessian), thetas), hessian))
   list(outer.info = list(conv = if (json$converged) "full convergence" else json$not_converged, iter = json$iterations,
-                         grad = c(numeric(thetas), .Call(C_value, model, "reml_gradient")), hess = hessian),
+                         grad = gradient, hess = hessian),
        V.sp = V)
 }
 

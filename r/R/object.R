@@ -11,8 +11,16 @@ read_tessera <- function(file, data = NULL) {
   json <- parse_model(.Call(C_json, model))
   call <- as.call(c(list(quote(tessera_bam), formula = str2lang(json$formula)),
                     if (!is.null(data)) list(data = substitute(data)), list(family = json$family)))
-  if (!is.null(data)) data <- conform(as.data.frame(data), json)
+  if (!is.null(data)) data <- table_of_fit(as.data.frame(data), json)
   gam_object(model, json, data, if (!is.null(data)) call_vectors(json, data), call, mgcv::gam.control())
+}
+
+#' The columns of a table as those of the fit.
+table_of_fit <- function(data, json) {
+  read <- all.vars(mgcv::interpret.gam(stats::as.formula(json$formula, globalenv()))$fake.formula)
+  missing <- setdiff(read, names(data))
+  if (length(missing)) input_error("data has no column ", toString(missing), ", which the formula reads")
+  conform(data, json)
 }
 
 #' The object of a model.
@@ -83,7 +91,8 @@ exact_null_space <- function(object) {
   R <- object$R
   if (ncol(R) > 1000) return(list(R, object$Ve))
   decomposed <- qr(R, LAPACK = TRUE)
-  is_left_out <- abs(diag(decomposed$qr)) <= 1e-5 * sqrt(colSums(R^2))[decomposed$pivot]
+  lengths <- sqrt(colSums(R^2))[decomposed$pivot]
+  is_left_out <- abs(diag(decomposed$qr)) <= 1e-5 * lengths[seq_len(nrow(R))]
   if (!any(is_left_out)) return(list(R, object$Ve))
   triangle <- qr.R(decomposed)
   triangle[is_left_out, ] <- 0
@@ -171,6 +180,11 @@ row_slots <- function(model, json, parts, data, frame, family) {
   of_response <- initialized(mf, family)
   rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data) else frame$fitted
   if (nrow(rows) > nrow(mf)) rows <- rows[!is.nan(rows$linear_predictor), ]
+  deviance <- sum(rows$deviance^2)
+  if (!isTRUE(all.equal(deviance, json$deviance, tolerance = 1e-6))) {
+    input_error("data: the deviance of its rows is ", format(deviance), ", and the fit's ", format(json$deviance),
+                ": give the table of the fit")
+  }
   slots <- list(model = mf, na.action = attr(mf, "na.action"), offset = offset_of(mf), y = of_response$y,
                 prior.weights = of_response$weights, linear.predictors = rows$linear_predictor,
                 fitted.values = rows$fitted, weights = rows$working_weight, residuals = rows$deviance)

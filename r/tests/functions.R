@@ -97,6 +97,20 @@ for (name in names(objects)) {
   }
 }
 
+# Tables that are not that of the fit, and models of earlier versions, are one line.
+refused <- function(what, expression, ...) {
+  message <- tryCatch({ expression; "an object" }, tessera_error = conditionMessage)
+  if (!all(vapply(list(...), grepl, NA, message, fixed = TRUE)) || grepl("\n", message)) fault(what, ": ", message)
+}
+refused("fewer rows", read_tessera(files$gaussian, data = d[-1, ]), "299 complete rows", "300")
+refused("no column", read_tessera(files$gaussian, data = d[setdiff(names(d), "z")]), "no column z")
+refused("other responses", read_tessera(files$gaussian, data = transform(d, y = rev(y))), "has another response")
+refused("other rows", read_tessera(files$gaussian, data = transform(d, x = rev(x))), "the deviance of its rows is")
+renamed <- transform(d, fac = factor(fac, labels = c("u", "v", "w")))
+refused("other levels", read_tessera(files$gaussian, data = renamed), "0 complete rows")
+earlier <- file.path(Sys.getenv("TESSERA_MODELS", "../../tests/data/models"), sprintf("version_%d.json", 2:7))
+for (file in earlier[file.exists(earlier)]) refused(basename(file), read_tessera(file), "has no extent of", "data = ")
+
 # An object that was saved: the same bits in a process without this package.
 folder <- tempfile()
 dir.create(folder)

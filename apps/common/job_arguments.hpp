@@ -19,7 +19,7 @@ namespace tessera::apps {
 
 /// `--collective-timeout SECONDS`
 struct CollectiveTimeout {
-  double seconds = 1800;
+  double seconds = std::chrono::duration<double>(JobOptions{}.collective_timeout).count();
 
   void add_to(CLI::App& app) {
     app.add_option(

@@ -65,7 +65,7 @@ struct Job::State {
   PassThreads pass_threads;           ///< in passes on devices
   std::optional<HostTeam> tile_team;  ///< of the host's tile, for the thread of that device
   std::vector<int> threads_of_ranks;
-  bool plans_for_hosts = false;                    ///< the job never had a device
+  bool plans_for_hosts = false;                    ///< plan() plans for hosts: no device, or a failed set-up
   int forks = mpi::detail::forks();                ///< above the process that has its threads
   int number = 1;                                  ///< distinguishes jobs of one program in messages
   int pass = 0;                                    ///< from 1; 0 during the set-up

@@ -174,8 +174,8 @@ void add_penalties(PartedMatrix& gram, const Separated& columns) {
   }
 }
 
-/// The Schur complement after eliminating the part, as far as that pays: over the rest of the part, then the
-/// core. Empty if the elimination fails.
+/// The Schur complement of X'WX + S after the coefficients of the part whose elimination pays: its rows are the
+/// part's remaining coefficients, then the core's. Empty if the elimination fails.
 Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   if (!gram.is_parted()) return std::move(gram.core);
   OrderedMatrix a = in_order(gram, std::make_shared<const EliminationOrder>(gram, std::vector<bool>()), {});

@@ -46,8 +46,8 @@ double mixture_p_value(double statistic, const std::vector<double>& weights, boo
   return weighted_chi_squared_tail(0, terms);
 }
 
-/// Wood's test of a smooth with null space: f' V^- f with a pseudo-inverse of fractional rank, from the root
-/// of X'X of the block, its coefficients and their posterior covariance.
+/// Wood's test of a smooth with null space: f' V^- f with a pseudo-inverse of fractional rank, V being the
+/// posterior covariance of f. `gram` is X'X of the block; `rank` need not be whole.
 Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matrix& covariance, double rank,
                     bool scale_estimated, double residual_df) {
   const Matrix lower = robust_cholesky(gram);  // R = L'

@@ -71,7 +71,7 @@ Matrix within(Matrix a, Matrix r) {
   return multiply_tn(half, half);
 }
 
-/// The mean diagonal of X'WX over that of the basis' j-th penalty.
+/// The mean diagonal of X'WX divided by that of the j-th penalty, both where that penalty is not zero.
 double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, std::size_t j) {
   double largest = 0;
   for (int i = 0; i < basis.size; ++i) largest = std::max(largest, basis.penalty->diagonal_of(j, i));

@@ -115,7 +115,7 @@ class RemlCriterion {
   /// The coordinates of an evaluation: its own where penalties had to be graded, else the criterion's.
   [[nodiscard]] const Coordinates& coordinates_of(const Factored& at) const;
   [[nodiscard]] bool is_of_part(const BlockBasis& basis) const { return part_.has(basis.begin); }
-  /// The index of the first coefficient of a block of the core among the coordinates.
+  /// Where a block of the core begins in `Coordinates`.
   [[nodiscard]] int place_of(const BlockBasis& basis) const {
     return part_.size() + part_.in_core(basis.begin);
   }

@@ -10,7 +10,7 @@
 #include <span>
 #include <vector>
 
-/// Bases in which penalties are added up without losing the small ones.
+/// Bases in which penalties are added up without losing the small ones; log|S|+ and its gradient.
 ///
 /// With lambda up to e^40, a sum of penalties in the coordinates of the basis functions has rounding errors
 /// that dominate the unpenalised directions. In these bases a penalty is exactly zero on its null space.

@@ -12,7 +12,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Number of rows of a sketch of this many columns, enough for norms accurate to a few per cent: four times
-/// the columns from 256 columns on.
+/// the columns, at least 1024 and at most 2^17.
 [[nodiscard]] int sketch_rows(int columns) noexcept;
 
 /// *Collective.* A sketch S [R 1] of the raw columns R of all complete rows and of the constant, on rank 0;

@@ -229,7 +229,7 @@ Matrix shared_part(const Matrix& own, const Matrix& others) {
 /// Monomials in the variables of some splines, each variable in units of half its range.
 struct Monomials {
   std::vector<std::vector<Component>> factors;  ///< of each monomial; none: the constant
-  Matrix values;                                ///< at the points, one per column
+  Matrix values;                                ///< a row per point, a column per monomial
 
   Monomials(std::span<const Component> splines, const PointSet& points) {
     const int degree = splines.size() > 2 ? 1 : 2;

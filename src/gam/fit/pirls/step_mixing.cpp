@@ -12,7 +12,7 @@ namespace {
 
 /// Fraction of the mixed step that is taken: alternating steps meet half-way.
 constexpr double damping = 0.5;
-/// Ratio of this step's length to the last one's above which past steps do not predict it.
+/// If a step is more than this many times as long as the last one, past steps are not used to predict it.
 constexpr double unforeseen = 4;
 /// The longest mixed step, in lengths of the whole step: slow linear convergence may need as much.
 constexpr double longest = 50;

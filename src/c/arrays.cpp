@@ -15,7 +15,7 @@ void require_some(const void* arrays, std::int32_t count, const char* function) 
   require(arrays, function, "arrays");
   if (count < 1)
     throw Error(ErrorCode::usage,
-                std::string(function) + ": " + std::to_string(count) + " arrays: give 1 or more");
+                std::string(function) + " was given " + std::to_string(count) + " arrays: give 1 or more");
 }
 
 ArrayAccess access_of(const tessera_array_use& used, const char* function) {

@@ -13,7 +13,7 @@ namespace {
 Fingerprint fingerprint_of(const tessera_fingerprint_entry* entries, std::int32_t count) {
   if (count < 0)
     throw Error(ErrorCode::usage,
-                "tessera_checkpoint_open: " + std::to_string(count) + " entries: give 0 or more");
+                "tessera_checkpoint_open was given " + std::to_string(count) + " entries: give 0 or more");
   if (count > 0) require(entries, "tessera_checkpoint_open", "fingerprint");
   Fingerprint fingerprint;
   for (const tessera_fingerprint_entry& entry : std::span(entries, static_cast<std::size_t>(count))) {

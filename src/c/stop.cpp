@@ -12,7 +12,8 @@ StopOptions stop_options_of(const std::int32_t* signals, std::int32_t count, dou
   options.time_limit = milliseconds_of(time_limit_seconds, "tessera_stop_open has no valid time limit");
   if (signals == nullptr) return options;
   if (count < 0)
-    throw Error(ErrorCode::usage, "tessera_stop_open: " + std::to_string(count) + " signals: give 0 or more");
+    throw Error(ErrorCode::usage,
+                "tessera_stop_open was given " + std::to_string(count) + " signals: give 0 or more");
   options.signals.assign(signals, signals + count);
   return options;
 }

@@ -40,7 +40,7 @@ class Library {
 
   [[nodiscard]] bool found() const noexcept { return found_; }
   [[nodiscard]] std::string why_not() const {
-    return "NVRTC is not there: " + (library_.found() ? "libnvrtc is not complete" : library_.why_not());
+    return "NVRTC cannot be used: " + (library_.found() ? "libnvrtc lacks a function" : library_.why_not());
   }
   [[nodiscard]] const nvrtc::Api& api() const noexcept { return api_; }
 

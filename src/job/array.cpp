@@ -72,10 +72,10 @@ ArrayBase::ArrayBase(Job& job, const Plan& plan, std::int64_t width, std::size_t
   const auto refuse = [](const std::string& problem) { throw Error(ErrorCode::usage, problem); };
   Job::State& its = job.state();
   if (plan.ranks() != its.comm.size())
-    refuse("the plan of an array is for " + std::to_string(plan.ranks()) + " ranks, the job has " +
+    refuse("the plan of an array is for " + std::to_string(plan.ranks()) + " ranks, but the job has " +
            std::to_string(its.comm.size()) + ": make it with this job's plan()");
   if (width < 1 || static_cast<std::uint64_t>(width) > std::numeric_limits<std::uint32_t>::max())
-    refuse("an array of " + std::to_string(width) + " elements per unit: give 1 to 2^32 - 1");
+    refuse("an array cannot have " + std::to_string(width) + " elements per unit: give 1 to 2^32 - 1");
   const auto elements = static_cast<std::size_t>(width);
   constexpr auto most = static_cast<std::size_t>(std::numeric_limits<std::ptrdiff_t>::max());
   const auto units = static_cast<std::size_t>(std::max<std::int64_t>(plan.units(), 1));
@@ -86,7 +86,7 @@ ArrayBase::ArrayBase(Job& job, const Plan& plan, std::int64_t width, std::size_t
     state_ = std::make_unique<detail::ArrayState>(its, plan, elements * element_bytes);
   } catch (const std::bad_alloc&) {
     throw Error(ErrorCode::job_fault,
-                "no memory for the host's part of an array, " +
+                "there is no memory for the host's part of an array, " +
                     std::to_string(elements * element_bytes *
                                    static_cast<std::size_t>(plan.range_of(its.comm.rank()).size())) +
                     " bytes on rank " + std::to_string(its.comm.rank()) +

@@ -16,7 +16,7 @@ void check_move(std::int64_t units, const Plan& from, const Plan& to, int rank, 
   const auto refuse = [](const std::string& problem) { throw Error(ErrorCode::usage, problem); };
   if (from.ranks() != ranks || to.ranks() != ranks)
     refuse("the plans are for " + std::to_string(from.ranks()) + " and " + std::to_string(to.ranks()) +
-           " ranks, the job has " + std::to_string(ranks) + ": make them with this job's plan()");
+           " ranks, but the job has " + std::to_string(ranks) + ": make them with this job's plan()");
   if (from.units() != to.units())
     refuse("the plans have " + std::to_string(from.units()) + " and " + std::to_string(to.units()) +
            " units: give plans of the same units");

@@ -79,7 +79,7 @@ void Job::State::require_thread() const {
   mpi::detail::CommunicatorAccess::require_usable(comm);
   // Over MPI such a call is on another thread than the main one.
   if (comm.is_serial() && ApplicationScope::is_entered())
-    throw Misuse("a verb of a job, called by a function of a pass: call it between passes");
+    throw Misuse("a function of a pass called a verb of a job: call it between passes");
 }
 
 HostTeam& Job::State::team() {
@@ -95,7 +95,7 @@ void Job::State::report_progress() const {
 void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices) const {
   const int rank = comm.rank();
   if (plan.ranks() != comm.size())
-    refuse("the plan is for " + std::to_string(plan.ranks()) + " ranks, the job has " +
+    refuse("the plan is for " + std::to_string(plan.ranks()) + " ranks, but the job has " +
            std::to_string(comm.size()) + ": make it with this job's plan()");
   const std::int64_t mine = plan.range_of(rank).size();
   if (work.local_units.value_or(mine) != mine)
@@ -104,7 +104,7 @@ void Job::State::check_call(const Plan& plan, const Pass& work, bool on_devices)
   if (!work.has_functions)
     refuse("a function of the pass is null: give one for devices and one for the host");
   if (const std::int64_t before_last = (plan.units() - 1) / plan.block(); before_last >= work.max_blocks)
-    refuse("the plan has " + std::to_string(before_last + 1) + " blocks, and a reproducible sum takes " +
+    refuse("the plan has " + std::to_string(before_last + 1) + " blocks, but a reproducible sum takes " +
            std::to_string(work.max_blocks) + " at most: use larger blocks");
   if (work.device_bytes_per_unit < 0)
     refuse("device_bytes_per_unit is " + std::to_string(work.device_bytes_per_unit) +
@@ -214,7 +214,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
 void Job::run_alive(FunctionRef<void()> work) {
   State& its = state();
   its.require_thread();
-  if (!work) refuse("Job::run_alive was given no function");
+  if (!work) refuse("Job::run_alive was given no function: give one");
   // `work` may end before the first progress callback: poll for a request made before.
   if (its.options.stop != nullptr) its.options.stop->poll();
   its.team().for_each_block({0, 1}, 1, [&](int, Range) { checked_call(work); });

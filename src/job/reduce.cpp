@@ -21,8 +21,8 @@ void tell_no_memory(std::size_t width, Work&& work) {
   try {
     work();
   } catch (const std::bad_alloc&) {
-    throw Error(ErrorCode::job_fault,
-                "no memory for sums of " + std::to_string(width) + " numbers: use fewer threads or numbers");
+    throw Error(ErrorCode::job_fault, "there is no memory for sums of " + std::to_string(width) +
+                                          " numbers: use fewer threads or numbers");
   }
 }
 

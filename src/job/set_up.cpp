@@ -45,7 +45,8 @@ void check(const JobOptions& options, const mpi::Communicator& comm) {
                 "JobOptions::hosts needs ScoreModel::measured and JobOptions::measure_on_host, which compare "
                 "hosts with GPUs: give both");
   if (options.score_model == ScoreModel::measured && !options.measure)
-    throw Error(ErrorCode::usage, "ScoreModel::measured needs JobOptions::measure, the work to time");
+    throw Error(ErrorCode::usage,
+                "ScoreModel::measured needs JobOptions::measure, the work to time: give it");
   if (options.stop != nullptr && !detail::JobAccess::have_same_ranks(*options.stop, comm))
     throw Error(
         ErrorCode::usage,

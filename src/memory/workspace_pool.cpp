@@ -14,7 +14,7 @@ using memory::BlockCache;
 
 memory::CacheLimits limits_of(const WorkspacePoolOptions& options) {
   if (options.slabs_per_class < 1)
-    throw Error(ErrorCode::usage, "workspace pool: slabs_per_class is 0; set at least 1");
+    throw Error(ErrorCode::usage, "workspace pool: slabs_per_class is 0: set at least 1");
   return {.cached_bytes = options.high_water_bytes, .blocks_per_class = options.slabs_per_class};
 }
 

@@ -121,8 +121,9 @@ std::span<const InventoryDevice> Inventory::devices() const noexcept {
 
 std::span<const InventoryDevice> Inventory::devices_of(int rank) const {
   if (rank < 0 || static_cast<std::size_t>(rank) >= ranks_.size())
-    throw Error(ErrorCode::usage, "Inventory::devices_of: no rank " + std::to_string(rank) + " among " +
-                                      std::to_string(ranks_.size()));
+    throw Error(ErrorCode::usage, "Inventory::devices_of: there is no rank " + std::to_string(rank) +
+                                      ": the inventory has " + std::to_string(ranks_.size()) +
+                                      ", counted from 0");
   const auto begin = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(rank)]);
   const auto end = static_cast<std::size_t>(offsets_[static_cast<std::size_t>(rank) + 1]);
   return std::span(devices_).subspan(begin, end - begin);

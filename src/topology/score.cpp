@@ -70,7 +70,8 @@ std::uint64_t score(const DeviceInfo& device, ScoreModel model) {
 std::uint64_t detail::measured_score(double seconds_per_unit, double fastest_seconds_per_unit) {
   for (const double seconds : {seconds_per_unit, fastest_seconds_per_unit})
     if (!std::isfinite(seconds) || seconds <= 0)
-      throw Error(ErrorCode::usage, "measured_score: a unit cannot take " + std::to_string(seconds) + " s");
+      throw Error(ErrorCode::usage, "measured_score: a unit cannot take " + std::to_string(seconds) +
+                                        " s: give finite seconds above 0");
   const double ratio = fastest_seconds_per_unit / seconds_per_unit;
   return fixed(
       static_cast<Wide>(std::llround(static_cast<double>(measured_score_of_fastest) * std::min(ratio, 1.0))));

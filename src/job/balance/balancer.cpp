@@ -82,7 +82,7 @@ struct Balancer::State {
 
 Balancer::Balancer(Job& job, Plan plan, BalancerOptions options) {
   if (options.iterations < 1 || !(options.gain >= 1))
-    throw Error(ErrorCode::usage, "a balancer of " + std::to_string(options.iterations) +
+    throw Error(ErrorCode::usage, "a balancer cannot have " + std::to_string(options.iterations) +
                                       " iterations and a gain of " + std::to_string(options.gain) +
                                       ": give 1 or more of each");
   // NOLINTNEXTLINE(modernize-make-unique): Clang 14 cannot make_unique an aggregate

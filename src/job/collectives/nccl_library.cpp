@@ -36,7 +36,7 @@ class OpenedLibrary final : public Library {
     check(get_version_(&version_), "ncclGetVersion");
     if (version_ < oldest_version)
       throw Error(ErrorCode::device_absent, "NCCL: libnccl.so.2 is version code " + std::to_string(version_) +
-                                                ", " + readable(oldest_version) + " or later is needed");
+                                                ", but " + readable(oldest_version) + " or later is needed");
     find(error_string_, "ncclGetErrorString");
     find(last_error_, "ncclGetLastError");
     find(get_unique_id_, "ncclGetUniqueId");

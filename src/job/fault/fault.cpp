@@ -93,9 +93,10 @@ std::vector<Point> parse(std::string_view text) {
     const std::string_view entry = base::trimmed(part);
     const std::optional<Point> point = parse_point(entry);
     if (!point)
-      throw Error(ErrorCode::usage, "TESSERA_FAULT: cannot read \"" + std::string(entry) +
-                                        "\": an entry is stage@rankR[.deviceD][:passN], the stage one of " +
-                                        names_of_stages());
+      throw Error(ErrorCode::usage,
+                  "TESSERA_FAULT: cannot read \"" + std::string(entry) +
+                      "\": an entry must be stage@rankR[.deviceD][:passN], where the stage is one of " +
+                      names_of_stages());
     points.push_back(*point);
   }
   return points;

@@ -224,7 +224,8 @@ fs::path lock_folder() {
     if (problem.empty()) return folder;
     problems += (problems.empty() ? "" : "; ") + folder.string() + ": " + problem;
   }
-  throw Error(ErrorCode::job_fault, "there is no folder for the locks of GPUs: " + problems);
+  throw Error(ErrorCode::job_fault,
+              "no folder can hold the locks of GPUs (" + problems + "): name one in TESSERA_LOCK_DIR");
 }
 
 std::string lock_name(const DeviceInfo& device, std::string_view launch, std::string_view node) {
@@ -277,7 +278,7 @@ ClaimLock::ClaimLock(fs::path folder, const std::function<void()>& progress, std
   while (!try_lock(lock_.file(), 0, file)) {
     if (std::chrono::steady_clock::now() > end)
       throw ClaimInProgress(to_string(read_record(lock_.file(), 0)) + " has been claiming GPUs for " +
-                            std::to_string(patience.count()) + " s: is it stopped?");
+                            std::to_string(patience.count()) + " s: end it if it is stopped");
     if (progress) progress();
     std::this_thread::sleep_for(std::chrono::milliseconds(1));
   }

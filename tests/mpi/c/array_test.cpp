@@ -276,7 +276,7 @@ TEST_F(CArrayMisuse, ArgumentsThatMakeNoPassAreRefusedOnEveryRank) {
   ASSERT_EQ(solver_.step(), TESSERA_OK) << tessera_error();
   const tessera_array_use used{solver_.states.get(), TESSERA_MODIFY};
   EXPECT_EQ(tessera_update(job_.get(), &used, 0, no_device, advance_on_host, nullptr), TESSERA_USAGE);
-  EXPECT_STREQ(tessera_error(), "tessera_update: 0 arrays: give 1 or more");
+  EXPECT_STREQ(tessera_error(), "tessera_update was given 0 arrays: give 1 or more");
   double sum = 0;
   EXPECT_EQ(tessera_reduce_arrays(job_.get(), &used, 1, 1, no_device, sum_on_host, nullptr,
                                   rank_of_world() == 0 ? nullptr : &sum),

@@ -203,7 +203,7 @@ TEST(CInterface, ACallWithinAFunctionOfAPassEndsThePassThoughItsStatusIsIgnored)
                                   within, &context),
                   TESSERA_USAGE)
             << devices << ", " << returned;
-        expect_error_with("make the call on the main thread, between passes");
+        expect_error_with("make it on the main thread, between passes");
         EXPECT_EQ(tessera_array_version(array.get()), 0);
       }
     }

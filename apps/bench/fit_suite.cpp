@@ -27,7 +27,7 @@ struct FitSuite {
 void add_peer(const SimulatedModel& model, const FitSuite& suite, int threads, Case& out) {
   const auto bam = run_bam(model, {.rows = suite.rows, .threads = threads, .fits = suite.repeats});
   if (!bam) {
-    files::say_line({"tessera-bench: R with mgcv is not installed: no bam() beside the fit"});
+    files::say_line({"tessera-bench: bam() is not timed: install R with mgcv"});
     return;
   }
   const std::string name = fmt::format("bam{}, mgcv {}, nthreads={}",

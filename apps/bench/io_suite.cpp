@@ -97,12 +97,13 @@ for (run in 0:as.integer(arguments[3])) {
 void add_peer(const std::filesystem::path& path, const std::string& format, int threads, int repeats,
               double megabytes, Case& out) {
   if (format == "gzip" && !version_of_r_package("R.utils")) {
-    files::say_line({"tessera-bench: R.utils is not installed, by which fread() unpacks: none beside gzip"});
+    files::say_line(
+        {"tessera-bench: fread() of gzip is not timed: install R's package R.utils, which unpacks it"});
     return;
   }
   const auto version = version_of_r_package("data.table");
   if (!version) {
-    files::say_line({"tessera-bench: R with data.table is not installed: no fread() beside the reading"});
+    files::say_line({"tessera-bench: fread() is not timed: install R with data.table"});
     return;
   }
   const TemporaryFolder folder;
@@ -172,7 +173,7 @@ std::vector<Measurement> measure_table(Job& job, const IoSuite& suite, const std
   for (const std::string& format : suite.formats) {
     const bool in_hdf5 = format == "hdf5";
     if (in_hdf5 && !gam::has_hdf5()) {
-      note(comm, "io", "this build has no HDF5: no table in it");
+      note(comm, "io", "HDF5 is not timed: configure with TESSERA_ENABLE_HDF5=ON");
       continue;
     }
     make_file(job, files, format);

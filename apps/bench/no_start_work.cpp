@@ -7,7 +7,8 @@ namespace tessera::bench {
 namespace {
 
 [[noreturn]] void fail() {
-  throw Error(ErrorCode::job_fault, "tessera-bench was built without CUDA");
+  throw Error(ErrorCode::job_fault,
+              "tessera-bench was built without CUDA: configure with TESSERA_ENABLE_CUDA=ON");
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ void add_peer(const SimulatedModel& model, const PredictSuite& suite, int thread
                                    .predictions = suite.repeats,
                                    .type = suite.type});
   if (!bam) {
-    files::say_line({"tessera-bench: R with mgcv is not installed: no predict.bam() beside the predictions"});
+    files::say_line({"tessera-bench: predict.bam() is not timed: install R with mgcv"});
     return;
   }
   const auto add = [&](const char* discrete, const char* figure) {

@@ -55,7 +55,7 @@ std::string usage_complaint(const CLI::App& app, const CLI::ParseError& fault) {
     what = "'" + unknown.front() + "' is one argument too many for " + name;
   } else if (command == &app && dynamic_cast<const CLI::RequiredError*>(&fault) != nullptr &&
              app.get_require_subcommand_min() > 0) {
-    what = "give a subcommand: " + base::list_text(subcommands, "or");
+    what = "the subcommand is missing: give " + base::list_text(subcommands, "or");
   }
   return what + "; see " + name + " --help";
 }

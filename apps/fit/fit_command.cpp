@@ -196,7 +196,7 @@ void FitCommand::show(const FitResult& result, const FitOptions& fit) const {
                                 model.no_estimate(), out)});
   } else if (!model.converged()) {
     apps::say_line({fmt::format(
-        "tessera-fit: not converged after {}: {}; the last iterate is in {}{}",
+        "tessera-fit: the fit has not converged after {}: {}; the last iterate is in {}{}",
         pluralised(model.iterations(), "iteration"), model.why_not_converged(), out,
         result.kept && is_cut_short(model, fit)
             ? fmt::format("; with more --max-iterations the same command resumes from {}", fit.checkpoint)

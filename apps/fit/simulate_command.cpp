@@ -31,11 +31,13 @@ CLI::App* SimulateCommand::add_to(CLI::App& program) {
 
 int SimulateCommand::run(mpi::Session& session) const {
   if ((what == "responses") == common.table.empty())
-    throw Error(ErrorCode::usage, what == "responses" ? "simulate: responses need a table: give TABLE"
-                                                      : "simulate: only responses take a table");
+    throw Error(ErrorCode::usage,
+                what == "responses"
+                    ? "simulate: responses need a table: give TABLE"
+                    : "simulate: a table is given, but only responses take one: leave TABLE out");
   const auto options = common.options.read<SimulateOptions>();
   if (options.posterior_predictive && what != "responses")
-    throw apps::usage_error("simulate: --posterior-predictive needs --what responses");
+    throw apps::usage_error("simulate: --posterior-predictive needs responses: give --what responses");
   if (what == "coefficients")
     return common.run(
         session, [&](Job& job, const Model& model) { return simulate_coefficients(job, model, options); });

@@ -35,7 +35,7 @@ void expect_refused(const std::string& arguments, const std::string& why) {
 }
 
 TEST(Bench, RefusesOnOneLineThatSaysWhatToGive) {
-  expect_refused("", "give a subcommand: fit, predict, ");
+  expect_refused("", "the subcommand is missing: give fit, predict, ");
   expect_refused("nonsense", "'nonsense' is not a subcommand: give fit, predict, ");
   expect_refused("start --repeats 0", "--repeats: give a whole number from 1 to 1000000, not '0'");
   expect_refused("start --repeats many", "--repeats: give a whole number from 1 to 1000000, not 'many'");

@@ -54,7 +54,7 @@ TEST(UsageComplaint, NamesTheSlipAndWhoseHelpHelps) {
            {{"cut", "file"}, "--by is required; see a-program cut --help"},
            {{"cot", "file"},
             "'cot' is not a subcommand (did you mean 'cut'?): give cut or glue; see a-program --help"},
-           {{}, "give a subcommand: cut or glue; see a-program --help"},
+           {{}, "the subcommand is missing: give cut or glue; see a-program --help"},
            {{"--jsn"}, "--jsn is not an option of a-program (did you mean '--json'?); see a-program --help"},
        }) {
     EXPECT_EQ(complaint_about(slip.arguments), slip.complaint);

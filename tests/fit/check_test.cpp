@@ -129,7 +129,8 @@ TEST_F(CheckOfATable, PrintsTablesAndSaysItsPasses) {
             CheckJson::parse(check("--sample 100 --json").out).at("bases"));
   const auto without = check("--largest-concurvity 5");
   EXPECT_EQ(without.out.find("Concurvity"), std::string::npos);
-  EXPECT_NE(without.err.find("concurvity is not computed for 12 coefficients, more than 5"),
+  EXPECT_NE(without.err.find(
+                "concurvity is not computed: the model has 12 coefficients, more than largest-concurvity, 5"),
             std::string::npos)
       << without.err;
 }
@@ -214,7 +215,7 @@ TEST_F(CheckOfATable, RefusesAnotherTableOrModel) {
     if (row == 7) line.insert(line.rfind(','), "1");
     return line + "\n";
   });
-  expect_refusal(check("", path("changed.csv")), 3, "has another response than the fit");
+  expect_refusal(check("", path("changed.csv")), 3, "its response differs from that of the fit");
   write("without.csv", [](std::string line, std::size_t row) {
     if (row == 0) line.replace(line.find("\"x\""), 3, "\"q\"");
     return line + "\n";

@@ -250,7 +250,7 @@ TEST_F(Predict, RefusesWhatItCannotTell) {
   expect_refused("--exclude 's(q)'",
                  "the model has no term 's(q)': it has (Intercept), f, poly(w, 2), s(x), s(g)");
   expect_refused("--terms x", "the model has no term 'x'");
-  expect_refused("--type terms --prediction-interval 0.9", "require the type response");
+  expect_refused("--type terms --prediction-interval 0.9", "set type to response");
   expect_refused("--interval 1.5", "above 0 and below 1");
   expect_refused("--type lpmatrix --se", "no standard errors");
 }

@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x",
                 {},
                 3,
-                "bad.csv: a Parquet file: fit it in Python"},
+                "bad.csv: is a Parquet file: fit it in Python"},
         Refusal{
             "ShapeConstraints", nullptr, "y ~ s(x, bs=\"sc\")", {}, 2, "a smooth whose shape is constrained"},
         Refusal{"ListOfFormulas",
@@ -284,7 +284,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ f",
                 {"--ordered", "f=\"a\"b,c"},
                 2,
-                "there is text after a closing quote"},
+                "text follows a closing quote"},
         Refusal{"NoFileOfLevels", nullptr, "y ~ f", {"--levels", "@/none"}, 3, "/none"},
         Refusal{"GammaZero", nullptr, "few ~ x", {"--family", "gamma"}, 3, "must be greater than 0"},
         Refusal{"UnknownFamily", nullptr, "y ~ x", {"--family", "cauchy"}, 2, "cauchy"},
@@ -302,19 +302,19 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ s(x, bs=\"ps\", k=12)",
                 {"--sp", "-1,2"},
                 2,
-                "sp: 2 values for the smoothing parameters of s(x)"},
+                "sp has 2 values, but needs one for each smoothing parameter: give those of s(x)"},
         Refusal{"TooManyLeastSmoothingParameters",
                 nullptr,
                 "y ~ s(x, bs=\"ps\", k=12)",
                 {"--min-sp", "1,2"},
                 2,
-                "min.sp: 2 values for the smoothing parameters of s(x)"},
+                "min.sp has 2 values, but needs one for each smoothing parameter: give those of s(x)"},
         Refusal{"NegativeLeastSmoothingParameter",
                 nullptr,
                 "y ~ s(x, bs=\"ps\", k=12)",
                 {"--min-sp", "-1"},
                 2,
-                "min.sp: expected numbers of at least 0"},
+                "min.sp: value 1 is -1: give finite numbers of at least 0"},
         Refusal{"NegativeGamma", nullptr, "y ~ s(x, bs=\"ps\", k=12)", {"--gamma", "-1"}, 2, "--gamma"},
         Refusal{"DataOutsideKnots", nullptr, "y ~ s(x, bs=\"ps\", k=12)", {"--knots", "x=0.4,0.6"}, 3, "x"},
         Refusal{"UnknownWeights", nullptr, "y ~ x", {"--weights", "w"}, 3, "'w'"},
@@ -516,12 +516,12 @@ TEST_F(Refusals, OfOtherRowsThanThoseOfTheModel) {
   changed.insert(changed.find('\n') + 1, "9");
   write("changed.csv", changed);
   expect_line(run({"check", path("model.json"), path("changed.csv"), "--threads", "1"}), 3,
-              "has another response than the fit");
+              "its response differs from that of the fit");
   ASSERT_EQ(run({"fit", path("changed.csv"), "--formula", "y ~ s(z)", "--device", "cpu", "--threads", "1",
                  "--out", path("other.json")})
                 .status,
             0);
-  expect_line(run({"anova", path("model.json"), path("other.json")}), 3, "has another response than");
+  expect_line(run({"anova", path("model.json"), path("other.json")}), 3, "its response differs from that of");
 }
 
 TEST_F(Refusals, OfAFileThatIsNoModel) {

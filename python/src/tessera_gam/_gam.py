@@ -93,7 +93,7 @@ class GAM:
     knots
         Limits or knots of variables: {'month': [0.5, 12.5]}.
     sp
-        Smoothing parameters, in the order of the smooths: [0.6, -1]; below 0: estimated.
+        Smoothing parameters, in the order of the smooths: [0.6, -1]; a negative one is estimated.
     min_sp
         Added to the smoothing parameter of each penalty, as gam's min.sp: [0.1, 0, 0].
     select

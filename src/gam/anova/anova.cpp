@@ -68,11 +68,12 @@ void require_same_rows(std::span<const Model> models) {
           name_of(model, i));
     if (model.rows != first.rows)
       throw base::input_error(
-          "{}: has {} complete rows, but {} has {}: models of different rows cannot be compared",
+          "{}: has {} complete rows, but {} has {}: compare models that are fitted to the same rows",
           name_of(model, i), model.rows, name_of(first, 0), first.rows);
     if (model.response_fingerprint != first.response_fingerprint)
       throw base::input_error(
-          "{}: has another response than {}, in values or rows: models of different rows cannot be compared",
+          "{}: its response differs from that of {}, in values or rows: compare models that are fitted to "
+          "the same rows",
           name_of(model, i), name_of(first, 0));
   }
 }
@@ -127,7 +128,8 @@ ModelFigures figures_of(const Model& model) {
 }
 
 DevianceTable anova(std::span<const Model> models, DevianceTest test) {
-  if (models.size() < 2) throw base::usage_error("an analysis of deviance needs at least two models");
+  if (models.size() < 2)
+    throw base::usage_error("an analysis of deviance compares models: give at least two");
   require_same_rows(models);
   DevianceTable out{{}, {}, test};
   const bool by_likelihood = models[0].fitted().family.parameter_count() > 0;

@@ -28,8 +28,8 @@ struct Ds {
     if (order != std::floor(order) || order < 1 || order > most || 2 * s != std::floor(2 * s) ||
         std::abs(s) >= half || order + s <= half)
       return OptionFault{
-          "m", fmt::format("m: bs=\"ds\" of {} variable{} takes a whole number m[1] from 1 to {} and a "
-                           "multiple m[2] of 1/2 between -{} and {}, with a sum above {}",
+          "m", fmt::format("m: bs=\"ds\" of {} variable{} takes m[1], a whole number from 1 to {}, and m[2], "
+                           "a multiple of 1/2 between -{} and {}: their sum must be above {}",
                            options.variables, options.variables == 1 ? "" : "s", most, half, half, half)};
     options.m = {order, s};
     return settle_points(options, free_of(options), 10, 30, name);

@@ -26,10 +26,9 @@ struct Gp {
     const double power = order_or(options, 2, 1);
     if (kind != std::floor(kind) || std::abs(kind) < 1 || std::abs(kind) > kinds.size() ||
         !(power > 0 && power <= 2))
-      return OptionFault{
-          "m",
-          "m: bs=\"gp\" takes the kind of its correlation, from 1 to 5 or -1 to -5, a range, and a power "
-          "above 0 and at most 2"};
+      return OptionFault{"m",
+                         "m: bs=\"gp\" takes up to three numbers: the kind of correlation, 1 to 5 or -1 to "
+                         "-5, its range, and a power above 0 and at most 2"};
     options.m = {kind, range > 0 ? range : 0, power};
     return settle_points(options, options.variables + 1, 10, 30, name);
   }

@@ -173,15 +173,17 @@ std::optional<mpi::Communicator> Call::take_communicator() {
 #if TESSERA_HAVE_MPI
   const auto handle = base::parse_number<MPI_Fint>(given->value);
   if (!handle)
-    refuse(fmt::format("comm '{}': expected a communicator handle from MPI_Comm_c2f", given->value));
+    refuse(
+        fmt::format("comm '{}': it is no handle of a communicator: give the number that MPI_Comm_c2f returns",
+                    given->value));
   int initialised = 0;
   MPI_Initialized(&initialised);
-  if (initialised == 0) refuse("comm: MPI is not initialised");
+  if (initialised == 0) refuse("comm is given, but MPI is not initialised: call MPI_Init_thread first");
   options_.erase(given);
   mpi::watch_exits(false);  // the host program decides how the process ends
   return mpi::Communicator::duplicate_of(MPI_Comm_f2c(*handle));
 #else
-  refuse("comm: this library is built without MPI");
+  refuse("comm is given, but this library is built without MPI: leave comm out");
 #endif
 }
 

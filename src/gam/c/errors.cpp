@@ -174,7 +174,7 @@ void require_count(std::size_t count, std::size_t needed, const char* name) {
 std::string text_of(const char* text, const char* name) {
   require(text, name);
   std::string own(text);
-  if (!base::is_utf8(own)) refuse(fmt::format("{} is not UTF-8", name));
+  if (!base::is_utf8(own)) refuse(fmt::format("{} is not UTF-8: convert it", name));
   return own;
 }
 

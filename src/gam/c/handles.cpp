@@ -93,8 +93,8 @@ class HandleTable {
     const auto index = static_cast<std::size_t>(handle & slot_mask);
     const auto given = static_cast<std::uint8_t>(handle >> 56);
     if (given != static_cast<std::uint8_t>(kind) && given >= 1 && given <= 3)
-      refuse(fmt::format("wrong kind of handle: it is of a {}, and one of a {} is needed",
-                         name_of(Kind{given}), name_of(kind)));
+      refuse(fmt::format("the handle is of a {}, but the call needs one of a {}", name_of(Kind{given}),
+                         name_of(kind)));
     if (given != static_cast<std::uint8_t>(kind) || index >= slots_.size())
       refuse(fmt::format("{:#x} is not a handle of a {}", handle, name_of(kind)));
     Slot& slot = slots_[index];

@@ -320,8 +320,8 @@ int tessera_gam_model_text(tessera_gam_model model, const char* name, size_t ind
     c::require(text, "text");
     std::vector<std::string> all = c::named(c::texts, name).texts(*c::object_of<gam::Model>(model));
     if (index >= all.size())
-      c::refuse(
-          fmt::format("the model has no '{}' {}: it has {} of them, from 0 on", name, index, all.size()));
+      c::refuse(fmt::format("the model has no '{}' of index {}: it has {}, counted from 0", name, index,
+                            all.size()));
     c::give(std::move(all[index]), text);
   });
 }

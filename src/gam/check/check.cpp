@@ -256,8 +256,9 @@ class TableCheck {
         model_.design.blocks, [](const CoefBlock& block) { return block.penalty.has_value(); });
     if (!any_smooth) return;
     if (model_.design.coef_size > options_.largest_concurvity) {
-      observer_.note(fmt::format("concurvity is not computed for {} coefficients, more than {}",
-                                 model_.design.coef_size, options_.largest_concurvity));
+      observer_.note(fmt::format(
+          "concurvity is not computed: the model has {} coefficients, more than largest-concurvity, {}",
+          model_.design.coef_size, options_.largest_concurvity));
       return;
     }
     say_pass("concurvity");
@@ -289,7 +290,9 @@ class TableCheck {
 void require_valid(const CheckOptions& options) {
   if (options.largest_sample < 4 || options.permutations < 1 || options.lags < 0 ||
       options.largest_concurvity < 0)
-    throw base::usage_error("a check needs a sample of at least 4 rows and at least 1 permutation");
+    throw base::usage_error(
+        "the check has an option out of range: sample must be at least 4, permutations at least 1, and "
+        "autocorrelation and largest-concurvity at least 0");
 }
 
 Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options, FitObserver& observer) {

@@ -138,7 +138,7 @@ Predictions residuals_of_source(Job& job, const Model& model, const TableSource&
           }
         },
         job.options().stop);
-    if (!whole) throw Error(ErrorCode::interrupted, "asked to stop");
+    if (!whole) throw Error(ErrorCode::interrupted, "the job was asked to stop");
     if (options.variables) out.kept = variables_of_terms(rows);
   });
   return out;

@@ -614,7 +614,9 @@ class Drafter {
         begins.insert(begins.end(), draft.sum_begins.begin(), draft.sum_begins.end());
       }
       if (any && !all)
-        throw base::input_error("id={}: a smooth by a number and another one cannot share an id", id);
+        throw base::input_error(
+            "id={}: a smooth with a numeric by= and one without cannot share an id: give them different ids",
+            id);
       for (DraftBlock& draft : draft_.blocks) {
         if (!is_linked(draft)) continue;
         draft.sum_begins = begins;
@@ -708,9 +710,10 @@ void penalise_null_space(const DraftBlock& draft, const Matrix& z, CoefBlock& bl
 
 void give_sp(std::span<const double> sp, CoefBlock& block) {
   if (sp.size() != block.penalty->count())
-    throw base::usage_error("{}: sp= has {} value{}, and the smooth {} smoothing parameter{}", block.label,
-                            sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(),
-                            block.penalty->count() == 1 ? "" : "s");
+    throw base::usage_error(
+        "{}: sp= has {} value{}, but the smooth has {} smoothing parameter{}: give one value for each",
+        block.label, sp.size(), sp.size() == 1 ? "" : "s", block.penalty->count(),
+        block.penalty->count() == 1 ? "" : "s");
   for (const double one : sp) block.log_sp.push_back(one < 0 ? NAN : std::log(one));
 }
 
@@ -762,7 +765,8 @@ Design finish_design(const DesignDraft& draft, std::span<const double> column_su
         const double length = std::sqrt(dot(one.constant, one.constant));
         for (int i = 0; i < null_space.rows(); ++i) null_space(i, 0) = one.constant[at(i)] / length;
       }
-      const Constraint constraint = sum_to_zero(means, null_space, one.values, one.log_det_values);
+      const Constraint constraint =
+          sum_to_zero(means, null_space, one.values, one.log_det_values, block.label);
       block.map = multiply(block.map, constraint.z);
       block.constraint = means;
       for (Matrix& matrix : penalty.matrices) {

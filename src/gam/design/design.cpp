@@ -326,8 +326,9 @@ std::vector<PenaltyParameter> Design::parameters() const {
 
 int Design::add_term(std::vector<Component> components) {
   if (components.size() > max_components)
-    throw base::input_error("a term of {} variables, more than the {} that one may have", components.size(),
-                            max_components);
+    throw base::input_error(
+        "a term of the formula has {} variables, more than the {} that one may have: split it",
+        components.size(), max_components);
   RawTerm term;
   term.raw_begin = raw_size;
   std::int64_t size = 1;
@@ -335,7 +336,9 @@ int Design::add_term(std::vector<Component> components) {
     size *= component.raw_size();
     // A spline has at least three coefficients, so a term with more nonzeros has too many coefficients.
     if (term.nonzeros > max_nonzeros / component.nonzeros())
-      throw base::input_error("a term of more than 9 splines, which has too many coefficients to be fitted");
+      throw base::input_error(
+          "a term of the formula is a product of more than 9 splines, which has too many coefficients to be "
+          "fitted: split it");
     term.nonzeros *= component.nonzeros();
     if (raw_size + size > std::numeric_limits<int>::max()) {
       throw base::input_error("the model has more than 2^31 - 1 columns: reduce k, or a factor's levels");

@@ -25,8 +25,9 @@ void check_penalty(const MarginData& data, const Basis& basis) {
   constexpr double large = 1e270;
   const double size = largest(basis.penalty.values());
   if (size < large && size > 1 / large) return;
-  throw base::input_error("{}: penalty of '{}' overflows (range {:g}..{:g}): rescale the variable",
-                          data.label, data.variable, data.min, data.max);
+  throw base::input_error(
+      "{}: the penalty of '{}' overflows, since its values are from {:g} to {:g}: rescale the variable",
+      data.label, data.variable, data.min, data.max);
 }
 
 /// The supplied points of an isotropic basis: as many values for each variable.
@@ -43,8 +44,9 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
   });
   if (variables == 0) return {};
   if (variables != spec.variables || all.size() != points * static_cast<std::size_t>(variables))
-    throw base::usage_error("{}: its knots are points: supply as many values of each of its variables",
-                            label);
+    throw base::usage_error(
+        "{}: its knots are points, which need equally many values of each of its variables: supply those",
+        label);
   Matrix out(static_cast<int>(points), variables);
   std::ranges::copy(all, out.data());
   std::set<std::vector<double>> distinct;
@@ -52,11 +54,13 @@ Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, co
     std::vector<double> point;
     for (int v = 0; v < variables; ++v) point.push_back(out(i, v));
     if (!distinct.insert(std::move(point)).second)
-      throw base::usage_error("{}: two of the points supplied as knots are equal", label);
+      throw base::usage_error("{}: two of the points supplied as knots are equal: supply distinct points",
+                              label);
   }
   if (out.rows() < spec.k)
-    throw base::usage_error("{}: {} points supplied as knots, but k = {} takes at least {}", label,
-                            out.rows(), spec.k, spec.k);
+    throw base::usage_error(
+        "{}: {} points are supplied as knots, but k = {} needs at least {}: supply more, or take a smaller k",
+        label, out.rows(), spec.k, spec.k);
   return out;
 }
 
@@ -67,18 +71,18 @@ std::pair<std::string, std::vector<double>> parse_knots(std::string_view text) {
     throw base::usage_error("knots '{}': {}: write VAR=a,b,…", text, why);
   };
   const std::size_t equals = text.find('=');
-  if (equals == std::string_view::npos) refuse_text("no '='");
+  if (equals == std::string_view::npos) refuse_text("it has no '='");
   std::pair<std::string, std::vector<double>> knots{std::string(base::trimmed(text.substr(0, equals))), {}};
-  if (knots.first.empty()) refuse_text("no variable before '='");
+  if (knots.first.empty()) refuse_text("it has no variable before '='");
   for (const std::string_view part : base::split(text.substr(equals + 1), ',')) {
     const std::string_view number = base::trimmed(part);
     const auto value = base::parse_number<double>(number);
     if (!value || !std::isfinite(*value)) refuse_text(fmt::format("'{}' is not a number", number));
     knots.second.push_back(*value);
   }
-  if (knots.second.size() < 2) refuse_text("one value");
+  if (knots.second.size() < 2) refuse_text("it has only one value");
   if (std::ranges::all_of(knots.second, [&](double one) { return one == knots.second.front(); }))
-    refuse_text("all values are equal");
+    refuse_text("all its values are equal");
   return knots;
 }
 

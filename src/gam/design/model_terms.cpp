@@ -82,7 +82,8 @@ class TermMaker {
     curve.variables = variables;
     const BasisKind& basis = basis_of(curve.basis);
     if (variables > 1 && !basis.several)
-      throw base::input_error("{}: xt: bs=\"{}\" is a basis of one variable", label, curve.basis);
+      throw base::input_error("{}: xt: bs=\"{}\" is a basis of one variable: write \"tp\" for several", label,
+                              curve.basis);
     if (const auto fault = basis.settle(curve)) throw base::input_error("{}: {}", label, fault->text);
   }
 
@@ -112,7 +113,8 @@ class TermMaker {
     const std::vector<std::string> levels = frame_.at(factor.text).levels;
     if (levels.size() > most_polynomial_levels)
       throw base::input_error(
-          "the ordered factor '{}' has {} levels, but orthogonal polynomials distinguish at most {}",
+          "the ordered factor '{}' has {} levels, but orthogonal polynomials distinguish at most {}: merge "
+          "levels, or make it an unordered factor",
           factor.text, levels.size(), most_polynomial_levels);
     std::string texts;
     for (const std::string& level : levels) texts += (texts.empty() ? "" : ", ") + deparse_text(level);

@@ -162,7 +162,9 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
   for (int j = 0; j < rank; ++j) square += products(j, j) / rank;
   for (int j = 0; j < size; ++j) {
     const double own = j < rank ? square : products(j, j);
-    if (!(own > 0)) throw base::input_error("{}: a margin is zero in every row", label);
+    if (!(own > 0))
+      throw base::input_error(
+          "{}: one of its functions is zero in every row: take a smaller k, or leave the term out", label);
     scale_column(turn, j, 1 / std::sqrt(own));
   }
 

@@ -198,7 +198,8 @@ class SideConditions {
     const PivotedQr qr = unexplained_part(indices, own_indices);
     const int explained = explained_by_mean(qr.r, explained_tolerance * std::sqrt(square) * column_unit(own));
     if (explained == own.coef_size) {
-      throw base::input_error("{} is contained in {}: leave it out", own.label, labels(nested.before));
+      throw base::input_error("{} adds nothing to the model, since it is contained in {}: leave it out",
+                              own.label, labels(nested.before));
     }
     std::vector<int>& gone = dropped_[at(nested.block)];
     gone.assign(qr.pivots.end() - explained, qr.pivots.end());

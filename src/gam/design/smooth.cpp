@@ -290,7 +290,9 @@ SmoothBasis combine_by_spaces(std::span<const Basis> margins, bool full, std::sp
       return std::ranges::find(orders, one.order) == orders.end();
     });
   const auto penalised = std::ranges::count_if(spaces, [](const ProductSpace& one) { return !one.free; });
-  if (penalised == 0) throw base::input_error("{} has no penalty: give it other orders", label);
+  if (penalised == 0)
+    throw base::input_error(
+        "{} has no penalty, since ord leaves only products without one: give ord other orders", label);
   if (penalised > most_penalties)
     throw base::input_error(
         "{} has {} smoothing parameters, more than the {} that can be estimated: write full=FALSE, or take "
@@ -442,11 +444,11 @@ SmoothBasis level_deviations(const Basis& curve, std::span<const int> levels, bo
 }
 
 Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space, const Matrix& values,
-                       double log_det_values) {
+                       double log_det_values, const std::string& label) {
   const int size = static_cast<int>(means.size());
   const double length = std::sqrt(dot(means, means));
   if (!(length > 0)) {
-    throw base::input_error("a smooth is zero in every row: check its by= variable");
+    throw base::input_error("{}: it is zero in every row: check its by= variable", label);
   }
   Matrix column(size, 1);
   for (int i = 0; i < size; ++i) column(i, 0) = means[at(i)];

@@ -72,9 +72,10 @@ struct Constraint {
 };
 
 /// `means` are the K column means of X; `values` is that of the basis with its log|det|, or empty. Throws
-/// `Error(input)` if the means are all zero.
+/// `Error(input)`, which names `label`, if the means are all zero.
 [[nodiscard]] Constraint sum_to_zero(std::span<const double> means, const Matrix& null_space,
-                                     const Matrix& values = {}, double log_det_values = 0);
+                                     const Matrix& values = {}, double log_det_values = 0,
+                                     const std::string& label = "a smooth");
 
 /// A margin under a sum-to-zero constraint; `means` are its column means over the rows.
 [[nodiscard]] Basis centred_margin(Basis margin, std::span<const double> means);

@@ -104,7 +104,9 @@ void check_dotted_keys(std::string_view toml, const std::string& origin) {
     if (c == '\n') ++line;
     if (c == '\n' || c == '=' || c == ',') dots = 0;
     if (c == '.' && ++dots > max_dots)
-      throw base::usage_error("{}:{}: a key of more than {} parts", origin, line, max_dots);
+      throw base::usage_error(
+          "{}:{}: a key has more than {} parts between dots: the keys of a family have no dots", origin, line,
+          max_dots);
     ++i;
   }
 }
@@ -114,12 +116,13 @@ void check_dotted_keys(std::string_view toml, const std::string& origin) {
 FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::string>& arguments)
     : expression_(parse_expression(text)) {
   if (expression_.factor || expression_.computed())
-    throw base::usage_error("{} is not a number", expression_.text);
+    throw base::usage_error("{} has no numeric value: write an expression of numbers", expression_.text);
   const std::vector<std::string> columns = expression_.columns();
   for (std::size_t i = 0; i < columns.size(); ++i) {
     const auto known = std::find(arguments.begin(), arguments.end(), columns[i]);
     if (known == arguments.end())
-      throw base::usage_error("unknown variable '{}'; known: {}", columns[i], fmt::join(arguments, " and "));
+      throw base::usage_error("'{}' is not a variable of this expression: it may use {}", columns[i],
+                              fmt::join(arguments, " and "));
     indices_[i] = static_cast<std::size_t>(known - arguments.begin());
   }
   static_cast<void>(device_expression());  // refuses what kernels have not
@@ -193,8 +196,9 @@ CustomFamily parse_custom_family(std::string_view toml, const std::string& origi
   constexpr std::array known{"name", "link", "scale", "inverse_link", "derivative", "variance", "deviance"};
   for (const auto& [key, node] : table) {
     if (std::find(known.begin(), known.end(), key.str()) == known.end())
-      refuse(origin, key.source(),
-             fmt::format("unknown key '{}'; the keys are {}", key.str(), fmt::join(known, ", ")));
+      refuse(
+          origin, key.source(),
+          fmt::format("'{}' is not a key of a family: the keys are {}", key.str(), fmt::join(known, ", ")));
   }
   CustomFamily family;
   const auto* name = text_of(table, "name", origin);

@@ -132,8 +132,10 @@ ResponseDistribution::ResponseDistribution(Family family, double scale)
   } else if (name == "binomial") {
     kind_ = Kind::one_trial;
   } else {
-    throw base::usage_error("the distribution of the response is needed, but {} has only a variance function",
-                            family_.name());
+    throw base::usage_error(
+        "the distribution of the response is needed, but the family {} has only a variance function: take "
+        "another family",
+        family_.name());
   }
 }
 

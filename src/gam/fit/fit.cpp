@@ -98,7 +98,7 @@ class TableFit {
     FitCheckpoint checkpoint(job_, options_.checkpoint, print, may_stay_on_cpu(), observer_);
     StopRequest* stop = job_.options().stop;
     const auto check = [stop] {
-      if (stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
+      if (stop->requested()) throw Error(ErrorCode::interrupted, "the job was asked to stop");
     };
     try {
       // Only a single rank may stop anywhere; several ranks stop together, in passes and in the search.

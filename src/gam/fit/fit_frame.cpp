@@ -129,7 +129,7 @@ class FitRun {
   void require_hosts(const std::string& why) const {
     if (!fit_.plan.on_devices()) return;
     if (fit_.may_move_to_hosts) throw NeedsHosts{why};
-    throw Error(ErrorCode::usage, why + ": do not require GPUs");
+    throw Error(ErrorCode::usage, why + ": set device to auto or cpu");
   }
 
   /// The design with its constraints.
@@ -231,12 +231,17 @@ class FitRun {
         of_penalties.push_back(block.penalty->labels[j]);
       }
     }
-    if (!std::ranges::all_of(given, [](double one) { return std::isfinite(one); }))
-      throw base::usage_error("sp: expected numbers; below 0: estimated");
+    const auto odd = std::ranges::find_if(given, [](double one) { return !std::isfinite(one); });
+    if (odd != given.end())
+      throw base::usage_error("sp: value {} is {}: give finite numbers (a negative one is estimated)",
+                              odd - given.begin() + 1, *odd);
     if (!(fit_.options.gamma > 0 && std::isfinite(fit_.options.gamma)))
-      throw base::usage_error("gamma: expected a number above 0");
-    if (!std::ranges::all_of(least, [](double one) { return std::isfinite(one) && one >= 0; }))
-      throw base::usage_error("min.sp: expected numbers of at least 0");
+      throw base::usage_error("gamma is {}: it must be above 0", fit_.options.gamma);
+    const auto low =
+        std::ranges::find_if(least, [](double one) { return !(std::isfinite(one) && one >= 0); });
+    if (low != least.end())
+      throw base::usage_error("min.sp: value {} is {}: give finite numbers of at least 0",
+                              low - least.begin() + 1, *low);
     require_as_many("sp", given, labels);
     require_as_many("min.sp", least, of_penalties);
   }
@@ -244,8 +249,11 @@ class FitRun {
   static void require_as_many(const char* name, std::span<const double> given,
                               const std::vector<std::string>& labels) {
     if (given.empty() || given.size() == labels.size()) return;
-    throw base::usage_error("{}: {} value{} for the smoothing parameters of {}", name, given.size(),
-                            given.size() == 1 ? "" : "s", labels.empty() ? "no smooth" : text_of(labels));
+    throw base::usage_error(
+        "{} has {} value{}, but {}", name, given.size(), given.size() == 1 ? "" : "s",
+        labels.empty()
+            ? "the model has no smoothing parameter: leave it out"
+            : fmt::format("needs one for each smoothing parameter: give those of {}", text_of(labels)));
   }
 
   /// Drops dependent columns of nested smooths, which requires R'R.
@@ -305,7 +313,7 @@ class FitRun {
     turned_ = crowded.turned(model_.design);
     if (turned_ && fit_.plan.on_devices()) {
       if (fit_.may_move_to_hosts)
-        throw NeedsHosts{"a smooth has values that lie far from all others, which is fitted on the CPU"};
+        throw NeedsHosts{"a smooth of a variable with values far from all others is fitted on the CPU"};
       turned_.reset();
     }
     if (turned_) std::swap(model_.design, turned_->design);

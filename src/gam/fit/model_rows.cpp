@@ -58,7 +58,7 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
   const std::string fingerprint = response_fingerprint(workers, rows_);
   together(job.comm(), [&] {
     if (!model_.response_fingerprint.empty() && fingerprint != model_.response_fingerprint)
-      refuse_other(source, "has another response than the fit, in values or rows");
+      refuse_other(source, "its response differs from that of the fit, in values or rows");
     PredictiveModel predictive = model_.predictive();
     design_ = reindexed(std::move(predictive.design), frame_);
     raw_coef_ = design_.raw_coefficients(predictive.coef);

@@ -23,7 +23,7 @@ CallArguments::CallArguments(const Syntax& call, std::initializer_list<std::stri
     if (call.argument_names[i].empty()) continue;
     const Syntax*& given = given_[place_of(call.argument_names[i], call.children[i])];
     if (given != nullptr)
-      formula_error(call.children[i].position, "{}() has the argument '{}' twice", call.text,
+      formula_error(call.children[i].position, "{}() has the argument '{}' twice: give it once", call.text,
                     call.argument_names[i]);
     given = &call.children[i];
   }
@@ -32,11 +32,13 @@ CallArguments::CallArguments(const Syntax& call, std::initializer_list<std::stri
     if (!call.argument_names[i].empty()) continue;
     while (next < given_.size() && given_[next] != nullptr) ++next;
     if (next == given_.size())
-      formula_error(call.children[i].position, "{}() takes {} here", call.text,
+      formula_error(call.children[i].position, "{}() has too many arguments: it takes {}", call.text,
                     base::list_text(names(), "and"));
     given_[next] = &call.children[i];
   }
-  if (given_[0] == nullptr) formula_error(call.position, "{}() without an argument", call.text);
+  if (given_[0] == nullptr)
+    formula_error(call.position, "{}() has no argument: give it {}", call.text,
+                  base::list_text(names(), "and"));
 }
 
 const Syntax* CallArguments::find(std::string_view name) const {
@@ -83,8 +85,7 @@ int CallArguments::whole(std::string_view name, int otherwise, int least, int mo
 }
 
 void CallArguments::refuse(const Syntax& value, std::string_view name, std::string_view expected) const {
-  formula_error(value.position, "{}(): {}: expected {}, found {}", call_.text, name, expected,
-                deparse(value));
+  formula_error(value.position, "{}(): {} is {}: give {}", call_.text, name, deparse(value), expected);
 }
 
 std::size_t CallArguments::place_of(const std::string& name, const Syntax& value) const {

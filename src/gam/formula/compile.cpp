@@ -112,7 +112,8 @@ class Compiler {
 
  private:
   Value compile(const Syntax& syntax, std::size_t stack) {
-    if (stack >= max_stack) formula_error(syntax.position, "an expression with too many open operands");
+    if (stack >= max_stack)
+      formula_error(syntax.position, "the expression is nested too deeply: make a column of a part of it");
     switch (syntax.kind) {
       case Syntax::Kind::number: push_number(syntax.number); return {};
       case Syntax::Kind::name: return column(syntax);
@@ -140,13 +141,15 @@ class Compiler {
       push_number(syntax.text == "TRUE" ? 1 : 0);
       return {.kind = ValueKind::logical};
     }
-    if (syntax.text == "NULL") formula_error(syntax.position, "{} where a column is expected", syntax.text);
+    if (syntax.text == "NULL")
+      formula_error(syntax.position, "{} is not a column: name one here", syntax.text);
     push_number(syntax.text == "Inf" ? std::numeric_limits<double>::infinity() : na_value);
     return {};
   }
 
   Value column(const Syntax& syntax) {
-    if (syntax.text == ".") formula_error(syntax.position, "'.' inside an expression: name the columns");
+    if (syntax.text == ".")
+      formula_error(syntax.position, "'.' cannot stand inside an expression: name the columns");
     const auto known = std::find(names.begin(), names.end(), syntax.text);
     const auto index = static_cast<int>(known - names.begin());
     if (known == names.end()) names.push_back(syntax.text);
@@ -178,7 +181,9 @@ class Compiler {
     needs_knowledge = true;
     const Value value = compile(syntax, stack);
     if (value.kind == ValueKind::factor)
-      formula_error(syntax.position, "{} is neither TRUE nor FALSE, as {} needs", deparse(syntax), user);
+      formula_error(syntax.position,
+                    "{} has levels, but {} needs a condition, TRUE or FALSE: compare it with a level",
+                    deparse(syntax), user);
     return value;
   }
   /// Compiles a value of any type; the type of a bare column may be unknown.
@@ -216,7 +221,9 @@ class Compiler {
     }
     if (const Operator* found = find(comparisons, syntax)) return comparison(syntax, *found, stack);
     if (syntax.text == "%in%") return membership(syntax, stack);
-    formula_error(syntax.position, "'{}' inside an arithmetic expression", syntax.text);
+    formula_error(syntax.position,
+                  "'{}' cannot stand inside an arithmetic expression: move it to the level of the terms",
+                  syntax.text);
   }
 
   Value comparison(const Syntax& syntax, const Operator& op, std::size_t stack) {
@@ -257,15 +264,20 @@ class Compiler {
   void compare_levels(const Syntax& syntax, const Value& a, const Value& b, std::size_t middle, Op op) {
     const bool ordering = op == Op::less || op == Op::less_equal;
     if (a.kind != ValueKind::factor || b.kind != ValueKind::factor)
-      formula_error(syntax.position, "{}: levels are compared with a number", deparse(syntax));
+      formula_error(syntax.position,
+                    "{}: a factor is compared with a number: compare it with a text in quotes",
+                    deparse(syntax));
     const Value& scale = a.ordered ? a : b;
     if (ordering && !scale.ordered)
-      formula_error(syntax.position, "{}: a factor has no order; make one by ordered()", deparse(syntax));
+      formula_error(syntax.position, "{}: a factor has no order: make an ordered one by ordered()",
+                    deparse(syntax));
     std::vector<std::string> all = scale.levels;
     for (const std::vector<std::string>* levels : {&a.levels, &b.levels}) {
       for (const std::string& level : *levels) {
         if (std::ranges::find(all, level) != all.end()) continue;
-        if (ordering) formula_error(syntax.position, "{}: '{}' is not a level", deparse(syntax), level);
+        if (ordering)
+          formula_error(syntax.position, "{}: '{}' is not a level of the ordered factor: compare it with one",
+                        deparse(syntax), level);
         all.push_back(level);
       }
     }
@@ -286,7 +298,7 @@ class Compiler {
     const auto texts = constant_texts(set);
     const auto numbers = texts ? std::nullopt : constant_numbers(set);
     if (!texts && !numbers)
-      formula_error(set.position, "%in%: expected c() of numbers or texts, found {}", deparse(set));
+      formula_error(set.position, "%in%: {} is not a set: write c() of numbers or of texts", deparse(set));
     if (value.kind == ValueKind::factor) {
       std::vector<std::string> levels = texts.value_or(std::vector<std::string>());
       for (const double number : numbers.value_or(std::vector<double>())) levels.push_back(level_of(number));
@@ -297,8 +309,8 @@ class Compiler {
       steps.push_back({.op = Op::in_set, .table = {1}});
     } else {
       if (texts && value.kind == ValueKind::number)
-        formula_error(set.position, "{} is a number, and {} are texts", deparse(syntax.children[0]),
-                      deparse(set));
+        formula_error(set.position, "{} is a number, but {} are texts: leave out the quotes",
+                      deparse(syntax.children[0]), deparse(set));
       steps.push_back({.op = Op::in_set, .table = numbers.value_or(std::vector<double>())});
     }
     return {.kind = ValueKind::logical};
@@ -351,19 +363,20 @@ class Compiler {
                     "{} has several columns: write it as a term by itself, or in a product of terms",
                     deparse(syntax));
     if (name == "cbind")
-      formula_error(syntax.position, "cbind() is a response: cbind(successes, failures) ~ terms");
+      formula_error(syntax.position,
+                    "cbind() can only be the response: write cbind(successes, failures) ~ terms");
     for (const std::string_view of_all : {"mean", "sd", "min", "max", "median", "sum", "quantile"}) {
       if (name == of_all)
         formula_error(
             syntax.position,
-            "{}() of a column depends on all rows, which a prediction lacks; write scale(x), or the number",
+            "{}() of a column depends on all rows, which a prediction lacks: write scale(x), or the number",
             name);
     }
     std::vector<std::string> known;
     for (const std::string_view one : other_functions) known.emplace_back(one);
     for (const NumericFunction& function : numeric_functions) known.emplace_back(function.name);
     std::ranges::sort(known);
-    formula_error(syntax.position, "unknown function {}(); the functions are {}", syntax.text,
+    formula_error(syntax.position, "{}() is not a function of formulas: the functions are {}", syntax.text,
                   base::list_text(known, "and"));
   }
 
@@ -415,7 +428,7 @@ class Compiler {
     for (const auto& [value, tree] : {std::pair(&a, yes), std::pair(&b, no)}) {
       if (value->kind == ValueKind::factor && !value->character)
         formula_error(tree->position,
-                      "ifelse() takes the codes of the factor {} in R; write as.character({})",
+                      "ifelse() takes the codes of the factor {} in R: write as.character({})",
                       deparse(*tree), deparse(*tree));
       const Value& other = value == &a ? b : a;
       if (value->kind == ValueKind::unknown && tree->kind == Syntax::Kind::name &&
@@ -429,7 +442,9 @@ class Compiler {
                                                                                       : ValueKind::number};
     if (a.kind == ValueKind::factor || b.kind == ValueKind::factor) {
       if (knowledge_ != nullptr && !(is_text_or_missing(a, *yes) && is_text_or_missing(b, *no)))
-        formula_error(syntax.position, "{}: one value is a text, and the other a number", deparse(syntax));
+        formula_error(syntax.position,
+                      "{}: one value is a text, and the other a number: give two texts or two numbers",
+                      deparse(syntax));
       result = {.kind = ValueKind::factor, .character = true, .levels = a.levels};
       std::vector<double> places;
       for (const std::string& level : b.levels) {
@@ -479,8 +494,8 @@ class Compiler {
     }
     if (labels && knowledge_ != nullptr) {
       if (labels->size() != value.levels.size())
-        formula_error(syntax.position, "{}: {} labels for {} levels", deparse(syntax), labels->size(),
-                      value.levels.size());
+        formula_error(syntax.position, "{}: it has {} labels for {} levels: give one for each",
+                      deparse(syntax), labels->size(), value.levels.size());
       value.levels = *labels;
     }
     // Until the column's type is known, "1" and "01" may be two levels or one number.
@@ -503,7 +518,7 @@ class Compiler {
 
   static void check_distinct(const std::vector<std::string>& levels, const Syntax& syntax) {
     if (std::set<std::string>(levels.begin(), levels.end()).size() != levels.size())
-      formula_error(syntax.position, "{}: a level occurs twice", deparse(syntax));
+      formula_error(syntax.position, "{}: a level is given twice: give it once", deparse(syntax));
   }
 
   /// Selects and orders the levels; values with other levels are missing.
@@ -613,7 +628,7 @@ class Compiler {
         syntax, {"x", "breaks", "labels", "include.lowest", "right", "dig.lab", "ordered_result"});
     number(given.first(), stack, "cut()");
     auto breaks = given.numbers("breaks");
-    if (!breaks) formula_error(syntax.position, "cut() takes a number and its breaks");
+    if (!breaks) formula_error(syntax.position, "cut() has no breaks: write cut(x, breaks)");
     needs_knowledge = true;
     if (breaks->size() == 1) {
       const int count = given.whole("breaks", 0, 2, 10'000);
@@ -624,7 +639,7 @@ class Compiler {
     std::ranges::sort(*breaks);
     for (std::size_t i = 1; i < breaks->size(); ++i) {
       if (!((*breaks)[i - 1] < (*breaks)[i]))
-        formula_error(given.find("breaks")->position, "cut(): breaks are not unique");
+        formula_error(given.find("breaks")->position, "cut(): two breaks are equal: give distinct ones");
     }
     const bool right = given.truth("right", true);
     const bool lowest = given.truth("include.lowest", false);
@@ -640,8 +655,8 @@ class Compiler {
                        ? *given.texts("labels")
                        : interval_labels(*breaks, right, lowest, given.whole("dig.lab", 3, 1, 15));
     if (value.levels.size() + 1 != breaks->size())
-      formula_error(syntax.position, "cut(): {} labels for {} intervals", value.levels.size(),
-                    breaks->size() - 1);
+      formula_error(syntax.position, "cut(): it has {} labels for {} intervals: give one for each",
+                    value.levels.size(), breaks->size() - 1);
     check_distinct(value.levels, syntax);
     return value;
   }
@@ -702,7 +717,7 @@ class Compiler {
       if (!found.empty()) moments = found;
     }
     if (centre && divides && !divisor)
-      formula_error(syntax.position, "scale(): with a number as center, scale is a number or FALSE");
+      formula_error(syntax.position, "scale(): center is a number, so scale must be a number or FALSE");
     if (centres) {
       push_number(centre.value_or(moments[0]));
       push(Op::subtract);
@@ -722,7 +737,8 @@ class Compiler {
     if (knowledge_ == nullptr) return {};
     if (value.kind != ValueKind::factor || value.levels.size() > most_polynomial_levels ||
         value.levels.size() <= static_cast<std::size_t>(degree))
-      formula_error(syntax.position, "{}: needs a factor with more levels than the degree", deparse(syntax));
+      formula_error(syntax.position, "{}: it needs a factor with more levels than the degree",
+                    deparse(syntax));
     look_up(polynomial_contrast(value.levels.size(), static_cast<std::size_t>(degree)), na_value);
     return {};
   }
@@ -779,7 +795,7 @@ class Compiler {
     if (!(spline.lower < spline.upper) || std::ranges::any_of(spline.inner_knots, [&](double knot) {
           return !(knot > spline.lower && knot < spline.upper);
         }))
-      formula_error(syntax.position, "{}: the knots are not between its ends, {:g} and {:g}", deparse(syntax),
+      formula_error(syntax.position, "{}: its knots must be between its ends, {:g} and {:g}", deparse(syntax),
                     spline.lower, spline.upper);
     steps.push_back({.op = Op::spline, .index = natural ? 1 : 0, .table = spline.table(part_)});
     return {};
@@ -830,7 +846,8 @@ std::vector<Expression> expressions_from(const Syntax& syntax) {
 Expression expression_from(const Syntax& syntax) {
   std::vector<Expression> all = expressions_from(syntax);
   if (all.size() > 1)
-    formula_error(syntax.position, "{} has {} columns, but one is expected", deparse(syntax), all.size());
+    formula_error(syntax.position, "{} has {} columns, but only one can stand here", deparse(syntax),
+                  all.size());
   return as_number(std::move(all.front()));
 }
 

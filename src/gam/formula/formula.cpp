@@ -102,7 +102,8 @@ class RightHandSide {
       return {};
     }
     if (tree.is_call("offset")) {
-      if (tree.children.size() != 1) formula_error(tree.position, "offset() takes one argument");
+      if (tree.children.size() != 1)
+        formula_error(tree.position, "offset() must have one argument: write offset(x)");
       formula_.offsets.push_back(expression_from(tree.children[0]));
       return {};
     }
@@ -122,26 +123,27 @@ class RightHandSide {
       case Kind::call: return {{call(tree)}};
       case Kind::binary: return binary(tree);
       case Kind::number:
-        formula_error(tree.position,
-                      "the number {} is not a variable; only + 0, + 1 and - 1 may stand in a formula, and "
-                      "arithmetic inside I()",
-                      deparse(tree));
+        formula_error(
+            tree.position,
+            "the number {} is not a variable: write only + 0, + 1 or - 1, and arithmetic inside I()",
+            deparse(tree));
       case Kind::unary:
         if (tree.text == "!") return {{number_of(tree)}};
-        formula_error(tree.position, "'{}' inside a product; arithmetic is written I({})", tree.text,
-                      deparse(tree));
+        formula_error(tree.position, "'{}' cannot stand inside a product of terms: write arithmetic as I({})",
+                      tree.text, deparse(tree));
       case Kind::text: break;
     }
-    formula_error(tree.position, "the text \"{}\" is not a variable", tree.text);
+    formula_error(tree.position, "the text \"{}\" is not a variable: name a column without quotes",
+                  tree.text);
   }
 
   Terms binary(const Syntax& tree) {
     const Syntax& left = tree.children[0];
     const Syntax& right = tree.children[1];
     if (tree.is_binary("^")) return to_the_power(product(left), right);
-    if (tree.is_binary("~")) formula_error(tree.position, "a second '~'");
+    if (tree.is_binary("~")) formula_error(tree.position, "the formula has a second '~': write one");
     if (tree.is_binary("%in%"))
-      formula_error(tree.position, "'%in%' nests terms in R; write I({})", deparse(tree));
+      formula_error(tree.position, "'%in%' cannot nest terms, as it does in R: write I({})", deparse(tree));
     if (std::string_view("+-*/:").find(tree.text) == std::string_view::npos) return {{number_of(tree)}};
     Terms a = product(left);
     if (tree.is_binary("-")) return without(std::move(a), right);
@@ -160,18 +162,21 @@ class RightHandSide {
 
   int call(const Syntax& tree) {
     if (is_smooth(tree.text))
-      formula_error(tree.position, "{} inside a product; a smooth for each level is written {}(…, by=f)",
+      formula_error(tree.position,
+                    "{} cannot stand inside a product: write a smooth for each level as {}(…, by=f)",
                     deparse(tree), tree.text);
-    if (tree.text == "offset") formula_error(tree.position, "offset() inside a product");
+    if (tree.text == "offset")
+      formula_error(tree.position, "offset() cannot stand inside a product: add it as a term");
     return number_of(tree);
   }
 
   int number_of(const Syntax& tree) {
     std::vector<Expression> columns = expressions_from(tree);
     if (columns.front().columns().empty())
-      formula_error(tree.position, "{} where a column is expected", deparse(tree));
+      formula_error(tree.position, "{} is not a column: name one here", deparse(tree));
     if (is_response(columns.front()))
-      formula_error(tree.position, "the response {} is on the right-hand side too", columns.front().text);
+      formula_error(tree.position, "the response {} is on the right-hand side too: leave it out there",
+                    columns.front().text);
     const auto known = std::find_if(variables_.begin(), variables_.end(),
                                     [&](const auto& v) { return v.front().text == columns.front().text; });
     const auto index = static_cast<int>(known - variables_.begin());
@@ -189,8 +194,7 @@ class RightHandSide {
   void set_intercept(const Syntax& number, bool added) {
     if (number.number != 0 && number.number != 1)
       formula_error(number.position,
-                    "the number {} is not a variable; only + 0, + 1 and - 1 may stand in a formula, and "
-                    "arithmetic inside I()",
+                    "the number {} is not a variable: write only + 0, + 1 or - 1, and arithmetic inside I()",
                     deparse(number));
     formula_.intercept = (number.number == 1) == added;
   }
@@ -199,11 +203,13 @@ class RightHandSide {
     SmoothSpec smooth = smooth_from(tree);
     for (const SmoothSpec& other : formula_.smooths) {
       if (other.label == smooth.label)
-        formula_error(tree.position, "the smooth {} occurs twice", smooth.label);
+        formula_error(tree.position, "the smooth {} occurs twice: leave one out", smooth.label);
     }
     for (const MarginSpec& margin : smooth.margins) {
       margin.for_each_variable([&](const Expression& variable) {
-        if (is_response(variable)) formula_error(tree.position, "a smooth of the response {}", variable.text);
+        if (is_response(variable))
+          formula_error(tree.position, "the response {} is also a variable of a smooth: leave it out there",
+                        variable.text);
       });
     }
     link(smooth, tree.position);
@@ -218,7 +224,7 @@ class RightHandSide {
       return a.others.size() == b.others.size();
     };
     if (first->factor_smooth || smooth.factor_smooth)
-      formula_error(position, "id={}: smooths with bs=\"{}\" have no id in common", smooth.id,
+      formula_error(position, "id={}: a smooth with bs=\"{}\" cannot share its id: leave id out", smooth.id,
                     first->sum_to_zero || smooth.sum_to_zero ? "sz" : "fs");
     if (first->tensor != smooth.tensor || first->interaction != smooth.interaction ||
         first->by_spaces != smooth.by_spaces ||
@@ -254,10 +260,9 @@ class RightHandSide {
   Terms to_the_power(const Terms& base, const Syntax& exponent) {
     if (exponent.kind != Kind::number || exponent.number < 1 ||
         exponent.number != std::floor(exponent.number))
-      formula_error(
-          exponent.position,
-          "the power {} of terms must be a whole number of at least 1; arithmetic is written inside I()",
-          deparse(exponent));
+      formula_error(exponent.position,
+                    "the power {} of terms must be a whole number of at least 1: write arithmetic inside I()",
+                    deparse(exponent));
     // (a + b)^2 = (a + b) * (a + b); it stops growing once it contains every product.
     Terms result = base;
     const double times = std::min(exponent.number, static_cast<double>(max_terms));
@@ -285,7 +290,7 @@ class RightHandSide {
     for (const Term& term : b) {
       if (known.insert(term).second) a.push_back(term);
     }
-    if (a.size() > max_terms) formula_error(position, "more than {} terms", max_terms);
+    if (a.size() > max_terms) formula_error(position, "the formula has more than {} terms", max_terms);
     return a;
   }
 
@@ -297,12 +302,14 @@ class RightHandSide {
         Term both = joined(left, right);
         if (known.insert(both).second) result.push_back(std::move(both));
       }
-      if (result.size() > max_terms) formula_error(position, "more than {} terms", max_terms);
+      if (result.size() > max_terms) formula_error(position, "the formula has more than {} terms", max_terms);
     }
     return result;
   }
 
-  [[noreturn]] static void refuse_terms() { formula_error(0, "more than {} terms", max_terms); }
+  [[noreturn]] static void refuse_terms() {
+    formula_error(0, "the formula has more than {} terms", max_terms);
+  }
 
   /// One term for each combination of its variables' columns, the first variable's fastest, as in R.
   void add_parametric(const Term& term) {
@@ -384,7 +391,7 @@ void read_response(const Syntax& tree, FormulaTerms& formula) {
     return;
   }
   if (tree.children.size() != 2)
-    formula_error(tree.position, "cbind() of a response has two columns: cbind(successes, failures)");
+    formula_error(tree.position, "cbind() of a response needs two columns: write cbind(successes, failures)");
   const auto column = [&](std::size_t i) {
     const Syntax& one = tree.children[i];
     return one.kind == Kind::binary ? "(" + deparse(one) + ")" : deparse(one);
@@ -401,14 +408,15 @@ FormulaTerms parse_terms(std::string_view text) {
   if (!base::is_utf8(text))
     throw base::usage_error("the formula is not UTF-8, the encoding of column names: convert it to UTF-8");
   const Syntax tree = parse_syntax(text);
-  if (!tree.is_binary("~"))
-    formula_error(text.size(), "there is no '~'; a formula has the form response ~ terms");
-  if (tree.children[0].is_binary("~")) formula_error(tree.position, "a second '~'");
+  if (!tree.is_binary("~")) formula_error(text.size(), "the formula has no '~': write response ~ terms");
+  if (tree.children[0].is_binary("~"))
+    formula_error(tree.position, "the formula has a second '~': write one");
   FormulaTerms formula;
   formula.text = normalised(text);
   read_response(tree.children[0], formula);
   if (formula.response.columns().empty())
-    formula_error(tree.children[0].position, "the response {} reads no column", formula.response.text);
+    formula_error(tree.children[0].position, "the response {} reads no column: name one",
+                  formula.response.text);
   RightHandSide(formula).read(tree.children[1]);
   return formula;
 }
@@ -438,7 +446,8 @@ std::string with_columns(std::string_view text, std::span<const std::string> col
   std::vector<std::size_t> places;
   find_points(tree.children[1], places);
   if (sum.empty() && !places.empty())
-    formula_error(places.front(), "'.' stands for the other columns of the table, but there are none");
+    formula_error(places.front(),
+                  "'.' stands for the other columns of the table, but it has no others: name the terms");
   std::string out(text);
   for (auto place = places.rbegin(); place != places.rend(); ++place)
     out.replace(*place, 1, places.size() == 1 && tree.children[1].is_name(".") ? sum : "(" + sum + ")");

@@ -35,8 +35,8 @@ int integer(const Syntax& value, std::string_view argument) {
   const Syntax& magnitude = value.kind == Kind::unary ? value.children[0] : value;
   if (magnitude.kind != Kind::number || magnitude.number != std::floor(magnitude.number) ||
       magnitude.number > max_k)
-    formula_error(value.position, "{}: expected a whole number of at most {}, found {}", argument, max_k,
-                  deparse(value));
+    formula_error(value.position, "{} is {}: give a whole number of at most {}", argument, deparse(value),
+                  max_k);
   const int result = static_cast<int>(magnitude.number);
   return negative ? -result : result;
 }
@@ -72,9 +72,10 @@ class Arguments {
         variables.push_back(&ungrouped(value));
         continue;
       }
-      if (!is_known) formula_error(value.position, "{}() has no argument '{}'", call.text, name);
+      if (!is_known)
+        formula_error(value.position, "{}() has no argument '{}': leave it out", call.text, name);
       if (find(name) != nullptr)
-        formula_error(value.position, "{}() has the argument '{}' twice", call.text, name);
+        formula_error(value.position, "{}() has the argument '{}' twice: give it once", call.text, name);
       named_.emplace_back(name, &value);
     }
   }
@@ -94,14 +95,14 @@ class Arguments {
 
 Expression variable(const Syntax& value) {
   if (value.kind == Kind::text)
-    formula_error(value.position, "expected a variable, found {}; a basis is named, bs={}", deparse(value),
+    formula_error(value.position, "{} is a text, not a variable: name a basis by bs={}", deparse(value),
                   deparse(value));
   if (value.kind != Kind::name && value.kind != Kind::constant && value.kind != Kind::call)
-    formula_error(value.position, "expected a variable, found {}; arithmetic is written I({})",
-                  deparse(value), deparse(value));
+    formula_error(value.position, "{} is not a variable: write arithmetic as I({})", deparse(value),
+                  deparse(value));
   Expression expression = expression_from(value);
   if (expression.columns().empty())
-    formula_error(value.position, "{} where a column is expected", deparse(value));
+    formula_error(value.position, "{} is not a column: name one here", deparse(value));
   return expression;
 }
 
@@ -134,13 +135,13 @@ void check_basis(const std::string& basis, std::size_t position, const std::stri
   const auto* const found = std::find_if(std::begin(absent_bases), std::end(absent_bases),
                                          [&](const AbsentBasis& absent) { return absent.name == basis; });
   if (found != std::end(absent_bases))
-    formula_error(position, "{} is {} (bs=\"{}\"), which is not available; write {}", smooth, found->what,
+    formula_error(position, "{} is {} (bs=\"{}\"), which is not available: write {}", smooth, found->what,
                   basis, found->instead);
   if (find_basis(basis) != nullptr) return;
   std::vector<std::string> names = basis_names();
   if (may_have_factor)
     names.insert(names.end(), {std::string(curve_a_level), std::string(deviation_a_level)});
-  formula_error(position, "bs=\"{}\" is not a basis; the bases are {}", basis, base::list_text(names, "and"));
+  formula_error(position, "bs=\"{}\" is not a basis: the bases are {}", basis, base::list_text(names, "and"));
 }
 
 bool is_curve_a_level(std::string_view basis) {
@@ -157,12 +158,13 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
                 : &value->children[static_cast<std::size_t>(named - value->argument_names.begin())];
   }
   if (value != nullptr && value->kind != Kind::text)
-    formula_error(value->position, "xt: expected the basis of the curves, such as \"cr\", found {}",
+    formula_error(value->position, "xt is {}: give the basis of the curves in quotes, such as \"cr\"",
                   deparse(*value));
   const std::string basis = value == nullptr ? "tp" : value->text;
   const std::size_t position = value == nullptr ? call.position : value->position;
   check_basis(basis, position, deparse(call), false);
-  if (is_random_effect(basis)) formula_error(position, "xt: bs=\"{}\" is not a basis of curves", basis);
+  if (is_random_effect(basis))
+    formula_error(position, "xt: bs=\"{}\" is not a basis of curves: write one such as \"cr\"", basis);
   return basis;
 }
 
@@ -170,10 +172,10 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
 std::string basis_from(const Syntax* value, const Syntax& call) {
   if (value == nullptr && call.text != "s") return "cr";
   if (value != nullptr && value->kind != Kind::text)
-    formula_error(value->position, "bs: expected a quoted name such as \"ps\", found {}", deparse(*value));
+    formula_error(value->position, "bs is {}: give a name in quotes, such as \"ps\"", deparse(*value));
   const std::string basis = value == nullptr ? "tp" : value->text;
   if (is_curve_a_level(basis))
-    formula_error(value->position, "bs=\"{}\" cannot be a margin of {}()", basis, call.text);
+    formula_error(value->position, "bs=\"{}\" cannot be a margin of {}(): use it in s()", basis, call.text);
   check_basis(basis, value == nullptr ? call.position : value->position, deparse(call), call.text == "s");
   return basis;
 }
@@ -186,8 +188,7 @@ double order(const Syntax& value) {
   if (is_missing(value)) return std::numeric_limits<double>::quiet_NaN();
   const bool negative = value.kind == Kind::unary && value.text == "-";
   const Syntax& magnitude = negative ? value.children[0] : value;
-  if (magnitude.kind != Kind::number)
-    formula_error(value.position, "m: expected numbers, found {}", deparse(value));
+  if (magnitude.kind != Kind::number) formula_error(value.position, "m is {}: give numbers", deparse(value));
   return negative ? -magnitude.number : magnitude.number;
 }
 
@@ -226,8 +227,8 @@ const Syntax* of_margin(const Syntax* value, std::string_view argument, std::siz
   if (value == nullptr) return nullptr;
   const auto parts = elements(*value, vector);
   if (parts.size() != 1 && parts.size() != margins)
-    formula_error(value->position, "{}: {} values for {} variable{}", argument, parts.size(), margins,
-                  margins == 1 ? "" : "s");
+    formula_error(value->position, "{} has {} values for {} variable{}: give one, or one for each", argument,
+                  parts.size(), margins, margins == 1 ? "" : "s");
   return parts[parts.size() == 1 ? 0 : margin];
 }
 
@@ -254,13 +255,14 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
         formula_error(call.position, "{} is a curve for each level of a factor: write s(x, g, bs=\"{}\")",
                       deparse(call), value->text);
       if (value->text == curve_a_level && count > 2 && !basis_of(basis).several)
-        formula_error(call.position, "xt: bs=\"{}\" is a basis of one variable", basis);
+        formula_error(call.position, "xt: bs=\"{}\" is a basis of one variable: write \"tp\" for several",
+                      basis);
       return {static_cast<int>(count)};
     }
     const std::string basis = basis_from(value, call);
     if (count == 1 || is_random_effect(basis)) return std::vector<int>(count, 1);
     if (basis_of(basis).several) return {static_cast<int>(count)};
-    formula_error(call.position, "bs=\"{}\" is a smooth of one variable; write te(…, bs=\"{}\") for several",
+    formula_error(call.position, "bs=\"{}\" is a smooth of one variable: write te(…, bs=\"{}\") for several",
                   basis, basis);
   }
   const Syntax* value = arguments.find("d");
@@ -273,8 +275,9 @@ std::vector<int> margins_of(const Arguments& arguments, const Syntax& call) {
     sum += static_cast<std::size_t>(sizes.back());
   }
   if (sum != count)
-    formula_error(value->position, "d: the margins have {} variables in all, but {}() has {}", sum, call.text,
-                  count);
+    formula_error(value->position,
+                  "d: the margins have {} variables in all, but {}() has {}: make the numbers agree", sum,
+                  call.text, count);
   return sizes;
 }
 
@@ -287,20 +290,20 @@ void set_points(MarginSpec& margin, const Syntax& value, std::string_view known 
   };
   if (!value.is_call("list") && !has_points && !is_random_effect(margin.basis)) return ignore("xt");
   if (!value.is_call("list"))
-    formula_error(value.position, "xt: expected list(max.knots=…), found {}", deparse(value));
+    formula_error(value.position, "xt is {}: write xt=list(max.knots=…)", deparse(value));
   for (std::size_t i = 0; i < value.children.size(); ++i) {
     const std::string& name = value.argument_names[i];
     const Syntax& child = value.children[i];
     if (!name.empty() && name == known) continue;
     if ((name == "S" && is_random_effect(margin.basis)) || name == "dropu")
-      formula_error(child.position, "xt: {} is not available for bs=\"{}\"; leave it out", name,
+      formula_error(child.position, "xt: {} is not available for bs=\"{}\": leave it out", name,
                     margin.basis);
     if (!has_points || (name != "max.knots" && name != "seed")) {
       ignore(name.empty() ? "xt" : "xt: " + name);
       continue;
     }
     const int number = integer(child, name);
-    if (number < 1) formula_error(child.position, "{}: expected a positive number", name);
+    if (number < 1) formula_error(child.position, "{} is {}: give a positive number", name, number);
     if (name == "seed")
       margin.seed = static_cast<std::uint32_t>(number);
     else
@@ -310,7 +313,7 @@ void set_points(MarginSpec& margin, const Syntax& value, std::string_view known 
 
 bool truth_of(const Syntax& value, std::string_view name) {
   const auto truth = constant_truth(value);
-  if (!truth) formula_error(value.position, "{}: expected TRUE or FALSE, found {}", name, deparse(value));
+  if (!truth) formula_error(value.position, "{} is {}: give TRUE or FALSE", name, deparse(value));
   return *truth;
 }
 
@@ -331,7 +334,7 @@ void set_fixed(const Arguments& arguments, SmoothSpec& smooth) {
     MarginSpec& margin = smooth.margins[i];
     margin.fixed = truth_or_number(*of_margin(value, "fx", i, smooth.margins.size()), "fx");
     if (margin.fixed && is_random_effect(margin.basis))
-      formula_error(value->position, "fx: a random effect has a penalty; write the factor as a term");
+      formula_error(value->position, "fx: a random effect always has a penalty: write the factor as a term");
   }
   smooth.fixed = std::ranges::all_of(smooth.margins, &MarginSpec::fixed);
   if (smooth.fixed) {
@@ -344,7 +347,7 @@ std::vector<double> given_sp(const Arguments& arguments) {
   if (value == nullptr || is_missing(*value)) return {};
   const auto numbers = constant_numbers(*value);
   if (!numbers || !std::ranges::all_of(*numbers, [](double one) { return std::isfinite(one); }))
-    formula_error(value->position, "sp: expected numbers, found {}", deparse(*value));
+    formula_error(value->position, "sp is {}: give finite numbers", deparse(*value));
   return *numbers;
 }
 
@@ -355,8 +358,7 @@ void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
   const auto margins = static_cast<double>(smooth.margins.size());
   const auto given = constant_numbers(*value).value_or(std::vector<double>{-1});
   const auto refuse = [&] {
-    formula_error(value->position, "ord: expected whole numbers from 0 to {}, found {}", margins,
-                  deparse(*value));
+    formula_error(value->position, "ord is {}: give whole numbers from 0 to {}", deparse(*value), margins);
   };
   for (const double one : given) {
     if (one != std::floor(one) || one < 0) refuse();
@@ -366,7 +368,7 @@ void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
   if (smooth.orders.size() < given.size())
     smooth.margins.front().ignored.push_back(fmt::format("ord has no effect above {}", margins));
   if (std::ranges::all_of(smooth.orders, [](int order) { return order == 0; }))
-    formula_error(value->position, "ord: the product of order 0 has no penalty; add another");
+    formula_error(value->position, "ord: the product of order 0 has no penalty: add another order");
 }
 
 /// pc: a number for each variable, in c() or list(), which may have their names.
@@ -380,16 +382,16 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
       if (one.columns() != std::vector{one.text})
         formula_error(
             value->position,
-            "pc: the values are of columns, and {} is computed: make a column of it, or leave pc out",
+            "pc: {} is computed, but pc takes values of columns: make a column of it, or leave pc out",
             one.text);
       names.push_back(one.text);
     });
     if (call.text == "ti" || is_random_effect(margin.basis) || is_factor_smooth(arguments.find("bs"), call))
-      formula_error(value->position, "pc: this smooth has no constraint to place at a point; leave pc out");
+      formula_error(value->position, "pc: this smooth has no constraint to place at a point: leave pc out");
   }
   const auto parts = elements(*value, value->is_call("list") ? "list" : "c");
   if (parts.size() != names.size())
-    formula_error(value->position, "pc: {} value{} for {} variable{}", parts.size(),
+    formula_error(value->position, "pc has {} value{} for {} variable{}: give one for each", parts.size(),
                   parts.size() == 1 ? "" : "s", names.size(), names.size() == 1 ? "" : "s");
   std::vector<double> point(names.size());
   for (std::size_t i = 0; i < parts.size(); ++i) {
@@ -398,7 +400,7 @@ std::vector<double> given_point(const Arguments& arguments, std::span<const Marg
         own.empty() ? names.begin() + static_cast<std::ptrdiff_t>(i) : std::ranges::find(names, own);
     const auto number = constant_numbers(*parts[i]);
     if (place == names.end() || !number || number->size() != 1 || !std::isfinite(number->front()))
-      formula_error(parts[i]->position, "pc: expected a number for each of {}",
+      formula_error(parts[i]->position, "pc must give a number for each of {}",
                     base::list_text(names, "and"));
     point[static_cast<std::size_t>(place - names.begin())] = number->front();
   }
@@ -421,13 +423,14 @@ SmoothSpec smooth_from(const Syntax& given) {
                          : Arguments(call, {"k", "fx", "bs", "m", "by", "xt", "id", "sp", "pc"});
 
   const std::size_t count = arguments.variables.size();
-  if (count == 0) formula_error(call.position, "{}() without a variable", call.text);
+  if (count == 0) formula_error(call.position, "{}() has no variable: name one", call.text);
 
   std::vector<Expression> variables;
   for (const Syntax* term : arguments.variables) {
     Expression one = variable(*term);
     for (const Expression& other : variables) {
-      if (other.text == one.text) formula_error(term->position, "{} occurs twice in one smooth", one.text);
+      if (other.text == one.text)
+        formula_error(term->position, "{} occurs twice in one smooth: leave one out", one.text);
     }
     smooth.label += (variables.empty() ? call.text + "(" : ",") + deparse(*term);
     variables.push_back(std::move(one));
@@ -449,7 +452,8 @@ SmoothSpec smooth_from(const Syntax& given) {
     constexpr std::array of_one{"cr", "cs", "ps", "cp"};
     if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";
     if (margin.variables > 1 && !basis_of(margin.basis).several)
-      formula_error(call.position, "bs=\"{}\" is a basis of one variable", margin.basis);
+      formula_error(call.position, "bs=\"{}\" is a basis of one variable: write \"tp\" for several",
+                    margin.basis);
     margin.variable = std::move(*next++);
     while (std::ssize(margin.others) + 1 < sizes[i]) margin.others.push_back(std::move(*next++));
     if (xt != nullptr && !is_missing(*xt) && !(smooth.factor_smooth && xt->kind == Kind::text)) {
@@ -483,11 +487,11 @@ SmoothSpec smooth_from(const Syntax& given) {
   smooth.point = given_point(arguments, smooth.margins, call);
   if (smooth.fixed && !smooth.sp.empty())
     formula_error(arguments.find("sp")->position,
-                  "sp: a smooth with fx=TRUE has no penalty; leave one of the two out");
+                  "sp: a smooth with fx=TRUE has no penalty: leave one of the two out");
   if (const Syntax* np = arguments.find("np")) smooth.normalise = truth_of(*np, "np");
   if (const Syntax* id = arguments.find("id"); id != nullptr && !is_missing(*id)) {
     if (id->kind != Kind::text && id->kind != Kind::number)
-      formula_error(id->position, "id: expected a number or a text, found {}", deparse(*id));
+      formula_error(id->position, "id is {}: give a number or a text", deparse(*id));
     smooth.id = id->kind == Kind::text ? id->text : deparse(*id);
   }
   if (const Syntax* by = arguments.find("by"); by != nullptr && !is_missing(*by)) {

@@ -41,7 +41,7 @@ struct Token {
 
   [[nodiscard]] bool is(std::string_view op) const { return kind == Kind::op && text == op; }
   [[nodiscard]] std::string described() const {
-    return kind == Kind::end ? "the end" : fmt::format("'{}'", text);
+    return kind == Kind::end ? "the end of the formula" : fmt::format("'{}'", text);
   }
 };
 
@@ -94,13 +94,13 @@ class Lexer {
     token.kind = Token::Kind::number;
     std::string_view rest = text_.substr(at_);
     const auto number = base::take_number<double>(rest);
-    if (!number) formula_error(at_, "a number that cannot be represented");
+    if (!number) formula_error(at_, "this number is outside the range of double precision");
     token.number = *number;
     at_ = text_.size() - rest.size();
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;
     token.text = text_.substr(token.position, at_ - token.position);
     if (at_ < text_.size() && continues_name(text_[at_]))
-      formula_error(at_, "'{}' follows a number; expected an operator", text_[at_]);
+      formula_error(at_, "'{}' follows a number: write an operator between them", text_[at_]);
   }
 
   void quoted(Token& token, char quote) {
@@ -109,9 +109,10 @@ class Lexer {
       if (text_[at_] == '\\' && at_ + 1 < text_.size()) ++at_;
       token.text += text_[at_];
     }
-    if (at_ == text_.size()) formula_error(token.position, "the quote {} is not closed", quote);
+    if (at_ == text_.size()) formula_error(token.position, "the quote {} is not closed: close it", quote);
     ++at_;
-    if (token.text.empty() && quote == '`') formula_error(token.position, "an empty name");
+    if (token.text.empty() && quote == '`')
+      formula_error(token.position, "the name between backticks is empty");
   }
 
   void op(Token& token, char c) {
@@ -124,9 +125,9 @@ class Lexer {
       token.text = "^";
       at_ += 2;
     } else if (text_.substr(at_, 2) == "<-") {
-      formula_error(at_, "'<-' assigns in R; a comparison is written x < -1");
+      formula_error(at_, "'<-' assigns in R: write a comparison as x < -1");
     } else if (c == '$') {
-      formula_error(at_, "'$' takes a column of a table in R; here a column is written by its name only");
+      formula_error(at_, "'$' takes a column of a table in R: write a column by its name only");
     } else if (found != long_ones.end()) {
       token.text = *found;
       at_ += found->size();
@@ -178,7 +179,7 @@ class Parser {
     Syntax left = level == 0 && token_.is("~") ? one_sided() : binary(level + 1);
     while (is_at(level)) {
       if (++operators_ > max_operators)
-        formula_error(token_.position, "more than {} operators", max_operators);
+        formula_error(token_.position, "the formula has more than {} operators", max_operators);
       const Token op = advance();
       Syntax right = binary(level + 1);
       left = node(Syntax::Kind::binary, op, std::move(left), std::move(right));
@@ -188,7 +189,7 @@ class Parser {
 
   [[noreturn]] Syntax one_sided() const {
     if (begins_list_) refuse_list();
-    formula_error(token_.position, "there is no response before '~'");
+    formula_error(token_.position, "there is no response before '~': write response ~ terms");
   }
 
   [[noreturn]] static void refuse_list() {
@@ -245,7 +246,8 @@ class Parser {
       std::string argument_name;
       Syntax value = binary(0);
       if (token_.is("=")) {
-        if (value.kind != Syntax::Kind::name) formula_error(value.position, "expected a name before '='");
+        if (value.kind != Syntax::Kind::name)
+          formula_error(value.position, "what stands before '=' is not a name: write argument = value");
         argument_name = value.text;
         advance();
         value = binary(0);
@@ -261,7 +263,8 @@ class Parser {
   }
 
   void close(const Token& open) {
-    if (token_.kind == Token::Kind::end) formula_error(open.position, "the parenthesis '(' is not closed");
+    if (token_.kind == Token::Kind::end)
+      formula_error(open.position, "the parenthesis '(' is not closed: close it");
     if (!token_.is(")")) unexpected("')'");
     advance();
   }
@@ -269,7 +272,7 @@ class Parser {
   Token advance() { return std::exchange(token_, lexer_.next()); }
 
   [[noreturn]] void unexpected(std::string_view expected) {
-    formula_error(token_.position, "found {}; expected {}", token_.described(), expected);
+    formula_error(token_.position, "{} cannot stand here: write {}", token_.described(), expected);
   }
 
   static Syntax node(Syntax::Kind kind, const Token& token) {
@@ -289,7 +292,7 @@ class Parser {
   struct Deeper {
     explicit Deeper(Parser& p) : parser(p) {
       if (++parser.depth_ > max_depth)
-        formula_error(parser.token_.position, "nested more than {} deep", max_depth);
+        formula_error(parser.token_.position, "the formula is nested more than {} deep", max_depth);
     }
     ~Deeper() { --parser.depth_; }
     Deeper(const Deeper&) = delete;

@@ -112,7 +112,9 @@ SmoothingUncertainty smoothing_uncertainty(const Design& design, const Smoothing
   const HostAlgebra algebra;
   const std::vector<BlockBasis> bases = penalty_bases(design);
   const std::optional<PenaltyDeterminant> determinant = penalty_determinant(bases, fit.log_sp, algebra);
-  if (!determinant) throw base::input_error("the penalties of the model lose their rank in double precision");
+  if (!determinant)
+    throw base::input_error(
+        "the penalties of the model lose their rank in double precision: use fewer terms or smaller k");
   const std::vector<OwnPenalty> penalties = own_penalties(design, fit);
   const WholeInverse whole(fit.covariance);
   const CovarianceTraces traces(fit.covariance, whole);

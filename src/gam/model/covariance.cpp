@@ -31,10 +31,9 @@ PartedMatrix with_uncertainty(PartedMatrix sum, const Matrix& k) {
 
 void require_whole_covariance(const FittedModel& model, const char* what) {
   if (!model.covariance.is_parted()) return;
-  throw Error(ErrorCode::usage,
-              fmt::format("{} need the whole covariance: of its large random effects the model stores only "
-                          "the diagonal",
-                          what));
+  throw Error(ErrorCode::usage, fmt::format("{} need the whole covariance, but the model stores only its "
+                                            "diagonal for large random effects: fit a model without them",
+                                            what));
 }
 
 void require_following_covariance(const FittedModel& model, const char* what) {

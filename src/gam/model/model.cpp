@@ -305,7 +305,7 @@ Occupancy occupancy_from(const JsonField& field) {
     occupancy.cells.push_back(line.text());
     const std::string& cells = occupancy.cells.back();
     if (cells.size() != Occupancy::parts || cells.find_first_not_of("01") != std::string::npos)
-      line.refuse(fmt::format("is not {} characters 0 and 1", Occupancy::parts));
+      line.refuse(fmt::format("must be a text of {} characters, each 0 or 1", Occupancy::parts));
   }
   return occupancy;
 }
@@ -315,7 +315,8 @@ DataOutline outline_from(const JsonField& field) {
   for (const JsonField& one : field.at("variables").elements()) {
     VariableOutline variable{one.at("name").text(), one.at("min").number(), one.at("max").number(), {}};
     if (!(variable.min <= variable.max && std::isfinite(variable.max - variable.min)))
-      one.refuse(fmt::format("its extent is from {:g} to {:g}", variable.min, variable.max));
+      one.refuse(
+          fmt::format("has an extent from {:g} to {:g}, which is impossible", variable.min, variable.max));
     for (const JsonField& count : one.at("counts").elements())
       variable.counts.push_back(count.whole<std::int64_t>());
     outline.variables.push_back(std::move(variable));
@@ -325,7 +326,7 @@ DataOutline outline_from(const JsonField& field) {
   if (const auto standardised = field.find("standardised_residual")) {
     outline.standardised_residual = standardised->numbers_or_nan();
     if (outline.standardised_residual.size() != outline.linear_predictor.size())
-      standardised->refuse(fmt::format("has {} elements, and linear_predictor {}",
+      standardised->refuse(fmt::format("has {} elements, but linear_predictor has {}",
                                        outline.standardised_residual.size(),
                                        outline.linear_predictor.size()));
   }
@@ -339,7 +340,7 @@ DataOutline outline_from(const JsonField& field) {
   }
   if (outline.linear_predictor.size() != outline.deviance_residual.size())
     field.at("deviance_residual")
-        .refuse(fmt::format("has {} elements, and linear_predictor {}", outline.deviance_residual.size(),
+        .refuse(fmt::format("has {} elements, but linear_predictor has {}", outline.deviance_residual.size(),
                             outline.linear_predictor.size()));
   return outline;
 }
@@ -427,8 +428,8 @@ class CovarianceFile {
       refuse(file_.path(), "is not the covariance of this model: fit the model again");
     const auto bad = std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
     if (bad != values.end())
-      refuse(file_.path(),
-             fmt::format("is damaged: byte {}: is no finite number", 8 * (bad - values.begin())));
+      refuse(file_.path(), fmt::format("is damaged: the number at byte {} is not finite: fit the model again",
+                                       8 * (bad - values.begin())));
     return values;
   }
 
@@ -638,9 +639,9 @@ SampledRows sample_from(const JsonField& field) {
     const auto has_level = [&](double code) {
       return std::isnan(code) || (code >= 0 && code < static_cast<double>(column.levels.size()));
     };
-    if (column.values.size() != sample.rows.size()) values.refuse("has not one value of each row");
+    if (column.values.size() != sample.rows.size()) values.refuse("needs one value for each row");
     if (!column.levels.empty() && !std::ranges::all_of(column.values, has_level))
-      values.refuse("has a level that there is not");
+      values.refuse("has a code that no level has");
   }
   return sample;
 }
@@ -673,7 +674,7 @@ void read_summary(const JsonField& json, FittedModel& model) {
     const JsonField hessian = json.at("reml_hessian");
     model.reml_hessian = hessian.numbers_or_nan();
     if (model.reml_hessian.size() != size * size)
-      hessian.refuse(fmt::format("has not {} x {} numbers", size, size));
+      hessian.refuse(fmt::format("needs {} x {} numbers", size, size));
   }
   model.iterations = json.at("iterations").whole();
   model.converged = json.at("converged").truth();
@@ -834,7 +835,7 @@ FittedModel model_in(const files::JsonFile& file, const std::string& path) {
     not_it();
   }
   const int version = json.at("version").whole();
-  if (version > newest_version) refuse(file.name(), "was written by a newer tessera-fit");
+  if (version > newest_version) refuse(file.name(), "was written by a newer tessera-fit: use that version");
   if (version < oldest_version)
     refuse(file.name(), "was written by an older tessera-fit: fit the model again");
   FittedModel model = from_json(json, path, file.name());

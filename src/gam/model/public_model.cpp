@@ -51,8 +51,10 @@ double Model::covariance(int i, int j) const {
   const PartedMatrix& covariance = fitted_->covariance;
   for (const int index : {i, j}) {
     if (index < 0 || index >= covariance.size())
-      throw Error(ErrorCode::usage,
-                  fmt::format("Model::covariance: no coefficient {} of {}", index, covariance.size()));
+      throw Error(
+          ErrorCode::usage,
+          fmt::format("Model::covariance: there is no coefficient {}: the model has {}, counted from 0",
+                      index, covariance.size()));
   }
   return covariance.has(i, j) ? covariance(i, j) : std::numeric_limits<double>::quiet_NaN();
 }

@@ -26,7 +26,8 @@ std::string take_text(const NamedOption& given, std::string_view& rest, char end
     if (rest[0] == '"') {
       rest.remove_prefix(1);
       if (!rest.starts_with('"')) {
-        if (!rest.empty() && rest[0] != end) refuse(given, "there is text after a closing quote");
+        if (!rest.empty() && rest[0] != end)
+          refuse(given, "text follows a closing quote: double the quotes inside a text");
         return text;
       }
     }
@@ -54,13 +55,13 @@ std::string plain_name(std::string_view name) {
 void set_value(const NamedOption& given, const NumberRange& /*range*/, bool& value) {
   const std::string word = plain_name(given.value);
   value = word == "true" || word == "1";
-  if (!value && word != "false" && word != "0") refuse(given, "expected true or false");
+  if (!value && word != "false" && word != "0") refuse(given, "it must be true or false");
 }
 
 void set_value(const NamedOption& given, const NumberRange& range, double& value) {
   value = number_from(given, given.value);
   if (value < range.least || value > range.most)
-    refuse(given, fmt::format("expected a number from {} to {}", range.least, range.most));
+    refuse(given, fmt::format("it must be a number from {} to {}", range.least, range.most));
 }
 
 void set_value(const NamedOption& given, const NumberRange& /*range*/, std::string& value) {
@@ -92,7 +93,7 @@ void set_value(const NamedOption& given, const NumberRange& /*range*/, std::opti
   const std::size_t power = unit.empty() ? 0 : units.find(unit) + 1;
   if (!number || *number < 0 || unit.size() > 1 || (power == 0 && !unit.empty()) ||
       *number > std::numeric_limits<std::int64_t>::max() >> (10 * power))
-    refuse(given, "expected a size, such as 2G");
+    refuse(given, "it must be a size, such as 2G");
   bytes = *number << (10 * power);
 }
 
@@ -107,7 +108,7 @@ void add_levels(std::map<std::string, std::vector<std::string>>& lists, const Na
     if (!known.insert(levels.back()).second)
       refuse(given, fmt::format("the level '{}' is given twice", levels.back()));
   }
-  if (all && levels.empty()) refuse(given, "expected a column with levels, such as site=bay,cape");
+  if (all && levels.empty()) refuse(given, "it must be a column with levels, such as site=bay,cape");
   if (!lists.emplace(column, std::move(levels)).second) refuse(given, "the column is given twice");
 }
 

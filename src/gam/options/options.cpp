@@ -142,7 +142,7 @@ const Row<FitOptions> of_fits[]{
      OptionKind::text,
      nullptr,
      [](FitOptions&, const NamedOption& g, const NumberRange&) {
-       if (plain_name(g.value) != "freml") refuse(g, "models are fitted by fREML only");
+       if (plain_name(g.value) != "freml") refuse(g, "models are fitted by fREML only: leave method out");
      },
      [](const FitOptions&) { return std::string("fREML"); }},
     option<&FitOptions::knots>({.name = "knots",
@@ -151,11 +151,13 @@ const Row<FitOptions> of_fits[]{
                                 .decides = true},
                                [](FitOptions& o, const NamedOption& g, const NumberRange&) {
                                  const auto [known, is_first] = o.knots.insert(parse_knots(g.value));
-                                 if (!is_first) refuse(g, fmt::format("{} has knots already", known->first));
+                                 if (!is_first)
+                                   refuse(g, fmt::format("{} has knots already: give all its knots at once",
+                                                         known->first));
                                }),
     option<&FitOptions::sp>(
         {.name = "sp",
-         .help = "Smoothing parameters, in the order of the smooths: 0.6,-1; below 0: estimated",
+         .help = "Smoothing parameters, in the order of the smooths: 0.6,-1; a negative one is estimated",
          .decides = true}),
     option<&FitOptions::min_sp>(
         {.name = "min-sp",

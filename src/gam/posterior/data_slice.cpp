@@ -123,7 +123,7 @@ class Slicer {
     for (const Values& values : values_) {
       const auto count = static_cast<std::int64_t>(values.count());
       if (rows > most_rows / count)
-        throw base::usage_error("the chosen values have more than {} combinations", most_rows);
+        throw base::usage_error("the chosen values have more than {} combinations: choose fewer", most_rows);
       rows *= count;
     }
     return rows;
@@ -149,15 +149,15 @@ class Slicer {
                               known.empty() ? "none" : known);
     }
     if (std::ranges::find(names_, chosen.column) != names_.end())
-      throw base::usage_error("values of {} are chosen twice", chosen.column);
+      throw base::usage_error("values of {} are chosen twice: choose them once", chosen.column);
     names_.push_back(chosen.column);
     values_.push_back(parsed(chosen, summary_of(*column)));
   }
   [[nodiscard]] const VariableSummary& summary_of(const ColumnOfModel& column) const {
     if (column.summary != nullptr) return *column.summary;
     throw base::input_error(
-        "{}: has no typical value of '{}': it is of an earlier version, or of a fit "
-        "without residuals",
+        "{}: has no typical value of '{}', because an earlier version wrote it or its fit had no residuals: "
+        "choose a value",
         model_.path.empty() ? "the model" : model_.path, column.name);
   }
 

@@ -46,8 +46,8 @@ constexpr double most_points = 1e8;
 
 void require_points(const CoefBlock& block, double points) {
   if (points > most_points)
-    throw base::usage_error("the grid of {} has {:.3g} points, more than {:.0g}: take fewer", block.label,
-                            points, most_points);
+    throw base::usage_error("the grid of {} has {:.3g} points, more than {:.0g}: take fewer points",
+                            block.label, points, most_points);
 }
 
 int index_of(const Design& design, const std::string& name) {
@@ -175,7 +175,7 @@ void for_each_block(Job& job, Range range, std::int64_t block, FunctionRef<void(
   const bool is_done = job.host_team().for_each_block(
       range, block, [&](int /*thread*/, Range one) { work(one); }, job.options().stop);
   together(job.comm(), [&] {
-    if (!is_done) throw Error(ErrorCode::interrupted, "asked to stop");
+    if (!is_done) throw Error(ErrorCode::interrupted, "the job was asked to stop");
   });
 }
 

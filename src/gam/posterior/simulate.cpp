@@ -64,7 +64,7 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
     return std::isnan(one) || (trials ? one >= 1 && one == std::floor(one) : one > 0);
   };
   if (numbers == nullptr || !std::ranges::all_of(*numbers, is_weight))
-    throw base::input_error("the weights '{}' are not all {}", options.weights,
+    throw base::input_error("the weights '{}' must all be {}", options.weights,
                             trials ? "numbers of trials" : "numbers above 0");
   std::vector<double> weights = *numbers;
   if (std::ranges::find(options.keep, options.weights) == options.keep.end()) part.kept.erase(column);

@@ -101,16 +101,19 @@ class Planner {
     for (const double probability : {options_.interval, options_.prediction_interval})
       require_probability(probability);
     if (options_.prediction_interval > 0 && options_.type != PredictionType::response)
-      throw base::usage_error("prediction intervals require the type response");
+      throw base::usage_error("prediction intervals need another type: set type to response");
     if (options_.draws > 0) {
       if (!plan_.offsets || options_.standard_errors || options_.interval > 0 ||
           options_.prediction_interval > 0)
         throw base::usage_error(
-            "draws require the type link or response, without standard errors and intervals");
+            "draws need the type link or response, without standard errors and intervals: change type, or "
+            "leave out the others");
       require_whole_covariance(model_, "draws of the coefficients");
     }
     if (options_.type == PredictionType::lpmatrix && needs_covariance(options_))
-      throw base::usage_error("the model matrix has no standard errors and intervals");
+      throw base::usage_error(
+          "the model matrix has no standard errors and intervals: leave them out, or set another type than "
+          "lpmatrix");
   }
 
   void choose_terms() {

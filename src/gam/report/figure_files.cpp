@@ -42,7 +42,7 @@ std::optional<std::string> text_of(const std::string& path) {
   std::error_code problem;
   if (fs::symlink_status(path, problem).type() == fs::file_type::not_found) return std::nullopt;
   if (!fs::is_regular_file(path, problem))
-    throw base::input_error("{}: not a regular file; move it away", path);
+    throw base::input_error("{}: is not a regular file: move it away", path);
   return files::read_text(path, largest_figure);
 }
 

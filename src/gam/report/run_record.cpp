@@ -68,7 +68,7 @@ DeviceNames devices_of(const JsonField& devices, std::size_t ranks, RunRecord& r
 
 std::string name_of(const DeviceNames& names, std::size_t rank, const JsonField& device) {
   const auto found = names.find({rank, device.whole()});
-  if (found == names.end()) device.refuse("not a device of its rank");
+  if (found == names.end()) device.refuse("is not a device of its rank");
   const auto is_of_rank = [&](const auto& one) { return one.first.first == rank; };
   const bool several = std::count_if(names.begin(), names.end(), is_of_rank) > 1;
   return several ? fmt::format("{}, no. {}", found->second, device.whole()) : found->second;
@@ -123,8 +123,9 @@ RunRecord load_run_record(const std::string& path) {
     not_it();
   }
   const int found = json.at("version").whole();
-  if (found > version) refuse(path, "was written by a newer tessera-fit");
-  if (found < version) refuse(path, "was written by an older tessera-fit, and does not name its model");
+  if (found > version) refuse(path, "was written by a newer tessera-fit: use that version");
+  if (found < version)
+    refuse(path, "was written by an older tessera-fit, and does not name its model: fit the model again");
   return from_json(json);
 }
 

@@ -37,16 +37,17 @@ std::size_t format_of(const std::string& path) {
   struct stat status {};
   if (::stat(path.c_str(), &status) != 0)
     throw base::input_error("{}: cannot be read: {}", path, std::generic_category().message(errno));
-  if (S_ISDIR(status.st_mode)) throw base::input_error("{}: is a directory, not a table", path);
+  if (S_ISDIR(status.st_mode)) throw base::input_error("{}: is a directory, not a table: give a file", path);
   if (!S_ISREG(status.st_mode))
-    throw base::input_error("{}: is not a regular file; every rank must be able to read it at any offset",
+    throw base::input_error("{}: is not a regular file: give one, which every rank can read at any offset",
                             path);
-  if (status.st_size == 0) throw base::input_error("{}: the file is empty", path);
+  if (status.st_size == 0)
+    throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
 
   const auto bytes = open_plain(path);
   const auto* const found = std::find_if(
       formats.begin(), formats.end(), [&](const FormatEntry& format) { return format.recognises(*bytes); });
-  if (found == formats.end()) throw base::input_error("{}: not a table", path);
+  if (found == formats.end()) throw base::input_error("{}: is not a table: give CSV or HDF5", path);
   return static_cast<std::size_t>(found - formats.begin());
 }
 

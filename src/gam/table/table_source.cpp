@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE::gam {
 void stop_if_asked(StopRequest* stop) {
   if (stop == nullptr) return;
   stop->poll();
-  if (stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
+  if (stop->requested()) throw Error(ErrorCode::interrupted, "the job was asked to stop");
 }
 
 TableSource source_of(const TableFile& file) {

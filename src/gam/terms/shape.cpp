@@ -167,8 +167,9 @@ std::vector<bool> parted_effects(std::span<const EffectSize> effects, std::int64
 
 void check_coefficients(std::int64_t count, const std::string& label, std::int64_t most) {
   if (count > most) {
-    throw base::input_error("{} has {} coefficients, more than the {} that can be fitted", label, count,
-                            most);
+    throw base::input_error(
+        "{} has {} coefficients, more than the {} that can be fitted: take a smaller k, or fewer levels",
+        label, count, most);
   }
 }
 

@@ -188,9 +188,11 @@ Rows prepare_rows(const Workers& workers, Frame& frame, const FormulaTerms& form
   for (const Expression& offset : formula.offsets) rows.offsets.push_back(frame.index_of(offset.text));
   if (const auto weights = prior_weights(formula, options)) rows.prior_weight = frame.index_of(weights->text);
   together(workers.comm, [&] {
-    if (frame.chosen_rows == 0) throw base::input_error("subset '{}' selects no row", options.subset);
+    if (frame.chosen_rows == 0)
+      throw base::input_error("subset '{}' selects no row: give another condition", options.subset);
     if (frame.complete_rows == 0) {
-      throw base::input_error("no complete row: every row has a missing value in a variable of the model");
+      throw base::input_error(
+          "the table has no complete row: every row has a missing value in a variable of the model");
     }
     make_numeric_response(workers, frame, rows.response);
     check_response(workers, frame, rows.response, rows.family, formula.trials.has_value());

@@ -59,7 +59,7 @@ void require_variation(const Workers& workers, const Rows& rows, const FormulaTe
       rows.prior_weight >= 0 ? "in every complete row of a weight above 0" : "in every complete row";
   if (response.empty())
     throw Error(ErrorCode::input,
-                fmt::format("the weights '{}' are 0 in every complete row",
+                fmt::format("the weights '{}' are 0 in every complete row: give weights above 0",
                             frame.variables[static_cast<std::size_t>(rows.prior_weight)].name));
   const bool constant = response.constant(response.size());
   const bool limit = constant && rows.family.limits().has(response.min);

@@ -31,7 +31,8 @@ WorkingSolver::WorkingSolver(Job& job, const Design& design, bool scale_known, b
       scale_known_(scale_known),
       gamma_(gamma),
       check_([stop] {
-        if (stop != nullptr && stop->requested()) throw Error(ErrorCode::interrupted, "asked to stop");
+        if (stop != nullptr && stop->requested())
+          throw Error(ErrorCode::interrupted, "the job was asked to stop");
       }),
       host_(job.threads(), check_),
       on_device_(may_use_devices && !job.on_host() && design.coef_size >= smallest_on_device) {

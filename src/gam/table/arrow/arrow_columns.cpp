@@ -33,9 +33,11 @@ std::string named(const std::string& column) {
 }
 
 [[noreturn]] void refuse_many(const std::string& what) {
-  refuse_arrow(ErrorCode::input, fmt::format("{} has more than {} distinct texts; a factor has a coefficient "
-                                             "for each: leave the column out if the model has no use for it",
-                                             what, max_levels));
+  refuse_arrow(
+      ErrorCode::input,
+      fmt::format(
+          "{} has more than {} distinct texts, and a factor has a coefficient for each: leave the column out",
+          what, max_levels));
 }
 
 /// Calls `use(T{})` for the C++ type of an Arrow type's numbers.
@@ -92,7 +94,8 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
                                                schema.format == nullptr ? "" : printable(schema.format)));
   if (schema.n_children < 0 || schema.n_children > static_cast<std::int64_t>(max_columns) ||
       (schema.n_children > 0 && schema.children == nullptr))
-    refuse_arrow(ErrorCode::input, fmt::format("its schema has {} children", schema.n_children));
+    refuse_arrow(ErrorCode::input,
+                 fmt::format("its schema has {} columns, which is impossible", schema.n_children));
   std::vector<std::string> names;
   for (std::int64_t place = 0; place < schema.n_children; ++place) {
     const ArrowSchema* const child = schema.children[place];
@@ -115,7 +118,8 @@ void ArrowColumns::choose_columns(const ArrowOptions& options) {
     const auto column = find(name);
     if (column == columns_.end()) continue;
     if (!column->factor())
-      refuse_arrow(ErrorCode::usage, fmt::format("{} has numbers, but is given levels", named(name)));
+      refuse_arrow(ErrorCode::usage,
+                   fmt::format("{} has numbers, but is given levels: leave the levels out", named(name)));
     column->levels = levels;
     column->given = true;
   }
@@ -143,15 +147,18 @@ void ArrowColumns::check_batch(const ArrowArray& batch, std::size_t number) cons
   };
   if (batch.length < 0 || batch.offset < 0 || batch.length > most_arrow_rows ||
       batch.offset > most_arrow_rows || rows_ > most_arrow_rows)
-    refuse(fmt::format("has the length {} and the offset {}", batch.length, batch.offset));
+    refuse(fmt::format(
+        "has the length {} and the offset {}: both must be 0 to 2^40, as must be the rows of the table",
+        batch.length, batch.offset));
   if (batch.n_children != from_.schema->n_children || (batch.n_children > 0 && batch.children == nullptr))
-    refuse(fmt::format("has {} columns, and the schema has {}", batch.n_children, from_.schema->n_children));
+    refuse(fmt::format("has {} columns, but the schema has {}", batch.n_children, from_.schema->n_children));
   if (batch.n_buffers != 1 || batch.buffers == nullptr)
     refuse(fmt::format("has {} buffers of its own, but needs one", batch.n_buffers));
   const auto* const validity = static_cast<const unsigned char*>(batch.buffers[0]);
   if (batch.null_count == 0 || validity == nullptr) return;
   for (std::int64_t i = batch.offset; i < batch.offset + batch.length; ++i) {
-    if ((validity[i / 8] >> (i % 8) & 1) == 0) refuse("has a null row");
+    if ((validity[i / 8] >> (i % 8) & 1) == 0)
+      refuse("has a null row: leave the row out, or make its values null");
   }
 }
 
@@ -240,9 +247,9 @@ void ArrowColumns::read_codes(const Column& column, const ArrowArray& array, con
         const bool null = values.is_null(i);
         const T index = values.number<T>(i);
         if (!null && (std::cmp_less(index, 0) || std::cmp_greater_equal(index, texts.size())))
-          refuse_arrow(ErrorCode::input, fmt::format("{}: value {} is entry {} of a dictionary of {} (the "
-                                                     "first is 0)",
-                                                     what, i + 1, index, texts.size()));
+          refuse_arrow(ErrorCode::input,
+                       fmt::format("{}: value {} is entry {} of a dictionary that has {} (the first is 0)",
+                                   what, i + 1, index, texts.size()));
         if (!as_they_are) part.own_codes[i] = null ? Variable::missing : static_cast<std::int32_t>(index);
       }
       if constexpr (std::is_same_v<T, std::int32_t>) {

@@ -39,10 +39,11 @@ ArrowValues::ArrowValues(const ArrowArray& array, const ArrowType& type, std::in
     refuse(
         fmt::format("the length {} and offset {} of its array are impossible", array.length, array.offset));
   if (begin + count > array.length)
-    refuse(fmt::format("its array has {} values, and the batch needs {}", array.length, begin + count));
+    refuse(fmt::format("its array has {} values, but the batch needs {}", array.length, begin + count));
   if (array.null_count < -1 || array.null_count > array.length)
-    refuse(fmt::format("its array has {} values, {} of them null", array.length, array.null_count));
-  if (array.n_children != 0) refuse(fmt::format("its array has {} children", array.n_children));
+    refuse(fmt::format("its array has {} values, but says that {} are null", array.length, array.null_count));
+  if (array.n_children != 0)
+    refuse(fmt::format("its array has {} children, but its type has none", array.n_children));
   begin_ = static_cast<std::size_t>(array.offset + begin);
   size_ = static_cast<std::size_t>(count);
   check_buffers(array);
@@ -69,7 +70,8 @@ void ArrowValues::check_buffers(const ArrowArray& array) {
   if (array.null_count == 0) return;
   const unsigned char* const validity = bytes(0);
   if (validity == nullptr) {
-    if (array.null_count > 0) refuse(fmt::format("it has {} nulls, but not which", array.null_count));
+    if (array.null_count > 0)
+      refuse(fmt::format("its array has {} nulls, but no buffer that tells which", array.null_count));
     return;
   }
   for (std::size_t i = 0; i < size_ && validity_ == nullptr; ++i) {
@@ -85,7 +87,8 @@ std::string_view ArrowValues::text(std::size_t i) const {
   const std::int64_t end =
       type_.bytes == 4 ? read<std::int32_t>(values_, at + 1) : read<std::int64_t>(values_, at + 1);
   if (begin < 0 || end < begin || end > most_text_bytes)
-    refuse(fmt::format("text {} is from {} to {} of its buffer", i + 1, begin, end));
+    refuse(
+        fmt::format("text {} is from byte {} to {} of its buffer, which is impossible", i + 1, begin, end));
   if (begin == end) return {};
   if (text_ == nullptr) refuse("the buffer of its texts is a null pointer");
   return {text_ + begin, static_cast<std::size_t>(end - begin)};
@@ -95,17 +98,17 @@ std::string_view ArrowValues::viewed_text(std::size_t i) const {
   constexpr std::int32_t longest_inside = 12;
   const unsigned char* const view = values_ + 16 * (begin_ + i);
   const auto length = read<std::int32_t>(view, 0);
-  if (length < 0) refuse(fmt::format("text {} has the length {}", i + 1, length));
+  if (length < 0) refuse(fmt::format("text {} has the length {}, which is impossible", i + 1, length));
   if (length <= longest_inside)
     return {reinterpret_cast<const char*>(view) + 4, static_cast<std::size_t>(length)};
   const auto buffer = read<std::int32_t>(view, 2);
   const auto offset = read<std::int32_t>(view, 3);
   if (buffer < 0 || buffer >= std::ssize(buffers_))
-    refuse(fmt::format("text {} is in buffer {} of {}", i + 1, buffer, buffers_.size()));
+    refuse(fmt::format("text {} is in buffer {}, but there are {}", i + 1, buffer, buffers_.size()));
   const auto size = read<std::int64_t>(sizes_, static_cast<std::size_t>(buffer));
   const auto* const from = static_cast<const char*>(buffers_[static_cast<std::size_t>(buffer)]);
   if (offset < 0 || from == nullptr || std::int64_t{offset} + length > size)
-    refuse(fmt::format("text {} is from {} to {} of a buffer of {} bytes", i + 1, offset,
+    refuse(fmt::format("text {} is from byte {} to {} of a buffer of {} bytes", i + 1, offset,
                        std::int64_t{offset} + length, from == nullptr ? 0 : size));
   return {from + offset, static_cast<std::size_t>(length)};
 }

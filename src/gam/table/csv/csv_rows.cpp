@@ -56,7 +56,7 @@ bool CsvRowReader::refill() {
   if (filled_ == capacity) {
     if (filled_ >= max_row_bytes)
       throw base::input_error(
-          "{}, line {}: a row of more than {} MiB; is a quote not closed, or are there no newlines?", path_,
+          "{}, line {}: the row has more than {} MiB: close its quotes, and end each row by a newline", path_,
           row_line_, max_row_bytes >> 20);
     capacity *= 2;
     buffer_.resize(capacity + padding);
@@ -101,7 +101,7 @@ bool CsvRowReader::cut() {
       continue;
     }
     if (inside_)
-      throw base::input_error("{}, line {}: a quote of this row is never closed", path_, row_line_);
+      throw base::input_error("{}, line {}: a quote of this row is never closed: close it", path_, row_line_);
     if (filled_ == at_) return false;
     end = filled_;
     ends_[fields_++] = static_cast<std::uint32_t>(end - at_);
@@ -158,7 +158,7 @@ CsvField CsvFields::field(std::string& scratch) {
   const std::string_view text = rest_.substr(0, size);
   if (has_quotes_ && text.find('"') != std::string_view::npos)
     throw CsvFault{
-        "a quote inside a field that does not begin with one; quote the field and double the quote"};
+        "a quote is inside a field that does not begin with one: quote the field and double the quote"};
   take(size);
   return {text, false};
 }
@@ -181,7 +181,7 @@ CsvField CsvFields::quoted(std::size_t open, std::string& scratch) {
   std::size_t behind = close + 1;
   while (behind < rest_.size() && is_blank(rest_[behind])) ++behind;
   if (behind < rest_.size() && rest_[behind] != ',')
-    throw CsvFault{"text after the closing quote of a field"};
+    throw CsvFault{"text follows the closing quote of a field: double the quotes inside a field"};
   if (open > 0 || behind > close + 1) {
     // As in R, blanks outside the quotes are part of the text.
     std::string whole(rest_.substr(0, open));

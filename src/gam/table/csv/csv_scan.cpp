@@ -67,8 +67,10 @@ class RowScanner {
     reader_.go_to(start.offset, start.line, end);
     for (std::int64_t row = start.row; row < rows.end; ++row) {
       if (!reader_.next())
-        throw base::input_error("{}: ended before row {}; did it change while it was read?", file_.path,
-                                row + 1);
+        throw base::input_error(
+            "{}: ended before row {}, and so was changed while it was read: start again with the complete "
+            "file",
+            file_.path, row + 1);
       if (row < rows.begin) continue;
       try {
         take_row(part);
@@ -83,8 +85,8 @@ class RowScanner {
     if (!part.has_bare_field()) look_for_bare_field(part);
     const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
     if (fields != file_.columns)
-      throw base::input_error("{}, line {}: {} field{}, but the header has {}", file_.path, reader_.line(),
-                              fields, fields == 1 ? "" : "s", file_.columns);
+      throw base::input_error("{}, line {}: the row has {} field{}, but the header has {}", file_.path,
+                              reader_.line(), fields, fields == 1 ? "" : "s", file_.columns);
     part.end_row(reader_.line());
   }
 
@@ -201,14 +203,18 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
   source.seek(0);
   const std::string_view first(bytes.data(), source.read(bytes));
   if (first == parquet_mark)
-    throw base::input_error("{}: a Parquet file: fit it in Python, which reads these, or write it as CSV",
+    throw base::input_error("{}: is a Parquet file: fit it in Python, which reads these, or write it as CSV",
                             path);
   const bool marked = first.starts_with(byte_order_mark);
   CsvRowReader reader(source, path, buffer_bytes,
                       marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);
-  if (!reader.next()) throw base::input_error("{}: the file is empty", path);
+  if (!reader.next())
+    throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
   if (reader.row().find('\0') != std::string_view::npos)
-    throw base::input_error("{}: neither CSV in ASCII or UTF-8, nor HDF5", path);
+    throw base::input_error(
+        "{}: is no table that can be read, since its first line has a NUL byte: give CSV in UTF-8, plain or "
+        "in gzip, or HDF5",
+        path);
 
   if (has_lone_returns(reader.row()))
     throw base::input_error(
@@ -222,8 +228,8 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
   try {
     for (CsvFields fields(reader); fields.more();) {
       if (header.columns.size() == max_columns)
-        throw base::input_error("{}, line {}: more than the {} columns that a table may have", path,
-                                reader.line(), max_columns);
+        throw base::input_error("{}, line {}: the header has more than the {} columns that a table may have",
+                                path, reader.line(), max_columns);
       const CsvField field = fields.field(scratch);
       header.columns.emplace_back(trimmed_field(field.text));
       const std::string& name = header.columns.back();
@@ -232,7 +238,8 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
         throw base::input_error("{}, line {}: the name of column {} is not UTF-8: {}", path, reader.line(),
                                 header.columns.size(), base::how_to_utf8);
       if (!name.empty() && !known.insert(name).second)
-        throw base::input_error("{}, line {}: two columns have the name '{}'", path, reader.line(), name);
+        throw base::input_error("{}, line {}: two columns have the name '{}': rename one", path,
+                                reader.line(), name);
     }
   } catch (const CsvFault& fault) {
     throw base::input_error("{}, line {}: {}", path, reader.line(), fault.reason);

@@ -161,7 +161,8 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
                     begin_keeping(comm, *packed, {part.begin, part.end}, options.open.node_bytes);
   CsvIndex index = index_csv(workers, source, part, options.buffer_bytes, spacing, options.open.between);
   if (kept) packed->end_keeping();
-  if (index.rows == 0) throw base::input_error("{}: has a header, but no data row", path);
+  if (index.rows == 0)
+    throw base::input_error("{}: has a header, but no data row: give a table with rows", path);
   return {std::move(header), std::move(index)};
 }
 

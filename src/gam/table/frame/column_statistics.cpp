@@ -44,7 +44,7 @@ class ColumnSummary {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
   [[noreturn]] void refuse(std::string_view why) const {
-    throw base::input_error("{}: {}", statistic_.call, why);
+    throw base::input_error("{} {}", statistic_.call, why);
   }
 
   /// Calls `use(thread, values)` for each block of the rank's rows. Exceptions are *collective*.
@@ -85,7 +85,8 @@ class ColumnSummary {
       values.erase(std::unique(values.begin(), values.end()), values.end());
     };
     const auto check = [&](const std::vector<double>& values) {
-      if (values.size() > max_levels) refuse(fmt::format("has more than {} levels", max_levels));
+      if (values.size() > max_levels)
+        refuse(fmt::format("has more than {} levels: leave it out", max_levels));
     };
     for_each_block([&](int thread, std::span<const double> values) {
       std::vector<double>& mine = met[at(thread)];
@@ -112,7 +113,7 @@ class ColumnSummary {
     std::array<Extent, 1> all;
     for (const Extent& one : of_threads) all[0].add(one);
     unite(workers_.comm, all);
-    if (all[0].empty()) refuse("has no value");
+    if (all[0].empty()) refuse("has no value: leave it out");
     if (!std::isfinite(all[0].min) || !std::isfinite(all[0].max)) refuse("is infinite in a row");
     return {all[0].min, all[0].max};
   }
@@ -126,7 +127,7 @@ class ColumnSummary {
       out[0] += 1;
       out[1] += value;
     });
-    if (sums[0] < 2) refuse("has fewer than two values");
+    if (sums[0] < 2) refuse("has fewer than two values: leave it out");
     return {sums[0], sums[1] / sums[0]};
   }
 
@@ -137,7 +138,7 @@ class ColumnSummary {
       out[0] += (value - about) * (value - about);
       out[1] += value * value;
     });
-    if (!(sums[0] > 0)) refuse("is the same in every row");
+    if (!(sums[0] > 0)) refuse("is the same in every row: leave it out");
     return {centre, std::sqrt(sums[0] / (count - 1)), std::sqrt(sums[1] / (count - 1))};
   }
 

@@ -380,7 +380,7 @@ class FrameComputer {
     together(workers_.comm, [&] {
       const Infinite& one = *std::ranges::min_element(first, {}, &Infinite::row);
       if (one.name.empty()) return;
-      throw base::input_error("{} is infinite in data row {}; leave the row out or make the value NA",
+      throw base::input_error("{} is infinite in data row {}: leave the row out or make the value NA",
                               one.name, one.row + 1);
     });
   }
@@ -476,7 +476,8 @@ FrameRequest columns_of(const FrameRequest& request) {
         columns.variables, [&name = name](const Expression& one) { return one.columns().front() == name; });
     if (!used) throw base::usage_error("{} '{}': the formula uses no column of this name", what, name);
     if (has_text(columns.numeric, column_expression(name).text))
-      throw base::usage_error("{} '{}': the model needs numbers", what, name);
+      throw base::usage_error("{} '{}': the model needs numbers of this column: leave its levels out", what,
+                              name);
     // As in a model: levels that look like numbers are compared as numbers.
     if (are_number_levels(levels)) {
       add_new(columns.options.factors, name);

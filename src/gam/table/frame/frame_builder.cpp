@@ -83,7 +83,8 @@ SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std
 
 [[noreturn]] void refuse_levels(const ReadPlan& plan, const UsedColumn& column) {
   throw base::input_error(
-      "{}: the text column '{}' has more than {} distinct values; a factor has a coefficient for each",
+      "{}: the text column '{}' has more than {} distinct values, and a factor has a coefficient for each: "
+      "leave it out",
       plan.path(), column.name, max_levels);
 }
 
@@ -202,7 +203,7 @@ const Infinity* FrameBuilder::first_infinity() const {
 }
 
 void FrameBuilder::refuse(const Infinity& infinity) const {
-  throw base::input_error("{}, {} {}: {} is infinite; leave the row out or make the value NA", plan_.path(),
+  throw base::input_error("{}, {} {}: {} is infinite: leave the row out or make the value NA", plan_.path(),
                           row_word_, infinity.row_number, frame_.variables[infinity.variable].name);
 }
 

@@ -126,7 +126,7 @@ void GzipMembers::refuse_damage(std::int64_t begin) {
   GzipUnpacker unpacker(file_, bytes_read_, begin);
   std::vector<char> text(text_.size() + 1);  // to read to the end of the member, and its checksum
   static_cast<void>(unpacker.read(text));
-  file_.fail("damaged gzip data (a block does not unpack to its declared size)");
+  file_.fail("it has damaged gzip data (a block does not unpack to its declared size)");
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

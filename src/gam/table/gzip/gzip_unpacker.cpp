@@ -39,7 +39,7 @@ bool GzipUnpacker::begin_member() {
   std::int64_t zeros = 0;
   while (stream_.avail_in > 0 || refill()) {
     if (*stream_.next_in != 0 || packed_position() == 0) {
-      if (zeros > 0) damaged(fmt::format("data behind {} zero bytes", zeros));
+      if (zeros > 0) damaged(fmt::format("there are data behind {} zero bytes", zeros));
       inflateReset2(&stream_, member_window);
       in_member_ = true;
       return true;
@@ -65,7 +65,7 @@ std::size_t GzipUnpacker::unpack(std::span<char> buffer) {
   if (status == Z_STREAM_END)
     in_member_ = false;
   else if (status != Z_OK && status != Z_BUF_ERROR)
-    damaged(stream_.msg != nullptr ? stream_.msg : "not as gzip writes it");
+    damaged(stream_.msg != nullptr ? stream_.msg : "it is not as gzip writes it");
   else if (unpacked == 0 && packed == 0 && !refill())
     damaged("the file ends within compressed data");
   return unpacked;
@@ -81,7 +81,7 @@ bool GzipUnpacker::refill() {
 }
 
 void GzipUnpacker::damaged(const std::string& reason) const {
-  file_.fail(fmt::format("damaged gzip data at byte {} ({})", packed_position(), reason));
+  file_.fail(fmt::format("it has damaged gzip data at byte {} ({})", packed_position(), reason));
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

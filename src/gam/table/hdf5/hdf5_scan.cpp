@@ -128,8 +128,10 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
     return;
   }
   if (!contents.columns.empty() && rows != contents.rows)
-    throw base::input_error("{}: columns of different lengths: '{}' has {} values, '{}' has {}", path,
-                            contents.columns[0], contents.rows, name, rows);
+    throw base::input_error(
+        "{}: its columns have different lengths, '{}' has {} values and '{}' has {}: write columns of one "
+        "length",
+        path, contents.columns[0], contents.rows, name, rows);
   contents.rows = rows;
   contents.columns.push_back(name);
   if (!base::is_utf8(name))
@@ -389,8 +391,8 @@ class Column {
 
   [[noreturn]] void fail() const {
     throw base::input_error(
-        "{}: the dataset '{}' cannot be read; is the file damaged, or packed with a filter that this HDF5 "
-        "lacks?",
+        "{}: the dataset '{}' cannot be read, since the file is damaged or its filter is unknown to this "
+        "HDF5: write it again, plain or with gzip",
         path_, name_);
   }
 
@@ -523,7 +525,8 @@ Handle open_hdf5_file(const files::InputFile& opened) {
   H5Pset_file_locking(access.get(), false, true);
 #endif
   Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
-  if (!file.valid()) throw base::input_error("{}: cannot be opened as HDF5; is it damaged?", path);
+  if (!file.valid())
+    throw base::input_error("{}: begins as HDF5 does, but cannot be opened as HDF5: write it again", path);
   if (!is_open_as(file.get(), opened))
     throw base::input_error("{}: was replaced while it was opened: start again when it no longer is", path);
   return file;
@@ -533,9 +536,9 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   Hdf5Contents contents;
   H5G_info_t group{};
   if (H5Gget_info(file, &group) < 0)
-    throw base::input_error("{}: the root of the HDF5 file cannot be read", path);
+    throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
   if (group.nlinks > max_columns)
-    throw base::input_error("{}: more than the {} columns that a table may have", path, max_columns);
+    throw base::input_error("{}: has more than the {} columns that a table may have", path, max_columns);
   const H5_index_t order = order_of_links(file);
   for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
   if (contents.columns.empty() && !contents.unusable.empty()) {
@@ -543,8 +546,10 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
     throw base::input_error("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name,
                             problem);
   }
-  if (contents.columns.empty()) throw base::input_error("{}: the root of the HDF5 file is empty", path);
-  if (contents.rows == 0) throw base::input_error("{}: the columns are empty", path);
+  if (contents.columns.empty())
+    throw base::input_error("{}: the root of the HDF5 file is empty: write one dataset there for each column",
+                            path);
+  if (contents.rows == 0) throw base::input_error("{}: the columns are empty: give a table with rows", path);
   return contents;
 }
 

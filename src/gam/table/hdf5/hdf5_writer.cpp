@@ -34,7 +34,7 @@ class Hdf5Output {
   [[noreturn]] void fail() const {
     throw base::input_error(
         "{}: cannot be written: {}", file_.path(),
-        *error_ != 0 ? std::strerror(*error_) : "HDF5 does not take the names of its columns");
+        *error_ != 0 ? std::strerror(*error_) : "HDF5 refused it: rename its columns, or write CSV");
   }
 
  private:
@@ -113,7 +113,7 @@ std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<co
 
 std::string problem_of_hdf5_name(const std::string& name) {
   if (name.find('/') != std::string::npos) return "has a '/', which stands between names in HDF5: rename it";
-  if (name.empty()) return "has none: give it a name";
+  if (name.empty()) return "has no name: give it one";
   return name == "." ? "has a name that HDF5 keeps for itself: rename it" : "";
 }
 

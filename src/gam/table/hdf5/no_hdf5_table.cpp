@@ -8,7 +8,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 std::unique_ptr<TableReader> open_hdf5(const Workers&, const std::string& path, const Hdf5Options&) {
   throw base::input_error(
-      "{}: is HDF5, which this tessera-fit was built without; convert the table to CSV, or configure with "
+      "{}: is HDF5, which this build cannot read: convert the table to CSV, or configure with "
       "TESSERA_ENABLE_HDF5=ON",
       path);
 }

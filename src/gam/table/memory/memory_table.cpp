@@ -104,7 +104,8 @@ void check_column(HostTeam& team, const MemoryColumn& column, std::int64_t rows)
                              *column.name, column.size(), rows));
   if (column.levels == nullptr) return;
   if (std::set(column.levels->begin(), column.levels->end()).size() != column.levels->size())
-    refuse_table(ErrorCode::usage, fmt::format("the column '{}' has a level twice", *column.name));
+    refuse_table(ErrorCode::usage,
+                 fmt::format("the column '{}' has a level twice: give distinct levels", *column.name));
   const auto levels = static_cast<std::int32_t>(column.levels->size());
   // Reports the first fault of the earliest block.
   team.for_each_block({0, rows}, rows_of_run, [&](int /*thread*/, Range block) {
@@ -149,8 +150,10 @@ void check_outline(const std::vector<std::string>& mine, const std::vector<std::
                                                mine.size() / 2, first.size() / 2));
   for (std::size_t i = 0; i < mine.size(); i += 2) {
     if (mine[i] != first[i])
-      refuse_table(ErrorCode::usage, fmt::format("column {} is '{}' on rank {}, and '{}' on rank 0",
-                                                 i / 2 + 1, mine[i], rank, first[i]));
+      refuse_table(
+          ErrorCode::usage,
+          fmt::format("column {} is '{}' on rank {}, but '{}' on rank 0: give every rank the same columns",
+                      i / 2 + 1, mine[i], rank, first[i]));
     if (mine[i + 1] != first[i + 1])
       refuse_table(
           ErrorCode::usage,
@@ -165,14 +168,16 @@ std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& t
   std::vector<MemoryColumn> columns;
   together(comm, [&] {
     if (table.plan.ranks() != comm.size())
-      refuse_table(ErrorCode::usage, fmt::format("its plan is over {} ranks, but the job has {}",
-                                                 table.plan.ranks(), comm.size()));
-    if (table.plan.units() == 0) refuse_table(ErrorCode::input, "there is no row");
+      refuse_table(ErrorCode::usage,
+                   fmt::format("its plan is over {} ranks, but the job has {}: make it with this job",
+                               table.plan.ranks(), comm.size()));
+    if (table.plan.units() == 0) refuse_table(ErrorCode::input, "it has no row");
     columns = columns_of(table);
     std::set<std::string_view> names;
     for (const MemoryColumn& column : columns) {
       if (!names.insert(*column.name).second)
-        refuse_table(ErrorCode::usage, fmt::format("two columns have the name '{}'", *column.name));
+        refuse_table(ErrorCode::usage,
+                     fmt::format("two columns have the name '{}': rename one", *column.name));
       check_column(workers.team, column, table.plan.range_of(comm.rank()).size());
     }
   });
@@ -237,11 +242,12 @@ class MemoryTable final : public TableReader {
     const bool factor = column.levels != nullptr;
     if (factor && !used.numbers_for.empty())
       refuse_table(ErrorCode::input,
-                   fmt::format("the column '{}' has levels, but {} needs numbers", used.name,
-                               used.numbers_for == used.name ? "the model" : used.numbers_for));
+                   fmt::format("the column '{}' has levels, but {} needs numbers: give a numeric column",
+                               used.name, used.numbers_for == used.name ? "the model" : used.numbers_for));
     if (!factor && used.text && !used.made_factor)
       refuse_table(ErrorCode::input,
-                   fmt::format("the column '{}' has numbers, but the model has its levels", used.name));
+                   fmt::format("the column '{}' has numbers, but the model needs its levels: give a factor",
+                               used.name));
     if (factor)
       plan.set_factor(c, column.order == LevelOrder::sorted ? nullptr : column.levels);
     else if (!used.text && !column.integer)

@@ -199,7 +199,7 @@ TEST_F(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
   });
   says(ErrorCode::input, "y ~ xx", ": unknown column 'xx' (did you mean 'x'?); it has: y, x, w, f, g",
        [](Table&) {});
-  says(ErrorCode::input, "y ~ x", ": there is no row", [&](Table& table) { table = in_memory(job, 0); });
+  says(ErrorCode::input, "y ~ x", ": it has no row", [&](Table& table) { table = in_memory(job, 0); });
   says(ErrorCode::usage, "y ~ x", ": two columns have the name 'x'",
        [](Table& table) { table.columns[2].name = "x"; });
   says(ErrorCode::usage, "y ~ f", ": the column 'f' has the code 9, but 3 levels", [&](Table& table) {

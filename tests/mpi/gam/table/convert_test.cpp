@@ -177,7 +177,7 @@ TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
           "the column 'f' has the level 'NA', which would be read as");
   refused(std::string("f\na\0b\n", 6), {}, "a level with a zero byte");
   refused("x\n1\n2\nb\n", {}, "the column 'x' holds the text 'b'");
-  refused("x\n1,2\n", {}, "line 2: 2 fields, but the header has 1");
+  refused("x\n1,2\n", {}, "line 2: the row has 2 fields, but the header has 1");
 }
 
 }  // namespace

@@ -476,7 +476,7 @@ TEST_F(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {
                 [&] {
                   static_cast<void>(table->read(crew(comm), request({"f", "x"}), uneven_share(comm, 3, 1)));
                 }),
-            file.path() + ", line 3: f is infinite; leave the row out or make the value NA");
+            file.path() + ", line 3: f is infinite: leave the row out or make the value NA");
 }
 
 TEST_F(CsvTable, KeepsTheLevelsOfCompleteRowsInByteOrder) {
@@ -532,7 +532,7 @@ TEST_F(CsvTable, EvaluatesExpressionsAndDropsWhatTheyCannotValue) {
                 [&] {
                   static_cast<void>(table->read(crew(comm), request({"x", "e"}), uneven_share(comm, 5, 2)));
                 }),
-            file.path() + ", line 5: x is infinite; leave the row out or make the value NA");
+            file.path() + ", line 5: x is infinite: leave the row out or make the value NA");
 }
 
 /// Compresses `text` into a file like gzip, on the root.
@@ -719,15 +719,15 @@ TEST_F(CsvTable, RefusesUnusableFilesOnEveryRankAlike) {
       {"x,y", ": has a header, but no data row"},
       {"x,y,x\n1,2,3\n", ", line 1: two columns have the name 'x'"},
       {"x,gr\xF6\xDFte\n1,2\n", ", line 1: the name of column 2 is not UTF-8: convert the table"},
-      {std::string("PK\0\0,b\n1,2\n", 11), ": neither CSV"},
-      {"x,y\n1,2\n\n3\n4,5\n", ", line 4: 1 field, but the header has 2"},
-      {"x,y\n1,2\n1,2,3\n", ", line 3: 3 fields, but the header has 2"},
-      {"x,y\n1,\"a\nb\"\n1,\"a\nb\"\n2\n", ", line 6: 1 field, but"},
-      {"x,y\n1,a\"b\"\n", ", line 2: a quote inside a field"},
-      {"x,y\n1,\"a\"b\n", ", line 2: text after the closing quote"},
+      {std::string("PK\0\0,b\n1,2\n", 11), ": is no table that can be read"},
+      {"x,y\n1,2\n\n3\n4,5\n", ", line 4: the row has 1 field, but the header has 2"},
+      {"x,y\n1,2\n1,2,3\n", ", line 3: the row has 3 fields, but the header has 2"},
+      {"x,y\n1,\"a\nb\"\n1,\"a\nb\"\n2\n", ", line 6: the row has 1 field, but"},
+      {"x,y\n1,a\"b\"\n", ", line 2: a quote is inside a field"},
+      {"x,y\n1,\"a\"b\n", ", line 2: text follows the closing quote"},
       {"x,y\n1,2\n3,\"4\n5,6\n7,8\n", ", line 3: a quote of this row is never closed"},
       {std::string(max_columns, ',') + "\n1\n",
-       ", line 1: more than the 1000000 columns that a table may have"}};
+       ", line 1: the header has more than the 1000000 columns that a table may have"}};
   for (const auto& [text, expected] : cases) {
     file.write(text);
     const std::string fault = common_fault(comm, [&] {
@@ -778,7 +778,7 @@ TEST_F(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
             file.path() + ".none: cannot be read: No such file or directory");
   const std::string folder = std::filesystem::path(file.path()).parent_path();
   EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), folder)); }),
-            folder + ": is a directory, not a table");
+            folder + ": is a directory, not a table: give a file");
 }
 
 TEST_F(CsvTable, GivesKnownLevelsTheirCodes) {

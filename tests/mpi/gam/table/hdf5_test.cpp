@@ -375,7 +375,8 @@ TEST_F(Hdf5Table, RefusesChunksThatAreDamaged) {
     const std::string fault = common_fault(comm, [&] {
       static_cast<void>(table->read(crew(comm), request({"x"}), uneven_share(comm, 1000, 2)));
     });
-    EXPECT_NE(fault.find("the dataset 'x' cannot be read; is the file damaged"), std::string::npos) << fault;
+    EXPECT_NE(fault.find("the dataset 'x' cannot be read, since the file is damaged"), std::string::npos)
+        << fault;
   }
 }
 
@@ -466,13 +467,14 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
                                        ": no dataset at the root of the HDF5 file is a column: 'm' has "
                                        "2 dimensions (2 x 2): write each of its columns as a dataset of one");
   fill(comm, file, [&](Writer& w) { w.dataset("x", H5T_NATIVE_DOUBLE, {0}, nullptr); });
-  EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty");
+  EXPECT_EQ(fault(request({"x"})), file.path() + ": the columns are empty: give a table with rows");
   fill(comm, file, [&](Writer& w) {
     w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, 2});
     w.numbers<double>("y", H5T_NATIVE_DOUBLE, {1, 2, 3});
   });
-  EXPECT_EQ(fault(request({"x"})),
-            file.path() + ": columns of different lengths: 'x' has 2 values, 'y' has 3");
+  EXPECT_EQ(fault(request({"x"})), file.path() +
+                                       ": its columns have different lengths, 'x' has 2 values and 'y' has "
+                                       "3: write columns of one length");
   fill(comm, file, [&](Writer& w) {
     w.numbers<double>("x", H5T_NATIVE_DOUBLE, {1, std::numeric_limits<double>::infinity()});
     w.variable_texts("g", {"a", "b"});
@@ -481,7 +483,7 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   EXPECT_EQ(fault(request({"m"})),
             file.path() + ": 'm' has 2 dimensions (2 x 2): write each of its columns as a dataset of one");
   EXPECT_EQ(fault(request({"x"})),
-            file.path() + ", row 2: x is infinite; leave the row out or make the value NA");
+            file.path() + ", row 2: x is infinite: leave the row out or make the value NA");
   EXPECT_NE(fault(request({"z"})).find("unknown column 'z'"), std::string::npos);
   EXPECT_EQ(fault(request({"sqrt(g)"})),
             file.path() +
@@ -503,7 +505,8 @@ TEST_F(Hdf5Table, RefusesUnusableFilesOnEveryRankAlike) {
   comm.barrier();
   if (comm.rank() == 0) std::filesystem::resize_file(file.path(), size / 8);
   comm.barrier();
-  EXPECT_EQ(fault(request({"x"})), file.path() + ": cannot be opened as HDF5; is it damaged?");
+  EXPECT_EQ(fault(request({"x"})),
+            file.path() + ": begins as HDF5 does, but cannot be opened as HDF5: write it again");
 }
 
 // The reader checks before each piece of rows.

@@ -230,7 +230,8 @@ TEST_F(Hostile, PlacesAndSizesOfAModelAreThoseThatThereAre) {
        "centring.coefficients[0]: is 99, and not a whole number from 0 to " +
            std::to_string(model_["edf"].size() - 1));
   says("/formula", "y ~ (",
-       "formula: formula, character 6: found the end; expected a variable, a number or '('");
+       "formula: formula, character 6: the end of the formula cannot stand here: write a variable, a number "
+       "or '('");
   says("/formula", "y ~ f + v", "formula: does not use 'w', a variable of the design");
 }
 
@@ -260,7 +261,7 @@ TEST_F(Hostile, AFewBytesOfAModelTakeNoGigabytes) {
   const std::string said = outcome(many);
   EXPECT_NE(said.find("more than the coefficients of this model need"), std::string::npos) << said;
   many["design"]["terms"][5] = std::vector<json>(10, margin);
-  EXPECT_NE(outcome(many).find("a term of more than 9 splines"), std::string::npos);
+  EXPECT_NE(outcome(many).find("a product of more than 9 splines"), std::string::npos);
   many["design"]["terms"][5] = std::vector<json>(33, many["design"]["terms"][2][0]);
   EXPECT_NE(outcome(many).find("a term of 33 variables"), std::string::npos);
 }

@@ -10,8 +10,8 @@ TEST(Hdf5TableOfABuildWithoutHdf5, IsRefusedOnEveryRankAlike) {
   const SharedFile file(comm, "table.h5", "\x89HDF\r\n\x1a\n");
   EXPECT_EQ(common_fault(comm, [&] { static_cast<void>(open_table(crew(comm), file.path())); }),
             file.path() +
-                ": is HDF5, which this tessera-fit was built without; convert the table to CSV, or "
-                "configure with TESSERA_ENABLE_HDF5=ON");
+                ": is HDF5, which this build cannot read: convert the table to CSV, or configure with "
+                "TESSERA_ENABLE_HDF5=ON");
 }
 
 }  // namespace

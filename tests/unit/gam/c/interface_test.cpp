@@ -199,11 +199,11 @@ TEST_F(CInterface, ReadsOptionsByName) {
   refused({"gama", "1"}, "there is no option 'gama' (did you mean 'gamma'?)");
   refused({"new-levels", "na"}, "tessera_gam_fit has no option 'new-levels'");
   refused({"gamma", "much"}, "gamma 'much': 'much' is not a number");
-  refused({"select", "maybe"}, "expected true or false");
-  refused({"device", "tpu"}, "device 'tpu': expected one of auto, gpu, cpu");
+  refused({"select", "maybe"}, "it must be true or false");
+  refused({"device", "tpu"}, "device 'tpu': it must be one of auto, gpu, cpu");
   refused({"method", "GCV.Cp"}, "fitted by fREML");
   refused({"link", "sqrt"}, "the family gaussian has no such link");
-  refused({"memory", "2X"}, "expected a size");
+  refused({"memory", "2X"}, "it must be a size");
   refused({"threads", "-1"}, "from 0 to 4096");
   refused({nullptr, "1"}, "an option's name is null");
   refused({"gamma", nullptr}, "an option's value is null");
@@ -283,7 +283,7 @@ TEST_F(CInterface, AModelWithoutCoefficientsAnswers) {
   expect_extent(tessera_gam_simulate_smooths(model, &drawn.call, &answer), answer, 0, 4);
   expect_extent(tessera_gam_smooths(model, &drawn.call, &answer), answer, 0, 7);
   expect_extent(tessera_gam_table_differences(model, table_, table_, nullptr, &answer), answer, 400, 2);
-  expect_refusal(tessera_gam_derivatives(model, nullptr, &answer), "none of these terms is a smooth");
+  expect_refusal(tessera_gam_derivatives(model, nullptr, &answer), "none of the chosen terms is a smooth");
   expect_refusal(tessera_gam_level_differences(model, nullptr, &answer), "no smooth that differs");
   const char* text = nullptr;
   for (const std::int32_t form : {TESSERA_GAM_TEXT, TESSERA_GAM_JSON, TESSERA_GAM_BOTH}) {
@@ -607,7 +607,7 @@ TEST_F(CInterface, RefusesHandlesThatAreNone) {
   const char* text = nullptr;
   expect_refusal(tessera_gam_summary(0, TESSERA_GAM_TEXT, &text, nullptr), "the handle of the model is 0");
   expect_refusal(tessera_gam_summary(table_, TESSERA_GAM_TEXT, &text, nullptr),
-                 "it is of a table, and one of a model is needed");
+                 "the handle is of a table, but the call needs one of a model");
   expect_refusal(tessera_gam_summary(model_ + 1, TESSERA_GAM_TEXT, &text, nullptr), "model");
   expect_refusal(tessera_gam_summary(model_ ^ (std::uint64_t{1} << 30), TESSERA_GAM_TEXT, &text, nullptr),
                  "not an open model");
@@ -670,7 +670,8 @@ TEST_F(CInterface, RefusesCommunicatorsWithoutMpi) {
   const bool has_mpi = std::string(tessera_gam_mpi_version()) != "";
   const Given given({{"comm", "0"}});
   expect_refusal(tessera_gam_fit(formula, table, &given.call, &model),
-                 has_mpi ? "comm: MPI is not initialised" : "comm: this library is built without MPI");
+                 has_mpi ? "comm is given, but MPI is not initialised"
+                         : "comm is given, but this library is built without MPI");
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
 }
 

@@ -121,18 +121,20 @@ TEST(CustomFamily, RefusesWithFileAndLineAndWhatToDo) {
       {without("deviance"), "an expression of y and mu"},
       {with("variance", "\"mu * NA\""),
        "f.toml:6: variance: mu * NA: numbers in a family's functions must be finite"},
-      {with("variance", "\"mu * k\""), "f.toml:6: variance: unknown variable 'k'; known: mu"},
+      {with("variance", "\"mu * k\""),
+       "f.toml:6: variance: 'k' is not a variable of this expression: it may use mu"},
       {with("variance", "3"), "f.toml:6: variance must be text"},
       {with("variance", "\"mu *\""), "f.toml:6: variance: "},
-      {with("variance", "\"gamma(mu)\""), "unknown function gamma()"},
+      {with("variance", "\"gamma(mu)\""), "gamma() is not a function of formulas"},
       {with("variance", "\"pmax(mu)\""), "pmax() takes two arguments"},
-      {valid + "vraiance = \"mu\"\n", "f.toml:7: unknown key 'vraiance'; the keys are name, link"},
+      {valid + "vraiance = \"mu\"\n",
+       "f.toml:7: 'vraiance' is not a key of a family: the keys are name, link"},
       {valid + "scale = \"one\"\n", "f.toml:7: scale must be \"known\""},
       {"name = ", "f.toml:1: "},
-      {valid + "# \"\"\" ...\n[" + chain + "]\n", "f.toml:8: a key of more than 32 parts"},
-      {valid + chain + " = 1\n", "f.toml:7: a key of more than 32 parts"},
+      {valid + "# \"\"\" ...\n[" + chain + "]\n", "f.toml:8: a key has more than 32 parts"},
+      {valid + chain + " = 1\n", "f.toml:7: a key has more than 32 parts"},
       {valid + "x = \"\"\"\n.\\\"\"\"\"\ny = {" + chain + " = 1}\n",
-       "f.toml:9: a key of more than 32 parts"}};
+       "f.toml:9: a key has more than 32 parts"}};
   for (const auto& [toml, expected] : cases) {
     const std::string said = error_of(
         ErrorCode::usage, [&] { static_cast<void>(parse_custom_family(toml, "f.toml")); }, toml);

@@ -135,9 +135,11 @@ TEST(FitMemory, RefusesWhatHasNoSize) {
     return error_if_any(ErrorCode::input, size).value_or("none");
   };
   EXPECT_EQ(fault("y ~ s(x, bs=\"ps\", k=90000)"),
-            "s(x) has 90000 coefficients, more than the 20000 that can be fitted");
+            "s(x) has 90000 coefficients, more than the 20000 that can be fitted: take a smaller k, or fewer "
+            "levels");
   EXPECT_EQ(fault("y ~ te(x, z, w, k=99999)"),
-            "te(x,z,w) has 99999 coefficients, more than the 20000 that can be fitted");
+            "te(x,z,w) has 99999 coefficients, more than the 20000 that can be fitted: take a smaller k, or "
+            "fewer levels");
   EXPECT_EQ(fault("y ~ s(x, by=g, bs=\"ps\", k=20000)"), "none");
   EXPECT_EQ(fault("y ~ s(g, bs=\"re\")"), "none");
   EXPECT_EQ(fault("y ~ s(g, bs=\"re\") + s(g, x, bs=\"re\")"), "none");

@@ -262,11 +262,11 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
        [](Data& d) { d.children[2].buffers.resize(2); });
   says("the column 'x', batch 2: the buffer of its values is a null pointer",
        [](Data& d) { d.children[0].buffers[1] = std::nullopt; });
-  says("the column 'x', batch 2: it has 1 nulls, but not which",
+  says("the column 'x', batch 2: its array has 1 nulls, but no buffer that tells which",
        [](Data& d) { d.children[0].buffers[0] = std::nullopt; });
-  says("the column 'x', batch 2: its array has 3 values, 4 of them null",
+  says("the column 'x', batch 2: its array has 3 values, but says that 4 are null",
        [](Data& d) { d.children[0].null_count = 4; });
-  says("the column 'x', batch 2: its array has 2 values, and the batch needs 3",
+  says("the column 'x', batch 2: its array has 2 values, but the batch needs 3",
        [](Data& d) { d.children[0].length = 2; });
   says("the column 'x', batch 2: the length -3 and offset 0 of its array are impossible",
        [](Data& d) { d.children[0].length = -3; });
@@ -284,38 +284,41 @@ TEST(Arrow, RefusesWhatContradictsItselfAndReleasesAll) {
       [](Data& d) { d.children[3].dictionary->offset = huge; });
   says("the column 'v', batch 2: its array has 9223372036854775807 buffers, but its type has 3 or more",
        [](Data& d) { d.children[2].n_buffers = std::numeric_limits<std::int64_t>::max(); });
-  says("the column 'x', batch 2: its array has 1 children",
+  says("the column 'x', batch 2: its array has 1 children, but its type has none",
        [](Data& d) { d.children[0].children.push_back(d.children[1]); });
-  says("the column 'u', batch 2: text 2 is from 7 to 6 of its buffer",
+  says("the column 'u', batch 2: text 2 is from byte 7 to 6 of its buffer, which is impossible",
        [](Data& d) { put<std::int32_t>(d.children[1], 1, 2, 6); });
-  says("the column 'u', batch 2: text 1 is from -1 to 7 of its buffer",
+  says("the column 'u', batch 2: text 1 is from byte -1 to 7 of its buffer, which is impossible",
        [](Data& d) { put<std::int32_t>(d.children[1], 1, 0, -1); });
   says("the column 'u', batch 2: the buffer of its texts is a null pointer",
        [](Data& d) { d.children[1].buffers[2] = std::nullopt; });
-  says("the column 'v', batch 2: text 1 is in buffer 2 of 2",
+  says("the column 'v', batch 2: text 1 is in buffer 2, but there are 2",
        [](Data& d) { put<std::int32_t>(d.children[2], 1, 2, 2); });
-  says("the column 'v', batch 2: text 1 is from 7 to 39 of a buffer of 38 bytes",
+  says("the column 'v', batch 2: text 1 is from byte 7 to 39 of a buffer of 38 bytes",
        [](Data& d) { put<std::int32_t>(d.children[2], 1, 3, 7); });
-  says("the column 'v', batch 2: text 1 is from 6 to 38 of a buffer of 0 bytes",
+  says("the column 'v', batch 2: text 1 is from byte 6 to 38 of a buffer of 0 bytes",
        [](Data& d) { d.children[2].buffers[2] = std::nullopt; });
-  says("the column 'v', batch 2: text 2 has the length -1",
+  says("the column 'v', batch 2: text 2 has the length -1, which is impossible",
        [](Data& d) { put<std::int32_t>(d.children[2], 1, 4, -1); });
   says("the column 'v', batch 2: the buffer of its buffers' sizes is a null pointer",
        [](Data& d) { d.children[2].buffers[4] = std::nullopt; });
-  says("the column 'f', batch 2: value 3 is entry 2 of a dictionary of 2 (the first is 0)",
+  says("the column 'f', batch 2: value 3 is entry 2 of a dictionary that has 2 (the first is 0)",
        [](Data& d) { put<std::int32_t>(d.children[3], 1, 2, 2); });
-  says("the column 'f', batch 2: value 1 is entry -1 of a dictionary of 2 (the first is 0)",
+  says("the column 'f', batch 2: value 1 is entry -1 of a dictionary that has 2 (the first is 0)",
        [](Data& d) { put<std::int32_t>(d.children[3], 1, 0, -1); });
-  says("the column 'f', batch 2, its dictionary: text 2 is from 7 to 6 of its buffer",
-       [](Data& d) { put<std::int32_t>(*d.children[3].dictionary, 1, 2, 6); });
+  says(
+      "the column 'f', batch 2, its dictionary: text 2 is from byte 7 to 6 of its buffer, which is "
+      "impossible",
+      [](Data& d) { put<std::int32_t>(*d.children[3].dictionary, 1, 2, 6); });
   says("the column 'f', batch 2, its dictionary: the length -2 and offset 0 of its array are impossible",
        [](Data& d) { d.children[3].dictionary->length = -2; });
   says("the column 'f', batch 2: its array has no dictionary, unlike its schema",
        [](Data& d) { d.children[3].dictionary = nullptr; });
-  says("batch 2 has 4 columns, and the schema has 5", [](Data& d) { d.children.pop_back(); });
+  says("batch 2 has 4 columns, but the schema has 5", [](Data& d) { d.children.pop_back(); });
   says("batch 2 has 0 buffers of its own, but needs one", [](Data& d) { d.buffers.clear(); });
-  says("batch 2 has the length -1 and the offset 0", [](Data& d) { d.length = -1; });
-  says("batch 2 has a null row", [](Data& d) {
+  says("batch 2 has the length -1 and the offset 0: both must be 0 to 2^40, as must be the rows of the table",
+       [](Data& d) { d.length = -1; });
+  says("batch 2 has a null row: leave the row out, or make its values null", [](Data& d) {
     d.null_count = 1;
     d.buffers[0] = bits_of({true, false, true});
   });
@@ -376,7 +379,8 @@ TEST(Arrow, RefusesNullAndReleasedStructuresAndOptionsThatDoNotSuit) {
     return [&job, options](ArrowCounts& counts) { return table_from(job, {sound_batch()}, counts, options); };
   };
   says(usage, "it has no column 'tt' (did you mean 't'?)", with({.columns = {"x", "tt"}}));
-  says(usage, "the column 'x' has numbers, but is given levels", with({.levels = {{"x", {"1"}}}}));
+  says(usage, "the column 'x' has numbers, but is given levels: leave the levels out",
+       with({.levels = {{"x", {"1"}}}}));
   says(usage, "it has no column 'q'", with({.levels = {{"q", {"1"}}}}));
   const auto failing = [&](const ArrowStreamData& data) {
     return [&job, data](ArrowCounts& counts) {

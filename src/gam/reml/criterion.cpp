@@ -36,13 +36,13 @@ void turn_vector(std::vector<double>& x, int begin, const Matrix& u, bool transp
   std::copy(turned.begin(), turned.end(), part.begin());
 }
 
-/// The basis of the penalty with this index among those of all blocks.
+/// The block basis that contains the penalty with this index (penalties are numbered over all blocks).
 const BlockBasis& basis_with(const std::vector<BlockBasis>& bases, int index) {
   return *std::ranges::find_if(
       bases, [&](const BlockBasis& basis) { return index < basis.first_sp + basis.penalties(); });
 }
 
-/// A dot product in the order of the elements, unlike that of BLAS.
+/// A dot product that adds the elements in order, as BLAS may not.
 double dot_in_order(std::span<const double> x, std::span<const double> y) {
   double sum = 0;
   for (std::size_t i = 0; i < x.size(); ++i) sum += x[i] * y[i];
@@ -80,7 +80,7 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   for (int i = 0; i < basis.size; ++i) {
     const double own = basis.penalty->diagonal_of(j, i);
     const double square = gram(basis.begin + i, basis.begin + i);
-    // If columns have unit size, the penalties instead are orders of magnitude apart.
+    // With columns of unit size the penalty's elements differ by orders of magnitude instead.
     const bool scaled = basis.penalty->orthogonal_columns;
     if (scaled ? own <= 0 : own <= 1e-12 * largest) continue;
     sum_gram += scaled ? square / own : square;
@@ -89,8 +89,8 @@ double diagonal_mean_ratio(const PartedMatrix& gram, const BlockBasis& basis, st
   return sum_gram / sum_penalty;
 }
 
-/// A residual sum of squares at or below this is rounding of the terms whose difference it is, or of the
-/// residuals about the base. Used as its lower limit, so that V is smooth for a perfect fit.
+/// Lower limit of the residual sum of squares, so that V is smooth for a perfect fit: a smaller one is
+/// rounding of the two terms whose difference it is, or of the residuals about the base.
 double smallest_sum_of_squares(const WorkingModel& model) {
   constexpr double epsilon = std::numeric_limits<double>::epsilon();
   constexpr double of_nothing = 1e-290;  // a custom family may have any unit
@@ -98,8 +98,8 @@ double smallest_sum_of_squares(const WorkingModel& model) {
   return std::max(of_nothing, 16 * epsilon * model.residual + epsilon * epsilon * level);
 }
 
-/// The part of X'WX; without one, the largest block that is diagonal in X'WX and in its penalty, if it is
-/// worth eliminating.
+/// The coefficients to eliminate: the part of X'WX; without a part, the largest block that is diagonal in
+/// X'WX and in its penalty, if it is worth eliminating.
 Part part_to_eliminate(const PartedMatrix& gram, const std::vector<BlockBasis>& bases) {
   if (gram.is_parted()) return gram.part();
   const BlockBasis* largest = nullptr;
@@ -126,7 +126,7 @@ void RemlCriterion::Coordinates::turn(int begin, const Matrix& u, const Algebra&
 struct RemlCriterion::Factored {
   std::vector<double> log_lambda;
   std::vector<ScaledPenalty> penalties;
-  std::vector<std::pair<int, Matrix>> turns;  ///< transformations that graded the blocks of several penalties
+  std::vector<std::pair<int, Matrix>> turns;  ///< graded blocks: where each begins, and its transformation
   std::optional<Coordinates> graded;          ///< the working model after these transformations, if any
   EliminatedBlock block;
   std::vector<double> scale;  ///< E, the root of the complement's diagonal
@@ -136,7 +136,7 @@ struct RemlCriterion::Factored {
   double log_det = 0;   ///< log|X'WX + S|
   PenaltyDeterminant penalty_det;
 
-  /// The block of the inverse over the coefficients that are not eliminated: E^-1 L'^-1 L^-1 E^-1.
+  /// (X'WX + S)^-1 restricted to the coefficients that are not eliminated: E^-1 L'^-1 L^-1 E^-1.
   [[nodiscard]] Matrix outer_inverse(const Algebra& algebra) const {
     Matrix a = cholesky_inverse(lower, algebra);
     unscale(a, scale);
@@ -454,7 +454,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   const std::size_t count = parameters_.size();
   const auto penalties = static_cast<int>(count);
   const PenaltyDeterminant& penalty_det = at->penalty_det;
-  const double phi = scale_of(*at) * working_.gamma;  // what divides the deviance
+  const double phi = scale_of(*at) * working_.gamma;  // divisor of the deviance
 
   Evaluation out;
   out.value = value_of(*at);
@@ -465,8 +465,9 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
   out.hessian = Matrix(penalties, penalties);
   if (count == 0) return out;
 
-  // dD/drho_j = b'S_j b (S_j with its lambda). d2D: this on the diagonal, minus 2 b'S_j A S_k b, which is
-  // summed over the coefficients that are not eliminated, and over those that are.
+  // The deviance D, with rho_j = log lambda_j, S_j times its lambda and A = (X'WX + S)^-1: dD/drho_j = b'S_j
+  // b; d2D has this on its diagonal, minus 2 b'S_j A S_k b everywhere, summed over the core and then over the
+  // eliminated coefficients.
   const Coordinates& model = coordinates_of(*at);
   Matrix penalised(core_size(), penalties);
   std::vector<double> deviance_slope(count);
@@ -522,7 +523,7 @@ std::optional<RemlCriterion::Evaluation> RemlCriterion::evaluate(std::span<const
 Matrix RemlCriterion::whole_hessian(const Evaluation& at) const {
   const int count = at.hessian.rows();
   if (scale_known_ || count == 0) return at.hessian;
-  const double curvature = degrees_of_freedom() / 2;  // by log phi, at the phi of this point
+  const double curvature = degrees_of_freedom() / 2;  // second derivative of V by log phi
   Matrix whole(count + 1, count + 1);
   whole(count, count) = curvature;
   for (int j = 0; j < count; ++j) {
@@ -555,7 +556,7 @@ RemlProfile RemlCriterion::profile(const Factored& at, const Matrix& inverse, in
   for (const double v : common.values) out.share.push_back(std::clamp(v, 0.0, 1.0));
   for (const double v : multiply_t(common.vectors, multiply_t(root, coef))) out.square.push_back(v * v);
 
-  // The same for log|S|+, with the sum of the block's penalties in place of X'WX + S.
+  // The same shares for log|S|+, where the sum of the block's penalties takes the place of X'WX + S.
   if (own.dense.empty()) {
     std::vector<double> sums(base::at(own.rank));
     for (const ScaledPenalty& s : at.penalties) {
@@ -643,7 +644,7 @@ RemlFit RemlCriterion::solution(std::span<const double> log_sp) const {
   return fit;
 }
 
-/// (X'WX + S)^-1 in the order of the coefficients.
+/// The whole (X'WX + S)^-1, in the order of the coefficients, from its block over the core.
 Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) const {
   if (part_.size() == 0) return core;
   const Border& border = coordinates_of(at).matrix.border;
@@ -670,7 +671,7 @@ Matrix RemlCriterion::whole_inverse(const Factored& at, const Matrix& core) cons
   return whole;
 }
 
-/// The same with a part; only the elements in its pattern are formed.
+/// (X'WX + S)^-1 of a model with a part: of the part only the elements in its pattern are formed.
 PartedMatrix RemlCriterion::inverse_of_part(const Factored& at, const Matrix& core) const {
   const OrderedMatrix& matrix = coordinates_of(at).matrix;
   if (matrix.order->has_pattern()) return parted_inverse(working_.gram, matrix, at.block, core, *algebra_);

@@ -27,10 +27,10 @@ namespace TESSERA_NAMESPACE::gam {
 /// JASA 112 (2017), sec. 2. Thread-safe if the algebra is: evaluation changes nothing.
 ///
 /// A large random effect has a diagonal block in X'WX + S. The largest such block is eliminated; its Schur
-/// complement, over the other coefficients, is factored and inverted. If X'WX has a part, that is the
-/// block; of a part of several effects, `EliminationOrder` eliminates as much as pays. Exact second
-/// derivatives would need the whole inverse of such a part, unless it consists of small blocks: there the
-/// Hessian is the average information.
+/// complement, over the other coefficients (the core), is factored and inverted. If X'WX has a part, the part
+/// is eliminated; if it has several effects, `EliminationOrder` eliminates as much of it as pays, and the
+/// Hessian is the average information: exact second derivatives would need the whole inverse of the part,
+/// except where it consists of small blocks.
 ///
 /// Source: Gilmour, Thompson and Cullis, Biometrics 51 (1995).
 class RemlCriterion {
@@ -57,7 +57,6 @@ class RemlCriterion {
     return same;
   }
 
-  /// Number of smoothing parameters: `Design::parameters`.
   [[nodiscard]] int size() const noexcept { return sp_count_; }
   /// The smoothing parameters that give the penalties these log lambdas; empty if `log_lambda` is.
   [[nodiscard]] std::vector<double> parameters_of(std::span<const double> log_lambda) const;
@@ -72,8 +71,8 @@ class RemlCriterion {
   /// Approximate number of operations of an evaluation.
   [[nodiscard]] double work() const noexcept;
   [[nodiscard]] const Algebra& algebra() const noexcept { return *algebra_; }
-  /// log of mean diagonal of X'WX over mean diagonal of S_j, over the coefficients that S_j penalises; S_j is
-  /// the first penalty of a parameter.
+  /// For each parameter, with its first penalty S_j: the log of the ratio of the mean diagonals of X'WX and
+  /// S_j, over the coefficients that S_j penalises.
   [[nodiscard]] const std::vector<double>& default_start() const noexcept { return default_start_; }
 
   /// Nothing if X'WX + S is not numerically positive definite there. Cost: O(q^3 + M q^2) with q coefficients
@@ -137,7 +136,7 @@ class RemlCriterion {
   const Algebra* algebra_;
   bool scale_known_;
   const std::vector<BlockBasis>& bases_;
-  Part part_;  ///< that of X'WX; without one, the eliminated block
+  Part part_;  ///< the part of X'WX; without one, the eliminated block
   std::vector<PenaltyParameter> parameters_;
   int sp_count_ = 0;
   int unpenalised_ = 0;                       ///< M_p

@@ -16,7 +16,7 @@ namespace {
 
 using base::at;
 
-/// a b for a symmetric b, mostly zero if most coefficients are those of random effects.
+/// The product a b for a symmetric b, which is mostly zero if most coefficients belong to random effects.
 Matrix product(const Matrix& a, const Matrix& b, const Algebra& algebra) {
   const auto values = b.values();
   const auto zeros = std::ranges::count(values, 0.0);

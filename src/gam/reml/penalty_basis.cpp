@@ -80,7 +80,7 @@ SymmetricEigen eigen_of_rank(const Matrix& sum, int rank, const CoefBlock& block
   return eigen;
 }
 
-/// The basis of each level's penalised functions, level by level, followed by the others.
+/// The basis of each level's penalised functions, level by level, followed by the unpenalised functions.
 void take_levels(BlockBasis& basis, const CoefBlock& block) {
   const Penalty& penalty = *basis.penalty;
   const int rank = penalty.rank_of_level;

@@ -27,21 +27,21 @@ struct BlockBasis {
   Matrix rotation;     ///< U, size x size; empty: the identity
   Matrix inverse;      ///< U^-1; empty: the transpose of U
   double log_det = 0;  ///< log |det U|^2
-  /// The penalised part of each penalty, if diagonal; or
+  /// The penalised part of each penalty, if all are diagonal; else empty.
   std::vector<std::vector<double>> diagonals;
-  /// the penalised part of each, rank x rank, and its smallest nonzero eigenvalue relative to the largest.
+  /// Otherwise the penalised parts, rank x rank, and each one's smallest eigenvalue relative to the largest.
   std::vector<Matrix> dense;
   std::vector<double> spread;
   /// If not empty, `dense` belongs to the levels (`Penalty::levels`), and a penalised part is the Kronecker
   /// product of one of them and this diagonal.
   std::vector<double> of_level;
   const Penalty* penalty = nullptr;
-  /// Penalised coordinates of each row of `dense`.
+  /// Number of penalised coordinates that share a row of `dense`.
   [[nodiscard]] int copies() const noexcept {
     return of_level.empty() ? 1 : static_cast<int>(of_level.size());
   }
   [[nodiscard]] int penalties() const noexcept { return static_cast<int>(penalty->count()); }
-  /// The smoothing parameters of its penalties, among the logarithms of those of all blocks.
+  /// The elements of `log_sp`, which has those of all blocks, that belong to this block's penalties.
   [[nodiscard]] std::vector<double> smoothing_parameters(std::span<const double> log_sp) const;
 };
 
@@ -57,25 +57,25 @@ struct GradedPenalties {
   std::vector<Matrix> penalties;
 };
 
-/// The rank of each set of penalties comes from the design, so that it is not estimated from rounded numbers
-/// here.
+/// Grades the penalties of a block. The rank of each set of penalties comes from the design, so that it is
+/// not estimated from rounded numbers here.
 ///
-/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of comparable penalties but the
+/// Source: Wood, JRSSB 73 (2011), appendix B. Cost: O(rank^3) for each group of penalties of one size but the
 /// last.
 [[nodiscard]] GradedPenalties grade_penalties(const BlockBasis& basis, std::span<const double> lambda,
                                               const Algebra& algebra);
 
-/// log|S|+ in the coordinates of the bases, S the sum of all penalties times their lambdas, and its
-/// derivatives by the log lambdas.
+/// log|S|+, S the sum of all penalties times their lambdas in the coordinates of the bases, with its gradient
+/// and Hessian in the log lambdas.
 struct PenaltyDeterminant {
   double value = 0;
   std::vector<double> gradient;
   Matrix hessian;
 };
 
-/// Nothing if the sum of some block's penalties is not numerically positive definite on its range. Cost:
-/// O(rank M^2) for a block whose M penalties have common eigenvectors, and O(M rank^3) for another, whose sum
-/// is graded as above and factored.
+/// Computes log|S|+ and its derivatives; nothing if the sum of some block's penalties is not numerically
+/// positive definite on its range. Cost: O(rank M^2) for a block whose M penalties have common eigenvectors,
+/// and O(M rank^3) for another, whose sum is graded by `grade_penalties` and factored.
 [[nodiscard]] std::optional<PenaltyDeterminant> penalty_determinant(const std::vector<BlockBasis>& bases,
                                                                     std::span<const double> log_sp,
                                                                     const Algebra& algebra);

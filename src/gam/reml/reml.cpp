@@ -35,7 +35,7 @@ std::vector<double> bounded_start(const RemlCriterion& criterion, std::span<cons
 /// confidence bands.
 constexpr double most_noise = 0.02;
 
-/// The index in the design of the penalised block with this index among the penalised ones.
+/// The index in the design of the block that is number `penalised` of the penalised blocks.
 int block_of(const Design& design, std::ptrdiff_t penalised) {
   for (std::size_t i = 0; i < design.blocks.size(); ++i) {
     if (design.blocks[i].penalty && penalised-- == 0) return static_cast<int>(i);

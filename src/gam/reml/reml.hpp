@@ -33,7 +33,7 @@ enum class Search {
                                const std::vector<BlockBasis>& bases, bool scale_known,
                                std::span<const double> start, const Algebra& algebra, Search search);
 
-/// The same for a single working model: computes the bases, on one thread.
+/// `fit_reml` for a single working model: computes the bases itself, on one thread.
 [[nodiscard]] RemlFit fit_reml(const WorkingModel& model, const Design& design, bool scale_known,
                                std::span<const double> start = {});
 

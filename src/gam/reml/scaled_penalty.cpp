@@ -108,7 +108,7 @@ void PenaltyTraces::select(const Matrix& outer_inverse, const OrderedMatrix& mat
   take_traces(selected_inverse(matrix, block, outer_inverse, algebra_, true).diagonal, outer_inverse);
 }
 
-/// `diagonal`: that of A over the eliminated coefficients.
+/// `diagonal`: the diagonal of A over the eliminated coefficients.
 void PenaltyTraces::take_traces(std::span<const double> diagonal, const Matrix& outer_inverse) {
   const int first = static_cast<int>(diagonal.size());
   for (const ScaledPenalty& s : penalties_) {
@@ -131,7 +131,7 @@ void PenaltyTraces::take_blocks(const OrderedMatrix& matrix, const EliminatedBlo
   take_traces(own.whole_diagonal, outer_inverse);
   const int count = static_cast<int>(penalties_.size());
   own_squares_ = Matrix(count, count);
-  std::vector<int> penalty(base::at(order.eliminated()), -1);  // a coefficient of the part has one
+  std::vector<int> penalty(base::at(order.eliminated()), -1);  // of each eliminated coefficient: its index
   std::vector<double> size(penalty.size());
   for (int j = 0; j < count; ++j) {
     const ScaledPenalty& s = penalties_[base::at(j)];

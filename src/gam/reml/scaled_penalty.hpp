@@ -14,20 +14,20 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// lambda_j S_j in the coordinates of one evaluation of the criterion: on the `rank` coordinates from `begin`
-/// on, or on some coordinates of the part.
+/// on, or on the coordinates of one random effect of the part.
 struct ScaledPenalty {
   int begin = 0;     ///< -1: it is on the part
   int in_outer = 0;  ///< `begin` among the coordinates that are not eliminated
   int rank = 0;
-  std::vector<double> diagonal;  ///< of a diagonal penalty; else `dense`
+  std::vector<double> diagonal;  ///< the elements of a diagonal penalty; another penalty has `dense`
   Matrix dense;
-  std::vector<int> places;  ///< coordinates of an effect of the part, whose penalty is diagonal
+  std::vector<int> places;  ///< coordinates of the part's effect, whose penalty is diagonal
 
   [[nodiscard]] bool is_of_part() const noexcept { return !places.empty(); }
-  /// Converts a diagonal on the part, whose first coordinate has the place `first` before the elimination, to
-  /// the coordinates that it penalises. `order`: the places after the ordering.
+  /// For an effect whose first coefficient has index `first` in the part: drops the zeros of `diagonal`, and
+  /// sets `places`. `order` maps indices in the part to places in the order of elimination.
   void take_places(std::span<const int> order, int first);
-  /// The penalty's own coordinates of a vector.
+  /// The elements of `b` in the penalty's own coordinates.
   [[nodiscard]] std::vector<double> own(std::span<const double> b) const;
   /// b += factor x, x on the penalty's own coordinates.
   void add_to(std::span<double> b, double factor, std::span<const double> x) const;
@@ -51,7 +51,7 @@ class PenaltyTraces {
 
   /// tr(A S_j)
   [[nodiscard]] double of(std::size_t j) const;
-  /// tr(A S_j A S_k); nothing if one is on a part with fill-in.
+  /// tr(A S_j A S_k); nothing if either penalty is on a part with fill-in.
   [[nodiscard]] std::optional<double> of(std::size_t j, std::size_t k) const;
 
  private:
@@ -64,8 +64,8 @@ class PenaltyTraces {
 
   const std::vector<ScaledPenalty>& penalties_;
   const Algebra& algebra_;
-  std::vector<Matrix> products_;    ///< V S_j of those not on the part
-  std::vector<double> of_effects_;  ///< tr(A S_j) of those on a part with fill-in
+  std::vector<Matrix> products_;    ///< V S_j of the penalties that are not on the part
+  std::vector<double> of_effects_;  ///< tr(A S_j) of the penalties on a part with fill-in
   /// For dense blocks B, with U = B^-1 C: V U'S_j U of each penalty, and tr(A S_j A S_k) minus the trace of
   /// the product of two of these.
   std::vector<Matrix> through_blocks_;

@@ -35,8 +35,9 @@ struct RemlOptima {
 /// The predicted decrease of V, roughly, if Newton's method is about to converge; else nothing.
 [[nodiscard]] std::optional<double> fall_ahead(const RemlCriterion::Evaluation& at);
 
-/// Replaces an optimum by a lower one while a descent from another start finds one. V may have several local
-/// minima, and is flat where a parameter tends to infinity, so that no derivative leads back. Starts are
+/// Repeats descents from other starts while one of them ends at a lower optimum than the best so far, and
+/// returns the lowest. V may have several local minima, and is flat where a parameter tends to infinity, so
+/// that no derivative leads back. Starts are
 ///
 /// * along each parameter, the others held, wherever V has another minimum (`RemlProfile`);
 /// * for a parameter that ended where V is flat, a finite value; for another, infinity;

@@ -23,35 +23,35 @@ constexpr double spacing = 0.5;
 /// Without a profile, V itself is evaluated in steps of this, which counts as so many evaluations.
 constexpr double wide_spacing = 4;
 constexpr int evaluations_of_wide = 2;
-/// This far above the default a term has practically no effect.
+/// At a log smoothing parameter this far above the default a term has practically no effect.
 constexpr double infinity = 30;
 /// Starts well above and below the default.
 constexpr double all_above = 8;
 /// V is flat along a parameter whose derivatives are smaller.
 constexpr double flat_below = 1e-6;
-/// A descent about to converge is abandoned if V would have to fall by this much, and by so many times the
-/// predicted decrease. V is a log likelihood; in 5,000 random designs it fell by 3 at most after that.
+/// A descent about to converge is abandoned if, to be of use, V would have to fall by more than this, and by
+/// more than this many times the predicted decrease. V is a log likelihood; in 5,000 random designs it fell
+/// by 3 at most after that.
 constexpr double far_above = 10;
 constexpr double margin = 100;
 /// A relative decrease of V from which an optimum is another one, and not rounding.
 constexpr double improvement = 1e-9;
-/// Parameters of two optima closer than this are the same.
+/// Log smoothing parameters of two optima that differ by less than this count as equal.
 constexpr double same_within = 0.1;
 /// A minimum of V so far above the lowest, a ratio of likelihoods of 20, may still be that of the lower
 /// solution once the working model is its own; so many are kept.
 constexpr double undecided = 3;
 constexpr std::size_t most_others = 4;
-/// Number of operations, about a second of one core, within which all starts are tried; a larger model gets a
-/// fixed number of evaluations per parameter.
+/// All starts are tried if that takes at most this many operations, about a second of one core; a larger
+/// model gets a fixed number of evaluations per parameter.
 constexpr double operations = 1e10;
 constexpr int evaluations_a_parameter = 3;
-/// Descents of a model with more coefficients run one at a time: its products use the threads, and few
-/// descents are affordable.
+/// With more coefficients, descents run one at a time: the products of one occupy all threads.
 constexpr int largest_side_by_side = 512;
 /// Maximum number of doubles of concurrent evaluations.
 constexpr double doubles_at_once = 0x1p27;
 
-/// The matrix, its factor, its inverse, products with it, and a copy or two.
+/// An evaluation keeps X'WX + S, its factor, its inverse, products with that, and a copy or two.
 constexpr double doubles_of_evaluation(double core_size) {
   return 6 * core_size * core_size;
 }
@@ -126,7 +126,7 @@ std::vector<double> values_along(const RemlCriterion& criterion, const RemlOptim
   };
   const auto count = static_cast<int>(points.size());
   const int at_once = std::min(criterion.algebra().at_once(), count);
-  // Otherwise threads share the products of each evaluation.
+  // Evaluations run concurrently if memory allows; otherwise the threads share the products of each.
   if (at_once > 1 && at_once * doubles_of_evaluation(criterion.core_size()) <= doubles_at_once) {
     criterion.algebra().for_each(
         count, [&](int i, const Algebra& alone) { evaluate(static_cast<std::size_t>(i), alone); });
@@ -291,7 +291,7 @@ class Elsewhere {
   double limit_;  ///< maximum number of evaluations
   std::span<const double> tried_;
   int evaluations_ = 0;                                         ///< evaluations of counted descents
-  std::vector<std::pair<double, std::vector<double>>> minima_;  ///< above the best, by V
+  std::vector<std::pair<double, std::vector<double>>> minima_;  ///< above the best: V, parameters
 };
 
 }  // namespace

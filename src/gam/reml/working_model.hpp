@@ -25,15 +25,15 @@ struct RemlFit {
   std::vector<double> log_sp;  ///< log smoothing parameter of every penalty of every block, in order
   std::vector<double> coef;
   double scale = 1;
-  /// Of the posterior covariance: RSS over n less the degrees of freedom, as in mgcv. It is the scale at a
-  /// minimum of V in all smoothing parameters with a gamma of 1.
+  /// Scale of the posterior covariance: RSS divided by (n minus the degrees of freedom), as in mgcv. It is
+  /// the scale at a minimum of V in all smoothing parameters with a gamma of 1.
   double covariance_scale = 1;
   double score = 0;              ///< V at the optimum
-  std::vector<double> gradient;  ///< of V there, by the log smoothing parameters
-  std::vector<double> hessian;   ///< by these and log phi, column by column: `RemlCriterion::whole_hessian`
+  std::vector<double> gradient;  ///< gradient of V at the optimum, by the log smoothing parameters
+  std::vector<double> hessian;   ///< by log smoothing parameters and log phi: `RemlCriterion::whole_hessian`
   PartedMatrix inverse;          ///< (X'WX + S)^-1; the posterior covariance is this by its scale
   std::vector<double> part_ridges;  ///< the diagonal of S in the inverse's part
-  std::vector<double> edf;          ///< of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
+  std::vector<double> edf;          ///< edf of each coefficient: diagonal of F = (X'WX + S)^-1 X'WX
   std::vector<double> edf1;         ///< diagonal of 2F - FF, for reference degrees of freedom
   double penalised_deviance = 0;    ///< weighted residual sum of squares plus b'Sb
   std::vector<double> noise;  ///< error of V from the rounding of X'WX: by penalised block, then all others

@@ -7,7 +7,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Copies of the components whose variables are indices into a row's values.
+/// Copies of the components in which variable i is the i-th of a row's values.
 std::vector<Component> at_places(std::span<const Component> components) {
   std::vector<Component> own(components.begin(), components.end());
   int place = 0;
@@ -54,8 +54,7 @@ Combination BlockRows::at(std::span<const double> values) {
                               [&](int /*point*/, int column, double value) {
                                 raw.push_back({column, value});
                               });
-  // M'r. A row has one level of a random effect or a factor smooth, and so one copy of the map; a row of the
-  // map may have only one nonzero.
+  // M'r. A row has one level of a random effect or factor smooth, and so uses one copy of the map.
   Combination row;
   if (raw.empty()) return row;
   const auto [first, last] = block_.coefficients_at(raw.front().coefficient);

@@ -23,8 +23,8 @@ using Combination = std::vector<Weight>;
 /// Rows of the model matrix within a block, at any values of its components. Not thread-safe.
 class BlockRows {
  public:
-  /// `components`: those of the block's term; or these without the first, the by variable, which then has the
-  /// value 1 or the block's level. The block must outlive this.
+  /// `components`: all components of the block's term; or all but the first, the by variable, which then has
+  /// the value 1 or the block's level. The block must outlive this.
   BlockRows(const CoefBlock& block, std::span<const Component> components);
 
   /// `values`: one for each variable of the components; for a factor the index of the level.

@@ -26,12 +26,12 @@ namespace {
 
 using base::at;
 
-/// Factor of a numeric component of a smooth.
+/// The factor by which a smooth's numeric component multiplies its variable.
 double scale_of(const Component& component) {
   return component.parts.empty() ? 1.0 : component.parts.front().factor;
 }
 
-/// The Kronecker product of two rows, the second fastest.
+/// The Kronecker product of two rows; the second one's index varies fastest.
 std::vector<double> products_of(std::span<const double> first, std::span<const double> second) {
   std::vector<double> products;
   for (const double one : first) {
@@ -48,7 +48,7 @@ void raw_values(const Component& component, std::span<const double> x, std::span
   std::ranges::copy(local.values, out.begin() + local.first);
 }
 
-/// The same in one row.
+/// The raw columns of a curve or a surface in one row of the frame.
 void raw_row(const Component& component, const Frame& frame, std::size_t row, std::span<double> out) {
   std::vector<double> x;
   Component::for_each_variable(
@@ -373,7 +373,7 @@ class Drafter {
       add_by_factor(std::move(draft), std::move(components));
   }
 
-  /// The smooth as in mgcv, unconstrained if a numeric by variable varies.
+  /// The smooth bs="sz" as in mgcv; without a constraint if a numeric by variable varies.
   [[nodiscard]] SmoothBasis deviations(const SmoothSpec& spec, const TermShape& shape,
                                        const std::vector<Basis>& margins, double row_sum) const {
     std::vector<int> levels;
@@ -529,7 +529,7 @@ class Drafter {
         basis = natural_margin(std::move(basis), products, spec.label);
       }
     }
-    if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // as in the shape
+    if (!spec.tensor) std::reverse(margins.begin(), margins.end());  // the order of `TermShape::components`
     // A row has one level of a factor smooth.
     const auto of_row = std::span<const Basis>(margins).last(spec.factor_smooth ? 1 : margins.size());
     const double row_sum = largest_row_sum(workers_, frame, of_row, spec.orders);
@@ -608,7 +608,7 @@ class Drafter {
         if (!is_linked(draft)) continue;
         any = any || draft.constrained;
         all = all && draft.constrained && draft.by_value == 1;
-        // Blocks of different levels share the sums.
+        // Blocks of different levels share the sums: counted once, in the first.
         if (draft.block.raw_begin != draft.sum_begins.front()) continue;
         ++copies;
         begins.insert(begins.end(), draft.sum_begins.begin(), draft.sum_begins.end());
@@ -643,7 +643,7 @@ class Drafter {
     }
   }
 
-  /// Coefficients of a block whose penalties are diagonal.
+  /// Number of coefficients of a block whose penalties are diagonal.
   static int effects_of(const DraftBlock& draft) {
     const std::optional<Penalty>& penalty = draft.block.penalty;
     return penalty && penalty->is_diagonal() ? penalty->eigenvalues.rows() : 0;
@@ -683,7 +683,7 @@ class Drafter {
   const Standards& standards_;
   int largest_whole_effect_;
   SetupRows setup_rows_;
-  std::map<std::string, Margins> linked_;  ///< of the smooths with an id
+  std::map<std::string, Margins> linked_;  ///< by id: the margins that its smooths share
   DesignDraft draft_;
 };
 

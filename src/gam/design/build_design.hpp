@@ -25,22 +25,22 @@
 ///     Design design = finish_design(draft, moments.column_sums, frame.complete_rows);
 namespace TESSERA_NAMESPACE::gam {
 
-/// A block without its constraint and its position among the coefficients.
+/// A block of coefficients before its constraint and its position among the coefficients are known.
 struct DraftBlock {
   CoefBlock block;
   bool constrained = false;
-  Matrix null_space;  ///< of its penalties, orthonormal; smooths only
+  Matrix null_space;  ///< null space of the block's penalties, orthonormal; smooths only
   Matrix values;      ///< see `SmoothBasis`
   double log_det_values = 0;
   std::vector<double> constant;
   std::vector<int> sum_begins;  ///< first raw columns of the level blocks whose sum is the whole column
-  std::string id;               ///< of the smooth; empty: none
-  int copies = 1;               ///< number of smooths with its id, whose rows the sums cover
-  std::vector<double> point;    ///< the columns at the point where the smooth is zero; empty: it sums to zero
-  std::vector<double> sp;       ///< see `SmoothSpec`
-  bool select = false;          ///< select=TRUE: the remaining null space gets a penalty
-  int least_varying = -1;       ///< the column of least variance, in mgcv's coefficients; -1: none
-  double by_value = 1;          ///< value of a constant by variable, contained in the raw sums
+  std::string id;               ///< the smooth's id=; empty: none
+  int copies = 1;             ///< number of smooths with this id, over whose variables the column sums extend
+  std::vector<double> point;  ///< the columns at the point where the smooth is zero; empty: it sums to zero
+  std::vector<double> sp;     ///< see `SmoothSpec`
+  bool select = false;        ///< select=TRUE: the remaining null space gets a penalty
+  int least_varying = -1;     ///< the column of least variance, in mgcv's coefficients; -1: none
+  double by_value = 1;        ///< value of a constant by variable, contained in the raw sums
 };
 
 /// A design without its blocks: enough for a pass over the raw columns.

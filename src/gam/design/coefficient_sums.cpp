@@ -44,7 +44,7 @@ struct BlockMap {
   Matrix transposed;
 };
 
-/// Calls `use(block)` for each block of the part.
+/// Calls `use(block)` for each block of coefficients in the part (the eliminated random effects).
 template <class Use>
 void for_each_of_part(const Design& design, const Use& use) {
   for (const CoefBlock& block : design.blocks) {
@@ -86,8 +86,8 @@ std::shared_ptr<const SparsePattern> pattern_of_levels(const SparsePattern& raw,
   return std::make_shared<const SparsePattern>(std::move(pattern));
 }
 
-/// The part's own elements if levels have several columns: M' R M of each level and of each pair of levels
-/// that share rows.
+/// Sets the elements within the part if its levels have several columns: M' R M for each level, and for each
+/// pair of levels that share rows.
 void take_curves(const PartedMatrix& raw_gram, const std::vector<PartLevel>& levels, PartedMatrix& gram) {
   const Part& raw_part = raw_gram.part();
   const Part& part = gram.part();
@@ -148,7 +148,7 @@ PartedMatrix gram_in_coefficients(const PartedMatrix& raw_gram, const Design& de
     gram.diagonal = raw_gram.diagonal;
     gram.beside = raw_gram.beside;
   }
-  std::vector<const CoefBlock*> blocks;  // without the parted ones, whose coefficients are raw columns
+  std::vector<const CoefBlock*> blocks;  // blocks of the core; in the part, coefficients are raw columns
   std::vector<BlockMap> maps;
   for (const CoefBlock& block : design.blocks) {
     if (raw_gram.part().has(block.raw_begin)) continue;

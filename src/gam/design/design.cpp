@@ -18,7 +18,7 @@ namespace {
 
 using base::at;
 
-/// The variables used by components.
+/// The variables that some component of the design uses.
 std::vector<DesignVariable> used_variables(const Design& design) {
   std::vector<bool> used(design.variables.size());
   for (const RawTerm& term : design.terms) {
@@ -33,7 +33,7 @@ std::vector<DesignVariable> used_variables(const Design& design) {
   return variables;
 }
 
-/// Rank of some columns with elements 0, 1 and -1.
+/// The rank of the given columns of a matrix whose elements are 0, 1 and -1.
 int column_rank(const Matrix& a, std::span<const int> columns) {
   constexpr double rounding = 1e-9;
   if (columns.empty()) return 0;
@@ -86,7 +86,7 @@ int Penalty::rank_of(const std::vector<bool>& marked) const {
     for (std::size_t j = 0; j < marked.size(); ++j) set |= std::size_t{marked[j]} << j;
     return set_ranks[set];
   }
-  // Common eigenvectors outside the null space of at least one marked penalty.
+  // Counts the common eigenvectors that are outside the null space of at least one marked penalty.
   int rank = 0;
   for (int i = 0; i < eigenvalues.rows(); ++i) {
     bool touched = false;
@@ -105,7 +105,7 @@ int Penalty::rank_of(std::size_t j) const {
 
 std::vector<int> Penalty::ranks_of_sets() const {
   if (!commutes()) return set_ranks;
-  std::map<std::size_t, int> alike;  // number of common eigenvectors by set: in the ranges of its penalties
+  std::map<std::size_t, int> alike;  // by set of penalties: eigenvectors in exactly their ranges
   for (int i = 0; i < eigenvalues.rows(); ++i) {
     std::size_t seen_by = 0;
     for (std::size_t j = 0; j < count(); ++j)
@@ -302,7 +302,7 @@ double PenaltyParameter::slope(double log_lambda) const {
 std::vector<PenaltyParameter> Design::parameters() const {
   struct First {
     int index;
-    double factor;  ///< of the columns
+    double factor;  ///< scale of the columns
     double log_sp;
   };
   std::vector<PenaltyParameter> parameters;

@@ -55,7 +55,7 @@ struct Penalty {
   /// Penalties that are the Kronecker products of a a' and one matrix of rank `rank_of_level`: each column is
   /// an a. A further penalty penalises the common null space of these.
   Matrix levels{};
-  Matrix of_level{};  ///< that matrix; empty unless the coordinates are level by level
+  Matrix of_level{};  ///< matrix of one level; empty unless the coordinates are level by level
   int rank_of_level = 0;
   Matrix null_space;  ///< coefficients x (coefficients - rank), orthonormal: the unpenalised space
   /// For several penalties that commute, coefficients x rank: T with T' S_j T the diagonal matrix of column j
@@ -76,7 +76,6 @@ struct Penalty {
   }
   /// S_j b.
   [[nodiscard]] std::vector<double> times(std::size_t j, std::span<const double> b) const;
-  /// S_j as a dense matrix.
   [[nodiscard]] Matrix matrix(std::size_t j) const;
   [[nodiscard]] double diagonal_of(std::size_t j, int i) const {
     return is_diagonal() ? eigenvalues(i, static_cast<int>(j)) : matrices[j](i, i);
@@ -87,7 +86,7 @@ struct Penalty {
   [[nodiscard]] int rank_of(const std::vector<bool>& marked) const;
   /// Rank of S_j.
   [[nodiscard]] int rank_of(std::size_t j) const;
-  /// `set_ranks`, computed also if the penalties commute; empty if `levels` determines the ranks.
+  /// The ranks that `set_ranks` would have, also for commuting penalties; empty if `levels` determines them.
   [[nodiscard]] std::vector<int> ranks_of_sets() const;
 };
 
@@ -98,7 +97,7 @@ struct Penalty {
 struct CoefBlock {
   std::string label;               ///< "(Intercept)", "cut", "s(x)", "s(x):facL1", "te(x,z)"
   std::string kind;                ///< "parametric", "te", "ti", "t2", "fs", "sz", or the name of a basis
-  std::vector<std::string> names;  ///< one a coefficient, as R has them: "cutGood", "s(x).1", …
+  std::vector<std::string> names;  ///< name of each coefficient, as in R: "cutGood", "s(x).1", …
   int raw_begin = 0;
   int raw_size = 0;
   int coef_begin = 0;
@@ -106,8 +105,8 @@ struct CoefBlock {
   Matrix map;      ///< raw_size x coef_size; no rows: the identity
   int copies = 1;  ///< repetitions of `map` along the diagonal of M: levels of a factor smooth
   std::optional<Penalty> penalty;          ///< smooths only
-  std::vector<std::vector<double>> knots;  ///< of each variable of a margin, for model.json
-  std::vector<double> s_scale;             ///< of each penalty
+  std::vector<std::vector<double>> knots;  ///< knots of each variable of the margins, for model.json
+  std::vector<double> s_scale;             ///< S.scale of each penalty
   /// Suffix of each penalty's label after that of the smooth; empty: numbers from one.
   std::vector<std::string> penalty_names;
   std::vector<std::string> ids;  ///< id of each penalty, shared with penalties of other blocks; or none
@@ -116,14 +115,14 @@ struct CoefBlock {
   std::vector<double> least_sp;        ///< by penalty: added to its lambda; empty: nothing
   std::vector<std::string> variables;  ///< the margins' variables, then the by variable if any
   std::string by_level;
-  /// Powers of two that scale a smooth's columns in a standardised design: of a numeric by variable, and of
-  /// the numbers among its margins, which scale its penalties too.
+  /// Powers of two that scale a smooth's columns in a standardised design: `by_factor` is that of a numeric
+  /// by variable; the other, of the numbers among its margins, scales its penalties too.
   double by_factor = 1;
   double margin_factor = 1;
   /// c of the constraint c'b = 0 on the coefficients of the basis, up to a factor, absorbed in `map`; empty:
   /// none, or the margins have their own.
   std::vector<double> constraint;
-  /// The same of each margin, for ti(); empty: no margin has its own.
+  /// For ti(): such a c for each margin; empty: no margin has its own constraint.
   std::vector<std::vector<double>> margin_constraints;
   std::vector<int> dropped;  ///< constrained coefficients removed by a side condition
   bool centred = false;      ///< constrained: the smooth sums to zero over the rows, or is zero at a point
@@ -157,8 +156,8 @@ struct DesignVariable {
 /// A column of the design as a combination of the formula's columns: indices and factors.
 using ColumnCombination = std::vector<std::pair<int, double>>;
 
-/// The parameter of a penalty: lambda = least + exp(log smoothing parameter + offset); if lambda is given,
-/// only the offset.
+/// How a penalty's lambda depends on a smoothing parameter: lambda = least + exp(log smoothing parameter +
+/// offset). If lambda is given, only the offset is used.
 struct PenaltyParameter {
   int index = 0;  ///< -1: none
   double offset = 0;
@@ -172,7 +171,8 @@ struct PenaltyParameter {
   [[nodiscard]] double slope(double log_lambda) const;
 };
 
-/// A level of a block of the part: its places in the part, in raw columns and in coefficients.
+/// One level of a random effect or factor smooth in the part: where its raw columns and its coefficients
+/// begin within the part.
 struct PartLevel {
   int raw_begin;
   int raw_size;
@@ -199,11 +199,11 @@ struct Design {
 
   /// The term that a block is made from.
   [[nodiscard]] const RawTerm& term_of(const CoefBlock& block) const;
-  /// Its index.
+  /// Index in `terms` of the term that a block is made from.
   [[nodiscard]] std::ptrdiff_t term_index(const CoefBlock& block) const {
     return &term_of(block) - terms.data();
   }
-  /// The coefficients of `parted_columns`, one a column.
+  /// The coefficients that belong to `parted_columns`.
   [[nodiscard]] Part parted_coefficients() const;
   /// Whether the part contains a factor smooth, whose levels have several columns each.
   [[nodiscard]] bool parts_curves() const;
@@ -212,9 +212,8 @@ struct Design {
   /// Dimension of the unpenalised space: coef_size minus the ranks of all penalties.
   [[nodiscard]] int null_space() const;
   [[nodiscard]] std::vector<std::string> coef_names() const;
-  /// `raw_combinations` of the remaining parametric coefficients, which come first, in these coefficients.
+  /// `raw_combinations` expressed in the parametric coefficients that remain, which come first.
   [[nodiscard]] std::vector<ColumnCombination> combinations() const;
-  /// Penalties of all blocks.
   [[nodiscard]] std::size_t penalty_count() const;
   /// The smoothing parameter of each penalty. Penalties with the same id share one; if columns are scaled
   /// they have offsets, so that their lambdas are equal in the formula's columns.
@@ -225,7 +224,7 @@ struct Design {
   [[nodiscard]] std::vector<double> raw_coefficients(std::span<const double> coef) const;
   /// The factors among the terms' variables with their levels, as `FrameRequest` takes them.
   [[nodiscard]] std::vector<std::pair<std::string, std::vector<std::string>>> known_levels() const;
-  /// The numeric ones among the terms' variables.
+  /// The names of the terms' numeric variables.
   [[nodiscard]] std::vector<std::string> known_numbers() const;
   /// Appends a term, sets its place, size and nonzeros, and returns its first raw column. Throws
   /// `Error(input)` if the number of raw columns overflows an int, or the term has more than `max_components`

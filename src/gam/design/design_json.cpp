@@ -29,7 +29,7 @@ using files::JsonField;
 /// stored in full, and a fitted design has not many more numbers than that.
 class NumbersLeft {
  public:
-  /// `splines`: the most in one term, each of which may have twice as many raw columns as coefficients.
+  /// `splines`: most splines of one term, each with up to twice as many raw columns as coefficients.
   NumbersLeft(std::int64_t coefficients, int splines)
       : left_(least + (per_covariance + (std::int64_t{2} << splines)) * coefficients * coefficients) {}
 
@@ -48,7 +48,7 @@ class NumbersLeft {
   std::int64_t left_;
 };
 
-/// Selections, wrapping maps and band matrices are mostly zero: these are written as (row, column, value).
+/// Writes a matrix. Mostly zero ones (selections, wrapping maps, bands) are written as (row, column, value).
 Json matrix_json(const Matrix& matrix) {
   Json json{{"rows", matrix.rows()}, {"cols", matrix.cols()}};
   const auto values = matrix.values();
@@ -91,7 +91,7 @@ Json diagonal_json(int size, double value) {
   return {{"rows", size}, {"cols", size}, {"entries", std::move(entries)}};
 }
 
-/// The factor of a multiple of the identity of this size; nothing for any other matrix.
+/// Reads a matrix; if it is a multiple of the identity of this size, returns the factor, otherwise nothing.
 std::optional<double> diagonal_from(const JsonField& field, int size) {
   const auto list = field.find("entries");
   if (!list) return std::nullopt;
@@ -109,7 +109,7 @@ std::optional<double> diagonal_from(const JsonField& field, int size) {
   return factor;
 }
 
-/// Equal cells, as equally spaced B-splines have them, are written once.
+/// Writes a margin. Cells that are all equal, as for equally spaced B-splines, are written once.
 Json margin_json(const Margin& margin) {
   Json json{{"breaks", margin.breaks},
             {"uniform", margin.uniform},
@@ -209,7 +209,7 @@ RadialColumns radial_from(const JsonField& field, int coefficients) {
   return radial;
 }
 
-/// The same for isotropic columns.
+/// Reads isotropic columns, under the same limits as `radial_from`.
 Component isotropic_from(const JsonField& field, int coefficients) {
   constexpr int most_points = 10'000;
   constexpr int most_power = 100;
@@ -286,7 +286,7 @@ Penalty penalty_from(const JsonField& field, int size, const CoefBlock& block, b
   const std::vector<JsonField> matrices = field.at("matrices").elements();
   constexpr std::size_t most_of_one = 4;  // orders of derivatives of a cubic
   constexpr std::size_t of_null_space = 1;
-  const auto levels = field.find("levels");  // then there is one for each
+  const auto levels = field.find("levels");  // if present, each level has a penalty
   const std::size_t margins = block.knots.size();
   const std::size_t most = block.kind == "t2" ? most_penalties : std::max(margins, most_of_one);
   if (!levels && matrices.size() > most + of_null_space)

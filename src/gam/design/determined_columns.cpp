@@ -17,8 +17,8 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Thresholds relative to the square of a column: residuals below the first are rounding of X'WX, below the
-/// second perhaps.
+/// Thresholds of a column's squared residual, relative to its square: below the first it is rounding of X'WX,
+/// below the second it may be.
 constexpr double dependence_tolerance = 1e-13;
 constexpr double doubt_tolerance = 1e-11;
 constexpr double equality_tolerance = 1e-9;
@@ -46,8 +46,7 @@ Design unpenalised_part(const Design& design) {
   return part;
 }
 
-/// U'X'WX U, U the unpenalised coordinates, scaled to a unit diagonal except for zero columns; with the
-/// transformation.
+/// U'X'WX U for the unpenalised coordinates U, scaled to a unit diagonal (except zero columns), and scales.
 struct Correlations {
   Matrix matrix;
   std::vector<double> norms;
@@ -93,8 +92,8 @@ struct Separated {
     Matrix penalty;
   };
   Design design;
-  std::vector<int> penalised;    ///< without those of the parted effect
-  std::vector<int> unpenalised;  ///< in the order of the blocks
+  std::vector<int> penalised;    ///< penalised coefficients, without those of the part
+  std::vector<int> unpenalised;  ///< unpenalised coefficients, in the order of the blocks
   std::vector<Penalised> penalties;
 };
 
@@ -188,8 +187,8 @@ Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   return std::move(a.outer);
 }
 
-/// X'WX plus the penalties, restricted to the unpenalised columns by elimination of all others. X'WX is
-/// divided by its trace, and penalties have unit norm, or unit eigenvalues if a smooth has only one.
+/// X'WX plus the penalties, reduced to the unpenalised columns by elimination of all others. X'WX is divided
+/// by its trace, and penalties have unit norm, or unit eigenvalues if a smooth has only one.
 Matrix beside_penalties(const PartedMatrix& raw_gram, const Design& design, const Algebra& algebra) {
   Separated columns = separated(design);
   PartedMatrix gram = gram_in_coefficients(raw_gram, columns.design, algebra);

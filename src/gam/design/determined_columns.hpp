@@ -15,14 +15,12 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// An unpenalised column that is a combination of others.
 struct DeterminedColumn {
-  int block = 0;          ///< place in `Design::blocks`
-  int column = -1;        ///< of the block, if that is parametric
-  bool zero = false;      ///< zero in every row of nonzero weight
-  bool doubtful = false;  ///< the residual may or may not be rounding of X'WX
-  std::vector<double>
-      combination;  ///< in coefficients: X combination = 0, and the combination is unpenalised
+  int block = 0;                    ///< place in `Design::blocks`
+  int column = -1;                  ///< index within a parametric block; -1: a function of a smooth
+  bool zero = false;                ///< zero in every row of nonzero weight
+  bool doubtful = false;            ///< the residual may or may not be rounding of X'WX
+  std::vector<double> combination;  ///< coefficients b with X b = 0 and without a penalty
 
-  /// Lists the members for a broadcast.
   void members(const auto& to) { to(block, column, zero, doubtful, combination); }
 };
 

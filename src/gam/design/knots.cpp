@@ -30,7 +30,7 @@ void check_penalty(const MarginData& data, const Basis& basis) {
       data.label, data.variable, data.min, data.max);
 }
 
-/// The supplied points of an isotropic basis: as many values for each variable.
+/// The supplied points of an isotropic basis: the same number of values for each variable.
 Matrix supplied_points(const MarginSpec& spec, const SuppliedKnots& supplied, const std::string& label) {
   std::vector<double> all;
   int variables = 0;

@@ -87,7 +87,7 @@ class TermMaker {
     if (const auto fault = basis.settle(curve)) throw base::input_error("{}: {}", label, fault->text);
   }
 
-  /// The first variable is fastest.
+  /// All products of the columns of a term's variables; the first variable's index varies fastest.
   [[nodiscard]] std::vector<ParametricTerm> expanded(const ParametricTerm& term,
                                                      const std::vector<bool>& contrasts) {
     std::vector<ParametricTerm> products(1);

@@ -43,7 +43,7 @@ Matrix turned_to_axes(const Matrix& w) {
   return multiply(w, turn);
 }
 
-/// The penalty's eigenvectors, by ascending eigenvalue; eigenvalues relative to its largest element.
+/// The penalty's eigenvectors by ascending eigenvalue, and its eigenvalues divided by its largest element.
 SymmetricEigen eigen_of_penalty(const Basis& basis) {
   Matrix unit = basis.penalty;
   // Squares of the elements may overflow in the variable's units.
@@ -112,7 +112,7 @@ Basis natural_basis(Basis basis, const std::function<Matrix(const Matrix& map)>&
     const Matrix half = multiply(inverse, penalised);
     return symmetric_eigen(symmetrised(multiply_tn(half, multiply(basis.penalty, half))));
   }();
-  double sum = 0;  // of mean squares
+  double sum = 0;  // sum of the columns' mean squares
   Matrix turn(size, size);
   const Matrix directions = multiply(penalised, eigen.vectors);
   for (int j = 0; j < basis.rank; ++j) {
@@ -158,7 +158,7 @@ Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>
   }
   const Matrix map = basis.map.empty() ? identity(size) : basis.map;
   const Matrix products = mean_products(multiply(map, turn));
-  double square = 0;  // mean over the penalised columns
+  double square = 0;  // mean square of the penalised columns
   for (int j = 0; j < rank; ++j) square += products(j, j) / rank;
   for (int j = 0; j < size; ++j) {
     const double own = j < rank ? square : products(j, j);

@@ -33,7 +33,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// Before its rotation mgcv scales the unpenalised columns in the directions of a decomposition. In mgcv,
 /// too, the first is the projection of the basis' first column on them, unless that is zero.
 ///
-/// `mean_products` and errors as above; it is called once.
+/// `mean_products` (called once), `label` and errors: as for `natural_basis`.
 [[nodiscard]] Basis natural_margin(Basis basis, const std::function<Matrix(const Matrix& map)>& mean_products,
                                    const std::string& label);
 

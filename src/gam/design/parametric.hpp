@@ -15,7 +15,7 @@ struct ParametricColumns {
   std::string label;
   std::vector<Component> components;  ///< last variable of the term first, so that its first varies fastest
   Matrix map;                         ///< selects columns of R
-  std::vector<std::string> names;     ///< as R has them: "(Intercept)", "cutGood", "x:fB", "aA2:bB2"
+  std::vector<std::string> names;  ///< R's names of the columns: "(Intercept)", "cutGood", "x:fB", "aA2:bB2"
   std::vector<std::string> variables;
 };
 

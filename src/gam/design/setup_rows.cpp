@@ -85,7 +85,7 @@ std::vector<double> SetupRows::values(int variable) {
     });
     return workers_.comm.allgatherv(std::span<const double>(mine));
   }
-  // Each value is on one rank; the others contribute 0.
+  // A sum over the ranks gathers the values: each is on one rank, and the others contribute 0.
   std::vector<double> all(local_.size());
   for (std::size_t i = 0; i < all.size(); ++i) {
     if (local_[i]) all[i] = numbers[*local_[i]];
@@ -110,7 +110,7 @@ void SetupRows::find() {
   for (const std::int64_t row : rows_) local_.push_back(complete.row_of(row));
 }
 
-/// Indices among the complete rows of the job.
+/// Draws `count` rows, as indices among the complete rows of the job.
 std::vector<std::int64_t> SetupRows::draw(const CompleteRows& complete, std::int64_t count) {
   const std::int64_t n = frame_.complete_rows;
   std::vector<std::int64_t> rows;

@@ -45,7 +45,7 @@ class SetupRows {
   bool found_ = false;
   bool is_own_sample_ = false;
   std::vector<std::int64_t> rows_;  ///< indices among the complete rows of the job; empty: all of them
-  std::vector<std::optional<std::size_t>> local_;  ///< local row of each of these; nothing: on another rank
+  std::vector<std::optional<std::size_t>> local_;  ///< local row of each; nothing: on another rank
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -19,12 +19,12 @@ namespace {
 
 using base::at;
 
-/// Relative to the square of a column: smaller residuals are rounding of X'X.
+/// Squared residuals below this part of a column's square are rounding of X'X.
 constexpr double gram_tolerance = 1e-12;
 /// Norms from X'X and from the sketch that agree within this factor are both accurate: the sketch is always
 /// accurate to about ten per cent.
 constexpr double agreement = 1.5;
-/// The square root of the machine epsilon: mgcv's.
+/// Columns whose remainder is below this are explained: the square root of the machine epsilon, as in mgcv.
 const double explained_tolerance = std::sqrt(std::numeric_limits<double>::epsilon());
 /// Eigenvalues of a penalty below this, of the largest, are zero: mgcv's.
 const double rank_tolerance = std::pow(std::numeric_limits<double>::epsilon(), 0.75);
@@ -55,7 +55,7 @@ bool share_a_variable(const CoefBlock& a, const CoefBlock& b) {
   });
 }
 
-/// X'X with columns eliminated one by one: the Schur complement of the others.
+/// X'X from which columns are eliminated one by one; what remains is the Schur complement.
 class Remainder {
  public:
   Remainder(const Matrix& gram, std::span<const int> columns) : rest_(submatrix(gram, columns, columns)) {
@@ -227,7 +227,7 @@ class SideConditions {
     Matrix first(columns_.sketch.rows(), count + (constant_ ? 1 : 0));
     assign(first, 0, 0, columns_of(columns_.sketch, before));
     if (constant_) std::ranges::copy(columns_.sketched_ones, first.column(count).begin());
-    // Reduced to a triangular factor, with the norms and angles of the columns.
+    // A triangular factor replaces the residuals: its columns have the same norms and angles.
     const PivotedQr left = pivoted_qr(unexplained(first, columns_of(columns_.sketch, own)));
     Matrix triangle(left.r.rows(), left.r.cols());
     for (int j = 0; j < triangle.cols(); ++j)
@@ -310,7 +310,7 @@ Matrix sum_of_sizes(const CoefBlock& block, const ColumnSums& columns) {
       elements += of_column;
       squares += columns.gram(block.coef_begin + c, block.coef_begin + c);
     }
-    // The mean square, over the mean element.
+    // The size of the columns (mean square), divided by that of the penalty (mean element).
     if (seen > 0)
       add_multiple(sum.values(), squares * seen / static_cast<double>(columns.rows) / elements,
                    penalty.values());

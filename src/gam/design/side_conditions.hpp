@@ -40,7 +40,7 @@ struct ColumnSums {
   Matrix gram;               ///< X'X
   std::vector<double> sums;  ///< X'1
   std::int64_t rows = 0;
-  Matrix sketch;                      ///< of X (rows/row_sketch.hpp); or X itself
+  Matrix sketch;                      ///< sketch of X (rows/row_sketch.hpp); or X itself
   std::vector<double> sketched_ones;  ///< the constant in the same sketch
 };
 

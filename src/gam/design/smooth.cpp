@@ -17,14 +17,14 @@ namespace {
 
 using base::at;
 
-/// A margin's penalty by its eigenvectors, null space first, with eigenvalues exactly zero there.
+/// A margin's penalty as eigenvectors and eigenvalues: first those of the null space, exactly 0.
 struct MarginPenalty {
   Matrix matrix;
-  Matrix metric;  ///< of the coefficients, where that of mgcv's is the identity
+  Matrix metric;  ///< inner product of the coefficients that is the identity in mgcv's
   SymmetricEigen eigen;
   Matrix common;  ///< T with T' matrix T the diagonal matrix of the eigenvalues, and T' metric T the identity
   int null_dimension;
-  double column_sum;   ///< the largest one, in mgcv's coefficients
+  double column_sum;   ///< the penalty's largest column sum, in mgcv's coefficients
   bool fixed = false;  ///< the penalty is left out: all of its eigenvalues are zero
 };
 
@@ -49,8 +49,9 @@ double unit_of(const Matrix& penalty) {
   return std::ldexp(1.0, std::ilogb(largest(penalty.values())));
 }
 
-/// The eigenvalues of the penalty in values at points. The smallest may be 1e-10 of the largest, so they are
-/// computed accurately, as squares of singular values. The vectors are coefficients.
+/// The eigenvalues of the penalty on values at points (te's parametrisation), and the vectors in
+/// coefficients. The smallest eigenvalue may be 1e-10 of the largest: they are computed as squares of
+/// singular values.
 SymmetricEigen eigen_in_values(const PointValues& points, const SymmetricEigen& own, double unit, int rank) {
   const int size = points.values.rows();
   const Matrix inverse = solve(points.values, identity(size)).value();
@@ -119,8 +120,8 @@ Matrix first_columns(const Matrix& a, int count) {
 
 /// The Kronecker products of the margins' eigenvectors outside the null space of at least one penalty.
 struct JointEigen {
-  Matrix values;            ///< a row for each, a column for each penalty that is not left out
-  std::vector<int> places;  ///< index of each among all products
+  Matrix values;  ///< a row for each product of eigenvectors, a column for each penalty that is not left out
+  std::vector<int> places;  ///< index of each row's product among all products
 };
 
 JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const double> s_scale) {
@@ -152,8 +153,7 @@ JointEigen joint_eigen(std::span<const MarginPenalty> margins, std::span<const d
   return out;
 }
 
-/// The vectors that diagonalise all penalties of a product at once: Kronecker products of the margins'
-/// vectors, those at `places`.
+/// The vectors that diagonalise all penalties of a product: the Kronecker products that `places` lists.
 Matrix joint_eigenvectors(std::span<const MarginPenalty> margins, std::span<const int> places) {
   Matrix all = identity(1);
   for (const MarginPenalty& margin : margins) all = kronecker(all, margin.common);
@@ -162,7 +162,7 @@ Matrix joint_eigenvectors(std::span<const MarginPenalty> margins, std::span<cons
   return out;
 }
 
-/// The penalty of margin m over the product of all.
+/// The penalty of margin m as a penalty on the product of all margins.
 Matrix penalty_of_margin(std::span<const MarginPenalty> margins, std::size_t m) {
   Matrix penalty = identity(1);
   for (std::size_t other = 0; other < margins.size(); ++other) {
@@ -174,7 +174,7 @@ Matrix penalty_of_margin(std::span<const MarginPenalty> margins, std::size_t m) 
   return penalty;
 }
 
-/// E of the product of margins, if one of them has it.
+/// Sets `values`, the matrix E of the product of margins, if some margin has `Basis::points`.
 void add_values(std::span<const Basis> margins, int size, SmoothBasis& smooth) {
   if (std::ranges::none_of(margins, [](const Basis& margin) { return margin.points.has_value(); })) return;
   smooth.values = identity(1);
@@ -193,8 +193,8 @@ double length_of(const Matrix& column) {
 }
 
 /// `Penalty::log_det_constant` of a constrained basis: that in mgcv's coefficients, plus twice log|det T|, T
-/// mapping the constrained coefficients to mgcv's. With c and d the constraints of both, |det E| = |det T|
-/// |c| / |d|.
+/// mapping the constrained coefficients to mgcv's. With c and d the constraints in the basis' own and in
+/// mgcv's coefficients, |det E| = |det T| |c| / |d|.
 double log_det_in_values(const Matrix& means, const Matrix& null_space, const Matrix& values,
                          double log_det_values) {
   const Matrix in_values = solve(transpose(values), means).value();
@@ -243,7 +243,7 @@ struct ProductSpace {
   }
 };
 
-/// mgcv's t2.model.matrix.
+/// The spaces of t2() in the order of mgcv's t2.model.matrix.
 std::vector<ProductSpace> product_spaces(std::span<const Basis> margins, bool full) {
   std::vector<ProductSpace> spaces{{{0}, true, 0, "", {""}}};
   for (const Basis& margin : margins) {
@@ -475,7 +475,7 @@ Basis centred_margin(Basis margin, std::span<const double> means) {
   margin.rank = std::min(margin.rank, margin.size());
   margin.unit_rows = false;
   margin.row_sum.reset();
-  margin.constant.clear();  // there is none
+  margin.constant.clear();  // a constrained margin does not contain the constant
   margin.constraint.assign(means.begin(), means.end());
   return margin;
 }

@@ -15,18 +15,17 @@ namespace TESSERA_NAMESPACE::gam {
 /// A smooth before its constraint: the row-wise Kronecker product of its margins.
 struct SmoothBasis {
   Matrix map;                     ///< raw x K, the last margin fastest
-  std::vector<Matrix> penalties;  ///< one a margin, K x K, divided by `s_scale`
+  std::vector<Matrix> penalties;  ///< penalty of each margin, K x K, divided by `s_scale`
   Matrix eigenvalues;             ///< rank x penalties: see `Penalty`
-  Matrix eigenvectors;            ///< K x rank, of several margins: see `Penalty`
-  std::vector<int> set_ranks;     ///< of several penalties of one margin: see `Penalty`
+  Matrix eigenvectors;            ///< K x rank, for several margins: see `Penalty`
+  std::vector<int> set_ranks;     ///< for several penalties of one margin: see `Penalty`
   Matrix levels;                  ///< for level deviations: see `Penalty`
   Matrix of_level;
   int rank_of_level = 0;
   Matrix null_space;                       ///< K x dimension, orthonormal: the unpenalised functions
   std::vector<double> s_scale;             ///< mgcv's S.scale
   std::vector<std::vector<double>> knots;  ///< of each variable
-  /// E, if a margin has `Basis::points`: maps the basis' own coefficients to mgcv's. Eigenvalues refer to
-  /// mgcv's.
+  /// E, if a margin has `Basis::points`: from the basis' own coefficients to mgcv's, as eigenvalues have.
   Matrix values;
   double log_det_values = 0;               ///< log|det E|
   std::vector<double> constant;            ///< the coefficients of the constant 1

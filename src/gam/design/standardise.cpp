@@ -111,7 +111,7 @@ class Measurer {
     }
   }
 
-  /// *Collective.* Sums over the complete rows of the job, of what `add` adds for each.
+  /// *Collective.* Sums over the complete rows of the job; `add` adds the numbers of one row.
   template <class Add>
   [[nodiscard]] std::vector<double> summed(std::size_t width, const Add& add) const {
     std::vector<ReproducibleSum> sums(at(team_.size()), ReproducibleSum(width));
@@ -222,7 +222,7 @@ class Measurer {
   HostTeam& team_;
   std::vector<Extent> extents_;
   std::vector<double> centres_;
-  std::vector<double> factors_;  ///< of half the range of a variable
+  std::vector<double> factors_;  ///< by variable: the power of two that scales half its range
   std::vector<double> sizes_;    ///< standard deviations, times `factors_`
   /// Row j: variable j minus its projection on earlier ones, in centred and scaled variables.
   std::vector<std::vector<double>> combinations_;

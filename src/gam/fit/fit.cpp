@@ -58,8 +58,8 @@ void check_trials(const FormulaTerms& formula, const Family& family) {
                             formula.response.text, family.name());
 }
 
-/// Adds the table's ordered factors to those of the model, among the columns that it reads; not a response,
-/// whose order has no meaning.
+/// Adds to the model's ordered factors those of the table among the columns that the model reads, without the
+/// response, whose order has no meaning.
 void take_ordered(const std::vector<std::string>& columns, const std::string& response,
                   FrameRequest& request) {
   for (const std::string& column : columns) {
@@ -101,7 +101,7 @@ class TableFit {
       if (stop->requested()) throw Error(ErrorCode::interrupted, "the job was asked to stop");
     };
     try {
-      // Only a single rank may stop anywhere; several ranks stop together, in passes and in the search.
+      // A job of one rank may stop anywhere; several ranks stop together, in passes and in the search.
       std::optional<base::Abandonable> abandonable;
       if (stop != nullptr && job_.comm().is_serial()) abandonable.emplace(check);
       FittedModel model = fit_until_it_stays(checkpoint);
@@ -203,7 +203,7 @@ class TableFit {
     return frame;
   }
 
-  /// Starts uploading columns in memory to the devices while they are read. Returns the receiver.
+  /// Starts uploading columns in memory to the devices. Returns what takes the numbers as they are read.
   NumberTaker* begin_upload(const TableReader& table, const FrameRequest& request, DeviceTurn& turn,
                             DeviceTable& on_devices) {
     std::vector<NamedNumbers> columns;

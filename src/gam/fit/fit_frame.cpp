@@ -44,7 +44,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Names as a list of limited length.
+/// A text that lists the names, shortened if there are many.
 std::string text_of(std::span<const std::string> names) {
   constexpr std::size_t most = 12;
   std::string text;
@@ -53,7 +53,7 @@ std::string text_of(std::span<const std::string> names) {
   return text;
 }
 
-/// R of R'R = X'WX, to be stored in the model; empty if it is too large.
+/// The triangular root R of R'R = X'WX, to be stored in the model; empty if it is too large.
 Matrix triangle_of_gram(const PartedMatrix& gram) {
   if (gram.is_parted() || gram.size() > largest_triangle ||
       !std::ranges::all_of(gram.core.values(), [](double value) { return std::isfinite(value); }))
@@ -132,7 +132,7 @@ class FitRun {
     throw Error(ErrorCode::usage, why + ": set device to auto or cpu");
   }
 
-  /// The design with its constraints.
+  /// Sets the design with its constraints, and returns the moments of the raw columns.
   RawMoments prepare_design() {
     const DesignDraft draft = draft_of_design();
     model_.design = draft.design;
@@ -186,7 +186,7 @@ class FitRun {
     require_hosts("a model with several large random effects is fitted on the CPU");
   }
 
-  /// The blocks of untested effects are diagonal only if no series contains several of their levels.
+  /// Refuses an untested random effect whose level changes within a series: its block is not diagonal.
   void require_constant_levels() const {
     if (!has_correlated_residuals(fit_.options)) return;
     for (const RawTerm& term : model_.design.terms) {
@@ -307,7 +307,8 @@ class FitRun {
     fit_.require_no_fallback();
     return crowded;
   }
-  /// Dense columns are evaluated on the CPU only: a fit on devices starts over there, if allowed.
+  /// Gives crowded smooths orthogonal columns. These are dense, and evaluated on the CPU only: a fit on
+  /// devices starts over there, if allowed.
   void turn_smooths(const CrowdedSmooths& crowded) {
     const bool was_turned = turned_.has_value();
     turned_ = crowded.turned(model_.design);
@@ -395,8 +396,7 @@ class FitRun {
     if (fit_.checkpoint != nullptr && !fit_.checkpoint->why_on_cpu().empty())
       model_.verdict = fit_.checkpoint->why_on_cpu();
   }
-  /// At the maximum of the likelihood the deviance is at most that of a constant mean, whose predictor is
-  /// unpenalised.
+  /// Warns if the deviance exceeds that of a constant mean, which is unpenalised: no likelihood maximum does.
   void doubt_if_worse_than_null() {
     constexpr double rounding = 1e-7;
     if (!model_.converged || rows_.family.linear() || rows_.series.correlated()) return;
@@ -472,7 +472,7 @@ class FitRun {
   Standards standards_;
   std::int64_t needed_bytes_ = 0;      ///< on this rank, by `require_memory`
   std::optional<RawSums> unweighted_;  ///< sums of the first working model, until the design is settled
-  // At most one of these is set; it holds the formula's design while the iteration uses the other.
+  // At most one of the two is set: the formula's design, kept while the iteration uses a transformed one.
   std::optional<ByCentring> centred_;
   std::optional<OrthogonalSmooths> turned_;
   FittedModel model_;

@@ -19,12 +19,12 @@ struct RowSample {
   struct Column {
     std::string name;
     std::vector<double> values;
-    std::vector<std::string> levels{};  ///< of a factor; else empty
+    std::vector<std::string> levels{};  ///< levels of a factor; else empty
   };
 
   std::int64_t rows = 0;                 ///< number of complete rows, all or some of which are sampled
   std::vector<double> linear_predictor;  ///< linear predictor, with all offsets
-  std::vector<double> response;          ///< as numbers; success is 1
+  std::vector<double> response;          ///< response as numbers; success is 1
   std::vector<double> weight;            ///< prior weights
   std::vector<Column> variables;
   std::vector<std::string> covariates;  ///< names of the terms' variables: numbers, then factors

@@ -30,7 +30,7 @@ Design without_other_terms(const Design& design) {
   out.raw_size = 0;
   out.parted_columns = {};
   for (const RawTerm& term : design.terms) {
-    int begin = -1;  // in `out`
+    int begin = -1;  // first raw column of the term in `out`
     for (std::size_t i = 0; i < design.blocks.size(); ++i) {
       const int in_term = design.blocks[i].raw_begin - term.raw_begin;
       if (in_term < 0 || in_term >= term.raw_size) continue;

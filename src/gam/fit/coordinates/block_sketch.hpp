@@ -13,7 +13,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// *Collective.* R'R, by a pass over the rows; computed on the CPU after a fallback.
+/// *Collective.* R'R of the raw columns R, by a pass over the rows; computed on the CPU after a fallback.
 [[nodiscard]] PartedMatrix unweighted_gram(Job& job, const Plan& plan, const Rows& rows);
 
 /// Some blocks of a design, and a sketch (row_sketch.hpp) of the raw columns of their terms.

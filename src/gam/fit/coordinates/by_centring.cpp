@@ -33,7 +33,7 @@ constexpr int max_coefficients = 1000;
 
 using base::at;
 
-/// Points, as values of some of the variables.
+/// Points, given as values of some of the design's variables.
 class PointSet {
  public:
   explicit PointSet(int count) : count_(count), index_(at(count)) {
@@ -53,13 +53,13 @@ class PointSet {
   int count_;
   std::vector<std::size_t> index_;
   std::deque<std::vector<double>> values_;
-  std::vector<NumberView> columns_;  ///< by variable
+  std::vector<NumberView> columns_;  ///< column of values of each variable
 };
 
 /// A combination of coefficients of one block, as a function of its variables.
 struct Function {
   int coef_begin = 0;
-  std::vector<double> direction;  ///< coefficients of the block
+  std::vector<double> direction;  ///< the function's coefficients in the block
   std::vector<double> values;     ///< at the points
 };
 
@@ -102,7 +102,7 @@ PointSet points_of(std::span<const Component> splines, int count) {
   return points;
 }
 
-/// Whether the points have values of all variables of a component.
+/// Whether the points have values for all variables that a component reads.
 bool is_of(const Component& component, const PointSet& points) {
   bool all = true;
   Component::for_each_variable(component, [&](int variable) { all = all && points.has(variable); });
@@ -143,7 +143,7 @@ std::vector<Function> free_functions(const CoefBlock& block, std::span<const Com
   return functions;
 }
 
-/// The unpenalised functions of the design in the points' variables only.
+/// The design's unpenalised functions that depend on no other variables than those of the points.
 std::vector<Function> functions_beside(const Design& design, const PointSet& points) {
   std::vector<Function> functions;
   for (const CoefBlock& block : design.blocks) {
@@ -220,7 +220,7 @@ Matrix shared_part(const Matrix& own, const Matrix& others) {
   const auto shared =
       static_cast<int>(std::ranges::count_if(eigen.values, [](double value) { return value < same * same; }));
   if (shared == 0) return {};
-  // Combinations of q, then of the columns of `own`.
+  // First as combinations of the columns of q, then of those of `own`.
   const Matrix combinations =
       solve(multiply_tn(q, own), submatrix(eigen.vectors, 0, count, 0, shared)).value();
   return submatrix(full_q(combinations), 0, count, 0, shared);
@@ -266,7 +266,7 @@ struct Exchange {
   Matrix given;       ///< coefficients x count, orthonormal: the removed functions, unpenalised
   Matrix kept;        ///< coefficients x the rest, orthogonal to `given`
   Matrix null_space;  ///< the penalty's remaining null space, in `kept`
-  std::vector<std::vector<Component>> factors;  ///< of the new raw columns, without the centred variable
+  std::vector<std::vector<Component>> factors;  ///< of each new raw column, without the centred variable
   Matrix map;                                   ///< new raw columns x count
   std::vector<Function> others;                 ///< the other terms' functions
   Matrix in_others;  ///< others x count: each function as a combination of `others`
@@ -286,8 +286,8 @@ void keep_used(Exchange& exchange, const Monomials& monomials, const Matrix& all
   }
 }
 
-/// The functions that are unpenalised in `block` and in the span of the others: their coefficients in `block`
-/// and in the others; without columns if there are none.
+/// The functions that are unpenalised in `block` and lie in the span of the other terms: their coefficients
+/// in `block` and in the other terms; without columns if there are none.
 std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix& own, const Matrix& beside) {
   const Matrix free = multiply(own, block.penalty->null_space);
   const Matrix shared = shared_part(free, beside);
@@ -308,7 +308,7 @@ std::pair<Matrix, Matrix> shared_functions(const CoefBlock& block, const Matrix&
   return {std::move(given), std::move(in_others)};
 }
 
-/// The penalty's null space without the removed functions, in the kept coefficients.
+/// The rest of the penalty's null space after the functions were removed, in the kept coefficients.
 Matrix rest_of(const Matrix& null_space, const Matrix& given, const Matrix& kept) {
   const Matrix along = multiply_tn(null_space, given);
   const Matrix rest = submatrix(full_q(along), 0, along.rows(), along.cols(), along.rows() - along.cols());

@@ -23,8 +23,8 @@ struct ByCentring {
   /// effect, which are unchanged. T is orthogonal on the penalised coefficients.
   Matrix to_formula;
   double log_determinant = 0;  ///< log|det T|
-  Part centred_part;           ///< the parted effect in this design,
-  Part formula_part;           ///< and in the one before
+  Part centred_part;           ///< the part (eliminated random effects) in this design
+  Part formula_part;           ///< the part in the original design
 
   [[nodiscard]] std::vector<double> coefficients_of_formula(std::span<const double> coef) const;
 

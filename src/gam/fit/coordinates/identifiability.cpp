@@ -43,7 +43,7 @@ std::vector<int> compared_blocks(const Design& design, std::span<const NestedSmo
   return indices;
 }
 
-/// Sets the sketch of coefficients and the constant from one of raw columns and the constant.
+/// Sets the sketch of X and of the constant; `raw` is the sketch of the raw columns R and of the constant.
 void set_sketch(ColumnSums& columns, const Matrix& raw, const Design& compact) {
   const auto ones = raw.column(compact.raw_size);
   columns.sketched_ones.assign(ones.begin(), ones.end());
@@ -90,7 +90,7 @@ std::vector<DeterminedColumn> confirmed_in_sample(const Job& job, const Rows& ro
   const Frame& frame = *rows.frame;
   constexpr double rounding = 1e-9;
   std::vector<double> largest(
-      2 * columns.size());  // maximum of the sum, and of the sum of its terms' absolute values
+      2 * columns.size());  // by column: maximum of |sum|, and of the sum of its terms' absolute values
   std::vector<double> x(at(design.coef_size));
   RowReader reader(frame, design);
   for (const std::int64_t row : local_sample(workers, frame)) {

@@ -27,8 +27,8 @@ namespace {
 
 using base::at;
 
-/// If the smooths have more coefficients in all, they keep their coordinates: a row has a dense value for
-/// each.
+/// If the smooths together have more coefficients than this, they keep their coordinates: in the new ones a
+/// row has a nonzero value for each coefficient.
 constexpr int most_coefficients = 500;
 /// If a diagonal element of R (QR of a smooth's columns) is below this fraction of the first, X'WX has only a
 /// few correct digits for that column.
@@ -52,7 +52,7 @@ struct Turn {
   bool lost = false;            ///< rounding hides the unpenalised columns: there are no such coordinates
 };
 
-/// The penalty in these coordinates.
+/// The penalty in the coordinates of `turn`.
 Penalty turned_penalty(const Penalty& before, const Turn& turn) {
   const int size = turn.to_formula.rows();
   const int rank = before.rank();
@@ -116,8 +116,8 @@ std::vector<double> sizes_of_sums(const Matrix& columns, const Matrix& map) {
   return sizes;
 }
 
-/// The coordinates, from the raw columns of a smooth or a sketch of them; nothing if they are not needed, or
-/// if the unpenalised columns are dependent. REML does not change: log|T'X'WXT| and log|T'ST|+ change by the
+/// Chooses coordinates for a smooth from its raw columns, or a sketch of them; nothing if it needs none, or
+/// if its unpenalised columns are dependent. REML does not change: log|T'X'WXT| and log|T'ST|+ change by the
 /// same amount.
 std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   const Penalty& penalty = *block.penalty;
@@ -136,8 +136,8 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   std::vector<double> hidden_below = sizes_of_sums(raw_columns, map);
   for (double& size_of_sum : hidden_below) size_of_sum *= rounding;
 
-  // A root of the crossproduct in these coordinates: a QR with column pivoting, which is accurate for columns
-  // of different size, then a QR of the unpenalised columns.
+  // R of X = Q R in the coordinates of `map`: a QR with column pivoting, accurate for columns of different
+  // size, then a QR of the unpenalised columns.
   const PivotedQr qr = pivoted_qr(multiply(raw_columns, map));
   if (qr.r.rows() < size) return std::nullopt;
   Matrix root(size, size);
@@ -185,7 +185,7 @@ std::optional<Turn> turn_of(const CoefBlock& block, const Matrix& raw_columns) {
   return turn;
 }
 
-/// *Collective.* Broadcasts rank 0's coordinates: other processors may round differently.
+/// *Collective.* Broadcasts the coordinates that rank 0 chose: other processors may round differently.
 std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock& block,
                                  std::optional<Turn> turn) {
   bool found = turn.has_value();
@@ -200,7 +200,7 @@ std::optional<Turn> told_by_root(const mpi::Communicator& comm, const CoefBlock&
   return turn;
 }
 
-/// The index of the term of the block's raw columns.
+/// The index of the term that has the block's raw columns.
 std::size_t place_of_term(const Design& design, const CoefBlock& block) {
   const auto term = std::ranges::find_if(design.terms, [&](const RawTerm& one) {
     return one.raw_begin <= block.raw_begin && block.raw_begin < one.raw_begin + one.raw_size;

@@ -21,11 +21,11 @@
 /// crossproduct has all digits. They are dense combinations of the sparse columns, evaluated on the hosts.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A design in which some smooths have such coordinates, and the transformation back to the original one.
+/// A design in which some smooths have orthogonal columns, and the transformation to the original one.
 struct OrthogonalSmooths {
   struct Turned {
     int coef_begin = 0;
-    Matrix to_formula;  ///< coefficients of the formula's design x coefficients of this one: square
+    Matrix to_formula;  ///< square matrix: from this design's coefficients to those of the formula's design
   };
   Design design;
   std::vector<Turned> turned;
@@ -38,11 +38,11 @@ struct OrthogonalSmooths {
   [[nodiscard]] Matrix root_of_formula(Matrix root) const;
 };
 
-/// *Collective.* A sketch of the columns of those smooths of `rows` that have such a variable. For most
+/// *Collective.* A sketch of the columns of those smooths of `rows` whose variable has outliers. For most
 /// models there is none, and the cost is a scan of a sample of the rows.
 class CrowdedSmooths {
  public:
-  /// Cost if there are such smooths: a pass over the rows, and a sketch of their columns on the hosts.
+  /// Cost if a smooth has a variable with outliers: a pass over the rows, and a sketch on the hosts.
   CrowdedSmooths(Job& job, const Plan& plan, const Rows& rows);
 
   /// *Collective.* The design with new coordinates for the smooths whose columns are nearly dependent;

@@ -23,7 +23,7 @@ constexpr std::int64_t rows_per_look = 256;
 
 using base::at;
 
-/// Rounded to this many significant digits.
+/// The value rounded to this many significant digits.
 double rounded(double value, int digits) {
   std::array<char, 32> text{};
   const auto written =
@@ -69,7 +69,8 @@ std::vector<VariableOutline> variable_outlines(const mpi::Communicator& comm, co
   return outlines;
 }
 
-/// *Collective.* The occupancy of smooths of two numbers, by variables in the order of the first.
+/// *Collective.* Which parts of their plane the rows of each smooth of two numbers occupy; pairs of variables
+/// are in the order of the first variable.
 std::vector<Occupancy> occupancy_of_surfaces(const Workers& workers, const Rows& rows) {
   std::vector<Occupancy> found;
   const std::vector<Variable>& variables = rows.frame->variables;

@@ -16,7 +16,7 @@
 /// number of ranks and devices.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Rows of a sample: enough for a plot, little for a file.
+/// Default size of a sample: enough rows for a plot, few for a file.
 inline constexpr std::int64_t largest_sample = 4096;
 
 /// The rows of a sample of `rows` rows, increasing: all of them, or `most`, one from each of as many equal

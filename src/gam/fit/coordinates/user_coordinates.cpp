@@ -20,7 +20,7 @@ using base::at;
   throw base::input_error("{} overflows: rescale the response or the term's variable", what);
 }
 
-/// The diagonal factor of each of the design's columns, in the formula's column of the same index.
+/// By column of the fit: its factor in the formula's column of the same index.
 std::vector<double> column_factors(const Design& design, const std::vector<ColumnCombination>& combinations) {
   std::vector<double> factors(at(design.coef_size), 1.0);
   for (std::size_t j = 0; j < combinations.size(); ++j) {
@@ -168,7 +168,7 @@ void undo_centring(std::vector<double>& means, const std::vector<std::pair<int, 
   }
 }
 
-/// Transforms R to the formula's columns; it stays triangular.
+/// Transforms R of R'R = X'WX to the formula's columns; it stays triangular.
 void undo_centring(Matrix& triangle, const std::vector<std::pair<int, ColumnCombination>>& mixed) {
   for (const auto& [coefficient, parts] : mixed) {
     for (const auto& [other, factor] : parts) {

@@ -43,8 +43,8 @@ struct FixedPoint {
 struct Course {
   std::vector<PastStep> past;  ///< steps to mix with the next, oldest first
   Phase phase = Phase::settling;
-  FixedPoint best;                           ///< so far; without coefficients while settling
-  std::vector<std::vector<double>> untried;  ///< `log_sp` of other minima of V at the best
+  FixedPoint best;  ///< the best solution so far; without coefficients while settling
+  std::vector<std::vector<double>> untried;  ///< `log_sp` of other minima of V at the best solution
   std::vector<double> known;                 ///< deviances of solutions found
   int steps = 0;                             ///< number of steps in this phase and the search before it
 
@@ -54,10 +54,10 @@ struct Course {
 /// The state of a fit after an outer iteration: all that the next one needs except the data.
 struct FitState {
   int iteration = 0;                 ///< last completed; 0: before the first, on `hardware`
-  double deviance = 0;               ///< at `coef`
+  double deviance = 0;               ///< deviance at `coef`
   std::vector<double> coef;          ///< empty if `iteration` is 0
   std::vector<double> log_sp;        ///< start of the next search for smoothing parameters
-  std::vector<double> parameters{};  ///< of the family, for `deviance`
+  std::vector<double> parameters{};  ///< parameters of the family, for `deviance`
   Course course;
   std::string hardware;    ///< the kind of hardware that computed this: `hardware_of`
   std::string why_on_cpu;  ///< the verdict, if the fit stays on the CPU of a job with devices; else empty
@@ -83,7 +83,7 @@ inline constexpr char hardware_of_host[] = "the CPU";
 /// collective; reads at most 4 MiB. `looked_at` receives the identity of the file read.
 [[nodiscard]] Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula,
                                          const FitOptions& options, files::FileState* looked_at = nullptr);
-/// *Collective.* The same with the rows and columns of a table in memory. Throws as `open_memory` does.
+/// *Collective.* The fingerprint for a table in memory, from its rows and columns. Throws as `open_memory`.
 [[nodiscard]] Fingerprint fingerprint_of(const Workers& workers, const Table& data,
                                          const FormulaTerms& formula, const FitOptions& options);
 

@@ -54,7 +54,7 @@ NullFit null_fit(const FitContext& fit, const Rows& of_model) {
   return {fit.sums_of(pass, [&] { return pass.deviance(std::array{predictor}); }), moments.sum_weight};
 }
 
-/// Whether the mean of the null model is that of the responses.
+/// Whether the null model's mean is the mean of the responses.
 bool is_of_mean(const Rows& rows) {
   return rows.offsets.empty() && !rows.family.null_is_likeliest();
 }
@@ -123,7 +123,7 @@ class InterceptSearch {
   RawSums sums_;
 };
 
-/// Thread-local reader of the saturated model's likelihood.
+/// One thread's reader of the saturated model's likelihood.
 struct SaturatedReader {
   SaturatedReader(const Rows& of, double scale) : rows(of), saturated(of.family, scale) {}
   RowReader rows;

@@ -15,7 +15,7 @@ namespace {
 
 constexpr int max_steps = 100;
 constexpr int max_halvings = 25;
-/// Bound of a step, in each working parameter.
+/// Longest step of a working parameter.
 constexpr double longest_step = 4;
 /// A gradient below this part of the log likelihood counts as zero.
 constexpr double no_slope = 1e-11;

@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// A predicted gain below this part of the log likelihood ends a search for its maximum.
 constexpr double small_gain = 1e-13;
-/// The same where approximate parameters suffice.
+/// The gain that ends a search where approximate parameters suffice, as a part of the log likelihood.
 constexpr double rough_gain = 1e-6;
 
 /// The maximum of the likelihood in the parameters of the family.

@@ -108,7 +108,7 @@ void PirlsLoop::run(RawSums first) {
   while (advance(iteration)) ++iteration;
 }
 
-/// Number of iterations done by the resumed run.
+/// Restores the state of a resumed run; returns the number of iterations done.
 int PirlsLoop::resume() {
   if (fit_.checkpoint == nullptr) return 0;
   const std::optional<FitState>& state = fit_.checkpoint->resumed();
@@ -198,7 +198,8 @@ bool PirlsLoop::advance(int iteration) {
 }
 
 /// Whether the last step, which changed the deviance by `change`, was negligible. At the edge of the link's
-/// range, weights are unbounded, and the length of a step is only the square root of its effect.
+/// range weights are unbounded, and a step's effect on the deviance is of the order of its length squared;
+/// longer steps therefore count as negligible.
 bool PirlsLoop::is_still(double change, std::span<const double> begin) {
   last_change_ = change;
   constexpr double change_at_edge = 1e-10;
@@ -299,7 +300,7 @@ void PirlsLoop::solve(Search search) {
 void PirlsLoop::halve_step(std::span<const double> begin, bool first) {
   look_at_end();
   cut_short_ = false;
-  // Half-way to the edge of the range, a row keeps a weight that does not dominate the others.
+  // After halvings for sums that are not finite, one more: half-way to the edge no row's weight dominates.
   bool may_be_near = rows_.family.start() == Start::adjusted && rows_.family.predictors().any();
   double fraction = 1;
   for (int faults = 0, rises = 0;;) {
@@ -485,7 +486,7 @@ double PirlsLoop::criterion() const {
   const double scale = *rows_.family.scale();
   if (!rows_.family.estimates_parameters())
     return at.score + (sums_.deviance - sums_.residual) / (2 * scale * gamma);
-  // The likelihood includes the scale of each row, the working model only its own.
+  // Replaces the working model's Gaussian likelihood by the family's, which includes the scale of each row.
   return at.score - sums_.residual / (2 * scale * gamma) - rows / 2 * std::log(scale) + minus_log_ / gamma;
 }
 

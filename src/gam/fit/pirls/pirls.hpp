@@ -57,8 +57,8 @@ class PirlsLoop {
   /// which updates the family's parameters in `rows` and `pass`.
   PirlsLoop(const FitContext& fit, RowPass& pass, Rows& rows, const RawMoments& moments);
 
-  /// `first`: of `first_sums`. Throws `FellBack`; `Error(not_converged)` without even a first solution; and
-  /// the errors of `WorkingSolver`.
+  /// `first`: the result of `first_sums`. Throws `FellBack`; `Error(not_converged)` without even a first
+  /// solution; and the errors of `WorkingSolver`.
   void run(RawSums first);
 
   [[nodiscard]] const PirlsEnd& end() const noexcept { return end_; }
@@ -108,13 +108,13 @@ class PirlsLoop {
   double weight_;  ///< sum of the weights of all rows
   double mean_;
   WorkingSolver solver_;
-  RawSums sums_;          ///< at `end_.coef`; products only once the family's parameters have moved
-  double deviance_ = 0;   ///< deviance where the last step began
-  double minus_log_ = 0;  ///< negative log likelihood there, where the family's parameters are estimated
+  RawSums sums_;                   ///< at `end_.coef`; products only once the family's parameters have moved
+  double deviance_ = 0;            ///< deviance where the last step began
+  double minus_log_ = 0;           ///< negative log likelihood there, if family parameters are estimated
   std::vector<double> last_step_;  ///< in the coefficients, before mixing and halving; empty before the first
   bool cut_short_ = false;         ///< the last step was halved because of rows without a working weight
   double last_change_ = 0;         ///< change of the deviance by the last step
-  std::int64_t rows_at_edge_ = 0;  ///< at the edge of the link's range, at the solution
+  std::int64_t rows_at_edge_ = 0;  ///< rows at the edge of the link's range, at the solution
   Course course_;                  ///< the history of steps
   PirlsEnd end_;
 };

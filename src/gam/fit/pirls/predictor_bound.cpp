@@ -18,7 +18,7 @@ using base::at;
 
 constexpr double unknown = std::numeric_limits<double>::infinity();
 
-/// Bound of (x - centre) factor.
+/// Bound of |(x - centre) factor| for x within the extent.
 double numeric_bound(const Extent& x, double centre, double factor) {
   if (x.empty()) return unknown;
   return std::max(std::abs((x.min - centre) * factor), std::abs((x.max - centre) * factor));
@@ -74,7 +74,7 @@ double component_bound(const Frame& frame, const Component& component, std::span
 /// Bound of a term's columns, the last component's fastest, times `numbers`.
 double term_bound(const Frame& frame, const RawTerm& term, std::vector<double> numbers) {
   for (auto component = term.components.rbegin(); component != term.components.rend(); ++component) {
-    // For products of later components only absolute values are known.
+    // From the second component on, `numbers` are bounds: their signs are unknown.
     const bool of_any_sign = component != term.components.rbegin();
     const auto columns = at(component->raw_size());
     std::vector<double> bounds;

@@ -26,7 +26,7 @@ Variable& variable_of(Frame& frame, int index) {
   return frame.variables[static_cast<std::size_t>(index)];
 }
 
-/// As glm() does with a factor: the first level is failure, 0, and the other success, 1. The levels are kept.
+/// Converts a factor to numbers as glm() does: the first level is failure, 0, the other success, 1.
 void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   Variable& response = variable_of(frame, index);
   if (!response.factor) return;
@@ -54,8 +54,8 @@ void make_numeric_response(const Workers& workers, Frame& frame, int index) {
   if (!frame.extents.empty()) frame.extents[static_cast<std::size_t>(index)] = {0, 1};
 }
 
-/// `first_fault(numbers)` returns the index of the first bad number, or their count if there is none. Calls
-/// `refuse(number, row)` for the first complete row with one.
+/// Calls `refuse(number, row)` for the first complete row with a bad number. `first_fault(numbers)` returns
+/// the index of the first bad number, or their count if there is none.
 template <class FirstFault, class Refuse>
 void check_numbers(const Workers& workers, const Frame& frame, const Variable& variable,
                    const FirstFault& first_fault, const Refuse& refuse) {
@@ -78,7 +78,7 @@ void check_numbers(const Workers& workers, const Frame& frame, const Variable& v
       response, row);
 }
 
-/// `of_counts`: a proportion of two counts, which is between 0 and 1 unless one of them is negative.
+/// Refuses invalid responses. `of_counts`: proportions of two counts, outside [0, 1] if one is negative.
 void check_response(const Workers& workers, const Frame& frame, int index, const Family& family,
                     bool of_counts) {
   // A family's valid responses form an interval: no scan is needed if both ends of this rank's extent are
@@ -103,7 +103,7 @@ void check_offset(const Variable& offset) {
   if (offset.factor) throw base::input_error("offset '{}' is text: it must be numeric", offset.name);
 }
 
-/// `counts`: the response whose numbers of trials these are; empty: given weights.
+/// Refuses invalid weights. `counts`: the response whose numbers of trials they are; empty: an option's.
 void check_weights(const Workers& workers, const Frame& frame, const Variable& weights,
                    const std::string& counts) {
   if (weights.factor) {

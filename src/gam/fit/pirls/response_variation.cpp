@@ -22,7 +22,7 @@ std::array<Extent, 3> response_extents(const Workers& workers, const Rows& rows)
   const auto numbers = [&](int variable) -> const ColumnNumbers& {
     return frame.variables[static_cast<std::size_t>(variable)].numbers;
   };
-  // The difference is needed only with an offset.
+  // Without offsets the difference is the response; without weights all complete rows count: one scan.
   if (rows.offsets.empty() && rows.prior_weight < 0) {
     const Extent response = extent_of(workers, frame, rows.response);
     return {response, {0, 0}, response};

@@ -27,7 +27,7 @@ using base::at;
 constexpr double near_limit = 1e-3;
 /// Step of a separated row in the linear predictor: it is about 1, and near a finite estimate about 0.
 constexpr double large_step = 0.05;
-/// Levels or terms that a message lists.
+/// Maximum number of levels or terms that a message lists.
 constexpr std::size_t listed = 3;
 /// Rows in a block of work.
 constexpr std::int64_t block_rows = 4096;

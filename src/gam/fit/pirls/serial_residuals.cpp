@@ -17,7 +17,7 @@ using base::at;
 /// Adds the sums of one block: squares and their number, then products at each lag and their numbers.
 void add_block(const Rows& rows, RowResiduals& residuals, std::size_t begin, std::size_t end, int lags,
                int group, std::span<double> sums) {
-  std::unordered_map<double, std::deque<double>> pasts;  // by series, within the block, the last first
+  std::unordered_map<double, std::deque<double>> pasts;  // by series: residuals of earlier rows, last first
   const Variable* const groups = group < 0 ? nullptr : &rows.frame->variables[at(group)];
   for (std::size_t row = begin; row < end; ++row) {
     if (rows.frame->complete[row] == 0) continue;

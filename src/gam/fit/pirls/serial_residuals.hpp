@@ -13,9 +13,8 @@ namespace TESSERA_NAMESPACE::gam {
 /// previous row and divided by sqrt(1 - rho^2), as `std.rsd` of mgcv's bam; without correlation the deviance
 /// residuals.
 struct SerialResiduals {
-  double sum_of_squares = 0;  ///< in the units of the fit
-  std::vector<double>
-      autocorrelation;  ///< at lags from 1 on, within series; 0 for a lag without pairs of rows
+  double sum_of_squares = 0;            ///< in the units of the fit
+  std::vector<double> autocorrelation;  ///< at lags from 1 on, within series; 0 for a lag without pairs
 };
 
 /// *Collective.* Sums of the residuals at the coefficients `raw_coef` = M beta. A series consists of the rows

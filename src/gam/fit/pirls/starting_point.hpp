@@ -33,13 +33,14 @@ namespace TESSERA_NAMESPACE::gam {
 /// in the link's range. Throws as `predictor_of` does.
 [[nodiscard]] double inner_predictor(const Workers& workers, const Rows& rows, double mean);
 
-/// *Collective.* The coefficients with that predictor in every row, before its offset; nothing in a model
-/// with neither an intercept nor a factor of all levels.
+/// *Collective.* The coefficients with which every row has the predictor `inner_predictor` before its offset;
+/// nothing in a model with neither an intercept nor a factor of all levels.
 [[nodiscard]] std::optional<std::vector<double>> inner_coefficients(const Workers& workers, const Rows& rows,
                                                                     double mean);
 
-/// The first coefficients: those of the mean; zeros for a family with its own start, and in a gaussian model
-/// without an intercept. Throws `Error(usage)` for a custom family in a model without one.
+/// The first coefficients: those for which every mean is `mean`; zeros for a family with its own start, and
+/// in a gaussian model without an intercept. Throws `Error(usage)` for a custom family in a model without
+/// one.
 [[nodiscard]] std::vector<double> first_coefficients(const Design& design, const Family& family, double mean);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -5,7 +5,8 @@
 
 #include <span>
 
-/// Halving of steps of performance iteration that overshoot.
+/// Rules for halving steps of performance iteration that overshoot; the loop is `PirlsLoop::halve_step`
+/// (pirls.cpp).
 ///
 /// At a working model's solution the penalised deviance D(b) + b'Sb of the model itself, with S at that
 /// solution's smoothing parameters, may exceed that at the start of the step. mgcv's bam (bgam.fit) then
@@ -15,9 +16,9 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// b'Sb on the line b = (1 - t) begin + t end.
 struct PenaltyOnLine {
-  double begin = 0;   ///< at t = 0
+  double begin = 0;   ///< b'Sb at t = 0
   double across = 0;  ///< begin'S end
-  double end = 0;     ///< at t = 1
+  double end = 0;     ///< b'Sb at t = 1
   [[nodiscard]] double at(double t) const noexcept {
     return (1 - t) * ((1 - t) * begin + 2 * t * across) + t * t * end;
   }

@@ -26,9 +26,9 @@ struct PastStep {
   friend bool operator==(const PastStep&, const PastStep&) = default;
 };
 
-/// Earlier steps towards a solution are taken in full, as most fits have settled by then.
+/// Steps before this iteration are taken in full: most fits settle without mixing.
 constexpr int first_mixed_iteration = 10;
-/// The same if estimates may be infinite: separation is detected first, in full steps that diverge.
+/// The same limit if estimates may be infinite: separation is detected before, from diverging full steps.
 constexpr int first_mixed_where_separable = 40;
 /// Maximum number of past steps mixed with the present one.
 constexpr std::size_t max_past_steps = 4;

@@ -35,7 +35,6 @@ struct WorkingSolution {
   double penalised_deviance = 0;            ///< weighted residual sum of squares plus b'Sb
   std::vector<std::vector<double>> others;  ///< `log_sp` of minima of V little above: see `RemlFit`
 
-  /// For its broadcast.
   void members(const auto& to) {
     to(coef, log_sp, scale, edf_total, converged, doubtful_block, hidden_by_rounding, end, step, penalty,
        score, penalised_deviance, others);

@@ -35,7 +35,7 @@ class Marker : public KernelCompiler {
   bool has_compiled_;
 };
 
-/// Finds the mark of a fit on this rank; `has_compiled` leaves one.
+/// Finds the mark of a fit on this rank; with `has_compiled` leaves one.
 bool find_mark(const Job& job, const FormulaTerms& formula, const FitOptions& options, bool has_compiled) {
   const ModuleCacheOptions& modules = job.options().modules;
   const auto compiler = modules.compiler ? modules.compiler : nvrtc_compiler();

@@ -69,7 +69,7 @@ class Measure {
     const std::vector<bool> parted = parted_effects(sizes, largest_whole_effect, frame_.complete_rows);
     const auto rows = static_cast<double>(frame_.complete_rows);
     double pairs = 0;
-    double of_levels = 0;  // columns of a row's levels in earlier effects
+    double of_levels = 0;  // columns that a row's levels have in earlier effects
     int runs = 0;
     for (std::size_t i = 0; i < effects_.size(); ++i) {
       const RandomEffect& effect = effects_[i];
@@ -107,7 +107,7 @@ class Measure {
 
  private:
   const Frame& frame_;
-  Design design_;  ///< of raw columns only
+  Design design_;  ///< a design with raw columns only
   ModelSize size_;
   struct RandomEffect {
     std::size_t blocks;  ///< index among the model's blocks
@@ -121,7 +121,7 @@ class Measure {
 /// Sums over the blocks, in doubles.
 struct Totals {
   double design = 0;        ///< maps and penalties
-  double written = 0;       ///< those numbers of `design` that are written to a model's file
+  double written = 0;       ///< the numbers of `design` that are written to a model's file
   double bases = 0;         ///< rotations, and penalties in them
   double products = 0;      ///< (X'WX + S)^-1 S_j
   double largest_map = 0;   ///< largest map of a block
@@ -207,7 +207,7 @@ ModelSize size_of_model(const FormulaTerms& formula, const Frame& frame, std::in
 
 FitMemory memory_of_fit(const ModelSize& size, int sums_at_once, int threads, bool solves, bool on_hosts) {
   const Totals all = totals_of(size);
-  // Core, border, diagonal and pairs of a square matrix.
+  // Numbers of a `PartedMatrix`: core, border, diagonal and pairs.
   const auto square = [&](std::int64_t rows, std::int64_t parted) {
     const auto core = static_cast<double>(rows - parted);
     return core * core + static_cast<double>(parted) * (core + 1) + 1.5 * static_cast<double>(size.pairs);

@@ -26,12 +26,12 @@ struct ModelSize {
   /// Blocks of the same size, as the levels of s(x, by = f).
   struct Blocks {
     std::int64_t count = 1;
-    std::int64_t raw = 1;   ///< columns of each
-    std::int64_t coef = 1;  ///< coefficients of each
+    std::int64_t raw = 1;   ///< raw columns of each block
+    std::int64_t coef = 1;  ///< coefficients of each block
     std::int64_t penalties = 0;
     bool sparse = false;  ///< map and penalties are sparse
     bool ridge = false;   ///< random effect or factor smooth: map and penalties take no memory
-    bool parted = false;  ///< in the design's part
+    bool parted = false;  ///< in the design's part (sparse blocks of random effects)
   };
   std::vector<Blocks> blocks;
   std::int64_t raw = 0;    ///< columns of R
@@ -83,8 +83,8 @@ struct FitMemory {
 /// in bytes.
 std::int64_t require_memory(const FitContext& fit, const Rows& rows);
 
-/// The same for the search for the variances of several large random effects, whose need depends on the pairs
-/// of levels that occur.
+/// *Collective.* Checks the memory of the search for the variances of several large random effects, which
+/// depends on the pairs of levels that occur.
 void require_memory(const FitContext& fit, const Design& design, const LevelPairs& pairs);
 
 /// Bytes needed by the search with an order of elimination and `core` coefficients in the core. Pure.

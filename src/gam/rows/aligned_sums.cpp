@@ -14,7 +14,7 @@ using base::at;
 constexpr std::align_val_t alignment{64};
 /// Larger matrices exceed the L1 cache, and receive few additions per element.
 constexpr std::ptrdiff_t largest_matrix = 4096;
-/// Maximum number of sums that are folded per row.
+/// Limit for `worth`: sums that `fold` adds up, per row.
 constexpr std::size_t numbers_a_row = 16;
 
 }  // namespace
@@ -30,7 +30,7 @@ AlignedSums::AlignedSums(const RowLayout& layout) : layout_(layout), places_(lay
                        (product.row_nonzeros == 1 || product.row_nonzeros == 4);
     Place place{.begin = size_, .lines = product.rows, .columns = (product.columns - 1) / 4 * 4 + 4};
     if (!taken || place.matrix() > largest_matrix) continue;
-    // Line of each run, and its column within the line in a symmetric product, whose column starts are all 0.
+    // Finds each run's line, and its column in it for a symmetric product, whose column starts are all 0.
     for (int i = 0; i < product.row_nonzeros; ++i) {
       const std::int64_t run = layout.lines[at(product.line_begin + i)];
       const std::int64_t shift = run % product.columns;

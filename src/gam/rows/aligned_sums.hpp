@@ -23,7 +23,7 @@ class AlignedSums {
  public:
   explicit AlignedSums(const RowLayout& layout);
 
-  /// Whether this many rows outweigh the cost of `fold`.
+  /// Whether summing this many rows here saves more than `fold` costs.
   [[nodiscard]] bool worth(std::size_t rows) const noexcept;
   /// Whether this product of the layout has its sums here.
   [[nodiscard]] bool has(const Product& product) const noexcept { return place_of(product).lines > 0; }

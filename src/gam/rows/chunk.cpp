@@ -99,7 +99,7 @@ void RowEvaluator::add_predictor(int term_index, std::span<const double> raw_coe
   const double* coef = raw_coef.data() + term.raw_begin;
   int r = 0;
   if (term.nonzeros == 4 && offsets[3] == 3) {
-    // Two rows an iteration.
+    // Processes two rows per iteration.
     for (; r + 1 < chunk.count; r += 2, values += 8) {
       const double* first = coef + starts[r];
       const double* second = coef + starts[r + 1];

@@ -53,11 +53,12 @@ class RowEvaluator {
   /// Collects the complete rows among local rows [begin, end), at most `chunk_rows`, and initialises their
   /// predictors with the offsets.
   void gather(RowChunk& chunk, std::size_t begin, std::size_t end) const;
-  /// Evaluates columns that are faster for more rows at once, for local rows [begin, end): `prepared_rows` at
-  /// most.
+  /// Evaluates the columns with a far field, which are faster for many rows at once, for local rows [begin,
+  /// end): at most `prepared_rows`.
   void prepare(RowChunk& chunk, std::size_t begin, std::size_t end,
                std::span<const PointEvaluator::FarWanted> wanted = {}) const;
-  /// Values and starts of one term. A term that combines another's columns must be evaluated after it.
+  /// Evaluates the values and starts of one term. A term that combines another's columns must be evaluated
+  /// after it.
   void evaluate_term(int term, RowChunk& chunk) const;
   /// eta += the term's values times its coefficients.
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk) const {
@@ -65,7 +66,8 @@ class RowEvaluator {
   }
   void add_predictor(int term, std::span<const double> raw_coef, RowChunk& chunk,
                      std::span<double> eta) const;
-  /// The same without reading a curve's values. `evaluated`: the term was the last one evaluated.
+  /// Adds the term's contribution to eta from `predictor`, without reading a curve's values. `evaluated`: the
+  /// term was the last one evaluated.
   void add_predictor(int term, const CurvePredictor& predictor, bool evaluated, RowChunk& chunk) const;
   /// Sums of powers, by cell, for a term that is a single curve.
   void add_moments(int term, RowChunk& chunk, double* sums) const;

@@ -17,10 +17,10 @@ namespace {
 
 using base::at;
 
-/// Numbers of a piece, 1 MiB. Two H200 reach 92 GB/s with 32 threads that scan while copying, each with three
-/// such pieces, and 80 GB/s with half the size.
+/// Size of a piece in numbers: 1 MiB. Two H200 reach 92 GB/s with 32 threads that scan while copying, each
+/// with three such pieces, and 80 GB/s with half the size.
 constexpr std::size_t largest_piece = std::size_t{1} << 17;
-/// Maximum numbers of pinned memory per device, 96 MiB: pinning takes a third of a second per GiB.
+/// Maximum pinned memory per device, in numbers: 96 MiB, as pinning takes a third of a second per GiB.
 constexpr std::size_t most_pinned = 96 * largest_piece;
 
 /// Threads read blocks in turn: contiguous ranges are joined, as several threads copy one.

@@ -79,7 +79,7 @@ class ColumnUpload final : public NumberTaker {
   };
   struct OnDevice {
     Range rows;             ///< rows of the tile
-    std::size_t first = 0;  ///< their first row among this rank's rows
+    std::size_t first = 0;  ///< index of the tile's first row among this rank's rows
     const DeviceContext* context = nullptr;
     std::vector<Buffer<double>> buffers;  ///< one buffer per column
     PinnedBuffer<double> pinned;          ///< the pieces of all threads

@@ -42,7 +42,7 @@ struct CrossShared {
   double tables[fixed::cross.tables];
   MarginTable margins[fixed::cross.terms];  // whose numbers are `tables`
   int windows[fixed::cross.terms];
-  alignas(16) std::uint16_t order[2][fixed::cross.terms][order_length];  // of rows, as offsets in bytes
+  alignas(16) std::uint16_t order[2][fixed::cross.terms][order_length];  // rows as offsets in bytes
   int start[2][fixed::cross.terms][fixed::cross.windows + 1];            // in fours of places
 };
 static_assert(sizeof(CrossShared) <= fixed::cross_shared_bytes);
@@ -50,7 +50,7 @@ static_assert(sizeof(CrossShared) <= fixed::cross_shared_bytes);
 /// A lane's share of the tiles of its warp, by window: rows lane / 4 and eight more, columns 2 (lane % 4) and
 /// the next.
 using Sums = double[fixed::cross.windows][fixed::cross.tiles][4];
-/// All of them, in shared memory.
+/// The tiles of all lanes of a warp, in shared memory.
 using CrossTiles = double[fixed::cross.windows][fixed::cross.tiles][16][8];
 static_assert(fixed::cross.warps * sizeof(CrossTiles) <= fixed::cross_shared_bytes);
 
@@ -61,8 +61,8 @@ inline void multiply_tile(double (&c)[4], double a0, double a1, double b) {
       : "d"(a0), "d"(a1), "d"(b));
 }
 
-/// The value if it belongs to the quad. Otherwise its low word remains: a number below 1e-313, which is
-/// negligible and saves one select.
+/// The value if it belongs to the quad. Otherwise only its low word is kept, to save one select: a number
+/// below 1e-313, which is negligible.
 inline double masked(double value, int quad, int wanted) {
   const int high = quad == wanted ? __double2hiint(value) : 0;
   return __hiloint2double(high, __double2loint(value));
@@ -94,7 +94,7 @@ class CrossBlock {
   void prepare();
   /// Begins to copy the columns of the chunk at `first` to `staged[buffer]`.
   void fetch(int buffer, int first) const;
-  /// From `staged[buffer]` to values, dense columns and orders.
+  /// Computes values, dense columns and orders from `staged[buffer]`.
   void evaluate_chunk(int buffer, int first);
   void multiply(int buffer, const CrossTask& task, Sums& sums) const;
   void keep(const Sums& sums, CrossTiles& tiles) const;
@@ -112,7 +112,7 @@ class CrossBlock {
   static_assert(window_bits * runs_of_chunk <= 32 && fixed::cross.windows <= 1 << window_bits);
   struct Four {
     double values[4];
-    unsigned first;  ///< column of the first
+    unsigned first;  ///< column of the first of the four values
   };
 
   [[nodiscard]] MarginTable margin_of(int term) const;
@@ -256,7 +256,7 @@ inline void CrossBlock::evaluate_term(int buffer, int term) const {
   const double* roots = shared_.staged[buffer][fixed::cross.terms] + lane_;
   double(*values)[quad_columns] = shared_.values[buffer][term] + lane_;
   Windows windows = 0;
-  constexpr int at_once = 2;  // independent, so that each hides the other's latency
+  constexpr int at_once = 2;  // independent rows, so that each hides the other's latency
   static_assert(runs_of_chunk % at_once == 0);
 #pragma unroll 1
   for (int run = 0; run < runs_of_chunk; run += at_once) {
@@ -417,7 +417,7 @@ inline void CrossBlock::keep(const Sums& sums, CrossTiles& tiles) const {
   __syncwarp();
 }
 
-/// A quad of the centre is the first one of a window and the second one of the window before: adds both.
+/// Adds the two tiles of a quad of the centre: the first quad of one window, the second of the one before.
 template <class At>
 double CrossBlock::of_both_windows(int quad, const At& at) {
   return (quad < fixed::cross.windows ? at(quad, 0) : 0) + (quad > 0 ? at(quad - 1, quad_columns) : 0);

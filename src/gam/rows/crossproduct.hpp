@@ -22,8 +22,8 @@ inline constexpr int cross_quads_limit = 7;
 
 /// Sizes of the kernel's arrays, which it is compiled for.
 struct CrossShape {
-  int terms = 0;    ///< maximum in a group
-  int windows = 0;  ///< maximum of a term
+  int terms = 0;    ///< maximum number of terms in a group
+  int windows = 0;  ///< maximum number of windows of a term
   int halves = 0;   ///< groups of eight matrix-unit rows of a task for its leaves
   int tiles = 0;    ///< groups of sixteen rows in all, with its other products
   int warps = 0;    ///< warps per block
@@ -39,8 +39,8 @@ struct CrossTerm {
   bool centre = false;  ///< centre of a task: the rows are sorted by its windows
 };
 
-/// Position of products with the centre among the sums: those of its column c and another column o are at
-/// `begin + c * centre_step + o * other_step`.
+/// Where the products of the centre and another term are in the vector of sums: the product of the centre's
+/// column c and the other's column o is at `begin + c * centre_step + o * other_step`.
 struct CrossSums {
   std::int64_t begin = -1;  ///< -1: not formed
   int centre_step = 0;
@@ -52,11 +52,11 @@ struct CrossTask {
   enum class Kind { none, pair, pair_own, pair_dense, own_dense, dense };
   Kind kind = Kind::none;
   int centre = 0;          ///< index among the group's terms, like the leaves
-  int leaves[2] = {};      ///< may be the same
+  int leaves[2] = {};      ///< the two leaves may be equal
   int first_quad[2] = {};  ///< first quad of each leaf
-  int end_quad[2] = {};    ///< the sums of those before are this task's
-  CrossSums pairs[2];      ///< with the leaves
-  CrossSums own;           ///< other_step counts from the centre's column
+  int end_quad[2] = {};    ///< end of the quads that this task sums, for each leaf
+  CrossSums pairs[2];      ///< products with the leaves
+  CrossSums own;           ///< products with itself: `other_step` counts from the centre's column
   CrossSums dense[cross_dense_columns];
 
   [[nodiscard]] constexpr bool has_leaves() const {

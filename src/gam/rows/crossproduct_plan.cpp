@@ -15,7 +15,7 @@ using base::at;
 
 /// Maximum number of warps of a block, as their sums fill the registers.
 constexpr int warps_limit = 12;
-/// Maximum number of sums of a task, in windows x tiles, for the same reason.
+/// Maximum number of windows x tiles of a task, whose sums fill a warp's registers.
 constexpr int tiles_of_windows = 12;
 /// Number of warp schedulers of a multiprocessor, whose warps share its units.
 constexpr int quarters = 4;
@@ -42,7 +42,7 @@ std::vector<std::vector<int>> edges_by_centre(int count) {
   return leaves;
 }
 
-/// The products of a layout, indexed by their terms.
+/// The products of a layout, found by their two terms.
 class CrossProducts {
  public:
   explicit CrossProducts(const RowLayout& layout) : layout_(layout) {
@@ -126,13 +126,14 @@ class Planner {
   Planner(const RowLayout& layout, CrossPlan& plan)
       : layout_(layout), plan_(plan), shape_(plan.shape), products_(layout) {}
 
-  /// Whether there is anything to plan.
+  /// Chooses the terms that take part; false if there are too few.
   bool choose_terms();
   void make_tasks();
   /// Divides tasks into groups of one block each.
   void group(const std::vector<CrossTask>& all, std::size_t tasks_of_group, CrossShare& share);
   void choose_rows();
-  /// Determines which values the other ones among the first `products` products of the layout read.
+  /// Determines which values are read by those of the layout's first `products` products that other kernels
+  /// form.
   void keep_values(CrossShare& share, std::size_t products) const;
 
   [[nodiscard]] const std::vector<CrossTask>& sums() const noexcept { return sums_; }
@@ -148,7 +149,7 @@ class Planner {
   CrossShape& shape_;
   CrossProducts products_;
   std::vector<CrossTerm> terms_;
-  std::vector<int> indices_;  // index of these in the layout
+  std::vector<int> indices_;  // index in the layout of each term that takes part
   std::vector<CrossTask> sums_;
   std::vector<CrossTask> moments_;
 };
@@ -301,7 +302,7 @@ void Planner::choose_rows() {
   shape_.rows = cross_rows_limit;
   while (shape_.rows > 0 && cross_shared_bytes(shape_) > limit) shape_.rows -= cross_rows_step;
   if (shape_.rows > 0) return;
-  // The tables of a group's terms leave no shared memory for rows.
+  // Empties the plan: the tables of a group's terms leave no shared memory for rows.
   for (CrossShare* share : {&plan_.sums, &plan_.moments}) {
     share->groups.clear();
     share->forms.assign(share->forms.size(), false);

@@ -37,8 +37,7 @@ class CrossPlan {
   explicit CrossPlan(const RowLayout& layout);
 
   [[nodiscard]] bool empty() const noexcept { return sums.groups.empty(); }
-  /// Requires matrix units for doubles with sixteen rows, and enough shared memory. The kernels test the
-  /// same.
+  /// Whether a device has matrix units for doubles with 16 rows, and shared memory; kernels test the same.
   [[nodiscard]] bool runs_on(ComputeCapability capability) const noexcept {
     return !empty() && (capability.major == 9 || capability.major == 10);
   }

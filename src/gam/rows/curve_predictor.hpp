@@ -18,7 +18,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// Linear predictor of terms that are a single curve, s(x) of any basis with a margin: at given coefficients
 /// such a term is one cubic in each cell, whatever its number of columns, and a pass without products need
-/// not evaluate these.
+/// not evaluate the columns.
 class CurvePredictor {
  public:
   CurvePredictor(const RowLayout& layout, std::span<const double> raw_coef);
@@ -29,7 +29,7 @@ class CurvePredictor {
     const std::vector<double>& cells = cells_[static_cast<std::size_t>(term)];
     return cells.empty() ? nullptr : cells.data();
   }
-  /// The same for a term with only a far field; null for another term.
+  /// The predictor of a term that has only a far field; null for another term.
   [[nodiscard]] const FarField::Functions* far_of(int term) const {
     const auto& far = far_[static_cast<std::size_t>(term)];
     return far ? &*far : nullptr;

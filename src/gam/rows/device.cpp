@@ -18,7 +18,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Maximum number of rows of a slice. The same for all devices, as the bits of sums depend on it.
+/// Maximum number of rows of a slice. Equal on all devices, as the bits of sums depend on it.
 constexpr std::int64_t largest_slice = 8192;
 /// Maximum scratch memory on any device: more concurrent slices gain nothing.
 constexpr std::int64_t largest_scratch_bytes = std::int64_t{1} << 30;
@@ -31,7 +31,7 @@ struct Division {
   Division(PassKind kind, const RowLayout& layout, const CrossShare* cross);
 
   std::vector<Task> tasks;
-  std::int64_t values_per_row;  ///< stored for the tasks
+  std::int64_t values_per_row;  ///< values stored per row for the tasks
 };
 
 /// Divides the products not formed on matrix units into tasks. Depends only on the layout.
@@ -268,8 +268,7 @@ void DeviceRows::add(PassKind kind, std::span<const double> raw_coef, const Tile
   const std::int64_t rows = tile.range().size();
   const std::int64_t block_rows = std::min(block_rows_, rows);
   const std::int64_t budget_bytes = table_->budget_bytes(tile);
-  // Uses the size of all variables, so that passes that read only some of them divide the rows in the same
-  // way.
+  // Counts all variables of the frame, so that passes that read only some of them divide the rows equally.
   const DeviceDivision division = divide_rows(rows, block_rows, bytes_per_row(*rows_.frame), budget_bytes);
   RowRuns runs(table_->of(tile, *backend.context.device), rows_, tile, division);
   DevicePass pass(kind, Division(kind, layout_, on_matrix_units ? &share : nullptr), tile);

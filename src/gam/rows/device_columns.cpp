@@ -46,7 +46,7 @@ void DeviceColumns::reserve(const Rows& rows, std::int64_t count, const Tile& ti
   bool taken = take_uploaded(rows, count);
   if (taken) take(complete_);
   if (count > capacity_) {
-    // Freed before others are allocated, so that their memory is reused.
+    // Free the old columns before allocating others, so that their memory is reused.
     numbers_.clear();
     codes_.clear();
     current_.clear();

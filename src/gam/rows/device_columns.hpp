@@ -51,7 +51,7 @@ class DeviceColumns {
   void reserve(const Rows& rows, std::int64_t count, const Tile& tile);
   /// Copies the missing columns of these rows. Requires `reserve`.
   void load(const Rows& rows, Range range, DeviceStaging& staging, StreamView stream);
-  /// Takes over columns uploaded while the table was parsed: `reserve` keeps those in the frame's memory.
+  /// Takes over columns uploaded while the table was parsed; `reserve` keeps those of the frame.
   void bring(UploadedColumns uploaded) { uploaded_ = std::move(uploaded); }
   [[nodiscard]] ColumnsView view() const noexcept {
     return {number_columns_.data(), code_columns_.data(), complete_.data()};
@@ -69,10 +69,10 @@ class DeviceColumns {
   Buffer<const double*> number_columns_;
   Buffer<const std::int32_t*> code_columns_;
   Buffer<std::uint8_t> complete_;
-  Range loaded_;                                       ///< rows that are loaded:
-  bool marked_ = false;                                ///< the flags of complete rows are loaded,
-  std::set<std::size_t> current_;                      ///< as are the columns of these variables
-  std::map<std::size_t, std::vector<Range>> missing_;  ///< rows still missing of a partly uploaded variable
+  Range loaded_;                                       ///< the rows that are loaded
+  bool marked_ = false;                                ///< the flags of complete rows are loaded
+  std::set<std::size_t> current_;                      ///< variables whose columns are loaded
+  std::map<std::size_t, std::vector<Range>> missing_;  ///< by partly uploaded variable: rows still missing
   std::optional<UploadedColumns> uploaded_;
 };
 

@@ -31,7 +31,7 @@ inline cudaStream_t stream_of(const Tile& tile) {
   return native(tile.stream());
 }
 
-/// The source may be reused when this returns: for pageable memory CUDA has copied it by then.
+/// Copies to the device. The source may be reused when this returns: CUDA has copied pageable memory by then.
 template <class T>
 void upload(T* to, const T* host, std::size_t count, const Tile& tile) {
   if (count == 0) return;
@@ -51,7 +51,7 @@ Buffer<T> kept(const std::vector<T>& host, const Tile& tile) {
   return kept(host.data(), host.size(), tile);
 }
 
-/// Device memory for the duration of this call.
+/// Uninitialised device memory, valid until the tile's function returns.
 template <class T>
 T* scratch(std::int64_t count, const Tile& tile) {
   return tile.arena().take<T>(static_cast<std::size_t>(count));

@@ -37,7 +37,7 @@ class DevicePrediction {
   /// failed.
   void predict(const Tile& tile, std::span<Prediction> out) const;
 
-  /// Bytes of device memory per row of a part.
+  /// Bytes of device memory that a row of a part takes.
   [[nodiscard]] std::int64_t bytes_per_row() const;
 
  private:

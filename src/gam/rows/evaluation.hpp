@@ -10,7 +10,7 @@
 /// The computations of one row, from the same source on the host and in kernels.
 namespace TESSERA_NAMESPACE::gam {
 
-/// A variance; negative rounding becomes 0, and NaN stays NaN.
+/// The variance, with 0 for one that is negative by rounding; NaN stays NaN.
 inline double not_negative(double variance) {
   return variance < 0 ? 0.0 : variance;
 }
@@ -35,7 +35,7 @@ inline RowOutcome row_outcome(PassKind kind, const F& family, double y, double e
   double shift = 0;
   if (kind == PassKind::start) {
     const double first = first_predictor(family, y, prior);
-    // A sum of zeros, unless a variable is not finite.
+    // At the start the coefficients are zeros, and eta is 0, or NaN for a variable that is not finite.
     eta = first + 0 * eta;
     shift = first - offset;
   }

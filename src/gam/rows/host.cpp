@@ -31,7 +31,7 @@ void add_paired(const RowLayout& layout, const Product& product, const RowChunk&
 
 }  // namespace
 
-/// The buffers of a sum, in addition to those of the rows' terms.
+/// A thread's buffers for summing rows; `RowChunk` has those of the rows' terms.
 struct HostRows::Chunk : RowChunk {
   Chunk(const RowLayout& layout, bool correlated)
       : RowChunk(layout),
@@ -69,7 +69,7 @@ struct HostRows::Chunk : RowChunk {
   bool unit_weights = false;
   bool uses_aligned = false;
   std::optional<WhitenedRows> whitened;  ///< for correlated rows, in place of `weighted`
-  bool whitens = false;                  ///< this pass uses them
+  bool whitens = false;                  ///< this pass whitens rows
 };
 
 /// Borrows a chunk's buffers for one call, on any thread.
@@ -116,7 +116,7 @@ void HostRows::add(PassKind kind, std::span<const double> raw_coef, std::size_t 
   std::shared_ptr<const CurvePredictor> shared;
   if (kind != PassKind::moments) shared = predictor_at(raw_coef);
   const CurvePredictor* predictor = shared.get();
-  chunk.evaluator.forget();  // results of another pass
+  chunk.evaluator.forget();  // the evaluator's results are of another pass
   chunk.uses_aligned = chunk.aligned.worth(end - begin);
   if (chunk.uses_aligned) chunk.aligned.clear(products);
   chunk.whitens = rows_.series.correlated() && (kind == PassKind::start || kind == PassKind::step);
@@ -254,7 +254,7 @@ void HostRows::finish_rows(PassKind kind, const F& family, Chunk& chunk, double*
   }
 }
 
-/// Does nothing for a family without parameters.
+/// Adds the likelihood's derivatives in the family's parameters, if it has any, to the sums.
 template <RowFamily F>
 void HostRows::add_likelihood([[maybe_unused]] const F& family, [[maybe_unused]] Chunk& chunk,
                               [[maybe_unused]] double* sums) const {

@@ -38,7 +38,7 @@ class HostPrediction {
   std::span<const double> raw_coef_;
   std::span<const double> form_;
   const Posterior& posterior_;
-  /// The column of output of each term; -1: none; `by_rows`: it depends on the row, as for smooths by a
+  /// A term's column of output: -1 if it has none; `by_rows` if it depends on the row, as for smooths by a
   /// factor.
   static constexpr int by_rows = -2;
   std::vector<int> column_of_term_;

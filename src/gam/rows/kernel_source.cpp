@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 std::string text_of(const MarginTable& margin) {
-  // Range and spacing depend on the data, and are omitted.
+  // A margin's range and spacing depend on the data, and are therefore no constants.
   return fmt::format("{{{}, {}, {}, {}, {}, 0, 0, 0, {}, {}, {}, {}}}", margin.cells, margin.stride,
                      margin.uniform, margin.cyclic, margin.alike, margin.breaks, margin.origins,
                      margin.inverse_widths, margin.cubics);

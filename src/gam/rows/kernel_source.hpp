@@ -17,12 +17,12 @@ namespace TESSERA_NAMESPACE::gam {
 /// same source. The same on every rank. The name identifies the source. `cross` is the layout's.
 [[nodiscard]] ModuleSource kernel_source(const Rows& rows, const RowLayout& layout, const CrossPlan& cross);
 
-/// As `kernel_source`, the kernel that predicts rows (prediction_kernels.cuh): with standard errors or
-/// without, of the response's mean or of the linear predictor.
+/// The kernel that predicts rows (prediction_kernels.cuh) for one model, as `kernel_source` has those of a
+/// pass: with or without standard errors, of the response's mean or of the linear predictor.
 [[nodiscard]] ModuleSource prediction_source(const Rows& rows, const RowLayout& layout, bool standard_errors,
                                              bool response);
 
-/// The files that the kernels consist of, by the names they are included by. Embedded at build time.
+/// The files that kernels include, with the names by which they are included. Embedded at build time.
 [[nodiscard]] std::vector<NamedHeader> rows_kernel_files();
 
 }  // namespace TESSERA_NAMESPACE::gam

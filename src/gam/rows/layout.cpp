@@ -68,8 +68,8 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   const std::size_t count = design.terms.size();
   const Series* correlated = series != nullptr && series->correlated() ? series : nullptr;
 
-  // Every pair of two terms, with the components that its column term leaves out. The term with fewer
-  // nonzeros is the row term, so that the inner loop runs over neighbouring columns.
+  // Each pair of terms, with the components that its column term omits. The term with fewer nonzeros is the
+  // row term, so that the inner loop runs over neighbouring columns.
   struct Pair {
     std::size_t row, column;
     std::uint64_t left_out;
@@ -140,7 +140,7 @@ RowLayout::RowLayout(const Design& design, std::size_t parameters, const LevelPa
   }
 }
 
-/// The pattern of a factor smooth that forms the part.
+/// The pattern of a part (the eliminated effects) that is one factor smooth.
 SparsePattern RowLayout::pattern_of_squares() const {
   std::vector<std::vector<int>> rows(at(parted_columns_.size()));
   for (const Product& product : products_of_terms()) {
@@ -159,8 +159,8 @@ SparsePattern RowLayout::pattern_of_squares() const {
   return pattern;
 }
 
-/// Products of the part's effects are ordered as the pattern, whose elements within one level stay zero:
-/// those sums are in the squares.
+/// Adds the products of the part's effects, ordered as the pattern. The pattern's elements within one level
+/// stay zero, as those sums are in the products of terms with themselves.
 void RowLayout::add_pairs() {
   pairs_begin_ = width_;
   width_ += std::ssize(pairs_->pattern->rows);
@@ -244,7 +244,7 @@ void RowLayout::add_square(int index, const RawTerm& term) {
   product.symmetric = true;
 
   int columns = 1;
-  int before = 0;  // columns before p in the line
+  int before = 0;  // number of columns before p in the line
   std::vector<int> own(term.components.size());
   std::vector<int> relative(term.components.size());  // relative to the line's own position
   for (const BandSpline& spline : band_of(terms[at(index)])) {
@@ -398,8 +398,8 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     return component_sizes_[at(term.component_begin + i)];
   };
 
-  // The start of the column term: its own components' part, plus that of the factors shared with the row
-  // term.
+  // The column term starts at the sum of two offsets: of its own components, and of the factors shared with
+  // the row term.
   std::vector<int> own_part(at(product.columns));
   if (column.combined >= 0) std::iota(own_part.begin(), own_part.end(), 0);
   for (int q = 0; q < product.columns; ++q) {
@@ -422,7 +422,7 @@ void RowLayout::for_each_of_pair(const Product& product, const Use& use) const {
     const std::int64_t line = product.begin + static_cast<std::int64_t>(p) * product.columns;
     for (int q = 0; q < product.columns; ++q) {
       const int other = shared_part + own_part[at(q)];
-      // A term with itself: both triangles are summed, with the same numbers.
+      // In the product of a term with itself both triangles are summed, with the same numbers: use one.
       if (product.row_term == product.column_term && other < p) continue;
       use(line + q, row.raw_begin + p, column.raw_begin + other);
     }

@@ -73,7 +73,8 @@ class RowLayout {
   std::vector<int> offsets;
   std::vector<std::int64_t> lines;
 
-  /// Pattern of the part's raw columns that occur together, by places; null: diagonal.
+  /// Which raw columns of the eliminated part occur in one row together, indexed by position within the part.
+  /// Null: none do, so that the part is diagonal.
   [[nodiscard]] const std::shared_ptr<const SparsePattern>& pattern() const noexcept { return pattern_; }
 
   /// Calls `use(i, j, sum)` for pairs of nonzeros of a row in two effects of the part that start at these
@@ -117,7 +118,7 @@ class RowLayout {
   template <class Use>
   void for_each_of_band(const Product& product, const Use& use) const;
 
-  /// Components that each placement omits (bit i: the i-th of its term).
+  /// The components that each placement omits, as a bit mask: bit i is component i of its term.
   std::vector<std::uint64_t> left_out_;
   std::vector<int> component_sizes_;
   int parameters_;

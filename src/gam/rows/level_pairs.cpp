@@ -17,13 +17,13 @@ namespace {
 
 using base::at;
 
-/// A pair as column and row of the pattern.
+/// A pair of levels: the column of the pattern in the high bits, the row in the low ones.
 using Key = std::uint64_t;
 constexpr Key key_of(int column, int row) {
   return static_cast<Key>(column) << 32 | static_cast<Key>(row);
 }
 
-/// The place in the part of the first column of each row's level, according to one term; -1: none.
+/// For each local row: where the row's level of one term begins in the part; -1: the row has no level there.
 std::vector<std::int32_t> places_by(const Workers& workers, const Frame& frame, const Design& design,
                                     const RawTerm& term) {
   std::vector<std::int32_t> places(frame.complete.size());

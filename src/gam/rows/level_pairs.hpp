@@ -56,7 +56,7 @@ struct LevelPairs {
     }
   }
 
-  std::shared_ptr<const SparsePattern> pattern;  ///< by places in the part
+  std::shared_ptr<const SparsePattern> pattern;  ///< by index in the part
   std::vector<Term> part;
   std::vector<OfTerms> terms;  ///< `first` and `second` index `part`
 };
@@ -64,10 +64,11 @@ struct LevelPairs {
 /// Raw columns of one level of a term's factors.
 [[nodiscard]] int columns_of_level(const RawTerm& term);
 
-/// Null where the part has fewer than two effects. `design` indexes the variables of `frame`. Blocks of at
-/// most `largest_whole` columns have all pairs of their own levels. *Collective* with `all_ranks`: the pairs
-/// of the job's rows, the same on every rank; else those of the rank's rows. Throws `Error(input)` if there
-/// are more than 2^31 - 1. Cost: O(rows log rows); the result has 4 bytes per row and pair of effects.
+/// Finds the pairs; null if the part has fewer than two effects. `design` indexes the variables of `frame`.
+/// Blocks of at most `largest_whole` columns have all pairs of their own levels. *Collective* with
+/// `all_ranks`: the pairs of the job's rows, the same on every rank; else those of the rank's rows. Throws
+/// `Error(input)` if there are more than 2^31 - 1. Cost: O(rows log rows); the result has 4 bytes per row and
+/// pair of effects.
 [[nodiscard]] std::shared_ptr<const LevelPairs> level_pairs(const Workers& workers, const Frame& frame,
                                                             const Design& design, int largest_whole,
                                                             bool all_ranks);

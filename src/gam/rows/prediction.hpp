@@ -20,10 +20,10 @@ struct Prediction {
 struct TermColumns {
   int count = 0;                    ///< 0: a single column, the sum of all raw columns and the offsets
   std::vector<int> of_raw{};        ///< the term of each raw column; -1: none
-  std::vector<double> slopes{};     ///< of the variance, over raw columns; empty: zeros
-  std::vector<double> constants{};  ///< of the variance, one per term; empty: zeros
+  std::vector<double> slopes{};     ///< linear terms of the variance, over raw columns; empty: zeros
+  std::vector<double> constants{};  ///< constant terms of the variance, one per term; empty: zeros
 
-  /// Columns of output.
+  /// Number of columns of output.
   [[nodiscard]] int columns() const noexcept { return count == 0 ? 1 : count; }
 };
 

@@ -76,7 +76,7 @@ void for_each_piece(Job& job, const Plan& plan, const Rows& rows, std::size_t co
 
 std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                      const Posterior& posterior) {
-  const DeviceTurn turn(job);  // until the columns have left the devices
+  const DeviceTurn turn(job);  // held until the columns have left the devices
   std::optional<Prepared> prepared;
   together(job.comm(), [&] { prepared.emplace(job, rows, posterior); });
   // Failures are not checked here: the tiles then fail, and the job falls back with the reason.

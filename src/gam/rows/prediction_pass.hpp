@@ -21,9 +21,9 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] std::vector<Prediction> predict_rows(Job& job, const Plan& plan, const Rows& rows,
                                                    const Posterior& posterior);
 
-/// *Collective.* The same for each term of `posterior.terms`. CPU only: the transfer of the results would
-/// dominate on a device. `take(first, predictions)` gets predictions of local rows from `first` on, row by
-/// row, in pieces, concurrently from several threads.
+/// *Collective.* Predicts each term of `posterior.terms` for this rank's rows. CPU only: the transfer of the
+/// results would dominate on a device. `take(first, predictions)` gets predictions of local rows from `first`
+/// on, row by row, in pieces, concurrently from several threads.
 void predict_terms(Job& job, const Plan& plan, const Rows& rows, const Posterior& posterior,
                    FunctionRef<void(std::size_t first, std::span<const Prediction> predictions)> take);
 

@@ -18,7 +18,7 @@ struct Meetings {
 #define TESSERA_TEXT "gam/rows/products_text.hpp"
 #include "base/each_width.hpp"
 
-/// As `add_runs`, for terms with one nonzero each.
+/// Adds products like `add_runs`, for two terms with one nonzero each.
 void add_single(const Product& product, int count, const ProductSide& row, const ProductSide& column,
                 double* sums) {
   const std::int64_t line_size = product.columns;
@@ -27,7 +27,7 @@ void add_single(const Product& product, int count, const ProductSide& row, const
   }
 }
 
-/// As `add_runs`, for column offsets without runs: the spline is not the fastest component.
+/// Adds products like `add_runs` for offsets without runs of four: no spline is the fastest component.
 void add_scattered(const Product& product, const Meetings& meet, int count, const ProductSide& row,
                    const ProductSide& column, double* sums) {
   for (int r = 0; r < count; ++r) {
@@ -41,7 +41,7 @@ void add_scattered(const Product& product, const Meetings& meet, int count, cons
   }
 }
 
-/// As `apply_runs`, for any column offsets.
+/// Applies a form like `apply_runs`, for any column offsets.
 void apply_scattered(const Product& product, const Meetings& meet, int count, const ProductSide& row,
                      const ProductSide& column, const double* form, double* out) {
   for (int r = 0; r < count; ++r) {

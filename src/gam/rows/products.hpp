@@ -14,10 +14,10 @@ struct ProductSide {
   const int* starts;     ///< one per row
 };
 
-/// The values of each row times its factor.
+/// Multiplies the values of each row by the row's factor.
 void multiply_rows(const double* factors, int nonzeros, int count, const double* values, double* products);
 
-/// Adds the products to the product's matrix of sums.
+/// Adds the rows' products to the sums of a product that is a matrix.
 void add_to_matrix(const LayoutView& view, const Product& product, int count, const ProductSide& row,
                    const ProductSide& column, double* sums);
 

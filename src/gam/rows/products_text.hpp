@@ -2,7 +2,7 @@
 // Adds the rows of a chunk to the sums of products, row by row, compiled for each register width: see
 // base/each_width.hpp.
 
-/// Four neighbours.
+/// Four neighbouring sums in registers.
 struct Four {
   UpToFour::Doubles parts[4 / UpToFour::count];
 };
@@ -36,7 +36,7 @@ TESSERA_TARGET void add_runs(const Product& product, const Meetings& meet, int c
                              const ProductSide& column, double* sums) {
   const int rows = row_nonzeros > 0 ? row_nonzeros : product.row_nonzeros;
   const int columns = column_nonzeros > 0 ? column_nonzeros : product.column_nonzeros;
-  // Elements of a symmetric product below its diagonal are not read.
+  // Sums of a symmetric product below its diagonal are never read: skip them.
   const bool upper = column_nonzeros == 0 && product.symmetric;
   const std::int64_t line_size = product.columns;
   for (int r = 0; r < count; ++r) {
@@ -80,7 +80,7 @@ TESSERA_TARGET void apply_runs(const Product& product, const Meetings& meet, int
   }
 }
 
-/// The runs of a row in `AlignedSums`.
+/// Where a row's runs of four sums begin in `AlignedSums`.
 template <int row_nonzeros>
 TESSERA_TARGET void add_aligned(const AlignedTarget& to, int count, const ProductSide& row,
                                 const ProductSide& column) {

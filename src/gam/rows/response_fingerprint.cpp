@@ -18,7 +18,7 @@ namespace {
 #define TESSERA_TEXT "gam/rows/fingerprint_text.hpp"
 #include "base/each_width.hpp"
 
-/// The sum over this rank. Returns early once `stopped`.
+/// The sum of the hashes over this rank's rows. Returns early once `stopped`.
 std::uint64_t sum_of_rank(const Workers& workers, const Frame& frame, int response_index,
                           const std::atomic<bool>& stopped) {
   const Variable& response = frame.variables[base::at(response_index)];

@@ -19,8 +19,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// table and the bits of its response.
 [[nodiscard]] std::string response_fingerprint(const Workers& workers, const Rows& rows);
 
-/// Computes the same concurrently with passes on devices, by as many threads of its own as the team has.
-/// Communicator and frame must outlive it, and response and flags of complete rows must not change.
+/// Computes the response's fingerprint concurrently with passes on devices, by as many threads of its own as
+/// the team has. Communicator and frame must outlive it, and response and flags of complete rows must not
+/// change.
 class FingerprintBeside {
  public:
   FingerprintBeside(const Workers& workers, const Rows& rows);

@@ -24,7 +24,7 @@ class RowResiduals {
     double deviance;
   };
   [[nodiscard]] Residual of(std::size_t row);
-  /// See series.hpp.
+  /// The residual whitened with that of the previous row of its series (series.hpp).
   [[nodiscard]] double standardised(std::size_t row);
 
  private:

@@ -29,7 +29,7 @@ constexpr int row_copies = 4;
 constexpr int place_bits = 15;
 constexpr int largest_sketch = row_copies << place_bits;
 constexpr std::int64_t sketched_block = 16'384;
-/// Binary digits of a column's norm as an integer: values become integers in the last 51 bits of a double.
+/// Bits of a column's norm as an integer: values are stored as integers in the last 51 bits of a double.
 constexpr int largest_digits = 49;
 
 /// Powers of two that scale columns to integers. A sum of n values is at most sqrt(n) times their norm, which
@@ -52,7 +52,7 @@ struct Run {
   const double* values;     ///< values of the first row
   std::ptrdiff_t nonzeros;  ///< stride from one row to the next
   const int* starts;        ///< one per row
-  std::ptrdiff_t column;    ///< the first, relative to a row's start
+  std::ptrdiff_t column;    ///< first column, relative to a row's start
 };
 
 /// The destinations of a row.

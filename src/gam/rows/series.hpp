@@ -33,7 +33,7 @@ struct Series {
   std::int64_t starts_left_out = 0;  ///< incomplete rows of the job that would start one
   /// The last complete row before this rank's rows, as a frame of one row; null: none.
   std::shared_ptr<const Frame> before{};
-  /// By variable of the frame: 1 for a factor with one level in each series.
+  /// For each variable of the frame: 1 if it is a factor that keeps one level in each series.
   std::vector<std::uint8_t> constant{};
 
   [[nodiscard]] bool correlated() const noexcept { return rho != 0; }

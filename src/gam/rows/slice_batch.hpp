@@ -8,7 +8,7 @@
 /// Arguments of the kernels of the device pass: plain structures, the same on both sides.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Sums of one task in shared memory, over all workers: 48 KiB, which every device has.
+/// Sums of one task in shared memory, over all its workers: 48 KiB, available on every device.
 inline constexpr int shared_elements = 6144;
 /// Maximum number of sums of one task, so that at least four workers share its rows.
 inline constexpr int task_elements = shared_elements / 4;

@@ -19,7 +19,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct Slice {
-  std::int64_t begin;  ///< its first row in the part
+  std::int64_t begin;  ///< the slice's first row in the part of the tile
   int rows;
 };
 
@@ -34,7 +34,7 @@ Slice slice_of(const SliceBatchView& batch, int in_batch) {
   return {begin, end > begin ? static_cast<int>(end - begin) : 0};
 }
 
-// As `CrossPlan::runs_on`.
+// The same devices as `CrossPlan::runs_on` accepts.
 #if __CUDA_ARCH__ / 100 != 9 && __CUDA_ARCH__ / 100 != 10
 #undef TESSERA_ROWS_CROSSPRODUCT
 #endif
@@ -196,7 +196,7 @@ extern "C" __global__ void evaluate_step(SliceBatchView batch) {
 extern "C" __global__ void evaluate_deviance(SliceBatchView batch) {
   evaluate_row<PassKind::deviance>(batch);
 }
-/// Empty for a family without parameters, for which it is not launched.
+/// Sums the likelihood's derivatives; not launched for a family without parameters, for which it is empty.
 template <class F>
 void evaluate_likelihood([[maybe_unused]] const SliceBatchView& batch) {
   if constexpr (ParametricFamily<F>) evaluate_row<PassKind::parameters>(batch);

@@ -17,7 +17,7 @@ struct TermTable {
   int nonzeros = 1;
   int raw_begin = 0;
   std::int64_t value_begin = 0;  ///< number of nonzeros of earlier terms
-  int combined = -1;             ///< dense columns, CPU only: the term that they combine
+  int combined = -1;  ///< for dense columns (CPU only): index of the term that they combine; else -1
 };
 
 /// The positions of the nonzeros of a term when some of its components are omitted.
@@ -42,7 +42,7 @@ struct Product {
   bool runs_of_four = false;  ///< column offsets are runs of four neighbours
   int line_begin = 0;         ///< one line per nonzero of the row term
   int offset_begin = 0;       ///< one offset per nonzero of the column term
-  std::int64_t begin = 0;     ///< in the vector of sums
+  std::int64_t begin = 0;     ///< where the product begins in the vector of sums
   /// Two random effects of the part, CPU only: the index into `LevelPairs::terms` with the index of
   /// each row's sum, from `begin` on; -1: the product is a matrix.
   int pairs = -1;

@@ -87,7 +87,7 @@ void add_components(const RowsView& rows, std::int64_t row, double* values, int*
   }
 }
 
-/// Term t in one row.
+/// The values and starts of term t in one row.
 template <int t>
 struct EvaluatedTerm {
   double values[fixed::terms[t].nonzeros];

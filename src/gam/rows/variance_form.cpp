@@ -18,8 +18,8 @@ namespace {
 
 using base::at;
 
-/// The elements of the part if levels have several columns: M V M' of each level, and of levels that occur
-/// together in a row. NaN for pairs that the covariance lacks.
+/// Sets the elements within the part if levels have several columns: M V M' for each level and for each pair
+/// of levels that occur in one row. NaN for a pair that the covariance lacks.
 void add_curves(const Design& design, const PartedMatrix& covariance, PartedMatrix& raw) {
   const std::vector<PartLevel> levels = design.levels_of_part();
   const Part& part = covariance.part();

@@ -66,7 +66,7 @@ void WhitenedRows::transform_term(const RowChunk& chunk, int index) {
     for (int k = 0; k < nonzeros; ++k) {
       own[k] = factors.own * values[k];
       before[k] = 0;
-      // An absent row is not read: it may be NaN.
+      // A predecessor with factor 0 is absent: its values may be NaN, and are not read.
       if (factors.before == 0) continue;
       (same ? own[k] : before[k]) += factors.before * previous[k];
     }

@@ -20,7 +20,7 @@ class WhitenedRows {
  public:
   explicit WhitenedRows(const RowLayout& layout);
 
-  /// The next chunk begins the job.
+  /// Says that the next chunk has the job's first rows.
   void begin_at_first() { has_before_ = false; }
   /// Keeps the last row of `chunk`, with the root of its working weight, as the predecessor of the next
   /// chunk.

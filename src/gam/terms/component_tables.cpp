@@ -43,7 +43,7 @@ void tabulate_parts(const Margin& margin, MarginTable& table, std::vector<double
   }
 }
 
-/// Powers of t by the four values of each slot.
+/// For each slot: the coefficients of its four values, as cubics in t.
 std::vector<std::array<double, 16>> powers_of_slots(const Margin& margin) {
   const auto cells = margin.cells.size();
   std::vector<std::array<double, 16>> out(cells + 2);
@@ -66,7 +66,7 @@ std::vector<std::array<double, 16>> powers_of_slots(const Margin& margin) {
   return out;
 }
 
-/// All members except the cubics.
+/// Fills in all members of a margin's table except the cubics.
 MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   MarginTable table;
   table.cells = margin.cell_count();
@@ -93,7 +93,8 @@ MarginTable tabulate(const Margin& margin, std::vector<double>& numbers) {
   return table;
 }
 
-/// Powers of t by dense columns, which are `combinations` of the margin's, for each slot.
+/// For each slot: the coefficients of the dense columns (`combinations` of the margin's columns), as cubics
+/// in t.
 void tabulate(const Margin& margin, const Matrix& combinations, std::vector<double>& numbers) {
   const std::vector<std::array<double, 16>> slots = powers_of_slots(margin);
   for (std::size_t slot = 0; slot < slots.size(); ++slot) {

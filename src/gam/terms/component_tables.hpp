@@ -14,11 +14,11 @@ namespace TESSERA_NAMESPACE::gam {
 struct ComponentTables {
   std::vector<ComponentTable> components;
   std::vector<double> numbers;
-  std::vector<int> part_variables;                          ///< of numeric components
+  std::vector<int> part_variables;                          ///< variables of the parts of numeric components
   std::vector<std::shared_ptr<const FarField>> far_fields;  ///< by component, CPU only; null: none
 
-  /// Numbers of dense components come last, so that the offsets of the others do not depend on the number of
-  /// points: `finish` appends them.
+  /// Adds a component. The numbers of dense components are appended by `finish`, so that the other offsets do
+  /// not depend on the number of points.
   void add(const Component& component);
   void finish();
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Values of splines and of dense columns at points, for registers of any width: see base/each_width.hpp.
 
-/// As `breaks_up_to`, for several points at a time: independent steps overlap in the processor.
+/// Calls of `breaks_up_to` for several points at a time: independent steps overlap in the processor.
 TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* numbers, int count,
                                       const double* x, int* slots) {
   constexpr int together = 8;
@@ -24,8 +24,8 @@ TESSERA_TARGET void find_among_breaks(const MarginTable& margin, const double* n
   for (; r < count; ++r) slots[r] = breaks_up_to(breaks, margin.cells + 1, x[r]);
 }
 
-/// The slots of points in a margin (see `Located`); among equal cells several `slot_among_equal_cells` at a
-/// time.
+/// Finds the slot of each point in a margin (see `Located`). If the cells are equal, does for several points
+/// at a time what `slot_among_equal_cells` does for one.
 TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers, int count, const double* x,
                                int* slots) {
   if (!margin.uniform) return find_among_breaks(margin, numbers, count, x, slots);
@@ -40,7 +40,7 @@ TESSERA_TARGET void find_slots(const MarginTable& margin, const double* numbers,
   for (; r < count; ++r) slots[r] = slot_among_equal_cells(margin, x[r]);
 }
 
-/// As `find_slots`, and replaces x by t in the slot.
+/// Finds the slots as `find_slots` does, and replaces each x by t, its position within the slot.
 TESSERA_TARGET void locate_points(const MarginTable& margin, const double* numbers, int count, double* x,
                                   int* slots) {
   if (margin.cyclic) {
@@ -73,7 +73,7 @@ TESSERA_TARGET void fetch(const double* numbers, std::ptrdiff_t count) {
   for (std::ptrdiff_t i = 0; i < count; i += of_line) __builtin_prefetch(numbers + i);
 }
 
-/// As `dense_values`, at each point. Tables of many cells exceed the L1 cache.
+/// Evaluates `dense_values` at each point. Prefetches, as tables of many cells exceed the L1 cache.
 TESSERA_TARGET void dense_values_of_points(const ComponentTable& component, const double* numbers, int count,
                                            const double* t, const int* slots, double* values) {
   const std::ptrdiff_t columns = component.columns;
@@ -98,7 +98,8 @@ TESSERA_TARGET void add_dense_sums(const ComponentTable& component, const double
   for (int slot = 0; slot < cells + 2; ++slot, sums += 4) {
     if (sums[0] == 0) continue;
     const double* cubics = dense_cubics_at(component, numbers, slot);
-    const int powers = slot == 0 || slot > cells ? 2 : 4;  // outside they may be infinite
+    // Outside the breaks a column is a line, and higher powers of t may be infinite.
+    const int powers = slot == 0 || slot > cells ? 2 : 4;
     for (int power = 0; power < powers; ++power, cubics += component.columns) {
       for (int k = 0; k < component.columns; k += UpToFour::count)
         *UpToFour::at(out + k) += sums[power] * *UpToFour::at(cubics + k);

@@ -36,7 +36,7 @@ inline int slot_among_equal_cells(const MarginTable& margin, double x) {
   return static_cast<int>((u > -1 ? (u < last ? u : last) : -1) + 1);
 }
 
-/// A continuation has the columns of its neighbour.
+/// The first raw column of a slot; the continuation beyond an end has the columns of the cell at that end.
 inline int first_of_slot(const MarginTable& margin, int slot) {
   const int cell = slot < 1 ? 0 : slot > margin.cells ? margin.cells - 1 : slot - 1;
   return cell * margin.stride;

@@ -61,12 +61,12 @@ class PointEvaluator {
   /// Requested result for a component with a far field; by default its columns.
   struct FarWanted {
     bool columns = true;
-    const FarField::Functions* combined = nullptr;  ///< one combination of them
-    FarField::Functions* sums = nullptr;            ///< accumulated over all rows
+    const FarField::Functions* combined = nullptr;  ///< one combination of the columns
+    FarField::Functions* sums = nullptr;            ///< sums of the functions, accumulated over all rows
   };
-  /// Evaluates these in the rows at `index`, which increase, so that `evaluate` and `add_combination` have
-  /// them for any of these rows that are consecutive. `numbers` as in `Points`; `wanted` for each component,
-  /// or empty.
+  /// Evaluates the components with a far field in the rows at `index`, which increase; `evaluate` and
+  /// `add_combination` then have them for any run of these rows. `numbers` as in `Points`; `wanted` for each
+  /// component, or empty.
   void prepare(const NumberView* numbers, std::vector<std::size_t> index, std::span<const FarWanted> wanted);
   void forget() { prepared_.clear(); }
   /// Adds to `out`, at each point, the combination of the columns of a component with a far field.
@@ -80,7 +80,7 @@ class PointEvaluator {
 
  private:
   static void start(int points, double* values);
-  /// Returns the number of values of a point afterwards.
+  /// Multiplies a component into the values; returns the number of values that each point then has.
   int multiply_in(int component, bool is_first, int nonzeros, const Points& points, double* values);
   void evaluate_component(const ComponentTable& component, const Points& points, double* values);
   /// Gathers the variable's values, and locates them in the margin.
@@ -92,15 +92,15 @@ class PointEvaluator {
   void evaluate_by_leaves(std::size_t component, const NumberView* numbers,
                           std::span<const std::size_t> index, const FarWanted& wanted, double* values,
                           double* combination);
-  /// Where the points begin among the prepared ones; -1 unless all are there.
+  /// Position of the first point among the prepared ones; -1 unless all points are prepared.
   [[nodiscard]] std::ptrdiff_t prepared_at(const Points& points) const;
 
   const ComponentTables& tables_;
   std::vector<int> first_;         ///< raw columns of one component
   std::vector<double> part_;       ///< values of one component
   std::vector<double> x_;          ///< a variable's values, and then t in the cells of a margin
-  std::vector<int> slots_;         ///< where these fall in a margin
-  std::vector<double> functions_;  ///< of isotropic columns, at a tile of points
+  std::vector<int> slots_;         ///< slots of these values in the margin
+  std::vector<double> functions_;  ///< functions of isotropic columns, at a tile of points
   // The arguments of `prepare`, and the columns of each component with a far field.
   const NumberView* prepared_numbers_ = nullptr;
   std::vector<std::size_t> prepared_;

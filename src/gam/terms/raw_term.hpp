@@ -20,7 +20,7 @@ struct RawTerm {
   int nonzeros = 1;
   int combined = -1;      ///< the index of the term that dense columns combine; -1: none
   Matrix combinations{};  ///< `raw_size` x its raw columns
-  /// Only combinations of its columns are in the model: its own crossproduct is not needed.
+  /// The model has only combinations of this term's columns, so that its own crossproduct is not needed.
   bool only_combined = false;
   [[nodiscard]] bool is_dense() const noexcept { return combined >= 0; }
   /// The dense columns in a row, from the other term's nonzeros there: `nonzero(k)` is the k-th raw column

@@ -13,7 +13,7 @@ namespace {
 
 using base::at;
 
-/// A factor, or a number.
+/// The component of a factor, or of a number.
 Component plain_component(const Frame& frame, const std::string& name) {
   Component component;
   component.variable = frame.index_of(name);

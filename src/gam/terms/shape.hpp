@@ -19,8 +19,8 @@ struct TermShape {
   /// values.
   std::vector<Component> components;
   std::int64_t blocks = 1;        ///< blocks of coefficients: levels of a factor by variable
-  std::int64_t raw = 1;           ///< raw columns of each
-  std::int64_t coefficients = 1;  ///< of each, before a constraint
+  std::int64_t raw = 1;           ///< raw columns of each block
+  std::int64_t coefficients = 1;  ///< coefficients of each block, before a constraint
   std::int64_t penalties = 0;
   bool constrained = false;  ///< has a sum-to-zero constraint, unless a numeric by variable varies
   bool by_number = false;

@@ -16,7 +16,7 @@ using std::numbers::pi;
 
 constexpr double accuracy_wanted = 2e-5;
 constexpr double terms_allowed = 1e5;
-/// Maximum number of bounds evaluated in one search: usually some tens, but with overflowing numbers a search
+/// Maximum number of bounds evaluated by one search, which usually takes some tens: if numbers overflow it
 /// would not end.
 constexpr int bounds_allowed = 10'000;
 
@@ -93,7 +93,7 @@ class Davies {
       if (!std::isfinite(needed)) return std::nullopt;
       const double auxiliary = 3 / std::sqrt(accuracy);
       if (needed > 1.5 * auxiliary) {
-        // Many terms: use a convergence factor, whose effect an auxiliary integration removes.
+        // For many terms, use a convergence factor, the effect of which an auxiliary integration removes.
         if (auxiliary > allowed) return std::nullopt;
         const int count = static_cast<int>(std::floor(auxiliary + 0.5));
         const double wide = truncation / count;
@@ -256,7 +256,7 @@ class Davies {
   double smallest_ = 0;
   double variance_ = 0;  ///< variance of the normal term equivalent to the convergence factors
   double integral_ = 0;
-  mutable int bounds_ = 0;  ///< evaluated so far
+  mutable int bounds_ = 0;  ///< bounds evaluated so far
 };
 
 /// Tail of a noncentral chi-squared variable that matches the first four cumulants as closely as possible.

@@ -10,7 +10,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 /// P(|Z| > |z|), standard normal.
 [[nodiscard]] double normal_two_sided(double z);
-/// The z with P(Z <= z) = p, standard normal, 0 < p < 1.
+/// The z with P(Z <= z) = p for a standard normal Z, 0 < p < 1.
 [[nodiscard]] double normal_quantile(double p);
 /// The u with P(U <= u) = p, beta with a, b > 0: the i-th of n uniform numbers has a = i and b = n + 1 - i.
 [[nodiscard]] double beta_quantile(double p, double a, double b);

@@ -25,8 +25,8 @@ struct OwnPenalty {
   int begin = 0;
   int size = 0;
   Matrix matrix;                   ///< for a block of the core
-  double ridge = 0;                ///< for the part: a multiple of the identity
-  std::vector<double> times_coef;  ///< over all coefficients
+  double ridge = 0;                ///< for a random effect of the part: a multiple of the identity
+  std::vector<double> times_coef;  ///< lambda S times the coefficients, over all coefficients
 
   [[nodiscard]] std::vector<double> times(std::span<const double> x) const {
     if (!matrix.empty()) return multiply(matrix, x);

@@ -11,11 +11,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Input from a fit on its smoothing parameters.
+/// What a fit says about its smoothing parameters.
 struct SmoothingFit {
   std::span<const double> coef;
-  const PartedMatrix& covariance;  ///< of the coefficients, at these smoothing parameters; without a pattern
-  std::span<const double> log_sp;  ///< of every penalty, in the order of the blocks
+  const PartedMatrix& covariance;  ///< covariance at these smoothing parameters; without a pattern
+  std::span<const double> log_sp;  ///< log smoothing parameter of every penalty, in the order of the blocks
   double scale = 1;
   double covariance_scale = 1;  ///< scale parameter of the covariance
   bool scale_known = false;

@@ -74,7 +74,7 @@ Outcome test_smooth(const Matrix& gram, std::span<const double> coef, const Matr
   if (used == 0) return {0, rank, 1};
 
   double first = 0;   // statistic
-  double second = 0;  // with the last eigenvector negated
+  double second = 0;  // the statistic with the last eigenvector negated
   std::vector<double> weights(at(used), 1.0);
   if (part > 0 && whole > 0) {
     for (int i = 0; i + 1 < whole; ++i) first += component(i) * component(i) / variance(i);
@@ -128,8 +128,8 @@ class RandomEffectTest {
     for (const Smooth& smooth : smooths_) {
       if (is_random_effect(smooth.block->kind) && smooth.block != &block) others.push_back(&smooth);
     }
-    // R'R of the penalised block, after projecting out everything except random effects: the inverse of the
-    // inverse's block.
+    // R'R of the penalised block after projecting out all columns except random effects: the inverse of the
+    // block of (X'WX + S)^-1.
     const Matrix given = others.empty() ? square_of(fit_.inverse, block) : projected_inverse(block, others);
     const Matrix lower = robust_cholesky(inverse_of(given));
     const Matrix noise = is_parted(block) ? noise_of_part(block) : noise_of(block, others);
@@ -212,12 +212,12 @@ class RandomEffectTest {
 
   [[nodiscard]] bool is_parted(const CoefBlock& block) const { return gram_.part().has(block.coef_begin); }
 
-  /// The rows of a block of the part, by places in the part.
+  /// The rows of `of_part` that belong to a block of the part (rows are indexed by position in the part).
   [[nodiscard]] Matrix rows_of(const CoefBlock& block, const Matrix& of_part) const {
     return submatrix(of_part, gram_.part().in_part(block.coef_begin), block.coef_size, 0, of_part.cols());
   }
 
-  /// The diagonal block of a matrix like X'WX.
+  /// A block's diagonal block in a matrix with the layout of X'WX.
   [[nodiscard]] Matrix square_of(const PartedMatrix& a, const CoefBlock& block) const {
     if (!is_parted(block)) return a.block(block.coef_begin, block.coef_size);
     Matrix square(block.coef_size, block.coef_size);
@@ -278,7 +278,7 @@ class RandomEffectTest {
     return out;
   }
 
-  /// The block of the inverse of N + S, after dropping the coefficients of the others.
+  /// The block of (N + S)^-1, after dropping the coefficients of the `others`.
   [[nodiscard]] Matrix projected_inverse(const CoefBlock& block,
                                          std::span<const Smooth* const> others) const {
     const int core = gram_.core.rows();
@@ -357,7 +357,7 @@ class RandomEffectTest {
     const int begin = gram_.in_core(block.coef_begin);
     const Matrix rows = transpose(submatrix(fit_.inverse.core, 0, gram_.core.rows(), begin, block.coef_size));
     Matrix influence = multiply(rows, gram_.core);  // R G
-    Matrix of_part;                                 // and that of the part
+    Matrix of_part;                                 // the columns of R G in the part
     Matrix noise;
     if (gram_.is_parted()) {
       const Matrix beside = submatrix(fit_.inverse.border, 0, gram_.border.rows(), begin, block.coef_size);

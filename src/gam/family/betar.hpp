@@ -101,7 +101,7 @@ struct Betar : UsualParts {
   [[nodiscard]] double divergence(double y, double mu) const {
     return phi * (mu * log(mu / y) + (1 - mu) * (log1p(-mu) - log1p(-y)));
   }
-  /// Minus the log density of y, without its factor 1/(y (1 - y)).
+  /// Minus the log density at y, without the factor 1/(y (1 - y)) of the density.
   [[nodiscard]] double minus_log(double y, double mu) const {
     constexpr double half_log_two_pi = 0.91893853320467274;
     return divergence(y, mu) - 0.5 * log(mu * (1 - mu) * phi) + half_log_two_pi +

@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 template <class Value>
 class CountMemo {
  public:
-  /// Returns `compute(y)`, which is called every time for a number that is not such a count.
+  /// Returns `compute(y)`, from the cache if y is a count below the limit.
   template <class Compute>
   [[nodiscard]] Value operator()(double y, const Compute& compute) {
     constexpr double most = 1 << 16;

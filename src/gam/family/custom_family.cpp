@@ -125,7 +125,7 @@ FamilyFunction::FamilyFunction(std::string_view text, const std::vector<std::str
                               fmt::join(arguments, " and "));
     indices_[i] = static_cast<std::size_t>(known - arguments.begin());
   }
-  static_cast<void>(device_expression());  // refuses what kernels have not
+  static_cast<void>(device_expression());  // throws for a function that kernels lack
 }
 
 std::string FamilyFunction::device_expression() const {
@@ -230,7 +230,7 @@ std::string to_toml(const CustomFamily& family) {
 
 std::optional<double> predictor_of(const CustomFamily& family, double mean) {
   const auto miss = [&](double eta) { return family.inverse_link(eta) - mean; };
-  // Values from 1e6 to 1e-6 on each side of 0, so that a link's pole is between two of them.
+  // The grid has values from 1e-6 to 1e6 on each side of 0: the pole of a link lies between two of them.
   std::vector<double> grid{0};
   for (int quarter = -24; quarter <= 24; ++quarter) {
     const double eta = std::pow(10.0, quarter / 4.0);

@@ -27,8 +27,8 @@ class FamilyFunction {
     return expression_.evaluate({std::array{given[indices_[0]], given[indices_[1]]}});
   }
   [[nodiscard]] const std::string& text() const noexcept { return expression_.text; }
-  /// The same as an expression of CUDA C++ over variables with the arguments' names. It calls the functions
-  /// of `family_device_source`.
+  /// The function as an expression of CUDA C++ over variables with the arguments' names. It calls the
+  /// functions of `family_device_source`.
   [[nodiscard]] std::string device_expression() const;
 
   friend bool operator==(const FamilyFunction&, const FamilyFunction&) = default;
@@ -75,7 +75,7 @@ struct CustomFamily {
   }
   static const char* response_fault(double /*y*/) { return nullptr; }
   static double aic_scale(double /*deviance*/, double /*rows*/, double /*scale*/) { return 1; }
-  /// The density is unknown.
+  /// NaN: the density of a custom family is unknown.
   static double minus_two_log_likelihood(double /*y*/, double /*mu*/, double /*weight*/, double /*scale*/) {
     return std::numeric_limits<double>::quiet_NaN();
   }

@@ -36,7 +36,7 @@ std::string in_small_letters(std::string_view name) {
 /// A call of a family as R's users write it: "poisson", "Gamma(link = log)", "nb(theta = 3)".
 struct WrittenFamily {
   struct Argument {
-    std::string name;  ///< "": none
+    std::string name;  ///< name of the argument; empty: none
     std::string text;  ///< a word, or an expression without blanks
     std::vector<double> numbers;
   };
@@ -51,7 +51,7 @@ std::optional<double> number_of(const Syntax& tree) {
   return positive ? std::optional(-*positive) : std::nullopt;
 }
 
-/// The value of a number, or the values of c(a, b); else empty.
+/// The numbers of a number or of c(a, b); empty for anything else.
 std::vector<double> numbers_of(const Syntax& tree) {
   if (const auto one = number_of(tree)) return {*one};
   std::vector<double> all;
@@ -161,7 +161,7 @@ std::string_view power_link(const std::string& text) {
   return found == std::end(known) ? std::string_view(text) : std::string_view(found->second);
 }
 
-/// Recognised arguments of a call; the remaining ones are unknown.
+/// Collects the arguments of a call that a family recognises; those left over are unknown.
 struct GivenArguments {
   std::optional<std::string> link{};
   std::vector<double> theta{};
@@ -375,7 +375,7 @@ std::string Family::title() const {
       for (int i = 0; i < F::shown_count; ++i) {
         double value = family.parameter(i);
         if constexpr (requires { family.shown(0); }) value = family.shown(i);
-        // As R's paste() of round(theta, 3).
+        // A title has three decimals, as R's paste() of round(theta, 3).
         if (i < parameter_count_of<F>() && std::abs(value) < 1e12) value = std::round(value * 1000) / 1000;
         values.push_back(std::isinf(value) ? "Inf" : fmt::format("{:.15g}", value));
       }
@@ -421,7 +421,7 @@ Family Family::on_side(int side) const {
 }
 
 PredictorRange Family::predictors() const {
-  // The ends of ranges of means are 0 and 1, which links map to -1, 0 and 1.
+  // An end is -1, 0 or 1: links map the ends of ranges of means, 0 and 1, to these.
   const auto valid = [&](double eta) {
     const double y = side_ < 0 ? -0.5 : 0.5;
     return std::isfinite(deviance(y, mean(eta), 1));

@@ -44,10 +44,10 @@ class Family {
 
   /// Null for a built-in family.
   [[nodiscard]] const CustomFamily* custom() const { return custom_.get(); }
-  /// Index in the list, if built in.
+  /// Index in `BuiltInFamilies`, if built in.
   [[nodiscard]] int index() const { return index_; }
 
-  /// Index among its links; 0 is the default.
+  /// Index of the link in `link_names()`; 0 is the default.
   [[nodiscard]] int link() const { return link_; }
   /// Links of a built-in family, its default first.
   [[nodiscard]] std::vector<std::string_view> link_names() const;
@@ -65,7 +65,7 @@ class Family {
   [[nodiscard]] std::span<const double> parameters() const { return parameters_; }
   /// Number of values that are parameters of the likelihood.
   [[nodiscard]] std::size_t parameter_count() const;
-  /// Whether that value is a current or initial estimate; otherwise it is fixed.
+  /// Whether the parameter with this index is estimated (its value is an estimate) or fixed.
   [[nodiscard]] bool estimates(std::size_t index) const;
   [[nodiscard]] bool estimates_parameters() const;
   /// The same family with other values.
@@ -78,7 +78,7 @@ class Family {
   /// The values, with the parameters on their working scales.
   [[nodiscard]] std::vector<double> working_parameters() const;
   [[nodiscard]] Family at_working(std::span<const double> working) const;
-  /// The meaning of a likelihood that rises towards a limit of the first parameter.
+  /// For messages: what it means that the likelihood rises towards a limit of the first parameter.
   [[nodiscard]] std::string_view at_limit() const;
 
   [[nodiscard]] std::string_view name() const;
@@ -122,7 +122,7 @@ class Family {
   /// successes and trials. Its likelihood then is not the saturated model's minus its deviance.
   [[nodiscard]] bool likelihood_rounds(double y, double weight) const;
   [[nodiscard]] double aic_scale(double deviance, double rows, double scale) const;
-  /// The addition to the saturated model's part in AIC: the deviance at that scale, except for the inverse
+  /// What AIC adds to the saturated model's part: the deviance divided by the scale, except for the inverse
   /// Gaussian. `weights` is the sum of the prior weights.
   [[nodiscard]] double aic_misfit(double deviance, double weights, double scale) const;
 

@@ -14,7 +14,7 @@ struct InverseGaussian : UsualParts {
   static constexpr char residuals[] =
       " They are close to normal only where the spread is small relative to the mean.";
 
-  /// 0 is refused, so that no response is at the limit of the means.
+  /// Refuses 0 too, so that no response is at the limit of the means.
   static const char* response_fault(double y) { return y > 0 ? nullptr : "must be greater than 0"; }
   static double link(double mu) { return link_of(Link::inverse_square, mu); }
   static double mean(double eta) { return mean_of(Link::inverse_square, eta); }

@@ -21,8 +21,8 @@ inline double normal_probability(double x) {
 inline double normal_density(double x) {
   return 0.39894228040143268 * exp(-0.5 * x * x);
 }
-/// Newton's method from 0, on the side of the root where the probability is convex: iterates do not
-/// overshoot.
+/// The normal quantile, by Newton's method for the lower tail from 0 down, where the distribution function is
+/// convex: iterates do not overshoot.
 inline double probit_of(double p) {
   const double tail = p < 0.5 ? p : 1 - p;
   double x = 0;

@@ -13,7 +13,7 @@
 /// from an array where it is used: in a kernel, from an argument.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The means in a fit's first step.
+/// Which means a fit's first step starts from.
 enum class Start {
   response,  ///< the rows' responses
   adjusted,  ///< the responses, moved off the limits of the means
@@ -98,7 +98,8 @@ concept ValuedFamily = RowFamily<F> &&(value_count_of<F>() > 0) && requires(cons
   {+family.parameter_at(0, x)};  // the inverse: a parameter from its working scale
   // `first_working(i)`: the initial estimate of a parameter; `first_constant(i)`: R's default of a constant.
   // `choices`, if present: words for the values of the constant, which is then an index. `title` and
-  // `shown_count`, if present: for reports, followed by the first values and a bracket.
+  // `shown_count`, if present: a report prints `title`, the first `shown_count` values and a closing bracket,
+  // e.g. Negative Binomial(2.1).
 };
 
 /// Additional parts of a family with likelihood parameters.
@@ -107,7 +108,8 @@ concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x,
   {+F::parameter_count};
   {+F::first_working(0)};
   {F::title[0]};
-  {F::at_limit[0]};  // what a likelihood means that rises towards a limit of the first parameter
+  {F::at_limit[0]};  // for messages: what it means that the likelihood rises towards a limit of the first
+                     // parameter
   {family.likelihood_terms(x, x, out)};  // at y and mu, for a prior weight of 1: minus the log likelihood,
                                          // without terms that have no parameter; its first derivatives by the
                                          // working parameters; its second ones, upper triangle row by row
@@ -117,7 +119,7 @@ concept ParametricFamily = ValuedFamily<F> && requires(const F family, double x,
   // saturated model's likelihood; else it is the response.
 };
 
-/// A family with all parts for its values, or without values.
+/// A family that has no values, or has all parts that its values and parameters need.
 template <class F>
 concept ParametricOrNot = (value_count_of<F>() == 0) ||
                           (ValuedFamily<F> && (parameter_count_of<F>() == 0 || ParametricFamily<F>));
@@ -126,11 +128,11 @@ concept ParametricOrNot = (value_count_of<F>() == 0) ||
 template <class F>
 concept BuiltInFamily = RowFamily<F> && ParametricOrNot<F> && requires(const F family, double x) {
   {family.name[0]};              // R's name; `--family` takes it in small letters, too
-  {Link(family.links[0])};       // its own link; the others that it may have, which need `variance(mu)`
+  {Link(family.links[0])};       // the default link; then the other links, which need `variance(mu)`
   {+family.scale_is_known};      // bool: phi is 1 by definition
   {Limits(family.limits)};       // Limits
   {+family.two_levels};          // bool: a text of two levels is a response of 0 and 1
-  {family.residuals[0]};         // for reports: what residuals are like where the model is right; may be ""
+  {family.residuals[0]};         // for reports: how residuals look if the model is right; may be ""
   {family.response_fault(x)};    // why a finite number is not a response ("must not be negative"), or nullptr
   {+family.link(x)};             // the predictor of a mean
   {+family.first_mean(x, x)};    // of response and prior weight: see `Start`
@@ -195,7 +197,7 @@ struct Linked : F {
   [[nodiscard]] double weight(double prior, double mu, double slope) const {
     return prior * slope * slope / F::variance(mu);
   }
-  /// A predictor with an invalid mean is not a step of a fit.
+  /// NaN for an invalid mean, so that a fit halves its step to that predictor.
   [[nodiscard]] double deviance(double y, double mu, double prior) const {
     const bool inside = (!F::limits.has_lower() || mu > F::limits.lower) &&
                         (!F::limits.has_upper() || mu < F::limits.upper) && !(side * mu < 0);

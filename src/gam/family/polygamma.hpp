@@ -9,7 +9,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct Polygamma {
   double log_gamma;
   double digamma;   ///< the first derivative of log(gamma(x))
-  double trigamma;  ///< the second
+  double trigamma;  ///< the second derivative
 };
 inline Polygamma polygamma(double x) {
   constexpr double half_log_two_pi = 0.91893853320467274;

@@ -28,7 +28,7 @@ struct QuasiBinomial : WithoutLikelihood<Binomial> {
   static constexpr char name[] = "quasibinomial";
 };
 
-/// One of R's variances, with any link.
+/// quasi(): one of R's variance functions, with any link.
 struct Quasi : UsualParts {
   enum Variance { constant, mu, mu_2, mu_3, mu_1_mu };
 
@@ -81,7 +81,7 @@ struct Quasi : UsualParts {
   [[nodiscard]] double weight(double prior, double mean, double slope) const {
     return prior * slope * slope / variance(mean);
   }
-  /// A predictor with an invalid mean is not a step of a fit.
+  /// NaN for an invalid mean, so that a fit halves its step to that predictor.
   [[nodiscard]] double deviance(double y, double mean, double prior) const {
     if (which != constant && (!(mean > 0) || (which == mu_1_mu && !(mean < 1))))
       return std::numeric_limits<double>::quiet_NaN();

@@ -82,7 +82,7 @@ struct ResponseDistribution::Mixture {
   const ResponseDistribution& of;
   double predictor;
   double error;
-  int level = 1;  ///< refinement that was sufficient before
+  int level = 1;  ///< refinement that was sufficient in the last call
 
   double operator()(double y) {
     if (error == 0) return of.cumulative(y, of.family_.mean(predictor));
@@ -100,7 +100,7 @@ struct ResponseDistribution::Mixture {
     double step = std::ldexp(coarse, 1 - level);
     double whole = sum_at(-reach, step);
     for (;; ++level) {
-      // The points between those of the coarser rule.
+      // Halving the step adds the points between those of the coarser rule.
       const double between = sum_at(-reach + step / 2, step);
       const double difference = std::abs(whole - between);
       whole = (whole + between) / 2;
@@ -150,7 +150,7 @@ double ResponseDistribution::cumulative_at(double y, double mean, double scale) 
       return bm::cdf(bm::students_t_distribution<double, MathPolicy>(parameter_), (y - mean) / scale);
     case Kind::beta:
       if (y <= 0 || y >= 1) return y >= 1 ? 1 : 0;
-      // If a mean rounds to a limit, all responses are at the limit.
+      // If the mean has rounded to a limit, all responses are at the limit.
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 1 : 0;
       return bm::ibeta(mean * parameter_, (1 - mean) * parameter_, y, MathPolicy());
     case Kind::positive:
@@ -186,7 +186,7 @@ double ResponseDistribution::draw(double mean, double weight, base::RandomPlace&
       if (mean <= 0 || mean >= 1) return mean <= 0 ? 0 : 1;
       const double successes = gamma(mean * parameter_, 1);
       const double failures = gamma((1 - mean) * parameter_, 1);
-      // Both underflow if all responses are at the limits.
+      // Both gamma variates underflow if all responses are at the limits.
       if (successes + failures == 0) return random.uniform() < mean ? 1 : 0;
       return successes / (successes + failures);
     }
@@ -319,7 +319,7 @@ double ResponseDistribution::continuous(double p, Mixture& mixture) const {
 
 double ResponseDistribution::whole(double p, Mixture& mixture) const {
   if (mixture(0) >= p) return 0;
-  double low = 0;  // below the quantile
+  double low = 0;  // lower bound of the quantile
   double high = std::max(1.0, std::ceil(std::min(family_.mean(mixture.predictor), 1e15)));
   constexpr double most = 9e15;
   while (mixture(high) < p) {

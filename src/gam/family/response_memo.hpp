@@ -16,7 +16,7 @@
 /// a pass with constant parameters. CPU only. A result does not depend on earlier rows. Not thread-safe.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Counts recur: the numbers are the same as without the cache.
+/// For nb: values by count, which recur. Results are the same as without the cache.
 class NbMemo {
  public:
   [[nodiscard]] Nb::ResponsePart response_part(const Nb& family, double y) {
@@ -32,9 +32,9 @@ class NbMemo {
   CountMemo<Nb::ResponsePart> known_;
 };
 
-/// For a fixed p, the series of the density and its derivatives are functions of one number s, interpolated
-/// in cells of s at Chebyshev points. Errors above rounding are detected at intermediate points, e.g. for p
-/// near 1, where the density has many modes: such a cell uses the series.
+/// For tw: with p fixed, the series of the density and its derivatives are functions of one number s,
+/// interpolated in cells of s at Chebyshev points. Errors above rounding are detected at intermediate points,
+/// e.g. for p near 1, where the density has many modes: such a cell uses the series.
 class TwMemo {
  public:
   [[nodiscard]] TweedieSeries response_part(const Tw& family, double y) {

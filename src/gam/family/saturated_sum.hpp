@@ -18,8 +18,9 @@ class SaturatedSum {
   /// The family must outlive this.
   SaturatedSum(const Family& family, double scale) : family_(&family), scale_(scale) {}
 
-  /// Adds to `sum` the likelihood without deviance / scale. It depends on the mean only in rows with a
-  /// rounded likelihood: `predictor(i)` is called only for these. Without `weights` all are 1.
+  /// Adds to `sum` minus twice the log likelihood of these rows, without deviance / scale. It depends on the
+  /// mean only in rows with a rounded likelihood: `predictor(i)` is called only for these. Without `weights`
+  /// all are 1.
   [[nodiscard]] double add(double sum, std::span<const double> responses, std::span<const double> weights,
                            const std::function<double(std::size_t)>& predictor);
 
@@ -29,7 +30,7 @@ class SaturatedSum {
 
   const Family* family_;
   double scale_;
-  CountMemo<double> counts_;  ///< of the weight 1
+  CountMemo<double> counts_;  ///< values by count, for the weight 1
   TwMemo series_;
 };
 

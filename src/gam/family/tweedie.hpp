@@ -9,7 +9,7 @@
 /// Poisson number of gamma variates.
 namespace TESSERA_NAMESPACE::gam {
 
-/// Common parts of the two families, which have a member `p`.
+/// Common parts of Tweedie and Tw, which have a member `p`.
 template <class Self>
 struct TweedieParts : UsualParts {
   static constexpr Link links[] = {Link::log, Link::identity, Link::sqrt, Link::inverse};
@@ -20,7 +20,7 @@ struct TweedieParts : UsualParts {
   static constexpr int shown_count = 1;
 
   static double link(double mu) { return link_of(Link::log, mu); }
-  /// Bounded only by the smallest normal number, as a mean may have any unit.
+  /// The lower bound is the smallest normal number, as a mean may have any unit.
   static double mean(double eta) { return exp_at_least(eta, 2.2250738585072014e-308); }
   static double derivative(double eta) { return mean(eta); }
   [[nodiscard]] double variance(double mu) const { return pow(mu, p()); }

@@ -56,8 +56,8 @@ inline TweedieSeries tweedie_by_laplace(double c, double s) {
 inline TweedieSeries tweedie_series(double c, double s) {
   constexpr double log_two_pi = 1.8378770664093453;
   constexpr double steps_per_width = 1.7;
-  constexpr double from_few = 40;       // of (1 + c) J: below, the terms at j near 0 count
-  constexpr double negligible = 1e-17;  // relative to the largest term
+  constexpr double from_few = 40;       // below this (1 + c) J, the terms at j near 0 count
+  constexpr double negligible = 1e-17;  // size of a term that ends the sum, relative to the largest
   constexpr int most_terms = 1000;
   const double peak = exp(s);
   if (peak >= laplace_from) return tweedie_by_laplace(c, s);
@@ -72,10 +72,10 @@ inline TweedieSeries tweedie_series(double c, double s) {
   double sum = 0;
   double d1 = 0;  // weighted sums of j - J, and of its square
   double d2 = 0;
-  double c1 = 0;  // of dg/dc, of its square, and of its product with j - J
+  double c1 = 0;  // weighted sums of dg/dc, of its square, and of its product with j - J
   double c2 = 0;
   double cd = 0;
-  double cc = 0;                                                // of d2g/dc2
+  double cc = 0;                                                // weighted sum of d2g/dc2
   double log_factorial = few ? polygamma(begin).log_gamma : 0;  // of j - 1
   const auto add = [&](double j, double from) {
     const double away = j - peak;
@@ -204,7 +204,7 @@ inline TweedieDeviance tweedie_deviance(double y, double mu, double p) {
   return {unit * e, unit * (e_p - log_mu * e), unit * (e_pp - log_mu * (2 * e_p - log_mu * e))};
 }
 
-/// The same integral without its derivatives.
+/// The value of `tweedie_deviance` without its derivatives.
 inline double half_tweedie_deviance(double y, double mu, double p) {
   const double b = 2 - p;
   const double log_mu = log(mu);

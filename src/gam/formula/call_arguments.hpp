@@ -24,7 +24,7 @@ class CallArguments {
   /// The value of a formal argument; null if it is absent or NULL.
   [[nodiscard]] const Syntax* find(std::string_view name) const;
   [[nodiscard]] std::optional<std::vector<double>> numbers(std::string_view name) const;
-  /// Numbers are converted to the texts of their levels.
+  /// An argument that has texts, or numbers, which become the texts of their levels.
   [[nodiscard]] std::optional<std::vector<std::string>> texts(std::string_view name) const;
   [[nodiscard]] bool truth(std::string_view name, bool otherwise) const;
   [[nodiscard]] int whole(std::string_view name, int otherwise, int least, int most) const;

@@ -26,7 +26,7 @@ using Step = Expression::Step;
 using ValueKind = ValueType::Kind;
 
 constexpr double na_value = std::numeric_limits<double>::quiet_NaN();
-// A code that no level has.
+// The code of a value that is none of the levels.
 constexpr double unseen = -2;
 
 struct NumericFunction {
@@ -47,7 +47,7 @@ constexpr std::string_view other_functions[] = {
 struct Operator {
   std::string_view text;
   Op op;
-  bool turned = false;  ///< a > b is b < a
+  bool turned = false;  ///< operands are exchanged: a > b becomes b < a
 };
 constexpr Operator arithmetic[] = {
     {"+", Op::add},   {"-", Op::subtract}, {"*", Op::multiply},        {"/", Op::divide},
@@ -77,7 +77,7 @@ std::string short_number(double x, int digits) {
   return fmt::format("{:.{}g}", x, digits);
 }
 
-/// A value on the stack, as far as it is known without rows.
+/// The type of a value on the stack, as far as it is known without rows.
 struct Value {
   ValueKind kind = ValueKind::number;
   bool ordered = false;
@@ -124,7 +124,6 @@ class Compiler {
       case Syntax::Kind::call: return call(syntax, stack);
       case Syntax::Kind::text: break;
     }
-    // A character value with a single level.
     needs_knowledge = true;
     push_number(0);
     return {.kind = ValueKind::factor, .character = true, .levels = {syntax.text}};
@@ -160,7 +159,7 @@ class Compiler {
     return {.kind = type.kind, .ordered = type.ordered, .levels = std::move(type.levels)};
   }
 
-  /// The truth values of a column's level codes, where the levels are FALSE and TRUE, or one of them.
+  /// The truth value of each level code of a column whose levels are FALSE and TRUE, or one of the two.
   static std::vector<double> truths_of(std::span<const std::string> levels) {
     std::vector<double> truths;
     for (const std::string& level : levels) truths.push_back(level == "TRUE" ? 1 : 0);
@@ -231,7 +230,7 @@ class Compiler {
     const Syntax& right = syntax.children[op.turned ? 0 : 1];
     const bool ordering = op.op == Op::less || op.op == Op::less_equal;
     const auto is_name = [](const Syntax& one) { return one.kind == Syntax::Kind::name; };
-    // f == 1 may compare with a level.
+    // In f == 1, f may be a factor, and 1 a level's name: decided when the type is known.
     if (!ordering && (is_name(left) || is_name(right))) needs_knowledge = true;
     const std::size_t begin = steps.size();
     Value a = compile(left, stack);
@@ -585,7 +584,7 @@ class Compiler {
                               .steps = {steps.begin() + static_cast<std::ptrdiff_t>(begin), steps.end()},
                               .columns = names,
                               .arguments = std::move(arguments)});
-    // A model file may contain any numbers.
+    // Checked because a model file may contain any numbers.
     if (size > 0 && found.size() != size)
       formula_error(syntax.position, "{}: the model stores {} numbers for it, but it needs {}",
                     deparse(syntax), found.size(), size);
@@ -701,7 +700,7 @@ class Compiler {
   Value scaled(const Syntax& syntax, std::size_t stack) {
     const CallArguments given(syntax, {"x", "center", "scale"});
     number(given.first(), stack, "scale()");
-    // TRUE, FALSE or a number.
+    // An argument that is TRUE, FALSE or a number: `center` and `scale` of scale().
     const auto wanted = [&](std::string_view name) -> std::pair<bool, std::optional<double>> {
       const Syntax* value = given.find(name);
       if (value == nullptr) return {true, std::nullopt};
@@ -780,7 +779,7 @@ class Compiler {
     if (ends && ends->size() != 2)
       given.refuse(*given.find("Boundary.knots"), "Boundary.knots", "two numbers");
     if (ends) limits = {std::min((*ends)[0], (*ends)[1]), std::max((*ends)[0], (*ends)[1])};
-    // The ends, then the knots between them.
+    // What to request: the two ends, then the probabilities of the knots between them.
     std::vector<double> wanted = limits;
     wanted.insert(wanted.end(), {0.0, 1.0});
     for (int i = 1; !knots && i <= inner; ++i) wanted.push_back(i * (1.0 / (inner + 1)));

@@ -19,7 +19,7 @@ struct ValueType {
   enum class Kind { unknown, number, logical, factor };
   Kind kind = Kind::number;
   bool ordered = false;
-  std::vector<std::string> levels{};  ///< of a factor
+  std::vector<std::string> levels{};  ///< levels of a factor
   friend bool operator==(const ValueType&, const ValueType&) = default;
 };
 
@@ -33,9 +33,9 @@ struct Statistic {
     quantiles    ///< R's quantiles of type 7 at `arguments[2…]`, of the values from `arguments[0]` to `[1]`
   };
   Kind kind;
-  std::string call;  ///< its text, under which a model stores the result
+  std::string call;  ///< text of the call, under which a model stores the result
   std::vector<Expression::Step> steps;
-  std::vector<std::string> columns;  ///< that the steps read
+  std::vector<std::string> columns;  ///< columns that the steps read
   std::vector<double> arguments{};
 };
 
@@ -56,8 +56,8 @@ struct CompiledExpression {
 /// Throws `Error(usage)`, with the position in the expression, for a factor used as a number, or the reverse.
 [[nodiscard]] CompiledExpression compile(const Expression& expression, Knowledge& knowledge);
 
-/// One expression for each column: poly(), ns() and bs() have several. A logical value is a
-/// factor. Throws `Error(usage)` for anything that is not an expression.
+/// The expressions of a term's variable, one for each column: poly(), ns() and bs() have several. A logical
+/// value is a factor. Throws `Error(usage)` for anything that is not an expression.
 [[nodiscard]] std::vector<Expression> expressions_from(const Syntax& syntax);
 
 /// The expression of a single column; a logical value is a number.

@@ -21,7 +21,7 @@ double normal_density(double x) {
   return std::exp(-x * x / 2) * std::numbers::inv_sqrtpi / std::numbers::sqrt2;
 }
 
-// R's pmin() and pmax(): missing if either is.
+// R's pmin() and pmax(): missing if an argument is.
 double least(double a, double b) {
   return std::isnan(a) ? a : b < a || std::isnan(b) ? b : a;
 }
@@ -88,7 +88,7 @@ double place_in(const Step& step, double value) {
   return found == step.table.end() ? step.number : static_cast<double>(found - step.table.begin());
 }
 
-/// The same by binary search, for large sorted tables (`index` is 1).
+/// The index of a value in a large sorted table, by binary search (`index` is 1).
 double place_among_sorted(const Step& step, double value) {
   if (std::isnan(value)) return value;
   const auto found = std::lower_bound(step.table.begin(), step.table.end(), value);

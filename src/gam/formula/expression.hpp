@@ -49,7 +49,7 @@ struct Expression {
     dnorm,
     pmin,
     pmax,
-    round,  ///< of a number and its decimals
+    round,  ///< R's round() of a number to some decimals
     less,   ///< comparisons and logical values are 1, 0 and NaN
     less_equal,
     equal,
@@ -70,7 +70,7 @@ struct Expression {
     Op op;
     double number = 0;
     std::string column{};
-    int index = 0;  ///< of the column in `columns()`
+    int index = 0;  ///< for a column: its index in `columns()`
     std::vector<double> table{};
     /// Missing numbers are equal to each other.
     friend bool operator==(const Step& a, const Step& b) {
@@ -99,7 +99,7 @@ struct Expression {
   /// The value for one row, whose columns are in the order of `columns()`. NaN for missing values and
   /// undefined results, such as the log of a negative number. Does not allocate.
   [[nodiscard]] double evaluate(std::span<const double> columns_of_row) const;
-  /// The same for several rows, given the columns' arrays and room for the results.
+  /// Evaluates several rows, given the columns' arrays and room for the results.
   void evaluate(std::span<const double* const> columns, std::span<double> values) const;
   friend bool operator==(const Expression&, const Expression&) = default;
 };
@@ -112,7 +112,7 @@ void evaluate_steps(std::span<const Expression::Step> steps, std::span<const dou
 /// A single variable, e.g. "log(e)" or "factor(x)". Throws as `parse_terms` does.
 [[nodiscard]] Expression parse_expression(std::string_view text);
 
-/// The expression named by an option, or else a column, such as "my weights".
+/// The value of an option: an expression, or else a column's name, such as "my weights".
 [[nodiscard]] Expression option_expression(const std::string& text);
 
 /// A column, whatever its name: "my col" has the text "`my col`".

@@ -79,7 +79,7 @@ class RightHandSide {
     return terms;
   }
 
-  // Collects refusals, so that all of a formula are reported at once.
+  // One summand. Collects the errors, so that all errors of a formula are reported at once.
   Terms addend(const Syntax& tree) {
     try {
       return term(tree);
@@ -331,7 +331,7 @@ class RightHandSide {
   }
 
   FormulaTerms& formula_;
-  std::vector<std::vector<Expression>> variables_;  ///< each by its columns
+  std::vector<std::vector<Expression>> variables_;  ///< the columns of each variable
   std::vector<FormulaError::Refusal> refusals_;
 };
 
@@ -339,7 +339,7 @@ class RightHandSide {
 std::string normalised(std::string_view text) {
   std::string result;
   char quote = 0;
-  bool escaped = false;  // by a backslash within quotes
+  bool escaped = false;  // the character follows a backslash within quotes
   bool comment = false;
   for (const char c : text) {
     comment = c != '\n' && (comment || (quote == 0 && c == '#'));
@@ -384,7 +384,7 @@ std::vector<Expression> FormulaTerms::variables() const {
 
 namespace {
 
-/// Parses the left-hand side. The proportion for zero trials is 0.
+/// Parses the left-hand side; cbind() gives the proportion of successes, 0 for zero trials.
 void read_response(const Syntax& tree, FormulaTerms& formula) {
   if (!tree.is_call("cbind")) {
     formula.response = expression_from(tree);

@@ -35,8 +35,9 @@ struct SmoothSpec {
   bool tensor = false;
   bool interaction = false;  ///< ti: a tensor product of constrained margins, without a further constraint
   bool normalise = true;     ///< te's np: reparameterise each margin
-  /// t2: a tensor product with a ridge penalty for each product of the margins' penalised and unpenalised
-  /// spaces, except the product of unpenalised ones. `full`: for each unpenalised function separately.
+  /// `by_spaces`: t2, with one ridge penalty per product of a penalised or unpenalised space from each margin
+  /// (none for the wholly unpenalised product). `full`: each function of an unpenalised space makes a
+  /// product, and a penalty, of its own.
   bool by_spaces = false;
   bool full = false;
   std::vector<int> orders;  ///< t2's ord: the numbers of penalised margins of its products; empty: all
@@ -53,7 +54,7 @@ struct SmoothSpec {
   bool fixed = false;      ///< fx: no penalty
   std::vector<double> sp;  ///< smoothing parameter by penalty; negative: estimated; empty: all are estimated
   std::vector<double>
-      point;  ///< by variable, the point where the smooth is zero; empty: it sums to zero over the rows
+      point;  ///< pc: the point where the smooth is zero, by variable; empty: it sums to zero over the rows
   bool select = false;  ///< the null space of the penalties has a penalty of its own
   /// Whether mgcv's side conditions of nested smooths apply to it.
   [[nodiscard]] bool is_side_constrained() const;
@@ -70,15 +71,15 @@ struct ParametricTerm {
 /// A formula, parsed (`Formula` is the public value).
 struct FormulaTerms {
   std::string text;     ///< as the user wrote it, blanks normalised
-  Expression response;  ///< of cbind(successes, failures): the proportion of successes
+  Expression response;  ///< for cbind(successes, failures): the proportion of successes
   std::optional<Expression>
-      trials{};  ///< of cbind(): successes + failures, which the prior weights have as a factor
+      trials{};  ///< for cbind(): successes + failures, which multiply the prior weights
   bool intercept = true;
   std::vector<ParametricTerm> parametric;  ///< main effects first, then interactions, as R's terms()
   std::vector<SmoothSpec> smooths;
   std::vector<Expression> offsets;
   std::vector<Expression> model_frame{};  ///< see model_terms.hpp: variables of rewritten terms, no offsets
-  bool all_columns = false;               ///< it has '.': the table's columns, which `with_columns` names
+  bool all_columns = false;  ///< the formula has '.', all columns of the table: see `with_columns`
 
   /// Every variable of the right-hand side and the response, each once.
   [[nodiscard]] std::vector<Expression> variables() const;

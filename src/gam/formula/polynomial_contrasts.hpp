@@ -9,7 +9,7 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// R's limit: with more levels, rounding makes the polynomials dependent.
+/// Maximum number of levels, as in R: with more, rounding makes the polynomials dependent.
 inline constexpr std::size_t most_polynomial_levels = 95;
 
 /// Column `degree` of R's contr.poly(levels): the orthonormal polynomial at 1, 2, …, levels.

@@ -23,7 +23,7 @@ namespace {
 
 using Kind = Syntax::Kind;
 
-// A larger k is a typing error.
+// Limit of k: a larger one is a typing error.
 constexpr int max_k = 100000;
 
 bool is_missing(const Syntax& value) {
@@ -53,7 +53,7 @@ bool is_constant(const Syntax& value) {
   return constant_numbers(value) || constant_texts(value) || value.is_call("list");
 }
 
-/// s((x)) is s(x) in mgcv.
+/// Removes parentheses: s((x)) is s(x), as in mgcv.
 const Syntax& ungrouped(const Syntax& value) {
   return value.kind == Kind::group ? ungrouped(value.children[0]) : value;
 }
@@ -168,7 +168,7 @@ std::string basis_of_curves(const Syntax* xt, const Syntax& call) {
   return basis;
 }
 
-/// mgcv's defaults: tp in s(), cr for a margin of te().
+/// The basis that bs= names, or mgcv's default: tp in s(), cr for a margin of te().
 std::string basis_from(const Syntax* value, const Syntax& call) {
   if (value == nullptr && call.text != "s") return "cr";
   if (value != nullptr && value->kind != Kind::text)
@@ -322,7 +322,7 @@ bool truth_or_number(const Syntax& value, std::string_view name) {
   return value.kind == Kind::number ? value.number != 0 : truth_of(value, name);
 }
 
-/// mc of a margin of ti().
+/// Reads mc= of one margin of ti().
 bool is_centred(const Syntax* value) {
   return value == nullptr || is_missing(*value) || truth_or_number(*value, "mc");
 }
@@ -351,7 +351,7 @@ std::vector<double> given_sp(const Arguments& arguments) {
   return *numbers;
 }
 
-/// ord of t2(): whole numbers from 0 to the number of margins. Larger ones have no effect.
+/// Reads ord= of t2(): whole numbers from 0 to the number of margins; larger ones have no effect.
 void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
   const Syntax* value = arguments.find("ord");
   if (value == nullptr || is_missing(*value)) return;
@@ -371,7 +371,7 @@ void set_orders(const Arguments& arguments, SmoothSpec& smooth) {
     formula_error(value->position, "ord: the product of order 0 has no penalty: add another order");
 }
 
-/// pc: a number for each variable, in c() or list(), which may have their names.
+/// Reads pc=: a number for each variable, in c() or list(), with or without the variables' names.
 std::vector<double> given_point(const Arguments& arguments, std::span<const MarginSpec> margins,
                                 const Syntax& call) {
   const Syntax* value = arguments.find("pc");
@@ -448,7 +448,7 @@ SmoothSpec smooth_from(const Syntax& given) {
     const Syntax* xt = arguments.find("xt");
     margin.basis = smooth.factor_smooth ? basis_of_curves(xt, call)
                                         : basis_from(of_margin(arguments.find("bs"), "bs", i, margins), call);
-    // As in mgcv, for margins with several variables.
+    // As in mgcv, tp replaces these bases of one variable in a margin with several.
     constexpr std::array of_one{"cr", "cs", "ps", "cp"};
     if (margin.variables > 1 && std::ranges::find(of_one, margin.basis) != of_one.end()) margin.basis = "tp";
     if (margin.variables > 1 && !basis_of(margin.basis).several)

@@ -18,7 +18,7 @@ std::vector<double> second_derivatives(std::span<const double> knots, std::size_
     const double width = knots[j + degree] - knots[j];
     return width > 0 ? static_cast<double>(degree) / width : 0;
   };
-  // Degree 1: B_j is 1 at knots[j + 1].
+  // The linear B-spline B_j is 1 at knots[j + 1].
   const std::size_t one = at_upper ? count - 1 : 2;
   const auto linear = [&](std::size_t j) { return j == one ? 1.0 : 0.0; };
   const auto of_quadratic = [&](std::size_t j) {  // first derivative of B_j of degree 2
@@ -57,7 +57,7 @@ std::vector<double> SplineColumns::table(int part) const {
   knots.insert(knots.end(), inner_knots.begin(), inner_knots.end());
   knots.insert(knots.end(), order, upper);
   const std::size_t splines = knots.size() - order;
-  const std::size_t first = intercept ? 0 : 1;  // without an intercept, the first is left out
+  const std::size_t first = intercept ? 0 : 1;  // without an intercept, the first B-spline is left out
   std::vector<double> weights(splines);
   if (natural) {
     std::array<std::vector<double>, 2> constraints{second_derivatives(knots, splines, false),

@@ -15,7 +15,7 @@ namespace {
 constexpr int columns_at_once = 64;
 /// Columns of a block of a factorisation.
 constexpr int columns_of_block = 96;
-/// Smaller matrices are not worth more than one thread.
+/// Matrices smaller than this are computed on one thread.
 constexpr int smallest_shared = 256;
 /// Rows and columns of a tile that fits the nearest cache, however it is traversed.
 constexpr int tile = 32;

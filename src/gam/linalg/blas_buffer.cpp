@@ -18,7 +18,7 @@ void* blas_memory_alloc(int) __attribute__((weak));
 void blas_memory_free(void*) __attribute__((weak));
 // NOLINTNEXTLINE(readability-redundant-declaration)
 int openblas_get_parallel() __attribute__((weak));
-// Set by a private copy, which gives each thread a buffer of its own: private_blas.cpp.
+// Set by the library's private copy of OpenBLAS, which gives each thread its own buffer: private_blas.cpp.
 // NOLINTNEXTLINE(cppcoreguidelines-avoid-non-const-global-variables)
 __attribute__((visibility("hidden"))) bool tessera_private_blas_is_here = false;
 }

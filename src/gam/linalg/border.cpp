@@ -15,7 +15,7 @@ using base::at;
 
 namespace {
 
-/// Rows of C, or columns of a product, in a block of work: the same for any number of threads.
+/// Rows of C, or columns of a product, that a thread takes at a time: the same for any number of threads.
 constexpr int rows_of_part = 64;
 constexpr int columns_of_part = 64;
 /// Rows of a strip: two strips of a thousand columns fit the L2 cache, and a column's part a few registers.
@@ -166,7 +166,7 @@ void Border::add_squares(std::span<const double> weights, const Matrix& weighted
   for (int i = 0; i < rows(); ++i) {
     const auto first = places_.begin() + begins_[at(i)];
     const auto last = places_.begin() + begins_[at(i) + 1];
-    // Places ascend: the lower triangle is that from the column itself on.
+    // Column indices ascend: the lower triangle begins at the column itself.
     for (auto place = std::lower_bound(first, last, begin); place != last && *place < end; ++place) {
       const auto k = at(place - places_.begin());
       add_multiple(beside.column(*place), values_[k], weighted.column(i));
@@ -185,7 +185,7 @@ Matrix Border::square_of_few(std::span<const double> weights, const Algebra& alg
   algebra.for_each(static_cast<int>(sums.size()), [&](int part, const Algebra&) {
     const int last = std::min(rows(), (part + 1) * at_once);
     for (int begin = part * at_once; begin < last; begin += rows_of_square) {
-      std::vector<int> some;  // rows of nonzero weight
+      std::vector<int> some;  // rows whose weight is not zero
       for (int i = begin; i < std::min(last, begin + rows_of_square); ++i) {
         if (weights[at(i)] != 0) some.push_back(i);
       }

@@ -42,7 +42,7 @@ class Border {
   [[nodiscard]] std::span<const double> values_of(int row) const noexcept {
     return std::span(values_).subspan(begin_of(row), begin_of(row + 1) - begin_of(row));
   }
-  /// The element must be of a dense column or of the row's pattern: any other is zero.
+  /// Sets an element, which must be in a dense column or in the row's pattern: all others are zero.
   void set(int row, int column, double value) noexcept;
   [[nodiscard]] double operator()(int row, int column) const noexcept;
 

@@ -50,9 +50,9 @@ void for_each_part(const std::vector<int>& level, const Algebra& algebra,
   algebra.for_each(parts, part);
 }
 
-/// Whether no two coefficients of one run are adjacent.
+/// Whether adjacent coefficients always belong to one run: no two runs (random effects) share a row.
 bool runs_are_apart(const PartedMatrix& a) {
-  std::vector<std::size_t> run_at;  // by place
+  std::vector<std::size_t> run_at;  // index of the run of each coefficient of the part
   for (std::size_t run = 0; run < a.part().runs().size(); ++run)
     run_at.insert(run_at.end(), at(a.part().runs()[run].size), run);
   bool apart = true;
@@ -126,8 +126,7 @@ struct EliminationOrder::Graph {
       std::erase_if(elements[at(j)], [&](int e) { return gone[at(e)] == 2; });
     }
   }
-  /// As `eliminate`, for many nodes before degrees are computed: the lists of its neighbours are pruned
-  /// later, by `clean`.
+  /// Turns `i` into an element before degrees are computed: `clean` prunes its neighbours' lists later.
   void eliminate_early(int i, const std::vector<int>& met) {
     for (const int e : elements[at(i)]) {
       gone[at(e)] = 2;
@@ -180,7 +179,7 @@ struct EliminationOrder::Graph {
   int part;           ///< the first nodes; the others are columns of the core
   int live;           ///< all nodes
   int fixed;          ///< coefficients of the core
-  int dense_columns;  ///< of these, adjacent to all nodes
+  int dense_columns;  ///< coefficients of the core that are adjacent to all nodes
   int left = 0;       ///< nodes of the part that are not eliminated
   std::vector<std::vector<int>> nodes, elements, members;
   std::vector<int> degree, mark, counted, outside;
@@ -198,7 +197,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
     return;
   }
   has_pattern_ = true;
-  std::vector<int> core_columns;  // not the dense ones
+  std::vector<int> core_columns;  // columns of the core that are not dense
   for (int j = 0; j < a.border.cols(); ++j) {
     const bool is_turned = !turned.empty() && turned[at(j)];
     if (!is_turned && nonzeros(a.border.column(j)) * dense_part < part) core_columns.push_back(j);
@@ -265,7 +264,7 @@ EliminationOrder::EliminationOrder(const PartedMatrix& a, const std::vector<bool
 }
 
 void EliminationOrder::find_blocks() {
-  // Larger blocks are not levels of a factor smooth, and their products are not cheap.
+  // Blocks with more coefficients are no levels of a factor smooth, and their dense products are expensive.
   constexpr std::size_t most = 100;
   if (left() > 0) return;
   std::vector<bool> taken(at(eliminated_));
@@ -489,7 +488,7 @@ std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<dou
 
 namespace {
 
-/// Four sums at once.
+/// A dot product by four partial sums.
 TESSERA_TARGET_CLONES double wide_dot(std::span<const double> x, std::span<const double> y) {
   using Four = double __attribute__((vector_size(32)));
   Four sum{};
@@ -606,8 +605,8 @@ class ColumnInverse {
   const Matrix& outer_;
   const Matrix& dense_rows_;
   SelectedInverse& out_;
-  std::vector<int> in_lower_;   ///< place of a row that the column has, plus one; else 0
-  std::vector<int> in_border_;  ///< the same of the outer columns
+  std::vector<int> in_lower_;   ///< by row: one plus its index in the column; 0 if the column lacks it
+  std::vector<int> in_border_;  ///< by outer column: one plus its index in the row of W; 0 if absent
   std::vector<double> l_inner_, l_outer_, l_dense_;
 };
 

@@ -102,8 +102,8 @@ struct EliminatedBlock {
   void backward(std::span<double> x) const;
 };
 
-/// `diagonal`: of A11, with what is added to it. Returns nothing if the block is not positive definite. Cost:
-/// O(m^2) for a column of m elements.
+/// `diagonal`: the diagonal of A11, with the ridge that is added to it. Returns nothing if the block is not
+/// positive definite. Cost: O(m^2) for a column of m elements.
 [[nodiscard]] std::optional<EliminatedBlock> eliminate(const OrderedMatrix& a, std::vector<double> diagonal,
                                                        const Algebra& algebra);
 
@@ -114,8 +114,8 @@ struct SelectedInverse {
   Border border;
 };
 
-/// From V = S^-1. `only_diagonal`: only the diagonal is needed; other elements may be left uncomputed. Cost:
-/// twice that of `eliminate`.
+/// The selected inverse, from V = S^-1. `only_diagonal`: only the diagonal is needed; other elements may be
+/// left uncomputed. Cost: twice that of `eliminate`.
 ///
 /// Source: Takahashi, Fagan and Chen, 8th PICA Conference (1973).
 [[nodiscard]] SelectedInverse selected_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
@@ -131,8 +131,8 @@ struct BlockInverse {
   Border solved;                                    ///< A11^-1 A12
 };
 
-/// Requires `EliminationOrder::blocks`; V = S^-1. Cost: m^3 for a block of m coefficients, and O(m q^2) with
-/// q outer columns.
+/// Inverts the dense diagonal blocks. Requires `EliminationOrder::blocks`; V = S^-1. Cost: m^3 for a block of
+/// m coefficients, and O(m q^2) with q outer columns.
 [[nodiscard]] BlockInverse block_inverse(const OrderedMatrix& a, const EliminatedBlock& block,
                                          const Matrix& outer_inverse, const Algebra& algebra);
 

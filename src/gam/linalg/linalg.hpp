@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] Matrix multiply(const Matrix& a, const Matrix& b);
 [[nodiscard]] Matrix multiply_tn(const Matrix& a, const Matrix& b);
 [[nodiscard]] Matrix multiply_nt(const Matrix& a, const Matrix& b);
-/// Columns [begin, end) of a b, written to the same of `product`.
+/// Writes columns [begin, end) of a b to the same columns of `product`.
 void multiply_columns(const Matrix& a, const Matrix& b, int begin, int end, Matrix& product);
 [[nodiscard]] std::vector<double> multiply(const Matrix& a, std::span<const double> x);
 [[nodiscard]] std::vector<double> multiply_t(const Matrix& a, std::span<const double> x);
@@ -45,7 +45,7 @@ void clear_upper(Matrix& a);
 
 struct SymmetricEigen {
   std::vector<double> values;  ///< ascending
-  Matrix vectors;              ///< one a column
+  Matrix vectors;              ///< one eigenvector per column
 };
 /// All eigenvalues and vectors of a symmetric matrix (dsyevd; the lower triangle is read).
 [[nodiscard]] SymmetricEigen symmetric_eigen(const Matrix& a);
@@ -54,9 +54,9 @@ struct SymmetricEigen {
 [[nodiscard]] std::vector<double> singular_values(Matrix a);
 struct RightSingular {
   std::vector<double> values;  ///< descending
-  Matrix vectors;              ///< one a column, for all columns of the matrix: the last are its null space
+  Matrix vectors;  ///< one vector per column, as many as the matrix has columns: the last are its null space
 };
-/// The same with all right singular vectors.
+/// The singular values with all right singular vectors.
 [[nodiscard]] RightSingular right_singular(Matrix a);
 /// log|det a| of a square matrix; minus infinity if it is singular (dgetrf).
 [[nodiscard]] double log_abs_determinant(Matrix a);
@@ -76,7 +76,8 @@ void update_columns_after(Matrix& a, int begin, int end, int first, int last);
 [[nodiscard]] std::vector<double> cholesky_solve(const Matrix& lower, std::span<const double> b);
 /// (L L')^-1, full symmetric storage (dpotri).
 [[nodiscard]] Matrix cholesky_inverse(const Matrix& lower);
-/// Columns [begin, end) of the inverse, from the diagonal on, written to the same of `inverse` (dtrsm).
+/// Writes columns [begin, end) of the inverse, from the diagonal down, to the same columns of `inverse`
+/// (dtrsm).
 void cholesky_inverse_columns(const Matrix& lower, int begin, int end, Matrix& inverse);
 /// L^-1 b, or L'^-1 b with `transposed` (dtrsm).
 [[nodiscard]] Matrix triangular_solve(const Matrix& lower, const Matrix& b, bool transposed);

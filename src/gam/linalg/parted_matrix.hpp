@@ -14,8 +14,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// Divides the rows of a symmetric matrix into the part, some runs of them in increasing order, and the core,
-/// all others.
+/// Divides the rows of a symmetric matrix into the part (runs of rows, increasing: in a fit the large random
+/// effects, which are eliminated) and the core (all other rows).
 class Part {
  public:
   struct Run {
@@ -79,7 +79,7 @@ class PartedMatrix {
   PartedMatrix(Matrix whole) : core(std::move(whole)) {}
   /// Drops off-diagonal elements of the part.
   PartedMatrix(const Matrix& whole, const Part& part);
-  /// Zeros. `pattern`: of the part, by places in it; null for a diagonal part.
+  /// A matrix of zeros. `pattern`: elements of the part, by index in the part; null for a diagonal part.
   PartedMatrix(int size, Part part, std::shared_ptr<const SparsePattern> pattern = {});
 
   [[nodiscard]] int size() const noexcept { return core.rows() + static_cast<int>(diagonal.size()); }
@@ -143,10 +143,10 @@ class PartedMatrix {
   std::shared_ptr<const SparsePattern> pattern_;
 };
 
-/// The same for a dense matrix.
+/// T' A T for a dense matrix: see `PartedMatrix::turn`.
 void turn(Matrix& a, int begin, const Matrix& u, const Algebra& algebra);
 
-/// a x.
+/// The product a x.
 [[nodiscard]] std::vector<double> multiply(const PartedMatrix& a, std::span<const double> x);
 
 /// Splits a vector into core and part, and joins them again.

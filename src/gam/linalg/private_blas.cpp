@@ -13,7 +13,7 @@
 #include <mutex>
 
 extern "C" {
-// Hidden, so as not to bind to an OpenBLAS of the host program. A copy without threads lacks the second.
+// Hidden, so as not to bind to the host program's OpenBLAS. A copy without threads lacks the second one.
 void openblas_set_num_threads(int) __attribute__((visibility("hidden")));
 int blas_thread_shutdown_() __attribute__((weak, visibility("hidden")));
 char* gotoblas_corename() __attribute__((visibility("hidden")));
@@ -32,7 +32,7 @@ char* __wrap_getenv(const char*) __attribute__((visibility("hidden")));
 }
 
 namespace {
-// Constructed before any code runs.
+// Constant-initialised: OpenBLAS may ask for buffers before constructors run.
 constinit std::mutex buffers;  // NOLINT(cppcoreguidelines-avoid-non-const-global-variables)
 
 /// Value that OpenBLAS reads for an unset variable; null: none.

@@ -15,7 +15,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Zeroes columns that are rounding relative to the largest; nothing if there are none.
+/// A copy with zeros for columns that are rounding relative to the largest; nothing if no column is.
 std::optional<Matrix> without_lost(Matrix a) {
   constexpr double rounding = std::numeric_limits<double>::epsilon();
   const int n = a.rows();

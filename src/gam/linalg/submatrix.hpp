@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
   return out;
 }
 
-/// The given rows and columns, in the given order.
+/// A copy of the given rows and columns, in the given order.
 [[nodiscard]] inline Matrix submatrix(const Matrix& a, std::span<const int> rows, std::span<const int> cols) {
   Matrix out(static_cast<int>(rows.size()), static_cast<int>(cols.size()));
   for (int j = 0; j < out.cols(); ++j) {

@@ -21,14 +21,14 @@ struct BasisKind {
   Basis (*make)(const MarginData& data);
 };
 
-/// The list.
+/// All bases, in the order of list.hpp.
 [[nodiscard]] std::span<const BasisKind> bases();
 [[nodiscard]] std::vector<std::string> basis_names();
-/// Null for an unknown name.
+/// The basis with this name; null for an unknown name.
 [[nodiscard]] const BasisKind* find_basis(std::string_view name);
 /// The basis of a margin of a parsed formula.
 [[nodiscard]] const BasisKind& basis_of(std::string_view name);
-/// False also for names that are not bases, such as "te".
+/// Whether the name is that of a random effect; false also for names that are not bases, such as "te".
 [[nodiscard]] bool is_random_effect(std::string_view name);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -25,12 +25,12 @@ namespace TESSERA_NAMESPACE::gam {
 /// te()'s parametrisation by values at K points, where the map to them is ill-conditioned: the coefficients
 /// stay the basis' own, and these matrices give the quantities that mgcv has in values.
 struct PointValues {
-  Matrix values;   ///< at the points, by the basis' own coefficients
-  Matrix map;      ///< of the basis parametrised by values
+  Matrix values;   ///< values at the points as a function of the basis' own coefficients
+  Matrix map;      ///< map of the basis parametrised by values
   Matrix penalty;  ///< in values
 };
 
-/// Another penalty on the same coefficients.
+/// A further penalty on the coefficients of a basis.
 struct MorePenalty {
   Matrix matrix;
   int rank = 0;
@@ -48,7 +48,7 @@ struct Basis {
   std::optional<double> row_sum;      ///< sum of x|x| over a row, if known in advance
   bool fixed = false;                 ///< its penalty is left out of a product's penalties
   bool nodal = false;                 ///< coefficients are values already: te's `np` does nothing
-  std::optional<PointValues> points;  ///< see `PointValues`
+  std::optional<PointValues> points;  ///< te's parametrisation, if it is ill-conditioned: see `PointValues`
   std::vector<double> constant;       ///< the coefficients of the constant 1; empty: all ones
   std::vector<double>
       constraint{};  ///< c of its own constraint c'b = 0, which the map has absorbed; empty: none

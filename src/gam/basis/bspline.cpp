@@ -95,7 +95,7 @@ Matrix derivative_penalty(const Margin& margin, int size, int order) {
   Matrix penalty(size, size);
   for (int c = 0; c < margin.cell_count(); ++c) {
     const double width = margin.breaks[base::at(c) + 1] - margin.breaks[base::at(c)];
-    std::array<Cubic, 4> derivatives{};  // by t
+    std::array<Cubic, 4> derivatives{};  // derivatives by t
     for (std::size_t a = 0; a < 4; ++a) {
       for (int i = order; i < 4; ++i) {
         double value = margin.cells[base::at(c)][4 * a + base::at(i)];

@@ -78,7 +78,7 @@ struct Component {
   /// Summands of a numeric component; empty: the variable itself. A fit centres and scales its numeric
   /// columns in this way before any product is summed (see standardise.hpp).
   std::vector<NumericPart> parts;
-  /// The minimum and maximum of a spline's variable over the complete rows of the job. Set only in a fit;
+  /// A spline's variable: its minimum and maximum over the complete rows of the job. Set only in a fit;
   /// model.json stores it in the outline.
   std::array<double, 2> extent{};
   [[nodiscard]] int raw_size() const noexcept {

@@ -19,7 +19,7 @@ struct FarSums {
   const double* expansion;
   int expanded;
   const double* weights;
-  int all;  ///< functions that have weights
+  int all;  ///< number of functions that have weights
   const int* near;
   int near_count;
 };
@@ -28,7 +28,7 @@ struct FarSums {
 #include "base/each_width.hpp"
 
 constexpr double most_left_out = 1e-12;
-/// A square with more near points is divided.
+/// A square with more near points than this is divided.
 constexpr int most_near = 100;
 constexpr int most_divisions = 16;
 constexpr int least_points = 200;
@@ -275,8 +275,8 @@ class FarField::Builder {
 
   FarField& field_;
   std::size_t columns_;
-  std::vector<Part> parts_;      ///< by square
-  std::vector<double> weights_;  ///< by point, then by column
+  std::vector<Part> parts_;      ///< squares of the tree
+  std::vector<double> weights_;  ///< weights by point, then by column
   double tolerance_ = 1;         ///< truncation error allowed for a weight of 1
 };
 

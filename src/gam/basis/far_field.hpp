@@ -74,9 +74,9 @@ class FarField {
 
   /// Outputs requested of `evaluate`; null: not requested.
   struct Wanted {
-    double* const* columns = nullptr;  ///< for each place
+    double* const* columns = nullptr;  ///< array of columns, for each place
     const Functions* combined = nullptr;
-    double* combination = nullptr;  ///< for each place
+    double* combination = nullptr;  ///< one number for each place
     Functions* sums = nullptr;      ///< added to
   };
   /// Evaluates `count` places of one leaf.
@@ -97,7 +97,7 @@ class FarField {
   };
   struct Square {
     double x, y, half;
-    std::array<int, 4> quarters{};  ///< squares; 0: none
+    std::array<int, 4> quarters{};  ///< indices of the four quarters; 0: not divided
     int leaf = -1;
   };
   class Builder;
@@ -110,7 +110,7 @@ class FarField {
   int columns_;
   int points_;
   std::vector<std::array<double, 2>> places_;  ///< of the points
-  std::vector<std::array<int, 2>> powers_;     ///< of the polynomials
+  std::vector<std::array<int, 2>> powers_;     ///< powers of the polynomials
   std::vector<double> weights_;                ///< in panels of four columns: of points, then polynomials
   std::vector<double> expansions_;             ///< by leaf, in panels of four columns
   std::vector<Square> squares_;

@@ -13,7 +13,7 @@ Matrix penalty_by_x(Matrix penalty, double unit) {
   return penalty;
 }
 
-/// Maps values at the knots to the values and second derivatives that the margin takes.
+/// The map from values at the knots to the margin's raw columns, values and second derivatives.
 Matrix hermite_map(const Matrix& second, int knots) {
   Matrix map(2 * knots, second.cols());
   for (int i = 0; i < knots; ++i) {

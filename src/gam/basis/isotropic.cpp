@@ -22,7 +22,7 @@ namespace {
 
 using base::at;
 
-/// A column's sign is that of its first value at a point that exceeds this part of the largest.
+/// A column's sign is that of its first value that exceeds this part of its largest value.
 constexpr double sign_threshold = 0.1;
 
 std::vector<double> row_of(const Matrix& values, int i) {
@@ -82,7 +82,7 @@ Matrix radial_matrix(HostTeam& team, const RadialFunction& function, const Matri
   return out;
 }
 
-/// Symmetric point sets give eigenvalues of multiplicity up to the number of variables.
+/// Truncates E by its eigenvectors. Symmetric point sets give eigenvalues of multiplicity up to `variables`.
 Truncated truncate_matrix(HostTeam& team, const Matrix& e, int size, int variables) {
   return truncate(team, e.rows(), size, product_with(team, e), variables);
 }
@@ -144,7 +144,7 @@ Truncated truncate(HostTeam& team, int points, int size, const SymmetricProduct&
 
 std::string text_in_r(double value) {
   constexpr int most_digits = 15;
-  // E.g. 1.25000000000000e+02: digits without trailing zeros, and the power of ten.
+  // From e.g. 1.25000000000000e+02 takes the digits without trailing zeros, and the power of ten.
   const std::string all = fmt::format("{:.{}e}", std::abs(value), most_digits - 1);
   const std::size_t mark = all.find('e');
   int digits = most_digits;
@@ -272,8 +272,8 @@ Matrix polynomials_at_points(const IsotropicColumns& columns) {
   return out;
 }
 
-/// Columns: the radial ones with these weights and this penalty, then the unpenalised polynomials. With
-/// `of_unit_size` all but the constant are scaled to a mean square of one over the values.
+/// The basis with these columns: radial ones with the given weights and penalty, then unpenalised
+/// polynomials. With `of_unit_size` all but the constant are scaled to a mean square of one over the values.
 Basis isotropic_basis(HostTeam& team, IsotropicColumns columns, const Matrix& weights, const Matrix& penalty,
                       const Matrix& values, bool of_unit_size) {
   const int count = weights.rows();
@@ -316,7 +316,7 @@ IsotropicColumns columns_of(RadialFunction function, const Matrix& points, std::
           polynomials_below(degree, points.cols())};
 }
 
-/// Columns Z of the truncated functions, with signs fixed.
+/// The basis whose radial columns are combinations Z of the truncated functions, with signs fixed.
 Basis basis_of_columns(HostTeam& team, IsotropicColumns columns, const Truncated& truncated, Matrix z,
                        const Matrix& values, bool of_unit_size) {
   fix_signs(z, multiply(truncated.values, z));

@@ -85,7 +85,7 @@ struct Truncated {
 /// values.
 [[nodiscard]] Basis without_null_space(Basis basis, const Matrix& values);
 
-/// The dense component of these columns.
+/// The component that evaluates isotropic columns, with the weights in `map`.
 [[nodiscard]] Component isotropic_component(IsotropicColumns columns, const Matrix& map);
 
 /// The dense columns of a component at a point, which has a value for each variable. `row`: as many columns

@@ -18,13 +18,13 @@ namespace TESSERA_NAMESPACE::gam {
 /// Input of a basis: the margin of the formula, and the data of its variable. Members that check throw the
 /// same `Error` on every rank, with the smooth's label and what to do.
 struct MarginData : BasisOptions {
-  std::string label;     ///< the smooth's, for messages
-  std::string variable;  ///< its name, or the first of several
+  std::string label;     ///< label of the smooth, for messages
+  std::string variable;  ///< name of the variable, or of the first of several
 
-  HostTeam* team = nullptr;  ///< of this rank, for expensive bases
+  HostTeam* team = nullptr;  ///< threads of this rank, for expensive bases
 
-  bool factor = false;  ///< only where the basis is a random effect
-  int levels = 0;       ///< of a factor
+  bool factor = false;  ///< true only for a random effect
+  int levels = 0;       ///< number of levels of a factor
 
   std::int64_t distinct =
       0;  ///< number of distinct values in the complete rows of the job, or a number above k

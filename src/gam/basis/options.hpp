@@ -20,7 +20,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct BasisOptions {
   int k = 0;              ///< basis dimension before constraints; 0: the default
   std::vector<double> m;  ///< orders, with the meaning that the basis gives them; NaN: the default
-  int variables = 1;      ///< several for an isotropic smooth
+  int variables = 1;      ///< number of variables: more than 1 for an isotropic smooth
   /// Maximum number of points of an isotropic basis, and R's seed for drawing them.
   int most_points = 2000;
   std::uint32_t seed = 1;
@@ -41,7 +41,7 @@ struct OptionFault {
 
 [[nodiscard]] inline std::optional<OptionFault> settle_k(BasisOptions& options, int usual, int least,
                                                          std::string_view basis) {
-  // The default is at least what the orders need.
+  // The default k is raised to what the orders need.
   if (options.k == 0) options.k = std::max(usual, least);
   if (options.k >= least) return std::nullopt;
   return OptionFault{"k",

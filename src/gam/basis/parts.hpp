@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// raw columns are a factor's levels, or a number.
 struct BasisSize {
   int cells = 0;
-  int stride = 1;        ///< of `Margin`
+  int stride = 1;        ///< stride of the `Margin`
   int coefficients = 0;  ///< before constraints
   int free = 0;          ///< dimension of the null space of the (first) penalty
   int dense = 0;         ///< columns of a dense component; 0: none

@@ -26,7 +26,7 @@ struct RadialFunction {
   friend bool operator==(const RadialFunction&, const RadialFunction&) = default;
 };
 
-/// The function at the square of a distance.
+/// The value of the function at a distance, given by its square.
 inline double radial_value(const RadialFunction& function, double square) {
   if (function.kind == RadialKind::power || function.kind == RadialKind::power_log) {
     double value = function.scale;

@@ -23,7 +23,7 @@ struct Conversion {
 };
 
 /// *Collective.* Writes a table as HDF5 with one dataset a column, in the columns' order: see
-/// column_encoding.hpp. A fit of the result has the same bits as a fit of the table. `to` is the output of
+/// written_encoding.hpp. A fit of the result has the same bits as a fit of the table. `to` is the output of
 /// rank 0, which it commits; null elsewhere. Throws the same `Error` on every rank, as reading the table
 /// does, and for data that HDF5 cannot represent; `to` is not committed then.
 ///
@@ -31,7 +31,7 @@ struct Conversion {
 /// again for the others.
 void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to);
 
-/// *Collective.* The same for a file made by `begin_hdf5`; does not commit it.
+/// *Collective.* `convert_to_hdf5` into a file made by `begin_hdf5`, which it does not commit.
 void add_columns_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -29,7 +29,7 @@ struct OnlyColumn {
   std::string name;
   T shown;  ///< the column under Tessera's name; its release callback keeps the original
   T* child = &shown;
-  const void* validity = nullptr;  ///< no row is null
+  const void* validity = nullptr;  ///< null pointer: no row is null
 };
 
 /// The parent of one column; `describe` fills in the other fields.

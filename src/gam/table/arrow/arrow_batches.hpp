@@ -35,11 +35,11 @@ class ArrowOwner {
     if (it_.release != nullptr) it_.release(&it_);
   }
 
-  /// False if it was released.
+  /// Whether the structure is still valid, i.e. was not released.
   explicit operator bool() const noexcept { return it_.release != nullptr; }
   [[nodiscard]] const T& operator*() const noexcept { return it_; }
   [[nodiscard]] const T* operator->() const noexcept { return &it_; }
-  /// For a producer to write to, or to call.
+  /// The structure, for a producer to fill in, or for its functions to be called.
   [[nodiscard]] T* out() noexcept { return &it_; }
 
  private:
@@ -71,8 +71,8 @@ struct ArrowBatches {
   std::vector<ArrowOwner<ArrowArray>> batches;
 };
 
-/// Takes ownership of these. Throws `Error(usage)` for a null pointer or a released structure; the others are
-/// released then.
+/// Takes ownership of schema and batches. Throws `Error(usage)` for a null pointer or a released structure,
+/// after releasing the others.
 [[nodiscard]] ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches);
 /// Record batches with a single column of this name: takes ownership of its type and its arrays in the same
 /// way.

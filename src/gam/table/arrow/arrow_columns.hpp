@@ -59,7 +59,7 @@ class ArrowColumns {
     ArrowType dictionary{};  ///< type of its values
     std::vector<Part> parts{};
     std::vector<std::string> levels{};
-    bool given = false;  ///< its levels are given
+    bool given = false;  ///< the options give its levels
     bool ordered = false;
 
     [[nodiscard]] bool coded() const noexcept { return schema->dictionary != nullptr; }

@@ -12,7 +12,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A run of an array's values, with the structure checked against its type. Buffers need not be aligned.
+/// A run of an array's values, read from its buffers. The structure is checked against its type; buffers need
+/// not be aligned.
 class ArrowValues {
  public:
   /// The values [begin, begin + count) after the array's own offset. Throws `Error(input)` for a structure

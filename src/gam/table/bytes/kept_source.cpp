@@ -32,7 +32,7 @@ std::span<const char> KeptText::from(std::int64_t offset) const noexcept {
   return all.subspan(static_cast<std::size_t>(offset - begin_));
 }
 
-/// The source of another thread.
+/// Another thread's source of the same bytes.
 class KeptSource::Place final : public ByteSource {
  public:
   Place(KeptSource& source, std::unique_ptr<ByteSource> packed)

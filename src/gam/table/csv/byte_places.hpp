@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE::gam {
 
 inline constexpr std::size_t block_bytes = 64;
 
-/// `block_bytes` bytes at `block` must be readable.
+/// Where the byte `wanted` is in a block; `block_bytes` bytes at `block` must be readable.
 inline std::uint64_t places_of(char wanted, const char* block) noexcept {
   std::uint64_t places = 0;
 #if defined(__SSE2__)

@@ -57,7 +57,7 @@ constexpr std::int64_t max_pieces = 4096;
 // Pieces per thread between two checks for a request to stop.
 constexpr std::int64_t pieces_between = 4;
 
-/// Returns at least one piece, which may be empty.
+/// Divides a part into pieces for the threads; at least one, which may be empty.
 std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order) {
   const std::int64_t size = in_order ? part.size()
                                      : std::max(buffers_of_piece * static_cast<std::int64_t>(buffer_bytes),
@@ -112,7 +112,7 @@ void scan_pieces(HostTeam& team, ByteSource& source, std::size_t buffer_bytes, s
 CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line)
     : begin_(begin), spacing_(spacing_bytes), position_(begin), next_landmark_{begin, begin} {
   if (at_line) counts_[0].line_begin = begin;
-  counts_[1].content = true;  // an open quote is content
+  counts_[1].content = true;  // assuming that the part begins inside quotes: an open quote is content
 }
 
 // Processes bytes of one line, or a part of it.

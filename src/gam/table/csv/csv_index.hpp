@@ -38,10 +38,10 @@ class CsvPartScanner {
 
   /// The counts if the part begins outside (0) or inside (1) quotes.
   struct Count {
-    std::int64_t rows = 0;               ///< rows that begin here
-    std::int64_t line_ends = 0;          ///< ends of rows or of empty lines
-    bool content = false;                ///< at the end of the part: its last line has more than blanks
-    std::int64_t line_begin = -1;        ///< of the line at the end of the part; -1: in a part before
+    std::int64_t rows = 0;         ///< rows that begin here
+    std::int64_t line_ends = 0;    ///< ends of rows or of empty lines
+    bool content = false;          ///< at the end of the part: its last line has more than blanks
+    std::int64_t line_begin = -1;  ///< where the line at the end of the part begins; -1: in an earlier part
     std::vector<CsvLandmark> landmarks;  ///< row and line counted from the part's beginning
   };
   [[nodiscard]] const Count& count(int inside) const { return counts_[static_cast<std::size_t>(inside)]; }
@@ -83,8 +83,8 @@ struct CsvStarts {
   std::int64_t rows = 0;
   std::vector<CsvLandmark> landmarks;
 };
-/// For `scanners` of consecutive parts; `position` is the index of the first among all `parts` of the file,
-/// the first of which begins at `first_line`. Pure.
+/// Locates the rows of consecutive parts, given by `scanners`; `position` is the index of the first of these
+/// among all `parts` of the file, which begins at `first_line`. Pure.
 [[nodiscard]] CsvStarts located(std::span<const CsvPartScanner> scanners,
                                 std::span<const CsvPartSummary> parts, std::size_t position,
                                 std::int64_t first_line);

@@ -14,7 +14,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-// A longer row has an unclosed quote.
+// Limit of the bytes of a row: a longer one has an unclosed quote.
 constexpr std::size_t max_row_bytes = std::size_t{64} << 20;
 // Readable bytes after the data: blocks begin anywhere, and numbers are read eight bytes at a time.
 constexpr std::size_t padding = block_bytes;

@@ -58,15 +58,15 @@ class CsvRowReader {
     std::size_t end = 0;
     std::uint64_t separators = 0;  // commas and newlines outside of quotes
     std::uint64_t quotes = 0;
-    std::uint64_t inner_newlines = 0;  // within quotes
+    std::uint64_t inner_newlines = 0;  // newlines within quotes
   };
 
   ByteSource& source_;
   std::string path_;
-  std::vector<char> buffer_;  // and the padding
+  std::vector<char> buffer_;  // the bytes, followed by the padding
   std::size_t filled_ = 0;
   Block block_;
-  bool inside_ = false;      // inside quotes after the block
+  bool inside_ = false;      // the byte after the block is inside quotes
   std::size_t at_ = 0;       // where the next row begins
   std::int64_t offset_ = 0;  // of the buffer's first byte in the file
   std::int64_t line_ = 0;    // at at_

@@ -28,7 +28,7 @@ bool has_lone_returns(std::string_view row) {
   bool inside = false;
   for (std::size_t i = 0; i + 1 < row.size(); ++i) {
     if (row[i] == '"') inside = !inside;
-    // Ignored before blanks and commas, as in a file converted to CRLF twice.
+    // A carriage return before blanks and commas does not count: a file converted to CRLF twice has these.
     if (row[i] == '\r' && !inside && std::string_view("\r \t,").find(row[i + 1]) == std::string_view::npos)
       return true;
   }
@@ -117,7 +117,7 @@ class RowScanner {
     return quotes == 0;
   }
 
-  /// Returns the number of rows taken, as does the next function.
+  /// Takes the fields of a row that `is_simple`, and returns their number.
   std::size_t take_simple_fields(FramePart& part) {
     const std::size_t fields = reader_.field_ends().size();
     const bool quotes = reader_.quotes() > 0;

@@ -23,8 +23,8 @@ struct CsvHeader {
   std::int64_t data_line = 1;
 };
 
-/// Throws `Error(input)`, with the line: no such row, two columns with one name, a name that is not UTF-8,
-/// another file format.
+/// Reads the header. Throws `Error(input)`, with the line: no such row, two columns with one name, a name
+/// that is not UTF-8, another file format.
 [[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path,
                                         std::size_t buffer_bytes);
 
@@ -34,7 +34,7 @@ struct CsvRows {
   const std::string& path;
   std::size_t columns;  ///< number of columns in its header
   const CsvIndex& index;
-  std::size_t buffer_bytes;  ///< of each thread
+  std::size_t buffer_bytes;  ///< size of each thread's buffer
   const BetweenReads& between;
 };
 

@@ -30,7 +30,7 @@ namespace decimal {
 
 __extension__ using Wide = unsigned __int128;
 
-// More would not fit into 64 bits.
+// Maximum number of digits: more do not fit into 64 bits.
 inline constexpr int max_digits = 19;
 
 inline constexpr auto powers_of_ten = [] {

@@ -41,7 +41,7 @@ struct BoundedValues {
 
   /// Adds values, ignoring NaN.
   void add(std::span<const double> values, std::size_t most);
-  /// The same plus `scan(values)`, in one pass through the cache.
+  /// Adds values as `add` does, and returns `scan(values)`, in one pass through the cache.
   [[nodiscard]] NumberScan add_and_scan(std::span<const double> values, std::size_t most);
   /// Moves the findings of other rows here.
   void take(BoundedValues& other, std::size_t most);

@@ -126,7 +126,7 @@ class ColumnNumbers {
     return out;
   }
 
-  /// As in `ColumnStorage`: one run of memory; pieces are copied first.
+  /// Writable numbers in one run of memory, as in `ColumnStorage`; pieces are copied first.
   [[nodiscard]] std::vector<double>& own() {
     if (pieces_) {
       std::vector<double> joined;
@@ -143,11 +143,11 @@ class ColumnNumbers {
   [[nodiscard]] double operator[](std::size_t row) const noexcept {
     return pieces_ ? (*pieces_)[row] : run_[row];
   }
-  /// Valid as long as the values are.
+  /// A view of the numbers, valid as long as they are.
   [[nodiscard]] NumberView view() const noexcept {
     return pieces_ ? NumberView(*pieces_) : NumberView(run_.data());
   }
-  /// See `ColumnPieces`.
+  /// Rows [begin, end): see `ColumnPieces::rows`.
   [[nodiscard]] std::span<const double> rows(std::size_t begin, std::size_t end,
                                              std::vector<double>& copy) const {
     return pieces_ ? pieces_->rows(begin, end, copy) : std::span(run_.data() + begin, end - begin);

@@ -145,7 +145,7 @@ class ColumnSummary {
   /// R's poly(), with the values centred at their mean.
   [[nodiscard]] std::vector<double> polynomial(std::size_t degree) const {
     const double centre = mean().mean;
-    // A polynomial that is zero at every value, up to rounding.
+    // Relative square below which a polynomial is zero at every value, up to rounding.
     constexpr double nothing = 1e-24;
     std::vector<double> alpha;
     std::vector<double> square;

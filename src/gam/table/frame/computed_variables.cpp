@@ -97,7 +97,7 @@ class FrameKnowledge final : public Knowledge {
     return note(found);
   }
 
-  /// *Collective* if it is not known yet.
+  /// A statistic of the columns. *Collective* if it is not known yet.
   [[nodiscard]] std::vector<double> measured(const Statistic& statistic) override {
     auto& own = frame_.recipe.measured;
     const auto& known = request_.recipe != nullptr ? request_.recipe->measured : own;
@@ -170,7 +170,7 @@ class FrameComputer {
   }
 
  private:
-  /// Includes the computed variables. *Collective.*
+  /// *Collective.* The columns in scratch files, computed variables included.
   [[nodiscard]] SpilledColumns spilled() const {
     std::array<std::int64_t, 2> bytes{in_.memory.spilled_bytes(), computed_bytes_};
     workers_.comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
@@ -189,7 +189,7 @@ class FrameComputer {
       variable.ordered = given.ordered;
       if (!given.levels.empty()) order(variable, given.levels);
       if (given.ordered && variable.name == column)
-        static_cast<void>(knowledge_.type_of(given.column));  // recorded for predictions
+        static_cast<void>(knowledge_.type_of(given.column));  // called to record the type for predictions
     }
   }
   void order(Variable& variable, const std::vector<std::string>& wanted) const {

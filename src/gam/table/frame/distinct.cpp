@@ -209,7 +209,7 @@ class DistinctKeys {
   const ColumnNumbers& numbers_;
   std::int64_t at_once_;
   std::vector<std::uint64_t> extra_;
-  std::vector<KeyRange> ranges_;            ///< in order
+  std::vector<KeyRange> ranges_;            ///< ranges of keys, ascending
   std::vector<std::int64_t> begins_ = {0};  ///< positions of the ranges' first keys; then the number of keys
   std::optional<std::size_t> loaded_;
   std::vector<std::uint64_t> keys_;  ///< this rank's keys in that range

@@ -47,7 +47,7 @@ bool looks_like_date(std::string_view text) {
   return text.empty() || text[0] == ' ' || text[0] == 'T';
 }
 
-/// A cheap test: false for most texts that are not numbers.
+/// Whether a text may be a number: a cheap test that is false for most other texts.
 bool begins_like_number(std::string_view text) {
   return !text.empty() && std::string_view("0123456789+-.iInN").find(text[0]) != std::string_view::npos;
 }
@@ -59,7 +59,7 @@ FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number, bool
   return quoted ? FieldKind::quoted_number : FieldKind::number;
 }
 
-/// An entry without a code.
+/// The dictionary entry of a text, without a code yet.
 Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text) {
   const std::string_view core = trimmed_field(text);
   const bool may_be_number = !used.typed || used.made_factor;

@@ -25,7 +25,7 @@ struct NumberScan {
 inline constexpr std::uint64_t magnitude = ~(std::uint64_t{1} << 63);
 inline constexpr std::uint64_t lowest_of_exponent = std::uint64_t{1} << 52;
 
-/// Reads each number once, at about the memory bandwidth of a core.
+/// Scans the numbers once, at about the memory bandwidth of a core.
 [[nodiscard]] NumberScan scan(std::span<const double> numbers);
 
 }  // namespace TESSERA_NAMESPACE::gam

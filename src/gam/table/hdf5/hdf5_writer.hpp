@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/hdf5/column_encoding.hpp"
+#include "gam/table/hdf5/written_encoding.hpp"
 
 #include <cstdint>
 #include <span>

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "gam/table/hdf5/column_encoding.hpp"
+#include "gam/table/hdf5/written_encoding.hpp"
 
 #include "base/at.hpp"
 #include "base/errors.hpp"

@@ -57,7 +57,7 @@ class ToldThreads {
     return threads;
   }
 
-  /// That of the calling thread, made at its first call. Throws `std::bad_alloc`.
+  /// The `Told` of the calling thread, made at its first call. Throws `std::bad_alloc`.
   Told& own() {
     if (of_thread == nullptr) {
       auto told = std::make_unique<Told>();

@@ -89,7 +89,7 @@ class BasisChecks {
               const CheckOptions& options)
       : model_(model), design_(design), rows_(std::move(rows)), residuals_(residuals), options_(options) {}
 
-  /// `smooth`: its index.
+  /// Checks one smooth; `smooth` is its index among the smooths.
   [[nodiscard]] BasisCheck check(const CoefBlock& block, std::size_t smooth) {
     BasisCheck out{block.label, block.coef_size, model_.block_edf(block), not_examined, not_examined};
     const auto covariates = covariates_of(design_, block);

@@ -152,7 +152,7 @@ class TableCheck {
     sums[zero_variance] += probability * (1 - probability);
   }
 
-  /// Nothing for a quasi family.
+  /// The distribution of responses; nothing for a quasi family.
   [[nodiscard]] static std::optional<ResponseDistribution> distribution_of(const FittedModel& model) {
     try {
       return ResponseDistribution(model.family, model.scale);
@@ -161,7 +161,7 @@ class TableCheck {
     }
   }
 
-  /// NaN without a distribution.
+  /// The row's randomised quantile residual; NaN without a distribution.
   [[nodiscard]] double quantile_residual(const RowResiduals::Residual& residual, std::size_t row,
                                          std::uint64_t seed) const {
     if (!distribution_) return std::numeric_limits<double>::quiet_NaN();

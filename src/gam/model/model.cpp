@@ -166,7 +166,7 @@ Json response_json(const ModelResponse& response) {
   return json;
 }
 
-/// Those that were given.
+/// The smoothing options that the user has given.
 Json options_json(const SmoothingOptions& options) {
   Json json = Json::object();
   if (options.select) json["select"] = true;
@@ -383,7 +383,7 @@ std::vector<double> numbers_of(const SparsePattern& pattern) {
   return numbers;
 }
 
-/// Null if the numbers are no valid pattern.
+/// The pattern that `numbers_of` stored; null if the numbers are no valid pattern.
 std::shared_ptr<const SparsePattern> pattern_from(std::span<const double> numbers, int size) {
   const std::size_t pairs = numbers.size() - static_cast<std::size_t>(size) - 1;
   const auto is_whole = [&](double v) {

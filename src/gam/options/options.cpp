@@ -47,7 +47,8 @@ constexpr auto& member_of(auto& options) {
     return member_of<Path...>(options.*Member);
 }
 
-/// An option that sets `Member`, or a member of it by `Path`. Its text is parsed by the type, or by `read`.
+/// An option that sets `Member`, or a nested member reached by `Path`. Its text is parsed according to its
+/// type, or by `read`.
 template <auto Member, auto... Path>
 constexpr auto option(Words words) {
   using Options = decltype(owner_of(Member));

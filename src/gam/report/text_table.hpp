@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-/// Tables as R prints them.
+/// Tables as R prints them; p-values with their bound ("<2e-16").
 namespace TESSERA_NAMESPACE::gam {
 
 /// A header row, then the others; the name first, and the stars of its p-value, or nothing, last.

@@ -16,12 +16,12 @@ namespace TESSERA_NAMESPACE::detail {
 /// reads the rest.
 class ArrayState {
  public:
-  /// The copy on one device: of its tile or, while a pass streams the array, of a lane's part.
+  /// The copy on one device: the device's tile or, while a pass streams the array, a lane's part of it.
   struct DeviceCopy {
     Range units;
     MemoryLease current;
     MemoryLease next;                   ///< written by the pass
-    std::int64_t version = no_version;  ///< of `current`
+    std::int64_t version = no_version;  ///< version of `current`
     bool written = false;               ///< the running pass writes `next`
   };
   static constexpr std::int64_t no_version = -1;
@@ -53,7 +53,7 @@ class ArrayState {
     held = {};
     unit_room.reset();
   }
-  /// Returns the memory taken by a pass that failed.
+  /// Frees the memory that a failed pass has taken.
   void return_uncommitted() noexcept;
 
   Job::State& job;
@@ -62,12 +62,12 @@ class ArrayState {
   std::size_t unit_bytes;
   std::int64_t version = 0;
   std::int64_t host_version = 0;
-  std::vector<std::byte> host;       ///< this rank's units
-  std::vector<std::byte> next_host;  ///< replaces it when complete; empty in between
+  std::vector<std::byte> host;       ///< the version of this rank's units on the host
+  std::vector<std::byte> next_host;  ///< replaces `host` when complete; empty in between
   /// By index among the claimed devices, or, while a pass streams the array, by worker; empty on the CPU.
   std::vector<DeviceCopy> devices;
-  Held held;                   ///< since the last verdict
-  Held wanted;                 ///< from the next verdict on
+  Held held;                   ///< placement since the last verdict
+  Held wanted;                 ///< placement from the next verdict on
   std::int64_t last_pass = 0;  ///< on devices
   /// The maximum size of a unit for which each device's budget holds its whole tile; computed on first use.
   std::optional<double> unit_room;

@@ -51,14 +51,14 @@ std::vector<JobModule> Job::compile(const ModuleSource& source) {
   if (on_host()) return {};
   const auto builders = builders_of(state.inventory);
 
-  std::map<ComputeCapability, Packed> made;  // by this rank
+  std::map<ComputeCapability, Packed> made;  // what this rank has compiled
   const FunctionRef<void()> check = base::check_of_thread();
   Attempt attempt;
   attempt.run([&] {
     if (source.text.empty())
       throw Error(ErrorCode::usage, "module \"" + source.name + "\" has no source: give it a text");
     run_alive([&] {
-      const base::Abandonable abandonable(check);  // on the thread that works, too
+      const base::Abandonable abandonable(check);  // also ends on a stop request while the thread compiles
       for (const auto& [capability, builder] : builders) {
         if (builder != comm().rank()) continue;
         try {

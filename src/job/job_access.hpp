@@ -28,14 +28,14 @@ struct JobAccess {
   }
   static void run(Job& job, const Plan& plan, const Pass& pass) { job.run(plan, pass); }
 
-  /// A reduction over arrays; `on_device` is null in a pass on hosts only. The plan is that of the arrays.
+  /// A reduction over arrays by their plan; `on_device` is null in a pass on hosts only.
   [[nodiscard]] static std::vector<double> sum_blocks(
       Job& job, std::size_t width, const FunctionRef<void(Tile&, ReproducibleSum&)>* on_device,
       FunctionRef<void(const HostTile&, std::span<double>)> on_host, const Call& call,
       std::span<const ArrayAccess> arrays) {
     return job.sum_blocks(job.plan_of(arrays), width, on_device, on_host, 0, call, arrays);
   }
-  /// `result` is the identity before.
+  /// Combines blocks into `result`, which holds the identity when this is called.
   static void combine_blocks(Job& job, const Plan& plan, const BlockReduction& reduction, const Call& call,
                              std::span<const ArrayAccess> arrays, void* result) {
     job.combine_blocks(plan, reduction, call, arrays, result);

@@ -14,10 +14,10 @@
 namespace TESSERA_NAMESPACE::detail {
 namespace {
 
-/// More threads do not raise the bandwidth of the bus.
+/// Maximum number of threads that copy: more do not raise the bandwidth of the bus.
 constexpr int most_copy_threads = 8;
 
-/// Only "write" and "read" of one array go together.
+/// Whether an array is listed twice other than once to read and once to write.
 bool is_written_twice(std::span<const ArrayAccess> arrays) {
   for (std::size_t i = 0; i < arrays.size(); ++i) {
     for (std::size_t j = 0; j < arrays.size(); ++j) {
@@ -40,7 +40,7 @@ void require_all_units(const ArrayState& array, Range mine) {
                                           std::to_string(mine.size()));
 }
 
-/// Those whose last version is not on the host.
+/// The arrays whose last version is not on the host.
 std::vector<ArrayState*> stale_on_host(std::span<ArrayState* const> arrays) {
   std::vector<ArrayState*> stale;
   std::ranges::copy_if(arrays, std::back_inserter(stale), &ArrayState::is_stale_on_host);

@@ -55,10 +55,10 @@ class JobArrays {
   /// that of a failure.
   void bring(const Job::Pass& work, Range units, int worker, const DeviceContext& context,
              std::string& stage);
-  /// On that thread, in a pass that streams its arrays: copies the part's written units to
+  /// On a worker's thread, in a pass that streams its arrays: copies the part's written units to
   /// `ArrayState::next_host`.
   void store(const Job::Pass& work, Range units, int worker, const DeviceContext& context);
-  /// On that thread, after the last part of such a pass.
+  /// On a worker's thread, after the last part of a pass that streams its arrays: frees the parts.
   static void return_parts(const Job::Pass& work, int worker);
   /// Initialises the next versions of arrays that a pass modifies on the host with the last ones.
   static void start_next_on_host(const Job::Pass& work, Range units);
@@ -69,7 +69,7 @@ class JobArrays {
   /// if a device fails; then returns the first failure, and adds this rank's failures to `attempt`.
   [[nodiscard]] std::optional<Verdict::Failure> bring_home(std::span<ArrayState* const> wanted,
                                                            Attempt& attempt);
-  /// *Collective.* The same for all arrays.
+  /// *Collective.* `bring_home` for all arrays of the job.
   [[nodiscard]] std::optional<Verdict::Failure> bring_all_home(Attempt& attempt) {
     if (all_.empty()) return std::nullopt;
     return bring_home(all_, attempt);
@@ -80,7 +80,7 @@ class JobArrays {
   void forget_devices() noexcept {
     for (ArrayState* array : all_) array->forget_devices();
   }
-  /// After a change of the memory budgets.
+  /// Recomputes `ArrayState::unit_room` at the next use: the memory budgets have changed.
   void forget_room() noexcept {
     for (ArrayState* array : all_) array->unit_room.reset();
   }
@@ -107,7 +107,7 @@ class JobArrays {
   void commit_places(std::span<const ArrayAccess> used) const;
 
   Job::State& job_;
-  std::vector<ArrayState*> all_;  ///< in the order of their construction
+  std::vector<ArrayState*> all_;  ///< the job's arrays, in the order of their construction
   int made_ = 0;
   bool streams_ = false;
 };

@@ -171,7 +171,7 @@ bool Job::State::run_on_devices(const Plan& plan, const Pass& work, Attempt& att
         end_pass(attempt, ready);
       if (work.arrays.empty()) {
         work.bring(*other);
-      } else {  // for good, with all arrays of `plan`, which refers to theirs and so changes
+      } else {  // all arrays of `plan` move for good; `plan` refers to their plan, and changes with it
         arrays.move(arrays.those_of(plan), *other);
         other.reset();
         moves = false;
@@ -235,7 +235,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (state.faults.hit(fault::Stage::signal, std::nullopt, state.pass)) (void)std::raise(SIGUSR1);
   if (state.faults.hit(fault::Stage::kill, std::nullopt, state.pass)) (void)std::raise(SIGKILL);
   const TraceRange range("pass", state.pass);
-  state.verdict.ran = Verdict::Ran::none;  // until there is one
+  state.verdict.ran = Verdict::Ran::none;  // until the pass has a verdict
   state.verdict.reason = "the pass ended before its vote";
   const bool on_devices = !pass.host_only && state.runs_on_devices(plan);
   const DeviceTurn turn(state);
@@ -263,7 +263,7 @@ void Job::run(const Plan& plan, const Pass& pass) {
   if (decided.outcome != Outcome::success) state.end_pass(attempt, decided);
   state.arrays.commit(pass, false);
   state.verdict = state.verdict_of_host(plan, pass);
-  // Otherwise the caller wants hosts alone.
+  // Times are recorded only for a plan of the job's hardware: over a plan for devices the caller chose hosts.
   if (!state.runs_on_devices(plan)) state.timers.record(plan, false, state.seconds);
 }
 

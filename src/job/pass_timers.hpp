@@ -14,10 +14,10 @@ namespace TESSERA_NAMESPACE {
 /// The times of passes over one plan, for a `Balancer`: on the devices of the plan, or on hosts if the job
 /// has none.
 struct PassTimes {
-  std::uint64_t plan = 0;         ///< its fingerprint
-  int passes = 0;                 ///< since the times were last read
+  std::uint64_t plan = 0;         ///< fingerprint of the plan
+  int passes = 0;                 ///< passes since the times were last read
   bool on_devices = false;        ///< where the times were measured
-  std::vector<double> seconds{};  ///< of this rank's tiles, or of its units on the host
+  std::vector<double> seconds{};  ///< times of this rank's tiles, or of its units on the host
 };
 
 /// The times of a job's passes that existing balancers ask for.
@@ -37,7 +37,7 @@ class PassTimers {
       if (auto times = watcher.lock(); times->plan == plan.fingerprint()) found.push_back(std::move(times));
     return found;
   }
-  /// Adds the seconds of a pass to these.
+  /// Adds the seconds of a pass to the times of its plan.
   void record(const Plan& plan, bool on_devices, std::span<const double> seconds) {
     for (const auto& times : of(plan)) {
       if (times->passes++ == 0 || times->on_devices != on_devices) times->seconds.assign(seconds.size(), 0);

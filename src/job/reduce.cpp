@@ -36,7 +36,7 @@ class SharedSum {
       pieces_[i].sum = ReproducibleSum(std::min(piece_width, width - i * piece_width));
   }
 
-  /// Leaves zeros in `partial`.
+  /// Adds `partial` to the sum, and leaves zeros in it.
   void take(std::span<double> partial, int thread, int threads) {
     const std::size_t first = pieces_.size() * static_cast<std::size_t>(thread) /
                               static_cast<std::size_t>(std::max(thread + 1, threads));
@@ -122,8 +122,8 @@ std::vector<double> Job::sum_blocks(const Plan& plan, std::size_t width,
   const int lanes = state().most_lanes(device_bytes_per_unit, arrays);
   const int threads_of_tiles = state().pass_threads.all(lanes);
   std::vector<ReproducibleSum> sums;          // one for each lane of a GPU, or host thread, of this rank
-  std::optional<SharedSum> shared;            // or of a wide sum on hosts one for all threads
-  std::vector<std::vector<double>> partials;  // of each host thread's current block
+  std::optional<SharedSum> shared;            // replaces these for a wide sum on hosts: one for all threads
+  std::vector<std::vector<double>> partials;  // partial sums of each host thread's current block
   const auto begin = [&](int workers, bool all_share) {
     // At least one, as the sum over ranks needs it even on a rank without a tile. Constructed in place:
     // copying one of a large width would take longer than the pass.

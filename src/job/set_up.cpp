@@ -20,7 +20,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Whether `JobOptions::measure_on_host` is used.
+/// Whether scores are measured, and the host's work for that is given.
 bool measures_on_host(const JobOptions& options) {
   return options.score_model == ScoreModel::measured && options.measure_on_host;
 }
@@ -66,7 +66,7 @@ Absence record_failure(Attempt& attempt, const char* stage, int device, std::str
   } catch (const Error& error) {
     if (error.code() == ErrorCode::usage) attempt.fatal(thrown);
   } catch (...) {
-    // Recorded below.
+    // Any other exception is a device failure, recorded below.
   }
   attempt.device_failed({.rank = 0,
                          .hostname = {},

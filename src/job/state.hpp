@@ -49,21 +49,21 @@ struct Job::State {
   std::shared_ptr<ModuleCache> modules;  ///< shared with the devices of the pool
   fault::Faults faults;
   Inventory inventory;
-  std::optional<Inventory> planned_for;  ///< after the loss of all devices: as plans were last made for
+  std::optional<Inventory> planned_for;  ///< once all devices are lost: the last one that plans were for
   std::optional<detail::CudaVisibility> visibility;
-  // Both of the claim; they outlive the contexts of the devices.
+  // `locks` and `turns` come from the claim, and outlive the contexts of the devices.
   std::shared_ptr<const void> device_locks;     ///< `Claim::locks`
   std::shared_ptr<detail::ProcessClaim> claim;  ///< `Claim::turns`
   int turns_kept = 0;                           ///< existing objects of `DeviceTurn`
   DevicePool pool;
   DevicePool no_devices;  ///< returned by `Job::devices` after a fallback
   DeviceBufferPools buffers{pool};
-  std::vector<DeviceLane> lanes;                ///< of all claimed devices; see `worker_of`
+  std::vector<DeviceLane> lanes;                ///< lanes of all claimed devices; see `worker_of`
   std::optional<WorkerThreads> device_threads;  ///< one for each lane
   HostThreads threads;
-  std::optional<HostTeam> host_team;  ///< of `threads`; created at first use
-  PassThreads pass_threads;           ///< in passes on devices
-  std::optional<HostTeam> tile_team;  ///< of the host's tile, for the thread of that device
+  std::optional<HostTeam> host_team;  ///< team of `threads`; created at first use
+  PassThreads pass_threads;           ///< threads that call host functions in passes on devices
+  std::optional<HostTeam> tile_team;  ///< computes the tile of the host as a device (`JobOptions::hosts`)
   std::vector<int> threads_of_ranks;
   bool plans_for_hosts = false;                    ///< plan() plans for hosts: no device, or a failed set-up
   int forks = mpi::detail::forks();                ///< above the process that has its threads
@@ -73,9 +73,9 @@ struct Job::State {
   std::vector<std::string> broken;                 ///< `Probe::broken`
   std::optional<Verdict::Failure> fallback_cause;  ///< the failure after which the job stays on the CPU
   std::vector<Verdict::Failure> excluded;          ///< failures of the devices that were left out
-  detail::RemainingDevices remaining;              ///< of the inventory; valid once devices were left out
+  detail::RemainingDevices remaining;              ///< of the inventory; valid once some were left out
   Verdict verdict;
-  std::vector<double> seconds;  ///< of this rank's parts in the pass
+  std::vector<double> seconds;  ///< times of this rank's parts in the pass
   PassTimers timers;
   detail::JobArrays arrays{*this};
   std::optional<DeviceCollectives::State> collectives;  ///< created at first use; destroyed before `pool`
@@ -85,7 +85,6 @@ struct Job::State {
 
   /// Throws `Error(usage)` on a thread that must not make collective calls, as inside a function of a pass.
   void require_thread() const;
-  /// The host threads.
   [[nodiscard]] HostTeam& team();
   /// Progress callback of the thread that calls MPI while others compute: replies to watchdogs, and polls for
   /// a stop request.
@@ -95,7 +94,7 @@ struct Job::State {
   /// Throws `Error(interrupted)` if a stop is requested meanwhile.
   void begin_turn();
   void end_turn() noexcept;
-  /// Begins it; what is returned ends it, unless other objects keep it.
+  /// Begins the job's turn on its devices. The returned object ends it, unless others keep it.
   [[nodiscard]] std::shared_ptr<const void> turn_of_call();
   /// For another job: copies arrays to the host, and releases the memory of devices. False if a device fails.
   [[nodiscard]] bool leave_devices() noexcept;
@@ -135,7 +134,7 @@ struct Job::State {
   /// `JobArrays::bring_home`; if a device fails, the job falls back or continues without it, and
   /// `Error(rolled_back)` is thrown.
   void bring_home_or_throw(std::span<detail::ArrayState* const> wanted);
-  /// The same between the beginning of a pass and its vote.
+  /// `bring_home_or_throw` between the beginning of a pass and its vote.
   void bring_home_in_pass(std::span<detail::ArrayState* const> wanted, const Plan& plan, const Pass& work,
                           const Attempt& attempt);
   /// *Collective.* Before a pass on hosts only: copies the arrays that it uses to the hosts.

@@ -52,8 +52,8 @@ struct Balancer::State {
   JudgementSchedule schedule{options.iterations, options.gain};
   std::shared_ptr<PassTimes> times{};
   WorkEstimate work{};
-  std::vector<double> shortest{};  ///< of this rank's parts, over the iterations that the schedule counts
-  bool on_devices = false;         ///< where they were computed
+  std::vector<double> shortest{};  ///< times of this rank's parts, over the iterations that count
+  bool on_devices = false;         ///< the times were measured on devices
   bool said = false;               ///< reported that blocks are too few
 
   /// Returns the plan that was left.

@@ -29,7 +29,7 @@ struct Speeds {
 /// The part of a plan on one device or host.
 struct PlanPart {
   Range units;
-  std::size_t device = 0;  ///< its index in `Speeds`
+  std::size_t device = 0;  ///< the device's index in `Speeds`
 
   friend bool operator==(const PlanPart&, const PlanPart&) = default;
 };
@@ -82,12 +82,12 @@ class WorkEstimate {
   [[nodiscard]] double longest_at_worst(const Plan& from, const Plan& to, const Speeds& speeds) const;
 
   struct Measured {
-    std::uint64_t plan = 0;  ///< its fingerprint
+    std::uint64_t plan = 0;  ///< fingerprint of the plan
     MeasuredPlan parts;
   };
   std::deque<Measured> measured_;  ///< the last plans with their latest times, newest last
   WorkModel model_;
-  std::optional<BalancedPlan> last_;  ///< by these
+  std::optional<BalancedPlan> last_;  ///< the last plan balanced by `measured_`
 };
 
 }  // namespace TESSERA_NAMESPACE

@@ -9,15 +9,15 @@ namespace TESSERA_NAMESPACE {
 namespace {
 
 // Standard deviations, of natural logarithms. Chosen by simulation: `work_estimate_test.cpp` has the cases.
-constexpr double noise = 0.02;        ///< of a time
+constexpr double noise = 0.02;        ///< of a measured time
 constexpr double spread = 2;          ///< of the factors of devices: a factor of ten is 1.15 of these
 constexpr double step_of_work = 0.1;  ///< of the work of units a mean tile apart: the Cauchy scale
 
 constexpr int most_steps = 30;
 constexpr double largest_step = 2;  ///< of any logarithm in one Gauss-Newton step
 constexpr double least_step = 1e-4;
-constexpr int most_multiplications = 200;  ///< in each
-constexpr double residual_left = 1e-5;     ///< by conjugate gradients, of the norm of the gradient
+constexpr int most_multiplications = 200;  ///< in each Gauss-Newton step
+constexpr double residual_left = 1e-5;     ///< by conjugate gradients, relative to the gradient's norm
 
 /// The natural logarithm of a positive number to 1e-9. The last bits of the C library's log differ between
 /// CPUs of one job.
@@ -119,7 +119,7 @@ class Fit {
     double sum = 0;  ///< predicted work of its units
   };
 
-  /// The logarithms of the factors, then those of `each_`, or steps of these.
+  /// The unknowns, or a step of them: logarithms of the devices' factors, then of the runs' work `each_`.
   using Vector = std::vector<double>;
 
   [[nodiscard]] std::size_t size() const { return factors_.size() + runs_; }
@@ -180,7 +180,7 @@ class Fit {
       changes[row.end] += value / row.sum;
     }
     double change = 0;
-    double tension = 0;  // of the step before the run
+    double tension = 0;  // tension of the step before the run
     for (std::size_t run = 0; run < runs_; ++run) {
       change += changes[run];
       const double next = run + 1 < runs_ ? stiffness_[run] * (x[devices + run] - x[devices + run + 1]) : 0.0;
@@ -248,8 +248,8 @@ class Fit {
   Vector factors_;
   Vector each_;
   std::vector<Row> rows_;
-  Vector variances_;  ///< of the step after each run
-  Vector stiffness_;  ///< its weight
+  Vector variances_;  ///< variance of the prior for the step after each run
+  Vector stiffness_;  ///< weight of that step in the prior
   Vector work_;       ///< of each run
   Vector right_;
   Vector diagonal_;

@@ -15,7 +15,7 @@ namespace TESSERA_NAMESPACE {
 struct MeasuredPart {
   Range units;
   std::size_t device = 0;
-  double work = 0;  ///< its seconds times its declared speed; above 0
+  double work = 0;  ///< seconds times the device's declared speed; above 0
 };
 
 /// The parts of a plan in the order of their units, which they cover.

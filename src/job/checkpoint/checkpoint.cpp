@@ -17,7 +17,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Runs `work` on rank 0, and returns its text, or throws its error, on every rank.
+/// Runs `work` on rank 0; every rank returns its text, or throws its error.
 std::string on_root(const mpi::Communicator& comm, const std::function<std::string()>& work) {
   std::string text;
   together(comm, [&] {
@@ -45,7 +45,7 @@ struct Checkpoint::State {
   std::optional<std::string> found;
   std::int64_t found_generation = 0;
   std::vector<std::string> remarks;
-  std::string refusal;  // of the first file that is not merely corrupt
+  std::string refusal;  // why the first file that is not merely corrupt is refused
   bool keep_previous = true;
   bool is_saved = false;
   int saves = 0;

@@ -27,7 +27,7 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// An attempt fails only if another start of the job has taken the generation.
+/// Maximum number of attempts to take a generation: one fails only if another start of the job has taken it.
 constexpr int max_tries = 1000;
 
 constexpr std::string_view previous_suffix = ".previous";
@@ -44,7 +44,7 @@ base::Descriptor opened(const std::string& path, int flags) {
 /// The content of a generation's file: this, "HOST, process N", and the token of the start.
 constexpr std::string_view holder_magic = "tessera generation; ";
 constexpr std::string_view holder_separator = "; ";
-/// Exceeds the size of the content.
+/// Bytes read of a generation's file: more than its content has.
 constexpr std::size_t max_holder_bytes = 512;
 
 struct Holder {
@@ -264,7 +264,7 @@ bool CheckpointFiles::create_own_file() const {
 
 void CheckpointFiles::take_generation(std::int64_t at_least) {
   try {
-    // Over all files with such a name, as no other can be created under it.
+    // Counts all files with such a name, whoever wrote them: no file can be created under a taken name.
     const auto newest = [this] {
       std::int64_t found = 0;
       for (const Entry& entry : entries())
@@ -308,7 +308,7 @@ std::string CheckpointFiles::overrun() const {
     try {
       if (auto holder = holder_in(entry.path)) who = std::move(holder->who);
     } catch (const std::system_error&) {
-      // It has taken over, even if its name is unknown.
+      // The newer start has taken over, even if its host and process are unknown.
     }
     return "a later start of the job has taken over " + path_ + " (" + who + ')';
   }

@@ -23,10 +23,10 @@ namespace TESSERA_NAMESPACE {
 ///
 /// Why an older start cannot replace the state of a newer one: A save creates its temporary file, then lists
 /// the folder, and renames only if its generation is the newest. A start creates its generation file, then
-/// lists the folder, and removes all temporary files before it reads. Of any two, the later to list
-/// sees the file of the other: either the save finds the newer generation, or its temporary file is removed.
-/// A rename that a network failure has delayed then either fails, as its file is gone, or took effect before
-/// the newer start read.
+/// lists the folder, and removes all temporary files before it reads. Of a save and a start, the one that
+/// lists later sees the file of the other: either the save finds the newer generation, or its temporary file
+/// is removed. A rename that a network failure has delayed then either fails, as its file is gone, or took
+/// effect before the newer start read.
 ///
 /// Only FILE is this checkpoint's by its name. A file under another of these names is replaced or removed
 /// only if it is known to have been written by a checkpoint:
@@ -72,7 +72,7 @@ class CheckpointFiles {
  private:
   struct Entry {
     std::int64_t generation = 0;
-    std::string token;  ///< of a temporary file; else empty
+    std::string token;  ///< token in the name of a temporary file; else empty
     std::string path;
 
     [[nodiscard]] bool temporary() const noexcept { return !token.empty(); }
@@ -81,7 +81,8 @@ class CheckpointFiles {
   [[nodiscard]] std::vector<Entry> entries() const;
   /// Whether the file is known to have been written by a checkpoint. Throws `std::system_error`.
   [[nodiscard]] static bool is_own(const Entry& entry);
-  /// Removes those known as its own, up to a generation. Throws `std::system_error`.
+  /// Removes the files that a checkpoint is known to have written, up to a generation. Throws
+  /// `std::system_error`.
   void remove_own(std::int64_t last, bool temporary) const;
   /// Whether there is no FILE.previous, or a checkpoint has written it. Throws `std::system_error`.
   [[nodiscard]] bool may_replace_previous() const;

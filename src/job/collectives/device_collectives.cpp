@@ -27,7 +27,7 @@ void add(std::span<double> total, std::span<const double> part) {
   for (std::size_t i = 0; i < total.size(); ++i) total[i] += part[i];
 }
 void add(std::span<std::int64_t> total, std::span<const std::int64_t> part) {
-  // Modulo 2^64, as in NCCL and MPI.
+  // Unsigned: the sum is modulo 2^64, as in NCCL and MPI.
   for (std::size_t i = 0; i < total.size(); ++i)
     total[i] =
         static_cast<std::int64_t>(static_cast<std::uint64_t>(total[i]) + static_cast<std::uint64_t>(part[i]));
@@ -64,7 +64,7 @@ DeviceCollectives::Path DeviceCollectives::State::choose(Path wanted) {
 
 bool DeviceCollectives::State::is_short(std::size_t bytes) const {
   if (opened_) return false;
-  std::ptrdiff_t most = 1;  // devices of a rank, whose arrays pass one after another
+  std::ptrdiff_t most = 1;  // largest number of devices of a rank, whose arrays pass one after another
   for (int rank = 0; rank < parts.comm->size(); ++rank)
     most = std::max(most, std::ssize(parts.inventory->devices_of(rank)));
   return bytes * static_cast<std::size_t>(most) <= longest_through_hosts;
@@ -72,7 +72,7 @@ bool DeviceCollectives::State::is_short(std::size_t bytes) const {
 
 void DeviceCollectives::State::exclude() noexcept {
   nccl_.reset();
-  // The others join again for the next operation.
+  // The remaining devices join again for the next operation.
   if (path == Path::nccl) path.reset();
 }
 

@@ -25,7 +25,7 @@ class Library {
  public:
   virtual ~Library() = default;
 
-  /// In NCCL's encoding: 22809 is 2.28.9.
+  /// NCCL's version in its own encoding: 22809 is 2.28.9.
   [[nodiscard]] virtual int version() const noexcept = 0;
   [[nodiscard]] virtual Id make_id() = 0;
 

@@ -27,7 +27,7 @@ struct CollectiveParts {
   /// Starts the job's turn on its devices, unless it has it; the result ends the turn. Empty: there are no
   /// turns.
   std::function<std::shared_ptr<const void>()> begin_turn{};
-  std::chrono::milliseconds timeout{};  ///< of a vote and of an operation; 0: none
+  std::chrono::milliseconds timeout{};  ///< timeout of a vote and of an operation; 0: none
   std::function<std::unique_ptr<nccl::Library>()> open_nccl = nccl::open;
   bool nccl_for_simulated = false;  ///< for tests with a library that handles host memory
 };

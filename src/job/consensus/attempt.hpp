@@ -53,8 +53,8 @@ class Attempt {
   }
 
   /// Ends a pass, or the set-up, as the vote decided. `fatal`: rethrows this rank's exception, or throws
-  /// `Error(job_fault)` naming the rank that failed in `what`. `misuse`: the same with `Error(usage)`.
-  /// `disagreement`: throws `Error(usage)` with the text `differs` and the difference.
+  /// `Error(job_fault)` naming the rank that failed in `what`. `misuse`: rethrows, or throws `Error(usage)`
+  /// with the same text. `disagreement`: throws `Error(usage)` with the text `differs` and the difference.
   [[noreturn]] void end(const Ballot& decided, const std::string& what, const std::string& differs) const;
 
  private:

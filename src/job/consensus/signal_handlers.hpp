@@ -34,7 +34,7 @@ class SignalHandlers {
  private:
   struct Installed {
     int signal = 0;
-    int level = -1;  ///< of the installed catcher
+    int level = -1;  ///< level of the installed catcher
     bool was_replaced = false;
   };
 

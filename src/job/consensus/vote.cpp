@@ -34,7 +34,7 @@ std::string packed(const Verdict::Failure& failure) {
          '\n' + one_line(failure.reason);
 }
 
-/// The same; without the texts if memory is lacking.
+/// A failure packed for a broadcast; without its texts if memory is lacking.
 std::string packed_or_placeholder(const Verdict::Failure& failure) noexcept {
   try {
     return packed(failure);

@@ -22,7 +22,7 @@ enum class Outcome : std::int64_t {
   stopped,        ///< the rank cut its work short by a stop request
   device_failed,  ///< the whole job falls back
   success,
-  disagreement,  ///< only as a decision: the ranks made different calls
+  disagreement,  ///< only as the vote's decision: the ranks made different calls
 };
 
 struct Ballot {

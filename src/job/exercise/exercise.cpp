@@ -73,7 +73,7 @@ void work_on_devices(Job& job, Devices& devices) {
     if (thrown[i]) devices[i].failed(thrown[i]);
 }
 
-/// Sums (i + 1) d over the devices, numbered d from 1; then sums that sum over the devices, and so on.
+/// Sums arrays over the devices repeatedly: element i of device d (numbered from 1) begins as (i + 1) d.
 ExercisedSum sum_over_devices(Job& job, Devices& devices) {
   ExercisedSum sum;
   const auto all = job.inventory().devices();

@@ -15,10 +15,10 @@
 namespace TESSERA_NAMESPACE {
 namespace {
 
-/// Far more than a device caches.
+/// Size of the copies: far more than a device caches.
 constexpr std::int64_t bytes_on_device = std::int64_t{128} << 20;
 constexpr std::size_t numbers_on_host = 1024;
-/// Prime, so that no stride of the hardware repeats the same numbers.
+/// Number of distinct values in the data: a prime, so that no stride of the hardware repeats the same ones.
 constexpr std::size_t distinct_numbers = 1021;
 constexpr int rounds = 1024;
 constexpr double parameter = 1.9;

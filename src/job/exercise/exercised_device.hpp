@@ -33,9 +33,9 @@ class ExercisedDevice {
   void open();
   /// On the same thread: runs the work, and measures its rates.
   void measure();
-  /// The failure of one of these functions, with its stage.
+  /// Records the failure of `open` or `measure`, with its stage.
   void failed(const std::exception_ptr& thrown);
-  /// A further failure.
+  /// Records a further failure.
   void failed(const std::string& failure);
 
   /// The array of the sum over devices, and its elements.
@@ -43,7 +43,7 @@ class ExercisedDevice {
   [[nodiscard]] std::size_t count() const noexcept { return host_.size_bytes() / sizeof(double); }
   /// Sets element i of the array to (i + 1) `factor`.
   void write_summand(std::uint64_t factor);
-  /// Compares the first `count` elements with that.
+  /// Checks that element i of the first `count` is (i + 1) `factor`.
   void check_sum(std::uint64_t factor, std::size_t count);
 
   [[nodiscard]] const DeviceExercise& found() const noexcept { return found_; }

@@ -36,7 +36,7 @@ enum class Stage {
   checkpoint_write,  ///< "checkpoint-write": the writer is killed with half of the state written
   checkpoint_swap,   ///< "checkpoint-swap": it is killed with the new state next to the old one
   checkpoint_full,   ///< "checkpoint-full": the disk is full
-  // For this, it is the number of the call that changes a file of the checkpoint.
+  // For this one, `pass` is the number of the call that changes a file of the checkpoint, from 1.
   checkpoint_step,  ///< "checkpoint-step": the writer is killed before that call
 };
 

@@ -49,7 +49,7 @@ class TimedRun {
     if (runs()) (void)run();
   }
 
-  /// Seconds per unit.
+  /// Runs the work once; returns the seconds per unit.
   double time() {
     if (!runs()) return simulated_seconds();
     const auto start = std::chrono::steady_clock::now();

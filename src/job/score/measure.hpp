@@ -22,7 +22,7 @@ enum class Measurable {
   no,     ///< a rank has no work to time, or another score model
   mixed,  ///< some devices are timed, others are simulated and scored by their specification
 };
-/// *Collective.* The same on every rank.
+/// *Collective.* Whether the devices can be compared; the same answer on every rank.
 [[nodiscard]] Measurable measurable(const mpi::Communicator& comm, const std::vector<ClaimedDevice>& devices,
                                     const JobOptions& options);
 

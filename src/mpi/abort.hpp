@@ -16,7 +16,7 @@ namespace TESSERA_NAMESPACE::mpi::detail {
 /// Escapes terminal control characters.
 void say(std::string_view line, std::string_view rest = {}) noexcept;
 
-/// MPI_Abort, if MPI is running.
+/// Calls MPI_Abort if MPI is running; otherwise returns.
 void abort_mpi(int status) noexcept;
 
 /// Ends the whole job at once; in a forked child of a rank, only the child.

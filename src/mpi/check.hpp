@@ -11,7 +11,7 @@ class WrongThread : public Error {
   WrongThread();
 };
 
-/// Number of these thrown on the calling thread.
+/// Number of `WrongThread` thrown on the calling thread.
 [[nodiscard]] int& wrong_calls() noexcept;
 
 /// A call in a process that is not a rank.
@@ -20,7 +20,7 @@ class ForkedChild : public Error {
   ForkedChild();
 };
 
-/// Throws `Failure` with MPI's own words unless `code` is MPI_SUCCESS.
+/// Throws `Failure` with MPI's own message unless `code` is MPI_SUCCESS.
 void check(int code, const char* call);
 
 /// The text of an `Error(usage)` for a call after MPI_Finalize.

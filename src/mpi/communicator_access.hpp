@@ -31,7 +31,6 @@ struct CommunicatorAccess {
   [[nodiscard]] static RankGroup& group_of(const Communicator& comm) { return *comm.self_.group; }
   /// "rank 3 (node7)": the calling rank, numbered as in the group of `comm`.
   [[nodiscard]] static std::string name_of_rank(const Communicator& comm);
-  /// The rank in MPI_COMM_WORLD.
   [[nodiscard]] static int rank_in_world(const Communicator& comm);
   /// Whether both have the same ranks, in any order.
   [[nodiscard]] static bool have_same_ranks(const Communicator& one, const Communicator& other);
@@ -40,7 +39,7 @@ struct CommunicatorAccess {
   static void send_empty(const Communicator& comm, int to, int tag);
   /// Receives an empty message, if one has arrived, and returns its sender.
   [[nodiscard]] static std::optional<int> sender_of_empty(const Communicator& comm, int tag);
-  /// Receives an empty message that rank `from` has sent, watched as a collective is.
+  /// Waits for an empty message from rank `from`, under the same timeout as a collective.
   static void receive_empty(const Communicator& comm, int from, int tag, std::string_view purpose);
 
   /// Progress callback, run repeatedly while this rank waits in a collective of this communicator, from the

@@ -75,7 +75,7 @@ class ExitBarrier {
  private:
   void wait(MPI_Request& request, const char* kind) {
     const CollectiveScope scope;
-    // Not the id of a communicator, but unique to this group.
+    // The complement of the group's id: unique to the group, and the id of no communicator.
     const CollectiveCall here(~group_.id(), ++group_.exit_calls, kind, purpose_);
     Backoff backoff;
     std::optional<Watchdog> watchdog;
@@ -120,9 +120,9 @@ WatchdogTimeouts exit_timeouts(ExitPath path, std::chrono::milliseconds timeout)
   using namespace std::chrono_literals;
   if (timeout.count() > 0) return {.timeout = timeout};
   if (path == ExitPath::exception) return {.timeout = 1min, .only_silence = true};
-  // Launchers would end the job at once.
+  // After a failure wait briefly: launchers would end the job at once.
   if (path == ExitPath::failure) return {.timeout = 10s, .only_silence = true};
-  // The others may still be computing, or writing results: that is not a failure.
+  // Otherwise wait long: other ranks may still be computing, or writing results.
   return {.timeout = 30min, .notice = 1min, .only_silence = true};
 }
 

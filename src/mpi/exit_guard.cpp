@@ -73,7 +73,7 @@ void at_exit(int status, void*) {
   begin_to_leave();
   const bool is_failure = status != 0 && exit_guard().owner == MpiOwner::program;
   exit_guard().all_have_come = pass_exit_barriers(is_failure ? ExitPath::failure : ExitPath::normal);
-  // The program may call it itself, in the destructor of a static object.
+  // If the program initialised MPI it may call MPI_Finalize itself, in the destructor of a static object.
   if (exit_guard().owner == MpiOwner::session) MPI_Finalize();
 }
 

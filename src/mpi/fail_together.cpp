@@ -41,7 +41,7 @@ void FailureWatch::ask(int ranks_of_call) {
 }
 
 bool FailureWatch::any(bool here) {
-  is_asking_ = true;  // and stays so if a call of MPI fails
+  is_asking_ = true;  // stays true if the MPI call below fails
   const bool failed = comm_.allreduce<std::int32_t>(here ? 1 : 0, Reduction::max) != 0;
   is_asking_ = false;
   return failed;

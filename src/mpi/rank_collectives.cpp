@@ -122,7 +122,7 @@ class SignedOrder {
   SignedOrder& operator=(const SignedOrder&) = delete;
 
  private:
-  /// Flips the top bits.
+  /// Flips the top bit of each number.
   void flip() noexcept {
     for (std::uint32_t& number : narrow_) number ^= std::uint32_t{1} << 31;
     for (std::uint64_t& number : wide_) number ^= std::uint64_t{1} << 63;
@@ -157,7 +157,7 @@ void CommunicatorAccess::receive_empty(const Communicator& comm, int from, int t
   const Purpose what(comm, std::string(purpose));
   MPI_Request request = MPI_REQUEST_NULL;
   check(MPI_Irecv(nullptr, 0, MPI_BYTE, from, tag, comm.usable(), &request), "MPI_Irecv");
-  // Not a collective: it is not counted as one.
+  // A receive is not a collective, and is not counted as one.
   comm.wait_at(*comm.self_.waits, request, "a message", 0, comm.timeout());
 }
 
@@ -371,7 +371,7 @@ Communicator Communicator::mpi_duplicate(std::chrono::milliseconds timeout) cons
 
 void Communicator::mpi_free() noexcept {
   if (self_.comm == MPI_COMM_NULL || detail::is_forked_child()) return;
-  if (detail::is_finalised()) return;  // MPI has released it
+  if (detail::is_finalised()) return;  // MPI_Finalize has freed the communicator
   if (MPI_Comm_free(&self_.comm) != MPI_SUCCESS) detail::say("MPI_Comm_free failed");
 }
 

@@ -59,7 +59,7 @@ RankGroups& groups() {
   return *all;
 }
 
-/// Unique in the job: the rank, and the process's count of groups.
+/// An id that is unique in the job, from the rank and this process's count of groups.
 std::uint64_t next_id() {
   static std::atomic<std::uint32_t> made = 0;
   int rank = 0;
@@ -225,7 +225,7 @@ void RankGroup::complete(MPI_Request& request, MPI_Comm comm) const {
   while (!is_complete(request, kind, size())) {
     if (backoff.is_long()) {
       handle_all_messages(here);
-      // A rank outside MPI_COMM_WORLD counts under another id.
+      // Notify only within MPI_COMM_WORLD: ranks outside of it count calls under another id.
       if (in_world_ && backoff.waited() > notify_after) notify_departed(here, comm);
     }
     backoff();

@@ -44,7 +44,7 @@ struct CollectiveCall {
 
 /// Messages between ranks other than the data of collectives; the MPI tag.
 enum class MessageKind : int {
-  inquiry,    ///< of a watchdog: where are you?
+  inquiry,    ///< a watchdog asks: where are you?
   reply,      ///< to an inquiry
   departure,  ///< the sender has reached the end of the program and makes no further collective call
   waiting,    ///< to a departed rank: the sender waits in a collective of which that rank is a member
@@ -53,7 +53,7 @@ enum class MessageKind : int {
 /// How a rank reaches the end of the program.
 enum class ExitPath {
   normal,     ///< by a return from `main`, or std::exit
-  failure,    ///< the same without a session that owns MPI, with an exit status other than 0
+  failure,    ///< by a return or exit with a status other than 0, without a session that owns MPI
   exception,  ///< the session is destroyed by stack unwinding
   finalize,   ///< by MPI_Finalize while no session has ended
 };
@@ -82,18 +82,18 @@ class CollectiveCounts {
     std::int64_t ranks = 0;
   };
 
-  /// The counter of a communicator, which increments it. The reference stays valid.
+  /// The counter of a communicator, which the caller increments. The reference stays valid.
   [[nodiscard]] std::int64_t& of(std::uint64_t comm, const Membership& here);
-  /// 0 for a communicator that this rank has never used.
+  /// The count of a communicator; 0 for one that this rank has never used.
   [[nodiscard]] std::int64_t known_of(std::uint64_t comm) const;
 
   /// A number whose sum over MPI_COMM_WORLD is 0 if the ranks of each communicator within it have made
   /// equally many calls, and most probably not 0 otherwise: rank 0 of a communicator adds the hash of its
   /// count once for every other rank, and each of those subtracts its own.
   [[nodiscard]] std::uint64_t imbalance() const;
-  /// Ordered by communicator.
+  /// The counts of all communicators, ordered by their ids.
   [[nodiscard]] std::vector<Count> all() const;
-  /// Excludes the communicators known so far from both: all ranks know why their counts differ.
+  /// Excludes the communicators known so far from `imbalance` and `all`: ranks know why their counts differ.
   void exempt_all() noexcept;
 
  private:
@@ -151,7 +151,7 @@ class RankGroup {
   [[nodiscard]] std::string purpose() const;
 
   [[nodiscard]] std::int64_t next_inquiry() noexcept { return ++inquiries_; }
-  /// Non-blocking: does not wait for the message to be received.
+  /// Sends a message to a rank, without waiting for it to be received.
   void send(int to, MessageKind kind, const std::shared_ptr<const Message>& message);
 
   struct Reply {
@@ -166,7 +166,7 @@ class RankGroup {
   /// Receives and answers messages that have arrived, for a rank in `here`. A departed rank ends the job if
   /// another waits for it. Does not block.
   Received handle_messages(const CollectiveCall& here);
-  /// The same in all groups of the calling thread except `but`.
+  /// `handle_messages` in all groups of the calling thread except `but`.
   static void handle_all_messages(const CollectiveCall& here, const RankGroup* but = nullptr);
 
   /// Marks this rank as departed: `handle_messages` announces that to the others, after a delay within which
@@ -179,8 +179,8 @@ class RankGroup {
   static void notify_departed(const CollectiveCall& here, MPI_Comm comm);
 
   std::int64_t exit_calls = 0;        ///< collective calls of exit barriers
-  std::vector<std::string> purposes;  ///< current ones, innermost last
-  FailureWatch* failures = nullptr;   ///< asked before collective calls; null: none is
+  std::vector<std::string> purposes;  ///< current purposes, innermost last
+  FailureWatch* failures = nullptr;   ///< asked before collective calls; null: no vote
 
  private:
   struct Sent {
@@ -196,7 +196,7 @@ class RankGroup {
 
   void make_channel(MPI_Comm origin);
   void exchange_names();
-  /// Waits for the completion of its duplication.
+  /// Waits until a duplication of `comm` has completed.
   void complete(MPI_Request& request, MPI_Comm comm) const;
 
   void announce_departure();
@@ -214,10 +214,10 @@ class RankGroup {
   std::int64_t inquiries_ = 0;
   std::vector<std::string> hosts_;
   std::vector<Sent> sent_;
-  std::optional<Departure> departure_;  // of this rank
-  std::vector<int> departed_;           // other ranks, as far as announced
+  std::optional<Departure> departure_;  // departure of this rank
+  std::vector<int> departed_;           // other ranks that have announced their departure
   CollectiveCall notified_of_;          // call of which departed ranks were notified
-  std::size_t notified_ = 0;            // number of the first `departed_` that were
+  std::size_t notified_ = 0;            // how many of `departed_` were notified, from the first on
 };
 
 /// *Collective.* A group of the ranks of `origin`. The first group of these ranks lives until MPI_Finalize,

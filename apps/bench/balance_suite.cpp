@@ -47,7 +47,7 @@ Job job_on_devices(const mpi::Communicator& comm, JobOptions options) {
   return rehearsal;
 }
 
-/// Several units at once, so that the compiler vectorises.
+/// Iterates several units at once, so that the compiler vectorises.
 void iterate_on_host(std::int64_t units, int rounds) {
   std::array<double, 16> values{};
   volatile double kept = 0;  // keeps the compiler from removing the computation
@@ -130,7 +130,7 @@ std::vector<Measurement> run_balance_suite(const mpi::Communicator& comm, const 
   if (suite.hosts) add_hosts(chosen, suite.rounds);
   Job job = job_on_devices(comm, chosen);
   Balancer balancer(job, job.plan(suite.units, suite.block()));
-  static_cast<void>(time_pass(job, balancer.plan(), suite));  // devices start
+  static_cast<void>(time_pass(job, balancer.plan(), suite));  // warm-up: starts the devices
   std::vector<PassTime> times;
   int plans = 1;
   for (int pass = 0; pass < suite.passes; ++pass) {

@@ -10,7 +10,7 @@
 
 namespace tessera::bench {
 
-/// The work for R's mgcv.
+/// What R's mgcv is to compute.
 struct BamWork {
   std::int64_t rows = 0;
   std::int64_t fitted_rows = 0;  ///< bam() is fitted to the first so many rows; 0: all

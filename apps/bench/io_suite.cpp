@@ -93,7 +93,7 @@ for (run in 0:as.integer(arguments[3])) {
 }
 )R";
 
-/// data.table's fread() of the same file, if it is installed.
+/// Adds the times of data.table's fread() for the same file, if it is installed.
 void add_peer(const std::filesystem::path& path, const std::string& format, int threads, int repeats,
               double megabytes, Case& out) {
   if (format == "gzip" && !version_of_r_package("R.utils")) {

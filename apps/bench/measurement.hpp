@@ -24,7 +24,7 @@ struct Measurement {
 /// The hardware that figures depend on: "2 x Intel(R) Xeon(R) …; 8 x NVIDIA H200; 4 ranks".
 [[nodiscard]] std::string machine_of(const Inventory& inventory);
 
-/// A table, or one line of JSON per measurement; both with machine and commit.
+/// Prints measurements as a table, or as one line of JSON each; both name machine and commit.
 void print_table(const std::vector<Measurement>& measurements, const std::string& machine);
 void print_json_lines(const std::vector<Measurement>& measurements, const std::string& machine);
 

@@ -29,12 +29,12 @@ struct ScaleSuite {
 /// The times of the first `ranks` ranks.
 struct Times {
   int ranks = 0;
-  double hardware = 0;  ///< devices, or host threads
+  double hardware = 0;  ///< number of devices, or of host threads
   Measurement fit;
   Measurement passes;
 };
 
-/// The numbers of ranks 1, 2, 4 and so on, and all.
+/// The numbers of ranks to measure: 1, 2, 4, … and `all`.
 std::vector<int> numbers_of_ranks(int all) {
   std::vector<int> numbers;
   for (int ranks = 1; ranks < all; ranks *= 2) numbers.push_back(ranks);

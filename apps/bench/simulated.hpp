@@ -21,13 +21,13 @@ struct SimulatedModel {
   std::string name;         ///< "G4"
   std::string description;  ///< description in one line
   std::string family;       ///< as R and `gam::family` write it
-  int variables = 4;        ///< without the response
+  int variables = 4;        ///< number of variables without the response
   std::string term;         ///< the text of each term; {} stands for its variables
   int of_term = 1;          ///< number of variables of each term
   bool discrete = true;     ///< the argument of the peer, bam()
 
   [[nodiscard]] std::string formula() const;
-  /// Variable 0 is the response.
+  /// The value of a variable in a row; variable 0 is the response.
   [[nodiscard]] double value(int variable, std::int64_t row) const;
   /// The rank's part `range` of `plan` as a table, computed by the team's threads.
   [[nodiscard]] gam::Table table(const Plan& plan, Range range, HostTeam& team) const;

@@ -46,7 +46,7 @@ inline void complain(const char* program, const char* what) noexcept {
   static_cast<void>(files::say_line({program, ": ", what}));
 }
 
-/// The same for a text of several lines.
+/// Prints why the program ends, for a text of several lines.
 inline void complain_in_lines(const char* program, const std::string& what) {
   std::istringstream lines(what);
   for (std::string line; std::getline(lines, line);) complain(program, line.c_str());

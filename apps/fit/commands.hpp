@@ -41,7 +41,6 @@ namespace TESSERA_NAMESPACE::gam {
   return options.type == PredictionType::terms || options.type == PredictionType::iterms;
 }
 
-/// `tessera-fit fit`
 struct FitCommand {
   std::string data;
   std::string formula;
@@ -63,7 +62,6 @@ struct FitCommand {
   void show(const FitResult& result, const FitOptions& fit) const;
 };
 
-/// `tessera-fit predict`
 struct PredictCommand {
   std::string model;
   std::string data;
@@ -97,7 +95,6 @@ struct PosteriorArguments {
                         FunctionRef<Predictions(Job& job, const Model& model)> compute) const;
 };
 
-/// `tessera-fit slice`
 struct SliceCommand {
   PosteriorArguments common;
   std::vector<std::string> at;
@@ -106,7 +103,6 @@ struct SliceCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// `tessera-fit smooths`
 struct SmoothsCommand {
   PosteriorArguments common;
 
@@ -114,7 +110,6 @@ struct SmoothsCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// `tessera-fit derivatives`
 struct DerivativesCommand {
   PosteriorArguments common;
 
@@ -122,7 +117,6 @@ struct DerivativesCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// `tessera-fit contrasts`
 struct ContrastsCommand {
   PosteriorArguments common;
 
@@ -130,7 +124,6 @@ struct ContrastsCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// `tessera-fit simulate`
 struct SimulateCommand {
   PosteriorArguments common;
   std::string what;
@@ -139,7 +132,6 @@ struct SimulateCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// `tessera-fit convert`
 struct ConvertCommand {
   std::string data;
   std::string out;
@@ -151,7 +143,6 @@ struct ConvertCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// `tessera-fit summary`
 struct SummaryCommand {
   std::string model;
   bool json = false;
@@ -160,7 +151,6 @@ struct SummaryCommand {
   [[nodiscard]] int run(const mpi::Session& session) const;
 };
 
-/// `tessera-fit anova`
 struct AnovaCommand {
   std::vector<std::string> models;
   std::string test = "auto";
@@ -170,7 +160,6 @@ struct AnovaCommand {
   [[nodiscard]] int run(const mpi::Session& session) const;
 };
 
-/// `tessera-fit check`
 struct CheckCommand {
   std::string model;
   std::string data;
@@ -182,7 +171,6 @@ struct CheckCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
-/// `tessera-fit report`
 struct ReportCommand {
   std::string model;
   std::string run_report;

@@ -61,7 +61,6 @@ void add_block(CLI::App& app, std::int64_t& block) {
       ->capture_default_str();
 }
 
-/// Adds the options of the report on a job.
 void declare_report(CLI::App& app, Options& options) {
   app.add_flag("--json", options.json, "Print JSON");
   app.add_flag("--per-rank", options.question.per_rank,

@@ -7,7 +7,6 @@
 
 namespace tessera::info {
 
-/// The plan as a table under a heading.
 [[nodiscard]] std::string plan_table(const Plan& plan);
 
 /// Writes the plan as one JSON object, tile by tile, without a document in memory: a plan may have a million

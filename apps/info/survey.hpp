@@ -16,7 +16,6 @@
 
 namespace tessera::info {
 
-/// The options of a survey.
 struct Question {
   Policy policy = Policy::automatic;
   ScoreModel score_model = ScoreModel::throughput;

@@ -173,8 +173,8 @@ void add_penalties(PartedMatrix& gram, const Separated& columns) {
   }
 }
 
-/// The Schur complement of X'WX + S after the coefficients of the part whose elimination pays: its rows are the
-/// part's remaining coefficients, then the core's. Empty if the elimination fails.
+/// What remains of X'WX + S once the coefficients of the part whose elimination pays are eliminated (a Schur
+/// complement). Its rows: the part's remaining coefficients, then the core's. Empty if the elimination fails.
 Matrix without_part(PartedMatrix gram, const Algebra& algebra) {
   if (!gram.is_parted()) return std::move(gram.core);
   OrderedMatrix a = in_order(gram, std::make_shared<const EliminationOrder>(gram, std::vector<bool>()), {});

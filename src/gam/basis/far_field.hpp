@@ -109,7 +109,7 @@ class FarField {
   RadialFunction function_;
   int columns_;
   int points_;
-  std::vector<std::array<double, 2>> places_;  ///< of the points
+  std::vector<std::array<double, 2>> places_;  ///< places of the points
   std::vector<std::array<int, 2>> powers_;     ///< powers of the polynomials
   std::vector<double> weights_;                ///< in panels of four columns: of points, then polynomials
   std::vector<double> expansions_;             ///< by leaf, in panels of four columns

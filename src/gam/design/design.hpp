@@ -139,7 +139,7 @@ struct CoefBlock {
   /// M b of the block's coefficients, and M' r of its raw columns.
   [[nodiscard]] std::vector<double> to_raw(std::span<const double> coef) const;
   [[nodiscard]] std::vector<double> to_coefficients(std::span<const double> raw) const;
-  /// M a, and a M'.
+  /// M a and a M', for a matrix a.
   [[nodiscard]] Matrix map_times(Matrix a) const;
   [[nodiscard]] Matrix times_transposed_map(Matrix a) const;
 };

@@ -24,8 +24,9 @@ struct SmoothBasis {
   int rank_of_level = 0;
   Matrix null_space;                       ///< K x dimension, orthonormal: the unpenalised functions
   std::vector<double> s_scale;             ///< mgcv's S.scale
-  std::vector<std::vector<double>> knots;  ///< of each variable
-  /// E, if a margin has `Basis::points`: from the basis' own coefficients to mgcv's, as eigenvalues have.
+  std::vector<std::vector<double>> knots;  ///< knots of each variable
+  /// E, if a margin has `Basis::points`: maps the basis' own coefficients to mgcv's; eigenvalues refer to
+  /// these.
   Matrix values;
   double log_det_values = 0;               ///< log|det E|
   std::vector<double> constant;            ///< the coefficients of the constant 1

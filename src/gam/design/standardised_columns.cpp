@@ -11,7 +11,7 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-/// Variables in increasing order.
+/// A product of numbers, as their variables in increasing order.
 using Variables = std::vector<int>;
 /// The level of each factor of a product.
 using Cell = std::map<int, int>;
@@ -151,8 +151,8 @@ class Span {
   std::vector<StandardisedTerm> terms_;
 };
 
-/// Expands a product of sums of parts: variables, with a factor for each product. A part's centre contributes
-/// a product without its variable.
+/// Multiplies out a product of components, each a sum of parts (x - centre) * factor: the coefficient of each
+/// product of variables.
 std::map<Variables, double> multiplied_out(const std::vector<std::vector<NumericPart>>& components) {
   std::map<Variables, double> products{{{}, 1.0}};
   for (const std::vector<NumericPart>& parts : components) {

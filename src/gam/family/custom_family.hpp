@@ -61,10 +61,10 @@ struct CustomFamily {
   std::string name;
   std::string link_name;
   bool scale_is_known = false;
-  FamilyFunction inverse_link;   ///< of eta
-  FamilyFunction derivative;     ///< of eta
-  FamilyFunction variance;       ///< of mu
-  FamilyFunction unit_deviance;  ///< of y and mu
+  FamilyFunction inverse_link;   ///< a function of eta
+  FamilyFunction derivative;     ///< a function of eta
+  FamilyFunction variance;       ///< a function of mu
+  FamilyFunction unit_deviance;  ///< a function of y and mu
 
   [[nodiscard]] double mean(double eta) const { return inverse_link(eta); }
   [[nodiscard]] double weight(double prior, double mu, double slope) const {

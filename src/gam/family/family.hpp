@@ -72,7 +72,7 @@ class Family {
   [[nodiscard]] Family at(std::vector<double> parameters) const;
   /// The same family with theta estimated or fixed; it must have parameters.
   [[nodiscard]] Family estimated(bool estimated) const;
-  [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< of all values
+  [[nodiscard]] std::vector<std::string_view> parameter_names() const;  ///< names of all values
   /// Whether the values are valid, such as a theta above 0; `at` does not check.
   [[nodiscard]] bool has_such_parameters() const;
   /// The values, with the parameters on their working scales.

@@ -61,7 +61,7 @@ class TwMemo {
   static constexpr std::size_t lanes = 8;
   using Lanes = std::array<double, lanes>;
   struct Cell {
-    std::array<Lanes, points> powers{};  ///< of u from -1 to 1
+    std::array<Lanes, points> powers{};  ///< coefficients of the powers of u, from -1 to 1
     bool exact = false;
   };
 

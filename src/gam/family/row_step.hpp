@@ -11,7 +11,7 @@ struct RowStep {
   double weight;    ///< w = prior (dmu/deta)^2 / V(mu), Fisher
   double residual;  ///< working residual: (y - mu) dη/dμ, or mean_step(y, mu) dη/dμ; the working response
                     ///< is eta - offset + this
-  double deviance;  ///< of this row, with its prior weight
+  double deviance;  ///< deviance of this row, with its prior weight
 };
 
 /// The step of a row's mean by Fisher scoring.

@@ -31,7 +31,7 @@ double power(double base, double exponent) {
   return exponent == 2 ? base * base : std::pow(base, exponent);
 }
 
-// R's %%: the sign of the divisor.
+// R's %%: the result has the sign of the divisor.
 double modulo(double a, double b) {
   const double quotient = a / b;
   return b == 0 || !std::isfinite(quotient) ? missing_value : a - std::floor(quotient) * b;

@@ -155,7 +155,7 @@ class RandomEffectTest {
  private:
   struct Smooth {
     const CoefBlock* block;
-    std::vector<double> lambda;  ///< of each penalty
+    std::vector<double> lambda;  ///< lambda of each penalty
 
     [[nodiscard]] double ridge() const { return lambda[0] * block->penalty->ridge; }
     /// The diagonal of sum_j lambda_j S_j.

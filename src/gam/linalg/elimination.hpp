@@ -48,10 +48,10 @@ class EliminationOrder {
 
   std::vector<int> order;  ///< places in the part; those not eliminated are last, increasing
   std::vector<int> place;  ///< position in the order of each place in the part
-  SparsePattern lower;     ///< of L
+  SparsePattern lower;     ///< pattern of L
   std::vector<int> dense;  ///< outer columns in which W is full; none without a pattern
-  SparsePattern beside;    ///< of the other outer columns of W, by rows: its transpose by columns
-  SparsePattern rows;      ///< of L by rows: its transpose by columns
+  SparsePattern beside;    ///< pattern of W in the other outer columns, by rows: its transpose by columns
+  SparsePattern rows;      ///< pattern of L by rows: its transpose by columns
   std::vector<std::int64_t> row_places;  ///< index in `lower` of each element of `rows`
   /// The first coefficient of each dense diagonal block, if the part is eliminated whole and consists of such
   /// blocks only: a block's other members are the rows of the first one's column of L. Else empty.
@@ -71,7 +71,7 @@ class EliminationOrder {
 /// A permuted to the elimination order.
 struct OrderedMatrix {
   std::shared_ptr<const EliminationOrder> order;
-  std::vector<double> diagonal;  ///< of A11
+  std::vector<double> diagonal;  ///< diagonal of A11
   std::vector<double> lower;     ///< below it, with zeros where L fills in
   Border border;                 ///< A12, with zeros where W fills in
   Matrix outer;                  ///< A22
@@ -125,7 +125,7 @@ struct SelectedInverse {
 /// The terms that the dense diagonal blocks of A11 add to traces of products with the inverse of A: see
 /// `PenaltyTraces`.
 struct BlockInverse {
-  std::vector<double> diagonal;                     ///< of A11^-1
+  std::vector<double> diagonal;                     ///< diagonal of A11^-1
   std::vector<double> lower;                        ///< below it, in the pattern of L
   std::vector<double> whole_diagonal, whole_lower;  ///< the same of A^-1
   Border solved;                                    ///< A11^-1 A12

@@ -135,7 +135,7 @@ class PartedMatrix {
 
   Matrix core;
   Matrix border;                 ///< part x core
-  std::vector<double> diagonal;  ///< of the part
+  std::vector<double> diagonal;  ///< diagonal of the part
   std::vector<double> beside;    ///< off-diagonal elements of the pattern
 
  private:

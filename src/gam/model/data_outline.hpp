@@ -24,8 +24,9 @@ struct VariableOutline {
 /// Empty for a model file of a version that did not keep them.
 struct DataOutline {
   std::vector<VariableOutline> variables;  ///< variables of splines, in the order of the design
-  std::vector<double> linear_predictor;    ///< of the sampled rows, with the offset; in the order of the rows
-  std::vector<double> deviance_residual;   ///< sign(y - mu) sqrt(deviance), with its prior weight
+  std::vector<double>
+      linear_predictor;  ///< linear predictors of the sampled rows, with the offset; in the order of the rows
+  std::vector<double> deviance_residual;  ///< sign(y - mu) sqrt(deviance), with its prior weight
   /// For an AR1 model: standardised deviance residuals, (r(i) - rho r(i - 1)) / sqrt(1 - rho^2), of the
   /// sampled rows; and their autocorrelation at lags 1, 2, ..., over all rows.
   std::vector<double> standardised_residual{};

@@ -63,15 +63,15 @@ struct FittedModel {
   Recipe recipe;  ///< how to compute the design's variables from columns
   std::vector<double> coef;
   PartedMatrix covariance;  ///< posterior (Bayesian) covariance of `coef`, on the scale of the data
-  Centring centring;        ///< of the numeric columns
+  Centring centring;        ///< centring of the numeric columns
   // A model file of a version that did not keep them lacks column_means, edf1 and triangle: they are empty.
-  std::vector<double> column_means;  ///< of the model matrix over the complete rows
-  std::vector<double> edf;           ///< of each coefficient: the diagonal of F, their influence matrix
-  std::vector<double> edf1;          ///< of each coefficient: the diagonal of 2F - FF; NaN if not known
+  std::vector<double> column_means;  ///< column means of the model matrix over the complete rows
+  std::vector<double> edf;           ///< edf of each coefficient: the diagonal of F, their influence matrix
+  std::vector<double> edf1;          ///< edf1 of each coefficient: the diagonal of 2F - FF; NaN if not known
   /// R of X'WX = R'R, upper triangular; W are the last working weights, in the units of the covariance over
   /// `covariance_scale`. Empty if there are many coefficients or the covariance has a part.
   Matrix triangle;
-  double gamma = 1;            ///< of the REML criterion (mgcv's `gamma`), which has n / gamma rows
+  double gamma = 1;            ///< gamma of the REML criterion (mgcv's `gamma`), which has n / gamma rows
   std::vector<double> log_sp;  ///< log smoothing parameter of every penalty, in the order of the blocks
   double scale = 1;
   double covariance_scale = 1;  ///< scale parameter in `covariance`: `RemlFit::covariance_scale`

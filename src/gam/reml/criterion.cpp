@@ -243,7 +243,7 @@ void RemlCriterion::add_up(std::span<const double> log_lambda, Evaluation& at) c
 
 /// Puts the working model in the order of elimination.
 void RemlCriterion::order(PartedMatrix gram, Coordinates& model) const {
-  // Columns whose basis differs between evaluations.
+  // Marks columns whose basis differs between evaluations: they count as dense.
   std::vector<bool> turned(base::at(gram.size() - part_.size()));
   for (const BlockBasis& basis : bases_) {
     if (!basis.dense.empty()) std::fill_n(turned.begin() + part_.in_core(basis.begin), basis.size, true);

@@ -119,7 +119,7 @@ class RemlCriterion {
     return part_.size() + part_.in_core(basis.begin);
   }
   [[nodiscard]] std::optional<Factored> factor(std::span<const double> log_sp) const;
-  /// Along the log lambda of one penalty.
+  /// V along the log lambda of one penalty.
   [[nodiscard]] RemlProfile profile(const Factored& at, const Matrix& inverse, int penalty) const;
   [[nodiscard]] Matrix whole_inverse(const Factored& at, const Matrix& core) const;
   [[nodiscard]] PartedMatrix inverse_of_part(const Factored& at, const Matrix& core) const;

@@ -190,7 +190,7 @@ bool returns_to(const RemlOptimum& now, const RemlOptimum& best, const std::vect
   return true;
 }
 
-/// Whether every parameter is the same, or tends to the same infinity.
+/// Whether each parameter is the same at both optima, or tends to the same infinity.
 bool is_same(std::span<const double> a, std::span<const double> b, const std::vector<double>& centre) {
   for (std::size_t j = 0; j < centre.size(); ++j) {
     const bool far = std::min(a[j], b[j]) > centre[j] + all_above;

@@ -365,7 +365,7 @@ void CrossBlock::multiply_as(int buffer, const CrossTask& task, Sums& sums) cons
   };
   const std::uint16_t* order = shared_.order[buffer][task.centre] + k;
   const int* start = shared_.start[buffer][task.centre];
-  // One four is multiplied while the next is loaded, and the order of the one after it.
+  // One four of rows is multiplied while the next one and the order of the one after it are loaded.
   Row next = load(order[0]);
   int offset = order[4];
   const std::uint16_t* at = order + 8;

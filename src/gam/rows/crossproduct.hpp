@@ -79,7 +79,7 @@ struct CrossView {
   const CrossTerm* terms;
   const CrossTask* tasks;
   const CrossGroup* groups;
-  std::int64_t residual_begin;  ///< of the batch's values, as in TermTable
+  std::int64_t residual_begin;  ///< where the residual is among the batch's values, as in TermTable
 };
 
 /// Places of a chunk's rows in the order of a term's windows, each padded to a multiple of four, plus some

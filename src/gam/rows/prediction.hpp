@@ -30,7 +30,7 @@ struct TermColumns {
 /// Estimates from which rows are predicted.
 struct Posterior {
   std::vector<double> coef;
-  PartedMatrix covariance;  ///< of the coefficients; empty: no standard errors
+  PartedMatrix covariance;  ///< covariance of the coefficients; empty: no standard errors
   bool response = false;    ///< predictions of the response's mean, not of the linear predictor
   TermColumns terms{};
 };

@@ -18,7 +18,7 @@ class RowResiduals {
  public:
   RowResiduals(const Rows& rows, std::span<const double> raw_coef);
 
-  /// The linear predictor, with the offset, and sign(y - mu) sqrt(deviance).
+  /// The residual of a row: its linear predictor, with the offset, and sign(y - mu) sqrt(deviance).
   struct Residual {
     double linear_predictor;
     double deviance;

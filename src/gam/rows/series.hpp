@@ -28,7 +28,7 @@ struct Series {
   double rho = 0;  ///< 0: rows are independent
   /// Index into the frame of the variable that marks the start of a series; -1: all rows are one series.
   int start = -1;
-  std::int32_t start_level = 0;      ///< TRUE, if the variable is a factor; 1 if it is a number
+  std::int32_t start_level = 0;      ///< code of TRUE if the variable is a factor; 1 if it is a number
   std::int64_t starts = 0;           ///< complete rows of the job that start a series
   std::int64_t starts_left_out = 0;  ///< incomplete rows of the job that would start one
   /// The last complete row before this rank's rows, as a frame of one row; null: none.

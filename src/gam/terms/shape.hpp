@@ -43,7 +43,7 @@ inline constexpr std::int64_t largest_parted_effect = 1'000'000;
 /// A random effect or factor smooth.
 struct EffectSize {
   std::int64_t coefficients = 0;
-  std::int64_t columns = 0;  ///< of R
+  std::int64_t columns = 0;  ///< raw columns
 };
 /// Marks the effects that form the design's part: those of more than `largest_whole` coefficients, and those
 /// whose dense products with these would have too many elements. A part stores only the pairs of levels that

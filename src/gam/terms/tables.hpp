@@ -40,7 +40,7 @@ struct ComponentTable {
   int part_begin = 0;
   int parts = 0;
   std::int64_t part_numbers = 0;
-  MarginTable margin;  ///< of a spline, or of dense columns that are cubics in its cells
+  MarginTable margin;  ///< margin of a spline, or of dense columns that are cubics in its cells
   int columns = 0;     ///< number of dense columns
   /// Dense columns of a margin: cells + 2, each 4 powers of t by `columns`. Isotropic ones: the weights of
   /// their functions, in panels of four columns.

@@ -33,7 +33,7 @@ enum class Phase {
 struct FixedPoint {
   std::vector<double> coef;
   std::vector<double> log_sp;
-  std::vector<double> parameters;  ///< of the family
+  std::vector<double> parameters;  ///< parameters of the family
   double criterion = 0;            ///< REML by Laplace's approximation
 
   friend bool operator==(const FixedPoint&, const FixedPoint&) = default;

@@ -37,8 +37,8 @@ bool has_lone_returns(std::string_view row) {
 
 /// A requested column.
 struct WantedField {
-  std::size_t position = 0;  ///< in a row
-  std::size_t column = 0;    ///< of the plan
+  std::size_t position = 0;  ///< position in a row
+  std::size_t column = 0;    ///< index in the plan
   bool number = false;       ///< a text that parses as a number is one
 };
 

@@ -94,8 +94,8 @@ struct Frame {
   tessera::Range rows;         ///< this rank's
   std::vector<Variable> variables;
   ColumnStorage<std::uint8_t> complete;       ///< one a row: no used variable is missing
-  std::int64_t complete_rows = 0;             ///< of the whole job: the n of the model
-  std::optional<std::int64_t> chosen_rows{};  ///< of the whole job: rows in the request's subset
+  std::int64_t complete_rows = 0;             ///< complete rows of the job: the n of the model
+  std::optional<std::int64_t> chosen_rows{};  ///< rows of the job in the request's subset
   std::vector<ColumnReading> columns;         ///< columns used by the variables, the same on every rank
   /// By variable, over this rank's complete rows; empty for factors. No elements in a frame that was not
   /// read.
@@ -104,7 +104,7 @@ struct Frame {
   std::vector<std::vector<BoundedValues>> near_medians;
   RowMemory memory;        ///< memory that holds the columns
   SpilledColumns spilled;  ///< the same on every rank
-  Recipe recipe;           ///< of computed variables, the same on every rank
+  Recipe recipe;           ///< recipe of computed variables, the same on every rank
 
   /// See `files::ScratchMemory`; local rows of all columns.
   void release_written(std::size_t begin, std::size_t end) const;

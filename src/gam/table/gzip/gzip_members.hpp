@@ -50,7 +50,7 @@ class GzipMembers {
   std::atomic<std::int64_t>& bytes_read_;
   Inflater inflater_;
   std::vector<char> packed_;
-  std::vector<char> text_;  ///< of the current member
+  std::vector<char> text_;  ///< unpacked text of the current member
   std::size_t at_ = 0;      ///< position in it
   std::size_t next_ = 0;    ///< index of the next member
 };

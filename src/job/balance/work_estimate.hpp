@@ -18,9 +18,9 @@ namespace TESSERA_NAMESPACE {
 /// The declared speeds of a job's hardware: of its devices, or, if `on_devices` is false, of its hosts.
 struct Speeds {
   bool on_devices = false;
-  std::vector<std::uint64_t> scores;       ///< of all devices, by rank and index
-  std::vector<std::int64_t> rank_offsets;  ///< of each rank's devices, as `Plan::over_devices` takes them
-  std::vector<int> threads;                ///< of each rank's host
+  std::vector<std::uint64_t> scores;       ///< scores of all devices, by rank and index
+  std::vector<std::int64_t> rank_offsets;  ///< first device of each rank, as `Plan::over_devices` takes them
+  std::vector<int> threads;                ///< host threads of each rank
 
   /// The declared speeds of all devices, or of all hosts; ones if all are 0.
   [[nodiscard]] std::vector<double> declared() const;

@@ -250,7 +250,7 @@ class Fit {
   std::vector<Row> rows_;
   Vector variances_;  ///< variance of the prior for the step after each run
   Vector stiffness_;  ///< weight of that step in the prior
-  Vector work_;       ///< of each run
+  Vector work_;       ///< work of each run
   Vector right_;
   Vector diagonal_;
   Vector sums_;

@@ -23,8 +23,8 @@ struct StoredState {
 struct CheckpointRefusal {
   enum class Kind {
     torn,     ///< corrupt or truncated
-    foreign,  ///< of another fingerprint, or no checkpoint
-    newer,    ///< of a newer format
+    foreign,  ///< has another fingerprint, or is no checkpoint
+    newer,    ///< has a newer format
   };
   Kind kind{};
   std::string why;  ///< follows the file's name: "is torn"

@@ -45,7 +45,7 @@ class SignalHandlers {
   std::vector<Installed> installed_;
 };
 
-/// "SIGUSR1"
+/// The name of a signal: "SIGUSR1".
 [[nodiscard]] std::string name_of_signal(int signal);
 
 }  // namespace TESSERA_NAMESPACE

@@ -10,14 +10,14 @@
 
 namespace TESSERA_NAMESPACE {
 
-inline constexpr int adder_threads = 256;  ///< of a block
+inline constexpr int adder_threads = 256;  ///< threads of a block
 
 /// How the blocks of one step divide vectors of `width` elements. Each block adds one tile of columns over
 /// its own vectors: first each thread adds one column over every `rows`-th vector of the block, then the rows
 /// are added in a tree.
 struct AdderStep {
-  std::int64_t count = 0;   ///< of vectors to add
-  std::int64_t width = 0;   ///< of elements of a vector
+  std::int64_t count = 0;   ///< number of vectors to add
+  std::int64_t width = 0;   ///< elements of a vector
   std::int64_t blocks = 0;  ///< for each tile of columns; the number of vectors that result
   std::int32_t columns = 0;
   std::int32_t rows = 0;  ///< a power of two

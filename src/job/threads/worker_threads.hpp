@@ -49,7 +49,7 @@ class WorkerThreads {
 
   std::chrono::microseconds patience_;
   std::span<const int> called_;                         ///< the workers of the run in progress
-  FunctionRef<void(int)> work_;                         ///< of the run in progress
+  FunctionRef<void(int)> work_;                         ///< work of the run in progress
   alignas(64) std::atomic<std::uint32_t> running_ = 0;  ///< its workers that are not done
   Completion completion_;
   std::vector<std::unique_ptr<Worker>> workers_;  // last: their threads use what is above

@@ -18,7 +18,7 @@ struct DeviceLane {
   bool thread_is_near = false;  ///< the thread is bound near the device
   std::optional<WorkspacePool> workspaces;
   std::optional<Arena> arena;
-  std::optional<DeviceStaging> staging;  ///< of arrays
+  std::optional<DeviceStaging> staging;  ///< pinned memory for copies of arrays
 
   /// The argument of the next call of the device function; creates the lane's pools at the first call. The
   /// device must be current.

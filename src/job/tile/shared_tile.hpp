@@ -17,7 +17,7 @@ namespace TESSERA_NAMESPACE {
 struct TileOutcome {
   std::optional<Verdict::Failure> failure;
   bool cut_short = false;      ///< a stop was requested
-  std::exception_ptr fatal{};  ///< of the program, or of the host's tile: prevents a fallback
+  std::exception_ptr fatal{};  ///< exception of the program, or of the host's tile: prevents a fallback
   double seconds = 0;
 
   [[nodiscard]] bool is_success() const noexcept { return !failure && !cut_short && !fatal; }

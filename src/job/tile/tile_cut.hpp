@@ -11,7 +11,7 @@ namespace TESSERA_NAMESPACE {
 struct TileCut {
   std::int64_t part_units = 0;    ///< units of each part except the last: whole blocks; 0 if no block fits
   int lanes = 1;                  ///< parts computed concurrently, which fit the budget together
-  std::int64_t budget_bytes = 0;  ///< of one part
+  std::int64_t budget_bytes = 0;  ///< memory budget of one part
 };
 
 /// The cut of a tile of `units` units of `bytes_per_unit` bytes: the fewest parts that divide evenly among

@@ -36,7 +36,7 @@ struct ExitGuard {
   std::thread::id thread;                                // the main one
   std::atomic<std::thread::id> leaving;                  // the first thread that called exit
   bool all_have_come = false;                            // all ranks of MPI_COMM_WORLD are at the end
-  std::terminate_handler before = nullptr;               // of the application
+  std::terminate_handler before = nullptr;               // the application's handler
 };
 
 /// The guard of this process. Never destroyed: handlers run after the destructors of static objects.

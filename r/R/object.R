@@ -62,13 +62,13 @@ estimates <- function(model, json, parametric) {
   places <- c(parametric$places, count + seq_len(length(model_names) - count))
   names <- c(parametric$names, model_names[-seq_len(count)])
   if (count == 0) names <- c(parametric$names, model_names)
-  of_each <- function(values) if (length(values)) stats::setNames(zero_where_left_out(values[places]), names)
+  of_each <- function(values) if (length(values)) stats::setNames(zero_where_left_out(values[places], places), names)
   of_pairs <- function(values) if (length(values)) zero_where_left_out(values[places, places, drop = FALSE], places)
   R <- value("R")
   converged <- value("converged") == 1
   object <- list(
     coefficients = of_each(value("coefficients")), Vp = of_pairs(value("covariance")), Ve = of_pairs(value("Ve")),
-    Vc = of_pairs(value("Vc")), R = if (length(R)) zero_where_left_out(R[, places, drop = FALSE], places),
+    Vc = of_pairs(value("Vc")), R = if (length(R)) triangle_of(R, places),
     edf = of_each(value("edf")), edf1 = of_each(value("edf1")), edf2 = of_each(value("edf2")),
     sig2 = value("covariance_scale"), scale = value("covariance_scale"), reml.scale = value("scale"),
     scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")), aic = value("aic"),
@@ -84,6 +84,16 @@ estimates <- function(model, json, parametric) {
   Filter(Negate(is.null), object)
 }
 
+#' R with a row and column of the identity for each coefficient that was left out: mgcv decomposes it again, to which
+#' a column of zeros would cost a row.
+triangle_of <- function(R, places) {
+  kept <- !is.na(places)
+  whole <- diag(1, length(places))
+  whole[kept, ] <- 0
+  whole[kept, kept] <- R[, places[kept]]
+  whole
+}
+
 #' R and Ve of which directions that the data leave out, as the sum of the columns of a random effect beside the
 #' intercept, are exactly 0: those of the engine, of X'WX, are of the size of the root of rounding, and mgcv would
 #' count them in its tests of random effects. Of thousands of coefficients the tests themselves take minutes.
@@ -91,8 +101,7 @@ exact_null_space <- function(object) {
   R <- object$R
   if (ncol(R) > 1000) return(list(R, object$Ve))
   decomposed <- qr(R, LAPACK = TRUE)
-  lengths <- sqrt(colSums(R^2))[decomposed$pivot]
-  is_left_out <- abs(diag(decomposed$qr)) <= 1e-5 * lengths[seq_len(nrow(R))]
+  is_left_out <- abs(diag(decomposed$qr)) <= 1e-5 * sqrt(colSums(R^2))[decomposed$pivot]
   if (!any(is_left_out)) return(list(R, object$Ve))
   triangle <- qr.R(decomposed)
   triangle[is_left_out, ] <- 0
@@ -106,9 +115,13 @@ means_of <- function(json) {
 }
 
 zero_where_left_out <- function(values, places) {
-  if (is.matrix(values) && anyNA(places)) values[, is.na(places)] <- 0
-  if (is.matrix(values) && anyNA(places) && nrow(values) == ncol(values)) values[is.na(places), ] <- 0
-  if (!is.matrix(values)) values[is.na(values)] <- 0
+  left_out <- is.na(places)
+  if (is.matrix(values)) {
+    values[left_out, ] <- 0
+    values[, left_out] <- 0
+  } else {
+    values[left_out] <- 0
+  }
   values
 }
 

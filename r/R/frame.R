@@ -165,6 +165,20 @@ response_values <- function(json) {
   factor(texts(response$levels), levels = texts(response$levels))
 }
 
+#' The model frame of the rows that the fit's option sample stored, behind the stand-in with its extents; NULL without.
+sample_frame <- function(parts, json, stand_in) {
+  columns <- json[["sample"]]$columns
+  if (!length(columns)) return(NULL)
+  values <- lapply(columns, function(one) {
+    if (is.null(one$levels)) return(numbers(one$values))
+    factor(texts(one$levels)[numbers(one$values) + 1], levels = texts(one$levels))
+  })
+  names(values) <- gsub("^`|`$", "", texts(field(columns, "name")))
+  rows <- evaluated_frame(parts$fake.formula, conform(as.data.frame(values, optional = TRUE), json), json)
+  vectors <- names(rows)[vapply(rows, function(x) is.null(dim(x)), NA)]  # smooths read no matrices
+  rbind(plain_rows(stand_in)[vectors], rows[vectors])
+}
+
 #' Rows of a table with the ends of each number and each level of each factor, and a summary of each column as
 #' mgcv's var.summary.
 stand_in_rows <- function(data, among = NULL) {

@@ -63,11 +63,16 @@ summary.tessera <- function(object, ...) {
   summary
 }
 
-#' mgcv's plots; without rows no rug and no partial residuals, and surfaces everywhere (too.far = 0).
+#' mgcv's plots; without rows no partial residuals, and no rug and surfaces everywhere (too.far = 0) unless the fit
+#' stored a sample of them (options = list(sample = 1000)).
 plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.terms = FALSE, ...) {
   if (has_rows(x)) return(NextMethod())
   if (!isFALSE(residuals)) stop_without_rows("plot with residuals")
   if (all.terms) stop_without_rows("plot with all.terms")
+  if (!is.null(x$tessera$sample)) {
+    x$model <- x$tessera$sample
+    return(mgcv::plot.gam(x, residuals = FALSE, rug = rug, too.far = if_given(too.far, 0.1), ...))
+  }
   if (isTRUE(rug)) stop_without_rows("plot with rug = TRUE")
   if (!is.null(too.far) && too.far > 0) stop_without_rows("plot with too.far")
   x$model <- plain_rows(x$model)
@@ -113,11 +118,11 @@ reference_rows <- function(object) {
 
 plain_rows <- function(rows) structure(rows, class = "data.frame")
 
-dim.tessera_stand_in <- function(x) stop_without_rows("this")
+dim.tessera_stand_in <- function(x) stop_without_rows("the model frame")
 
 `[.tessera_stand_in` <- function(x, i, j, ...) {
   if (nargs() == 2) return(plain_rows(x)[i])
-  if (!missing(i)) stop_without_rows("this")
+  if (!missing(i)) stop_without_rows("the model frame")
   if (missing(j)) return(x)
   column <- .subset2(x, j)
   if (is.factor(column)) column else structure(column, class = "tessera_absent")
@@ -125,15 +130,15 @@ dim.tessera_stand_in <- function(x) stop_without_rows("this")
 
 #' Numbers of the rows, of which there are none; those of `y` are counted.
 length.tessera_absent <- function(x) {
-  if (is.null(attr(x, "rows"))) stop_without_rows("this")
+  if (is.null(attr(x, "rows"))) stop_without_rows("the model frame")
   attr(x, "rows")
 }
 
 as.numeric.tessera_absent <- function(x, ...) NA_real_
 
 Summary.tessera_absent <- function(..., na.rm = FALSE) {
-  if (is.null(attr(..1, "rows"))) stop_without_rows("this")
+  if (is.null(attr(..1, "rows"))) stop_without_rows("the model frame")
   NA_real_
 }
 
-Math.tessera_absent <- function(x, ...) stop_without_rows("this")
+Math.tessera_absent <- function(x, ...) stop_without_rows("the model frame")

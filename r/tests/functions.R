@@ -97,6 +97,13 @@ for (name in names(objects)) {
   }
 }
 
+# A sample of the rows that the fit stored serves plots alone; the extents are those of all rows.
+sampled <- tessera_bam(y ~ fac + s(x) + te(x, z, k = 4), data = d, model = FALSE, quiet = TRUE,
+                       options = list(sample = 80))
+found <- of(function(m) plot(m, pages = 1, rug = TRUE), sampled)
+if (is.character(found) || !isTRUE(all.equal(range(found[[1]]$x), range(d$x)))) fault("plot with a sample")
+if (!grepl("data = ", of(k.check, sampled))) fault("k.check with a sample")
+
 # Tables that are not that of the fit, and models of earlier versions, are one line.
 refused <- function(what, expression, ...) {
   message <- tryCatch({ expression; "an object" }, tessera_error = conditionMessage)

@@ -217,6 +217,35 @@ std::int64_t present(const Workers& workers, const Frame& frame, const ColumnNum
   return workers.comm.allreduce(mine, mpi::Reduction::sum);
 }
 
+/// The sum of numbers, NaN apart, in lanes that are added at the same time: number i is in lane i mod 8,
+/// however the numbers are divided into spans.
+class LaneSum {
+ public:
+  void add(std::span<const double> numbers) {
+    std::size_t i = 0;
+    while (next_ != 0 && i < numbers.size()) add(numbers[i++]);
+    for (; i + lanes <= numbers.size(); i += lanes)
+      for (std::size_t lane = 0; lane < lanes; ++lane) sums_[lane] += of(numbers[i + lane]);
+    while (i < numbers.size()) add(numbers[i++]);
+  }
+  [[nodiscard]] double value() const {
+    double sum = 0;
+    for (const double lane : sums_) sum += lane;
+    return sum;
+  }
+
+ private:
+  static constexpr std::size_t lanes = 8;
+  [[nodiscard]] static double of(double number) { return std::isnan(number) ? 0 : number; }
+  void add(double number) {
+    sums_[next_] += of(number);
+    next_ = (next_ + 1) % lanes;
+  }
+
+  std::array<double, lanes> sums_{};
+  std::size_t next_ = 0;
+};
+
 /// *Collective.* The mean of the `count` values of complete rows.
 double mean_of(const Workers& workers, const Frame& frame, const ColumnNumbers& column, std::int64_t count,
                std::int64_t block) {
@@ -224,14 +253,13 @@ double mean_of(const Workers& workers, const Frame& frame, const ColumnNumbers& 
   workers.team.for_each_block(frame.rows, block, [&](int thread, Range rows) {
     const std::size_t begin = at(rows.begin - frame.rows.begin);
     const std::size_t end = at(rows.end - frame.rows.begin);
-    std::array<double, 1> sum{};
+    LaneSum sum;
     column.prepare_to_read(begin, end);
     for_each_complete_run(frame, begin, end, [&](std::size_t first, std::size_t last) {
-      column.for_each_piece(first, last, [&](std::span<const double> numbers) {
-        for (const double number : numbers) sum[0] += std::isnan(number) ? 0 : number;
-      });
+      column.for_each_piece(first, last, [&](std::span<const double> numbers) { sum.add(numbers); });
     });
-    sums[at(thread)].add(sum);
+    const std::array<double, 1> of_block{sum.value()};
+    sums[at(thread)].add(of_block);
   });
   for (std::size_t thread = 1; thread < sums.size(); ++thread) sums.front().merge(sums[thread]);
   sums.front().allreduce(workers.comm);

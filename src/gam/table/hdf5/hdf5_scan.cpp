@@ -257,8 +257,9 @@ class Column {
     }
     if (kind_ == Kind::enumeration) {
       if (places_[i] < 0)
-        throw base::input_error("{}, row {}: the value of '{}' is not a member of its enumeration", path_,
-                                row_number, name_);
+        throw base::input_error(
+            "{}, row {}: the value of '{}' is not a member of its enumeration: write the column again", path_,
+            row_number, name_);
       return members_[static_cast<std::size_t>(places_[i])];
     }
     std::string_view text(at, value_bytes_);

@@ -159,8 +159,11 @@ std::optional<std::string> checksum_of(const base::Descriptor& file) {
   }
 }
 
-JsonFile::JsonFile(std::string_view text, std::string name, std::string_view what)
-    : name_(std::move(name)), bytes_(static_cast<std::int64_t>(text.size())), checksum_(checksum_of(text)) {
+JsonFile::JsonFile(std::string_view text, std::string name, std::string_view what, std::string_view advice)
+    : name_(std::move(name)),
+      advice_(advice),
+      bytes_(static_cast<std::int64_t>(text.size())),
+      checksum_(checksum_of(text)) {
   const auto refuse = [&](const std::string& why) {
     throw base::input_error("{}: is not {}: {}", name_, what, why);
   };
@@ -170,10 +173,11 @@ JsonFile::JsonFile(std::string_view text, std::string name, std::string_view wha
   if (!Json::sax_parse(text, &builder)) refuse(builder.fault());
   root_ = std::make_unique<Json>(builder.take());
 }
-JsonFile::JsonFile(const std::string& path, std::string_view what)
-    : JsonFile(read_text(path, memory_left()), path, what) {}
-JsonFile JsonFile::parsed(std::string_view text, std::string name, std::string_view what) {
-  return {text, std::move(name), what};
+JsonFile::JsonFile(const std::string& path, std::string_view what, std::string_view advice)
+    : JsonFile(read_text(path, memory_left()), path, what, advice) {}
+JsonFile JsonFile::parsed(std::string_view text, std::string name, std::string_view what,
+                          std::string_view advice) {
+  return {text, std::move(name), what, advice};
 }
 JsonFile::~JsonFile() = default;
 JsonFile::JsonFile(JsonFile&&) noexcept = default;
@@ -186,7 +190,9 @@ std::string JsonFile::path_of(const Json& value) const {
 
 void JsonField::refuse(std::string_view why) const {
   const std::string path = file_->path_of(*value_);
-  throw base::input_error("{}: is damaged: {}{}{}", file_->name(), path, path.empty() ? "" : ": ", why);
+  const std::string& advice = file_->advice_;
+  throw base::input_error("{}: is damaged: {}{}{}{}{}", file_->name(), path, path.empty() ? "" : ": ", why,
+                          advice.empty() ? "" : ": ", advice);
 }
 
 std::optional<JsonField> JsonField::find(std::string_view name) const {

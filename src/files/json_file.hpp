@@ -74,10 +74,12 @@ class JsonField {
 class JsonFile {
  public:
   /// Reads a file; `what` is its expected content, e.g. "a model that tessera-fit wrote". Throws
-  /// `Error(input)` as `read_text` does, and for text that is not JSON, with the byte.
-  JsonFile(const std::string& path, std::string_view what);
+  /// `Error(input)` as `read_text` does, and for text that is not JSON, with the byte. `advice` ends the
+  /// messages of damaged fields, e.g. "restore it".
+  JsonFile(const std::string& path, std::string_view what, std::string_view advice = {});
   /// Parses a text in memory in the same way.
-  [[nodiscard]] static JsonFile parsed(std::string_view text, std::string name, std::string_view what);
+  [[nodiscard]] static JsonFile parsed(std::string_view text, std::string name, std::string_view what,
+                                       std::string_view advice = {});
   ~JsonFile();
   JsonFile(JsonFile&&) noexcept;
   JsonFile& operator=(JsonFile&&) = delete;
@@ -91,12 +93,13 @@ class JsonFile {
 
  private:
   friend class JsonField;
-  JsonFile(std::string_view text, std::string name, std::string_view what);
+  JsonFile(std::string_view text, std::string name, std::string_view what, std::string_view advice);
   /// The path of a value: "design.blocks[2].map".
   [[nodiscard]] std::string path_of(const nlohmann::json& value) const;
 
   std::unique_ptr<nlohmann::json> root_;
   std::string name_;
+  std::string advice_;
   std::int64_t bytes_ = 0;
   std::string checksum_;
 };

@@ -17,7 +17,8 @@ class Blocks {
     if (units < 0)
       throw Error(ErrorCode::usage, "cannot plan " + std::to_string(units) + " units: give 0 or more");
     if (block < 1)
-      throw Error(ErrorCode::usage, "a block of " + std::to_string(block) + " units: give 1 or more");
+      throw Error(ErrorCode::usage,
+                  "a block cannot have " + std::to_string(block) + " units: give 1 or more");
     count_ = units / block + (units % block != 0 ? 1 : 0);
   }
 

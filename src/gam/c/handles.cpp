@@ -89,14 +89,16 @@ class HandleTable {
   }
 
   Slot& slot_of(Kind kind, std::uint64_t handle) {
-    if (handle == 0) refuse(fmt::format("the handle of the {} is 0", name_of(kind)));
+    if (handle == 0)
+      refuse(fmt::format("the handle of the {} is 0: give one that the library returned", name_of(kind)));
     const auto index = static_cast<std::size_t>(handle & slot_mask);
     const auto given = static_cast<std::uint8_t>(handle >> 56);
     if (given != static_cast<std::uint8_t>(kind) && given >= 1 && given <= 3)
       refuse(fmt::format("the handle is of a {}, but the call needs one of a {}", name_of(Kind{given}),
                          name_of(kind)));
     if (given != static_cast<std::uint8_t>(kind) || index >= slots_.size())
-      refuse(fmt::format("{:#x} is not a handle of a {}", handle, name_of(kind)));
+      refuse(fmt::format("{:#x} is not a handle of a {}: give one that the library returned", handle,
+                         name_of(kind)));
     Slot& slot = slots_[index];
     if (!slot.object || slot.kind != kind || slot.generation != static_cast<std::uint32_t>(handle >> 24))
       refuse(fmt::format("{:#x} is not an open {}: it was closed, or another copy of the library opened it",

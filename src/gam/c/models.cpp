@@ -340,7 +340,7 @@ int tessera_gam_anova(const tessera_gam_model* models, size_t count, const char*
   return c::status_of("tessera_gam_anova", [&] {
     c::require_form(form, text);
     c::require(models, "models");
-    if (count == 0) c::refuse("no model is given");
+    if (count == 0) c::refuse("no model is given: give one or more");
     c::require_possible(count, "models");
     std::vector<gam::Model> all;
     for (std::size_t i = 0; i < count; ++i) all.push_back(*c::object_of<gam::Model>(models[i]));

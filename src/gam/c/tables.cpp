@@ -24,7 +24,7 @@ namespace {
 
 ColumnTable& in_memory(void* table) {
   if (auto* const own = std::get_if<ColumnTable>(static_cast<AnyTable*>(table))) return *own;
-  refuse("a column cannot be added to a table of a file");
+  refuse("a column cannot be added to a table of a file: make a table in memory");
 }
 
 /// The rows of a table in memory; checked before the values of a new column are read.
@@ -37,7 +37,8 @@ std::size_t rows_of(std::uint64_t handle) {
 
 void require_rows(const std::string& column, std::size_t count, std::size_t rows) {
   if (count != rows)
-    refuse(fmt::format("the column '{}' has {} rows, and the table has {}", column, count, rows));
+    refuse(
+        fmt::format("the column '{}' has {} rows, but the table has {}: give as many", column, count, rows));
 }
 
 LevelOrder order_of(std::int32_t given) {
@@ -56,7 +57,7 @@ void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<cons
   change_unused(Kind::table, handle, [&](void* object) {
     ColumnTable& table = in_memory(object);
     if (std::ranges::find(table.columns, column.name, &Table::Column::name) != table.columns.end())
-      refuse(fmt::format("the table has a column '{}' already", column.name));
+      refuse(fmt::format("the table has a column '{}' already: give another name", column.name));
     if (owner) table.owners.push_back(std::move(owner));
     table.columns.push_back(std::move(column));
   });

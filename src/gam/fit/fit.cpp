@@ -54,8 +54,9 @@ std::vector<Expression> predictors_of(const std::string& formula) {
 /// Throws `Error(usage)` for a cbind() response of a family without trials.
 void check_trials(const FormulaTerms& formula, const Family& family) {
   if (formula.trials && !family.two_levels())
-    throw base::usage_error("the response {} is for the families binomial and quasibinomial, not for {}",
-                            formula.response.text, family.name());
+    throw base::usage_error(
+        "the response {} is for the families binomial and quasibinomial, not for {}: take one of the two",
+        formula.response.text, family.name());
 }
 
 /// Adds to the model's ordered factors those of the table among the columns that the model reads, without the

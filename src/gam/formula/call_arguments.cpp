@@ -36,9 +36,7 @@ CallArguments::CallArguments(const Syntax& call, std::initializer_list<std::stri
                     base::list_text(names(), "and"));
     given_[next] = &call.children[i];
   }
-  if (given_[0] == nullptr)
-    formula_error(call.position, "{}() has no argument: give it {}", call.text,
-                  base::list_text(names(), "and"));
+  if (given_[0] == nullptr) formula_error(call.position, "{}() has no argument: give one", call.text);
 }
 
 const Syntax* CallArguments::find(std::string_view name) const {

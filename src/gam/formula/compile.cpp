@@ -420,7 +420,8 @@ class Compiler {
     const Syntax* yes = given.find("yes");
     const Syntax* no = given.find("no");
     if (yes == nullptr || no == nullptr)
-      formula_error(syntax.position, "ifelse() takes a condition and two values");
+      formula_error(syntax.position,
+                    "ifelse() needs a condition and two values: write ifelse(test, yes, no)");
     condition(given.first(), stack, "ifelse()");
     const Value a = compile(*yes, stack + 1);
     const Value b = compile(*no, stack + 2);
@@ -552,7 +553,7 @@ class Compiler {
       formula_error(syntax.position, "relevel() takes a factor and ref = \"level\"");
     if (knowledge_ == nullptr) return {.kind = ValueKind::factor};
     if (value.kind != ValueKind::factor || value.ordered)
-      formula_error(given.first().position, "relevel(): {} is not an unordered factor",
+      formula_error(given.first().position, "relevel(): {} is not an unordered factor: give one",
                     deparse(given.first()));
     auto found = std::ranges::find(value.levels, ref->front());
     const auto place =
@@ -586,7 +587,8 @@ class Compiler {
                               .arguments = std::move(arguments)});
     // Checked because a model file may contain any numbers.
     if (size > 0 && found.size() != size)
-      formula_error(syntax.position, "{}: the model stores {} numbers for it, but it needs {}",
+      formula_error(syntax.position,
+                    "{}: the model stores {} numbers for it, but it needs {}: fit the model again",
                     deparse(syntax), found.size(), size);
     return found;
   }

@@ -290,7 +290,8 @@ class RightHandSide {
     for (const Term& term : b) {
       if (known.insert(term).second) a.push_back(term);
     }
-    if (a.size() > max_terms) formula_error(position, "the formula has more than {} terms", max_terms);
+    if (a.size() > max_terms)
+      formula_error(position, "the formula has more than {} terms: write fewer", max_terms);
     return a;
   }
 
@@ -302,13 +303,14 @@ class RightHandSide {
         Term both = joined(left, right);
         if (known.insert(both).second) result.push_back(std::move(both));
       }
-      if (result.size() > max_terms) formula_error(position, "the formula has more than {} terms", max_terms);
+      if (result.size() > max_terms)
+        formula_error(position, "the formula has more than {} terms: write fewer", max_terms);
     }
     return result;
   }
 
   [[noreturn]] static void refuse_terms() {
-    formula_error(0, "the formula has more than {} terms", max_terms);
+    formula_error(0, "the formula has more than {} terms: write fewer", max_terms);
   }
 
   /// One term for each combination of its variables' columns, the first variable's fastest, as in R.

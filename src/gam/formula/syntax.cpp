@@ -94,7 +94,7 @@ class Lexer {
     token.kind = Token::Kind::number;
     std::string_view rest = text_.substr(at_);
     const auto number = base::take_number<double>(rest);
-    if (!number) formula_error(at_, "this number is outside the range of double precision");
+    if (!number) formula_error(at_, "this number is outside the range of double precision: write another");
     token.number = *number;
     at_ = text_.size() - rest.size();
     if (at_ < text_.size() && text_[at_] == 'L') ++at_;
@@ -112,7 +112,7 @@ class Lexer {
     if (at_ == text_.size()) formula_error(token.position, "the quote {} is not closed: close it", quote);
     ++at_;
     if (token.text.empty() && quote == '`')
-      formula_error(token.position, "the name between backticks is empty");
+      formula_error(token.position, "the name between backticks is empty: write one");
   }
 
   void op(Token& token, char c) {
@@ -135,7 +135,7 @@ class Lexer {
       token.text = c;
       ++at_;
     } else {
-      formula_error(at_, "'{}' has no meaning in a formula", c);
+      formula_error(at_, "'{}' has no meaning in a formula: leave it out", c);
     }
   }
 
@@ -179,7 +179,7 @@ class Parser {
     Syntax left = level == 0 && token_.is("~") ? one_sided() : binary(level + 1);
     while (is_at(level)) {
       if (++operators_ > max_operators)
-        formula_error(token_.position, "the formula has more than {} operators", max_operators);
+        formula_error(token_.position, "the formula has more than {} operators: write fewer", max_operators);
       const Token op = advance();
       Syntax right = binary(level + 1);
       left = node(Syntax::Kind::binary, op, std::move(left), std::move(right));
@@ -292,7 +292,8 @@ class Parser {
   struct Deeper {
     explicit Deeper(Parser& p) : parser(p) {
       if (++parser.depth_ > max_depth)
-        formula_error(parser.token_.position, "the formula is nested more than {} deep", max_depth);
+        formula_error(parser.token_.position, "the formula is nested more than {} deep: simplify it",
+                      max_depth);
     }
     ~Deeper() { --parser.depth_; }
     Deeper(const Deeper&) = delete;

@@ -281,6 +281,7 @@ Json to_json(const FittedModel& model) {
 using files::JsonField;
 
 constexpr const char* what_it_is = "a model that tessera-fit wrote";
+constexpr const char* advice = "restore it, or fit the model again";
 
 VariableSummary summary_from(const JsonField& field) {
   VariableSummary summary{.name = field.at("name").text()};
@@ -415,15 +416,17 @@ class CovarianceFile {
     const auto bytes = static_cast<std::uint64_t>(file_.size());
     const std::uint64_t numbers = size.numbers();
     if (bytes % sizeof(double) != 0 || bytes / sizeof(double) != numbers)
-      refuse(file_.path(), fmt::format("has {} bytes, but a covariance of {} coefficients has {} numbers",
-                                       bytes, size.coefficients, numbers));
+      refuse(
+          file_.path(),
+          fmt::format("has {} bytes, but a covariance of {} coefficients has {} numbers: fit the model again",
+                      bytes, size.coefficients, numbers));
   }
 
   [[nodiscard]] std::vector<double> read(const std::string& expected) const {
     std::vector<double> values(size_.numbers());
     const std::size_t bytes = values.size() * sizeof(double);
     if (file_.read_at(0, {reinterpret_cast<char*>(values.data()), bytes}) != bytes)
-      refuse(file_.path(), "ended while it was read");
+      refuse(file_.path(), "ended while it was read: start again");
     if (checksum(values.data(), bytes) != expected)
       refuse(file_.path(), "is not the covariance of this model: fit the model again");
     const auto bad = std::find_if(values.begin(), values.end(), [](double v) { return !std::isfinite(v); });
@@ -576,7 +579,8 @@ Family family_from(const JsonField& json, const std::string& path) {
   }
   auto family = parse_family(json.at("family").text());
   if (family) family = family->linked(json.at("link").text());
-  if (!family) refuse(path, "names a family or a link that this version does not know");
+  if (!family)
+    refuse(path, "names a family or a link that this version does not know: use the version that wrote it");
   if (family->parameters().empty()) return *family;
   const JsonField field = json.at("family_parameters");
   const auto elements = field.elements(family->parameters().size());
@@ -904,7 +908,7 @@ SavedModel save_model(const FittedModel& model, const std::string& path, int inl
 }
 
 FittedModel read_model(const std::string& path) {
-  return model_in(files::JsonFile(path, what_it_is), path);
+  return model_in(files::JsonFile(path, what_it_is, advice), path);
 }
 
 std::string model_text(const FittedModel& model) {
@@ -921,7 +925,7 @@ std::string model_text(const FittedModel& model) {
 }
 
 FittedModel parse_model(std::string_view text) {
-  return model_in(files::JsonFile::parsed(text, "the text of a model", what_it_is), {});
+  return model_in(files::JsonFile::parsed(text, "the text of a model", what_it_is, advice), {});
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

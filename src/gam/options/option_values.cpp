@@ -106,10 +106,11 @@ void add_levels(std::map<std::string, std::vector<std::string>>& lists, const Na
     rest.remove_prefix(1);
     levels.push_back(take_text(given, rest, ','));
     if (!known.insert(levels.back()).second)
-      refuse(given, fmt::format("the level '{}' is given twice", levels.back()));
+      refuse(given, fmt::format("the level '{}' is given twice: give it once", levels.back()));
   }
   if (all && levels.empty()) refuse(given, "it must be a column with levels, such as site=bay,cape");
-  if (!lists.emplace(column, std::move(levels)).second) refuse(given, "the column is given twice");
+  if (!lists.emplace(column, std::move(levels)).second)
+    refuse(given, "the column is given twice: give it once");
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

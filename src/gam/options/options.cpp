@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/did_you_mean.hpp"
 #include "base/errors.hpp"
+#include "base/list_text.hpp"
 #include "gam/design/knots.hpp"
 #include "gam/family/custom_family.hpp"
 #include "gam/family/family.hpp"
@@ -90,7 +91,12 @@ std::string text_of_family(const FitOptions& options) {
 
 void set_link(FitOptions& options, const NamedOption& given, const NumberRange& /*range*/) {
   auto linked = options.family.definition().linked(given.value);
-  if (!linked) refuse(given, fmt::format("the family {} has no such link", options.family.name()));
+  if (!linked) {
+    const auto names = options.family.definition().link_names();
+    refuse(given, fmt::format("the family {} has no such link: {}", options.family.name(),
+                              names.empty() ? "leave link out"
+                                            : "give " + base::list_text({names.begin(), names.end()}, "or")));
+  }
   options.family = ResponseFamily(std::make_shared<const Family>(*std::move(linked)));
 }
 

@@ -114,7 +114,8 @@ RunRecord from_json(const JsonField& json) {
 }  // namespace
 
 RunRecord load_run_record(const std::string& path) {
-  const files::JsonFile file = files::JsonFile::parsed(files::read_text(path, max_bytes), path, what_it_is);
+  const files::JsonFile file = files::JsonFile::parsed(files::read_text(path, max_bytes), path, what_it_is,
+                                                       "restore it, or fit the model again");
   const JsonField json = file.root();
   const auto not_it = [&] { refuse(path, fmt::format("is not {}", what_it_is)); };
   try {

@@ -186,7 +186,8 @@ SignalHandlers::SignalHandlers(const std::vector<int>& signals) {
     if (signal < 1 || signal >= NSIG || !install(installed_.back())) {
       installed_.pop_back();
       restore();
-      throw Error(ErrorCode::usage, "signal " + std::to_string(signal) + " cannot be caught");
+      throw Error(ErrorCode::usage, "signal " + std::to_string(signal) +
+                                        " cannot be caught: leave it out of StopOptions::signals");
     }
   }
 }

@@ -255,7 +255,8 @@ TEST_F(StopRequests, AMistakeOfOneRankIsToldToAll) {
   };
   EXPECT_EQ(refusal({.time_limit = std::chrono::milliseconds(on_last ? -1 : 1)}),
             "StopOptions::time_limit is negative: give a time, or 0 for no limit");
-  EXPECT_EQ(refusal({.signals = {on_last ? SIGKILL : SIGUSR1}}), "signal 9 cannot be caught");
+  EXPECT_EQ(refusal({.signals = {on_last ? SIGKILL : SIGUSR1}}),
+            "signal 9 cannot be caught: leave it out of StopOptions::signals");
   EXPECT_FALSE(StopRequest(comm).requested()) << "and what was taken is given back";
 }
 

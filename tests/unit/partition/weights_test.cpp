@@ -229,7 +229,7 @@ TEST(WeightedPlan, RefusesWhatIsNoWeight) {
   const auto one = [](std::int64_t) { return 1; };
   EXPECT_EQ(refusal(2, {.weights = one, .block_weights = one}),
             "a plan has weights of units and of blocks: give one of them");
-  EXPECT_EQ(refusal(2, {.block = 0, .weights = one}), "a block of 0 units: give 1 or more");
+  EXPECT_EQ(refusal(2, {.block = 0, .weights = one}), "a block cannot have 0 units: give 1 or more");
 }
 
 }  // namespace

@@ -104,7 +104,7 @@ class FrameKnowledge final : public Knowledge {
     const auto found = std::ranges::find(known, statistic.call, &Measured::first);
     if (found != known.end()) return found->second;
     if (request_.recipe != nullptr)
-      throw base::input_error("the model lacks the value of {}", statistic.call);
+      throw base::input_error("the model lacks the value of {}: fit the model again", statistic.call);
     Program operand{statistic.steps, {}};
     for (const std::string& name : statistic.columns) operand.columns.push_back(&column(name));
     own.emplace_back(
@@ -474,7 +474,9 @@ FrameRequest columns_of(const FrameRequest& request) {
     const char* const what = ordered ? "ordered factor" : "levels of";
     const bool used = std::ranges::any_of(
         columns.variables, [&name = name](const Expression& one) { return one.columns().front() == name; });
-    if (!used) throw base::usage_error("{} '{}': the formula uses no column of this name", what, name);
+    if (!used)
+      throw base::usage_error("{} '{}': the formula uses no column of this name: leave it out, or correct it",
+                              what, name);
     if (has_text(columns.numeric, column_expression(name).text))
       throw base::usage_error("{} '{}': the model needs numbers of this column: leave its levels out", what,
                               name);

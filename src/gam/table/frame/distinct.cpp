@@ -264,7 +264,7 @@ std::vector<double> distinct_quantiles(const Workers& workers, const Frame& fram
   DistinctKeys values(workers, frame, numbers_of(frame, variable), extra,
                       at_once.value_or(values_at_once(frame.memory)));
   if (values.count() == 0)
-    throw base::input_error("{} has no value in any complete row",
+    throw base::input_error("{} has no value in any complete row: leave it out of the formula",
                             frame.variables.at(static_cast<std::size_t>(variable)).name);
   // Hyndman and Fan, The American Statistician 50 (1996), definition 7, in the arithmetic of R's
   // quantile(): place = 1 + (m - 1) p, (1 - h) x[floor] + h x[ceiling].

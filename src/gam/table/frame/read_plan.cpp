@@ -114,7 +114,9 @@ void ReadPlan::apply(const TableOptions& options) {
       found = true;
       if (column.factor_call.empty()) work(column);
     }
-    if (!found) throw base::usage_error("{} '{}': the formula uses no column of this name", kind, name);
+    if (!found)
+      throw base::usage_error("{} '{}': the formula uses no column of this name: leave it out, or correct it",
+                              kind, name);
   };
   for (const std::string& name : options.numbers) {
     for_each(name, "numeric column", [&](UsedColumn& column) {
@@ -125,7 +127,7 @@ void ReadPlan::apply(const TableOptions& options) {
     for_each(name, "factor", [&](UsedColumn& column) {
       if (!column.numbers_for.empty())
         throw base::usage_error(
-            "factor '{}': {} numbers", name,
+            "factor '{}': {} numbers of this column: leave it out of the factors", name,
             column.numbers_for == name ? "the model needs" : column.numbers_for + " needs");
       make_factor(column);
     });

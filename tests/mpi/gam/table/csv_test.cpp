@@ -440,11 +440,13 @@ TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   };
   FrameRequest wanted = request({"log(x)"});
   wanted.options.factors = {"f"};
-  EXPECT_EQ(fault(wanted), "factor 'f': the formula uses no column of this name");
+  EXPECT_EQ(fault(wanted),
+            "factor 'f': the formula uses no column of this name: leave it out, or correct it");
   wanted.options.factors = {"x"};
   EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs numbers");
   wanted.options = {.numbers = {"y"}};
-  EXPECT_EQ(fault(wanted), "numeric column 'y': the formula uses no column of this name");
+  EXPECT_EQ(fault(wanted),
+            "numeric column 'y': the formula uses no column of this name: leave it out, or correct it");
 }
 
 TEST_F(CsvTable, TakesALevelThatReadsAsInfinityWhereverItStands) {

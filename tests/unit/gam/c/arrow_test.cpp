@@ -212,7 +212,7 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   refuses(add(table + 1, "x", {x(0, rows)}), "is not an open table");
   refuses(add(table, nullptr, {x(0, rows)}), "name is null");
   refuses(add(table, "\xc3", {x(0, rows)}), "not UTF-8");
-  refuses(add(table, "x", {x(0, 9), x(9, 20)}), "'x' has 20 rows, and the table has 300");
+  refuses(add(table, "x", {x(0, 9), x(9, 20)}), "'x' has 20 rows, but the table has 300");
   ArrowData other = x(0, rows);
   other.format = "+l";
   refuses(add(table, "z", {other}), "the column 'z' has values of the format '+l'", TESSERA_GAM_INPUT);

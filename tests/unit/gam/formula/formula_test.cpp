@@ -700,7 +700,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"y ~ poly(x, 2.5)", "poly(): degree is 2.5: give a whole number from 1 to 100"},
       {"y ~ scale(x, centre=TRUE)", "scale() has no argument 'centre'; it has x, center and scale"},
       {"y ~ I(x - mean(x))", "mean() of a column depends on all rows"},
-      {"y ~ ifelse(x > 1, 2)", "ifelse() takes a condition and two values"},
+      {"y ~ ifelse(x > 1, 2)", "ifelse() needs a condition and two values"},
       {"y ~ cut(x)", "cut() has no breaks"},
       {"y ~ cut(x, c(1, 1, 2))", "cut(): two breaks are equal"},
       {"y ~ cut(x, 1:3, labels = 'a')", "cut(): it has 1 labels for 2 intervals"},

@@ -18,6 +18,8 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   family <- family_of(family)
   chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control),
               if (!missing(nthreads)) thread_option(nthreads, quiet), option_texts(options))
+  # One row, so that the model has the means of numbers: emmeans without data takes them.
+  if ((!model || is.character(data)) && !"sample" %in% names(chosen)) chosen <- c(chosen, sample = "1")
   expressions <- list(weights = substitute(weights), offset = substitute(offset), subset = substitute(subset),
                       AR.start = substitute(AR.start))
   job <- if (!is.null(launcher)) list(launcher = launcher, program = program, workdir = workdir)

@@ -95,7 +95,9 @@ reference_rows <- function(object) {
   means <- object$tessera$means
   is_number <- vapply(known, is.numeric, NA)
   lacking <- setdiff(names(known)[is_number], names(means))
-  if (length(lacking)) usage_error("the model has no mean of ", toString(lacking), ": give data = , or fit it again")
+  if (length(lacking)) {
+    usage_error("the model has no mean of ", toString(lacking), ": give data = , or fit it again with sample = 1")
+  }
   levels <- lapply(known[!is_number], function(x) factor(levels(x), levels = levels(x)))
   cross <- levels[intersect(names(levels), all.vars(object$pterms))]
   if (prod(lengths(cross)) > 1e5) usage_error("factors of ", prod(lengths(cross)), " combinations: give data = ")

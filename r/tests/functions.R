@@ -26,7 +26,7 @@ typed <- transform(others, fac = factor(fac, levels = levels(d$fac)), g = factor
 
 saved <- function(formula, family) {
   file <- tempfile(fileext = ".json")
-  pointer <- .Call(engine$C_fit, deparse1(formula), .Call(engine$C_table, d), c(family = family), NULL)
+  pointer <- .Call(engine$C_fit, deparse1(formula), .Call(engine$C_table, d), c(family = family, sample = "1"), NULL)
   .Call(engine$C_save, pointer, file)
   file
 }
@@ -111,7 +111,7 @@ refused <- function(what, expression, ...) {
 }
 refused("fewer rows", read_tessera(files$gaussian, data = d[-1, ]), "299 complete rows", "300")
 refused("no column", read_tessera(files$gaussian, data = d[setdiff(names(d), "z")]), "no column z")
-refused("other responses", read_tessera(files$gaussian, data = transform(d, y = rev(y))), "has another response")
+refused("other responses", read_tessera(files$gaussian, data = transform(d, y = rev(y))), "its response differs")
 refused("other rows", read_tessera(files$gaussian, data = transform(d, x = rev(x))), "the deviance of its rows is")
 renamed <- transform(d, fac = factor(fac, labels = c("u", "v", "w")))
 refused("other levels", read_tessera(files$gaussian, data = renamed), "0 complete rows")

@@ -63,7 +63,7 @@ as_known <- function(values) {
 for (name in c("gaussian", "binomial")) {
   formula <- if (name == "gaussian") y ~ fac + s(x) + s(z, bs = "cr", k = 6) + s(g, bs = "re")
              else yb ~ fac + te(x, z, k = 4) + s(g, bs = "re")
-  pointer <- .Call(engine$C_fit, deparse1(formula), .Call(engine$C_table, d), c(family = name), NULL)
+  pointer <- .Call(engine$C_fit, deparse1(formula), .Call(engine$C_table, d), c(family = name, sample = "1"), NULL)
   file <- tempfile(fileext = ".json")
   .Call(engine$C_save, pointer, file)
   m <- read_tessera(file, data = d)
@@ -93,7 +93,7 @@ for (name in c("gaussian", "binomial")) {
 }
 # Without data means that are weighted by rows are missing, and factors cross as in the model.
 if ("emmeans" %in% there) {
-  pointer <- .Call(engine$C_fit, "y ~ fac + g + s(x)", .Call(engine$C_table, d), character(0), NULL)
+  pointer <- .Call(engine$C_fit, "y ~ fac + g + s(x)", .Call(engine$C_table, d), c(sample = "1"), NULL)
   .Call(engine$C_save, pointer, file)
   means <- function(m, ...) result(function(m) as.data.frame(emmeans::emmeans(m, ~ fac, ...))$emmean, m)
   m0 <- read_tessera(file)

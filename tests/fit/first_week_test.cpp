@@ -176,7 +176,7 @@ TEST_F(FirstWeek, SaysWhatIsWrong) {
            {"y ~ X", "", 3, "unknown column 'X'"},
            {"s ~ factor(s)", binomial, 2, "the response factor(s) is on the right-hand side too"},
            {"y ~ TRUE", "", 2, "TRUE is not a column"},
-           {"y ~ s(x, bs=\"cr\", k=TRUE)", "", 2, "found TRUE"},
+           {"y ~ s(x, bs=\"cr\", k=TRUE)", "", 2, "k is TRUE: give a whole number"},
            {"y ~ x", "--weight w", 2, "--weight"},
            {"y ~ x", "--family normal", 2,
             "the family 'normal' is not gaussian, binomial, poisson, gamma, nb, inverse.gaussian, "

@@ -56,7 +56,7 @@ struct FitOptions {
   bool residuals = true;
   /// The number of rows of the table that the model stores, 2000 at most, or all if there are fewer: one from
   /// each of as many equal parts of the complete rows. Which rows these are depends only on the number of
-  /// complete rows.
+  /// complete rows. Above 0, the model also stores the mean of each number.
   int sample = 0;
   /// The iteration stops if |change of deviance| < tolerance (0.1 + |deviance|), and the remaining step is
   /// below step_tolerance of the linear predictor and its standard error, in the norm of the working weights.

@@ -226,7 +226,8 @@ class TableFit {
     std::vector<std::size_t> indices;
     for (const Expression& one : predictors)
       indices.push_back(static_cast<std::size_t>(frame.index_of(one.text)));
-    summaries_ = summaries_of(workers, frame, indices, plan_.block());
+    const std::int64_t block_of_means = options_.sample > 0 ? plan_.block() : 0;
+    summaries_ = summaries_of(workers, frame, indices, block_of_means);
     frame.variables.resize(frame.variables.size() - columns);
     if (!frame.extents.empty()) frame.extents.resize(frame.variables.size());
   }

@@ -674,11 +674,12 @@ void read_summary(const JsonField& json, FittedModel& model) {
   if (const auto edf1 = json.find("edf1_total")) model.edf1_total = edf1->number();
   if (const auto gradient = json.find("reml_gradient")) {
     model.reml_gradient = gradient->numbers_or_nan();
-    const std::size_t size = model.reml_gradient.size() + (model.family.scale() ? 0 : 1);
+    const std::size_t size = model.reml_gradient.size();
     const JsonField hessian = json.at("reml_hessian");
     model.reml_hessian = hessian.numbers_or_nan();
-    if (model.reml_hessian.size() != size * size)
-      hessian.refuse(fmt::format("needs {} x {} numbers", size, size));
+    const std::size_t numbers = model.reml_hessian.size();
+    if (numbers != size * size && numbers != (size + 1) * (size + 1))
+      hessian.refuse(fmt::format("needs {0} x {0} numbers, or {1} x {1} with the scale", size, size + 1));
   }
   model.iterations = json.at("iterations").whole();
   model.converged = json.at("converged").truth();

@@ -315,7 +315,8 @@ std::vector<KeySpan> likely_medians(const Workers& workers, std::span<const Colu
 }
 
 std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
-                                          std::span<const std::size_t> variables, std::int64_t block) {
+                                          std::span<const std::size_t> variables,
+                                          std::int64_t block_of_means) {
   std::vector<VariableSummary> summaries;
   for (const std::size_t index : variables) {
     const Variable& variable = frame.variables[index];
@@ -333,7 +334,7 @@ std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
       summary.median =
           value_at(workers, frame, variable.numbers, place_of_median(count), count, std::move(found));
       summary.greatest = extent.max;
-      summary.mean = mean_of(workers, frame, variable.numbers, count, block);
+      if (block_of_means > 0) summary.mean = mean_of(workers, frame, variable.numbers, count, block_of_means);
     }
     summaries.push_back(std::move(summary));
   }

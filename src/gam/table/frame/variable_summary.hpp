@@ -21,7 +21,7 @@ struct VariableSummary {
   double median = 0;  ///< R's type-3 quantile: an observation
   double greatest = 0;
   std::string level{};  ///< of a factor: the most frequent; ties: the first
-  /// Of numbers; NaN in a model of before it was kept.
+  /// Of numbers, if it was asked for; otherwise NaN.
   double mean = std::numeric_limits<double>::quiet_NaN();
 };
 
@@ -33,12 +33,12 @@ struct VariableSummary {
 
 /// *Collective.* Summaries over the complete rows of these variables of the frame. Variables without a level
 /// or a finite number are omitted. The same bits for any number of ranks and threads. Removes the values
-/// found near their medians from the frame. Cost: a scan of a column for its mean, one more unless such
-/// values were found, and one for the extent of numbers in a frame that was not read. A mean is summed in
-/// blocks of `block` rows, which are whole on each rank.
+/// found near their medians from the frame. Cost: a scan of a column unless such values were found, one for
+/// the extent of numbers in a frame that was not read, and one for the mean. Means are summed in blocks of
+/// `block_of_means` rows, which must be whole on each rank; 0: no means.
 [[nodiscard]] std::vector<VariableSummary> summaries_of(const Workers& workers, Frame& frame,
                                                         std::span<const std::size_t> variables,
-                                                        std::int64_t block);
+                                                        std::int64_t block_of_means);
 
 /// The cells of two variables that contain a complete row.
 struct Occupancy {

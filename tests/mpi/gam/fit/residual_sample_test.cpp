@@ -205,7 +205,7 @@ TEST(Outline, HasTypicalValuesOfVariablesAndOfTheColumnsThatTheyRead) {
   for (const std::string computed : {"", " + I(g == \"a\")"}) {
     const FittedModel model =
         testing::fitted(world, "y ~ s(log(x), k=5) + te(x, z, k=3) + g + offset(log(e))" + computed,
-                        testing::in_blocks(file.path(), 64), {}, 2);
+                        testing::in_blocks(file.path(), 64), {.sample = 1}, 2);
     const auto summary = [&](const std::string& name) {
       const auto& all = model.outline.summaries;
       const auto found = std::ranges::find(all, name, &VariableSummary::name);

@@ -443,7 +443,7 @@ TEST_F(CsvTable, RefusesOptionsAboutColumnsThatAreNotUsed) {
   EXPECT_EQ(fault(wanted),
             "factor 'f': the formula uses no column of this name: leave it out, or correct it");
   wanted.options.factors = {"x"};
-  EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs numbers");
+  EXPECT_EQ(fault(wanted), "factor 'x': log(x) needs numbers of this column: leave it out of the factors");
   wanted.options = {.numbers = {"y"}};
   EXPECT_EQ(fault(wanted),
             "numeric column 'y': the formula uses no column of this name: leave it out, or correct it");

@@ -239,7 +239,7 @@ TEST_F(ArrowOfC, ReleasesWhatItRefuses) {
   ASSERT_EQ(add(table, "y", {y(0, rows)}), TESSERA_GAM_OK);
   const std::int64_t held = counts_.made - counts_.released;
   EXPECT_EQ(add(table, "y", {y(0, rows)}), TESSERA_GAM_USAGE);
-  EXPECT_STREQ(tessera_gam_error(), "the table has a column 'y' already");
+  EXPECT_STREQ(tessera_gam_error(), "the table has a column 'y' already: give another name");
   EXPECT_EQ(counts_.made - counts_.released, held);
   EXPECT_EQ(tessera_gam_table_close(table), TESSERA_GAM_OK);
   refuses(add(table, "x", {x(0, rows)}), "was closed");

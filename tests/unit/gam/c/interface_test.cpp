@@ -163,7 +163,8 @@ TEST_F(CInterface, FitsWithTheBitsOfTheEngine) {
   ASSERT_EQ(count, model.coefficients().size());
   ASSERT_EQ(tessera_gam_model_text(model_, "coefficients", 1, &text), TESSERA_GAM_OK);
   EXPECT_STREQ(text, "sidesouth");
-  expect_refusal(tessera_gam_model_text(model_, "coefficients", count, &text), "no 'coefficients' 9");
+  expect_refusal(tessera_gam_model_text(model_, "coefficients", count, &text),
+                 "no 'coefficients' of index 9");
   ASSERT_EQ(tessera_gam_model_text(model_, "smooths", 0, &text), TESSERA_GAM_OK);
   EXPECT_STREQ(text, "s(x)");
   ASSERT_EQ(tessera_gam_summary(model_, TESSERA_GAM_JSON, &text, nullptr), TESSERA_GAM_OK);

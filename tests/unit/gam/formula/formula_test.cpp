@@ -673,7 +673,7 @@ TEST(Formula, RefusesWhatItCannotMeanWithItsPlace) {
       {"~ x", "character 1: there is no response"},
       {"y ~", "character 4: the end of the formula cannot stand here: write a variable"},
       {"y ~ x ~ z", "the formula has a second '~'"},
-      {"y ~ x +", "found the end"},
+      {"y ~ x +", "the end of the formula cannot stand here"},
       {"y ~ (x", "character 5: the parenthesis '(' is not closed"},
       {"y ~ x)", "character 6: ')' cannot stand here: write an operator"},
       {"y ~ x z", "character 7: 'z' cannot stand here: write an operator"},

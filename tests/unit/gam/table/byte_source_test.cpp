@@ -65,7 +65,7 @@ TEST_F(ByteSourceTest, NoDamagedBitLosesBytesOfAGzipFile) {
     const auto got = unpacked(damaged);
     if (!got) {
       ++refused;
-      EXPECT_NE(fault_.find("t.csv.gz: cannot be read: damaged gzip data at byte "), std::string::npos)
+      EXPECT_NE(fault_.find("t.csv.gz: cannot be read: it has damaged gzip data at byte "), std::string::npos)
           << fault_;
     } else {
       EXPECT_EQ(*got, all) << "bit " << bit;  // a time stamp's, for example

@@ -15,12 +15,8 @@ quietly <- function(expression) {
 }
 of <- function(f, m) tryCatch(quietly(f(m)), error = function(e) paste("error:", conditionMessage(e)))
 
-set.seed(7)
-n <- 300
-d <- data.frame(x = runif(n), z = runif(n), fac = factor(sample(c("a", "b", "c"), n, TRUE)),
-                g = factor(sample(letters[1:6], n, TRUE)))
-d$y <- sin(6 * d$x) + d$z^2 + 0.4 * as.integer(d$fac) + rnorm(6, sd = 0.4)[d$g] + rnorm(n, sd = 0.4)
-d$yb <- rbinom(n, 1, plogis(d$y))
+script <- sub("--file=", "", grep("^--file=", commandArgs(), value = TRUE), fixed = TRUE)
+source(file.path(if (length(script)) dirname(script) else ".", "support", "table.R"))
 others <- data.frame(x = c(0.2, 0.5, 0.9), z = 0.4, fac = c("a", "c", "b"), g = c("b", "a", "f"))
 typed <- transform(others, fac = factor(fac, levels = levels(d$fac)), g = factor(g, levels = levels(d$g)))
 

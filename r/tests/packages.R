@@ -8,12 +8,8 @@ packages <- c("emmeans", "broom", "insight", "performance", "ggeffects")
 there <- packages[vapply(packages, requireNamespace, NA, quietly = TRUE)]
 faults <- character(0)
 
-set.seed(7)
-n <- 300
-d <- data.frame(x = runif(n), z = runif(n), fac = factor(sample(c("a", "b", "c"), n, TRUE)),
-                g = factor(sample(letters[1:6], n, TRUE)))
-d$y <- sin(6 * d$x) + d$z^2 + 0.4 * as.integer(d$fac) + rnorm(6, sd = 0.4)[d$g] + rnorm(n, sd = 0.4)
-d$yb <- rbinom(n, 1, plogis(d$y))
+script <- sub("--file=", "", grep("^--file=", commandArgs(), value = TRUE), fixed = TRUE)
+source(file.path(if (length(script)) dirname(script) else ".", "support", "table.R"))
 others <- data.frame(x = c(0.2, 0.5, 0.9), z = 0.4, fac = factor(c("a", "c", "b")),
                      g = factor(c("b", "a", "f"), levels = levels(d$g)))
 

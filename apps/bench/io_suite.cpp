@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/output_file.hpp"
-#include "gam/table/convert_table.hpp"
-#include "gam/table/hdf5/hdf5_writer.hpp"
-#include "gam/table/reader/table_reader.hpp"
+#include "gam/data/convert_table.hpp"
+#include "gam/data/hdf5/hdf5_writer.hpp"
+#include "gam/data/source/table_reader.hpp"
 #include "r_script.hpp"
 #include "suite.hpp"
 #include "table_files.hpp"

@@ -2,7 +2,7 @@
 // Arrow's structures, valid and damaged: each is refused in one line, or becomes a table whose columns can be
 // read, the same from a stream as from arrays; and everything is released once.
 #include "fuzz_target.hpp"
-#include "gam/table/arrow/arrow_columns.hpp"
+#include "gam/data/arrow/arrow_columns.hpp"
 
 #include <tessera/gam/arrow.hpp>
 #include <tessera/job/host_team.hpp>

@@ -2,9 +2,9 @@
 #include "csv_reading.hpp"
 
 #include "fuzz_target.hpp"
-#include "gam/table/csv/csv_index.hpp"
-#include "gam/table/csv/csv_rows.hpp"
-#include "gam/table/csv/csv_scan.hpp"
+#include "gam/data/csv/csv_index.hpp"
+#include "gam/data/csv/csv_rows.hpp"
+#include "gam/data/csv/csv_scan.hpp"
 
 #include <algorithm>
 #include <span>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/bytes/byte_source.hpp"
+#include "gam/data/bytes/byte_source.hpp"
 
 #include <cstddef>
 #include <cstdint>

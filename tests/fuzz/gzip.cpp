@@ -3,8 +3,8 @@
 // content packed as plain.
 #include "csv_reading.hpp"
 #include "fuzz_target.hpp"
-#include "gam/table/bytes/byte_source.hpp"
-#include "gam/table/gzip/gzip_source.hpp"
+#include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/gzip/gzip_source.hpp"
 #include "memory_source.hpp"
 
 #include <zlib.h>

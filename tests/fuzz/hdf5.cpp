@@ -3,7 +3,7 @@
 // unsupported ones: exactly the content of the file is read.
 //
 // HDF5 itself parses the bytes of a file, and is fuzzed elsewhere; here this program's handling is tested.
-#include "gam/table/hdf5/hdf5_scan.hpp"
+#include "gam/data/hdf5/hdf5_scan.hpp"
 
 #include <hdf5.h>
 

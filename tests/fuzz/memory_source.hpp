@@ -2,7 +2,7 @@
 #pragma once
 
 #include "fuzz_target.hpp"
-#include "gam/table/bytes/byte_source.hpp"
+#include "gam/data/bytes/byte_source.hpp"
 
 #include <algorithm>
 #include <cstring>

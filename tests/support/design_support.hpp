@@ -2,10 +2,10 @@
 #pragma once
 
 #include "gam/basis/basis.hpp"
+#include "gam/data/frame/frame.hpp"
 #include "gam/design/build_design.hpp"
 #include "gam/design/design.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 

@@ -3,7 +3,7 @@
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
 #include "gam/c/shared_rows.hpp"
-#include "gam/table/require_memory.hpp"
+#include "gam/data/require_memory.hpp"
 
 #include <tessera/gam/gam.hpp>
 

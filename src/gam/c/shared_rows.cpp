@@ -2,8 +2,8 @@
 #include "gam/c/shared_rows.hpp"
 
 #include "base/at.hpp"
-#include "gam/table/frame/column_numbers.hpp"
-#include "gam/table/memory/memory_table.hpp"
+#include "gam/data/frame/column_numbers.hpp"
+#include "gam/data/memory/memory_table.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>

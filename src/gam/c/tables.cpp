@@ -2,7 +2,7 @@
 // Tables of the C interface: their creation, columns and formats.
 #include "gam/c/call.hpp"
 #include "gam/c/handles.hpp"
-#include "gam/table/arrow/arrow_columns.hpp"
+#include "gam/data/arrow/arrow_columns.hpp"
 
 #include <tessera/gam/arrow.hpp>
 #include <tessera/job/host_team.hpp>

@@ -6,6 +6,8 @@
 #include "gam/check/check_rows.hpp"
 #include "gam/check/concurvity.hpp"
 #include "gam/check/row_triangle.hpp"
+#include "gam/data/frame/extents.hpp"
+#include "gam/data/table_source.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/fit/coordinates/residual_sample.hpp"
 #include "gam/fit/pirls/serial_residuals.hpp"
@@ -14,8 +16,6 @@
 #include "gam/inference/distributions.hpp"
 #include "gam/model/model.hpp"
 #include "gam/rows/row_residuals.hpp"
-#include "gam/table/frame/extents.hpp"
-#include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/check.hpp>

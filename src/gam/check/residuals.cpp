@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/at.hpp"
+#include "gam/data/table_source.hpp"
 #include "gam/fit/model_rows.hpp"
 #include "gam/model/model.hpp"
 #include "gam/rows/columns.hpp"
 #include "gam/rows/row_residuals.hpp"
-#include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/residuals.hpp>

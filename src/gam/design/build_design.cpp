@@ -5,11 +5,11 @@
 #include "base/errors.hpp"
 #include "gam/basis/bases.hpp"
 #include "gam/basis/isotropic.hpp"
+#include "gam/data/frame/extents.hpp"
 #include "gam/design/natural_basis.hpp"
 #include "gam/design/parametric.hpp"
 #include "gam/design/standardised_columns.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/table/frame/extents.hpp"
 #include "gam/terms/shape.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>

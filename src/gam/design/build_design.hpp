@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
 #include "gam/design/design.hpp"
 #include "gam/design/knots.hpp"
 #include "gam/design/setup_rows.hpp"
 #include "gam/design/smooth.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <tessera/mpi/communicator.hpp>
 

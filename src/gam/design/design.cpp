@@ -3,9 +3,9 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
+#include "gam/data/frame/frame.hpp"
 #include "gam/linalg/linalg.hpp"
 #include "gam/linalg/submatrix.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <fmt/core.h>
 

@@ -5,8 +5,8 @@
 #include "base/number.hpp"
 #include "base/text.hpp"
 #include "gam/basis/bases.hpp"
+#include "gam/data/frame/distinct.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/table/frame/distinct.hpp"
 #include "gam/terms/shape.hpp"
 
 #include <fmt/core.h>

@@ -2,9 +2,9 @@
 #pragma once
 
 #include "gam/basis/basis.hpp"
+#include "gam/data/frame/frame.hpp"
+#include "gam/data/frame/workers.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame/frame.hpp"
-#include "gam/table/frame/workers.hpp"
 
 #include <functional>
 #include <map>

@@ -4,7 +4,7 @@
 #include "base/at.hpp"
 #include "base/hash.hpp"
 #include "base/r_random.hpp"
-#include "gam/table/frame/extents.hpp"
+#include "gam/data/frame/extents.hpp"
 
 #include <algorithm>
 #include <array>

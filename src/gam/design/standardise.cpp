@@ -3,8 +3,8 @@
 
 #include "base/at.hpp"
 #include "gam/basis/bases.hpp"
+#include "gam/data/frame/extents.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/table/frame/extents.hpp"
 
 #include <tessera/job/reproducible_sum.hpp>
 

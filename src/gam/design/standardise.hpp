@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
 #include "gam/design/design.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <tessera/job/host_team.hpp>
 #include <tessera/mpi/communicator.hpp>

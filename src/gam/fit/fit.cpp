@@ -2,6 +2,9 @@
 // Fits a table; reads it again after a device failure.
 #include "base/errors.hpp"
 #include "base/go_on.hpp"
+#include "gam/data/frame/variable_summary.hpp"
+#include "gam/data/source/shared_input.hpp"
+#include "gam/data/table_source.hpp"
 #include "gam/design/model_terms.hpp"
 #include "gam/family/family.hpp"
 #include "gam/fit/fit_frame.hpp"
@@ -13,9 +16,6 @@
 #include "gam/fit/stored_rows.hpp"
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/real_devices.hpp"
-#include "gam/table/frame/variable_summary.hpp"
-#include "gam/table/reader/shared_input.hpp"
-#include "gam/table/table_source.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/gam/fit.hpp>

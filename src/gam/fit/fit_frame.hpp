@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
 #include "gam/fit/run/fit_context.hpp"
 #include "gam/model/model.hpp"
-#include "gam/table/frame/frame.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <tessera/gam/fit.hpp>
 

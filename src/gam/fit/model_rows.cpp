@@ -3,10 +3,10 @@
 
 #include "base/errors.hpp"
 #include "base/message.hpp"
+#include "gam/data/source/shared_input.hpp"
 #include "gam/fit/fit_request.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
 #include "gam/rows/response_fingerprint.hpp"
-#include "gam/table/reader/shared_input.hpp"
 
 #include <tessera/job/together.hpp>
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
+#include "gam/data/table_source.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/model/model.hpp"
 #include "gam/rows/row_pass.hpp"
-#include "gam/table/frame/frame.hpp"
-#include "gam/table/table_source.hpp"
 
 #include <tessera/gam/fit.hpp>
 #include <tessera/job/job.hpp>

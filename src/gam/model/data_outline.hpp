@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/frame/variable_summary.hpp"
+#include "gam/data/frame/variable_summary.hpp"
 
 #include <cstdint>
 #include <string>

@@ -2,11 +2,11 @@
 #include "gam/model/model.hpp"
 
 #include "files/output_file.hpp"
+#include "gam/data/source/table_reader.hpp"
 #include "gam/design/design_json.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/linalg/submatrix.hpp"
 #include "gam/model/recipe_json.hpp"
-#include "gam/table/reader/table_reader.hpp"
 
 #include <fmt/core.h>
 

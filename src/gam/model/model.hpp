@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
 #include "gam/inference/smoothing_uncertainty.hpp"
 #include "gam/linalg/parted_matrix.hpp"
 #include "gam/model/data_outline.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <tessera/gam/model.hpp>
 #include <tessera/gam/terms.hpp>

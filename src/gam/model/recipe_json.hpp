@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/frame/frame.hpp"
+#include "gam/data/frame/frame.hpp"
 
 #include <nlohmann/json_fwd.hpp>
 

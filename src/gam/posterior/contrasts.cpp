@@ -2,10 +2,10 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "base/go_on.hpp"
+#include "gam/data/table_source.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
 #include "gam/predict/prediction_plan.hpp"
-#include "gam/table/table_source.hpp"
 
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>

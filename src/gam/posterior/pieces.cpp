@@ -6,11 +6,11 @@
 #include "base/at.hpp"
 #include "base/go_on.hpp"
 #include "gam/basis/basis.hpp"
+#include "gam/data/require_memory.hpp"
 #include "gam/formula/expression.hpp"
 #include "gam/inference/distributions.hpp"
 #include "gam/posterior/simultaneous.hpp"
 #include "gam/predict/prediction_plan.hpp"
-#include "gam/table/require_memory.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

@@ -3,12 +3,12 @@
 #include "base/errors.hpp"
 #include "base/go_on.hpp"
 #include "base/philox.hpp"
+#include "gam/data/require_memory.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/inference/normal_draws.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
 #include "gam/predict/prediction_plan.hpp"
-#include "gam/table/require_memory.hpp"
 
 #include <tessera/gam/posterior.hpp>
 #include <tessera/job/together.hpp>

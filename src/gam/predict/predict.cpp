@@ -2,6 +2,9 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "base/message.hpp"
+#include "gam/data/require_memory.hpp"
+#include "gam/data/source/shared_input.hpp"
+#include "gam/data/table_source.hpp"
 #include "gam/design/far_fields.hpp"
 #include "gam/family/response_distribution.hpp"
 #include "gam/inference/distributions.hpp"
@@ -10,9 +13,6 @@
 #include "gam/model/model.hpp"
 #include "gam/predict/prediction_plan.hpp"
 #include "gam/rows/prediction_pass.hpp"
-#include "gam/table/reader/shared_input.hpp"
-#include "gam/table/require_memory.hpp"
-#include "gam/table/table_source.hpp"
 
 #include <tessera/gam/predict.hpp>
 

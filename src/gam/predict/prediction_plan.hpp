@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/model/model.hpp"
 #include "gam/rows/prediction.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <tessera/gam/predict.hpp>
 

@@ -2,9 +2,9 @@
 #include "base/csv_text.hpp"
 #include "base/errors.hpp"
 #include "files/output_stream.hpp"
-#include "gam/table/convert_table.hpp"
-#include "gam/table/hdf5/hdf5_writer.hpp"
-#include "gam/table/row_pieces.hpp"
+#include "gam/data/convert_table.hpp"
+#include "gam/data/hdf5/hdf5_writer.hpp"
+#include "gam/data/row_pieces.hpp"
 
 #include <tessera/gam/predictions_file.hpp>
 #include <tessera/job/together.hpp>

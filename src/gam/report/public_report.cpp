@@ -2,12 +2,12 @@
 // The public interface of reports.
 #include "base/errors.hpp"
 #include "gam/check/check_rows.hpp"
+#include "gam/data/table_source.hpp"
 #include "gam/fit/row_sample.hpp"
 #include "gam/model/model.hpp"
 #include "gam/report/page.hpp"
 #include "gam/report/reported_rows.hpp"
 #include "gam/report/summary.hpp"
-#include "gam/table/table_source.hpp"
 
 #include <tessera/gam/report.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/number_taker.hpp"
 #include "gam/rows/device_table.hpp"
-#include "gam/table/frame/number_taker.hpp"
 
 #include <tessera/device/context.hpp>
 #include <tessera/device/stream.hpp>

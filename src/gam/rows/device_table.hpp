@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/frame/number_taker.hpp"
+#include "gam/data/frame/number_taker.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/partition/plan.hpp>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/workers.hpp"
 #include "gam/rows/row_pass.hpp"
-#include "gam/table/frame/workers.hpp"
 
 #include <atomic>
 #include <cstdint>

@@ -1,13 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
 #include "gam/rows/device_table.hpp"
 #include "gam/rows/level_pairs.hpp"
 #include "gam/rows/row_sums.hpp"
 #include "gam/rows/series.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <tessera/job/job.hpp>
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/table/frame/frame.hpp"
-#include "gam/table/frame/workers.hpp"
+#include "gam/data/frame/frame.hpp"
+#include "gam/data/frame/workers.hpp"
 
 #include <cstddef>
 #include <cstdint>

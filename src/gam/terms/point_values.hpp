@@ -3,7 +3,7 @@
 
 #include "gam/basis/component.hpp"
 #include "gam/basis/far_field.hpp"
-#include "gam/table/frame/column_numbers.hpp"
+#include "gam/data/frame/column_numbers.hpp"
 #include "gam/terms/component_tables.hpp"
 
 #include <cstddef>

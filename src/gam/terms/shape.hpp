@@ -2,8 +2,8 @@
 #pragma once
 
 #include "gam/basis/component.hpp"
+#include "gam/data/frame/frame.hpp"
 #include "gam/formula/formula.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <cstdint>
 #include <span>

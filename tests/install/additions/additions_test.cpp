@@ -3,12 +3,12 @@
 // names, and fitted.
 #include "gam/basis/bases.hpp"
 #include "gam/basis/cr.hpp"
+#include "gam/data/csv/csv_format.hpp"
+#include "gam/data/source/table_reader.hpp"
 #include "gam/family/family.hpp"
 #include "gam/family/gamma.hpp"
 #include "gam/family/nb.hpp"
 #include "gam/model/model.hpp"
-#include "gam/table/csv/csv_format.hpp"
-#include "gam/table/reader/table_reader.hpp"
 
 #include <tessera/gam/gam.hpp>
 #include <tessera/tessera.hpp>

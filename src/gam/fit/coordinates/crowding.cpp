@@ -2,7 +2,7 @@
 #include "gam/fit/coordinates/crowding.hpp"
 
 #include "base/at.hpp"
-#include "gam/table/frame/extents.hpp"
+#include "gam/data/frame/extents.hpp"
 
 #include <fmt/core.h>
 

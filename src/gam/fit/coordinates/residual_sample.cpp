@@ -4,8 +4,8 @@
 #include "base/at.hpp"
 #include "base/hash.hpp"
 #include "base/number.hpp"
+#include "gam/data/frame/complete_rows.hpp"
 #include "gam/rows/row_residuals.hpp"
-#include "gam/table/frame/complete_rows.hpp"
 
 #include <algorithm>
 #include <array>

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/workers.hpp"
 #include "gam/model/data_outline.hpp"
 #include "gam/rows/row_pass.hpp"
-#include "gam/table/frame/workers.hpp"
 
 #include <tessera/job/job.hpp>
 #include <tessera/mpi/communicator.hpp>

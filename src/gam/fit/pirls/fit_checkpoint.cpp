@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/fit_checkpoint.hpp"
 
-#include "gam/table/frame/frame.hpp"
+#include "gam/data/frame/frame.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/job/together.hpp>

@@ -4,9 +4,9 @@
 #include "gam/options/deciding_options.hpp"
 
 #include "base/hash.hpp"
-#include "gam/table/bytes/byte_source.hpp"
-#include "gam/table/memory/memory_table.hpp"
-#include "gam/table/table_source.hpp"
+#include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/memory/memory_table.hpp"
+#include "gam/data/table_source.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/version.hpp>

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/workers.hpp"
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
 #include "gam/fit/pirls/step_mixing.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/reml/reml.hpp"
-#include "gam/table/frame/workers.hpp"
 
 #include <tessera/gam/fit.hpp>
 #include <tessera/gam/table.hpp>

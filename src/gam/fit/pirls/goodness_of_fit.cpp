@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/goodness_of_fit.hpp"
 
+#include "gam/data/frame/workers.hpp"
 #include "gam/family/saturated_sum.hpp"
 #include "gam/fit/pirls/pirls.hpp"
 #include "gam/fit/pirls/prepare_rows.hpp"
@@ -8,7 +9,6 @@
 #include "gam/fit/pirls/step_halving.hpp"
 #include "gam/fit/run/block_sums.hpp"
 #include "gam/rows/row_reader.hpp"
-#include "gam/table/frame/workers.hpp"
 
 #include <algorithm>
 #include <array>

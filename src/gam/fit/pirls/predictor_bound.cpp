@@ -2,8 +2,8 @@
 #include "gam/fit/pirls/predictor_bound.hpp"
 
 #include "base/at.hpp"
+#include "gam/data/frame/extent.hpp"
 #include "gam/linalg/linalg.hpp"
-#include "gam/table/frame/extent.hpp"
 
 #include <algorithm>
 #include <cmath>

@@ -2,9 +2,9 @@
 #include "gam/fit/pirls/prepare_rows.hpp"
 
 #include "base/errors.hpp"
+#include "gam/data/frame/extents.hpp"
 #include "gam/design/standardise.hpp"
 #include "gam/fit/pirls/response_variation.hpp"
-#include "gam/table/frame/extents.hpp"
 
 #include <tessera/job/together.hpp>
 

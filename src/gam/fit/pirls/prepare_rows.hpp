@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/workers.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/rows/row_pass.hpp"
-#include "gam/table/frame/workers.hpp"
 
 #include <tessera/gam/fit.hpp>
 #include <tessera/mpi/communicator.hpp>

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/fit/pirls/response_variation.hpp"
 
-#include "gam/table/frame/extents.hpp"
+#include "gam/data/frame/extents.hpp"
 
 #include <tessera/error.hpp>
 

@@ -3,7 +3,7 @@
 
 #include "base/at.hpp"
 #include "base/errors.hpp"
-#include "gam/table/frame/extents.hpp"
+#include "gam/data/frame/extents.hpp"
 
 #include <algorithm>
 #include <cstddef>

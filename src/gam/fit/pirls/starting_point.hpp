@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/extent.hpp"
+#include "gam/data/frame/workers.hpp"
 #include "gam/design/design.hpp"
 #include "gam/family/family.hpp"
 #include "gam/rows/row_pass.hpp"
-#include "gam/table/frame/extent.hpp"
-#include "gam/table/frame/workers.hpp"
 
 #include <optional>
 #include <vector>

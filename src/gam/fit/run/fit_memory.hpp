@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/frame/frame.hpp"
 #include "gam/design/design.hpp"
 #include "gam/fit/run/fit_context.hpp"
 #include "gam/formula/formula.hpp"
 #include "gam/linalg/elimination.hpp"
-#include "gam/table/frame/frame.hpp"
 
 #include <cstddef>
 #include <cstdint>

@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/arrow/arrow_type.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <span>
+#include <string>
+#include <string_view>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A run of an array's values, read from its buffers. The structure is checked against its type; buffers need
+/// not be aligned.
+class ArrowValues {
+ public:
+  /// The values [begin, begin + count) after the array's own offset. Throws `Error(input)` for a structure
+  /// that is inconsistent or does not match the type; `what` names the column and the batch in messages. The
+  /// array must outlive this.
+  ArrowValues(const ArrowArray& array, const ArrowType& type, std::int64_t begin, std::int64_t count,
+              const std::string& what);
+
+  [[nodiscard]] std::size_t size() const noexcept { return size_; }
+  [[nodiscard]] bool has_nulls() const noexcept { return validity_ != nullptr; }
+  [[nodiscard]] bool is_null(std::size_t i) const noexcept {
+    return validity_ != nullptr && !bit(validity_, begin_ + i);
+  }
+  [[nodiscard]] bool truth(std::size_t i) const noexcept { return bit(values_, begin_ + i); }
+  template <class T>
+  [[nodiscard]] T number(std::size_t i) const noexcept {
+    T value;
+    std::memcpy(&value, values_ + (begin_ + i) * sizeof(T), sizeof(T));
+    return value;
+  }
+  /// All values in place; empty if they are not aligned, or if there are none.
+  template <class T>
+  [[nodiscard]] std::span<const T> in_place() const noexcept {
+    if (size_ == 0 || reinterpret_cast<std::uintptr_t>(values_) % alignof(T) != 0) return {};
+    return std::span(reinterpret_cast<const T*>(values_) + begin_, size_);
+  }
+  /// Throws `Error(input)` for offsets that decrease or exceed their buffer.
+  [[nodiscard]] std::string_view text(std::size_t i) const;
+
+ private:
+  static bool bit(const unsigned char* bits, std::size_t i) noexcept {
+    return (bits[i / 8] >> (i % 8) & 1) != 0;
+  }
+  [[noreturn]] void refuse(const std::string& fault) const;
+  void check_buffers(const ArrowArray& array);
+  [[nodiscard]] std::string_view viewed_text(std::size_t i) const;
+
+  ArrowType type_;
+  std::string what_;
+  std::size_t begin_ = 0, size_ = 0;
+  const unsigned char* validity_ = nullptr;  ///< null: no value is null
+  const unsigned char* values_ = nullptr;    ///< numbers, bits, offsets or views
+  const char* text_ = nullptr;
+  std::span<const void* const> buffers_;  ///< buffers of text views
+  const unsigned char* sizes_ = nullptr;  ///< sizes of these
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

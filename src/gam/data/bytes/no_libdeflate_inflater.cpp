@@ -1,0 +1,67 @@
+// SPDX-License-Identifier: Apache-2.0
+// The inflater of a build without libdeflate: zlib.
+#include "gam/data/bytes/inflater.hpp"
+
+#include <zlib.h>
+
+#include <algorithm>
+#include <limits>
+#include <new>
+
+namespace TESSERA_NAMESPACE::gam {
+
+struct Inflater::State {
+  State() {
+    if (inflateInit2(&stream, gzip_window) != Z_OK) throw std::bad_alloc();
+  }
+  ~State() { inflateEnd(&stream); }
+  State(const State&) = delete;
+  State& operator=(const State&) = delete;
+
+  [[nodiscard]] std::optional<Amounts> unpack(int window, std::span<const char> packed, std::span<char> room);
+
+  static constexpr int zlib_window = 15;
+  static constexpr int gzip_window = zlib_window + 16;
+  z_stream stream{};
+};
+
+// zlib counts its input in 32 bits, and rejects a null buffer even if there is nothing to unpack.
+std::optional<Inflater::Amounts> Inflater::State::unpack(int window, std::span<const char> packed,
+                                                         std::span<char> room) {
+  const auto part_of = [](std::size_t left) {
+    return static_cast<uInt>(std::min<std::size_t>(left, std::numeric_limits<uInt>::max()));
+  };
+  inflateReset2(&stream, window);
+  stream.avail_in = stream.avail_out = 0;
+  stream.next_in = reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+  Bytef nowhere = 0;
+  stream.next_out = room.empty() ? &nowhere : reinterpret_cast<Bytef*>(room.data());
+  std::size_t packed_left = packed.size();
+  std::size_t room_left = room.size();
+  for (int status = Z_OK; status != Z_STREAM_END;) {
+    const uInt in = stream.avail_in = part_of(packed_left);
+    const uInt out = stream.avail_out = part_of(room_left);
+    status = inflate(&stream, Z_NO_FLUSH);
+    packed_left -= in - stream.avail_in;
+    room_left -= out - stream.avail_out;
+    if (status == Z_MEM_ERROR) throw std::bad_alloc();
+    if (status != Z_OK && status != Z_STREAM_END) return std::nullopt;
+  }
+  return Amounts{packed.size() - packed_left, room.size() - room_left};
+}
+
+Inflater::Inflater() : state_(std::make_unique<State>()) {}
+Inflater::Inflater(Inflater&& other) noexcept = default;
+Inflater& Inflater::operator=(Inflater&& other) noexcept = default;
+Inflater::~Inflater() = default;
+
+std::optional<Inflater::Amounts> Inflater::gzip_member(std::span<const char> packed, std::span<char> room) {
+  return state_->unpack(State::gzip_window, packed, room);
+}
+
+std::optional<std::size_t> Inflater::zlib(std::span<const char> packed, std::span<char> room) {
+  const auto amounts = state_->unpack(State::zlib_window, packed, room);
+  return amounts ? std::optional(amounts->unpacked) : std::nullopt;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,176 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/convert_table.hpp"
+
+#include "base/errors.hpp"
+#include "base/pluralised.hpp"
+#include "gam/data/hdf5/hdf5_writer.hpp"
+#include "gam/data/row_pieces.hpp"
+#include "gam/data/table_source.hpp"
+
+#include <tessera/gam/convert.hpp>
+#include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+// Bytes of a message to rank 0.
+constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
+
+class Converter {
+ public:
+  Converter(Job& job, const Conversion& conversion, files::OutputFile* to)
+      : comm_(job.comm()),
+        workers_{job.comm(), job.host_team()},
+        conversion_(conversion),
+        to_(to),
+        table_(open_source(workers_, source_of(TableFile{conversion.from, conversion.options}),
+                           job.options().stop, {.tell = conversion.tell})),
+        plan_(Plan::over_hosts(table_->rows(), comm_.size())) {}
+
+  void run() {
+    const std::vector<std::string> names = wanted();
+    conversion_.tell(fmt::format("{}: {}, {}", conversion_.from, base::pluralised(table_->rows(), "row"),
+                                 base::pluralised(names.size(), "column")));
+    const std::size_t at_once = columns_at_once(names.size());
+    for (std::size_t begin = 0; begin < names.size(); begin += at_once)
+      convert(std::span(names).subspan(begin, std::min(at_once, names.size() - begin)));
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> wanted() const {
+    std::vector<std::string> names = table_->columns();
+    const auto nameless = std::erase(names, std::string());
+    if (!conversion_.columns.empty()) {
+      names.clear();
+      // Reading rejects unknown names.
+      for (const std::string& name : conversion_.columns) {
+        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
+      }
+    } else {
+      if (nameless > 0)
+        conversion_.tell(fmt::format("{} without a name left out", base::pluralised(nameless, "column")));
+      tell_left_out();
+    }
+    for (const std::string& name : names) {
+      const std::string problem = problem_of_hdf5_name(name);
+      if (!problem.empty())
+        throw base::input_error("{}: the column '{}' {}, or leave it out by naming the other columns",
+                                conversion_.from, name, problem);
+    }
+    return names;
+  }
+
+  void tell_left_out() const {
+    constexpr std::size_t most_lines = 20;
+    std::size_t told = 0;
+    const std::map<std::string, std::string> left_out = table_->left_out();
+    for (const auto& [name, why] : left_out) {
+      if (told++ == most_lines) {
+        conversion_.tell(fmt::format("left out: {} more; name one as a column to see why",
+                                     base::pluralised(left_out.size() - most_lines, "object")));
+        return;
+      }
+      conversion_.tell(fmt::format("left out: '{}' {}", name, why));
+    }
+  }
+
+  /// *Collective.* The number of columns that fit into half the free memory; at least one.
+  [[nodiscard]] std::size_t columns_at_once(std::size_t columns) const {
+    if (conversion_.columns_at_once > 0) return conversion_.columns_at_once;
+    const std::int64_t rows = plan_.range_of(comm_.rank()).size();
+    const auto bytes = [&](std::size_t count) {
+      return 2 * rows * static_cast<std::int64_t>(count * sizeof(double));
+    };
+    while (columns > 1 && find_memory_shortage(comm_, bytes(columns))) columns = (columns + 1) / 2;
+    return columns;
+  }
+
+  void convert(std::span<const std::string> names) {
+    FrameRequest request{.variables = {},
+                         .numeric = {},
+                         .known_levels = {},
+                         .unseen_is_complete = {},
+                         .options = conversion_.options,
+                         .memory = {},
+                         .every_row = true};
+    for (const std::string& name : names) request.variables.push_back(column_expression(name));
+    const auto here = [&](std::vector<std::string>& columns) {
+      std::erase_if(columns, [&](const std::string& name) {
+        return std::find(names.begin(), names.end(), name) == names.end();
+      });
+    };
+    here(request.options.factors);
+    here(request.options.numbers);
+    const Frame frame = table_->read(workers_, request, plan_.range_of(comm_.rank()));
+    std::vector<NewColumn> columns;
+    for (std::size_t c = 0; c < names.size(); ++c) {
+      columns.push_back({names[c], encoding_of(frame.variables[c], frame.columns[c], conversion_.from)});
+      conversion_.tell(to_string(frame.columns[c]));
+    }
+    std::vector<std::int64_t> places;
+    together(comm_, [&] {
+      if (to_ != nullptr) places = add_hdf5_columns(*to_, columns, table_->rows());
+    });
+    places.resize(columns.size());
+    for (std::size_t c = 0; c < columns.size(); ++c)
+      write(columns[c].encoding, frame.variables[c], places[c]);
+  }
+
+  void write(const ColumnEncoding& encoding, const Variable& variable, std::int64_t place) {
+    write_in_row_order(
+        comm_, plan_,
+        static_cast<std::int64_t>(std::max<std::size_t>(1, bytes_of_piece / encoding.value_bytes)),
+        [&](Range rows) { return encoding.bytes_of(variable, rows); },
+        [&](std::string_view bytes) {
+          to_->write_at(place, bytes);
+          place += std::ssize(bytes);
+        });
+  }
+
+  const mpi::Communicator& comm_;
+  Workers workers_;
+  const Conversion& conversion_;
+  files::OutputFile* to_;
+  std::unique_ptr<TableReader> table_;
+  Plan plan_;
+};
+
+}  // namespace
+
+void add_columns_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to) {
+  Converter(job, conversion, to).run();
+}
+
+void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to) {
+  const mpi::Purpose purpose(job.comm(), "the conversion of the table");
+  together(job.comm(), [&] {
+    if (to != nullptr) begin_hdf5(*to);
+  });
+  add_columns_to_hdf5(job, conversion, to);
+  together(job.comm(), [&] {
+    if (to == nullptr) return;
+    if (const std::string problem = to->commit(); !problem.empty()) conversion.tell(problem);
+  });
+}
+
+void convert_table(Job& job, const TableFile& table, const std::string& path,
+                   const std::vector<std::string>& columns, FitObserver* observer) {
+  std::optional<files::OutputFile> file;
+  together(job.comm(), [&] {
+    if (job.comm().rank() == 0) file.emplace(path);
+  });
+  Conversion conversion{.from = table.path, .options = table.options, .columns = columns};
+  if (observer != nullptr) conversion.tell = [observer](std::string_view line) { observer->note(line); };
+  convert_to_hdf5(job, conversion, file ? &*file : nullptr);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

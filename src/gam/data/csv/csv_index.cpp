@@ -1,0 +1,232 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/csv/csv_index.hpp"
+
+#include "gam/data/csv/byte_places.hpp"
+#include "gam/data/csv/csv_rows.hpp"
+#include "gam/data/frame/frame.hpp"
+
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+/// State at the beginning of a part: inside quotes or not, whether its first line has content before it, and
+/// the rows and lines before.
+struct PartStart {
+  bool inside = false;
+  bool content = false;
+  std::int64_t row = 0;
+  std::int64_t line = 1;
+
+  /// Whether the part's first counted row continues a row of the previous part.
+  [[nodiscard]] bool continues(bool leading_content) const { return !inside && content && leading_content; }
+
+  void pass(const CsvPartSummary& part) {
+    const std::size_t h = inside ? 1 : 0;
+    row += part.rows[h] - (continues(part.leading_content != 0) ? 1 : 0);
+    line += part.newlines;
+    content = part.content[h] != 0 || (content && part.line_ends[h] == 0);
+    inside = inside != (part.odd_quotes != 0);
+  }
+};
+
+/// Appends the landmarks of a part with this initial state, with their rows and lines in the file.
+void add_landmarks(const CsvPartScanner& scanner, const PartStart& here,
+                   std::vector<CsvLandmark>& landmarks) {
+  const bool continues = here.continues(scanner.leading_content());
+  for (CsvLandmark mark : scanner.count(here.inside ? 1 : 0).landmarks) {
+    // If the part's first row is a continuation, later rows count from one less.
+    if (continues && mark.row == 0) continue;
+    mark.row += here.row - (continues ? 1 : 0);
+    mark.line += here.line;
+    landmarks.push_back(mark);
+  }
+}
+
+// Buffers in a piece: enough to make waking threads cheap, few enough to balance the load.
+constexpr std::int64_t buffers_of_piece = 16;
+// Maximum number of pieces of a rank, as every rank receives summaries of all pieces of the job.
+constexpr std::int64_t max_pieces = 4096;
+// Pieces per thread between two checks for a request to stop.
+constexpr std::int64_t pieces_between = 4;
+
+/// Divides a part into pieces for the threads; at least one, which may be empty.
+std::vector<Range> pieces_of(Range part, std::size_t buffer_bytes, bool in_order) {
+  const std::int64_t size = in_order ? part.size()
+                                     : std::max(buffers_of_piece * static_cast<std::int64_t>(buffer_bytes),
+                                                part.size() / max_pieces + 1);
+  std::vector<Range> pieces{{part.begin, part.begin + std::min(part.size(), size)}};
+  while (pieces.back().end < part.end)
+    pieces.push_back({pieces.back().end, std::min(part.end, pieces.back().end + size)});
+  return pieces;
+}
+
+/// A thread's reader of a file.
+class PieceReader {
+ public:
+  PieceReader(ByteSource& source, std::size_t buffer_bytes) : source_(source), buffer_(buffer_bytes) {}
+
+  void read(Range piece, CsvPartScanner& scanner) {
+    source_.seek(piece.begin);
+    for (std::int64_t at = piece.begin; at < piece.end;) {
+      const auto wanted = std::min(std::ssize(buffer_), piece.end - at);
+      const std::size_t got = source_.read(std::span(buffer_).first(static_cast<std::size_t>(wanted)));
+      if (got == 0) break;
+      scanner.feed({buffer_.data(), got});
+      at += static_cast<std::int64_t>(got);
+    }
+  }
+
+ private:
+  ByteSource& source_;
+  std::vector<char> buffer_;
+};
+
+void scan_pieces(HostTeam& team, ByteSource& source, std::size_t buffer_bytes, std::span<const Range> pieces,
+                 const BetweenReads& between, std::span<CsvPartScanner> scanners) {
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.reserve(static_cast<std::size_t>(team.size()));
+  for (int thread = 0; thread < team.size(); ++thread) sources.push_back(source.for_another_thread());
+  std::vector<std::optional<PieceReader>> readers(sources.size());
+  const std::int64_t step = pieces_between * team.size();
+  for (std::int64_t begin = 0; begin < std::ssize(pieces); begin += step) {
+    if (between) between();
+    team.for_each_block({begin, std::min(std::ssize(pieces), begin + step)}, 1, [&](int thread, Range one) {
+      const auto own = static_cast<std::size_t>(thread);
+      if (!readers[own]) readers[own].emplace(*sources[own], buffer_bytes);
+      const auto i = static_cast<std::size_t>(one.begin);
+      readers[own]->read(pieces[i], scanners[i]);
+    });
+  }
+}
+
+}  // namespace
+
+CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line)
+    : begin_(begin), spacing_(spacing_bytes), position_(begin), next_landmark_{begin, begin} {
+  if (at_line) counts_[0].line_begin = begin;
+  counts_[1].content = true;  // assuming that the part begins inside quotes: an open quote is content
+}
+
+// Processes bytes of one line, or a part of it.
+void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
+  if (counts_[0].content && counts_[1].content) return;
+  std::size_t blanks = 0;
+  while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
+  if (blanks == text.size()) return;
+  const std::int64_t begin = offset + static_cast<std::int64_t>(blanks);
+  for (std::size_t h = 0; h < 2; ++h) {
+    Count& count = counts_[h];
+    if (count.content) continue;
+    count.content = true;
+    if (h == 0 && count.line_ends == 0) leading_content_ = true;
+    if (begin >= next_landmark_[h] && count.line_begin >= 0) {
+      count.landmarks.push_back({count.rows, count.line_begin, newlines_});
+      next_landmark_[h] = begin - begin % spacing_ + spacing_;
+    }
+    ++count.rows;
+  }
+}
+
+void CsvPartScanner::newline(std::int64_t next_line) {
+  ++newlines_;
+  // Only one of the two assumptions is outside quotes here: for it the line ends.
+  Count& count = counts_[odd_quotes_ ? 1 : 0];
+  count.content = false;
+  count.line_begin = next_line;
+  ++count.line_ends;
+}
+
+void CsvPartScanner::feed(std::string_view bytes) {
+  for (; bytes.size() >= block_bytes; bytes.remove_prefix(block_bytes)) block(bytes.data(), block_bytes);
+  std::array<char, block_bytes> last{};
+  bytes.copy(last.data(), bytes.size());
+  block(last.data(), bytes.size());
+}
+
+void CsvPartScanner::block(const char* bytes, std::size_t size) {
+  const std::uint64_t quotes = places_of('"', bytes);
+  const std::uint64_t odd = parities(quotes) ^ (odd_quotes_ ? ~std::uint64_t{0} : 0);
+  std::size_t begin = 0;
+  for (std::uint64_t newlines = places_of('\n', bytes); newlines != 0; newlines &= newlines - 1) {
+    const auto end = static_cast<std::size_t>(std::countr_zero(newlines));
+    fragment({bytes + begin, end - begin}, position_ + static_cast<std::int64_t>(begin));
+    begin = end + 1;
+    odd_quotes_ = ((odd >> end) & 1) != 0;
+    newline(position_ + static_cast<std::int64_t>(begin));
+  }
+  fragment({bytes + begin, size - begin}, position_ + static_cast<std::int64_t>(begin));
+  odd_quotes_ = (odd >> (block_bytes - 1)) != 0;
+  position_ += static_cast<std::int64_t>(size);
+}
+
+std::size_t CsvIndex::before(std::int64_t row) const {
+  const auto after = std::upper_bound(landmarks.begin(), landmarks.end(), row,
+                                      [](std::int64_t r, const CsvLandmark& mark) { return r < mark.row; });
+  return static_cast<std::size_t>(after - landmarks.begin()) - 1;
+}
+
+CsvPartSummary summary_of(const CsvPartScanner& scanner) {
+  CsvPartSummary summary;
+  for (std::size_t h = 0; h < 2; ++h) {
+    const CsvPartScanner::Count& count = scanner.count(static_cast<int>(h));
+    summary.rows[h] = count.rows;
+    summary.line_ends[h] = count.line_ends;
+    summary.content[h] = count.content ? 1 : 0;
+  }
+  summary.newlines = scanner.newlines();
+  summary.leading_content = scanner.leading_content() ? 1 : 0;
+  summary.odd_quotes = scanner.odd_quotes() ? 1 : 0;
+  return summary;
+}
+
+CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvPartSummary> parts,
+                  std::size_t position, std::int64_t first_line) {
+  PartStart at{.line = first_line};
+  std::vector<CsvLandmark> landmarks;
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (i >= position && i - position < scanners.size()) add_landmarks(scanners[i - position], at, landmarks);
+    at.pass(parts[i]);
+  }
+  // A part that begins at a line's first byte does not know this: if the parts before have only blank lines,
+  // the first row is found from the beginning of the file.
+  if (position == 0 && at.row > 0 && (landmarks.empty() || landmarks.front().row > 0))
+    landmarks.insert(landmarks.begin(), {0, scanners.front().begin(), first_line});
+  return {at.row, std::move(landmarks)};
+}
+
+CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std::size_t buffer_bytes,
+                   std::int64_t spacing_bytes, const BetweenReads& between) {
+  const mpi::Communicator& comm = workers.comm;
+  const bool first_part = part.begin == comm.allgather(part.begin)[0];
+  std::vector<CsvPartScanner> scanners;
+  together(comm, [&] {
+    const bool in_order = source.for_another_thread() == nullptr;
+    const std::vector<Range> pieces = pieces_of({part.begin, part.end}, buffer_bytes, in_order);
+    for (const Range piece : pieces)
+      scanners.emplace_back(piece.begin, spacing_bytes, first_part && piece.begin == part.begin);
+    if (in_order)
+      PieceReader(source, buffer_bytes).read(pieces[0], scanners[0]);
+    else
+      scan_pieces(workers.team, source, buffer_bytes, pieces, between, scanners);
+  });
+
+  std::vector<CsvPartSummary> mine;
+  mine.reserve(scanners.size());
+  for (const CsvPartScanner& scanner : scanners) mine.push_back(summary_of(scanner));
+  const std::vector<std::size_t> counts = comm.allgather(mine.size());
+  const std::size_t position = std::accumulate(counts.begin(), counts.begin() + comm.rank(), std::size_t{0});
+  const std::vector<CsvPartSummary> parts = comm.allgatherv(std::span<const CsvPartSummary>(mine));
+  const std::int64_t first_line = comm.allgather(part.first_line)[0];
+  CsvStarts starts = located(scanners, parts, position, first_line);
+  return {starts.rows, comm.allgatherv(std::span<const CsvLandmark>(starts.landmarks))};
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

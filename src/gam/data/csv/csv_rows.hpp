@@ -1,0 +1,117 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/bytes/byte_source.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A character that does not count as content of a line.
+[[nodiscard]] constexpr bool is_blank(char c) noexcept {
+  return c == ' ' || c == '\t' || c == '\r';
+}
+
+/// Splits the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
+///
+/// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines with only blanks are
+/// skipped.
+class CsvRowReader {
+ public:
+  /// Begins at `offset`, which is outside quotes and on line `line`.
+  CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes, std::int64_t offset,
+               std::int64_t line);
+
+  /// Continues at another offset, up to byte `end`, where a row begins, or to the end of the file.
+  void go_to(std::int64_t offset, std::int64_t line, std::int64_t end);
+
+  /// The next row without its end; false after the last one. Throws `Error(input)` for a quote that is
+  /// never closed.
+  [[nodiscard]] bool next();
+
+  /// The row; `decimal_padding` bytes behind it are readable.
+  [[nodiscard]] std::string_view row() const noexcept { return {buffer_.data() + row_begin_, row_size_}; }
+  /// The ends of its fields as offsets in the row: each comma outside quotes, and the end of the row.
+  [[nodiscard]] std::span<const std::uint32_t> field_ends() const noexcept { return {ends_.data(), fields_}; }
+  [[nodiscard]] std::size_t quotes() const noexcept { return quotes_; }
+  /// The line that the row begins on, counted from 1.
+  [[nodiscard]] std::int64_t line() const noexcept { return row_line_; }
+  /// The offset and the line after the row and its line end.
+  [[nodiscard]] std::int64_t next_offset() const noexcept { return offset_ + static_cast<std::int64_t>(at_); }
+  [[nodiscard]] std::int64_t next_line() const noexcept { return line_; }
+
+ private:
+  bool cut();
+  bool refill();
+  void look_at_block();
+  void pass_in_block(std::uint64_t places);
+
+  /// Separators in a block of the buffer that are not processed yet.
+  struct Block {
+    std::size_t begin = 0;
+    std::size_t end = 0;
+    std::uint64_t separators = 0;  // commas and newlines outside of quotes
+    std::uint64_t quotes = 0;
+    std::uint64_t inner_newlines = 0;  // newlines within quotes
+  };
+
+  ByteSource& source_;
+  std::string path_;
+  std::vector<char> buffer_;  // the bytes, followed by the padding
+  std::size_t filled_ = 0;
+  Block block_;
+  bool inside_ = false;      // the byte after the block is inside quotes
+  std::size_t at_ = 0;       // where the next row begins
+  std::int64_t offset_ = 0;  // of the buffer's first byte in the file
+  std::int64_t line_ = 0;    // at at_
+  std::int64_t end_ = 0;     // end of the range to read
+  bool end_of_file_ = false;
+  std::size_t row_begin_ = 0;
+  std::size_t row_size_ = 0;
+  std::int64_t row_line_ = 0;
+  std::size_t quotes_ = 0;
+  std::vector<std::uint32_t> ends_;  // capacity for the row and one block
+  std::size_t fields_ = 0;
+};
+
+/// One field of a row.
+struct CsvField {
+  std::string_view text;  ///< all characters, blanks too, without the quotes around them
+  bool quoted = false;
+};
+
+/// Splits the row of a reader into fields, one after another.
+class CsvFields {
+ public:
+  explicit CsvFields(const CsvRowReader& reader) noexcept
+      : rest_(reader.row()), has_quotes_(reader.quotes() > 0) {}
+
+  /// True if there is another field; an empty row has one.
+  [[nodiscard]] bool more() const noexcept { return more_; }
+  /// The next field. A text with doubled quotes, or with blanks outside its quotes, is assembled in
+  /// `scratch`. Throws a `CsvFault` for misplaced quotes.
+  [[nodiscard]] CsvField field(std::string& scratch);
+  /// Skips the next field.
+  void skip();
+
+ private:
+  CsvField quoted(std::size_t open, std::string& scratch);
+  void take(std::size_t size) noexcept;
+
+  std::string_view rest_;
+  bool has_quotes_;
+  bool more_ = true;
+};
+
+/// The fault of a row, without file and line.
+struct CsvFault {
+  std::string_view reason;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

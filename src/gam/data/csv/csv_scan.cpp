@@ -1,0 +1,262 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/csv/csv_scan.hpp"
+
+#include "base/errors.hpp"
+#include "base/utf8.hpp"
+#include "gam/data/csv/csv_rows.hpp"
+#include "gam/data/csv/decimal.hpp"
+#include "gam/data/frame/field_parsing.hpp"
+
+#include <algorithm>
+#include <array>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
+// Includes the following byte, as a header may begin with PAR1.
+constexpr std::string_view parquet_mark = "PAR1\x15";
+
+/// Whether a header line has a carriage return followed by text.
+bool has_lone_returns(std::string_view row) {
+  bool inside = false;
+  for (std::size_t i = 0; i + 1 < row.size(); ++i) {
+    if (row[i] == '"') inside = !inside;
+    // A carriage return before blanks and commas does not count: a file converted to CRLF twice has these.
+    if (row[i] == '\r' && !inside && std::string_view("\r \t,").find(row[i + 1]) == std::string_view::npos)
+      return true;
+  }
+  return false;
+}
+
+/// A requested column.
+struct WantedField {
+  std::size_t position = 0;  ///< position in a row
+  std::size_t column = 0;    ///< index in the plan
+  bool number = false;       ///< a text that parses as a number is one
+};
+
+/// The requested columns, in their order in a row.
+std::vector<WantedField> wanted_of(const ReadPlan& plan) {
+  std::vector<WantedField> wanted;
+  for (std::size_t c = 0; c < plan.columns().size(); ++c) {
+    const UsedColumn& used = plan.columns()[c];
+    wanted.push_back({.position = static_cast<std::size_t>(used.position),
+                      .column = c,
+                      .number = !used.text && !plan.numbers_may_be_missing()});
+  }
+  std::sort(wanted.begin(), wanted.end(),
+            [](const WantedField& a, const WantedField& b) { return a.position < b.position; });
+  return wanted;
+}
+
+/// Reads rows of a file on one thread.
+class RowScanner {
+ public:
+  RowScanner(const CsvRows& file, ByteSource& source, const ReadPlan& plan)
+      : file_(file), wanted_(wanted_of(plan)), reader_(source, file.path, file.buffer_bytes, 0, 1) {}
+
+  /// Passes rows to `part`: from a landmark on, those that end before byte `end` or the end of the file.
+  void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
+    reader_.go_to(start.offset, start.line, end);
+    for (std::int64_t row = start.row; row < rows.end; ++row) {
+      if (!reader_.next())
+        throw base::input_error(
+            "{}: ended before row {}, and so was changed while it was read: start again with the complete "
+            "file",
+            file_.path, row + 1);
+      if (row < rows.begin) continue;
+      try {
+        take_row(part);
+      } catch (const CsvFault& fault) {
+        throw base::input_error("{}, line {}: {}", file_.path, reader_.line(), fault.reason);
+      }
+    }
+  }
+
+ private:
+  void take_row(FramePart& part) {
+    if (!part.has_bare_field()) look_for_bare_field(part);
+    const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
+    if (fields != file_.columns)
+      throw base::input_error("{}, line {}: the row has {} field{}, but the header has {}", file_.path,
+                              reader_.line(), fields, fields == 1 ? "" : "s", file_.columns);
+    part.end_row(reader_.line());
+  }
+
+  /// The raw text of a field, with quotes.
+  [[nodiscard]] std::string_view field(std::size_t position) const {
+    const std::span<const std::uint32_t> ends = reader_.field_ends();
+    const std::size_t begin = position == 0 ? 0 : ends[position - 1] + std::size_t{1};
+    return reader_.row().substr(begin, ends[position] - begin);
+  }
+
+  void look_for_bare_field(FramePart& part) const {
+    for (std::size_t i = 0; i < reader_.field_ends().size(); ++i) {
+      const std::string_view text = trimmed_field(field(i));
+      if (!text.empty() && text.front() != '"' && !part.plan().is_missing(text))
+        return part.note_bare_field();
+    }
+  }
+
+  /// Whether every quote encloses a whole field.
+  [[nodiscard]] bool is_simple() const {
+    std::size_t quotes = reader_.quotes();
+    for (std::size_t i = 0; quotes > 0 && i < reader_.field_ends().size(); ++i) {
+      const std::string_view text = field(i);
+      if (!text.starts_with('"')) continue;
+      if (text.size() < 2 || text.back() != '"' || quotes < 2) return false;
+      quotes -= 2;
+    }
+    return quotes == 0;
+  }
+
+  /// Takes the fields of a row that `is_simple`, and returns their number.
+  std::size_t take_simple_fields(FramePart& part) {
+    const std::size_t fields = reader_.field_ends().size();
+    const bool quotes = reader_.quotes() > 0;
+    for (const WantedField& wanted : wanted_) {
+      if (wanted.position >= fields) break;
+      const std::string_view text = field(wanted.position);
+      if (quotes && text.starts_with('"'))
+        part.set_field(wanted.column, text.substr(1, text.size() - 2), true, reader_.line());
+      else
+        take_plain_field(wanted, text, part);
+    }
+    return fields;
+  }
+
+  std::size_t take_fields(FramePart& part) {
+    CsvFields fields(reader_);
+    std::size_t position = 0;
+    CsvField field;
+    for (const WantedField& wanted : wanted_) {
+      // A column may be requested twice, by x and by factor(x).
+      if (position <= wanted.position) {
+        for (; position < wanted.position && fields.more(); ++position) fields.skip();
+        if (!fields.more()) break;
+        ++position;
+        field = fields.field(scratch_);
+      }
+      if (field.quoted)
+        part.set_field(wanted.column, field.text, true, reader_.line());
+      else
+        take_plain_field(wanted, field.text, part);
+    }
+    for (; fields.more(); ++position) fields.skip();
+    return position;
+  }
+
+  // Inlined into the loop over fields, so that constants of the number parser stay in registers.
+  [[gnu::always_inline]] void take_plain_field(const WantedField& wanted, std::string_view text,
+                                               FramePart& part) const {
+    double value = 0;
+    if (wanted.number && read_decimal(text, value))
+      part.set_number(wanted.column, value);
+    else
+      part.set_field(wanted.column, text, false, reader_.line());
+  }
+
+  const CsvRows& file_;
+  std::vector<WantedField> wanted_;
+  CsvRowReader reader_;
+  std::string scratch_;
+};
+
+/// Scans rows in runs from landmark to landmark, on the threads of the team.
+void scan_by_landmarks(const CsvRows& file, Range rows, FrameBuilder& builder) {
+  const std::vector<CsvLandmark>& marks = file.index.landmarks;
+  std::vector<Range> runs;
+  std::vector<std::size_t> starts;  // the landmark of each run
+  std::size_t mark = file.index.before(rows.begin);
+  for (; mark < marks.size() && marks[mark].row < rows.end; ++mark) {
+    runs.push_back({std::max(rows.begin, marks[mark].row), rows.end});
+    starts.push_back(mark);
+  }
+  for (std::size_t run = 0; run + 1 < runs.size(); ++run) runs[run].end = runs[run + 1].begin;
+  starts.push_back(mark);
+  std::vector<std::unique_ptr<ByteSource>> sources;
+  sources.reserve(static_cast<std::size_t>(builder.team().size()));
+  for (int thread = 0; thread < builder.team().size(); ++thread)
+    sources.push_back(file.source.for_another_thread());
+  std::vector<std::optional<RowScanner>> scanners(sources.size());
+  builder.read(runs, file.between, [&](int thread, std::size_t run, FramePart& part) {
+    const auto own = static_cast<std::size_t>(thread);
+    if (!scanners[own]) scanners[own].emplace(file, *sources[own], builder.plan());
+    const std::size_t behind = starts[run + 1];
+    const std::int64_t end =
+        behind < marks.size() ? marks[behind].offset : std::numeric_limits<std::int64_t>::max();
+    scanners[own]->scan(marks[starts[run]], end, runs[run], part);
+  });
+}
+
+}  // namespace
+
+CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes) {
+  std::array<char, parquet_mark.size()> bytes{};
+  source.seek(0);
+  const std::string_view first(bytes.data(), source.read(bytes));
+  if (first == parquet_mark)
+    throw base::input_error("{}: is a Parquet file: fit it in Python, which reads these, or write it as CSV",
+                            path);
+  const bool marked = first.starts_with(byte_order_mark);
+  CsvRowReader reader(source, path, buffer_bytes,
+                      marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);
+  if (!reader.next())
+    throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
+  if (reader.row().find('\0') != std::string_view::npos)
+    throw base::input_error(
+        "{}: is no table that can be read, since its first line has a NUL byte: give CSV in UTF-8, plain or "
+        "in gzip, or HDF5",
+        path);
+
+  if (has_lone_returns(reader.row()))
+    throw base::input_error(
+        "{}, line {}: lines end in bare carriage returns, as on old Macs: convert them to newlines (tr '\\r' "
+        "'\\n')",
+        path, reader.line());
+
+  CsvHeader header;
+  std::string scratch;
+  std::set<std::string> known;
+  try {
+    for (CsvFields fields(reader); fields.more();) {
+      if (header.columns.size() == max_columns)
+        throw base::input_error("{}, line {}: the header has more than the {} columns that a table may have",
+                                path, reader.line(), max_columns);
+      const CsvField field = fields.field(scratch);
+      header.columns.emplace_back(trimmed_field(field.text));
+      const std::string& name = header.columns.back();
+      header.quotes += field.quoted || name.empty() ? '"' : ' ';
+      if (!base::is_utf8(name))
+        throw base::input_error("{}, line {}: the name of column {} is not UTF-8: {}", path, reader.line(),
+                                header.columns.size(), base::how_to_utf8);
+      if (!name.empty() && !known.insert(name).second)
+        throw base::input_error("{}, line {}: two columns have the name '{}': rename one", path,
+                                reader.line(), name);
+    }
+  } catch (const CsvFault& fault) {
+    throw base::input_error("{}, line {}: {}", path, reader.line(), fault.reason);
+  }
+  header.data_offset = reader.next_offset();
+  header.data_line = reader.next_line();
+  return header;
+}
+
+void scan_csv(const CsvRows& file, Range rows, FrameBuilder& builder) {
+  if (rows.empty()) return;
+  if (file.source.for_another_thread() != nullptr) return scan_by_landmarks(file, rows, builder);
+  RowScanner scanner(file, file.source, builder.plan());
+  builder.read(rows, [&](FramePart& part) {
+    scanner.scan(file.index.landmarks[file.index.before(rows.begin)],
+                 std::numeric_limits<std::int64_t>::max(), rows, part);
+  });
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

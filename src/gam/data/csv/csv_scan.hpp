@@ -1,0 +1,45 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/csv/csv_index.hpp"
+#include "gam/data/frame/frame_builder.hpp"
+
+#include <tessera/partition/plan.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// Reads the header and rows of a CSV file on one rank, without communication.
+namespace TESSERA_NAMESPACE::gam {
+
+/// The header: the first row that is not blank.
+struct CsvHeader {
+  std::vector<std::string> columns;
+  std::string quotes;            ///< for each column '"' if its name is quoted or empty; else a blank
+  std::int64_t data_offset = 0;  ///< offset of the first byte after it
+  std::int64_t data_line = 1;
+};
+
+/// Reads the header. Throws `Error(input)`, with the line: no such row, two columns with one name, a name
+/// that is not UTF-8, another file format.
+[[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path,
+                                        std::size_t buffer_bytes);
+
+/// A file whose rows were counted.
+struct CsvRows {
+  ByteSource& source;
+  const std::string& path;
+  std::size_t columns;  ///< number of columns in its header
+  const CsvIndex& index;
+  std::size_t buffer_bytes;  ///< size of each thread's buffer
+  const BetweenReads& between;
+};
+
+/// Passes rows to the builder, on all threads of its team if the source has random access. Throws
+/// `Error(input)`, with the line, for a row that does not match the header, and what the builder throws.
+void scan_csv(const CsvRows& file, Range rows, FrameBuilder& builder);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,505 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/frame/frame_builder.hpp"
+
+#include "base/at.hpp"
+#include "base/errors.hpp"
+#include "base/message.hpp"
+#include "base/utf8.hpp"
+#include "gam/data/frame/levels.hpp"
+#include "gam/data/frame/variable_summary.hpp"
+
+#include <tessera/job/together.hpp>
+#include <tessera/topology/memory_shortage.hpp>
+
+#include <algorithm>
+#include <array>
+#include <iterator>
+#include <limits>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using base::at;
+
+// Rows read before the columns' types are decided.
+constexpr std::int64_t sampled_rows = 1000;
+// Runs of rows per thread between two checks for a request to stop.
+constexpr std::size_t runs_between = 16;
+
+/// Bytes per row of a frame: the minimum that a rank needs for its part of the table.
+std::int64_t bytes_per_row(const ReadPlan& plan) {
+  std::size_t bytes = sizeof(Frame{}.complete[0]);
+  for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
+    if (plan.in_memory(variable) == nullptr)
+      bytes += plan.is_factor(variable) ? sizeof(std::int32_t) : sizeof(double);
+  }
+  return static_cast<std::int64_t>(bytes) + plan.more_bytes_per_row();
+}
+
+/// Memory available for a rank's columns, and what limits it.
+struct Share {
+  RowMemory memory;
+  std::string limit;
+};
+
+/// *Collective.* Whether a rank lacks memory for its columns. Free memory already excludes `spare_bytes`; a
+/// given limit for the columns does not.
+bool is_short_of_memory(const mpi::Communicator& comm, const ReadPlan& plan, Range rows,
+                        std::int64_t spare_bytes) {
+  const std::int64_t bytes = rows.size() * bytes_per_row(plan);
+  if (!plan.memory()) return find_memory_shortage(comm, bytes).has_value();
+  const auto node_bytes = plan.memory()->node_bytes;
+  return share_memory(comm, bytes + (node_bytes ? spare_bytes : 0), node_bytes).shortage.has_value();
+}
+
+/// *Collective.* Divides the memory among the ranks. Refuses a table that must be held in memory and does not
+/// fit, before the kernel kills a rank.
+Share share_for(const mpi::Communicator& comm, const ReadPlan& plan, Range rows) {
+  const std::int64_t bytes = rows.size() * bytes_per_row(plan);
+  if (!plan.memory()) {
+    if (const auto shortage = find_memory_shortage(comm, bytes))
+      throw base::input_error("{}: the rows {}", plan.path(), to_string(*shortage));
+    return {};
+  }
+  const MemoryShare share = share_memory(comm, bytes, plan.memory()->node_bytes);
+  if (!share.shortage) return {};
+  const std::string& source = share.shortage->limit.source;
+  const std::string& folder = plan.memory()->scratch;
+  return {RowMemory(share.bytes, folder.empty() ? files::default_scratch_folder() : folder),
+          source.empty() ? "the limit that was given" : source};
+}
+
+/// *Collective.* Summarises the spilled columns of all ranks.
+SpilledColumns spilled_of(const mpi::Communicator& comm, const Frame& frame, std::int64_t all_bytes,
+                          const std::string& limit) {
+  std::array<std::int64_t, 2> bytes{frame.memory.spilled_bytes(), all_bytes};
+  comm.allreduce(std::span<std::int64_t>(bytes), mpi::Reduction::sum);
+  return {bytes[0], bytes[1], comm.broadcast_text(frame.memory.folder(), 0), limit};
+}
+
+[[noreturn]] void refuse_levels(const ReadPlan& plan, const UsedColumn& column) {
+  throw base::input_error(
+      "{}: the text column '{}' has more than {} distinct values, and a factor has a coefficient for each: "
+      "leave it out",
+      plan.path(), column.name, max_levels);
+}
+
+/// Places of the variables' columns, followed by that of the flags of complete rows, which are accessed
+/// first, and so spilled last.
+std::vector<RowMemory::Place> place_columns(const ReadPlan& plan, std::size_t rows, RowMemory& memory) {
+  const RowMemory::Place marks = memory.place<std::uint8_t>(rows);
+  std::vector<RowMemory::Place> places;
+  for (const ReadPlan::PlannedVariable& variable : plan.variables()) {
+    places.push_back(plan.is_factor(variable)              ? memory.place<std::int32_t>(rows)
+                     : plan.in_memory(variable) != nullptr ? RowMemory::Place{}
+                                                           : memory.place<double>(rows));
+  }
+  places.push_back(marks);
+  return places;
+}
+
+/// Allocates columns for some rows, in parallel, as the system maps pages on first write. Columns in memory
+/// are borrowed.
+Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory) {
+  Frame frame;
+  frame.rows = rows;
+  frame.variables.resize(plan.variables().size());
+  frame.memory = std::move(memory);
+  const auto places = place_columns(plan, at(rows.size()), frame.memory);
+  team.for_each_block({0, std::ssize(frame.variables) + 1}, 1, [&](int /*thread*/, Range one) {
+    const RowMemory::Place& place = places[at(one.begin)];
+    if (one.begin == std::ssize(frame.variables)) {
+      frame.complete = frame.memory.zeros<std::uint8_t>(place);
+      return;
+    }
+    const ReadPlan::PlannedVariable& planned = plan.variables()[at(one.begin)];
+    Variable& variable = frame.variables[at(one.begin)];
+    variable.name = planned.expression->text;
+    variable.factor = plan.is_factor(planned);
+    const ColumnNumbers* const in_memory = plan.in_memory(planned);
+    if (variable.factor)
+      variable.codes = frame.memory.column<std::int32_t>(place);
+    else if (in_memory != nullptr)
+      variable.numbers = *in_memory;
+    else
+      variable.numbers = frame.memory.column<double>(place);
+  });
+  return frame;
+}
+
+}  // namespace
+
+FrameBuilder::FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
+                           RowMemory memory, NumberTaker* taker)
+    : plan_(plan),
+      row_word_(row_word),
+      team_(team),
+      known_(known_levels_of(plan)),
+      frame_(frame_for(plan, rows, team, std::move(memory))) {
+  for (int thread = 0; thread < team.size(); ++thread)
+    parts_.emplace_back(plan_, known_, frame_, row_word_, FramePart::Thread{thread, team.size(), taker});
+  if (taker != nullptr) taker->begin();
+}
+
+void FrameBuilder::for_each_part(const std::function<void(std::size_t part)>& work) const {
+  team_.for_each_block({0, std::ssize(parts_)}, 1, [&](int /*thread*/, Range one) { work(at(one.begin)); });
+}
+
+void FrameBuilder::read_run(FramePart& part, Range rows, const std::function<void()>& read_rows) {
+  part.begin(rows);
+  try {
+    read_rows();
+  } catch (...) {
+    part.stop();
+    throw;
+  }
+  part.end();
+}
+
+// A thread that finds an infinite value continues: only after all threads is it known whether an earlier row
+// has one.
+void FrameBuilder::guard(const std::function<void()>& read_rows) {
+  try {
+    read_rows();
+  } catch (...) {
+    refuse_lasting_infinity();
+    throw;
+  }
+  refuse_lasting_infinity();
+}
+
+void FrameBuilder::read(Range rows, const std::function<void(FramePart& part)>& read_rows) {
+  guard([&] { read_run(parts_.front(), rows, [&] { read_rows(parts_.front()); }); });
+}
+
+void FrameBuilder::read(std::span<const Range> runs, const BetweenReads& between,
+                        const std::function<void(int thread, std::size_t run, FramePart& part)>& read_run) {
+  const std::size_t step = runs_between * parts_.size();
+  for (std::size_t begin = 0; begin < runs.size(); begin += step) {
+    if (between) between();
+    const Range taken{static_cast<std::int64_t>(begin),
+                      static_cast<std::int64_t>(std::min(runs.size(), begin + step))};
+    guard([&] {
+      team_.for_each_block(taken, 1, [&](int thread, Range one) {
+        FramePart& part = parts_[at(thread)];
+        const std::size_t run = at(one.begin);
+        this->read_run(part, runs[run], [&] { read_run(thread, run, part); });
+      });
+    });
+  }
+}
+
+const Infinity* FrameBuilder::first_infinity() const {
+  const Infinity* first = nullptr;
+  for (const FramePart& part : parts_) {
+    const auto& infinity = part.infinity();
+    if (infinity && (first == nullptr || infinity->row < first->row)) first = &*infinity;
+  }
+  return first;
+}
+
+void FrameBuilder::refuse(const Infinity& infinity) const {
+  throw base::input_error("{}, {} {}: {} is infinite: leave the row out or make the value NA", plan_.path(),
+                          row_word_, infinity.row_number, frame_.variables[infinity.variable].name);
+}
+
+// Reports an infinite value before the row whose fault ended the reading, if any.
+void FrameBuilder::refuse_lasting_infinity() const {
+  const Infinity* const first = first_infinity();
+  if (first == nullptr || !first->lasting) return;
+  const bool in_front = std::all_of(parts_.begin(), parts_.end(),
+                                    [&](const FramePart& part) { return first->row < part.stopped_at(); });
+  if (in_front) refuse(*first);
+}
+
+std::vector<FieldCounts> FrameBuilder::counts() const {
+  std::vector<FieldCounts> counts(plan_.columns().size());
+  for (const FramePart& part : parts_) {
+    for (std::size_t c = 0; c < counts.size(); ++c) counts[c] += part.found(c).counts;
+  }
+  return counts;
+}
+
+std::vector<FieldCounts> FrameBuilder::counts(const mpi::Communicator& comm) const {
+  std::vector<FieldCounts> counts = this->counts();
+  std::vector<std::int64_t> sums{std::ranges::count_if(parts_, &FramePart::has_bare_field)};
+  for (const FieldCounts& of : counts)
+    sums.insert(sums.end(), {of.numbers, of.texts, of.missing, of.blank, of.quoted_numbers, of.not_numbers});
+  comm.allreduce(std::span(sums), mpi::Reduction::sum);
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const std::int64_t* const sum = sums.data() + 1 + 6 * c;
+    FieldCounts& of = counts[c] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5]};
+    const bool all_in_quotes = of.numbers == 0 && of.texts == of.quoted_numbers;
+    if (plan_.has_quotes() && (sums[0] == 0 || (plan_.columns()[c].quoted_apart && all_in_quotes)))
+      of.ignore_quotes();
+  }
+  return counts;
+}
+
+ColumnFindings::Stray FrameBuilder::first_stray(std::size_t column) const {
+  ColumnFindings::Stray first;
+  for (const FramePart& part : parts_) {
+    const ColumnFindings::Stray& stray = part.found(column).stray;
+    if (stray.row_number != 0 && (first.row_number == 0 || stray.row_number < first.row_number))
+      first = stray;
+  }
+  return first;
+}
+
+std::int64_t FrameBuilder::first_not_utf8(std::size_t column) const {
+  std::int64_t first = 0;
+  for (const FramePart& part : parts_) {
+    const std::int64_t row_number = part.found(column).not_utf8;
+    if (row_number != 0 && (first == 0 || row_number < first)) first = row_number;
+  }
+  return first;
+}
+
+bool FrameBuilder::has_too_many_levels(std::size_t column) const {
+  std::unordered_set<std::string_view> texts;
+  for (const FramePart& part : parts_) {
+    const ColumnFindings& found = part.found(column);
+    if (found.too_many_levels) return true;
+    if (parts_.size() > 1) texts.insert(found.dictionary.texts.begin(), found.dictionary.texts.end());
+  }
+  return texts.size() > max_levels;
+}
+
+void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const UsedColumn& used = plan_.columns()[c];
+    if (used.text) {
+      if (has_too_many_levels(c)) refuse_levels(plan_, used);
+      const std::int64_t not_utf8 = first_not_utf8(c);
+      if (not_utf8 != 0)
+        throw base::input_error("{}, {} {}: the column '{}' holds a text that is not UTF-8: {}", plan_.path(),
+                                row_word_, not_utf8, used.name, base::how_to_utf8);
+      continue;
+    }
+    const ColumnFindings::Stray stray = first_stray(c);
+    if (stray.row_number == 0) continue;
+    const std::string text = excerpt(stray.text);
+    throw base::input_error(
+        "{}, {} {}: the column '{}' holds the text '{}', but most of its fields are numbers ({} of {}): it "
+        "is a missing value if the NA strings are 'NA,{}', or a level if '{}' is among the factors",
+        plan_.path(), row_word_, stray.row_number, used.name, text, counts[c].numbers,
+        counts[c].numbers + counts[c].texts, text, used.name);
+  }
+  if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
+}
+
+// The job's levels are those of complete rows, as R drops unused levels.
+void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column) {
+  const UsedColumn& used = plan_.columns()[column];
+  if (used.known_levels != nullptr) {
+    variable.levels = *used.known_levels;
+    return;
+  }
+  // Texts by thread, indexed by its codes.
+  std::vector<std::vector<std::string>> texts;
+  for (const FramePart& part : parts_) texts.push_back(part.found(column).dictionary.texts);
+  const bool as_given = used.typed && !used.made_factor;
+  const bool truths = !as_given && std::all_of(texts.begin(), texts.end(),
+                                               [](const auto& of_part) { return all_truth_values(of_part); });
+  if (comm.allreduce(truths ? 1 : 0, mpi::Reduction::min) != 0) {
+    for (std::vector<std::string>& of_part : texts) {
+      for (std::string& text : of_part) text = truth_value(text);
+    }
+  }
+  const auto for_each_code = [&](std::size_t part, const auto& work) {
+    for (const Range run : parts_[part].runs()) {
+      for (std::int64_t row = run.begin; row < run.end; ++row) work(at(row - frame_.rows.begin));
+    }
+  };
+  std::vector<std::vector<std::uint8_t>> seen(parts_.size());
+  for_each_part([&](std::size_t part) {
+    seen[part].resize(texts[part].size());
+    for_each_code(part, [&](std::size_t i) {
+      if (frame_.complete[i] != 0 && variable.codes[i] >= 0) seen[part][at(variable.codes[i])] = 1;
+    });
+  });
+  std::vector<std::string> mine;
+  for (std::size_t part = 0; part < parts_.size(); ++part) {
+    for (std::size_t code = 0; code < texts[part].size(); ++code) {
+      if (seen[part][code] != 0) mine.push_back(texts[part][code]);
+    }
+  }
+  sort_levels(mine);
+  for (std::vector<std::string>& of_rank : base::allgather_values(comm, std::move(mine)))
+    std::ranges::move(of_rank, std::back_inserter(variable.levels));
+  sort_levels(variable.levels);
+  if (used.level_order != nullptr) {
+    // Includes levels without a row, if it is decided later which of them are kept.
+    const std::unordered_set<std::string> there(variable.levels.begin(), variable.levels.end());
+    variable.levels.clear();
+    std::ranges::copy_if(*used.level_order, std::back_inserter(variable.levels),
+                         [&](const std::string& level) {
+                           return plan_.every_row() ? !plan_.is_missing(level) : there.contains(level);
+                         });
+  }
+  if (variable.levels.size() > max_levels) refuse_levels(plan_, used);
+  std::unordered_map<std::string_view, std::int32_t> code_of;
+  for (const std::string& level : variable.levels)
+    code_of.emplace(level, static_cast<std::int32_t>(code_of.size()));
+  for_each_part([&](std::size_t part) {
+    std::vector<std::int32_t> final_code(texts[part].size(), Variable::missing);
+    for (std::size_t code = 0; code < final_code.size(); ++code) {
+      const auto found = code_of.find(texts[part][code]);
+      if (found != code_of.end()) final_code[code] = found->second;
+    }
+    std::int32_t* const codes = variable.codes.writable();
+    for_each_code(part, [&](std::size_t i) {
+      if (codes[i] >= 0) codes[i] = final_code[at(codes[i])];
+    });
+  });
+}
+
+Frame FrameBuilder::finish(const mpi::Communicator& comm, std::int64_t file_rows) {
+  frame_.file_rows = file_rows;
+  std::int64_t mine = 0;
+  for (const FramePart& part : parts_) mine += part.complete_rows();
+  frame_.complete_rows = comm.allreduce(mine, mpi::Reduction::sum);
+  if (!plan_.every_row()) frame_.extents.resize(frame_.variables.size());
+  for (const FramePart& part : parts_) {
+    for (std::size_t v = 0; v < frame_.extents.size(); ++v) frame_.extents[v].add(part.extents()[v]);
+  }
+  frame_.near_medians.resize(frame_.variables.size());
+  for (std::size_t v = 0; v < frame_.variables.size(); ++v) {
+    if (!plan_.variables()[v].near_median) continue;
+    for (FramePart& part : parts_) frame_.near_medians[v].push_back(std::move(part.near_median(v)));
+  }
+  for (std::size_t v = 0; v < frame_.variables.size(); ++v) {
+    if (frame_.variables[v].factor)
+      agree_on_levels(comm, frame_.variables[v], at(plan_.variables()[v].columns[0]));
+  }
+  describe_columns(comm);
+  return std::move(frame_);
+}
+
+// Describes each column for the log and for predictions.
+void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
+  const std::vector<FieldCounts> counts = this->counts(comm);
+  for (std::size_t c = 0; c < counts.size(); ++c) {
+    const UsedColumn& used = plan_.columns()[c];
+    const bool of_texts = used.text && !used.number_levels;
+    ColumnReading reading{
+        .name = used.factor_call.empty() ? used.name : used.factor_call,
+        .variable = used.variable(),
+        .factor = used.text,
+        .missing = counts[c].missing + counts[c].not_numbers + (of_texts ? 0 : counts[c].blank),
+        .blank = of_texts ? counts[c].blank : 0,
+        .without_quotes = counts[c].without_quotes && counts[c].quoted_numbers > 0 && !used.text &&
+                          used.numbers_for.empty()};
+    for (const Variable& variable : frame_.variables) {
+      if (!used.text || variable.name != reading.variable) continue;
+      reading.levels = static_cast<std::int64_t>(variable.levels.size());
+      if (!variable.levels.empty()) reading.first = variable.levels.front();
+    }
+    if (used.known_levels != nullptr) {
+      std::int64_t unseen = 0;
+      std::set<std::string> levels;
+      for (const FramePart& part : parts_) {
+        unseen += part.found(c).unseen_rows;
+        levels.insert(part.found(c).unseen_levels.begin(), part.found(c).unseen_levels.end());
+      }
+      reading.unseen = comm.allreduce(unseen, mpi::Reduction::sum);
+      for (const auto& of_rank :
+           base::allgather_values(comm, std::vector<std::string>(levels.begin(), levels.end())))
+        levels.insert(of_rank.begin(), of_rank.end());
+      reading.unseen_levels.assign(levels.begin(), levels.end());
+      reading.more_unseen = levels.size() > listed_levels;
+      if (reading.more_unseen) reading.unseen_levels.resize(listed_levels);
+    }
+    frame_.columns.push_back(std::move(reading));
+  }
+  describe_expressions(comm);
+}
+
+// Reports expressions that are NaN in more rows than their columns, such as the root of a negative number.
+void FrameBuilder::describe_expressions(const mpi::Communicator& comm) {
+  std::vector<std::int64_t> without(plan_.variables().size());
+  for (const FramePart& part : parts_) {
+    for (std::size_t v = 0; v < without.size(); ++v) without[v] += part.rows_without(v);
+  }
+  comm.allreduce(std::span(without), mpi::Reduction::sum);
+  for (std::size_t v = 0; v < without.size(); ++v) {
+    const ReadPlan::PlannedVariable& planned = plan_.variables()[v];
+    if (planned.expression->is_column()) continue;
+    std::int64_t explained = 0;
+    for (const int column : planned.columns) explained += frame_.columns[at(column)].missing;
+    const std::string& name = planned.expression->text;
+    if (without[v] > explained)
+      frame_.columns.push_back({.name = name, .variable = name, .missing = without[v]});
+  }
+}
+
+namespace {
+
+/// *Collective.* Requests the search for medians during reading, if a sample predicts their ranges.
+void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_rows) {
+  if (plan.every_row()) return;
+  std::vector<std::size_t> variables;
+  std::vector<const ColumnNumbers*> columns;
+  for (std::size_t v = 0; v < plan.variables().size(); ++v) {
+    const ReadPlan::PlannedVariable& planned = plan.variables()[v];
+    const ColumnNumbers* const numbers = plan.in_memory(planned);
+    if (!planned.wants_median || numbers == nullptr) continue;
+    variables.push_back(v);
+    columns.push_back(numbers);
+  }
+  const std::vector<KeySpan> ranges = likely_medians(workers, columns, file_rows);
+  for (std::size_t i = 0; i < variables.size(); ++i) plan.set_near_median(variables[i], ranges[i]);
+}
+
+}  // namespace
+
+Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
+                 std::string_view row_word, const RowScan& scan, const SpareMemory& spare) {
+  const mpi::Communicator& comm = workers.comm;
+  // Types implied by the fields read; true if they differ from those used for reading.
+  const auto retyped = [&](std::span<const FieldCounts> counts) {
+    bool changed = false;
+    for (std::size_t c = 0; c < counts.size(); ++c) {
+      const UsedColumn& used = plan.columns()[c];
+      if (used.known_levels != nullptr || !used.numbers_for.empty()) continue;
+      const bool number_levels = used.made_factor && counts[c].texts == 0;
+      const bool text = used.typed ? used.text : counts[c].factor();
+      if (used.text == text && used.number_levels == number_levels) continue;
+      plan.set_text(c, text);
+      plan.set_number_levels(c, number_levels);
+      changed = true;
+    }
+    return changed;
+  };
+  {
+    // The rank with the first rows samples them.
+    const std::int64_t first = comm.allreduce(
+        rows.empty() ? std::numeric_limits<std::int64_t>::max() : rows.begin, mpi::Reduction::min);
+    Range sample = rows;
+    sample.end = rows.begin == first ? std::min(rows.end, first + sampled_rows) : rows.begin;
+    std::optional<FrameBuilder> builder;
+    together(comm, [&] { scan(sample, builder.emplace(plan, sample, row_word, workers.team)); });
+    static_cast<void>(retyped(builder->counts(comm)));
+  }
+  for (;;) {
+    if (spare.let_go && is_short_of_memory(comm, plan, rows, spare.bytes)) spare.let_go();
+    const Share share = share_for(comm, plan, rows);
+    look_for_medians(workers, plan, file_rows);
+    std::optional<FrameBuilder> builder;
+    together(comm, [&] {
+      scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory, plan.taker()));
+    });
+    const std::vector<FieldCounts> counts = builder->counts(comm);
+    if (retyped(counts)) continue;
+    together(comm, [&] { builder->refuse_faults(counts); });
+    Frame frame = builder->finish(comm, file_rows);
+    frame.spilled = spilled_of(comm, frame, rows.size() * bytes_per_row(plan), share.limit);
+    return frame;
+  }
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

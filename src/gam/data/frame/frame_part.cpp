@@ -1,0 +1,503 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/frame/frame_part.hpp"
+
+#include "base/at.hpp"
+#include "base/errors.hpp"
+#include "base/utf8.hpp"
+#include "gam/data/frame/field_parsing.hpp"
+#include "gam/data/frame/levels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cmath>
+#include <iterator>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using base::at;
+
+// Rows processed at once, so that their columns stay in the L1 cache.
+constexpr std::size_t rows_at_once = 1024;
+/// The same for columns in memory: long runs are read at full memory bandwidth, and a `NumberTaker`
+/// copies long runs.
+constexpr std::size_t rows_in_memory_at_once = std::size_t{1} << 17;
+/// Rows scanned at once within such a run, so that they stay in the cache.
+constexpr std::size_t rows_in_cache = std::size_t{1} << 13;
+
+constexpr double missing_number = std::numeric_limits<double>::quiet_NaN();
+
+/// Whether a text is a date, such as 2020-01-31, 31.1.2020 or 1/31/20, perhaps with a time.
+bool looks_like_date(std::string_view text) {
+  int numbers = 0;
+  char separator = 0;
+  while (numbers < 3) {
+    const std::size_t digits = std::min(text.find_first_not_of("0123456789"), text.size());
+    if (digits == 0 || digits > 4) return false;
+    text.remove_prefix(digits);
+    if (++numbers == 3) break;
+    if (text.empty() || std::string_view("-/.").find(text[0]) == std::string_view::npos ||
+        (separator != 0 && text[0] != separator))
+      return false;
+    separator = text[0];
+    text.remove_prefix(1);
+  }
+  return text.empty() || text[0] == ' ' || text[0] == 'T';
+}
+
+/// Whether a text may be a number: a cheap test that is false for most other texts.
+bool begins_like_number(std::string_view text) {
+  return !text.empty() && std::string_view("0123456789+-.iInN").find(text[0]) != std::string_view::npos;
+}
+
+FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number, bool quoted) {
+  if (core.empty()) return FieldKind::blank;
+  if (plan.is_missing(core)) return FieldKind::not_a_level;
+  if (!number) return FieldKind::text;
+  return quoted ? FieldKind::quoted_number : FieldKind::number;
+}
+
+/// The dictionary entry of a text, without a code yet.
+Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text) {
+  const std::string_view core = trimmed_field(text);
+  const bool may_be_number = !used.typed || used.made_factor;
+  const bool number = may_be_number && begins_like_number(core) && field_number(core).has_value();
+  return {.plain = kind_of(plan, core, number, false), .quoted = kind_of(plan, core, number, true)};
+}
+
+/// Whether no code is negative.
+bool all_levels(std::span<const std::int32_t> codes) {
+  std::int32_t signs = 0;
+  for (const std::int32_t code : codes) signs |= code;
+  return signs >= 0;
+}
+
+/// Number of rows that are buffered before they are processed; few if columns in pieces may have to be
+/// joined.
+std::size_t rows_waiting_for(const ReadPlan& plan) {
+  std::size_t rows = rows_at_once;
+  for (const UsedColumn& column : plan.columns()) {
+    if (column.in_memory == nullptr) continue;
+    if (!column.in_memory->is_one_run()) return rows_in_cache;
+    rows = rows_in_memory_at_once;
+  }
+  return rows;
+}
+
+}  // namespace
+
+void FieldCounts::add(FieldKind kind) noexcept {
+  switch (kind) {
+    case FieldKind::number: ++numbers; break;
+    case FieldKind::text: ++texts; break;
+    case FieldKind::quoted_number: ++texts, ++quoted_numbers; break;
+    case FieldKind::missing: ++missing; break;
+    case FieldKind::blank: ++blank; break;
+    case FieldKind::not_a_level: break;
+  }
+}
+
+FieldCounts& FieldCounts::operator+=(const FieldCounts& other) noexcept {
+  numbers += other.numbers;
+  texts += other.texts;
+  missing += other.missing;
+  blank += other.blank;
+  quoted_numbers += other.quoted_numbers;
+  not_numbers += other.not_numbers;
+  return *this;
+}
+
+void FieldCounts::ignore_quotes() noexcept {
+  without_quotes = true;
+  numbers += quoted_numbers;
+  texts -= quoted_numbers;
+}
+
+void Dictionary::add(std::string_view text, Entry entry) {
+  entry.code = static_cast<std::int32_t>(texts.size());
+  texts.emplace_back(text);
+  entries.emplace(text, entry);
+}
+
+std::vector<Dictionary> known_levels_of(const ReadPlan& plan) {
+  std::vector<Dictionary> known(plan.columns().size());
+  for (std::size_t c = 0; c < known.size(); ++c) {
+    const UsedColumn& used = plan.columns()[c];
+    if (used.known_levels == nullptr) continue;
+    Dictionary& dictionary = known[c];
+    for (const std::string& level : *used.known_levels) dictionary.add(level, entry_of(plan, used, level));
+    if (!all_truth_values(dictionary.texts)) continue;
+    for (const char* shorthand : {"T", "F"}) {
+      const auto whole = dictionary.entries.find(truth_value(shorthand));
+      if (whole != dictionary.entries.end()) dictionary.entries.emplace(shorthand, whole->second);
+    }
+  }
+  return known;
+}
+
+std::string excerpt(std::string_view text) {
+  std::size_t most = 60;
+  while (most < text.size() && (text[most] & 0xC0) == 0x80) --most;  // do not split a character
+  std::string shown(text.substr(0, most));
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return c == '\n' || c == '\r'; }, ' ');
+  shown = visible_text(std::move(shown));
+  return text.size() > most ? shown + "..." : shown;
+}
+
+FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame,
+                     std::string_view row_word, const Thread& thread)
+    : plan_(&plan),
+      known_(known),
+      frame_(&frame),
+      row_word_(row_word),
+      columns_(plan.columns().size()),
+      most_waiting_(rows_waiting_for(plan)),
+      found_(plan.columns().size()),
+      rows_without_(plan.variables().size()),
+      extents_(plan.variables().size()),
+      waiting_extents_(plan.variables().size()),
+      near_medians_(plan.variables().size()),
+      most_kept_(most_kept_of_thread(at(frame.rows.size()), at(thread.count))),
+      thread_(thread.number),
+      taker_(thread.taker) {
+  for (std::size_t v = 0; v < plan.variables().size(); ++v) {
+    const ReadPlan::PlannedVariable& planned = plan.variables()[v];
+    unseen_is_complete_.push_back(plan.unseen_is_complete(planned));
+    if (planned.near_median) near_medians_[v].range = *planned.near_median;
+    if (!planned.expression->is_column()) continue;
+    Column& column = columns_[at(planned.columns[0])];
+    if (planned.near_median) column.near_median = near_medians_[v];
+    Variable& variable = frame.variables[v];
+    if (variable.factor) {
+      column.column_of_codes = variable.codes.writable();
+    } else if (plan.in_memory(planned) == nullptr) {
+      column.column_to = variable.numbers.writable();
+    }
+  }
+  for (std::size_t c = 0; c < columns_.size(); ++c) columns_[c].in_memory = plan.columns()[c].in_memory;
+  for (const ReadPlan::PlannedVariable& planned : plan.variables()) {
+    for (const int c : planned.columns) {
+      Column& column = columns_[at(c)];
+      if (column.column_to != nullptr || column.in_memory != nullptr || column.numbers != nullptr ||
+          planned.expression->is_column())
+        continue;
+      column.to = scratch_.emplace_back(most_waiting_, missing_number).data();
+      column.numbers = column.to;
+    }
+  }
+}
+
+void FramePart::begin(Range rows) {
+  runs_.push_back(rows);
+  at_ = at(rows.begin - frame_->rows.begin);
+  for (Column& column : columns_) {
+    if (column.column_to != nullptr) column.numbers = column.to = column.column_to + at_;
+    if (column.column_of_codes != nullptr) column.codes = column.column_of_codes + at_;
+  }
+}
+
+void FramePart::set_missing(std::size_t column) noexcept {
+  ++found_[column].counts.missing;
+  Column& of = columns_[column];
+  if (of.codes != nullptr) of.codes[waiting_] = Variable::missing;
+  if (of.to != nullptr) of.to[waiting_] = missing_number;
+}
+
+Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, std::int64_t row_number) {
+  const UsedColumn& used = plan_->columns()[column];
+  ColumnFindings& found = found_[column];
+  const bool known = used.known_levels != nullptr;
+  const Dictionary& dictionary = known ? known_[column] : found.dictionary;
+  if (const auto hit = dictionary.entries.find(text); hit != dictionary.entries.end()) return hit->second;
+  if (used.number_levels) {
+    const std::string_view core = trimmed_field(text);
+    if (core.empty()) return {.plain = FieldKind::blank, .quoted = FieldKind::blank};
+    const auto number = field_number(core);
+    if (plan_->is_missing(core) || (number && std::isnan(*number)))
+      return {.plain = FieldKind::missing, .quoted = FieldKind::missing};
+    if (number) {
+      const std::string level = number_level(core, *number);
+      if (level != text) return look_up(column, level, row_number);
+    }
+  }
+  Dictionary::Entry entry = entry_of(*plan_, used, text);
+  if (!known && found.dictionary.texts.size() == max_levels) {
+    found.too_many_levels = true;
+    return entry;
+  }
+  if (found.not_utf8 == 0 && !base::is_utf8(text)) found.not_utf8 = row_number;
+  if (known) {
+    entry.code = Variable::unseen;
+    found.unseen_levels.emplace(text);
+    // The first levels of the job are among each thread's first ones.
+    if (found.unseen_levels.size() > listed_levels + 1)
+      found.unseen_levels.erase(std::prev(found.unseen_levels.end()));
+    return entry;
+  }
+  found.dictionary.add(text, entry);
+  entry.code = static_cast<std::int32_t>(found.dictionary.texts.size()) - 1;
+  return entry;
+}
+
+void FramePart::set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number) {
+  Column& of = columns_[column];
+  if (!of.cache) of.cache = std::make_unique<LevelCache<Dictionary::Entry>>();
+  const Dictionary::Entry* entry = of.cache->find(text);
+  std::optional<Dictionary::Entry> looked_up;
+  if (entry == nullptr) {
+    if (plan_->is_missing(text)) return set_missing(column);
+    entry = &looked_up.emplace(look_up(column, text, row_number));
+    of.cache->keep(text, *entry);
+  }
+  ColumnFindings& found = found_[column];
+  found.counts.add(quoted ? entry->quoted : entry->plain);
+  if (entry->code == Variable::unseen) ++found.unseen_rows;
+  of.codes[waiting_] = entry->code;
+}
+
+void FramePart::set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number) {
+  if (plan_->columns()[column].text) return set_level(column, text, quoted, row_number);
+  if (plan_->is_missing(text)) return set_missing(column);
+  ColumnFindings& found = found_[column];
+  Column& of = columns_[column];
+  const std::string_view core = trimmed_field(text);
+  const auto value = begins_like_number(core) ? field_number(core) : std::nullopt;
+  const FieldKind kind = kind_of(*plan_, core, value.has_value(), quoted);
+  if (value && std::isnan(*value) && kind != FieldKind::not_a_level) ++found.counts.not_numbers;
+  found.counts.add(kind == FieldKind::not_a_level ? FieldKind::missing : kind);
+  if (kind == FieldKind::text && !value) note_stray(column, core, row_number);
+  of.to[waiting_] = value && kind != FieldKind::not_a_level ? *value : missing_number;
+}
+
+void FramePart::set_number_field(std::size_t column, double value, std::int64_t row_number) {
+  if (std::isnan(value)) return set_missing(column);
+  set_field(column, fmt::format("{}", value), false, row_number);
+}
+
+// Records the first text in a column of numbers; throws at once if the column must be numeric.
+void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
+  const UsedColumn& used = plan_->columns()[column];
+  if (!used.numbers_for.empty())
+    throw base::input_error(
+        "{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: {}", plan_->path(), row_word_,
+        row_number, used.name, excerpt(text), used.numbers_for == used.name ? "the model" : used.numbers_for,
+        looks_like_date(text) ? "give dates as numbers, such as days since the first"
+                              : "give a number or NA, or name the text among the NA strings");
+  ColumnFindings::Stray& stray = found_[column].stray;
+  if (stray.row_number == 0) stray = {row_number, std::string(text)};
+}
+
+void FramePart::set_numbers(std::size_t column, std::span<const double> numbers) noexcept {
+  FieldCounts& counts = found_[column].counts;
+  Column& of = columns_[column];
+  double* const to = of.to;
+  if (to != nullptr) std::copy(numbers.begin(), numbers.end(), to + waiting_);
+  counts.numbers += std::ssize(numbers);
+  NumberScan scanned;
+  for (std::size_t begin = 0; begin < numbers.size(); begin += rows_in_cache) {
+    const auto some = numbers.subspan(begin, std::min(rows_in_cache, numbers.size() - begin));
+    scanned.add(of.near_median ? of.near_median->add_and_scan(some, most_waiting_) : scan(some));
+    if (taker_ != nullptr && of.in_memory != nullptr)
+      taker_->take(thread_, *of.in_memory, at_ + waiting_ + begin, some);
+  }
+  of.scanned.add(scanned);
+  of.scanned_rows += numbers.size();
+  if (scanned.all_finite) return;
+  for (std::size_t i = 0; i < numbers.size(); ++i) {
+    if (!std::isnan(numbers[i])) continue;
+    if (to != nullptr) to[waiting_ + i] = missing_number;  // whatever its bits
+    --counts.numbers;
+    ++counts.missing;
+  }
+}
+
+void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> places,
+                           std::span<const std::string> levels, std::int64_t first_row_number) {
+  Column& of = columns_[column];
+  ColumnFindings& found = found_[column];
+  if (of.levels.empty()) of.levels.resize(levels.size());
+  std::int32_t* const to = of.codes + waiting_;
+  for (std::size_t i = 0; i < places.size(); ++i) {
+    to[i] = Variable::missing;
+    if (places[i] < 0) {
+      ++found.counts.missing;
+      continue;
+    }
+    std::optional<Dictionary::Entry>& entry = of.levels[at(places[i])];
+    if (!entry) {
+      const std::string& level = levels[at(places[i])];
+      entry = plan_->is_missing(level)
+                  ? Dictionary::Entry{.code = Variable::missing, .quoted = FieldKind::missing}
+                  : look_up(column, level, first_row_number + static_cast<std::int64_t>(i));
+    }
+    found.counts.add(entry->quoted);
+    if (entry->code == Variable::unseen) ++found.unseen_rows;
+    to[i] = entry->code;
+  }
+}
+
+void FramePart::end_rows(std::int64_t first_row_number, std::size_t count) {
+  note_row_number(first_row_number);
+  waiting_ += count;
+  if (waiting_ == most_waiting_) flush();
+}
+
+void FramePart::stop() {
+  flush();
+  stopped_at_ = frame_->rows.begin + static_cast<std::int64_t>(at_);
+}
+
+// The numbers of the rows being processed; a column in pieces is joined on demand.
+const double* FramePart::numbers_of(Column& column) {
+  if (column.numbers == nullptr && column.in_memory != nullptr)
+    column.numbers = column.in_memory->rows(at_, at_ + processed_, column.joined).data();
+  return column.numbers;
+}
+
+const double* FramePart::numbers_of(std::size_t variable) {
+  const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
+  return planned.expression->is_column() ? numbers_of(columns_[at(planned.columns[0])])
+                                         : frame_->variables[variable].numbers.writable() + at_;
+}
+
+void FramePart::evaluate(std::size_t variable, std::size_t count) {
+  const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
+  arguments_.clear();
+  for (const int c : planned.columns) arguments_.push_back(numbers_of(columns_[at(c)]));
+  planned.expression->evaluate(arguments_, {frame_->variables[variable].numbers.writable() + at_, count});
+}
+
+// Reuses the scan of rows that were set at once.
+NumberScan FramePart::scan_of(std::size_t variable, std::size_t count) {
+  const ReadPlan::PlannedVariable& planned = plan_->variables()[variable];
+  if (planned.expression->is_column()) {
+    const Column& column = columns_[at(planned.columns[0])];
+    if (column.scanned_rows == count) return column.scanned;
+  }
+  return scan({numbers_of(variable), count});
+}
+
+// Processes the buffered rows, variable by variable.
+void FramePart::flush() {
+  const std::size_t count = std::exchange(waiting_, 0);
+  std::uint8_t* const complete = frame_->complete.writable() + at_;
+  std::fill_n(complete, count, std::uint8_t{1});
+  bool infinite = false;
+  bool all_complete = true;
+  processed_ = count;
+  for (Column& column : columns_) {
+    if (column.in_memory != nullptr) column.numbers = nullptr;
+  }
+  for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
+    const Variable& variable = frame_->variables[v];
+    if (!plan_->variables()[v].expression->is_column()) evaluate(v, count);
+    if (plan_->every_row()) continue;
+    if (variable.factor) {
+      const std::span codes(variable.codes.data() + at_, count);
+      if (all_levels(codes)) continue;
+      all_complete = false;
+      const std::int32_t least = unseen_is_complete_[v] ? Variable::unseen : 0;
+      for (std::size_t i = 0; i < count; ++i) {
+        if (codes[i] < least || codes[i] == Variable::missing) complete[i] = 0;
+      }
+      continue;
+    }
+    const NumberScan scanned = scan_of(v, count);
+    waiting_extents_[v] = scanned.extent;
+    if (scanned.all_finite) continue;
+    all_complete = false;
+    const std::span<const double> numbers(numbers_of(v), count);
+    const bool needs_finite = plan_->variables()[v].left_out_if_infinite;
+    for (std::size_t i = 0; i < count; ++i) {
+      if (std::isnan(numbers[i]) || (needs_finite && std::isinf(numbers[i]))) {
+        complete[i] = 0;
+        ++rows_without_[v];
+      }
+      if (std::isinf(numbers[i])) infinite = infinite || !plan_->variables()[v].may_be_infinite;
+    }
+  }
+  if (!plan_->every_row()) {
+    if (!all_complete) measure_complete(count);
+    for (std::size_t v = 0; v < extents_.size(); ++v) extents_[v].add(waiting_extents_[v]);
+  }
+  look_near_medians(count, all_complete);
+  if (infinite && !infinity_) find_infinity(count);
+  complete_rows_ += std::count(complete, complete + count, std::uint8_t{1});
+  row_numbers_.clear();
+  frame_->release_written(at_, at_ + count);
+  at_ += count;
+  for (Column& column : columns_) {
+    column.scanned = {};
+    column.scanned_rows = 0;
+    if (column.column_to != nullptr) column.numbers = column.to += count;
+    if (column.column_of_codes != nullptr) column.codes += count;
+  }
+}
+
+// Computes the extents of complete rows among the buffered ones, while they are in the cache: later this
+// would require another read of the table.
+void FramePart::measure_complete(std::size_t count) {
+  const std::uint8_t* const complete = frame_->complete.data() + at_;
+  for (std::size_t v = 0; v < extents_.size(); ++v) {
+    if (frame_->variables[v].factor) continue;
+    const std::span<const double> numbers(numbers_of(v), count);
+    waiting_extents_[v] = {};
+    for (std::size_t i = 0; i < count; ++i) {
+      if (complete[i] != 0) waiting_extents_[v].add(numbers[i]);
+    }
+  }
+}
+
+void FramePart::look_near_medians(std::size_t count, bool all_complete) {
+  const std::uint8_t* const complete = frame_->complete.data() + at_;
+  for (std::size_t v = 0; v < near_medians_.size(); ++v) {
+    const ReadPlan::PlannedVariable& planned = plan_->variables()[v];
+    if (!planned.near_median) continue;
+    if (planned.expression->is_column()) {
+      Column& column = columns_[at(planned.columns[0])];
+      if (all_complete && column.scanned_rows == count) {
+        near_medians_[v].take(*column.near_median, most_kept_);
+        continue;
+      }
+      column.near_median->clear();
+    }
+    std::span<const double> numbers(numbers_of(v), count);
+    if (!all_complete) {
+      complete_values_.clear();
+      for (std::size_t i = 0; i < count; ++i) {
+        if (complete[i] != 0) complete_values_.push_back(numbers[i]);
+      }
+      numbers = complete_values_;
+    }
+    near_medians_[v].add(numbers, most_kept_);
+  }
+}
+
+std::int64_t FramePart::row_number_of(std::size_t waiting) const {
+  const auto after = std::ranges::upper_bound(row_numbers_, waiting, {}, &RowNumbers::first);
+  const RowNumbers& of = *std::prev(after);
+  return of.number + static_cast<std::int64_t>(waiting - of.first);
+}
+
+// R drops a row with a missing value before it looks for infinite ones.
+void FramePart::find_infinity(std::size_t count) {
+  for (std::size_t i = 0; i < count && !infinity_; ++i) {
+    if (frame_->complete[at_ + i] == 0) continue;
+    for (std::size_t v = 0; v < frame_->variables.size(); ++v) {
+      if (frame_->variables[v].factor || !std::isinf(numbers_of(v)[i])) continue;
+      const ReadPlan::PlannedVariable& planned = plan_->variables()[v];
+      if (planned.may_be_infinite) continue;
+      infinity_ = {.row = frame_->rows.begin + static_cast<std::int64_t>(at_ + i),
+                   .row_number = row_number_of(i),
+                   .variable = v,
+                   .lasting = !planned.expression->is_column() ||
+                              !plan_->columns()[at(planned.columns[0])].numbers_for.empty()};
+      if (infinity_->lasting) break;
+    }
+  }
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,280 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/frame/frame.hpp"
+#include "gam/data/frame/level_cache.hpp"
+#include "gam/data/frame/number_scan.hpp"
+#include "gam/data/frame/read_plan.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+/// Converts fields to the columns of a frame, on one thread, for all file formats. A reader passes the fields
+/// of the requested columns; types, levels, expressions and missing values are decided here.
+///
+/// The rule is that of R's read.csv(stringsAsFactors = TRUE), with two exceptions. Quotes mark a factor: a
+/// column is one if at least half of its fields, without missing or blank ones, are in quotes or not numbers.
+/// And where most fields are numbers without quotes, any other text is an error; R would make the whole
+/// column a factor.
+///
+/// Quotes are ignored in a file in which all fields except missing and blank ones are quoted; and in a column
+/// of quoted numbers whose name is quoted too, if another column's name is not.
+///
+/// | field                                | in a column of numbers | in a factor     |
+/// | ------------------------------------ | ---------------------- | --------------- |
+/// | `NA`, in quotes or not               | missing                | missing         |
+/// | nothing or blanks, in quotes or not  | missing                | the level as is |
+/// | blanks around something              | count for nothing      | part of it      |
+/// | a number in quotes                   | that number            | the level as is |
+///
+/// A factor whose texts are all among T, TRUE, F and FALSE has the levels FALSE and TRUE, as in R. A factor
+/// of numbers without quotes, by an option or factor(), has numbers as levels (levels.hpp), and its missing
+/// values are those of numbers.
+namespace TESSERA_NAMESPACE::gam {
+
+/// Implication of a field for the type of its column.
+enum class FieldKind : std::uint8_t {
+  number,         ///< without quotes
+  text,           ///< neither number, missing nor blank
+  quoted_number,  ///< a text, unless quotes are ignored
+  missing,        ///< missing in a column of any type
+  blank,          ///< empty, or blanks
+  not_a_level     ///< missing with blanks around it: a level in a factor, though not counted for its type
+};
+
+/// Counts of the kinds of fields in a column.
+struct FieldCounts {
+  std::int64_t numbers = 0;
+  std::int64_t texts = 0;
+  std::int64_t missing = 0;
+  std::int64_t blank = 0;
+  std::int64_t quoted_numbers = 0;  ///< counted as texts, or as numbers if quotes are ignored
+  std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: counted as numbers, but missing
+  bool without_quotes = false;      ///< quotes are ignored
+
+  /// Counts numbers in quotes as numbers.
+  void ignore_quotes() noexcept;
+  [[nodiscard]] bool factor() const noexcept { return texts > 0 && texts >= numbers; }
+  void add(FieldKind kind) noexcept;
+  FieldCounts& operator+=(const FieldCounts& other) noexcept;
+};
+
+/// The texts of a factor's fields, with a code for each.
+struct Dictionary {
+  struct Entry {
+    std::int32_t code = Variable::missing;
+    FieldKind plain = FieldKind::text;   ///< kind of the text without quotes
+    FieldKind quoted = FieldKind::text;  ///< kind of the text in quotes
+  };
+  struct Hash {
+    using is_transparent = void;
+    std::size_t operator()(std::string_view text) const noexcept {
+      return std::hash<std::string_view>{}(text);
+    }
+  };
+
+  /// Assigns the next code.
+  void add(std::string_view text, Entry entry);
+
+  std::unordered_map<std::string, Entry, Hash, std::equal_to<>> entries;
+  std::vector<std::string> texts;  ///< by code
+};
+
+/// The codes of a plan's known levels, by column of the plan; empty for other columns.
+[[nodiscard]] std::vector<Dictionary> known_levels_of(const ReadPlan& plan);
+
+/// A factor has a coefficient for each level, so a column with more texts than this is not a factor.
+inline constexpr std::size_t max_levels = 100'000;
+/// Unseen levels that a message lists.
+inline constexpr std::size_t listed_levels = 5;
+
+/// The beginning of a text, for a message.
+[[nodiscard]] std::string excerpt(std::string_view text);
+
+/// Findings of one thread in a column, over its rows.
+struct ColumnFindings {
+  /// The first text in a column of numbers.
+  struct Stray {
+    std::int64_t row_number = 0;  ///< 0: none
+    std::string text;
+  };
+
+  FieldCounts counts;
+  Stray stray;
+  Dictionary dictionary;         ///< texts of a factor without known levels; codes are local to the thread
+  bool too_many_levels = false;  ///< more than the dictionary may have
+  std::int64_t not_utf8 = 0;     ///< the number of the first row with a text that is not UTF-8; 0: none
+  std::int64_t unseen_rows = 0;  ///< rows with a text that is not a known level
+  std::set<std::string> unseen_levels;  ///< the first few of these in byte order
+};
+
+/// The first infinite value that is not allowed, in a row without missing values.
+struct Infinity {
+  std::int64_t row = 0;         ///< among those of the table
+  std::int64_t row_number = 0;  ///< for messages
+  std::size_t variable = 0;
+  bool lasting = false;  ///< the column can no longer become a factor with INF or 12e4567 as a level
+};
+
+/// Reads some runs of a rank's rows on one thread, in ascending order within and between runs. Fills their
+/// part of the frame's columns, and records its findings.
+///
+///     part.begin({17, 20});
+///     part.set_number(0, 2.5);        // or set_missing, set_field: one for each column of the plan
+///     part.end_row(18);               // the line of the file, for messages
+///     …
+///     part.end();
+///
+/// Several rows may be set at once, column by column, if a table is stored by columns:
+///
+///     part.set_numbers(0, numbers);   // or set_levels; at most `room()` rows
+///     part.end_rows(18, numbers.size());
+class FramePart {
+ public:
+  /// A reading thread of the rank, and the receiver of numbers in memory, or null.
+  struct Thread {
+    int number;
+    int count;
+    NumberTaker* taker;
+  };
+  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`; `row_word` is the word for
+  /// a row's number in messages: "line" or "row". All arguments must outlive this object.
+  FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, std::string_view row_word,
+            const Thread& thread);
+
+  [[nodiscard]] const ReadPlan& plan() const noexcept { return *plan_; }
+
+  /// Begins a run of the rank's rows of the table.
+  void begin(Range rows);
+
+  /// A number without quotes, in a column of numbers.
+  void set_number(std::size_t column, double value) noexcept {
+    ++found_[column].counts.numbers;
+    columns_[column].to[waiting_] = value;
+  }
+  void set_missing(std::size_t column) noexcept;
+  /// A raw field of the file. Throws `Error(input)` for text in a column that must be numeric; other faults
+  /// depend on the type that is finally chosen.
+  void set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
+  /// A number, treated as its field in a CSV file would be; NaN for a missing value.
+  void set_number_field(std::size_t column, double value, std::int64_t row_number);
+  void end_row(std::int64_t row_number) {
+    note_row_number(row_number);
+    if (++waiting_ == most_waiting_) flush();
+  }
+
+  /// Number of rows that can be set at once.
+  [[nodiscard]] std::size_t room() const noexcept { return most_waiting_ - waiting_; }
+  /// The next rows of a column: unquoted numbers, NaN for a missing value. Not copied if the plan has the
+  /// column in memory.
+  void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
+  /// The next rows of a factor: indices into `levels`, which are quoted fields; negative for a missing value.
+  /// The levels must be the same in each call for a column.
+  void set_levels(std::size_t column, std::span<const std::int32_t> places,
+                  std::span<const std::string> levels, std::int64_t first_row_number);
+  /// Ends rows with consecutive row numbers.
+  void end_rows(std::int64_t first_row_number, std::size_t count);
+
+  /// Ends the run.
+  void end() { flush(); }
+  /// Ends the run early, because of a fault in the current row.
+  void stop();
+
+  [[nodiscard]] std::span<const Range> runs() const noexcept { return runs_; }
+  /// Notes a field of the file that is neither quoted, missing nor blank.
+  void note_bare_field() noexcept { has_bare_field_ = true; }
+  [[nodiscard]] bool has_bare_field() const noexcept { return has_bare_field_; }
+  [[nodiscard]] const ColumnFindings& found(std::size_t column) const { return found_[column]; }
+  [[nodiscard]] const std::optional<Infinity>& infinity() const noexcept { return infinity_; }
+  [[nodiscard]] std::int64_t complete_rows() const noexcept { return complete_rows_; }
+  /// Number of rows in which a variable is NaN.
+  [[nodiscard]] std::int64_t rows_without(std::size_t variable) const { return rows_without_[variable]; }
+  /// The extent of each variable over complete rows; empty for factors.
+  [[nodiscard]] std::span<const Extent> extents() const noexcept { return extents_; }
+  /// Values found near the median of a variable; empty unless the plan specifies a range.
+  [[nodiscard]] BoundedValues& near_median(std::size_t variable) { return near_medians_[variable]; }
+  /// The row whose fault ended a run; beyond all rows if none did.
+  [[nodiscard]] std::int64_t stopped_at() const noexcept { return stopped_at_; }
+
+ private:
+  /// Destination of the buffered rows' fields, by column: the frame, scratch memory for expressions, or none
+  /// if the column is in memory.
+  struct Column {
+    double* to = nullptr;
+    const double* numbers = nullptr;  // of the buffered rows; for a column in memory, once they are processed
+    std::int32_t* codes = nullptr;
+    double* column_to = nullptr;  // for all rows; null: to scratch memory
+    const ColumnNumbers* in_memory = nullptr;
+    NumberScan scanned{};  // of the buffered rows set by `set_numbers`
+    std::size_t scanned_rows = 0;
+    std::optional<BoundedValues> near_median{};  // of the same rows; only if the plan specifies a range
+    std::vector<double> joined{};                // buffered rows of `in_memory` that span pieces
+    std::int32_t* column_of_codes = nullptr;
+    std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
+    std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, if called for a factor
+  };
+
+  void set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
+  Dictionary::Entry look_up(std::size_t column, std::string_view text, std::int64_t row_number);
+  void note_stray(std::size_t column, std::string_view text, std::int64_t row_number);
+  void flush();
+  [[nodiscard]] const double* numbers_of(Column& column);
+  [[nodiscard]] const double* numbers_of(std::size_t variable);
+  void evaluate(std::size_t variable, std::size_t count);
+  [[nodiscard]] NumberScan scan_of(std::size_t variable, std::size_t count);
+  void measure_complete(std::size_t count);
+  void look_near_medians(std::size_t count, bool all_complete);
+  void find_infinity(std::size_t count);
+  [[nodiscard]] std::int64_t row_number_of(std::size_t waiting) const;
+
+  const ReadPlan* plan_;
+  std::span<const Dictionary> known_;
+  Frame* frame_;
+  std::string_view row_word_;
+  std::vector<Column> columns_;
+  std::vector<std::vector<double>> scratch_;
+  /// Buffered rows from an index on, with consecutive numbers in messages.
+  struct RowNumbers {
+    std::size_t first;
+    std::int64_t number;
+  };
+  void note_row_number(std::int64_t number) {
+    if (row_numbers_.empty() || number - row_numbers_.back().number !=
+                                    static_cast<std::int64_t>(waiting_ - row_numbers_.back().first))
+      row_numbers_.push_back({waiting_, number});
+  }
+  std::vector<RowNumbers> row_numbers_;  // in order
+  std::size_t most_waiting_;
+  std::size_t waiting_ = 0;    // buffered rows
+  std::size_t processed_ = 0;  // rows being processed
+  std::size_t at_ = 0;         // index in the frame of the first of them
+  std::vector<const double*> arguments_;
+  std::vector<bool> unseen_is_complete_;
+
+  std::vector<Range> runs_;
+  std::vector<ColumnFindings> found_;
+  bool has_bare_field_ = false;
+  std::optional<Infinity> infinity_;
+  std::int64_t complete_rows_ = 0;
+  std::vector<std::int64_t> rows_without_;
+  std::vector<Extent> extents_;
+  std::vector<Extent> waiting_extents_;  // of the buffered rows
+  std::vector<BoundedValues> near_medians_;
+  std::size_t most_kept_;
+  int thread_;
+  NumberTaker* taker_;
+  std::vector<double> complete_values_;
+  std::int64_t stopped_at_ = std::numeric_limits<std::int64_t>::max();
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,167 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/frame/read_plan.hpp"
+
+#include "base/at.hpp"
+#include "base/did_you_mean.hpp"
+#include "base/errors.hpp"
+#include "gam/data/frame/field_parsing.hpp"
+#include "gam/data/frame/levels.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using base::at;
+
+// Maximum number of column names in a message.
+constexpr std::size_t max_listed = 20;
+
+[[noreturn]] void unknown_column(const std::string& path, std::span<const std::string> names,
+                                 const std::string& wanted, std::string_view table_word) {
+  std::string list;
+  for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
+    list += fmt::format("{}{}", i == 0 ? "" : ", ", visible_text(names[i]));
+  if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
+  // Separators that other programs use in files called CSV.
+  const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t") != std::string::npos;
+  throw base::input_error("{}: unknown column '{}'{}; {} has: {}{}", path, visible_text(wanted),
+                          visible_text(base::did_you_mean(names, wanted)), table_word, list,
+                          other_separator ? " (one column, since only commas separate fields)" : "");
+}
+
+/// Makes the column a factor; its fields count as numbers until a text is read. Known levels are kept.
+void make_factor(UsedColumn& column) {
+  column.text = column.typed = column.made_factor = true;
+  if (column.known_levels == nullptr) column.number_levels = true;
+}
+
+}  // namespace
+
+ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
+                   std::string_view table_word)
+    : missing_(request.options.missing),
+      unseen_is_complete_(request.unseen_is_complete),
+      numbers_may_be_missing_(std::any_of(
+          missing_.begin(), missing_.end(),
+          [](const std::string& field) { return field_number(trimmed_field(field)).has_value(); })),
+      memory_(request.memory),
+      every_row_(request.every_row),
+      more_bytes_per_row_(request.more_bytes_per_row),
+      taker_(request.taker),
+      path_(std::move(path)) {
+  for (const Expression& expression : request.variables) {
+    const bool repeated = std::any_of(variables_.begin(), variables_.end(), [&](const PlannedVariable& v) {
+      return v.expression->text == expression.text;
+    });
+    if (repeated) continue;
+    PlannedVariable variable;
+    variable.expression = &expression;
+    const bool needs_numbers =
+        !expression.is_column() ||
+        std::find(request.numeric.begin(), request.numeric.end(), expression.text) != request.numeric.end();
+    if (needs_numbers && expression.factor)
+      throw base::usage_error("{} has levels, but the model needs numbers", expression.text);
+    const std::string factor_call = expression.factor ? expression.text : std::string();
+    for (const std::string& name : expression.columns()) {
+      auto used = std::find_if(columns_.begin(), columns_.end(), [&](const UsedColumn& column) {
+        return column.name == name && column.factor_call == factor_call;
+      });
+      if (used == columns_.end()) {
+        const auto found = std::find(file_columns.begin(), file_columns.end(), name);
+        if (found == file_columns.end()) unknown_column(path_, file_columns, name, table_word);
+        UsedColumn column;
+        column.name = name;
+        column.factor_call = factor_call;
+        column.position = static_cast<int>(found - file_columns.begin());
+        if (expression.factor) make_factor(column);
+        used = columns_.insert(columns_.end(), std::move(column));
+      }
+      if (needs_numbers) used->numbers_for = expression.text;
+      variable.columns.push_back(static_cast<int>(used - columns_.begin()));
+    }
+    for (const auto& [name, levels] : request.known_levels) {
+      if (name != expression.text || !expression.is_column()) continue;
+      UsedColumn& column = columns_[at(variable.columns[0])];
+      column.known_levels = &levels;
+      column.text = column.typed = true;
+      column.number_levels = are_number_levels(levels);
+    }
+    if (expression.is_column() && std::ranges::find(request.texts, expression.text) != request.texts.end()) {
+      UsedColumn& column = columns_[at(variable.columns[0])];
+      column.text = column.typed = true;
+    }
+    variable.may_be_infinite =
+        std::ranges::find(request.unbounded, expression.text) != request.unbounded.end();
+    variable.wants_median = std::ranges::find(request.medians, expression.text) != request.medians.end();
+    const auto& left_out = request.left_out_if_infinite;
+    variable.left_out_if_infinite = std::ranges::find(left_out, expression.text) != left_out.end();
+    variables_.push_back(std::move(variable));
+  }
+  apply(request.options);
+}
+
+// An option without effect on this table is treated as a mistake.
+void ReadPlan::apply(const TableOptions& options) {
+  // factor(x) always makes a factor.
+  const auto for_each = [&](const std::string& name, const char* kind, const auto& work) {
+    bool found = false;
+    for (UsedColumn& column : columns_) {
+      if (column.name != name) continue;
+      found = true;
+      if (column.factor_call.empty()) work(column);
+    }
+    if (!found)
+      throw base::usage_error("{} '{}': the formula uses no column of this name: leave it out, or correct it",
+                              kind, name);
+  };
+  for (const std::string& name : options.numbers) {
+    for_each(name, "numeric column", [&](UsedColumn& column) {
+      if (column.numbers_for.empty()) column.numbers_for = name;
+    });
+  }
+  for (const std::string& name : options.factors) {
+    for_each(name, "factor", [&](UsedColumn& column) {
+      if (!column.numbers_for.empty())
+        throw base::usage_error(
+            "factor '{}': {} numbers of this column: leave it out of the factors", name,
+            column.numbers_for == name ? "the model needs" : column.numbers_for + " needs");
+      make_factor(column);
+    });
+  }
+}
+
+void ReadPlan::set_quotes(std::string_view quotes) {
+  has_quotes_ = true;
+  if (quotes.find_first_not_of('"') == std::string_view::npos) return;
+  for (UsedColumn& column : columns_) column.quoted_apart = quotes[at(column.position)] == '"';
+}
+
+void ReadPlan::set_factor(std::size_t column, const std::vector<std::string>* level_order) {
+  columns_[column].level_order = level_order;
+  columns_[column].text = columns_[column].typed = true;
+  columns_[column].made_factor = columns_[column].number_levels = false;
+}
+
+bool ReadPlan::is_factor(const PlannedVariable& variable) const {
+  return variable.expression->is_column() && columns_[at(variable.columns[0])].text;
+}
+
+const ColumnNumbers* ReadPlan::in_memory(const PlannedVariable& variable) const {
+  if (!variable.expression->is_column()) return nullptr;
+  return columns_[at(variable.columns[0])].in_memory;
+}
+
+bool ReadPlan::is_missing(std::string_view field) const {
+  return std::find(missing_.begin(), missing_.end(), field) != missing_.end();
+}
+
+bool ReadPlan::unseen_is_complete(const PlannedVariable& variable) const {
+  const auto& names = unseen_is_complete_;
+  return std::find(names.begin(), names.end(), variable.expression->text) != names.end();
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

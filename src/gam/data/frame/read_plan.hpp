@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/frame/frame.hpp"
+
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// A column of the file read by some variable. A numeric column and factor(x) of it are two of these.
+struct UsedColumn {
+  std::string name;
+  std::string factor_call;   ///< the variable with its levels, "factor(x)"; empty: the column itself
+  int position = 0;          ///< among the columns of the file
+  bool text = false;         ///< a factor: its fields are levels
+  bool typed = false;        ///< the request determines its type, not its fields
+  bool made_factor = false;  ///< a factor by request, though its fields may be numbers
+  /// A factor with numbers as levels, as made by R's factor(): 1, 1.0 and 01 are equal, and blanks are
+  /// missing.
+  bool number_levels = false;
+  bool quoted_apart = false;  ///< its name is quoted in the header, and another one is not
+  std::string numbers_for;    ///< the variable that needs it as numbers; empty: none
+  const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
+  const std::vector<std::string>* level_order = nullptr;   ///< the order of all its levels; null: sorted
+  const ColumnNumbers* in_memory = nullptr;                ///< this rank's rows, if the table is in memory
+
+  /// The text of the variable that reads this column.
+  [[nodiscard]] std::string variable() const {
+    return factor_call.empty() ? column_expression(name).text : factor_call;
+  }
+};
+
+/// The variables of a request, mapped to the columns of a file. Refers to the request, which must outlive it.
+class ReadPlan {
+ public:
+  /// Throws `Error(input)` for a column that the file lacks, with the nearest names, and `Error(usage)` for
+  /// an option about a column that is not used, or not in this way. `table_word` is the word for the table in
+  /// messages.
+  ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
+           std::string_view table_word = "the file");
+
+  struct PlannedVariable {
+    const Expression* expression = nullptr;
+    std::vector<int> columns;  ///< indices into `columns()`, in the order of Expression::columns()
+    bool may_be_infinite = false;
+    bool wants_median = false;
+    std::optional<KeySpan> near_median{};  ///< range in which to look for it while reading
+    bool left_out_if_infinite = false;
+  };
+
+  [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
+  [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  void set_near_median(std::size_t variable, KeySpan range) { variables_[variable].near_median = range; }
+  /// Whether the variable is itself a text column; all others are numbers.
+  [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
+  /// The numbers of a variable that is a column in memory; else null.
+  [[nodiscard]] const ColumnNumbers* in_memory(const PlannedVariable& variable) const;
+  /// For a file that may have quoted fields: '"' for each column with a quoted name in the header.
+  void set_quotes(std::string_view quotes);
+  [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
+  void set_text(std::size_t column, bool text) { columns_[column].text = text; }
+  void set_number_levels(std::size_t column, bool number_levels) {
+    columns_[column].number_levels = number_levels;
+  }
+  /// Makes a column a factor with literal levels, in this order unless it is null.
+  void set_factor(std::size_t column, const std::vector<std::string>* level_order);
+  /// Sets this rank's numbers of a column, which must outlive the plan.
+  void set_in_memory(std::size_t column, const ColumnNumbers& numbers) {
+    columns_[column].in_memory = &numbers;
+  }
+  /// The memory options of the request.
+  [[nodiscard]] const std::optional<MemoryOptions>& memory() const noexcept { return memory_; }
+  [[nodiscard]] NumberTaker* taker() const noexcept { return taker_; }
+  /// True for a field that denotes a missing value.
+  [[nodiscard]] bool is_missing(std::string_view field) const;
+  /// Whether a number may denote a missing value: fields are then compared as texts first.
+  [[nodiscard]] bool numbers_may_be_missing() const noexcept { return numbers_may_be_missing_; }
+  /// Every row is complete, whatever its values.
+  [[nodiscard]] bool every_row() const noexcept { return every_row_; }
+  [[nodiscard]] std::int64_t more_bytes_per_row() const noexcept { return more_bytes_per_row_; }
+  /// Whether a row with an unseen level of this variable is complete.
+  [[nodiscard]] bool unseen_is_complete(const PlannedVariable& variable) const;
+
+ private:
+  void apply(const TableOptions& options);
+  std::vector<UsedColumn> columns_;
+  std::vector<PlannedVariable> variables_;
+  std::vector<std::string> missing_;
+  std::vector<std::string> unseen_is_complete_;
+  bool numbers_may_be_missing_ = false;
+  bool has_quotes_ = false;
+  std::optional<MemoryOptions> memory_;
+  bool every_row_ = false;
+  std::int64_t more_bytes_per_row_ = 0;
+  NumberTaker* taker_ = nullptr;
+  std::string path_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

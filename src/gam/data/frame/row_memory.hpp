@@ -1,0 +1,68 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "base/huge_pages.hpp"
+#include "gam/data/frame/column_storage.hpp"
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <utility>
+
+#include "files/scratch_memory.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Memory of a rank for its columns. Columns are placed in turn; one that exceeds the remaining memory is
+/// spilled to a scratch file.
+class RowMemory {
+ public:
+  /// Memory without a limit.
+  RowMemory() = default;
+  RowMemory(std::int64_t bytes, std::string folder)
+      : bytes_(bytes), left_(bytes), folder_(std::move(folder)) {}
+
+  /// The place of a column.
+  struct Place {
+    std::size_t rows = 0;
+    bool in_memory = true;
+  };
+  template <class T>
+  [[nodiscard]] Place place(std::size_t rows) {
+    const auto bytes = static_cast<std::int64_t>(rows * sizeof(T));
+    const bool in_memory = bytes <= left_;
+    if (in_memory)
+      left_ -= bytes;
+    else
+      spilled_ += bytes;
+    return {rows, in_memory};
+  }
+  /// A column of zeros at a place. Thread-safe.
+  template <class T>
+  [[nodiscard]] ColumnStorage<T> column(const Place& place) const {
+    if (!place.in_memory) return ColumnStorage<T>::in(files::ScratchMemory(folder_, place.rows * sizeof(T)));
+    ColumnStorage<T> column;
+    base::resize_in_huge_pages(column.own(), place.rows);
+    return column;
+  }
+
+  /// The same for a column that is not moved to a caller of the library: its zeros are not written by the
+  /// calling thread.
+  template <class T>
+  [[nodiscard]] ColumnStorage<T> zeros(const Place& place) const {
+    return place.in_memory ? ColumnStorage<T>::zeros(place.rows) : column<T>(place);
+  }
+
+  [[nodiscard]] std::int64_t bytes() const noexcept { return bytes_; }
+  [[nodiscard]] std::int64_t spilled_bytes() const noexcept { return spilled_; }
+  [[nodiscard]] const std::string& folder() const noexcept { return folder_; }
+
+ private:
+  std::int64_t bytes_ = std::numeric_limits<std::int64_t>::max();
+  std::int64_t left_ = bytes_;
+  std::int64_t spilled_ = 0;
+  std::string folder_;
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,58 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/bytes/inflater.hpp"
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+#include "files/input_file.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// The beginnings of a file's members if their headers have sizes, as written by bgzip; else empty. Cost:
+/// reads 26 bytes of each member.
+[[nodiscard]] std::vector<GzipMember> members_of(const files::InputFile& file);
+
+/// The declared unpacked size of the last member, modulo 2^32: a lower bound for the file. 0 for a file
+/// padded with zeros.
+[[nodiscard]] std::size_t size_of_last_member(const files::InputFile& file);
+
+/// Unpacks all members of gzip data in memory, possibly padded with zeros; returns the number of bytes, or
+/// nothing if the data are damaged or do not fit.
+[[nodiscard]] std::optional<std::size_t> unpack_gzip(std::span<const char> packed, std::span<char> room);
+
+/// Unpacks a file of members with declared sizes, one whole member at a time.
+class GzipMembers {
+ public:
+  /// `members`: from `members_of`. Bytes read from the file are added to `bytes_read`. All arguments must
+  /// outlive this object.
+  GzipMembers(const files::InputFile& file, const std::vector<GzipMember>& members,
+              std::atomic<std::int64_t>& bytes_read)
+      : file_(file), members_(members), bytes_read_(bytes_read) {}
+
+  /// Fills the buffer; less than its size only at the end. Throws `Error(input)`.
+  std::size_t read(std::span<char> buffer);
+  void seek(std::int64_t offset);
+
+ private:
+  void load(std::size_t member);
+  [[nodiscard]] bool inflate(std::int64_t begin, std::int64_t end);
+  void refuse_damage(std::int64_t begin);
+
+  const files::InputFile& file_;
+  const std::vector<GzipMember>& members_;
+  std::atomic<std::int64_t>& bytes_read_;
+  Inflater inflater_;
+  std::vector<char> packed_;
+  std::vector<char> text_;  ///< unpacked text of the current member
+  std::size_t at_ = 0;      ///< position in it
+  std::size_t next_ = 0;    ///< index of the next member
+};
+
+}  // namespace TESSERA_NAMESPACE::gam

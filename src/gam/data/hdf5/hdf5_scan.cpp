@@ -1,0 +1,570 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/hdf5/hdf5_scan.hpp"
+
+#include "base/errors.hpp"
+#include "base/pluralised.hpp"
+#include "base/utf8.hpp"
+#include "gam/data/hdf5/hdf5_chunks.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include <algorithm>
+#include <atomic>
+#include <cstring>
+#include <deque>
+#include <limits>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <unordered_map>
+#include <utility>
+
+#include "files/input_file.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+enum class Kind { number, fixed_text, variable_text, enumeration, other };
+
+Kind kind_of(hid_t type) {
+  switch (H5Tget_class(type)) {
+    case H5T_INTEGER:
+    case H5T_FLOAT: return Kind::number;
+    case H5T_STRING: return H5Tis_variable_str(type) > 0 ? Kind::variable_text : Kind::fixed_text;
+    case H5T_ENUM: return H5Tget_size(type) <= sizeof(std::uint64_t) ? Kind::enumeration : Kind::other;
+    default: return Kind::other;
+  }
+}
+
+/// Whether HDF5 has opened this file, and not a replacement of it.
+bool is_open_as(hid_t hdf5, const files::InputFile& file) {
+  void* handle = nullptr;
+  if (H5Fget_vfd_handle(hdf5, H5P_DEFAULT, &handle) < 0 || handle == nullptr) return false;
+  const auto opened = files::state_of(*static_cast<const int*>(handle));
+  const files::FileState expected = file.state();
+  return opened && opened->device == expected.device && opened->inode == expected.inode;
+}
+
+/// The creation order of the root's links if the file stores it; else their order by name.
+H5_index_t order_of_links(hid_t file) {
+  const Handle root(H5Gopen2(file, "/", H5P_DEFAULT), H5Gclose);
+  const Handle creation(H5Gget_create_plist(root.get()), H5Pclose);
+  unsigned kept = 0;
+  H5Pget_link_creation_order(creation.get(), &kept);
+  return (kept & H5P_CRT_ORDER_INDEXED) != 0 ? H5_INDEX_CRT_ORDER : H5_INDEX_NAME;
+}
+
+std::string name_of_link(hid_t group, H5_index_t order, hsize_t index) {
+  const auto size = H5Lget_name_by_idx(group, ".", order, H5_ITER_INC, index, nullptr, 0, H5P_DEFAULT);
+  std::string name(size < 0 ? 0 : static_cast<std::size_t>(size), '\0');
+  H5Lget_name_by_idx(group, ".", order, H5_ITER_INC, index, name.data(), name.size() + 1, H5P_DEFAULT);
+  return name;
+}
+
+constexpr const char* as_numbers_or_texts = "write it as numbers or texts";
+
+/// Why values of a type cannot be read, in words that follow the dataset's name; empty: they can.
+std::string problem_of_type(hid_t type) {
+  if (kind_of(type) != Kind::other) return {};
+  switch (H5Tget_class(type)) {
+    case H5T_COMPOUND:
+      return fmt::format("has compound values: write each of its {} as a dataset of its own",
+                         base::pluralised(H5Tget_nmembers(type), "member"));
+    case H5T_ARRAY: return "has arrays as values: write each of their elements as a dataset of its own";
+    case H5T_VLEN: return "has lists of any length as values: write one number or text for each row";
+    case H5T_REFERENCE: return "has references to other objects, which are not followed";
+    case H5T_OPAQUE: return fmt::format("has opaque values: {}", as_numbers_or_texts);
+    case H5T_BITFIELD: return "has bit fields: write them as integers";
+    case H5T_ENUM: return "has an enumeration of more than 8 bytes: write it as texts";
+    default: return fmt::format("has values that are neither numbers nor texts: {}", as_numbers_or_texts);
+  }
+}
+
+/// Why a dataset of this shape is not a column.
+std::string problem_of_shape(hid_t space) {
+  if (H5Sget_simple_extent_type(space) == H5S_NULL) return "has no values (a null dataspace)";
+  const int dimensions = H5Sget_simple_extent_ndims(space);
+  if (dimensions == 1) return {};
+  if (dimensions == 0) return "is one value (a scalar), not one for each row";
+  if (dimensions < 0) return "has no readable description";
+  std::vector<hsize_t> extents(static_cast<std::size_t>(dimensions));
+  H5Sget_simple_extent_dims(space, extents.data(), nullptr);
+  return fmt::format("has {} dimensions ({}): write each of its columns as a dataset of one", dimensions,
+                     fmt::join(extents, " x "));
+}
+
+/// Why a link of the root to `object` is not a column, in words that follow its name; empty: it is one, of
+/// `rows` values.
+std::string problem_of_object(hid_t file, hid_t object, std::int64_t& rows) {
+  switch (H5Iget_type(object)) {
+    case H5I_DATASET: break;
+    case H5I_GROUP: return "is a group: copy its datasets to the root";
+    case H5I_DATATYPE: return "is a type, without values";
+    default: return "is an object that cannot be read";
+  }
+  const Handle space(H5Dget_space(object), H5Sclose);
+  const Handle type(H5Dget_type(object), H5Tclose);
+  if (std::string problem = problem_of_shape(space.get()); !problem.empty()) return problem;
+  if (std::string problem = problem_of_type(type.get()); !problem.empty()) return problem;
+  rows = static_cast<std::int64_t>(H5Sget_simple_extent_npoints(space.get()));
+  if (rows == 0) return {};
+  if (rows < 0) return "has more values than can be counted";
+  hsize_t file_bytes = 0;
+  H5Fget_filesize(file, &file_bytes);
+  return problem_of_storage(object, type.get(), rows, static_cast<std::int64_t>(file_bytes));
+}
+
+/// Adds the target of a link of the root: a column, or the reason why it is not one.
+void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, const std::string& name) {
+  std::int64_t rows = 0;
+  std::string problem = problem_of_link(file, name);
+  if (problem.empty()) {
+    const Handle object(H5Oopen(file, name.c_str(), H5P_DEFAULT), H5Oclose);
+    problem = problem_of_object(file, object.get(), rows);
+  }
+  if (!problem.empty()) {
+    contents.unusable[name] = std::move(problem);
+    return;
+  }
+  if (!contents.columns.empty() && rows != contents.rows)
+    throw base::input_error(
+        "{}: its columns have different lengths, '{}' has {} values and '{}' has {}: write columns of one "
+        "length",
+        path, contents.columns[0], contents.rows, name, rows);
+  contents.rows = rows;
+  contents.columns.push_back(name);
+  if (!base::is_utf8(name))
+    throw base::input_error("{}: the name of column {} is not UTF-8: {}", path, contents.columns.size(),
+                            base::how_to_utf8);
+}
+
+/// The library unpacks larger chunks, once for all threads: otherwise each thread has a chunk of each column
+/// in memory.
+constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
+
+/// Converts numbers from their form in the file to doubles.
+using ToNumbers = void (*)(const std::byte* from, std::span<double> to);
+
+template <class T>
+void to_numbers(const std::byte* from, std::span<double> to) {
+  for (double& number : to) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    number = static_cast<double>(value);
+    from += sizeof value;
+  }
+}
+
+/// Null for numbers that only the library converts, such as those of the other byte order.
+ToNumbers conversion_of(hid_t type) {
+  const std::pair<hid_t, ToNumbers> native[]{
+      {H5T_NATIVE_DOUBLE, to_numbers<double>},      {H5T_NATIVE_FLOAT, to_numbers<float>},
+      {H5T_NATIVE_INT8, to_numbers<std::int8_t>},   {H5T_NATIVE_UINT8, to_numbers<std::uint8_t>},
+      {H5T_NATIVE_INT16, to_numbers<std::int16_t>}, {H5T_NATIVE_UINT16, to_numbers<std::uint16_t>},
+      {H5T_NATIVE_INT32, to_numbers<std::int32_t>}, {H5T_NATIVE_UINT32, to_numbers<std::uint32_t>},
+      {H5T_NATIVE_INT64, to_numbers<std::int64_t>}, {H5T_NATIVE_UINT64, to_numbers<std::uint64_t>}};
+  for (const auto& [one, conversion] : native) {
+    if (H5Tequal(type, one) > 0) return conversion;
+  }
+  return nullptr;
+}
+
+std::int64_t rows_of_chunk(hid_t creation) {
+  hsize_t rows = 1;
+  H5Pget_chunk(creation, 1, &rows);
+  return static_cast<std::int64_t>(rows);
+}
+
+/// Opens a dataset. If the library unpacks its chunks, they stay cached until all threads have passed them.
+Handle open_dataset(hid_t hdf5, const std::string& name) {
+  Handle dataset(H5Dopen2(hdf5, name.c_str(), H5P_DEFAULT), H5Dclose);
+  const Handle creation(H5Dget_create_plist(dataset.get()), H5Pclose);
+  if (!creation.valid() || H5Pget_layout(creation.get()) != H5D_CHUNKED) return dataset;
+  const std::int64_t rows = rows_of_chunk(creation.get());
+  if (rows <= most_of_chunk) return dataset;
+  const Handle type(H5Dget_type(dataset.get()), H5Tclose);
+  const Handle access(H5Pcreate(H5P_DATASET_ACCESS), H5Pclose);
+  H5Pset_chunk_cache(access.get(), H5D_CHUNK_CACHE_NSLOTS_DEFAULT,
+                     2 * static_cast<std::size_t>(rows) * H5Tget_size(type.get()),
+                     H5D_CHUNK_CACHE_W0_DEFAULT);
+  dataset = {};
+  return {H5Dopen2(hdf5, name.c_str(), access.get()), H5Dclose};
+}
+
+/// One thread's buffers for reading columns.
+struct Scratch {
+  ChunkUnpacker chunks;
+  std::vector<std::byte> stored;  ///< values as they are in the file
+};
+
+/// A dataset whose rows any thread may read. Contiguous values with the same form as in memory,
+/// and numbers of native types, contiguous or in chunks unpacked here, are read without the library; all
+/// others by the library, which is not thread-safe. One thread opens the columns for all threads.
+class Column {
+ public:
+  Column(hid_t hdf5, const files::InputFile& file, std::string name)
+      : file_(file), path_(file.path()), name_(std::move(name)), dataset_(open_dataset(hdf5, name_)) {
+    if (!dataset_.valid()) fail();
+    const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
+    kind_ = kind_of(type.get());
+    file_bytes_ = H5Tget_size(type.get());
+    switch (kind_) {
+      case Kind::number: memory_type_ = Handle(H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose); break;
+      case Kind::enumeration:
+        memory_type_ = Handle(H5Tget_native_type(type.get(), H5T_DIR_ASCEND), H5Tclose);
+        read_members();
+        break;
+      default: memory_type_ = Handle(H5Tcopy(type.get()), H5Tclose); break;
+    }
+    if (!memory_type_.valid()) fail();
+    value_bytes_ = H5Tget_size(memory_type_.get());
+    find_values(type.get());
+    space_padded_ = kind_ == Kind::fixed_text && H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
+  }
+
+  [[nodiscard]] Kind kind() const noexcept { return kind_; }
+  [[nodiscard]] std::size_t value_bytes() const noexcept { return value_bytes_; }
+  /// Rows unpacked together; 1: separately.
+  [[nodiscard]] std::int64_t chunk_rows() const noexcept { return chunk_rows_; }
+
+  /// Loads rows for `numbers` and `text`, indexed from the first of them, until the next call. Returns their
+  /// bytes in the file.
+  std::int64_t load(tessera::Range rows, Scratch& scratch) {
+    release();
+    const auto count = static_cast<std::size_t>(rows.size());
+    std::span<std::byte> values;
+    if (kind_ == Kind::number) {
+      numbers_.resize(count);
+      values = std::as_writable_bytes(std::span(numbers_));
+    } else {
+      values_.assign(count * value_bytes_, std::byte{});
+      values = values_;
+    }
+    if (!read_directly(rows, values, scratch)) read_by_library(rows, values);
+    if (kind_ == Kind::enumeration) find_members();
+    return static_cast<std::int64_t>(count * file_bytes_);
+  }
+
+  [[nodiscard]] std::span<const double> numbers() const noexcept { return numbers_; }
+
+  [[nodiscard]] std::string_view text(std::size_t i, std::int64_t row_number) const {
+    const auto* at = reinterpret_cast<const char*>(values_.data() + i * value_bytes_);
+    if (kind_ == Kind::variable_text) {
+      const char* text = nullptr;
+      std::memcpy(&text, at, sizeof text);
+      return text == nullptr ? std::string_view{} : std::string_view(text);
+    }
+    if (kind_ == Kind::enumeration) {
+      if (places_[i] < 0)
+        throw base::input_error(
+            "{}, row {}: the value of '{}' is not a member of its enumeration: write the column again", path_,
+            row_number, name_);
+      return members_[static_cast<std::size_t>(places_[i])];
+    }
+    std::string_view text(at, value_bytes_);
+    text = text.substr(0, text.find('\0'));
+    if (space_padded_) text = text.substr(0, text.find_last_not_of(' ') + 1);
+    return text;
+  }
+
+  /// For an enumeration: the index of each row's member, negative for an unknown value.
+  [[nodiscard]] std::span<const std::int32_t> places() const noexcept { return places_; }
+  [[nodiscard]] std::span<const std::string> members() const noexcept { return members_; }
+
+  Column(const Column&) = delete;
+  Column& operator=(const Column&) = delete;
+  ~Column() { release(); }
+
+ private:
+  // Finds the offset of its values in the file, or its chunks.
+  void find_values(hid_t file_type) {
+    const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
+    const H5D_layout_t layout = H5Pget_layout(creation.get());
+    if (layout == H5D_CHUNKED) chunk_rows_ = rows_of_chunk(creation.get());
+    as_in_memory_ = kind_ != Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
+    if (kind_ == Kind::number && !as_in_memory_) to_numbers_ = conversion_of(file_type);
+    if (!as_in_memory_ && to_numbers_ == nullptr) return;
+    if (layout == H5D_CHUNKED && chunk_rows_ <= most_of_chunk)
+      packing_ = packing_of(creation.get(), file_bytes_);
+    if (layout != H5D_CONTIGUOUS) return;
+    const haddr_t place = H5Dget_offset(dataset_.get());
+    if (place != HADDR_UNDEF) place_ = static_cast<std::int64_t>(place);
+  }
+
+  /// False for values that only the library can read.
+  bool read_directly(Range rows, std::span<std::byte> values, Scratch& scratch) {
+    if (place_ < 0 && !packing_) return false;
+    if (!as_in_memory_) scratch.stored.resize(static_cast<std::size_t>(rows.size()) * file_bytes_);
+    const std::span<std::byte> stored = as_in_memory_ ? values : std::span(scratch.stored);
+    if (packing_)
+      read_chunks(rows, stored, scratch.chunks);
+    else
+      read_in_one_piece(rows, stored);
+    if (!as_in_memory_) to_numbers_(stored.data(), numbers_);
+    return true;
+  }
+
+  void read_in_one_piece(Range rows, std::span<std::byte> stored) const {
+    const std::int64_t begin = place_ + rows.begin * static_cast<std::int64_t>(file_bytes_);
+    const std::size_t got = file_.read_at(begin, {reinterpret_cast<char*>(stored.data()), stored.size()});
+    if (got < stored.size()) fail();
+  }
+
+  void read_chunks(Range rows, std::span<std::byte> stored, ChunkUnpacker& unpacker) const {
+    for (std::int64_t row = rows.begin; row < rows.end;) {
+      const std::int64_t first = row - row % chunk_rows_;
+      const std::int64_t end = std::min(rows.end, first + chunk_rows_);
+      const auto chunk = unpacker.unpack(dataset_.get(), *packing_, static_cast<hsize_t>(first));
+      if (!chunk) fail();
+      const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * file_bytes_; };
+      std::memcpy(stored.data() + bytes(row - rows.begin), chunk->data() + bytes(row - first),
+                  bytes(end - row));
+      row = end;
+    }
+  }
+
+  void read_by_library(Range rows, std::span<std::byte> values) {
+    const std::lock_guard lock(hdf5_mutex());
+    const auto begin = static_cast<hsize_t>(rows.begin);
+    const auto count = static_cast<hsize_t>(rows.size());
+    const Handle file_space(H5Dget_space(dataset_.get()), H5Sclose);
+    H5Sselect_hyperslab(file_space.get(), H5S_SELECT_SET, &begin, nullptr, &count, nullptr);
+    memory_space_ = Handle(H5Screate_simple(1, &count, nullptr), H5Sclose);
+    if (H5Dread(dataset_.get(), memory_type_.get(), memory_space_.get(), file_space.get(), H5P_DEFAULT,
+                values.data()) < 0)
+      fail();
+    loaded_ = true;
+  }
+
+  void read_members() {
+    const int count = H5Tget_nmembers(memory_type_.get());
+    for (unsigned i = 0; i < static_cast<unsigned>(std::max(count, 0)); ++i) {
+      std::uint64_t value = 0;
+      H5Tget_member_value(memory_type_.get(), i, &value);
+      char* name = H5Tget_member_name(memory_type_.get(), i);
+      place_of_.emplace(value, static_cast<std::int32_t>(i));
+      members_.emplace_back(name == nullptr ? "" : name);
+      H5free_memory(name);
+    }
+    constexpr std::uint64_t most = 1 << 16;
+    for (const auto& [value, place] : place_of_) {
+      if (value >= most) continue;
+      small_.resize(std::max<std::size_t>(small_.size(), value + 1), -1);
+      small_[value] = place;
+    }
+  }
+
+  void find_members() {
+    places_.resize(values_.size() / value_bytes_);
+    for (std::size_t i = 0; i < places_.size(); ++i) {
+      std::uint64_t value = 0;
+      copy_value(values_.data() + i * value_bytes_, value);
+      if (value < small_.size()) {
+        places_[i] = small_[value];
+      } else {
+        const auto found = place_of_.find(value);
+        places_[i] = found == place_of_.end() ? -1 : found->second;
+      }
+    }
+  }
+
+  // Copies of sizes known at compile time.
+  void copy_value(const std::byte* from, std::uint64_t& value) const noexcept {
+    switch (value_bytes_) {
+      case 1: std::memcpy(&value, from, 1); break;
+      case 2: std::memcpy(&value, from, 2); break;
+      case 4: std::memcpy(&value, from, 4); break;
+      default: std::memcpy(&value, from, value_bytes_); break;
+    }
+  }
+
+  // Frees texts of variable length, allocated by HDF5.
+  void release() noexcept {
+    if (!std::exchange(loaded_, false) || kind_ != Kind::variable_text) return;
+    const std::lock_guard lock(hdf5_mutex());
+#if H5_VERSION_GE(1, 12, 0)
+    H5Treclaim(memory_type_.get(), memory_space_.get(), H5P_DEFAULT, values_.data());
+#else
+    H5Dvlen_reclaim(memory_type_.get(), memory_space_.get(), H5P_DEFAULT, values_.data());
+#endif
+  }
+
+  [[noreturn]] void fail() const {
+    throw base::input_error(
+        "{}: the dataset '{}' cannot be read, since the file is damaged or its filter is unknown to this "
+        "HDF5: write it again, plain or with gzip",
+        path_, name_);
+  }
+
+  const files::InputFile& file_;
+  const std::string& path_;
+  std::string name_;
+  Handle dataset_;
+  Handle memory_type_;
+  Handle memory_space_;
+  Kind kind_ = Kind::other;
+  std::size_t file_bytes_ = 0;   // of one value in the file
+  std::size_t value_bytes_ = 0;  // of one value in memory
+  bool space_padded_ = false;
+  std::int64_t place_ = -1;              // offset of the first value in the file, if read without the library
+  std::optional<ChunkPacking> packing_;  // of its chunks, if it has any
+  bool as_in_memory_ = false;            // values have the same form in the file
+  ToNumbers to_numbers_ = nullptr;       // else, where numbers are read without the library
+  std::int64_t chunk_rows_ = 1;
+  std::vector<std::string> members_;                          // names, of an enumeration
+  std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value
+  std::vector<std::int32_t> small_;                           // index by small value, the usual case
+  std::vector<std::int32_t> places_;                          // of the loaded rows
+  std::vector<double> numbers_;                               // of the loaded rows
+  std::vector<std::byte> values_;                             // of the loaded rows, if not numbers
+  bool loaded_ = false;
+};
+
+std::int64_t room_of(const FramePart& part) {
+  return static_cast<std::int64_t>(part.room());
+}
+
+/// Passes rows of a column, indexed from the first loaded, to a part at once; false if they must be passed
+/// field by field.
+bool set_column(const Column& column, std::size_t c, std::size_t begin, std::size_t count,
+                std::int64_t first_row_number, FramePart& part) {
+  const bool text = part.plan().columns()[c].text;
+  if (column.kind() == Kind::number && !text && !part.plan().numbers_may_be_missing()) {
+    part.set_numbers(c, column.numbers().subspan(begin, count));
+    return true;
+  }
+  if (column.kind() != Kind::enumeration || !text) return false;
+  const std::span<const std::int32_t> places = column.places().subspan(begin, count);
+  // The first faulty row is reported, whatever its column.
+  if (std::any_of(places.begin(), places.end(), [](std::int32_t place) { return place < 0; })) return false;
+  part.set_levels(c, places, column.members(), first_row_number);
+  return true;
+}
+
+/// Passes loaded rows, from `first` on, to a part: by columns, or by rows if a value may be refused. Returns
+/// their number.
+std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Range rows, FramePart& part) {
+  const auto begin = static_cast<std::size_t>(rows.begin - first);
+  const auto count = static_cast<std::size_t>(rows.size());
+  std::vector<std::size_t> fields;
+  for (std::size_t c = 0; c < columns.size(); ++c) {
+    if (!set_column(columns[c], c, begin, count, rows.begin + 1, part)) fields.push_back(c);
+  }
+  if (fields.empty()) {
+    part.end_rows(rows.begin + 1, count);
+    return rows.size();
+  }
+  for (std::size_t i = begin; i < begin + count; ++i) {
+    const std::int64_t row_number = first + static_cast<std::int64_t>(i) + 1;
+    for (const std::size_t c : fields) {
+      if (columns[c].kind() != Kind::number)
+        part.set_field(c, columns[c].text(i, row_number), true, row_number);
+      else
+        part.set_number_field(c, columns[c].numbers()[i], row_number);
+    }
+    part.end_row(row_number);
+  }
+  return rows.size();
+}
+
+/// The columns of a plan, as read by one thread.
+class Columns {
+ public:
+  Columns(hid_t hdf5, const files::InputFile& file, const ReadPlan& plan) {
+    for (const UsedColumn& column : plan.columns()) columns_.emplace_back(hdf5, file, column.name);
+  }
+
+  [[nodiscard]] const std::deque<Column>& all() const noexcept { return columns_; }
+
+  /// Reads rows and passes them on. Returns their bytes in the file.
+  std::int64_t read(Range rows, FramePart& part) {
+    std::int64_t bytes = 0;
+    for (Column& column : columns_) bytes += column.load(rows, scratch_);
+    for (std::int64_t row = rows.begin; row < rows.end;)
+      row += set_rows(columns_, rows.begin, {row, std::min(rows.end, row + room_of(part))}, part);
+    return bytes;
+  }
+
+ private:
+  std::deque<Column> columns_;
+  Scratch scratch_;
+};
+
+/// Rows read at a time: few enough that the loaded values are few bytes; in packed columns whole chunks,
+/// unless they are large.
+std::int64_t rows_of_load(const std::deque<Column>& columns, std::int64_t chunk_rows) {
+  std::int64_t at_once = chunk_rows;
+  std::int64_t most = std::numeric_limits<std::int64_t>::max();
+  for (const Column& column : columns) {
+    if (column.chunk_rows() <= most_of_chunk) at_once = std::max(at_once, column.chunk_rows());
+    most = std::min(most, static_cast<std::int64_t>(max_text_bytes / column.value_bytes()));
+  }
+  for (const Column& column : columns) {
+    // Columns rarely have different chunk sizes; some chunks are then unpacked twice.
+    if (column.chunk_rows() <= at_once) at_once -= at_once % column.chunk_rows();
+  }
+  return std::max<std::int64_t>(1, std::min(at_once, most));
+}
+
+/// Splits rows at multiples of `size` in the file.
+std::vector<Range> runs_of(Range rows, std::int64_t size) {
+  std::vector<Range> runs;
+  for (std::int64_t begin = rows.begin; begin < rows.end; begin = runs.back().end)
+    runs.push_back({begin, std::min(rows.end, begin - begin % size + size)});
+  return runs;
+}
+
+}  // namespace
+
+Handle open_hdf5_file(const files::InputFile& opened) {
+  const std::string& path = opened.path();
+  const Handle access(H5Pcreate(H5P_FILE_ACCESS), H5Pclose);
+  H5Pset_fapl_sec2(access.get());  // its handle is a descriptor, whatever driver the environment selects
+#if H5_VERSION_GE(1, 10, 7)
+  // Shared file systems often lack locks, which a reader does not need.
+  H5Pset_file_locking(access.get(), false, true);
+#endif
+  Handle file(H5Fopen(path.c_str(), H5F_ACC_RDONLY, access.get()), H5Fclose);
+  if (!file.valid())
+    throw base::input_error("{}: begins as HDF5 does, but cannot be opened as HDF5: write it again", path);
+  if (!is_open_as(file.get(), opened))
+    throw base::input_error("{}: was replaced while it was opened: start again when it no longer is", path);
+  return file;
+}
+
+Hdf5Contents contents_of(hid_t file, const std::string& path) {
+  Hdf5Contents contents;
+  H5G_info_t group{};
+  if (H5Gget_info(file, &group) < 0)
+    throw base::input_error("{}: the root of the HDF5 file cannot be read: write the file again", path);
+  if (group.nlinks > max_columns)
+    throw base::input_error("{}: has more than the {} columns that a table may have", path, max_columns);
+  const H5_index_t order = order_of_links(file);
+  for (hsize_t i = 0; i < group.nlinks; ++i) add_object(contents, file, path, name_of_link(file, order, i));
+  if (contents.columns.empty() && !contents.unusable.empty()) {
+    const auto& [name, problem] = *contents.unusable.begin();
+    throw base::input_error("{}: no dataset at the root of the HDF5 file is a column: '{}' {}", path, name,
+                            problem);
+  }
+  if (contents.columns.empty())
+    throw base::input_error("{}: the root of the HDF5 file is empty: write one dataset there for each column",
+                            path);
+  if (contents.rows == 0) throw base::input_error("{}: the columns are empty: give a table with rows", path);
+  return contents;
+}
+
+std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t chunk_rows,
+                       const BetweenReads& between, Range rows, FrameBuilder& builder) {
+  std::deque<Columns> columns;
+  for (int thread = 0; thread < builder.team().size(); ++thread)
+    columns.emplace_back(hdf5, file, builder.plan());
+  const std::vector<Range> runs = runs_of(rows, rows_of_load(columns[0].all(), chunk_rows));
+  std::atomic<std::int64_t> bytes_read = 0;
+  builder.read(runs, between, [&](int thread, std::size_t run, FramePart& part) {
+    bytes_read += columns[static_cast<std::size_t>(thread)].read(runs[run], part);
+  });
+  return bytes_read;
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,120 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/hdf5/hdf5_writer.hpp"
+
+#include "base/errors.hpp"
+#include "gam/data/hdf5/hdf5_driver.hpp"
+#include "gam/data/hdf5/hdf5_storage.hpp"
+
+#include <cstring>
+#include <memory>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+/// A file opened by HDF5 for writing. Failed writes are detected when it is closed.
+class Hdf5Output {
+ public:
+  /// `open` opens it with an access list.
+  template <class Open>
+  Hdf5Output(const files::OutputFile& file, const Open& open) : file_(file) {
+    const Handle access = access_that_remembers(error_);
+    hdf5_ = valid(Handle(open(access.get()), H5Fclose));
+  }
+
+  [[nodiscard]] hid_t get() const noexcept { return hdf5_.get(); }
+  /// A valid handle; throws for any other.
+  [[nodiscard]] Handle valid(Handle handle) const {
+    if (!handle.valid()) fail();
+    return handle;
+  }
+  /// HDF5 writes its buffers when a file is closed.
+  void close() {
+    if (H5Fclose(hdf5_.release()) < 0 || *error_ != 0) fail();
+  }
+  [[noreturn]] void fail() const {
+    throw base::input_error(
+        "{}: cannot be written: {}", file_.path(),
+        *error_ != 0 ? std::strerror(*error_) : "HDF5 refused it: rename its columns, or write CSV");
+  }
+
+ private:
+  const files::OutputFile& file_;
+  std::shared_ptr<int> error_ = std::make_shared<int>(0);
+  Handle hdf5_;
+};
+
+Handle type_of(const ColumnEncoding& encoding) {
+  if (encoding.kind == ColumnEncoding::Kind::number) return {H5Tcopy(H5T_NATIVE_DOUBLE), H5Tclose};
+  if (encoding.kind == ColumnEncoding::Kind::text) {
+    Handle type(H5Tcopy(H5T_C_S1), H5Tclose);
+    H5Tset_size(type.get(), encoding.value_bytes);
+    H5Tset_strpad(type.get(), H5T_STR_NULLPAD);
+    H5Tset_cset(type.get(), H5T_CSET_UTF8);
+    return type;
+  }
+  const bool small = encoding.value_bytes == sizeof(std::int8_t);
+  Handle type(H5Tenum_create(small ? H5T_NATIVE_INT8 : H5T_NATIVE_INT16), H5Tclose);
+  std::int16_t value = 0;
+  for (const std::string& text : encoding.texts) {
+    const auto narrow = static_cast<std::int8_t>(value);
+    const void* const at = small ? static_cast<const void*>(&narrow) : &value;
+    if (H5Tenum_insert(type.get(), text.c_str(), at) < 0) return {};
+    ++value;
+  }
+  return type;
+}
+
+}  // namespace
+
+bool has_hdf5() noexcept {
+  return true;
+}
+
+void begin_hdf5(files::OutputFile& file) {
+  // After a failed allocation HDF5 may keep a file open, which it must not close at the end of the process.
+  // The call fails if HDF5 was used before; then the earlier setting holds.
+  static_cast<void>(H5dont_atexit());
+  const QuietHdf5 quiet;
+  const Handle creation(H5Pcreate(H5P_FILE_CREATE), H5Pclose);
+  H5Pset_link_creation_order(creation.get(), H5P_CRT_ORDER_TRACKED | H5P_CRT_ORDER_INDEXED);
+  Hdf5Output hdf5(file, [&](hid_t access) {
+    return H5Fcreate(file.link().c_str(), H5F_ACC_TRUNC, creation.get(), access);
+  });
+  hdf5.close();
+}
+
+std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<const NewColumn> columns,
+                                           std::int64_t rows) {
+  const QuietHdf5 quiet;
+  Hdf5Output hdf5(file, [&](hid_t access) { return H5Fopen(file.link().c_str(), H5F_ACC_RDWR, access); });
+  const auto count = static_cast<hsize_t>(rows);
+  const Handle space(H5Screate_simple(1, &count, nullptr), H5Sclose);
+  const Handle link(H5Pcreate(H5P_LINK_CREATE), H5Pclose);
+  H5Pset_char_encoding(link.get(), H5T_CSET_UTF8);
+  // Allocates the storage of the values immediately, without writing them.
+  const Handle creation(H5Pcreate(H5P_DATASET_CREATE), H5Pclose);
+  H5Pset_layout(creation.get(), H5D_CONTIGUOUS);
+  H5Pset_alloc_time(creation.get(), H5D_ALLOC_TIME_EARLY);
+  H5Pset_fill_time(creation.get(), H5D_FILL_TIME_NEVER);
+  H5Pset_obj_track_times(creation.get(), false);  // so that the same table gives the same file
+  std::vector<std::int64_t> places;
+  for (const NewColumn& column : columns) {
+    const Handle type = hdf5.valid(type_of(column.encoding));
+    const Handle dataset = hdf5.valid(Handle(H5Dcreate2(hdf5.get(), column.name.c_str(), type.get(),
+                                                        space.get(), link.get(), creation.get(), H5P_DEFAULT),
+                                             H5Dclose));
+    const haddr_t place = H5Dget_offset(dataset.get());
+    if (place == HADDR_UNDEF) hdf5.fail();
+    places.push_back(static_cast<std::int64_t>(place));
+  }
+  hdf5.close();
+  return places;
+}
+
+std::string problem_of_hdf5_name(const std::string& name) {
+  if (name.find('/') != std::string::npos) return "has a '/', which stands between names in HDF5: rename it";
+  if (name.empty()) return "has no name: give it one";
+  return name == "." ? "has a name that HDF5 keeps for itself: rename it" : "";
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

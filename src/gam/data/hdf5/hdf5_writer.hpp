@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/hdf5/written_encoding.hpp"
+
+#include <cstdint>
+#include <span>
+#include <string>
+#include <vector>
+
+#include "files/output_file.hpp"
+
+/// Writes tables in the form that hdf5_table.hpp reads: the library writes the descriptions of the columns,
+/// and any rank writes the bytes of their values, in any order, at the offsets returned.
+namespace TESSERA_NAMESPACE::gam {
+
+struct NewColumn {
+  std::string name;
+  ColumnEncoding encoding;
+};
+
+/// False in a build without HDF5.
+[[nodiscard]] bool has_hdf5() noexcept;
+
+/// Creates a file without columns, which stores the order in which columns are added. Throws `Error(input)`,
+/// as the next does, if the file cannot be written, or in a build without HDF5.
+void begin_hdf5(files::OutputFile& file);
+
+/// Adds a dataset of `rows` values for each column. Returns the offset in the file for the contiguous values
+/// of each.
+[[nodiscard]] std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file,
+                                                         std::span<const NewColumn> columns,
+                                                         std::int64_t rows);
+
+/// Why a column cannot have this name in the file, in words that follow the name; empty: it can.
+[[nodiscard]] std::string problem_of_hdf5_name(const std::string& name);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+// The HDF5 writer of a build without HDF5: it throws.
+#include "base/errors.hpp"
+#include "gam/data/hdf5/hdf5_writer.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+bool has_hdf5() noexcept {
+  return false;
+}
+
+void begin_hdf5(files::OutputFile& file) {
+  throw base::input_error(
+      "{}: is to be HDF5, which this build cannot write: write CSV, or configure with TESSERA_ENABLE_HDF5=ON",
+      file.path());
+}
+
+std::vector<std::int64_t> add_hdf5_columns(files::OutputFile& file, std::span<const NewColumn> /*columns*/,
+                                           std::int64_t /*rows*/) {
+  begin_hdf5(file);
+  return {};
+}
+
+std::string problem_of_hdf5_name(const std::string& /*name*/) {
+  return {};
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,184 @@
+// SPDX-License-Identifier: Apache-2.0
+// A table that was converted to HDF5 has the same content.
+#include "gam/data/convert_table.hpp"
+#include "gam/data/source/table_reader.hpp"
+#include "support/on_cpu.hpp"
+#include "support/table_support.hpp"
+
+#include <hdf5.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam::testing {
+namespace {
+
+Job job_of(const mpi::Communicator& comm) {
+  return Job(comm, on_cpu(2));
+}
+
+/// *Collective.* Writes the table of a conversion to `out`.
+void convert(const mpi::Communicator& comm, const Conversion& conversion, const std::string& out) {
+  Job job = job_of(comm);
+  std::optional<files::OutputFile> file;
+  if (comm.rank() == 0) file.emplace(out);
+  convert_to_hdf5(job, conversion, file ? &*file : nullptr);
+}
+
+/// Some columns of a table, as on every rank: the meaning of fields, and the log line for each.
+std::string content_of(const mpi::Communicator& comm, const std::string& path,
+                       const std::vector<std::string>& columns, const TableOptions& options = {}) {
+  const auto table = open_table(crew(comm), path);
+  std::string content;
+  for (const std::string& column : columns) {  // separately, so that others exclude no row
+    FrameRequest request;
+    request.variables = {column_expression(column)};
+    request.options = options;
+    const Frame frame = table->read(crew(comm), request, uneven_share(comm, table->rows(), 3));
+    content += column + (frame.variables[0].factor ? " factor\n" : " numbers\n") + put_together(comm, frame);
+  }
+  return content;
+}
+
+const std::vector<std::string> names{"z y",  "f",    "truth", "\xC3\xA9t\xC3\xA9", "n", "many",
+                                     "long", "half", "a'b\"c"};
+
+std::string table_text() {
+  std::string text = "\"\",z y,f,truth,\xC3\xA9t\xC3\xA9,n,many,long,half,\"a'b\"\"c\"\n";
+  for (int i = 0; i < 400; ++i) {
+    const std::string number = std::to_string(i);
+    text += number + "," + std::to_string(1.0 / (i + 1)) + "e-3,";
+    text += i % 11 == 0 ? "NA," : std::string(1, static_cast<char>('z' - i % 5)) + ",";
+    text += i % 7 == 0 ? "NA," : i % 2 == 0 ? "T," : "F,";
+    text += i % 3 == 0 ? "," : i % 3 == 1 ? "\" \"," : "\"\xC3\xA9\"\"\",";
+    text += i % 13 == 0 ? "NaN," : i % 13 == 1 ? " ," : "-0.0,";
+    text += "\"level " + std::to_string(i * 7 % 300) + "\",";
+    text += "\"" + std::string(i % 2 == 0 ? 31'000 : 30'000, 'x') + "\",";
+    text += i % 5 == 0 ? "12,\"" : "\"1.50\",\"";
+    text += std::to_string(i % 4) + "\"\n";
+    if (i == 20) text.append(20, '\n');
+  }
+  return text;
+}
+
+using Convert = OverRanks;
+
+TEST_F(Convert, AConvertedTableIsTheTableThatItWas) {
+  const SharedFile csv(comm, "t.csv", table_text());
+  const std::string expected = content_of(comm, csv.path(), names);
+  const SharedFile out(comm, "t.h5");
+  for (const std::size_t at_once : {0, 1, 4}) {
+    std::vector<std::string> told;
+    convert(comm,
+            {.from = csv.path(),
+             .options = {},
+             .columns_at_once = at_once,
+             .tell = [&](std::string_view line) { told.emplace_back(line); }},
+            out.path());
+    EXPECT_EQ(open_table(crew(comm), out.path())->columns(), names);
+    EXPECT_EQ(content_of(comm, out.path(), names), expected);
+    EXPECT_NE(std::find(told.begin(), told.end(), "1 column without a name left out"), told.end());
+    EXPECT_NE(std::find(told.begin(), told.end(), "f: factor of 5 levels, the first 'v', 37 missing"),
+              told.end());
+  }
+  // The result is converted again, from HDF5.
+  const SharedFile again(comm, "again.h5");
+  convert(comm, {.from = out.path(), .options = {}}, again.path());
+  EXPECT_EQ(content_of(comm, again.path(), names), expected);
+}
+
+TEST_F(Convert, WhatOptionsSayIsInTheFile) {
+  const SharedFile csv(comm, "t.csv", "x,f,g,u\n1.0,-,1.50,5\n-,b,2,6\n3,-,1.50,7\n");
+  const TableOptions options{.missing = {"-", "7"}, .factors = {"g"}};
+  const SharedFile out(comm, "t.h5");
+  convert(comm, {.from = csv.path(), .options = options, .columns = {"g", "f", "x", "g"}}, out.path());
+  EXPECT_EQ(open_table(crew(comm), out.path())->columns(), (std::vector<std::string>{"g", "f", "x"}));
+  TableOptions of_csv = options;
+  of_csv.factors.clear();
+  EXPECT_EQ(content_of(comm, out.path(), {"f", "x"}), content_of(comm, csv.path(), {"f", "x"}, of_csv));
+  EXPECT_EQ(content_of(comm, out.path(), {"g"}), content_of(comm, csv.path(), {"g"}, options));
+}
+
+/// A column x, and groups.
+void write_groups(const mpi::Communicator& comm, const std::string& path, int groups) {
+  comm.barrier();
+  if (comm.rank() == 0) {
+    const hid_t file = H5Fcreate(path.c_str(), H5F_ACC_TRUNC, H5P_DEFAULT, H5P_DEFAULT);
+    const hsize_t rows = 3;
+    const hid_t space = H5Screate_simple(1, &rows, nullptr);
+    const hid_t x = H5Dcreate2(file, "x", H5T_NATIVE_DOUBLE, space, H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT);
+    const double values[] = {1, 2, 3};
+    H5Dwrite(x, H5T_NATIVE_DOUBLE, H5S_ALL, H5S_ALL, H5P_DEFAULT, values);
+    H5Dclose(x);
+    H5Sclose(space);
+    for (int i = 0; i < groups; ++i) {
+      const std::string name = "group " + std::to_string(1000 + i);
+      H5Gclose(H5Gcreate2(file, name.c_str(), H5P_DEFAULT, H5P_DEFAULT, H5P_DEFAULT));
+    }
+    H5Fclose(file);
+  }
+  comm.barrier();
+}
+
+TEST_F(Convert, ObjectsThatAreNoColumnsAreNamed) {
+  const SharedFile from(comm, "from.h5");
+  const SharedFile out(comm, "t.h5");
+  const auto told_of = [&](int groups, const std::vector<std::string>& columns) {
+    write_groups(comm, from.path(), groups);
+    std::vector<std::string> told;
+    convert(comm,
+            {.from = from.path(),
+             .options = {},
+             .columns = columns,
+             .tell =
+                 [&](std::string_view line) {
+                   if (line.starts_with("left out: ")) told.emplace_back(line);
+                 }},
+            out.path());
+    EXPECT_EQ(open_table(crew(comm), out.path())->columns(), std::vector<std::string>{"x"});
+    return told;
+  };
+  EXPECT_EQ(told_of(2, {}),
+            (std::vector<std::string>{"left out: 'group 1000' is a group: copy its datasets to the root",
+                                      "left out: 'group 1001' is a group: copy its datasets to the root"}));
+  EXPECT_EQ(told_of(20, {}).size(), 20U);
+  const std::vector<std::string> of_many = told_of(1000, {});
+  EXPECT_EQ(of_many.size(), 21U);
+  EXPECT_EQ(of_many.back(), "left out: 980 objects more; name one as a column to see why");
+  // Who names columns wants no others.
+  EXPECT_TRUE(told_of(2, {"x"}).empty());
+  EXPECT_EQ(common_fault(comm,
+                         [&] {
+                           told_of(2, {"x", "group 1001"});
+                         }),
+            from.path() + ": 'group 1001' is a group: copy its datasets to the root");
+}
+
+TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
+  const SharedFile out(comm, "t.h5", "what was there");
+  const auto refused = [&](const std::string& text, Conversion conversion, const std::string& words) {
+    const SharedFile csv(comm, "t.csv", text);
+    conversion.from = csv.path();
+    const std::string fault = common_fault(comm, [&] { convert(comm, conversion, out.path()); });
+    EXPECT_NE(fault.find(words), std::string::npos) << fault;
+    comm.barrier();
+    EXPECT_EQ(std::filesystem::file_size(out.path()), 14U);
+    const auto folder = std::filesystem::path(out.path()).parent_path();
+    EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << fault;
+    comm.barrier();
+  };
+  refused("a/b,x\n1,2\n", {}, "the column 'a/b' has a '/', which stands between names in HDF5");
+  refused(".,x\n1,2\n", {}, "the column '.' has a name that HDF5 keeps for itself");
+  refused("x\n1\n", {.from = {}, .options = {}, .columns = {"y"}}, "unknown column 'y'");
+  refused("f\nNA\n-\n", {.from = {}, .options = {.missing = {"-"}}},
+          "the column 'f' has the level 'NA', which would be read as");
+  refused(std::string("f\na\0b\n", 6), {}, "a level with a zero byte");
+  refused("x\n1\n2\nb\n", {}, "the column 'x' holds the text 'b'");
+  refused("x\n1,2\n", {}, "line 2: the row has 2 fields, but the header has 1");
+}
+
+}  // namespace
+}  // namespace TESSERA_NAMESPACE::gam::testing

@@ -7,7 +7,6 @@
 
 #include <fcntl.h>
 #include <fmt/format.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include <cerrno>
@@ -24,17 +23,21 @@ std::string words_of(int code) {
 
 }  // namespace
 
-std::optional<FileState> state_of(int descriptor) {
-  struct stat status {};
-  if (::fstat(descriptor, &status) != 0) return std::nullopt;
+FileState state_of(const struct stat& status) {
   constexpr std::int64_t second = 1'000'000'000;
   // Modulo 2^64: a damaged file system may report any time.
   const auto written = static_cast<std::uint64_t>(status.st_mtim.tv_sec) * second +
                        static_cast<std::uint64_t>(status.st_mtim.tv_nsec);
-  return FileState{.device = status.st_dev,
-                   .inode = status.st_ino,
-                   .size = status.st_size,
-                   .written_ns = static_cast<std::int64_t>(written)};
+  return {.device = status.st_dev,
+          .inode = status.st_ino,
+          .size = status.st_size,
+          .written_ns = static_cast<std::int64_t>(written)};
+}
+
+std::optional<FileState> state_of(int descriptor) {
+  struct stat status {};
+  if (::fstat(descriptor, &status) != 0) return std::nullopt;
+  return state_of(status);
 }
 
 InputFile::InputFile(std::string path)

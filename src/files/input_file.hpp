@@ -3,6 +3,8 @@
 
 #include "base/descriptor.hpp"
 
+#include <sys/stat.h>
+
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -22,6 +24,8 @@ struct FileState {
 
 /// The current state of an open file; empty if the system does not provide it.
 [[nodiscard]] std::optional<FileState> state_of(int descriptor);
+/// The state that the system has reported.
+[[nodiscard]] FileState state_of(const struct stat& status);
 
 /// A regular file that is open for reading, and its name for messages. Anything else is refused on opening,
 /// without blocking: a pipe without a writer would block forever.

@@ -5,6 +5,7 @@
 #include "gam/data/csv/csv_index.hpp"
 #include "gam/data/csv/csv_rows.hpp"
 #include "gam/data/csv/csv_scan.hpp"
+#include "gam/data/frame/frame_builder.hpp"
 
 #include <algorithm>
 #include <span>
@@ -110,8 +111,10 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
   for (int rank = 0; rank < ranks; ++rank) {
     const Range rows = ranges.range_of(rank);
     if (rows.empty()) continue;
-    FrameBuilder builder(plan, rows, "line", division.threads > 1 ? three_threads : one_thread);
-    scan_csv({source, path, header.columns.size(), index, division.buffer_bytes, {}}, rows, builder);
+    HostTeam& team = division.threads > 1 ? three_threads : one_thread;
+    FrameBuilder builder(plan, rows, team);
+    builder.read(
+        *scan_csv({source, path, header.columns, index, division.buffer_bytes, {}}, plan, team.size()));
     const std::vector<FieldCounts> met = builder.counts();
     for (std::size_t i = 0; i < met.size(); ++i) {
       const std::int64_t all[] = {met[i].numbers, met[i].texts, met[i].missing, met[i].blank};

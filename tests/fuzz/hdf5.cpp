@@ -3,6 +3,7 @@
 // unsupported ones: exactly the content of the file is read.
 //
 // HDF5 itself parses the bytes of a file, and is fuzzed elsewhere; here this program's handling is tested.
+#include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/hdf5/hdf5_scan.hpp"
 
 #include <hdf5.h>
@@ -152,14 +153,20 @@ std::vector<Written> make_file(std::string_view input) {
 /// One thread: HDF5 reads on one thread at a time.
 HostTeam alone(1);
 
+void read(hid_t hdf5, const files::InputFile& file, const Hdf5Contents& contents, const ReadPlan& plan,
+          FrameBuilder& builder) {
+  std::atomic<std::int64_t> bytes = 0;
+  builder.read(*scan_hdf5({hdf5, file, contents.columns, 7, {}, bytes}, plan, alone.size()));
+}
+
 void check_values(hid_t hdf5, const files::InputFile& file, const Hdf5Contents& contents,
                   const Written& column) {
   FrameRequest request;
   request.variables.push_back(column_expression(column.name));
   const ReadPlan plan(request, contents.columns, "a.h5");
   const Range rows{0, contents.rows};
-  FrameBuilder builder(plan, rows, "row", alone);
-  static_cast<void>(scan_hdf5(hdf5, file, 7, {}, rows, builder));
+  FrameBuilder builder(plan, rows, alone);
+  read(hdf5, file, contents, plan, builder);
   require(builder.counts()[0].numbers == contents.rows,
           "every number that was written is read:", column.name);
 }
@@ -183,8 +190,8 @@ void read_file(const std::vector<Written>& written) {
           ReadPlan plan(request, contents.columns, "a.h5");
           plan.set_text(0, true);
           const Range rows{0, std::min<std::int64_t>(contents.rows, 1000)};
-          FrameBuilder builder(plan, rows, "row", alone);
-          static_cast<void>(scan_hdf5(file.get(), opened, 7, {}, rows, builder));
+          FrameBuilder builder(plan, rows, alone);
+          read(file.get(), opened, contents, plan, builder);
         },
         {ErrorCode::input}));
   }

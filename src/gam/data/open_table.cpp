@@ -1,20 +1,20 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "base/errors.hpp"
+#include "base/message.hpp"
 #include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/list.hpp"
+#include "gam/data/folder/file_list.hpp"
 #include "gam/data/source/table_format.hpp"
 #include "gam/data/source/table_reader.hpp"
 
 #include <tessera/job/together.hpp>
 
-#include <sys/stat.h>
-
 #include <algorithm>
 #include <array>
-#include <cerrno>
 #include <cstddef>
 #include <span>
-#include <system_error>
+#include <utility>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -34,27 +34,17 @@ constexpr auto formats = entries_of(TableFormats{});
 
 /// The index of the file's format in the list.
 std::size_t format_of(const std::string& path) {
-  struct stat status {};
-  if (::stat(path.c_str(), &status) != 0)
-    throw base::input_error("{}: cannot be read: {}", path, std::generic_category().message(errno));
-  if (S_ISDIR(status.st_mode)) throw base::input_error("{}: is a directory, not a table: give a file", path);
-  if (!S_ISREG(status.st_mode))
-    throw base::input_error("{}: is not a regular file: give one, which every rank can read at any offset",
-                            path);
-  if (status.st_size == 0)
-    throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
-
   const auto bytes = open_plain(path);
+  if (bytes->file().size() == 0)
+    throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
   const auto* const found = std::find_if(
       formats.begin(), formats.end(), [&](const FormatEntry& format) { return format.recognises(*bytes); });
   if (found == formats.end()) throw base::input_error("{}: is not a table: give CSV or HDF5", path);
   return static_cast<std::size_t>(found - formats.begin());
 }
 
-}  // namespace
-
-std::unique_ptr<TableReader> open_table(const Workers& workers, const std::string& path,
-                                        const OpenOptions& options) {
+std::unique_ptr<TableReader> open_file(const Workers& workers, const std::string& path,
+                                       const OpenOptions& options) {
   const mpi::Communicator& comm = workers.comm;
   std::size_t format = 0;
   together(comm, [&] {
@@ -62,6 +52,26 @@ std::unique_ptr<TableReader> open_table(const Workers& workers, const std::strin
   });
   comm.broadcast(std::span(&format, 1), 0);
   return formats[format].open(workers, path, options);
+}
+
+}  // namespace
+
+std::unique_ptr<TableReader> open_table(const Workers& workers, const std::vector<std::string>& paths,
+                                        const OpenOptions& options) {
+  const mpi::Communicator& comm = workers.comm;
+  std::vector<ListedFile> files;
+  together(comm, [&] {
+    if (comm.rank() == 0) files = list_files(paths);
+  });
+  base::broadcast_values(comm, 0, files);
+  if (files.size() == 1 && files.front().partition.empty())
+    return open_file(workers, files.front().path, options);
+  return open_list(workers, std::move(files), options, open_file);
+}
+
+std::unique_ptr<TableReader> open_table(const Workers& workers, const std::string& path,
+                                        const OpenOptions& options) {
+  return open_table(workers, std::vector{path}, options);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

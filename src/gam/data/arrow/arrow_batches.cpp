@@ -50,8 +50,11 @@ ArrowOwner<T> parent_of(ArrowOwner<T> column, const std::string& name, const Des
 
 }  // namespace
 
+ArrowFault::ArrowFault(ErrorCode code, std::string_view fault)
+    : Error(code, fmt::format("the Arrow table: {}", fault)), fault_(fault) {}
+
 void refuse_arrow(ErrorCode code, std::string_view what) {
-  throw Error(code, fmt::format("the Arrow table: {}", what));
+  throw ArrowFault(code, what);
 }
 
 ArrowBatches take_batches(ArrowSchema* schema, std::span<ArrowArray> batches) {

@@ -82,6 +82,17 @@ struct ArrowBatches {
 /// for a stream that is null or was released, and `Error(input)` for one that fails.
 [[nodiscard]] ArrowBatches take_batches(ArrowArrayStream* stream, const BetweenReads& between);
 
-[[noreturn]] void refuse_arrow(ErrorCode code, std::string_view what);
+/// A fault of Arrow's structures: "the Arrow table: …".
+class ArrowFault : public Error {
+ public:
+  ArrowFault(ErrorCode code, std::string_view fault);
+  /// The same without the name of the table.
+  [[nodiscard]] const std::string& fault() const noexcept { return fault_; }
+
+ private:
+  std::string fault_;
+};
+
+[[noreturn]] void refuse_arrow(ErrorCode code, std::string_view fault);
 
 }  // namespace TESSERA_NAMESPACE::gam

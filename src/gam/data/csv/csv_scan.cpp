@@ -6,6 +6,7 @@
 #include "gam/data/csv/csv_rows.hpp"
 #include "gam/data/csv/decimal.hpp"
 #include "gam/data/frame/field_parsing.hpp"
+#include "gam/data/frame/frame_part.hpp"
 
 #include <algorithm>
 #include <array>
@@ -42,14 +43,15 @@ struct WantedField {
   bool number = false;       ///< a text that parses as a number is one
 };
 
-/// The requested columns, in their order in a row.
-std::vector<WantedField> wanted_of(const ReadPlan& plan) {
+/// The requested columns that the file has, in their order in a row.
+std::vector<WantedField> wanted_of(const ReadPlan& plan, std::span<const std::string> columns) {
   std::vector<WantedField> wanted;
   for (std::size_t c = 0; c < plan.columns().size(); ++c) {
     const UsedColumn& used = plan.columns()[c];
-    wanted.push_back({.position = static_cast<std::size_t>(used.position),
-                      .column = c,
-                      .number = !used.text && !plan.numbers_may_be_missing()});
+    const std::optional<std::size_t> position = used.position_among(columns);
+    if (!position) continue;
+    wanted.push_back(
+        {.position = *position, .column = c, .number = !used.text && !plan.numbers_may_be_missing()});
   }
   std::sort(wanted.begin(), wanted.end(),
             [](const WantedField& a, const WantedField& b) { return a.position < b.position; });
@@ -60,7 +62,9 @@ std::vector<WantedField> wanted_of(const ReadPlan& plan) {
 class RowScanner {
  public:
   RowScanner(const CsvRows& file, ByteSource& source, const ReadPlan& plan)
-      : file_(file), wanted_(wanted_of(plan)), reader_(source, file.path, file.buffer_bytes, 0, 1) {}
+      : file_(file),
+        wanted_(wanted_of(plan, file.columns)),
+        reader_(source, file.path, file.buffer_bytes, 0, 1) {}
 
   /// Passes rows to `part`: from a landmark on, those that end before byte `end` or the end of the file.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
@@ -84,9 +88,9 @@ class RowScanner {
   void take_row(FramePart& part) {
     if (!part.has_bare_field()) look_for_bare_field(part);
     const std::size_t fields = is_simple() ? take_simple_fields(part) : take_fields(part);
-    if (fields != file_.columns)
+    if (fields != file_.columns.size())
       throw base::input_error("{}, line {}: the row has {} field{}, but the header has {}", file_.path,
-                              reader_.line(), fields, fields == 1 ? "" : "s", file_.columns);
+                              reader_.line(), fields, fields == 1 ? "" : "s", file_.columns.size());
     part.end_row(reader_.line());
   }
 
@@ -169,32 +173,53 @@ class RowScanner {
   std::string scratch_;
 };
 
-/// Scans rows in runs from landmark to landmark, on the threads of the team.
-void scan_by_landmarks(const CsvRows& file, Range rows, FrameBuilder& builder) {
-  const std::vector<CsvLandmark>& marks = file.index.landmarks;
-  std::vector<Range> runs;
-  std::vector<std::size_t> starts;  // the landmark of each run
-  std::size_t mark = file.index.before(rows.begin);
-  for (; mark < marks.size() && marks[mark].row < rows.end; ++mark) {
-    runs.push_back({std::max(rows.begin, marks[mark].row), rows.end});
-    starts.push_back(mark);
+/// A scan from landmark to landmark, or of all rows in order.
+class CsvScan final : public RowScan {
+ public:
+  CsvScan(const CsvRows& file, const ReadPlan& plan, int threads)
+      : file_(file), plan_(plan), in_order_(file.source.for_another_thread() == nullptr) {
+    for (int thread = 0; thread < threads && !in_order_; ++thread)
+      sources_.push_back(file.source.for_another_thread());
+    scanners_.resize(static_cast<std::size_t>(threads));
   }
-  for (std::size_t run = 0; run + 1 < runs.size(); ++run) runs[run].end = runs[run + 1].begin;
-  starts.push_back(mark);
-  std::vector<std::unique_ptr<ByteSource>> sources;
-  sources.reserve(static_cast<std::size_t>(builder.team().size()));
-  for (int thread = 0; thread < builder.team().size(); ++thread)
-    sources.push_back(file.source.for_another_thread());
-  std::vector<std::optional<RowScanner>> scanners(sources.size());
-  builder.read(runs, file.between, [&](int thread, std::size_t run, FramePart& part) {
+
+  [[nodiscard]] bool in_order() const override { return in_order_; }
+
+  [[nodiscard]] std::vector<Range> runs(Range rows) override {
+    if (rows.empty()) return {};
+    if (in_order_) return {rows};
+    const std::vector<CsvLandmark>& marks = file_.index.landmarks;
+    std::vector<Range> runs;
+    for (std::size_t mark = file_.index.before(rows.begin); mark < marks.size() && marks[mark].row < rows.end;
+         ++mark) {
+      if (!runs.empty()) runs.back().end = marks[mark].row;
+      runs.push_back({std::max(rows.begin, marks[mark].row), rows.end});
+    }
+    return runs;
+  }
+
+  void prepare(std::span<const Range> /*runs*/) override {
+    if (file_.between && !in_order_) file_.between();
+  }
+
+  void read(int thread, Range run, FramePart& part) override {
     const auto own = static_cast<std::size_t>(thread);
-    if (!scanners[own]) scanners[own].emplace(file, *sources[own], builder.plan());
-    const std::size_t behind = starts[run + 1];
+    if (!scanners_[own])
+      scanners_[own] = std::make_unique<RowScanner>(file_, in_order_ ? file_.source : *sources_[own], plan_);
+    const std::vector<CsvLandmark>& marks = file_.index.landmarks;
+    const std::size_t behind = file_.index.before(run.end - 1) + 1;
     const std::int64_t end =
-        behind < marks.size() ? marks[behind].offset : std::numeric_limits<std::int64_t>::max();
-    scanners[own]->scan(marks[starts[run]], end, runs[run], part);
-  });
-}
+        in_order_ || behind == marks.size() ? std::numeric_limits<std::int64_t>::max() : marks[behind].offset;
+    scanners_[own]->scan(marks[file_.index.before(run.begin)], end, run, part);
+  }
+
+ private:
+  CsvRows file_;
+  const ReadPlan& plan_;
+  bool in_order_;
+  std::vector<std::unique_ptr<ByteSource>> sources_;  // one a thread
+  std::vector<std::unique_ptr<RowScanner>> scanners_;
+};
 
 }  // namespace
 
@@ -249,14 +274,8 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
   return header;
 }
 
-void scan_csv(const CsvRows& file, Range rows, FrameBuilder& builder) {
-  if (rows.empty()) return;
-  if (file.source.for_another_thread() != nullptr) return scan_by_landmarks(file, rows, builder);
-  RowScanner scanner(file, file.source, builder.plan());
-  builder.read(rows, [&](FramePart& part) {
-    scanner.scan(file.index.landmarks[file.index.before(rows.begin)],
-                 std::numeric_limits<std::int64_t>::max(), rows, part);
-  });
+std::unique_ptr<RowScan> scan_csv(const CsvRows& file, const ReadPlan& plan, int threads) {
+  return std::make_unique<CsvScan>(file, plan, threads);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

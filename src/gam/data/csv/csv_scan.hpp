@@ -3,12 +3,12 @@
 
 #include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/csv/csv_index.hpp"
-#include "gam/data/frame/frame_builder.hpp"
-
-#include <tessera/partition/plan.hpp>
+#include "gam/data/frame/read_plan.hpp"
+#include "gam/data/frame/row_scan.hpp"
 
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -32,14 +32,15 @@ struct CsvHeader {
 struct CsvRows {
   ByteSource& source;
   const std::string& path;
-  std::size_t columns;  ///< number of columns in its header
+  const std::vector<std::string>& columns;  ///< those of its header
   const CsvIndex& index;
   std::size_t buffer_bytes;  ///< size of each thread's buffer
-  const BetweenReads& between;
+  BetweenReads between;
 };
 
-/// Passes rows to the builder, on all threads of its team if the source has random access. Throws
-/// `Error(input)`, with the line, for a row that does not match the header, and what the builder throws.
-void scan_csv(const CsvRows& file, Range rows, FrameBuilder& builder);
+/// A scan of the rows, on some threads if the source has random access, else in order. Refers to its
+/// arguments. Throws `Error(input)`, with the line, for a row that does not match the header, and what the
+/// part throws.
+[[nodiscard]] std::unique_ptr<RowScan> scan_csv(const CsvRows& file, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

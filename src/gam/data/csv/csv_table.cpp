@@ -9,13 +9,13 @@
 #include "gam/data/bytes/kept_source.hpp"
 #include "gam/data/csv/csv_index.hpp"
 #include "gam/data/csv/csv_scan.hpp"
-#include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/source/shared_input.hpp"
 
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 
 #include <algorithm>
+#include <functional>
 #include <limits>
 #include <optional>
 #include <utility>
@@ -51,25 +51,32 @@ class CsvTable final : public TableReader {
   [[nodiscard]] std::int64_t kept_bytes() const override {
     return bytes_.packed == nullptr ? 0 : bytes_.packed->kept_bytes();
   }
+  void let_go_of_kept() override {
+    if (bytes_.packed != nullptr) bytes_.packed->let_go();
+  }
 
-  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
-    return shared_.read(workers.comm, [&] {
-      ReadPlan plan(request, header_.columns, path_);
-      plan.set_quotes(header_.quotes);
-      return read_frame(workers, std::move(plan), rows, index_.rows, "line",
-                        [this](Range part, FrameBuilder& builder) {
-                          scan_csv({.source = *bytes_.source,
-                                    .path = path_,
-                                    .columns = header_.columns.size(),
-                                    .index = index_,
-                                    .buffer_bytes = options_.buffer_bytes,
-                                    .between = options_.open.between},
-                                   part, builder);
-                        },
-                        {kept_bytes(), [this] {
-                           if (bytes_.packed != nullptr) bytes_.packed->let_go();
-                         }});
-    });
+  [[nodiscard]] std::string name() const override { return path_; }
+  [[nodiscard]] std::string_view row_word() const override { return "line"; }
+  [[nodiscard]] ReadPlan plan(const FrameRequest& request,
+                              std::span<const std::string> more_columns) const override {
+    std::vector<std::string> names = header_.columns;
+    names.insert(names.end(), more_columns.begin(), more_columns.end());
+    ReadPlan plan(request, names, path_);
+    plan.set_quotes(header_.quotes + std::string(more_columns.size(), '"'));
+    return plan;
+  }
+  [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override {
+    return scan_csv({.source = *bytes_.source,
+                     .path = path_,
+                     .columns = header_.columns,
+                     .index = index_,
+                     .buffer_bytes = options_.buffer_bytes,
+                     .between = options_.open.between},
+                    plan, threads);
+  }
+  [[nodiscard]] Frame read_unchanged(const mpi::Communicator& comm,
+                                     const std::function<Frame()>& work) const override {
+    return shared_.read(comm, work);
   }
 
  private:

@@ -133,15 +133,14 @@ Frame frame_for(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memo
 
 }  // namespace
 
-FrameBuilder::FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
-                           RowMemory memory, NumberTaker* taker)
+FrameBuilder::FrameBuilder(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory,
+                           NumberTaker* taker)
     : plan_(plan),
-      row_word_(row_word),
       team_(team),
       known_(known_levels_of(plan)),
       frame_(frame_for(plan, rows, team, std::move(memory))) {
   for (int thread = 0; thread < team.size(); ++thread)
-    parts_.emplace_back(plan_, known_, frame_, row_word_, FramePart::Thread{thread, team.size(), taker});
+    parts_.emplace_back(plan_, known_, frame_, FramePart::Thread{thread, team.size(), taker});
   if (taker != nullptr) taker->begin();
 }
 
@@ -149,10 +148,10 @@ void FrameBuilder::for_each_part(const std::function<void(std::size_t part)>& wo
   team_.for_each_block({0, std::ssize(parts_)}, 1, [&](int /*thread*/, Range one) { work(at(one.begin)); });
 }
 
-void FrameBuilder::read_run(FramePart& part, Range rows, const std::function<void()>& read_rows) {
-  part.begin(rows);
+void FrameBuilder::read_run(RowScan& scan, int thread, Range run, FramePart& part) {
+  part.begin(run);
   try {
-    read_rows();
+    scan.read(thread, run, part);
   } catch (...) {
     part.stop();
     throw;
@@ -172,23 +171,20 @@ void FrameBuilder::guard(const std::function<void()>& read_rows) {
   refuse_lasting_infinity();
 }
 
-void FrameBuilder::read(Range rows, const std::function<void(FramePart& part)>& read_rows) {
-  guard([&] { read_run(parts_.front(), rows, [&] { read_rows(parts_.front()); }); });
-}
-
-void FrameBuilder::read(std::span<const Range> runs, const BetweenReads& between,
-                        const std::function<void(int thread, std::size_t run, FramePart& part)>& read_run) {
+void FrameBuilder::read(RowScan& scan) {
+  const std::vector<Range> runs = scan.runs(frame_.rows);
   const std::size_t step = runs_between * parts_.size();
   for (std::size_t begin = 0; begin < runs.size(); begin += step) {
-    if (between) between();
-    const Range taken{static_cast<std::int64_t>(begin),
-                      static_cast<std::int64_t>(std::min(runs.size(), begin + step))};
+    const std::size_t end = std::min(runs.size(), begin + step);
+    scan.prepare(std::span(runs).subspan(begin, end - begin));
     guard([&] {
-      team_.for_each_block(taken, 1, [&](int thread, Range one) {
-        FramePart& part = parts_[at(thread)];
-        const std::size_t run = at(one.begin);
-        this->read_run(part, runs[run], [&] { read_run(thread, run, part); });
-      });
+      if (scan.in_order()) {
+        for (std::size_t run = begin; run < end; ++run) read_run(scan, 0, runs[run], parts_.front());
+        return;
+      }
+      team_.for_each_block(
+          {static_cast<std::int64_t>(begin), static_cast<std::int64_t>(end)}, 1,
+          [&](int thread, Range one) { read_run(scan, thread, runs[at(one.begin)], parts_[at(thread)]); });
     });
   }
 }
@@ -203,8 +199,8 @@ const Infinity* FrameBuilder::first_infinity() const {
 }
 
 void FrameBuilder::refuse(const Infinity& infinity) const {
-  throw base::input_error("{}, {} {}: {} is infinite: leave the row out or make the value NA", plan_.path(),
-                          row_word_, infinity.row_number, frame_.variables[infinity.variable].name);
+  throw base::input_error("{}: {} is infinite: leave the row out or make the value NA",
+                          plan_.place(infinity.row_number), frame_.variables[infinity.variable].name);
 }
 
 // Reports an infinite value before the row whose fault ended the reading, if any.
@@ -276,17 +272,17 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
       if (has_too_many_levels(c)) refuse_levels(plan_, used);
       const std::int64_t not_utf8 = first_not_utf8(c);
       if (not_utf8 != 0)
-        throw base::input_error("{}, {} {}: the column '{}' holds a text that is not UTF-8: {}", plan_.path(),
-                                row_word_, not_utf8, used.name, base::how_to_utf8);
+        throw base::input_error("{}: the column '{}' holds a text that is not UTF-8: {}",
+                                plan_.place(not_utf8), used.name, base::how_to_utf8);
       continue;
     }
     const ColumnFindings::Stray stray = first_stray(c);
     if (stray.row_number == 0) continue;
     const std::string text = excerpt(stray.text);
     throw base::input_error(
-        "{}, {} {}: the column '{}' holds the text '{}', but most of its fields are numbers ({} of {}): it "
+        "{}: the column '{}' holds the text '{}', but most of its fields are numbers ({} of {}): it "
         "is a missing value if the NA strings are 'NA,{}', or a level if '{}' is among the factors",
-        plan_.path(), row_word_, stray.row_number, used.name, text, counts[c].numbers,
+        plan_.place(stray.row_number), used.name, text, counts[c].numbers,
         counts[c].numbers + counts[c].texts, text, used.name);
   }
   if (const Infinity* const infinity = first_infinity()) refuse(*infinity);
@@ -458,7 +454,7 @@ void look_for_medians(const Workers& workers, ReadPlan& plan, std::int64_t file_
 }  // namespace
 
 Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
-                 std::string_view row_word, const RowScan& scan, const SpareMemory& spare) {
+                 const NewScan& scan, const SpareMemory& spare) {
   const mpi::Communicator& comm = workers.comm;
   // Types implied by the fields read; true if they differ from those used for reading.
   const auto retyped = [&](std::span<const FieldCounts> counts) {
@@ -482,7 +478,8 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     Range sample = rows;
     sample.end = rows.begin == first ? std::min(rows.end, first + sampled_rows) : rows.begin;
     std::optional<FrameBuilder> builder;
-    together(comm, [&] { scan(sample, builder.emplace(plan, sample, row_word, workers.team)); });
+    together(comm,
+             [&] { builder.emplace(plan, sample, workers.team).read(*scan(plan, workers.team.size())); });
     static_cast<void>(retyped(builder->counts(comm)));
   }
   for (;;) {
@@ -491,7 +488,8 @@ Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t
     look_for_medians(workers, plan, file_rows);
     std::optional<FrameBuilder> builder;
     together(comm, [&] {
-      scan(rows, builder.emplace(plan, rows, row_word, workers.team, share.memory, plan.taker()));
+      builder.emplace(plan, rows, workers.team, share.memory, plan.taker())
+          .read(*scan(plan, workers.team.size()));
     });
     const std::vector<FieldCounts> counts = builder->counts(comm);
     if (retyped(counts)) continue;

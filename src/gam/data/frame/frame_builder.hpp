@@ -1,16 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/frame/frame_part.hpp"
+#include "gam/data/frame/row_scan.hpp"
 #include "gam/data/frame/workers.hpp"
 
 #include <cstdint>
 #include <deque>
 #include <functional>
+#include <memory>
 #include <span>
-#include <string>
-#include <string_view>
 #include <vector>
 
 /// Builds the frame of a rank, whose rows the threads of its team read concurrently; frame_part.hpp
@@ -19,20 +18,12 @@ namespace TESSERA_NAMESPACE::gam {
 
 class FrameBuilder {
  public:
-  /// `row_word`: the word for a row's number in messages, "line" or "row". `memory`: for the columns.
-  /// `taker`: receiver of numbers in memory, or null.
-  FrameBuilder(const ReadPlan& plan, Range rows, std::string_view row_word, HostTeam& team,
-               RowMemory memory = {}, NumberTaker* taker = nullptr);
+  /// `memory`: for the columns. `taker`: receiver of numbers in memory, or null.
+  FrameBuilder(const ReadPlan& plan, Range rows, HostTeam& team, RowMemory memory = {},
+               NumberTaker* taker = nullptr);
 
-  [[nodiscard]] const ReadPlan& plan() const noexcept { return plan_; }
-  [[nodiscard]] HostTeam& team() const noexcept { return team_; }
-
-  /// Reads rows on this thread.
-  void read(Range rows, const std::function<void(FramePart& part)>& read_rows);
-  /// Reads consecutive runs of rows on the threads of the team. `between` is called on this thread before the
-  /// first, and repeatedly.
-  void read(std::span<const Range> runs, const BetweenReads& between,
-            const std::function<void(int thread, std::size_t run, FramePart& part)>& read_run);
+  /// Reads all rows, on the threads of the team unless the scan reads in order.
+  void read(RowScan& scan);
 
   /// Counts of the fields read so far, for each column of the plan.
   [[nodiscard]] std::vector<FieldCounts> counts() const;
@@ -47,7 +38,7 @@ class FrameBuilder {
 
  private:
   void for_each_part(const std::function<void(std::size_t part)>& work) const;
-  void read_run(FramePart& part, Range rows, const std::function<void()>& read_rows);
+  static void read_run(RowScan& scan, int thread, Range run, FramePart& part);
   void guard(const std::function<void()>& read_rows);
   void refuse_lasting_infinity() const;
   [[nodiscard]] const Infinity* first_infinity() const;
@@ -60,15 +51,14 @@ class FrameBuilder {
   void describe_expressions(const mpi::Communicator& comm);
 
   const ReadPlan& plan_;
-  std::string row_word_;
   HostTeam& team_;
   std::vector<Dictionary> known_;
   Frame frame_;
   std::deque<FramePart> parts_;  // one a thread of the team
 };
 
-/// Passes the fields of some rows of the file to a builder.
-using RowScan = std::function<void(Range rows, FrameBuilder& builder)>;
+/// Makes a scan of a source's rows for a number of threads.
+using NewScan = std::function<std::unique_ptr<RowScan>(const ReadPlan& plan, int threads)>;
 
 /// Memory of this rank that reading can release: its bytes, and a function that frees it.
 struct SpareMemory {
@@ -76,10 +66,10 @@ struct SpareMemory {
   std::function<void()> let_go{};
 };
 
-/// *Collective.* Reads this rank's rows. The first rows suggest a column's type; if the whole file implies
+/// *Collective.* Reads this rank's rows. The first rows suggest a column's type; if the whole table implies
 /// another, rows are read again. Spare memory is freed on every rank if a rank lacks memory for its columns,
 /// or if they exceed a given limit together with it.
 [[nodiscard]] Frame read_frame(const Workers& workers, ReadPlan plan, Range rows, std::int64_t file_rows,
-                               std::string_view row_word, const RowScan& scan, const SpareMemory& spare = {});
+                               const NewScan& scan, const SpareMemory& spare = {});
 
 }  // namespace TESSERA_NAMESPACE::gam

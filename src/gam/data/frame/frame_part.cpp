@@ -148,11 +148,10 @@ std::string excerpt(std::string_view text) {
 }
 
 FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame,
-                     std::string_view row_word, const Thread& thread)
+                     const Thread& thread)
     : plan_(&plan),
       known_(known),
       frame_(&frame),
-      row_word_(row_word),
       columns_(plan.columns().size()),
       most_waiting_(rows_waiting_for(plan)),
       found_(plan.columns().size()),
@@ -192,10 +191,27 @@ FramePart::FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Fr
 
 void FramePart::begin(Range rows) {
   runs_.push_back(rows);
+  before_ = 0;
+  constants_ = {};
   at_ = at(rows.begin - frame_->rows.begin);
   for (Column& column : columns_) {
     if (column.column_to != nullptr) column.numbers = column.to = column.column_to + at_;
     if (column.column_of_codes != nullptr) column.codes = column.column_of_codes + at_;
+    column.levels.clear();
+  }
+}
+
+void FramePart::set_file(std::int64_t before, std::span<const Constant> constants) {
+  before_ = before;
+  constants_ = constants;
+}
+
+void FramePart::set_constants(std::int64_t row_number) {
+  for (const Constant& constant : constants_) {
+    if (constant.text)
+      set_field(constant.column, *constant.text, false, row_number);
+    else
+      set_missing(constant.column);
   }
 }
 
@@ -228,7 +244,7 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
     found.too_many_levels = true;
     return entry;
   }
-  if (found.not_utf8 == 0 && !base::is_utf8(text)) found.not_utf8 = row_number;
+  if (found.not_utf8 == 0 && !base::is_utf8(text)) found.not_utf8 = before_ + row_number;
   if (known) {
     entry.code = Variable::unseen;
     found.unseen_levels.emplace(text);
@@ -281,13 +297,14 @@ void FramePart::set_number_field(std::size_t column, double value, std::int64_t 
 void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
   const UsedColumn& used = plan_->columns()[column];
   if (!used.numbers_for.empty())
-    throw base::input_error(
-        "{}, {} {}: the column '{}' holds the text '{}', but {} needs numbers: {}", plan_->path(), row_word_,
-        row_number, used.name, excerpt(text), used.numbers_for == used.name ? "the model" : used.numbers_for,
-        looks_like_date(text) ? "give dates as numbers, such as days since the first"
-                              : "give a number or NA, or name the text among the NA strings");
+    throw base::input_error("{}: the column '{}' holds the text '{}', but {} needs numbers: {}",
+                            plan_->place(before_ + row_number), used.name, excerpt(text),
+                            used.numbers_for == used.name ? "the model" : used.numbers_for,
+                            looks_like_date(text)
+                                ? "give dates as numbers, such as days since the first"
+                                : "give a number or NA, or name the text among the NA strings");
   ColumnFindings::Stray& stray = found_[column].stray;
-  if (stray.row_number == 0) stray = {row_number, std::string(text)};
+  if (stray.row_number == 0) stray = {before_ + row_number, std::string(text)};
 }
 
 void FramePart::set_numbers(std::size_t column, std::span<const double> numbers) noexcept {
@@ -341,7 +358,9 @@ void FramePart::set_levels(std::size_t column, std::span<const std::int32_t> pla
 
 void FramePart::end_rows(std::int64_t first_row_number, std::size_t count) {
   note_row_number(first_row_number);
-  waiting_ += count;
+  for (std::size_t i = 0; !constants_.empty() && i < count; ++i, ++waiting_)
+    set_constants(first_row_number + static_cast<std::int64_t>(i));
+  if (constants_.empty()) waiting_ += count;
   if (waiting_ == most_waiting_) flush();
 }
 

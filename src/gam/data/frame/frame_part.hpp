@@ -147,15 +147,22 @@ class FramePart {
     int count;
     NumberTaker* taker;
   };
-  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`; `row_word` is the word for
-  /// a row's number in messages: "line" or "row". All arguments must outlive this object.
-  FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, std::string_view row_word,
-            const Thread& thread);
+  /// `frame` has room for all rows of the rank. `known` is from `known_levels_of`. All arguments must outlive
+  /// this object.
+  FramePart(const ReadPlan& plan, std::span<const Dictionary> known, Frame& frame, const Thread& thread);
 
   [[nodiscard]] const ReadPlan& plan() const noexcept { return *plan_; }
 
   /// Begins a run of the rank's rows of the table.
   void begin(Range rows);
+  /// A column whose field is the same in each row of a run; nothing: missing.
+  struct Constant {
+    std::size_t column = 0;
+    std::optional<std::string> text{};
+  };
+  /// For a run of rows of one of several files: adds `before` to all row numbers, and sets the fields of
+  /// these columns, which the file lacks.
+  void set_file(std::int64_t before, std::span<const Constant> constants);
 
   /// A number without quotes, in a column of numbers.
   void set_number(std::size_t column, double value) noexcept {
@@ -170,6 +177,7 @@ class FramePart {
   void set_number_field(std::size_t column, double value, std::int64_t row_number);
   void end_row(std::int64_t row_number) {
     note_row_number(row_number);
+    if (!constants_.empty()) set_constants(row_number);
     if (++waiting_ == most_waiting_) flush();
   }
 
@@ -179,9 +187,10 @@ class FramePart {
   /// column in memory.
   void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
   /// The next rows of a factor: indices into `levels`, which are quoted fields; negative for a missing value.
-  /// The levels must be the same in each call for a column.
+  /// The levels must be the same in each call for a column within a run, until `forget_levels`.
   void set_levels(std::size_t column, std::span<const std::int32_t> places,
                   std::span<const std::string> levels, std::int64_t first_row_number);
+  void forget_levels(std::size_t column) { columns_[column].levels.clear(); }
   /// Ends rows with consecutive row numbers.
   void end_rows(std::int64_t first_row_number, std::size_t count);
 
@@ -220,10 +229,11 @@ class FramePart {
     std::optional<BoundedValues> near_median{};  // of the same rows; only if the plan specifies a range
     std::vector<double> joined{};                // buffered rows of `in_memory` that span pieces
     std::int32_t* column_of_codes = nullptr;
-    std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
+    std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`, in this run
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, if called for a factor
   };
 
+  void set_constants(std::int64_t row_number);
   void set_level(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);
   Dictionary::Entry look_up(std::size_t column, std::string_view text, std::int64_t row_number);
   void note_stray(std::size_t column, std::string_view text, std::int64_t row_number);
@@ -240,7 +250,6 @@ class FramePart {
   const ReadPlan* plan_;
   std::span<const Dictionary> known_;
   Frame* frame_;
-  std::string_view row_word_;
   std::vector<Column> columns_;
   std::vector<std::vector<double>> scratch_;
   /// Buffered rows from an index on, with consecutive numbers in messages.
@@ -248,7 +257,8 @@ class FramePart {
     std::size_t first;
     std::int64_t number;
   };
-  void note_row_number(std::int64_t number) {
+  void note_row_number(std::int64_t row_number) {
+    const std::int64_t number = before_ + row_number;
     if (row_numbers_.empty() || number - row_numbers_.back().number !=
                                     static_cast<std::int64_t>(waiting_ - row_numbers_.back().first))
       row_numbers_.push_back({waiting_, number});
@@ -258,6 +268,8 @@ class FramePart {
   std::size_t waiting_ = 0;    // buffered rows
   std::size_t processed_ = 0;  // rows being processed
   std::size_t at_ = 0;         // index in the frame of the first of them
+  std::int64_t before_ = 0;    // added to row numbers
+  std::span<const Constant> constants_;
   std::vector<const double*> arguments_;
   std::vector<bool> unseen_is_complete_;
 

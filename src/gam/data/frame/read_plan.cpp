@@ -41,6 +41,14 @@ void make_factor(UsedColumn& column) {
 
 }  // namespace
 
+std::optional<std::size_t> UsedColumn::position_among(std::span<const std::string> file_columns) const {
+  // Files of one table usually have the same order.
+  if (at(position) < file_columns.size() && file_columns[at(position)] == name) return at(position);
+  const auto found = std::ranges::find(file_columns, name);
+  if (found == file_columns.end()) return std::nullopt;
+  return static_cast<std::size_t>(found - file_columns.begin());
+}
+
 ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
                    std::string_view table_word)
     : missing_(request.options.missing),
@@ -132,6 +140,10 @@ void ReadPlan::apply(const TableOptions& options) {
       make_factor(column);
     });
   }
+}
+
+std::string ReadPlan::place(std::int64_t row_number) const {
+  return places_ ? places_(row_number) : fmt::format("{}, row {}", path_, row_number);
 }
 
 void ReadPlan::set_quotes(std::string_view quotes) {

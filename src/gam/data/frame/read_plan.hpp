@@ -3,10 +3,13 @@
 
 #include "gam/data/frame/frame.hpp"
 
+#include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -15,7 +18,7 @@ namespace TESSERA_NAMESPACE::gam {
 struct UsedColumn {
   std::string name;
   std::string factor_call;   ///< the variable with its levels, "factor(x)"; empty: the column itself
-  int position = 0;          ///< among the columns of the file
+  int position = 0;          ///< among the columns of the table
   bool text = false;         ///< a factor: its fields are levels
   bool typed = false;        ///< the request determines its type, not its fields
   bool made_factor = false;  ///< a factor by request, though its fields may be numbers
@@ -28,6 +31,8 @@ struct UsedColumn {
   const std::vector<std::string>* level_order = nullptr;   ///< the order of all its levels; null: sorted
   const ColumnNumbers* in_memory = nullptr;                ///< this rank's rows, if the table is in memory
 
+  /// Its position among the columns of a file of several; nothing if that file lacks it.
+  [[nodiscard]] std::optional<std::size_t> position_among(std::span<const std::string> file_columns) const;
   /// The text of the variable that reads this column.
   [[nodiscard]] std::string variable() const {
     return factor_call.empty() ? column_expression(name).text : factor_call;
@@ -55,6 +60,10 @@ class ReadPlan {
   [[nodiscard]] const std::vector<UsedColumn>& columns() const noexcept { return columns_; }
   [[nodiscard]] const std::vector<PlannedVariable>& variables() const noexcept { return variables_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// Where the row with a number is, for messages: "data.csv, line 12".
+  [[nodiscard]] std::string place(std::int64_t row_number) const;
+  /// How `place` tells it; by default "PATH, row 12".
+  void set_places(std::function<std::string(std::int64_t row_number)> places) { places_ = std::move(places); }
   void set_near_median(std::size_t variable, KeySpan range) { variables_[variable].near_median = range; }
   /// Whether the variable is itself a text column; all others are numbers.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
@@ -99,6 +108,7 @@ class ReadPlan {
   std::int64_t more_bytes_per_row_ = 0;
   NumberTaker* taker_ = nullptr;
   std::string path_;
+  std::function<std::string(std::int64_t row_number)> places_;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

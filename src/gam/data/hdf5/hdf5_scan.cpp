@@ -4,13 +4,13 @@
 #include "base/errors.hpp"
 #include "base/pluralised.hpp"
 #include "base/utf8.hpp"
+#include "gam/data/frame/frame_part.hpp"
 #include "gam/data/hdf5/hdf5_chunks.hpp"
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
 #include <algorithm>
-#include <atomic>
 #include <cstring>
 #include <deque>
 #include <limits>
@@ -442,37 +442,15 @@ bool set_column(const Column& column, std::size_t c, std::size_t begin, std::siz
   return true;
 }
 
-/// Passes loaded rows, from `first` on, to a part: by columns, or by rows if a value may be refused. Returns
-/// their number.
-std::int64_t set_rows(const std::deque<Column>& columns, std::int64_t first, Range rows, FramePart& part) {
-  const auto begin = static_cast<std::size_t>(rows.begin - first);
-  const auto count = static_cast<std::size_t>(rows.size());
-  std::vector<std::size_t> fields;
-  for (std::size_t c = 0; c < columns.size(); ++c) {
-    if (!set_column(columns[c], c, begin, count, rows.begin + 1, part)) fields.push_back(c);
-  }
-  if (fields.empty()) {
-    part.end_rows(rows.begin + 1, count);
-    return rows.size();
-  }
-  for (std::size_t i = begin; i < begin + count; ++i) {
-    const std::int64_t row_number = first + static_cast<std::int64_t>(i) + 1;
-    for (const std::size_t c : fields) {
-      if (columns[c].kind() != Kind::number)
-        part.set_field(c, columns[c].text(i, row_number), true, row_number);
-      else
-        part.set_number_field(c, columns[c].numbers()[i], row_number);
-    }
-    part.end_row(row_number);
-  }
-  return rows.size();
-}
-
-/// The columns of a plan, as read by one thread.
+/// The columns of a plan that a file has, as read by one thread.
 class Columns {
  public:
-  Columns(hid_t hdf5, const files::InputFile& file, const ReadPlan& plan) {
-    for (const UsedColumn& column : plan.columns()) columns_.emplace_back(hdf5, file, column.name);
+  Columns(const Hdf5Rows& rows, const ReadPlan& plan) {
+    for (std::size_t c = 0; c < plan.columns().size(); ++c) {
+      if (!plan.columns()[c].position_among(rows.columns)) continue;
+      columns_.emplace_back(rows.hdf5, rows.file, plan.columns()[c].name);
+      places_.push_back(c);
+    }
   }
 
   [[nodiscard]] const std::deque<Column>& all() const noexcept { return columns_; }
@@ -482,12 +460,39 @@ class Columns {
     std::int64_t bytes = 0;
     for (Column& column : columns_) bytes += column.load(rows, scratch_);
     for (std::int64_t row = rows.begin; row < rows.end;)
-      row += set_rows(columns_, rows.begin, {row, std::min(rows.end, row + room_of(part))}, part);
+      row += set_rows(rows.begin, {row, std::min(rows.end, row + room_of(part))}, part);
     return bytes;
   }
 
  private:
+  /// Passes loaded rows, from `first` on, to a part: by columns, or by rows if a value may be refused.
+  /// Returns their number.
+  std::int64_t set_rows(std::int64_t first, Range rows, FramePart& part) const {
+    const auto begin = static_cast<std::size_t>(rows.begin - first);
+    const auto count = static_cast<std::size_t>(rows.size());
+    std::vector<std::size_t> fields;
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (!set_column(columns_[i], places_[i], begin, count, rows.begin + 1, part)) fields.push_back(i);
+    }
+    if (fields.empty()) {
+      part.end_rows(rows.begin + 1, count);
+      return rows.size();
+    }
+    for (std::size_t row = begin; row < begin + count; ++row) {
+      const std::int64_t row_number = first + static_cast<std::int64_t>(row) + 1;
+      for (const std::size_t i : fields) {
+        if (columns_[i].kind() != Kind::number)
+          part.set_field(places_[i], columns_[i].text(row, row_number), true, row_number);
+        else
+          part.set_number_field(places_[i], columns_[i].numbers()[row], row_number);
+      }
+      part.end_row(row_number);
+    }
+    return rows.size();
+  }
+
   std::deque<Column> columns_;
+  std::vector<std::size_t> places_;  // their indices in the plan
   Scratch scratch_;
 };
 
@@ -514,6 +519,27 @@ std::vector<Range> runs_of(Range rows, std::int64_t size) {
     runs.push_back({begin, std::min(rows.end, begin - begin % size + size)});
   return runs;
 }
+
+class Hdf5Scan final : public RowScan {
+ public:
+  Hdf5Scan(const Hdf5Rows& rows, const ReadPlan& plan, int threads) : rows_(rows) {
+    for (int thread = 0; thread < threads; ++thread) columns_.emplace_back(rows, plan);
+  }
+
+  [[nodiscard]] std::vector<Range> runs(Range rows) override {
+    return runs_of(rows, rows_of_load(columns_[0].all(), rows_.chunk_rows));
+  }
+  void prepare(std::span<const Range> /*runs*/) override {
+    if (rows_.between) rows_.between();
+  }
+  void read(int thread, Range run, FramePart& part) override {
+    rows_.bytes_read += columns_[static_cast<std::size_t>(thread)].read(run, part);
+  }
+
+ private:
+  Hdf5Rows rows_;
+  std::deque<Columns> columns_;  // one a thread
+};
 
 }  // namespace
 
@@ -554,17 +580,8 @@ Hdf5Contents contents_of(hid_t file, const std::string& path) {
   return contents;
 }
 
-std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t chunk_rows,
-                       const BetweenReads& between, Range rows, FrameBuilder& builder) {
-  std::deque<Columns> columns;
-  for (int thread = 0; thread < builder.team().size(); ++thread)
-    columns.emplace_back(hdf5, file, builder.plan());
-  const std::vector<Range> runs = runs_of(rows, rows_of_load(columns[0].all(), chunk_rows));
-  std::atomic<std::int64_t> bytes_read = 0;
-  builder.read(runs, between, [&](int thread, std::size_t run, FramePart& part) {
-    bytes_read += columns[static_cast<std::size_t>(thread)].read(runs[run], part);
-  });
-  return bytes_read;
+std::unique_ptr<RowScan> scan_hdf5(const Hdf5Rows& rows, const ReadPlan& plan, int threads) {
+  return std::make_unique<Hdf5Scan>(rows, plan, threads);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -2,13 +2,14 @@
 #pragma once
 
 #include "gam/data/bytes/byte_source.hpp"
-#include "gam/data/frame/frame_builder.hpp"
+#include "gam/data/frame/read_plan.hpp"
+#include "gam/data/frame/row_scan.hpp"
 #include "gam/data/hdf5/hdf5_storage.hpp"
 
-#include <tessera/partition/plan.hpp>
-
+#include <atomic>
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -29,12 +30,20 @@ struct Hdf5Contents {
 /// Throws `Error(input)`: no column, columns of different lengths or without a row, a name that is not UTF-8.
 [[nodiscard]] Hdf5Contents contents_of(hid_t file, const std::string& path);
 
-/// Passes rows of the file to the builder, about `chunk_rows` at a time, on all threads of its team, and
-/// calls `between` repeatedly. Columns that only the library can read, one thread at a time, block the other
-/// threads: texts of variable length, numbers that are not of a native type and byte order, and chunks of
-/// more than 2^18 rows or with filters other than deflate and shuffle. Returns the bytes read from the file.
-/// Throws `Error(input)` for values that cannot be read, and what the builder throws.
-std::int64_t scan_hdf5(hid_t hdf5, const files::InputFile& file, std::int64_t chunk_rows,
-                       const BetweenReads& between, Range rows, FrameBuilder& builder);
+/// The rows of an open file. Refers to what outlives its scans.
+struct Hdf5Rows {
+  hid_t hdf5;
+  const files::InputFile& file;
+  const std::vector<std::string>& columns;
+  std::int64_t chunk_rows;  ///< about as many rows of a column are read at a time
+  BetweenReads between;
+  std::atomic<std::int64_t>& bytes_read;  ///< counts those read from the file
+};
+
+/// A scan of the rows on some threads. Columns that only the library can read, one thread at a time, block
+/// the other threads: texts of variable length, numbers that are not of a native type and byte order, and
+/// chunks of more than 2^18 rows or with filters other than deflate and shuffle. Throws `Error(input)` for
+/// values that cannot be read, and what the part throws.
+[[nodiscard]] std::unique_ptr<RowScan> scan_hdf5(const Hdf5Rows& rows, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

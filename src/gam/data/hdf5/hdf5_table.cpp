@@ -2,12 +2,13 @@
 #include "gam/data/hdf5/hdf5_table.hpp"
 
 #include "base/errors.hpp"
-#include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/hdf5/hdf5_scan.hpp"
 #include "gam/data/source/shared_input.hpp"
 
 #include <tessera/job/together.hpp>
 
+#include <atomic>
+#include <functional>
 #include <map>
 #include <utility>
 
@@ -33,8 +34,9 @@ class Hdf5Table final : public TableReader {
   [[nodiscard]] files::FileState opened() const override { return shared_.opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
-  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
-    const QuietHdf5 quiet;
+  [[nodiscard]] std::string name() const override { return path_; }
+  [[nodiscard]] ReadPlan plan(const FrameRequest& request,
+                              std::span<const std::string> more_columns) const override {
     for (const Expression& variable : request.variables) {
       for (const std::string& column : variable.columns()) {
         // For a path into a group, report the problem of the group.
@@ -43,13 +45,23 @@ class Hdf5Table final : public TableReader {
           throw base::input_error("{}: '{}' {}", path_, found->first, found->second);
       }
     }
-    return shared_.read(workers.comm, [&] {
-      return read_frame(workers, ReadPlan(request, contents_.columns, path_), rows, contents_.rows, "row",
-                        [this](Range part, FrameBuilder& builder) {
-                          bytes_read_ += scan_hdf5(file_.get(), *opened_, options_.chunk_rows,
-                                                   options_.between, part, builder);
-                        });
-    });
+    std::vector<std::string> names = contents_.columns;
+    names.insert(names.end(), more_columns.begin(), more_columns.end());
+    return {request, names, path_};
+  }
+  [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override {
+    return scan_hdf5({.hdf5 = file_.get(),
+                      .file = *opened_,
+                      .columns = contents_.columns,
+                      .chunk_rows = options_.chunk_rows,
+                      .between = options_.between,
+                      .bytes_read = bytes_read_},
+                     plan, threads);
+  }
+  [[nodiscard]] Frame read_unchanged(const mpi::Communicator& comm,
+                                     const std::function<Frame()>& work) const override {
+    const QuietHdf5 quiet;
+    return shared_.read(comm, work);
   }
 
  private:
@@ -59,7 +71,7 @@ class Hdf5Table final : public TableReader {
   Hdf5Options options_;
   Handle file_;
   Hdf5Contents contents_;
-  std::int64_t bytes_read_ = 0;
+  std::atomic<std::int64_t> bytes_read_ = 0;
 };
 
 }  // namespace

@@ -190,8 +190,9 @@ std::vector<MemoryColumn> checked_columns(const Workers& workers, const Table& t
 
 class MemoryTable final : public TableReader {
  public:
-  MemoryTable(std::int64_t rows, std::vector<MemoryColumn> columns, BetweenReads between)
-      : rows_(rows), columns_(std::move(columns)), between_(std::move(between)) {}
+  /// `first`: the row of the columns' first values.
+  MemoryTable(std::int64_t rows, std::int64_t first, std::vector<MemoryColumn> columns, BetweenReads between)
+      : rows_(rows), first_(first), columns_(std::move(columns)), between_(std::move(between)) {}
 
   [[nodiscard]] std::int64_t rows() const override { return rows_; }
   [[nodiscard]] std::vector<std::string> columns() const override {
@@ -221,13 +222,16 @@ class MemoryTable final : public TableReader {
   [[nodiscard]] files::FileState opened() const override { return {}; }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
-  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
+  [[nodiscard]] std::string name() const override { return memory_name; }
+  [[nodiscard]] ReadPlan plan(const FrameRequest& request,
+                              std::span<const std::string> /*more_columns*/) const override {
     const std::vector<std::string> names = columns();
     ReadPlan plan(request, names, memory_name, "it");
     for (std::size_t c = 0; c < plan.columns().size(); ++c) set_type(plan, c);
-    first_ = rows.begin;
-    return read_frame(workers, std::move(plan), rows, this->rows(), "row",
-                      [this](Range part, FrameBuilder& builder) { scan(part, builder); });
+    return plan;
+  }
+  [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override {
+    return std::make_unique<Scan>(*this, plan, threads);
   }
 
  private:
@@ -254,25 +258,40 @@ class MemoryTable final : public TableReader {
       plan.set_in_memory(c, column.numbers);
   }
 
-  void scan(Range rows, FrameBuilder& builder) {
-    const std::int64_t step =
-        std::clamp(rows.size() / (runs_of_thread * builder.team().size()), rows_of_run, rows_of_read);
-    std::vector<Range> runs;
-    for (std::int64_t begin = rows.begin; begin < rows.end; begin += step)
-      runs.push_back({begin, std::min(rows.end, begin + step)});
-    builder.read(runs, between_, [&](int /*thread*/, std::size_t run, FramePart& part) {
-      Joined joined;
-      for (std::int64_t row = runs[run].begin; row < runs[run].end;)
-        row += set_rows(part, {row, std::min(runs[run].end, row + static_cast<std::int64_t>(part.room()))},
-                        joined);
-    });
-    bytes_read_ += rows.size() * std::ssize(builder.plan().columns()) * std::int64_t{sizeof(double)};
-  }
-
   /// Buffer for values of rows that span two pieces.
   struct Joined {
     std::vector<double> numbers;
     std::vector<std::int32_t> codes;
+  };
+
+  class Scan final : public RowScan {
+   public:
+    Scan(MemoryTable& table, const ReadPlan& plan, int threads)
+        : table_(table), columns_(std::ssize(plan.columns())), threads_(threads) {}
+
+    [[nodiscard]] std::vector<Range> runs(Range rows) override {
+      const std::int64_t step =
+          std::clamp(rows.size() / (runs_of_thread * threads_), rows_of_run, rows_of_read);
+      std::vector<Range> runs;
+      for (std::int64_t begin = rows.begin; begin < rows.end; begin += step)
+        runs.push_back({begin, std::min(rows.end, begin + step)});
+      return runs;
+    }
+    void prepare(std::span<const Range> runs) override {
+      if (table_.between_) table_.between_();
+      table_.bytes_read_ += (runs.back().end - runs.front().begin) * columns_ * std::int64_t{sizeof(double)};
+    }
+    void read(int /*thread*/, Range run, FramePart& part) override {
+      Joined joined;
+      for (std::int64_t row = run.begin; row < run.end;)
+        row += table_.set_rows(part, {row, std::min(run.end, row + static_cast<std::int64_t>(part.room()))},
+                               joined);
+    }
+
+   private:
+    MemoryTable& table_;
+    std::int64_t columns_;
+    int threads_;
   };
 
   /// Returns the number of rows.
@@ -305,9 +324,9 @@ class MemoryTable final : public TableReader {
   }
 
   std::int64_t rows_;
+  std::int64_t first_;
   std::vector<MemoryColumn> columns_;
   BetweenReads between_;
-  std::int64_t first_ = 0;  // row number of the columns' first values
   std::int64_t bytes_read_ = 0;
 };
 
@@ -344,7 +363,9 @@ double number_of(std::int32_t value) {
 
 std::unique_ptr<TableReader> open_memory(const Workers& workers, const Table& table,
                                          const BetweenReads& between) {
-  return std::make_unique<MemoryTable>(table.plan.units(), checked_columns(workers, table), between);
+  std::vector<MemoryColumn> columns = checked_columns(workers, table);
+  return std::make_unique<MemoryTable>(table.plan.units(), table.plan.range_of(workers.comm.rank()).begin,
+                                       std::move(columns), between);
 }
 
 std::uint64_t hash_of(const Workers& workers, const Table& table) {

@@ -20,6 +20,25 @@ namespace TESSERA_NAMESPACE::gam {
 void require_same_content(const tessera::mpi::Communicator& comm, const std::string& path,
                           std::string_view checksum);
 
+/// *Collective.* Runs `work`, a collective reading, and then `check`, which throws if files were written to
+/// since they were opened: this takes the place of any other input error.
+template <class Work, class Check>
+[[nodiscard]] auto unless_changed(const Work& work, const Check& check) {
+  auto result = [&] {
+    try {
+      return work();
+    } catch (const tessera::mpi::Failure&) {
+      throw;
+    } catch (const Error& error) {
+      // A mixture of two tables has faults that neither of them has.
+      if (error.code() == ErrorCode::input) check();
+      throw;
+    }
+  }();
+  check();
+  return result;
+}
+
 /// The table of a job: all ranks have the same content open, and it does not change while they read it.
 ///
 ///     files::InputFile file(path);                       // on every rank
@@ -44,19 +63,7 @@ class SharedTable {
   /// input error.
   template <class Work>
   [[nodiscard]] auto read(const tessera::mpi::Communicator& comm, Work work) const {
-    auto result = [&] {
-      try {
-        return work();
-      } catch (const tessera::mpi::Failure&) {
-        throw;
-      } catch (const Error& error) {
-        // A mixture of two tables has faults that neither of them has.
-        if (error.code() == ErrorCode::input) require_unchanged(comm);
-        throw;
-      }
-    }();
-    require_unchanged(comm);
-    return result;
+    return unless_changed(work, [&] { require_unchanged(comm); });
   }
 
   /// The state of the file when this rank opened it.

@@ -2,14 +2,16 @@
 #pragma once
 
 #include "gam/data/bytes/byte_source.hpp"
-#include "gam/data/frame/frame.hpp"
+#include "gam/data/frame/frame_builder.hpp"
 #include "gam/data/frame/workers.hpp"
 
 #include <tessera/partition/plan.hpp>
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -18,15 +20,24 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A table that every rank can open: CSV (also gzip-compressed) or HDF5 with one dataset a column.
+/// An open source of rows: a file, or columns in memory, or a list of files.
 ///
 ///     auto table = open_table(workers, "data.csv");         // collective: counts the rows
 ///     auto plan = job.plan(table->rows(), block_rows);
 ///     Frame frame = table->read(workers, request, job.local_range(plan));
 class TableReader {
  public:
+  TableReader() = default;
   virtual ~TableReader() = default;
-  /// Data rows of the file, the same on every rank.
+  TableReader(const TableReader&) = delete;
+  TableReader& operator=(const TableReader&) = delete;
+
+  /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
+  /// malformed line (with its number), text in an expression that needs numbers, too little memory on a node
+  /// for its rows, a table that was written to since it was opened.
+  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows);
+
+  /// Data rows of the table, the same on every rank.
   [[nodiscard]] virtual std::int64_t rows() const = 0;
   [[nodiscard]] virtual std::vector<std::string> columns() const = 0;
   /// Columns that are R's ordered factors.
@@ -34,10 +45,6 @@ class TableReader {
   /// All other names in the file; for each, why it is not a column and what to do, in words that follow the
   /// name.
   [[nodiscard]] virtual std::map<std::string, std::string> left_out() const { return {}; }
-  /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
-  /// malformed line (with its number), text in an expression that needs numbers, too little memory on a node
-  /// for its rows, a table that was written to since it was opened.
-  [[nodiscard]] virtual Frame read(const Workers& workers, const FrameRequest& request, Range rows) = 0;
   /// Numbers of a column of this rank's rows that `read` will not copy; null if there are none.
   [[nodiscard]] virtual const ColumnNumbers* numbers_in_memory(std::string_view /*column*/) const {
     return nullptr;
@@ -48,15 +55,41 @@ class TableReader {
   [[nodiscard]] virtual files::FileState opened() const = 0;
   /// Bytes that this rank has read from the file so far.
   [[nodiscard]] virtual std::int64_t bytes_read() const = 0;
-  /// Bytes of memory in which this rank stores the text of a packed file; `read` frees them if its columns
-  /// need the memory.
+  /// Bytes of memory in which this rank stores the text of a packed file; `read` lets go of them if its
+  /// columns need the memory.
   [[nodiscard]] virtual std::int64_t kept_bytes() const { return 0; }
+  virtual void let_go_of_kept() {}
+
+  /// The table's path, for messages.
+  [[nodiscard]] virtual std::string name() const = 0;
+  /// What messages number its rows by: "row" or "line".
+  [[nodiscard]] virtual std::string_view row_word() const { return "row"; }
+  /// The types of the columns, "numbers" or "texts", if the source has declared types; else empty.
+  [[nodiscard]] virtual std::vector<std::string> kinds() const { return {}; }
+  /// The columns of a request, with what the source knows of their types. `more_columns` are known to the
+  /// caller. Throws as `ReadPlan` does.
+  [[nodiscard]] virtual ReadPlan plan(const FrameRequest& request,
+                                      std::span<const std::string> more_columns) const = 0;
+  /// A scan of the rows on some threads. The plan may have columns that the source lacks.
+  [[nodiscard]] virtual std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) = 0;
+  /// Where the row with a number is, for messages: "data.csv, line 12".
+  [[nodiscard]] virtual std::string place(std::int64_t row_number) const;
+  /// *Collective.* Runs `work`, a reading of the table, and checks that no other was read: see
+  /// `SharedTable::read`.
+  [[nodiscard]] virtual Frame read_unchanged(const mpi::Communicator& /*comm*/,
+                                             const std::function<Frame()>& work) const {
+    return work();
+  }
 };
 
-/// *Collective.* Throws the same `Error(input)` on every rank: a missing or empty file, a file of neither
-/// format, or different files on different ranks (see shared_input.hpp). `options.between` is called while
-/// the file is opened and while it is read, on the calling thread; an `Error` that it throws on one rank is
-/// thrown on every rank.
+/// *Collective.* Opens the files at these paths, and those within the folders among them, as one table:
+/// list/file_listing.hpp has their order. Throws the same `Error(input)` on every rank: a missing or empty
+/// file, a file of no format, files of different tables, or different files on different ranks (see
+/// shared_input.hpp). `options.between` is called while files are opened and while they are read, on the
+/// calling thread; an `Error` that it throws on one rank is thrown on every rank.
+[[nodiscard]] std::unique_ptr<TableReader> open_table(const Workers& workers,
+                                                      const std::vector<std::string>& paths,
+                                                      const OpenOptions& options = {});
 [[nodiscard]] std::unique_ptr<TableReader> open_table(const Workers& workers, const std::string& path,
                                                       const OpenOptions& options = {});
 

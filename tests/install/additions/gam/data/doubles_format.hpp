@@ -33,11 +33,15 @@ class DoublesTable final : public TableReader {
   [[nodiscard]] files::FileState opened() const override { return shared_->opened(); }
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_->bytes_read(); }
 
-  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows) override {
-    return shared_->read(workers.comm, [&] {
-      return read_frame(workers, ReadPlan(request, columns(), path_), rows, this->rows(), "row",
-                        [this](Range part, FrameBuilder& builder) { scan(part, builder); });
-    });
+  [[nodiscard]] std::string name() const override { return path_; }
+  [[nodiscard]] ReadPlan plan(const FrameRequest& request,
+                              std::span<const std::string> more_columns) const override {
+    std::vector<std::string> names = columns();
+    names.insert(names.end(), more_columns.begin(), more_columns.end());
+    return {request, names, path_};
+  }
+  [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& /*plan*/, int /*threads*/) override {
+    return std::make_unique<Scan>(*bytes_, path_);
   }
 
   static constexpr std::string_view signature = "DOUBLES\n";
@@ -46,20 +50,30 @@ class DoublesTable final : public TableReader {
   static constexpr std::int64_t header = 8;
   static constexpr std::int64_t row_bytes = 16;
 
-  void scan(Range rows, FrameBuilder& builder) {
-    bytes_->seek(header + rows.begin * row_bytes);
-    builder.read(rows, [&](FramePart& part) {
-      for (std::int64_t row = rows.begin; row < rows.end; ++row) {
+  class Scan final : public RowScan {
+   public:
+    Scan(ByteSource& bytes, const std::string& path) : bytes_(bytes), path_(path) {}
+
+    [[nodiscard]] std::vector<Range> runs(Range rows) override { return {rows}; }
+    [[nodiscard]] bool in_order() const override { return true; }
+    void prepare(std::span<const Range> /*runs*/) override {}
+    void read(int /*thread*/, Range run, FramePart& part) override {
+      bytes_.seek(header + run.begin * row_bytes);
+      for (std::int64_t row = run.begin; row < run.end; ++row) {
         std::array<char, row_bytes> raw{};
         std::array<double, 2> numbers{};
-        if (bytes_->read(raw) != raw.size()) throw Error(ErrorCode::input, path_ + ": ends within a row");
+        if (bytes_.read(raw) != raw.size()) throw Error(ErrorCode::input, path_ + ": ends within a row");
         std::memcpy(numbers.data(), raw.data(), raw.size());
         for (std::size_t i = 0; i < part.plan().columns().size(); ++i)
           part.set_number(i, numbers[static_cast<std::size_t>(part.plan().columns()[i].position)]);
         part.end_row(row + 1);
       }
-    });
-  }
+    }
+
+   private:
+    ByteSource& bytes_;
+    const std::string& path_;
+  };
 
   std::string path_;
   std::unique_ptr<ByteSource> bytes_;

@@ -1,0 +1,175 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/arrow/arrow_part.hpp"
+
+#include "base/at.hpp"
+#include "base/go_on.hpp"
+#include "gam/data/arrow/arrow_batches.hpp"
+#include "gam/data/arrow/arrow_values.hpp"
+#include "gam/data/frame/frame_part.hpp"
+#include "gam/data/frame/level_cache.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/printable.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using Kind = ArrowType::Kind;
+
+/// Values between two checks for a request to stop.
+constexpr std::size_t values_between_questions = std::size_t{1} << 16;
+
+/// Calls `use(T{})` for the C++ type of an Arrow type's numbers.
+template <class Use>
+void with_numbers_of(const ArrowType& type, const Use& use) {
+  if (type.kind == Kind::real) return type.bytes == 4 ? use(float{}) : use(double{});
+  const bool is_signed = type.kind == Kind::integer;
+  switch (type.bytes) {
+    case 1: return is_signed ? use(std::int8_t{}) : use(std::uint8_t{});
+    case 2: return is_signed ? use(std::int16_t{}) : use(std::uint16_t{});
+    case 4: return is_signed ? use(std::int32_t{}) : use(std::uint32_t{});
+    default: return is_signed ? use(std::int64_t{}) : use(std::uint64_t{});
+  }
+}
+
+void read_numbers(const ArrowType& type, const ArrowValues& values, ArrowPart& part) {
+  if (type.kind == Kind::real && type.bytes == sizeof(double) && !values.has_nulls()) {
+    part.numbers = values.in_place<double>();
+    if (part.numbers.size() == values.size()) return;
+  }
+  part.own_numbers.resize(values.size());
+  with_numbers_of(type, [&]<class T>(T) {
+    for (std::size_t i = 0; i < values.size(); ++i)
+      part.own_numbers[i] = static_cast<double>(values.number<T>(i)) / type.per_unit;
+  });
+  for (std::size_t i = 0; values.has_nulls() && i < values.size(); ++i) {
+    if (values.is_null(i)) part.own_numbers[i] = std::numeric_limits<double>::quiet_NaN();
+  }
+  part.numbers = part.own_numbers;
+}
+
+void read_truths(const ArrowValues& values, ArrowPart& part) {
+  part.texts = {"FALSE", "TRUE"};
+  part.own_codes.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i)
+    part.own_codes[i] = values.is_null(i) ? Variable::missing : static_cast<std::int32_t>(values.truth(i));
+  part.codes = part.own_codes;
+}
+
+void read_texts(const ArrowValues& values, const std::string& what, ArrowPart& part) {
+  std::unordered_map<std::string_view, std::int32_t> code_of;
+  const auto cache = std::make_unique<LevelCache<std::int32_t>>();
+  part.own_codes.resize(values.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    if (i % values_between_questions == 0) base::go_on();
+    std::int32_t& code = part.own_codes[i];
+    code = Variable::missing;
+    if (values.is_null(i)) continue;
+    const std::string_view text = values.text(i);
+    if (const std::int32_t* const cached = cache->find(text)) {
+      code = *cached;
+      continue;
+    }
+    const auto [found, is_new] = code_of.emplace(text, static_cast<std::int32_t>(code_of.size()));
+    if (is_new) {
+      if (part.texts.size() == max_levels) refuse_many_texts(what);
+      part.texts.emplace_back(text);
+    }
+    code = found->second;
+    cache->keep(text, code);
+  }
+  part.codes = part.own_codes;
+}
+
+void read_codes(const ArrowColumn& column, const ArrowArray& array, const ArrowValues& values,
+                const std::string& what, ArrowPart& part) {
+  const std::string of_dictionary = what + ", its dictionary";
+  const ArrowArray& dictionary = *array.dictionary;
+  if (dictionary.length > static_cast<std::int64_t>(max_levels)) refuse_many_texts(of_dictionary);
+  const ArrowValues texts(dictionary, column.dictionary, 0, std::max<std::int64_t>(dictionary.length, 0),
+                          of_dictionary);
+  for (std::size_t i = 0; i < texts.size(); ++i)
+    part.texts.push_back(texts.is_null(i) ? std::nullopt : std::optional(texts.text(i)));
+  with_numbers_of(column.type, [&]<class T>(T) {
+    if constexpr (std::is_integral_v<T>) {
+      const bool as_they_are = std::is_same_v<T, std::int32_t> && !values.has_nulls() &&
+                               values.in_place<T>().size() == values.size();
+      if (!as_they_are) part.own_codes.resize(values.size());
+      for (std::size_t i = 0; i < values.size(); ++i) {
+        if (i % values_between_questions == 0) base::go_on();
+        const bool null = values.is_null(i);
+        const T index = values.number<T>(i);
+        if (!null && (std::cmp_less(index, 0) || std::cmp_greater_equal(index, texts.size())))
+          refuse_arrow(ErrorCode::input,
+                       fmt::format("{}: value {} is entry {} of a dictionary that has {} (the first is 0)",
+                                   what, i + 1, index, texts.size()));
+        if (!as_they_are) part.own_codes[i] = null ? Variable::missing : static_cast<std::int32_t>(index);
+      }
+      if constexpr (std::is_same_v<T, std::int32_t>) {
+        if (as_they_are) part.codes = values.in_place<T>();
+      }
+      if (!as_they_are) part.codes = part.own_codes;
+    }
+  });
+}
+
+}  // namespace
+
+std::string quoted_column(const std::string& column) {
+  return fmt::format("the column '{}'", printable(column));
+}
+
+void refuse_many_texts(const std::string& what) {
+  refuse_arrow(
+      ErrorCode::input,
+      fmt::format(
+          "{} has more than {} distinct texts, and a factor has a coefficient for each: leave the column out",
+          what, max_levels));
+}
+
+ArrowColumn arrow_column(const ArrowSchema& batches, std::int64_t place) {
+  const ArrowSchema& schema = *batches.children[place];
+  const std::string name = schema.name == nullptr ? "" : schema.name;
+  ArrowColumn column{
+      .name = name, .place = place, .schema = &schema, .type = arrow_type(schema, quoted_column(name))};
+  if (column.coded()) {
+    column.dictionary = arrow_type(*schema.dictionary, "the dictionary of " + quoted_column(name));
+    column.ordered = (schema.flags & ARROW_FLAG_DICTIONARY_ORDERED) != 0;
+    if (!column.type.is_integer() || !column.dictionary.is_text())
+      refuse_arrow(
+          ErrorCode::input,
+          fmt::format("{} has a dictionary of the format '{}' with indices of the "
+                      "format '{}': only texts with integer indices are read: cast it, or "
+                      "leave the column out",
+                      quoted_column(name), printable(schema.dictionary->format), printable(schema.format)));
+  }
+  return column;
+}
+
+void read_part(const ArrowColumn& column, const ArrowArray& batch, const std::string& what, ArrowPart& part) {
+  const ArrowArray* const array = batch.children[column.place];
+  if (array == nullptr) refuse_arrow(ErrorCode::input, what + ": its array is a null pointer");
+  if ((array->dictionary != nullptr) != column.coded())
+    refuse_arrow(ErrorCode::input, fmt::format("{}: its array has {} dictionary, unlike its schema", what,
+                                               column.coded() ? "no" : "a"));
+  const ArrowValues values(*array, column.type, batch.offset, batch.length, what);
+  if (column.coded())
+    read_codes(column, *array, values, what, part);
+  else if (column.type.is_text())
+    read_texts(values, what, part);
+  else if (column.type.kind == Kind::boolean)
+    read_truths(values, part);
+  else
+    read_numbers(column.type, values, part);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

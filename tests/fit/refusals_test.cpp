@@ -250,7 +250,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x",
                 {},
                 3,
-                "unknown column 'x'; the file has: y, x<U+00A0>"},
+                "unknown column 'x'; it has: y, x<U+00A0>"},
         Refusal{"Parquet",
                 "PAR1\x15\x04\x15\x10\n1\n",
                 "y ~ x",

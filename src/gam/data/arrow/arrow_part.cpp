@@ -14,6 +14,7 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <memory>
 #include <type_traits>
@@ -48,12 +49,15 @@ void read_numbers(const ArrowType& type, const ArrowValues& values, ArrowPart& p
   }
   part.own_numbers.resize(values.size());
   with_numbers_of(type, [&]<class T>(T) {
-    for (std::size_t i = 0; i < values.size(); ++i)
-      part.own_numbers[i] = static_cast<double>(values.number<T>(i)) / type.per_unit;
+    constexpr double exact = 1LL << std::numeric_limits<double>::digits;
+    for (std::size_t i = 0; i < values.size(); ++i) {
+      double& number = part.own_numbers[i] = static_cast<double>(values.number<T>(i)) / type.per_unit;
+      if (values.is_null(i))
+        number = std::numeric_limits<double>::quiet_NaN();
+      else if (sizeof(T) == 8 && std::is_integral_v<T> && std::abs(number) > exact)
+        ++part.inexact;
+    }
   });
-  for (std::size_t i = 0; values.has_nulls() && i < values.size(); ++i) {
-    if (values.is_null(i)) part.own_numbers[i] = std::numeric_limits<double>::quiet_NaN();
-  }
   part.numbers = part.own_numbers;
 }
 
@@ -134,6 +138,12 @@ void refuse_many_texts(const std::string& what) {
       fmt::format(
           "{} has more than {} distinct texts, and a factor has a coefficient for each: leave the column out",
           what, max_levels));
+}
+
+std::string_view ArrowColumn::unit() const {
+  const std::string_view format = schema->format;
+  if (format == "tdD") return "days since 1970-01-01";
+  return format.starts_with("ts") ? "seconds since 1970-01-01 UTC" : "";
 }
 
 ArrowColumn arrow_column(const ArrowSchema& batches, std::int64_t place) {

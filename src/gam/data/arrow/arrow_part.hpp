@@ -23,6 +23,8 @@ struct ArrowColumn {
   ArrowType dictionary{};  ///< type of its values
   bool ordered = false;
 
+  /// What its numbers count: "days since 1970-01-01", "seconds since 1970-01-01 UTC", or nothing.
+  [[nodiscard]] std::string_view unit() const;
   [[nodiscard]] bool coded() const noexcept { return schema->dictionary != nullptr; }
   [[nodiscard]] bool factor() const noexcept {
     return coded() || type.is_text() || type.kind == ArrowType::Kind::boolean;
@@ -40,6 +42,7 @@ struct ArrowPart {
   std::vector<std::optional<std::string_view>> texts{};
   std::vector<double> own_numbers{};
   std::vector<std::int32_t> own_codes{};
+  std::int64_t inexact = 0;  ///< integers that are no double
 };
 
 /// Reads a column of a batch, which must outlive the part. Throws `Error(input)` for an array that is

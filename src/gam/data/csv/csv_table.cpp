@@ -57,14 +57,6 @@ class CsvTable final : public TableReader {
 
   [[nodiscard]] std::string name() const override { return path_; }
   [[nodiscard]] std::string_view row_word() const override { return "line"; }
-  [[nodiscard]] ReadPlan plan(const FrameRequest& request,
-                              std::span<const std::string> more_columns) const override {
-    std::vector<std::string> names = header_.columns;
-    names.insert(names.end(), more_columns.begin(), more_columns.end());
-    ReadPlan plan(request, names, path_);
-    plan.set_quotes(header_.quotes + std::string(more_columns.size(), '"'));
-    return plan;
-  }
   [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override {
     return scan_csv({.source = *bytes_.source,
                      .path = path_,
@@ -80,6 +72,8 @@ class CsvTable final : public TableReader {
   }
 
  private:
+  void describe(ReadPlan& plan) const override { plan.set_quotes(header_.quotes); }
+
   std::string path_;
   CsvOptions options_;
   CsvBytes bytes_;

@@ -26,10 +26,12 @@ std::string to_string(const ColumnReading& column) {
   std::string text = column.factor ? fmt::format("{}: factor of {} level{}", column.name, column.levels,
                                                  column.levels == 1 ? "" : "s")
                                    : column.name + ": numbers";
+  if (!column.unit.empty()) text += ", " + column.unit;
   if (column.levels > 0) text += fmt::format(", the first '{}'", column.first);
   if (column.without_quotes)
     text += fmt::format(", all in quotes (levels if '{}' is among the factors)", column.name);
   if (column.missing > 0) text += fmt::format(", {} missing", column.missing);
+  if (column.inexact > 0) text += fmt::format(", {} rounded to the digits of a double", column.inexact);
   if (column.blank > 0)
     text += fmt::format(", {} blank (a level; missing if the NA strings are 'NA,')", column.blank);
   return text;

@@ -48,6 +48,8 @@ struct ColumnReading {
   bool factor = false;
   std::int64_t missing = 0;
   std::int64_t blank = 0;                    ///< empty or blank fields of a factor, which are levels
+  std::int64_t inexact = 0;                  ///< numbers that lost digits, as a double has 15
+  std::string unit{};                        ///< of its numbers, e.g. "days since 1970-01-01"; empty: unknown
   bool without_quotes = false;               ///< quotes around its numbers are ignored
   std::int64_t levels = 0;                   ///< number of levels of a factor
   std::string first{};                       ///< the first level

@@ -224,11 +224,12 @@ std::vector<FieldCounts> FrameBuilder::counts(const mpi::Communicator& comm) con
   std::vector<FieldCounts> counts = this->counts();
   std::vector<std::int64_t> sums{std::ranges::count_if(parts_, &FramePart::has_bare_field)};
   for (const FieldCounts& of : counts)
-    sums.insert(sums.end(), {of.numbers, of.texts, of.missing, of.blank, of.quoted_numbers, of.not_numbers});
+    sums.insert(sums.end(),
+                {of.numbers, of.texts, of.missing, of.blank, of.quoted_numbers, of.not_numbers, of.inexact});
   comm.allreduce(std::span(sums), mpi::Reduction::sum);
   for (std::size_t c = 0; c < counts.size(); ++c) {
-    const std::int64_t* const sum = sums.data() + 1 + 6 * c;
-    FieldCounts& of = counts[c] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5]};
+    const std::int64_t* const sum = sums.data() + 1 + 7 * c;
+    FieldCounts& of = counts[c] = {sum[0], sum[1], sum[2], sum[3], sum[4], sum[5], sum[6]};
     const bool all_in_quotes = of.numbers == 0 && of.texts == of.quoted_numbers;
     if (plan_.has_quotes() && (sums[0] == 0 || (plan_.columns()[c].quoted_apart && all_in_quotes)))
       of.ignore_quotes();
@@ -388,6 +389,8 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
         .factor = used.text,
         .missing = counts[c].missing + counts[c].not_numbers + (of_texts ? 0 : counts[c].blank),
         .blank = of_texts ? counts[c].blank : 0,
+        .inexact = counts[c].inexact,
+        .unit = used.text ? "" : used.unit,
         .without_quotes = counts[c].without_quotes && counts[c].quoted_numbers > 0 && !used.text &&
                           used.numbers_for.empty()};
     for (const Variable& variable : frame_.variables) {

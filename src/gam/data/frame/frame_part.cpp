@@ -106,6 +106,7 @@ FieldCounts& FieldCounts::operator+=(const FieldCounts& other) noexcept {
   blank += other.blank;
   quoted_numbers += other.quoted_numbers;
   not_numbers += other.not_numbers;
+  inexact += other.inexact;
   return *this;
 }
 

@@ -60,6 +60,7 @@ struct FieldCounts {
   std::int64_t blank = 0;
   std::int64_t quoted_numbers = 0;  ///< counted as texts, or as numbers if quotes are ignored
   std::int64_t not_numbers = 0;     ///< NaN in a column of numbers: counted as numbers, but missing
+  std::int64_t inexact = 0;         ///< numbers with more digits than a double has
   bool without_quotes = false;      ///< quotes are ignored
 
   /// Counts numbers in quotes as numbers.
@@ -170,6 +171,8 @@ class FramePart {
     columns_[column].to[waiting_] = value;
   }
   void set_missing(std::size_t column) noexcept;
+  /// Notes numbers of a column that lost digits when they were converted.
+  void note_inexact(std::size_t column, std::int64_t count) { found_[column].counts.inexact += count; }
   /// A raw field of the file. Throws `Error(input)` for text in a column that must be numeric; other faults
   /// depend on the type that is finally chosen.
   void set_field(std::size_t column, std::string_view text, bool quoted, std::int64_t row_number);

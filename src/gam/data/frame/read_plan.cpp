@@ -21,15 +21,15 @@ using base::at;
 constexpr std::size_t max_listed = 20;
 
 [[noreturn]] void unknown_column(const std::string& path, std::span<const std::string> names,
-                                 const std::string& wanted, std::string_view table_word) {
+                                 const std::string& wanted) {
   std::string list;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", visible_text(names[i]));
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
   // Separators that other programs use in files called CSV.
   const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t") != std::string::npos;
-  throw base::input_error("{}: unknown column '{}'{}; {} has: {}{}", path, visible_text(wanted),
-                          visible_text(base::did_you_mean(names, wanted)), table_word, list,
+  throw base::input_error("{}: unknown column '{}'{}; it has: {}{}", path, visible_text(wanted),
+                          visible_text(base::did_you_mean(names, wanted)), list,
                           other_separator ? " (one column, since only commas separate fields)" : "");
 }
 
@@ -49,8 +49,7 @@ std::optional<std::size_t> UsedColumn::position_among(std::span<const std::strin
   return static_cast<std::size_t>(found - file_columns.begin());
 }
 
-ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
-                   std::string_view table_word)
+ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path)
     : missing_(request.options.missing),
       unseen_is_complete_(request.unseen_is_complete),
       numbers_may_be_missing_(std::any_of(
@@ -80,7 +79,7 @@ ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> fil
       });
       if (used == columns_.end()) {
         const auto found = std::find(file_columns.begin(), file_columns.end(), name);
-        if (found == file_columns.end()) unknown_column(path_, file_columns, name, table_word);
+        if (found == file_columns.end()) unknown_column(path_, file_columns, name);
         UsedColumn column;
         column.name = name;
         column.factor_call = factor_call;
@@ -149,7 +148,8 @@ std::string ReadPlan::place(std::int64_t row_number) const {
 void ReadPlan::set_quotes(std::string_view quotes) {
   has_quotes_ = true;
   if (quotes.find_first_not_of('"') == std::string_view::npos) return;
-  for (UsedColumn& column : columns_) column.quoted_apart = quotes[at(column.position)] == '"';
+  for (UsedColumn& column : columns_)
+    column.quoted_apart = at(column.position) < quotes.size() && quotes[at(column.position)] == '"';
 }
 
 void ReadPlan::set_factor(std::size_t column, const std::vector<std::string>* level_order) {

@@ -26,6 +26,7 @@ struct UsedColumn {
   /// missing.
   bool number_levels = false;
   bool quoted_apart = false;  ///< its name is quoted in the header, and another one is not
+  std::string unit{};         ///< of its numbers, if the source has one: "days since 1970-01-01"
   std::string numbers_for;    ///< the variable that needs it as numbers; empty: none
   const std::vector<std::string>* known_levels = nullptr;  ///< all others are unseen
   const std::vector<std::string>* level_order = nullptr;   ///< the order of all its levels; null: sorted
@@ -43,10 +44,8 @@ struct UsedColumn {
 class ReadPlan {
  public:
   /// Throws `Error(input)` for a column that the file lacks, with the nearest names, and `Error(usage)` for
-  /// an option about a column that is not used, or not in this way. `table_word` is the word for the table in
-  /// messages.
-  ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path,
-           std::string_view table_word = "the file");
+  /// an option about a column that is not used, or not in this way.
+  ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path);
 
   struct PlannedVariable {
     const Expression* expression = nullptr;
@@ -72,6 +71,7 @@ class ReadPlan {
   /// For a file that may have quoted fields: '"' for each column with a quoted name in the header.
   void set_quotes(std::string_view quotes);
   [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
+  void set_unit(std::size_t column, std::string unit) { columns_[column].unit = std::move(unit); }
   void set_text(std::size_t column, bool text) { columns_[column].text = text; }
   void set_number_levels(std::size_t column, bool number_levels) {
     columns_[column].number_levels = number_levels;

@@ -35,20 +35,6 @@ class Hdf5Table final : public TableReader {
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
   [[nodiscard]] std::string name() const override { return path_; }
-  [[nodiscard]] ReadPlan plan(const FrameRequest& request,
-                              std::span<const std::string> more_columns) const override {
-    for (const Expression& variable : request.variables) {
-      for (const std::string& column : variable.columns()) {
-        // For a path into a group, report the problem of the group.
-        const auto found = contents_.unusable.find(column.substr(0, column.find('/')));
-        if (found != contents_.unusable.end())
-          throw base::input_error("{}: '{}' {}", path_, found->first, found->second);
-      }
-    }
-    std::vector<std::string> names = contents_.columns;
-    names.insert(names.end(), more_columns.begin(), more_columns.end());
-    return {request, names, path_};
-  }
   [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override {
     return scan_hdf5({.hdf5 = file_.get(),
                       .file = *opened_,

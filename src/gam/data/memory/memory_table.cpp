@@ -223,18 +223,14 @@ class MemoryTable final : public TableReader {
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_read_; }
 
   [[nodiscard]] std::string name() const override { return memory_name; }
-  [[nodiscard]] ReadPlan plan(const FrameRequest& request,
-                              std::span<const std::string> /*more_columns*/) const override {
-    const std::vector<std::string> names = columns();
-    ReadPlan plan(request, names, memory_name, "it");
-    for (std::size_t c = 0; c < plan.columns().size(); ++c) set_type(plan, c);
-    return plan;
-  }
   [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override {
     return std::make_unique<Scan>(*this, plan, threads);
   }
 
  private:
+  void describe(ReadPlan& plan) const override {
+    for (std::size_t c = 0; c < plan.columns().size(); ++c) set_type(plan, c);
+  }
   [[nodiscard]] const MemoryColumn& column_of(const UsedColumn& used) const {
     return columns_[at(used.position)];
   }

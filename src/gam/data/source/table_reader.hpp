@@ -66,10 +66,10 @@ class TableReader {
   [[nodiscard]] virtual std::string_view row_word() const { return "row"; }
   /// The types of the columns, "numbers" or "texts", if the source has declared types; else empty.
   [[nodiscard]] virtual std::vector<std::string> kinds() const { return {}; }
-  /// The columns of a request, with what the source knows of their types. `more_columns` are known to the
-  /// caller. Throws as `ReadPlan` does.
+  /// The columns of a request, with what the source knows of their types. The caller sets those of
+  /// `more_columns`. Throws as `ReadPlan` does, and for a column that is left out.
   [[nodiscard]] virtual ReadPlan plan(const FrameRequest& request,
-                                      std::span<const std::string> more_columns) const = 0;
+                                      std::span<const std::string> more_columns) const;
   /// A scan of the rows on some threads. The plan may have columns that the source lacks.
   [[nodiscard]] virtual std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) = 0;
   /// Where the row with a number is, for messages: "data.csv, line 12".
@@ -80,6 +80,10 @@ class TableReader {
                                              const std::function<Frame()>& work) const {
     return work();
   }
+
+ private:
+  /// Adds what the source knows of columns.
+  virtual void describe(ReadPlan& /*plan*/) const {}
 };
 
 /// *Collective.* Opens the files at these paths, and those within the folders among them, as one table:

@@ -34,12 +34,6 @@ class DoublesTable final : public TableReader {
   [[nodiscard]] std::int64_t bytes_read() const override { return bytes_->bytes_read(); }
 
   [[nodiscard]] std::string name() const override { return path_; }
-  [[nodiscard]] ReadPlan plan(const FrameRequest& request,
-                              std::span<const std::string> more_columns) const override {
-    std::vector<std::string> names = columns();
-    names.insert(names.end(), more_columns.begin(), more_columns.end());
-    return {request, names, path_};
-  }
   [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& /*plan*/, int /*threads*/) override {
     return std::make_unique<Scan>(*bytes_, path_);
   }

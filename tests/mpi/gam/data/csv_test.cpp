@@ -748,10 +748,10 @@ TEST_F(CsvTable, RefusesRequestsThatTheFileCannotAnswer) {
     return common_fault(comm, [&] { static_cast<void>(table->read(crew(comm), wanted, share)); });
   };
   EXPECT_EQ(fault(request({"prize"})), file.path() +
-                                           ": unknown column 'prize' (did you mean 'price'?); the file "
+                                           ": unknown column 'prize' (did you mean 'price'?); it "
                                            "has: price, Carat, cut");
   EXPECT_NE(fault(request({"carat"})).find("did you mean 'Carat'?"), std::string::npos);
-  EXPECT_NE(fault(request({"volume"})).find("unknown column 'volume'; the file has"), std::string::npos);
+  EXPECT_NE(fault(request({"volume"})).find("unknown column 'volume'; it has"), std::string::npos);
   EXPECT_EQ(fault(request({"price", "log(cut)"})),
             file.path() +
                 ", line 2: the column 'cut' holds the text 'good', but log(cut) needs numbers: give a "

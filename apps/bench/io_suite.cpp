@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "files/output_file.hpp"
-#include "gam/data/convert_table.hpp"
 #include "gam/data/hdf5/hdf5_writer.hpp"
 #include "gam/data/source/table_reader.hpp"
 #include "r_script.hpp"
@@ -149,11 +148,7 @@ void make_file(Job& job, const TableFiles& files, const std::string& format) {
     });
     return;
   }
-  std::optional<files::OutputFile> file;
-  together(job.comm(), [&] {
-    if (job.comm().rank() == 0) file.emplace(files.path("hdf5").string());
-  });
-  gam::convert_to_hdf5(job, {.from = files.path("csv").string(), .options = {}}, file ? &*file : nullptr);
+  gam::convert_table(job, gam::Table{files.path("csv").string()}, files.path("hdf5").string());
 }
 
 /// Megabytes of a file.

@@ -35,7 +35,7 @@ int CheckCommand::run(mpi::Session& session) const {
   together(session.world(), [&] { fitted = load_model(model); });
   Job job(session.world(), cpu_job_options(options, collective_timeout));
   const auto wanted = options.read<CheckOptions>();
-  const Check found = check(job, *fitted, TableFile{data, options.read<TableOptions>()}, wanted, &progress);
+  const Check found = check(job, *fitted, Table{data, options.read<TableOptions>()}, wanted, &progress);
   together(session.world(), [&] {
     if (!session.is_root()) return;
     apps::write_output(json ? check_json(found, wanted) : check_text(found, wanted));

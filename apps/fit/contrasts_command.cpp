@@ -31,7 +31,7 @@ int ContrastsCommand::run(mpi::Session& session) const {
     common.options.read(options);
     options.draws = 0;
     const auto table = common.options.read<TableOptions>();
-    return table_differences(job, model, {common.table, table}, {common.other, table}, options);
+    return table_differences(job, model, Table{common.table, table}, Table{common.other, table}, options);
   });
 }
 

@@ -41,7 +41,7 @@ int ConvertCommand::run(mpi::Session& session) const {
     require_writable(out);
   });
   Job job(session.world(), cpu_job_options(options, collective_timeout));
-  convert_table(job, TableFile{data, options.read<TableOptions>()}, out, columns, &progress);
+  convert_table(job, Table{data, options.read<TableOptions>()}, out, columns, &progress);
   progress.note(fmt::format("written to {}", out));
   return EXIT_SUCCESS;
 }

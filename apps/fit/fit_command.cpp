@@ -127,8 +127,8 @@ int FitCommand::run(mpi::Session& session) const {
                             pluralised(job.inventory().nodes(), "node"), planned(job)));
   if (!job.host_threads().ignored.empty()) progress.note(job.host_threads().ignored);
 
-  const TableFile file{data, options.read<TableOptions>()};
-  FitResult result = gam::fit(job, *parsed, file, fit, &progress);
+  const Table table{data, options.read<TableOptions>()};
+  FitResult result = gam::fit(job, *parsed, table, fit, &progress);
   result.phases.insert(result.phases.begin(), hardware);
 
   const mpi::Purpose purpose(world, "the writing of the model");

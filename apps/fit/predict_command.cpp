@@ -49,7 +49,7 @@ int PredictCommand::run(mpi::Session& session) const {
   });
   PredictionsFile written(session.world(), out, row_numbers);
   PredictOptions wanted = options.read<PredictOptions>();
-  const TableFile table{data, options.read<TableOptions>()};
+  const Table table{data, options.read<TableOptions>()};
   Job job(session.world(), job_options(options, collective_timeout));
   // Columns of the table are converted into HDF5 as a whole, so that each has one type and one set of levels.
   if (is_hdf5_name(out) && (wanted.keep_all || !wanted.keep.empty())) {

@@ -59,8 +59,8 @@ ReportRows ReportCommand::rows(const mpi::Session& session) const {
   Progress progress(session.is_root(), stderr);
   std::optional<Model> fitted;
   together(job.comm(), [&] { fitted = load_model(model); });
-  return report_rows(job, *fitted, TableFile{data, options.read<TableOptions>()},
-                     options.read<CheckOptions>(), &progress);
+  return report_rows(job, *fitted, Table{data, options.read<TableOptions>()}, options.read<CheckOptions>(),
+                     &progress);
 }
 
 int ReportCommand::run(mpi::Session& session) const {

@@ -49,8 +49,8 @@ int SimulateCommand::run(mpi::Session& session) const {
   }
   Progress progress(session.is_root(), stderr);
   return common.run_in_parts(session, [&](Job& job, const Model& model, PosteriorArguments::Take take) {
-    return simulate_responses(job, model, {common.table, common.options.read<TableOptions>()}, take, options,
-                              &progress);
+    return simulate_responses(job, model, Table{common.table, common.options.read<TableOptions>()}, take,
+                              options, &progress);
   });
 }
 

@@ -63,16 +63,14 @@ FitOptions options_of(const ReferenceCase& reference) {
   return options;
 }
 
-TableFile in_blocks(const std::string& path, std::int64_t block_rows) {
-  TableFile file{path};
-  file.options.block_rows = block_rows;
-  return file;
+Table in_blocks(const std::string& path, std::int64_t block_rows) {
+  return Table{path, {.block_rows = block_rows}};
 }
 
-FittedModel fitted(const mpi::Communicator& comm, const std::string& formula, const TableFile& file,
+FittedModel fitted(const mpi::Communicator& comm, const std::string& formula, const Table& table,
                    const FitOptions& options, int threads) {
   Job job = cpu_job(comm, threads);
-  return fit(job, parse_formula(formula), file, options).model.fitted();
+  return fit(job, parse_formula(formula), table, options).model.fitted();
 }
 
 std::string text_of(const mpi::Communicator& comm, const Model& model) {
@@ -88,7 +86,7 @@ AllPredictions predicted_from_file(Job& job, const FittedModel& model, const std
   const SharedFile saved(comm, "model.json");
   if (comm.rank() == 0) save_model(model, saved.path(), inline_limit);
   comm.barrier();
-  const Predictions mine = predict(job, load_model(saved.path()), TableFile{data}, {.standard_errors = true});
+  const Predictions mine = predict(job, load_model(saved.path()), Table{data}, {.standard_errors = true});
   return {comm.allgatherv(mine["fit"]), comm.allgatherv(mine["se"])};
 }
 

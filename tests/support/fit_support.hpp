@@ -26,12 +26,12 @@ void interrupted_after(const mpi::Communicator& comm, int iteration,
 /// The options of the case.
 [[nodiscard]] FitOptions options_of(const ReferenceCase& reference);
 
-/// Options for reading a file, in blocks of this many rows.
-[[nodiscard]] TableFile in_blocks(const std::string& path, std::int64_t block_rows);
+/// A table in a file, read in blocks of this many rows.
+[[nodiscard]] Table in_blocks(const std::string& path, std::int64_t block_rows);
 
-/// *Collective.* The model of a file, on the CPU.
+/// *Collective.* The model of a table, on the CPU.
 [[nodiscard]] FittedModel fitted(const mpi::Communicator& comm, const std::string& formula,
-                                 const TableFile& file, const FitOptions& options = {}, int threads = 1);
+                                 const Table& table, const FitOptions& options = {}, int threads = 1);
 
 /// *Collective.* The text of model.json, on rank 0; empty elsewhere.
 [[nodiscard]] std::string text_of(const mpi::Communicator& comm, const Model& model);

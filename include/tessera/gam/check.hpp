@@ -91,19 +91,15 @@ struct Check {
   std::vector<double> autocorrelation{};  ///< at lags from 1 on; empty: not requested
 };
 
-/// *Collective.* Checks a model against its table, which every rank can open: complete rows and their
-/// response must be those of the fit. The table is read once, into memory or scratch files; its rows are
-/// scanned twice, for residuals and for concurvity, and once more for autocorrelation, each time on the job's
-/// host threads and reported to the observer. The bits do not depend on ranks and threads. The result is
-/// complete on rank 0; other ranks get an empty one.
+/// *Collective.* Checks a model against its table: complete rows and their response must be those of the fit.
+/// The table is read once, into memory or scratch files; its rows are scanned twice, for residuals and for
+/// concurvity, and once more for autocorrelation, each time on the job's host threads and reported to the
+/// observer. The bits do not depend on ranks and threads. The result is complete on rank 0; other ranks get
+/// an empty one.
 ///
 /// Throws the same `Error` on every rank: `usage` for invalid options, `input` for a missing column, or for
 /// rows other than those of the fit. Blocks. Cost: 3 p^2 operations per row for the concurvity of p
 /// coefficients.
-[[nodiscard]] TESSERA_EXPORT Check check(Job& job, const Model& model, const TableFile& file,
-                                         const CheckOptions& options = {}, FitObserver* observer = nullptr);
-
-/// The same against a table in memory.
 [[nodiscard]] TESSERA_EXPORT Check check(Job& job, const Model& model, const Table& table,
                                          const CheckOptions& options = {}, FitObserver* observer = nullptr);
 

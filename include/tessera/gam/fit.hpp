@@ -118,7 +118,7 @@ struct FitResult {
 /// of mgcv's `bam(method = "fREML")`: Wood, Goude and Shaw, Applied Statistics 64 (2015). The model has the
 /// same bits for any number of ranks and threads of a job on the CPU, and of devices of one kind.
 ///
-/// Under `Policy::automatic` a fit of a file, or by one rank, runs on the CPU if that is estimated to be
+/// Under `Policy::automatic` a fit of files, or by one rank, runs on the CPU if that is estimated to be
 /// faster, and its verdict says so. If a device fails, the fit restarts on the CPU, and its verdict says so.
 /// A fit that does not converge returns a model whose `converged()` is false. Throws the same `Error` on
 /// every rank: `usage` for options that do not suit the formula or the table; `input` for invalid data, with
@@ -130,16 +130,11 @@ struct FitResult {
 /// them until its end (`DeviceTurn`).
 ///
 /// Call it on the thread that calls MPI; it blocks. The rows are summed on the job's devices, each with its
-/// own stream, or on its threads. Memory of a rank: the columns that the model uses, within
-/// `FitOptions::memory` (numeric columns of a `Table` are read in place and must not change during the call),
-/// and a few p x p matrices on rank 0 for p coefficients. Cost: an iteration is one pass over the rows and
-/// some p^3 operations on one rank.
+/// own stream, or on its threads. Files are read by the plan of the fit, and again for the CPU if a device
+/// fails. Memory of a rank: the columns that the model uses, within `FitOptions::memory` (numeric columns in
+/// memory are read in place and must not change during the call), and a few p x p matrices on rank 0 for p
+/// coefficients. Cost: an iteration is one pass over the rows and some p^3 operations on one rank.
 [[nodiscard]] TESSERA_EXPORT FitResult fit(Job& job, const Formula& formula, const Table& table,
-                                           const FitOptions& options = {}, FitObserver* observer = nullptr);
-
-/// The same for a table in a file, which is read by the plan of the fit, and again for the CPU if a device
-/// fails.
-[[nodiscard]] TESSERA_EXPORT FitResult fit(Job& job, const Formula& formula, const TableFile& file,
                                            const FitOptions& options = {}, FitObserver* observer = nullptr);
 
 }  // namespace TESSERA_NAMESPACE::gam

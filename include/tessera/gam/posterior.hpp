@@ -75,11 +75,6 @@ struct DerivativeOptions : SmoothOptions {
 /// *Collective.* Linear predictors of the rows of one table minus those of another with the same number of
 /// rows. Of the options, terms, kept columns (of the first table), new levels, the interval and
 /// `unconditional` are used. The job must have `Policy::cpu`; both model matrices are in memory.
-[[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model,
-                                                           const TableFile& minuend,
-                                                           const TableFile& subtrahend,
-                                                           const PredictOptions& options = {});
-/// The same for tables in memory.
 [[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model, const Table& minuend,
                                                            const Table& subtrahend,
                                                            const PredictOptions& options = {});
@@ -112,12 +107,6 @@ struct SimulateOptions {
 /// internally, the coefficients' draws differ from `simulate_coefficients`'.) `take` gets them in parts, as
 /// that of `predict_in_parts`. Returns the remarks. Throws `Error(usage)` for a family with only a variance
 /// function; `Error(input)` for invalid weights.
-TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model,
-                                                           const TableFile& file,
-                                                           FunctionRef<void(const Predictions& part)> take,
-                                                           const SimulateOptions& options = {},
-                                                           FitObserver* observer = nullptr);
-/// The same for a table in memory, which is one part.
 TESSERA_EXPORT std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
                                                            FunctionRef<void(const Predictions& part)> take,
                                                            const SimulateOptions& options = {},

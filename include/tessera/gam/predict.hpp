@@ -101,21 +101,10 @@ struct Predictions {
                                                  const PredictOptions& options = {},
                                                  FitObserver* observer = nullptr);
 
-/// The same for a table in a file.
-[[nodiscard]] TESSERA_EXPORT Predictions predict(Job& job, const Model& model, const TableFile& file,
-                                                 const PredictOptions& options = {},
-                                                 FitObserver* observer = nullptr);
-
 /// The same for a table that need not fit into memory: it is predicted in parts, in order, and `take` gets
-/// the predictions of each part, on every rank. `take` may make collective calls, and must make its errors
-/// collective (`together`). Returns the remarks. A packed table whose text is not in memory is unpacked again
-/// for each part.
-TESSERA_EXPORT std::vector<std::string> predict_in_parts(Job& job, const Model& model, const TableFile& file,
-                                                         FunctionRef<void(const Predictions& part)> take,
-                                                         const PredictOptions& options = {},
-                                                         FitObserver* observer = nullptr);
-
-/// The same for a table in memory, which is one part.
+/// the predictions of each part, without remarks, on every rank. A table in memory is one part. `take` may
+/// make collective calls, and must make its errors collective (`together`). Returns the remarks. A packed
+/// table whose text is not in memory is unpacked again for each part.
 TESSERA_EXPORT std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Table& table,
                                                          FunctionRef<void(const Predictions& part)> take,
                                                          const PredictOptions& options = {},

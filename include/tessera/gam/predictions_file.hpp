@@ -36,7 +36,7 @@ class TESSERA_EXPORT PredictionsFile {
   /// HDF5 only, before any rows: columns of the table to copy, as `convert_table` writes them; empty: all
   /// with a name. If texts of `Predictions::kept` are used instead, they must have the same levels in every
   /// part.
-  void add_columns(Job& job, const TableFile& table, const std::vector<std::string>& columns);
+  void add_columns(Job& job, const Table& table, const std::vector<std::string>& columns);
   /// Adds the next rows, preceded by the header if they are the first.
   void add(const Predictions& predictions);
   /// Puts the file into place. Returns the result of `Output::commit`, on rank 0.

@@ -61,7 +61,7 @@ class TESSERA_EXPORT ReportRows {
 /// these options. The result is on rank 0, the same for any number of ranks and threads. Throws the same
 /// `Error` on every rank: as `check`, and `interrupted` if the job is asked to stop. Blocks. Cost: that of
 /// `check`, and one pass over the rows.
-[[nodiscard]] TESSERA_EXPORT ReportRows report_rows(Job& job, const Model& model, const TableFile& file,
+[[nodiscard]] TESSERA_EXPORT ReportRows report_rows(Job& job, const Model& model, const Table& table,
                                                     const CheckOptions& options = {},
                                                     FitObserver* observer = nullptr);
 

@@ -38,9 +38,4 @@ struct ResidualOptions {
                                                    const ResidualOptions& options = {},
                                                    FitObserver* observer = nullptr);
 
-/// The same for a table in a file.
-[[nodiscard]] TESSERA_EXPORT Predictions residuals(Job& job, const Model& model, const TableFile& file,
-                                                   const ResidualOptions& options = {},
-                                                   FitObserver* observer = nullptr);
-
 }  // namespace TESSERA_NAMESPACE::gam

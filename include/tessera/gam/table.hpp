@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <tessera/error.hpp>
 #include <tessera/gam/formula.hpp>
 #include <tessera/gam/table_options.hpp>
 #include <tessera/job/job.hpp>
@@ -10,10 +11,11 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
-/// Sources of a model's rows: a file that all ranks can open, or columns in memory.
+/// Sources of a model's rows: files that all ranks can open, or columns in memory.
 namespace TESSERA_NAMESPACE::gam {
 
 /// The order of a factor's levels in a model; the first is the reference level.
@@ -50,7 +52,14 @@ struct FactorSpans {
   LevelOrder order = LevelOrder::sorted;
 };
 
-/// A table in memory. Each rank has its own rows, `job.local_range(plan)` of them, of every column:
+/// A table in files or in memory. Files are CSV, also compressed by gzip, or HDF5 with a dataset for each
+/// column, at paths that lead every rank to the same content. The call that uses the table reads them: each
+/// rank its own rows.
+///
+///     const auto model = gam::fit(job, formula, gam::Table{"data.csv"}).model;
+///     gam::Table coded{"data.csv", {.missing = {"NA", "-999"}, .factors = {"site"}}};
+///
+/// In memory each rank has its own rows, `job.local_range(plan)` of them, of every column:
 ///
 ///     const tessera::Plan plan = job.plan(rows, 8192);
 ///     gam::Table table{plan, {{"y", y}, {"site", gam::Factor{codes, {"bay", "cape"}}}}};
@@ -60,11 +69,13 @@ struct FactorSpans {
 /// Units of the plan are the rows of the table. Its block is the unit of reproducibility: a model has the
 /// same bits for any number of ranks and threads, whatever the storage of columns, but other bits for another
 /// block. A single rank has all rows, and uses only the plan's number of rows and block. A call reads numbers
-/// in place: they must not change before it returns. Errors of a table are found by the call that uses it,
-/// which throws the same `Error` on every rank: `usage` for a column whose length differs from the rank's
-/// rows, two columns of one name, a code without a level, duplicate levels, columns or levels that differ
-/// between ranks, and a plan over other ranks; `input` for a table without a row, and for data that would be
-/// refused in a file.
+/// in place: they must not change before it returns.
+///
+/// Errors of a table are found by the call that uses it, which throws the same `Error` on every rank: `usage`
+/// for a column whose length differs from the rank's rows, two columns of one name, a code without a level,
+/// duplicate levels, columns or levels that differ between ranks, and a plan over other ranks; `input`, with
+/// file and line, for a file that cannot be read or is not such a table, a text among numbers, a column that
+/// does not exist, a table without a row, and data in memory that would be refused in a file.
 struct Table {
   struct Column {
     std::string name;
@@ -72,24 +83,35 @@ struct Table {
     std::variant<std::vector<double>, Factor, NumberSpans, FactorSpans, IntegerSpans> values;
   };
 
-  Plan plan;
-  std::vector<Column> columns;
-  std::shared_ptr<const void> owner{};  ///< owner of the spans' data; null: the caller owns it
+  Table() = default;  ///< in memory, without a row
+  /// In memory.
+  Table(Plan division, std::vector<Column> in_memory, std::vector<std::shared_ptr<const void>> owning = {})
+      : plan(std::move(division)), columns(std::move(in_memory)), owners(std::move(owning)) {}
+  /// In a file.
+  explicit Table(std::string path, TableOptions reading = {})
+      : Table(std::vector<std::string>{std::move(path)}, std::move(reading)) {}
+  /// In files, whose rows follow each other in this order. Throws `Error(usage)` without a path; several are
+  /// refused so far, by the call that uses them.
+  explicit Table(std::vector<std::string> files, TableOptions reading = {})
+      : paths(std::move(files)), options(std::move(reading)) {
+    if (paths.empty()) throw Error(ErrorCode::usage, "a table of files has no path: give one or more");
+  }
+
+  [[nodiscard]] bool in_files() const noexcept { return !paths.empty(); }
+
+  Plan plan{};                                        ///< in memory: the distribution of the rows
+  std::vector<Column> columns{};                      ///< in memory
+  std::vector<std::shared_ptr<const void>> owners{};  ///< of the spans' data; none: the caller owns it
+  std::vector<std::string> paths{};                   ///< of files; none: in memory
+  TableOptions options{};                             ///< in files: how their fields are parsed
 };
 
-/// A table in a file at a path that leads every rank to the same content: CSV, also compressed by gzip, or
-/// HDF5 with a dataset for each column. It is read by the call that uses it: each rank reads its own rows.
-struct TableFile {
-  std::string path;
-  TableOptions options{};
-};
-
-/// *Collective.* Reads the columns of a formula, and those named by `TableFile::options`, into memory: for
-/// several fits of the same rows. Types, levels and missing values are as in a fit of the file. Throws the
-/// same `Error(input)` on every rank, with file and line, for a file that cannot be read or is not such a
-/// table, a column that does not exist, a text among numbers, or rows that exceed a node's memory;
-/// `Error(interrupted)` if the job is asked to stop. Call it on the thread that calls MPI. Cost: the file is
-/// scanned once by all ranks together to count its rows, and then each reads its own.
-[[nodiscard]] TESSERA_EXPORT Table read_table(Job& job, const TableFile& file, const Formula& formula);
+/// *Collective.* Reads the columns of a formula, and those named by `Table::options`, into memory: for
+/// several fits of the same rows. Types, levels and missing values are as in a fit of the files. A table in
+/// memory is returned as it is. Throws the same `Error` on every rank: `input` as described at `Table`, and
+/// for rows that exceed a node's memory; `interrupted` if the job is asked to stop. Call it on the thread
+/// that calls MPI. Cost: a file is scanned once by all ranks together to count its rows, and then each reads
+/// its own.
+[[nodiscard]] TESSERA_EXPORT Table read_table(Job& job, const Table& table, const Formula& formula);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -14,7 +14,6 @@
 #include <cstdint>
 #include <optional>
 #include <string>
-#include <type_traits>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -70,14 +69,6 @@ void append(std::optional<Predictions>& all, const Predictions& part) {
   }
 }
 
-const Table& rows_for(Job& job, const ColumnTable& table, std::optional<Table>& shared) {
-  if (job.comm().is_serial()) return table;
-  return shared.emplace(shared_rows(job, table));
-}
-const TableFile& rows_for(Job& /*job*/, const TableFile& file, std::optional<Table>& /*shared*/) {
-  return file;
-}
-
 /// *Collective.* Broadcasts the model of rank 0.
 Model known_everywhere(const mpi::Communicator& comm, const Model& model) {
   if (comm.size() == 1) return model;
@@ -101,7 +92,7 @@ int tessera_gam_fit(const char* formula, tessera_gam_table table, const tessera_
       [&] {
         c::require(model, "model");
         const gam::Formula parsed = gam::parse_formula(c::text_of(formula, "formula"));
-        const auto rows = c::object_of<c::AnyTable>(table);
+        const auto rows = c::object_of<gam::Table>(table);
         c::Call given(call);
         gam::FitOptions options;
         tessera::JobOptions job_options;
@@ -109,16 +100,12 @@ int tessera_gam_fit(const char* formula, tessera_gam_table table, const tessera_
         given.read_all(function, options, job_options);
         std::optional<gam::Model> fitted;
         const auto fit = [&](Job& job, gam::FitObserver* observer) {
-          std::visit(
-              [&](const auto& source) {
-                std::optional<gam::Table> shared;
-                const gam::FitResult result =
-                    gam::fit(job, parsed, c::rows_for(job, source, shared), options, observer);
-                fitted = c::known_everywhere(job.comm(), result.model);
-                // A converged model needs no checkpoint: more iterations would not change it.
-                if (result.checkpoint && fitted->converged()) result.checkpoint->remove();
-              },
-              *rows);
+          std::optional<gam::Table> shared;
+          if (!rows->in_files() && !job.comm().is_serial()) shared = c::shared_rows(job, *rows);
+          const gam::FitResult result = gam::fit(job, parsed, shared ? *shared : *rows, options, observer);
+          fitted = c::known_everywhere(job.comm(), result.model);
+          // A converged model needs no checkpoint: more iterations would not change it.
+          if (result.checkpoint && fitted->converged()) result.checkpoint->remove();
         };
         if (comm)
           given.run_over(*comm, job_options, fit);
@@ -135,15 +122,14 @@ int tessera_gam_predict(tessera_gam_model model, tessera_gam_table table, const 
   return c::status_of(function, [&] {
     c::require(answer, "answer");
     const auto of = c::object_of<gam::Model>(model);
-    const auto rows = c::object_of<c::AnyTable>(table);
+    const auto rows = c::object_of<gam::Table>(table);
     c::Call given(call);
     gam::PredictOptions options;
     tessera::JobOptions job_options;
     given.read_all(function, options, job_options);
     std::optional<gam::Predictions> predicted;
     given.run(job_options, [&](Job& job, gam::FitObserver* observer) {
-      std::visit([&](const auto& source) { predicted = gam::predict(job, *of, source, options, observer); },
-                 *rows);
+      predicted = gam::predict(job, *of, *rows, options, observer);
     });
     *answer = c::handle_of(std::move(*predicted));
   });
@@ -155,7 +141,7 @@ int tessera_gam_check(tessera_gam_model model, tessera_gam_table table, const te
   return c::status_of(function, [&] {
     c::require_form(form, text);
     const auto of = c::object_of<gam::Model>(model);
-    const auto rows = c::object_of<c::AnyTable>(table);
+    const auto rows = c::object_of<gam::Table>(table);
     c::Call given(call);
     gam::CheckOptions options;
     tessera::JobOptions job_options;
@@ -163,7 +149,7 @@ int tessera_gam_check(tessera_gam_model model, tessera_gam_table table, const te
     job_options.policy = tessera::Policy::cpu;
     gam::Check found;
     given.run(job_options, [&](Job& job, gam::FitObserver* observer) {
-      std::visit([&](const auto& source) { found = gam::check(job, *of, source, options, observer); }, *rows);
+      found = gam::check(job, *of, *rows, options, observer);
     });
     c::give(c::report_in(
                 form, [&] { return gam::check_text(found, options); },
@@ -178,13 +164,12 @@ int tessera_gam_residuals(tessera_gam_model model, tessera_gam_table table, cons
   return c::status_of(function, [&] {
     c::require(answer, "answer");
     const auto of = c::object_of<gam::Model>(model);
-    const auto rows = c::object_of<c::AnyTable>(table);
+    const auto rows = c::object_of<gam::Table>(table);
     gam::ResidualOptions options;
     *answer = c::answer_of(
         function, call,
         [&](Job& job, gam::FitObserver* observer) {
-          return std::visit(
-              [&](const auto& source) { return gam::residuals(job, *of, source, options, observer); }, *rows);
+          return gam::residuals(job, *of, *rows, options, observer);
         },
         options);
   });
@@ -235,20 +220,15 @@ int tessera_gam_table_differences(tessera_gam_model model, tessera_gam_table min
   return c::status_of(function, [&] {
     c::require(answer, "answer");
     const auto of = c::object_of<gam::Model>(model);
-    const auto first = c::object_of<c::AnyTable>(minuend);
-    const auto second = c::object_of<c::AnyTable>(subtrahend);
-    if (first->index() != second->index())
+    const auto first = c::object_of<gam::Table>(minuend);
+    const auto second = c::object_of<gam::Table>(subtrahend);
+    if (first->in_files() != second->in_files())
       c::refuse("one table is in memory, and the other in a file: give both in memory, or both in files");
     gam::PredictOptions options;
     *answer = c::answer_of(
         function, call,
         [&](Job& job, gam::FitObserver*) {
-          return std::visit(
-              [&](const auto& rows) {
-                return gam::table_differences(
-                    job, *of, rows, std::get<std::remove_cvref_t<decltype(rows)>>(*second), options);
-              },
-              *first);
+          return gam::table_differences(job, *of, *first, *second, options);
         },
         options);
   });
@@ -288,26 +268,22 @@ int tessera_gam_simulate_responses(tessera_gam_model model, tessera_gam_table ta
   return c::status_of(function, [&] {
     c::require(answer, "answer");
     const auto of = c::object_of<gam::Model>(model);
-    const auto rows = c::object_of<c::AnyTable>(table);
+    const auto rows = c::object_of<gam::Table>(table);
     gam::SimulateOptions options;
     *answer = c::answer_of(
         function, call,
         [&](Job& job, gam::FitObserver* observer) {
           std::optional<gam::Predictions> all;
-          std::vector<std::string> remarks = std::visit(
-              [&](const auto& source) {
-                return gam::simulate_responses(
-                    job, *of, source,
-                    [&](const gam::Predictions& part) {
-                      if (!all)
-                        gam::require_memory(
-                            job.comm(), static_cast<double>(part.table_rows) * options.draws,
-                            fmt::format("{} draws of {} responses", options.draws, part.table_rows));
-                      c::append(all, part);
-                    },
-                    options, observer);
+          std::vector<std::string> remarks = gam::simulate_responses(
+              job, *of, *rows,
+              [&](const gam::Predictions& part) {
+                if (!all)
+                  gam::require_memory(
+                      job.comm(), static_cast<double>(part.table_rows) * options.draws,
+                      fmt::format("{} draws of {} responses", options.draws, part.table_rows));
+                c::append(all, part);
               },
-              *rows);
+              options, observer);
           all->remarks = std::move(remarks);
           return std::move(*all);
         },
@@ -325,7 +301,7 @@ int tessera_gam_slice(tessera_gam_model model, const char* at, tessera_gam_table
     options.policy = tessera::Policy::cpu;
     const Job job(tessera::mpi::Communicator::serial(), options);
     gam::DataSlice slice = gam::data_slice(job, *of, chosen);
-    *table = c::handle_of(c::AnyTable(c::ColumnTable{std::move(slice.table)}));
+    *table = c::handle_of(std::move(slice.table));
     if (typical != nullptr) c::give(std::move(slice.typical), typical);
   });
 }

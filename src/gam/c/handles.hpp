@@ -11,26 +11,16 @@
 #include <cstdint>
 #include <memory>
 #include <utility>
-#include <variant>
-#include <vector>
 
 /// Objects of the C interface, known to callers by handles. The handle of a closed object is not reused.
 namespace TESSERA_NAMESPACE::gam::c {
-
-/// A table in memory, with the owners of its columns' memory.
-struct ColumnTable : Table {
-  std::vector<std::shared_ptr<const void>> owners{};
-};
-
-/// A table of the caller.
-using AnyTable = std::variant<ColumnTable, TableFile>;
 
 enum class Kind : std::uint8_t { table = 1, model = 2, answer = 3 };
 
 template <class Object>
 inline constexpr Kind kind_of{};
 template <>
-inline constexpr Kind kind_of<AnyTable> = Kind::table;
+inline constexpr Kind kind_of<Table> = Kind::table;
 template <>
 inline constexpr Kind kind_of<Model> = Kind::model;
 template <>

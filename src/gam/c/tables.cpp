@@ -22,8 +22,9 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-ColumnTable& in_memory(void* table) {
-  if (auto* const own = std::get_if<ColumnTable>(static_cast<AnyTable*>(table))) return *own;
+Table& in_memory(void* object) {
+  Table& table = *static_cast<Table*>(object);
+  if (!table.in_files()) return table;
   refuse("a column cannot be added to a table of a file: make a table in memory");
 }
 
@@ -55,7 +56,7 @@ LevelOrder order_of(std::int32_t given) {
 /// Adds a column, and the owner of its memory.
 void add_column(std::uint64_t handle, Table::Column column, std::shared_ptr<const void> owner = nullptr) {
   change_unused(Kind::table, handle, [&](void* object) {
-    ColumnTable& table = in_memory(object);
+    Table& table = in_memory(object);
     if (std::ranges::find(table.columns, column.name, &Table::Column::name) != table.columns.end())
       refuse(fmt::format("the table has a column '{}' already: give another name", column.name));
     if (owner) table.owners.push_back(std::move(owner));
@@ -79,8 +80,7 @@ int tessera_gam_table_open(int64_t rows, const tessera_gam_call* call, tessera_g
     c::Call given(call);
     given.read_all(function, options);
     given.stop_if_cancelled();
-    gam::Table opened{tessera::Plan::over_hosts(rows, 1, options.block_rows), {}};
-    *table = c::handle_of(c::AnyTable(c::ColumnTable{std::move(opened)}));
+    *table = c::handle_of(gam::Table(tessera::Plan::over_hosts(rows, 1, options.block_rows), {}));
   });
 }
 
@@ -154,7 +154,7 @@ int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_ga
     std::optional<gam::Table> read;
     given.run(job_options,
               [&](tessera::Job& job, gam::FitObserver*) { read = gam::arrow_table(job, stream, options); });
-    *table = c::handle_of(c::AnyTable(c::ColumnTable{*std::move(read)}));
+    *table = c::handle_of(*std::move(read));
   });
 }
 
@@ -163,11 +163,11 @@ int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call, te
   return c::status_of(function, [&] {
     c::require(path, "path");  // any bytes: a path need not be UTF-8
     c::require(table, "table");
-    gam::TableFile file{path, {}};
+    gam::TableOptions options;
     c::Call given(call);
-    given.read_all(function, file.options);
+    given.read_all(function, options);
     given.stop_if_cancelled();
-    *table = c::handle_of(c::AnyTable(std::move(file)));
+    *table = c::handle_of(gam::Table(path, std::move(options)));
   });
 }
 

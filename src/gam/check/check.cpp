@@ -299,27 +299,13 @@ Check check_rows(Job& job, const ModelRows& rows, const CheckOptions& options, F
   return TableCheck(job, rows, options, observer).run();
 }
 
-namespace {
-
-Check check_source(Job& job, const Model& model, const TableSource& source, const CheckOptions& options,
-                   FitObserver* observer) {
+Check check(Job& job, const Model& model, const Table& table, const CheckOptions& options,
+            FitObserver* observer) {
   require_valid(options);
   FitObserver silent;
   FitObserver& told = observer != nullptr ? *observer : silent;
-  const ModelRows rows(job, model.fitted(), source, options.memory, told, options.series);
+  const ModelRows rows(job, model.fitted(), source_of(table), options.memory, told, options.series);
   return check_rows(job, rows, options, told);
-}
-
-}  // namespace
-
-Check check(Job& job, const Model& model, const Table& table, const CheckOptions& options,
-            FitObserver* observer) {
-  return check_source(job, model, source_of(table), options, observer);
-}
-
-Check check(Job& job, const Model& model, const TableFile& file, const CheckOptions& options,
-            FitObserver* observer) {
-  return check_source(job, model, source_of(file), options, observer);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

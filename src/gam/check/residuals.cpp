@@ -108,10 +108,13 @@ std::vector<Table::Column> variables_of_terms(const ModelRows& rows) {
   return columns;
 }
 
-Predictions residuals_of_source(Job& job, const Model& model, const TableSource& source,
-                                const ResidualOptions& options, FitObserver* observer) {
+}  // namespace
+
+Predictions residuals(Job& job, const Model& model, const Table& table, const ResidualOptions& options,
+                      FitObserver* observer) {
   FitObserver silent;
-  const ModelRows rows(job, model.fitted(), source, options.memory, observer != nullptr ? *observer : silent);
+  const ModelRows rows(job, model.fitted(), source_of(table), options.memory,
+                       observer != nullptr ? *observer : silent);
   const Frame& frame = rows.frame();
   Predictions out;
   out.plan = rows.plan();
@@ -142,18 +145,6 @@ Predictions residuals_of_source(Job& job, const Model& model, const TableSource&
     if (options.variables) out.kept = variables_of_terms(rows);
   });
   return out;
-}
-
-}  // namespace
-
-Predictions residuals(Job& job, const Model& model, const Table& table, const ResidualOptions& options,
-                      FitObserver* observer) {
-  return residuals_of_source(job, model, source_of(table), options, observer);
-}
-
-Predictions residuals(Job& job, const Model& model, const TableFile& file, const ResidualOptions& options,
-                      FitObserver* observer) {
-  return residuals_of_source(job, model, source_of(file), options, observer);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -45,7 +45,7 @@ Table table_of(Job& job, const std::function<ArrowBatches()>& take, const ArrowO
   std::shared_ptr<ArrowColumns> columns;
   together(comm, [&] { columns = std::make_shared<ArrowColumns>(take(), options, team); });
   std::vector<ArrowColumns::Levels> levels = united(comm, columns->levels());
-  Table table{job.plan(comm.allreduce(columns->rows(), mpi::Reduction::sum), options.block_rows), {}, {}};
+  Table table{job.plan(comm.allreduce(columns->rows(), mpi::Reduction::sum), options.block_rows), {}};
   together(comm, [&] {
     const std::int64_t rows = job.local_range(table.plan).size();
     if (columns->rows() != rows)
@@ -55,7 +55,7 @@ Table table_of(Job& job, const std::function<ArrowBatches()>& take, const ArrowO
     columns->set_levels(std::move(levels), team);
   });
   table.columns = columns->columns();
-  table.owner = std::move(columns);
+  table.owners.push_back(std::move(columns));
   return table;
 }
 

@@ -27,18 +27,18 @@ constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 
 class Converter {
  public:
-  Converter(Job& job, const Conversion& conversion, files::OutputFile* to)
+  Converter(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to)
       : comm_(job.comm()),
         workers_{job.comm(), job.host_team()},
         conversion_(conversion),
         to_(to),
-        table_(open_source(workers_, source_of(TableFile{conversion.from, conversion.options}),
-                           job.options().stop, {.tell = conversion.tell})),
-        plan_(Plan::over_hosts(table_->rows(), comm_.size())) {}
+        source_(source_of(table)),
+        table_(open_source(workers_, source_, job.options().stop, {.tell = conversion.tell})),
+        plan_(source_.plan ? *source_.plan : Plan::over_hosts(table_->rows(), comm_.size())) {}
 
   void run() {
     const std::vector<std::string> names = wanted();
-    conversion_.tell(fmt::format("{}: {}, {}", conversion_.from, base::pluralised(table_->rows(), "row"),
+    conversion_.tell(fmt::format("{}: {}, {}", source_.name, base::pluralised(table_->rows(), "row"),
                                  base::pluralised(names.size(), "column")));
     const std::size_t at_once = columns_at_once(names.size());
     for (std::size_t begin = 0; begin < names.size(); begin += at_once)
@@ -64,7 +64,7 @@ class Converter {
       const std::string problem = problem_of_hdf5_name(name);
       if (!problem.empty())
         throw base::input_error("{}: the column '{}' {}, or leave it out by naming the other columns",
-                                conversion_.from, name, problem);
+                                source_.name, name, problem);
     }
     return names;
   }
@@ -99,7 +99,7 @@ class Converter {
                          .numeric = {},
                          .known_levels = {},
                          .unseen_is_complete = {},
-                         .options = conversion_.options,
+                         .options = source_.options,
                          .memory = {},
                          .every_row = true};
     for (const std::string& name : names) request.variables.push_back(column_expression(name));
@@ -113,7 +113,7 @@ class Converter {
     const Frame frame = table_->read(workers_, request, plan_.range_of(comm_.rank()));
     std::vector<NewColumn> columns;
     for (std::size_t c = 0; c < names.size(); ++c) {
-      columns.push_back({names[c], encoding_of(frame.variables[c], frame.columns[c], conversion_.from)});
+      columns.push_back({names[c], encoding_of(frame.variables[c], frame.columns[c], source_.name)});
       conversion_.tell(to_string(frame.columns[c]));
     }
     std::vector<std::int64_t> places;
@@ -140,37 +140,38 @@ class Converter {
   Workers workers_;
   const Conversion& conversion_;
   files::OutputFile* to_;
+  TableSource source_;
   std::unique_ptr<TableReader> table_;
   Plan plan_;
 };
 
 }  // namespace
 
-void add_columns_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to) {
-  Converter(job, conversion, to).run();
+void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to) {
+  Converter(job, table, conversion, to).run();
 }
 
-void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to) {
+void convert_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to) {
   const mpi::Purpose purpose(job.comm(), "the conversion of the table");
   together(job.comm(), [&] {
     if (to != nullptr) begin_hdf5(*to);
   });
-  add_columns_to_hdf5(job, conversion, to);
+  add_columns_to_hdf5(job, table, conversion, to);
   together(job.comm(), [&] {
     if (to == nullptr) return;
     if (const std::string problem = to->commit(); !problem.empty()) conversion.tell(problem);
   });
 }
 
-void convert_table(Job& job, const TableFile& table, const std::string& path,
+void convert_table(Job& job, const Table& table, const std::string& path,
                    const std::vector<std::string>& columns, FitObserver* observer) {
   std::optional<files::OutputFile> file;
   together(job.comm(), [&] {
     if (job.comm().rank() == 0) file.emplace(path);
   });
-  Conversion conversion{.from = table.path, .options = table.options, .columns = columns};
+  Conversion conversion{.columns = columns};
   if (observer != nullptr) conversion.tell = [observer](std::string_view line) { observer->note(line); };
-  convert_to_hdf5(job, conversion, file ? &*file : nullptr);
+  convert_to_hdf5(job, table, conversion, file ? &*file : nullptr);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

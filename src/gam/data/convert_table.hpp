@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/gam/table_options.hpp>
+#include <tessera/gam/table.hpp>
 #include <tessera/job/job.hpp>
 
 #include <cstddef>
@@ -15,8 +15,6 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct Conversion {
-  std::string from;                    ///< a table in any format
-  TableOptions options;                ///< how it is read
   std::vector<std::string> columns{};  ///< requested columns; empty: all with a name
   std::size_t columns_at_once = 0;     ///< number of columns read at once; 0: as many as fit into memory
   std::function<void(std::string_view)> tell = [](std::string_view /*line*/) {};
@@ -29,9 +27,9 @@ struct Conversion {
 ///
 /// All ranks read their rows of as many columns at a time as fit into memory, at least one; the table is read
 /// again for the others.
-void convert_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to);
+void convert_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to);
 
 /// *Collective.* `convert_to_hdf5` into a file made by `begin_hdf5`, which it does not commit.
-void add_columns_to_hdf5(Job& job, const Conversion& conversion, files::OutputFile* to);
+void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -36,27 +36,28 @@ FrameRequest request_for(const FormulaTerms& formula, const TableOptions& option
 
 }  // namespace
 
-Table read_table(Job& job, const TableFile& file, const Formula& formula) {
+Table read_table(Job& job, const Table& table, const Formula& formula) {
+  if (!table.in_files()) return table;
   const mpi::Purpose purpose(job.comm(), "the reading of the table");
   const Workers workers{job.comm(), job.host_team()};
-  const auto reader = open_source(workers, source_of(file), job.options().stop);
+  const auto reader = open_source(workers, source_of(table), job.options().stop);
   const FormulaTerms terms = formula.terms().all_columns
                                  ? parse_terms(with_columns(formula.text(), reader->columns()))
                                  : formula.terms();
-  const FrameRequest request = request_for(terms, file.options);
-  Table table{.plan = job.plan(reader->rows(), file.options.block_rows), .columns = {}};
-  Frame frame = reader->read(workers, request, job.local_range(table.plan));
+  const FrameRequest request = request_for(terms, table.options);
+  Table read(job.plan(reader->rows(), table.options.block_rows), {});
+  Frame frame = reader->read(workers, request, job.local_range(read.plan));
   for (Variable& variable : frame.variables) {
     const std::string name = std::find_if(request.variables.begin(), request.variables.end(),
                                           [&](const Expression& e) { return e.text == variable.name; })
                                  ->columns()
                                  .front();
     if (variable.factor)
-      table.columns.push_back({name, Factor{std::move(variable.codes.own()), std::move(variable.levels)}});
+      read.columns.push_back({name, Factor{std::move(variable.codes.own()), std::move(variable.levels)}});
     else
-      table.columns.push_back({name, std::move(variable.numbers.own())});
+      read.columns.push_back({name, std::move(variable.numbers.own())});
   }
-  return table;
+  return read;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

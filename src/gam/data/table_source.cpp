@@ -20,17 +20,17 @@ void stop_if_asked(StopRequest* stop) {
   if (stop->requested()) throw Error(ErrorCode::interrupted, "the job was asked to stop");
 }
 
-TableSource source_of(const TableFile& file) {
-  return {
-      .name = file.path,
-      .options = file.options,
-      .plan = {},
-      .open = [path = file.path](const Workers& workers,
-                                 const OpenOptions& options) { return open_table(workers, path, options); },
-      .expected = {}};
-}
-
 TableSource source_of(const Table& table) {
+  if (table.paths.size() > 1)
+    throw base::usage_error("{} and {} are one table: give a single file", table.paths[0], table.paths[1]);
+  if (table.in_files())
+    return {.name = table.paths.front(),
+            .options = table.options,
+            .plan = {},
+            .open = [path = table.paths.front()](
+                        const Workers& workers,
+                        const OpenOptions& options) { return open_table(workers, path, options); },
+            .expected = {}};
   return {
       .name = memory_name,
       .options = {.missing = {}, .block_rows = table.plan.block()},

@@ -16,8 +16,8 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The source of the rows of a fit or a prediction: a file, or columns in memory. Refers to its arguments,
-/// which must outlive it.
+/// The source of the rows of a fit or a prediction: a file, or columns in memory. Refers to the table, which
+/// must outlive it.
 struct TableSource {
   std::string name;      ///< for messages
   TableOptions options;  ///< how its fields are read
@@ -28,7 +28,7 @@ struct TableSource {
   std::optional<files::FileState> expected;
 };
 
-[[nodiscard]] TableSource source_of(const TableFile& file);
+/// Throws `Error(usage)` for a table in several files.
 [[nodiscard]] TableSource source_of(const Table& table);
 
 /// Throws `Error(interrupted)` if this rank was asked to stop (`stop`, or null), or has learned that another

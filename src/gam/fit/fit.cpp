@@ -279,23 +279,10 @@ class TableFit {
 
 FitResult fit(Job& job, const Formula& formula, const Table& table, const FitOptions& options,
               FitObserver* observer) {
+  TableSource source = source_of(table);
   Fingerprint print;
   if (!options.checkpoint.empty())
-    print = fingerprint_of({job.comm(), job.host_team()}, table, formula.terms(), options);
-  const TableSource source = source_of(table);
-  return TableFit(job, formula, source, options, observer).run(print);
-}
-
-FitResult fit(Job& job, const Formula& formula, const TableFile& file, const FitOptions& options,
-              FitObserver* observer) {
-  TableSource source = source_of(file);
-  Fingerprint print;
-  if (!options.checkpoint.empty()) {
-    source.expected.emplace();
-    together(job.comm(), [&] {
-      if (job.comm().rank() == 0) print = fingerprint_of(file, formula.terms(), options, &*source.expected);
-    });
-  }
+    print = fingerprint_of({job.comm(), job.host_team()}, table, formula.terms(), options, source.expected);
   return TableFit(job, formula, source, options, observer).run(print);
 }
 

@@ -128,22 +128,20 @@ std::vector<SmoothOfLevels> smooths_of_levels(const FittedModel& model, const Sm
   return all;
 }
 
-/// Differences of rows of a model matrix.
-template <class Rows>
-Predictions rows_of(Job& job, const Model& model, const Rows& table, const PredictOptions& options,
-                    PredictionType type) {
+/// The model matrix of a table.
+Predictions matrix_of(Job& job, const Model& model, const Table& table, const PredictOptions& options) {
   PredictOptions own;
-  own.type = type;
+  own.type = PredictionType::lpmatrix;
   own.terms = options.terms;
   own.exclude = options.exclude;
   own.new_levels = options.new_levels;
   return predict(job, model, table, own);
 }
 
-/// For two `Table`s or two `TableFile`s.
-template <class Rows>
-Predictions differences_of(Job& job, const Model& model, const Rows& minuend, const Rows& subtrahend,
-                           const PredictOptions& options) {
+}  // namespace
+
+Predictions table_differences(Job& job, const Model& model, const Table& minuend, const Table& subtrahend,
+                              const PredictOptions& options) {
   const FittedModel& fitted = model.fitted();
   together(job.comm(), [&] {
     // On devices, link predictions are on other ranks than the rows of the model matrix.
@@ -158,8 +156,8 @@ Predictions differences_of(Job& job, const Model& model, const Rows& minuend, co
   Predictions out = predict(job, model, minuend, link);
   link.keep.clear();
   const Predictions less = predict(job, model, subtrahend, link);
-  const Predictions rows = rows_of(job, model, minuend, options, PredictionType::lpmatrix);
-  const Predictions less_rows = rows_of(job, model, subtrahend, options, PredictionType::lpmatrix);
+  const Predictions rows = matrix_of(job, model, minuend, options);
+  const Predictions less_rows = matrix_of(job, model, subtrahend, options);
   together(job.comm(), [&] {
     if (out.table_rows != less.table_rows)
       throw base::input_error("{} has {} rows, but {} has {}: give two tables with the same number of rows",
@@ -185,8 +183,6 @@ Predictions differences_of(Job& job, const Model& model, const Rows& minuend, co
   out.remarks.insert(out.remarks.end(), less.remarks.begin(), less.remarks.end());
   return out;
 }
-
-}  // namespace
 
 Predictions level_differences(Job& job, const Model& model, const SmoothOptions& options) {
   const FittedModel& fitted = model.fitted();
@@ -214,16 +210,6 @@ Predictions level_differences(Job& job, const Model& model, const SmoothOptions&
     }
   });
   return answer_of(job, fitted, {"smooth", "level", "less"}, pieces, options);
-}
-
-Predictions table_differences(Job& job, const Model& model, const TableFile& minuend,
-                              const TableFile& subtrahend, const PredictOptions& options) {
-  return differences_of(job, model, minuend, subtrahend, options);
-}
-
-Predictions table_differences(Job& job, const Model& model, const Table& minuend, const Table& subtrahend,
-                              const PredictOptions& options) {
-  return differences_of(job, model, minuend, subtrahend, options);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -71,11 +71,11 @@ std::vector<double> take_weights(Predictions& part, const SimulateOptions& optio
   return weights;
 }
 
-/// For the rows of a `Table` or a `TableFile`.
-template <class Rows>
-std::vector<std::string> simulate_rows(Job& job, const Model& model, const Rows& table,
-                                       FunctionRef<void(const Predictions&)> take,
-                                       const SimulateOptions& options, FitObserver* observer) {
+}  // namespace
+
+std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
+                                            FunctionRef<void(const Predictions&)> take,
+                                            const SimulateOptions& options, FitObserver* observer) {
   // Draws of a part take some tens of megabytes over all ranks, whatever their number.
   constexpr std::int64_t numbers_of_part = 1 << 22;
   constexpr std::int64_t rows_of_block = 1 << 10;
@@ -127,8 +127,6 @@ std::vector<std::string> simulate_rows(Job& job, const Model& model, const Rows&
       },
       of_means, observer);
 }
-
-}  // namespace
 
 Predictions simulate_coefficients(Job& job, const Model& model, const SimulateOptions& options) {
   const FittedModel& fitted = model.fitted();
@@ -189,18 +187,6 @@ Predictions simulate_smooths(Job& job, const Model& model, const SimulateOptions
     }
   });
   return std::move(rows.described);
-}
-
-std::vector<std::string> simulate_responses(Job& job, const Model& model, const TableFile& file,
-                                            FunctionRef<void(const Predictions&)> take,
-                                            const SimulateOptions& options, FitObserver* observer) {
-  return simulate_rows(job, model, file, take, options, observer);
-}
-
-std::vector<std::string> simulate_responses(Job& job, const Model& model, const Table& table,
-                                            FunctionRef<void(const Predictions&)> take,
-                                            const SimulateOptions& options, FitObserver* observer) {
-  return simulate_rows(job, model, table, take, options, observer);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

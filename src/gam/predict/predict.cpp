@@ -471,14 +471,6 @@ class TablePrediction {
   double quantile_ = 0;                           ///< half width of an interval in standard errors
 };
 
-Predictions predict_from(Job& job, const FittedModel& model, const TableSource& source,
-                         const PredictOptions& options, FitObserver* observer) {
-  TablePrediction table(job, model, source, options, observer);
-  Predictions out = table.predict({0, table.rows()});
-  out.remarks = table.remarks();
-  return out;
-}
-
 }  // namespace
 
 std::span<const double> Predictions::operator[](std::string_view name) const noexcept {
@@ -488,35 +480,26 @@ std::span<const double> Predictions::operator[](std::string_view name) const noe
 
 Predictions predict(Job& job, const Model& model, const Table& table, const PredictOptions& options,
                     FitObserver* observer) {
-  return predict_from(job, model.fitted(), source_of(table), options, observer);
-}
-
-Predictions predict(Job& job, const Model& model, const TableFile& file, const PredictOptions& options,
-                    FitObserver* observer) {
-  return predict_from(job, model.fitted(), source_of(file), options, observer);
+  const TableSource source = source_of(table);
+  TablePrediction prediction(job, model.fitted(), source, options, observer);
+  Predictions out = prediction.predict({0, prediction.rows()});
+  out.remarks = prediction.remarks();
+  return out;
 }
 
 std::vector<std::string> predict_in_parts(Job& job, const Model& model, const Table& table,
                                           FunctionRef<void(const Predictions&)> take,
                                           const PredictOptions& options, FitObserver* observer) {
-  const Predictions all = predict(job, model, table, options, observer);
-  take(all);
-  return all.remarks;
-}
-
-std::vector<std::string> predict_in_parts(Job& job, const Model& model, const TableFile& file,
-                                          FunctionRef<void(const Predictions&)> take,
-                                          const PredictOptions& options, FitObserver* observer) {
-  const TableSource source = source_of(file);
-  TablePrediction table(job, model.fitted(), source, options, observer);
-  const std::int64_t rows_of_part = table.rows_of_part();
+  const TableSource source = source_of(table);
+  TablePrediction prediction(job, model.fitted(), source, options, observer);
+  const std::int64_t rows_of_part = table.in_files() ? prediction.rows_of_part() : prediction.rows();
   std::int64_t begin = 0;
   do {
-    const std::int64_t end = begin + std::min(rows_of_part, table.rows() - begin);
-    take(table.predict({begin, end}));
+    const std::int64_t end = begin + std::min(rows_of_part, prediction.rows() - begin);
+    take(prediction.predict({begin, end}));
     begin = end;
-  } while (begin < table.rows());
-  return table.remarks();
+  } while (begin < prediction.rows());
+  return prediction.remarks();
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

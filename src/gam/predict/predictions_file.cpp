@@ -125,9 +125,8 @@ PredictionsFile::PredictionsFile(const mpi::Communicator& comm, const std::strin
 }
 PredictionsFile::~PredictionsFile() = default;
 
-void PredictionsFile::add_columns(Job& job, const TableFile& table, const std::vector<std::string>& columns) {
-  add_columns_to_hdf5(job, {.from = table.path, .options = table.options, .columns = columns},
-                      state_->hdf5.get());
+void PredictionsFile::add_columns(Job& job, const Table& table, const std::vector<std::string>& columns) {
+  add_columns_to_hdf5(job, table, {.columns = columns}, state_->hdf5.get());
 }
 
 void PredictionsFile::State::begin(const Predictions& predictions) {

@@ -20,12 +20,12 @@ std::string summary(const Model& model) {
   return summary_text(model.fitted());
 }
 
-ReportRows report_rows(Job& job, const Model& model, const TableFile& file, const CheckOptions& options,
+ReportRows report_rows(Job& job, const Model& model, const Table& table, const CheckOptions& options,
                        FitObserver* observer) {
   require_valid(options);
   FitObserver silent;
   FitObserver& told = observer != nullptr ? *observer : silent;
-  const ModelRows rows(job, model.fitted(), source_of(file), options.memory, told, options.series);
+  const ModelRows rows(job, model.fitted(), source_of(table), options.memory, told, options.series);
   RowSample sample = sample_rows(job, rows, told);
   Check check = check_rows(job, rows, options, told);
   return ReportRows(

@@ -11,7 +11,7 @@ int main(int, char** argv) {
   std::thread([&] {
     tessera::Job job(tessera::mpi::Communicator::serial());
     const auto formula = tessera::gam::parse_formula("lprice ~ cut + s(lcarat, bs=\"ps\", k=20)");
-    summary = tessera::gam::summary(tessera::gam::fit(job, formula, tessera::gam::TableFile{argv[1]}).model);
+    summary = tessera::gam::summary(tessera::gam::fit(job, formula, tessera::gam::Table{argv[1]}).model);
   }).join();
   std::puts(summary.c_str());
 }

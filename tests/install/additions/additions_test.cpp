@@ -63,7 +63,7 @@ FittedModel fit_of(const std::string& path, const std::string& formula,
   job_options.policy = Policy::cpu;
   job_options.threads = 1;
   Job job(world, job_options);
-  return fit(job, parse_formula(formula), TableFile{path}, {.family = family(family_text)}).model.fitted();
+  return fit(job, parse_formula(formula), Table{path}, {.family = family(family_text)}).model.fitted();
 }
 
 std::string refusal(const auto& work) {

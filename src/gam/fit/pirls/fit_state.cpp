@@ -9,6 +9,7 @@
 #include "gam/data/table_source.hpp"
 
 #include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
 #include <tessera/version.hpp>
 
 #include <fmt/ranges.h>
@@ -141,23 +142,23 @@ std::string hardware_of(const Job& job) {
   return fmt::format("{}", fmt::join(kinds, ", "));
 }
 
-Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula, const FitOptions& options,
-                           files::FileState* looked_at) {
-  const auto source = open_plain(data.path);
-  const files::FileState file = source->file().state();
-  if (looked_at != nullptr) *looked_at = file;
-  constexpr std::int64_t second = 1'000'000'000;
-  Fingerprint print = fingerprint_of(formula, options, data.options);
-  print.insert(print.end(), {{"size of the data", fmt::format("{} bytes", file.size)},
-                             {"time of the data",
-                              fmt::format("{}.{:09d} s", file.written_ns / second, file.written_ns % second)},
-                             {"sample of the data", base::hex(hash_of_samples(*source, file.size))}});
-  return print;
-}
-
 Fingerprint fingerprint_of(const Workers& workers, const Table& data, const FormulaTerms& formula,
-                           const FitOptions& options) {
+                           const FitOptions& options, std::optional<files::FileState>& looked_at) {
   Fingerprint print = fingerprint_of(formula, options, source_of(data).options);
+  if (data.in_files()) {
+    looked_at.emplace();
+    together(workers.comm, [&] {
+      if (workers.comm.rank() != 0) return;
+      const auto source = open_plain(data.paths.front());
+      const files::FileState& file = looked_at.emplace(source->file().state());
+      constexpr std::int64_t second = 1'000'000'000;
+      print.insert(print.end(), {{"size of the data", fmt::format("{} bytes", file.size)},
+                                 {"time of the data", fmt::format("{}.{:09d} s", file.written_ns / second,
+                                                                  file.written_ns % second)},
+                                 {"sample of the data", base::hex(hash_of_samples(*source, file.size))}});
+    });
+    return print;
+  }
   print.insert(print.end(), {{"rows of the data", std::to_string(data.plan.units())},
                              {"values of the data", base::hex(hash_of(workers, data))}});
   return print;

@@ -13,6 +13,7 @@
 #include <tessera/job/checkpoint.hpp>
 #include <tessera/job/job.hpp>
 
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -78,13 +79,12 @@ void check_state(const FitState& state, const Design& design, const Family& fami
 [[nodiscard]] std::string hardware_of(const tessera::Job& job);
 inline constexpr char hardware_of_host[] = "the CPU";
 
-/// The fingerprint of everything that a model depends on: program, formula, family, weights, knots, block
-/// rows; size, time and a sample of the data file. Throws `Error(input)` if the file cannot be read. Not
-/// collective; reads at most 4 MiB. `looked_at` receives the identity of the file read.
-[[nodiscard]] Fingerprint fingerprint_of(const TableFile& data, const FormulaTerms& formula,
-                                         const FitOptions& options, files::FileState* looked_at = nullptr);
-/// *Collective.* The fingerprint for a table in memory, from its rows and columns. Throws as `open_memory`.
+/// *Collective.* The fingerprint of everything that a model depends on, on rank 0: program, formula, family,
+/// weights, knots, block rows; size, time and a sample of a data file, at most 4 MiB, or the values in
+/// memory. `looked_at` receives the identity of the file read, on rank 0. Throws the same `Error` on every
+/// rank: `input` if the file cannot be read, or as `open_memory`.
 [[nodiscard]] Fingerprint fingerprint_of(const Workers& workers, const Table& data,
-                                         const FormulaTerms& formula, const FitOptions& options);
+                                         const FormulaTerms& formula, const FitOptions& options,
+                                         std::optional<files::FileState>& looked_at);
 
 }  // namespace TESSERA_NAMESPACE::gam

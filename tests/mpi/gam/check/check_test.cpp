@@ -19,7 +19,7 @@ class CheckBits : public ::testing::TestWithParam<const char*> {};
 
 TEST_P(CheckBits, DoNotDependOnRanksOrThreads) {
   const testing::ReferenceCase reference = testing::load_reference_case(GetParam());
-  const TableFile file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
+  const Table file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
   CheckOptions options{.largest_sample = 150, .permutations = 50, .lags = 3};
   std::string expected;
   for (const int ranks : {1, 2, 3, 5, 8}) {
@@ -66,7 +66,7 @@ TEST(Check, HasTheDevianceOfTheFit) {
     SCOPED_TRACE(folder);
     const testing::ReferenceCase reference = testing::load_reference_case(folder);
     Job job = testing::cpu_job(testing::shared_world());
-    const TableFile file = testing::in_blocks(reference.data_path, 64);
+    const Table file = testing::in_blocks(reference.data_path, 64);
     const FitResult fitted = fit(job, parse_formula(reference.formula), file, testing::options_of(reference));
     const Check found = check(job, fitted.model, file, {.permutations = 1, .largest_concurvity = 0});
     if (testing::shared_world().rank() != 0) continue;
@@ -79,7 +79,7 @@ TEST(Check, HasTheDevianceOfTheFit) {
 TEST(Check, RefusesOptionsThatAreNone) {
   const testing::ReferenceCase reference = testing::load_reference_case("c01_mcycle_gauss");
   Job job = testing::cpu_job(testing::shared_world());
-  const TableFile file = testing::in_blocks(reference.data_path, 64);
+  const Table file = testing::in_blocks(reference.data_path, 64);
   const FitResult fitted = fit(job, parse_formula(reference.formula), file);
   EXPECT_THROW(static_cast<void>(check(job, fitted.model, file, {.largest_sample = 3})), Error);
   EXPECT_THROW(static_cast<void>(check(job, fitted.model, file, {.permutations = 0})), Error);

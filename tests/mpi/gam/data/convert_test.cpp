@@ -5,6 +5,8 @@
 #include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
 
+#include <tessera/gam/table.hpp>
+
 #include <hdf5.h>
 
 #include <algorithm>
@@ -20,12 +22,11 @@ Job job_of(const mpi::Communicator& comm) {
   return Job(comm, on_cpu(2));
 }
 
-/// *Collective.* Writes the table of a conversion to `out`.
-void convert(const mpi::Communicator& comm, const Conversion& conversion, const std::string& out) {
-  Job job = job_of(comm);
+/// *Collective.* Writes a table to `out`.
+void convert(Job& job, const Table& table, const Conversion& conversion, const std::string& out) {
   std::optional<files::OutputFile> file;
-  if (comm.rank() == 0) file.emplace(out);
-  convert_to_hdf5(job, conversion, file ? &*file : nullptr);
+  if (job.comm().rank() == 0) file.emplace(out);
+  convert_to_hdf5(job, table, conversion, file ? &*file : nullptr);
 }
 
 /// Some columns of a table, as on every rank: the meaning of fields, and the log line for each.
@@ -70,13 +71,11 @@ TEST_F(Convert, AConvertedTableIsTheTableThatItWas) {
   const SharedFile csv(comm, "t.csv", table_text());
   const std::string expected = content_of(comm, csv.path(), names);
   const SharedFile out(comm, "t.h5");
+  Job job = job_of(comm);
   for (const std::size_t at_once : {0, 1, 4}) {
     std::vector<std::string> told;
-    convert(comm,
-            {.from = csv.path(),
-             .options = {},
-             .columns_at_once = at_once,
-             .tell = [&](std::string_view line) { told.emplace_back(line); }},
+    convert(job, Table{csv.path()},
+            {.columns_at_once = at_once, .tell = [&](std::string_view line) { told.emplace_back(line); }},
             out.path());
     EXPECT_EQ(open_table(crew(comm), out.path())->columns(), names);
     EXPECT_EQ(content_of(comm, out.path(), names), expected);
@@ -86,7 +85,7 @@ TEST_F(Convert, AConvertedTableIsTheTableThatItWas) {
   }
   // The result is converted again, from HDF5.
   const SharedFile again(comm, "again.h5");
-  convert(comm, {.from = out.path(), .options = {}}, again.path());
+  convert(job, Table{out.path()}, {}, again.path());
   EXPECT_EQ(content_of(comm, again.path(), names), expected);
 }
 
@@ -94,12 +93,25 @@ TEST_F(Convert, WhatOptionsSayIsInTheFile) {
   const SharedFile csv(comm, "t.csv", "x,f,g,u\n1.0,-,1.50,5\n-,b,2,6\n3,-,1.50,7\n");
   const TableOptions options{.missing = {"-", "7"}, .factors = {"g"}};
   const SharedFile out(comm, "t.h5");
-  convert(comm, {.from = csv.path(), .options = options, .columns = {"g", "f", "x", "g"}}, out.path());
+  Job job = job_of(comm);
+  convert(job, Table{csv.path(), options}, {.columns = {"g", "f", "x", "g"}}, out.path());
   EXPECT_EQ(open_table(crew(comm), out.path())->columns(), (std::vector<std::string>{"g", "f", "x"}));
   TableOptions of_csv = options;
   of_csv.factors.clear();
   EXPECT_EQ(content_of(comm, out.path(), {"f", "x"}), content_of(comm, csv.path(), {"f", "x"}, of_csv));
   EXPECT_EQ(content_of(comm, out.path(), {"g"}), content_of(comm, csv.path(), {"g"}, options));
+}
+
+TEST_F(Convert, ATableInMemoryIsThatOfItsFile) {
+  const SharedFile csv(comm, "t.csv", "x,f,g\n1.5,b,2\nNA,a,-0.0\n3,NA,1e-300\n4,b,NA\n5,a,7\n");
+  const SharedFile out(comm, "t.h5");
+  Job job = job_of(comm);
+  Table file{csv.path()};
+  file.options.block_rows = 2;
+  const Table memory = read_table(job, file, parse_formula("x ~ f + g"));
+  EXPECT_EQ(read_table(job, memory, parse_formula("x ~ g")).columns.size(), 3);
+  convert(job, memory, {}, out.path());
+  EXPECT_EQ(content_of(comm, out.path(), {"x", "f", "g"}), content_of(comm, csv.path(), {"x", "f", "g"}));
 }
 
 /// A column x, and groups.
@@ -126,13 +138,12 @@ void write_groups(const mpi::Communicator& comm, const std::string& path, int gr
 TEST_F(Convert, ObjectsThatAreNoColumnsAreNamed) {
   const SharedFile from(comm, "from.h5");
   const SharedFile out(comm, "t.h5");
+  Job job = job_of(comm);
   const auto told_of = [&](int groups, const std::vector<std::string>& columns) {
     write_groups(comm, from.path(), groups);
     std::vector<std::string> told;
-    convert(comm,
-            {.from = from.path(),
-             .options = {},
-             .columns = columns,
+    convert(job, Table{from.path()},
+            {.columns = columns,
              .tell =
                  [&](std::string_view line) {
                    if (line.starts_with("left out: ")) told.emplace_back(line);
@@ -159,10 +170,13 @@ TEST_F(Convert, ObjectsThatAreNoColumnsAreNamed) {
 
 TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
   const SharedFile out(comm, "t.h5", "what was there");
-  const auto refused = [&](const std::string& text, Conversion conversion, const std::string& words) {
+  Job job = job_of(comm);
+  const auto refused = [&](const std::string& text, const std::string& words,
+                           const TableOptions& options = {}, const std::vector<std::string>& columns = {}) {
     const SharedFile csv(comm, "t.csv", text);
-    conversion.from = csv.path();
-    const std::string fault = common_fault(comm, [&] { convert(comm, conversion, out.path()); });
+    const std::string fault = common_fault(comm, [&] {
+      convert(job, Table{csv.path(), options}, {.columns = columns}, out.path());
+    });
     EXPECT_NE(fault.find(words), std::string::npos) << fault;
     comm.barrier();
     EXPECT_EQ(std::filesystem::file_size(out.path()), 14U);
@@ -170,14 +184,13 @@ TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
     EXPECT_EQ(std::distance(std::filesystem::directory_iterator(folder), {}), 1) << fault;
     comm.barrier();
   };
-  refused("a/b,x\n1,2\n", {}, "the column 'a/b' has a '/', which stands between names in HDF5");
-  refused(".,x\n1,2\n", {}, "the column '.' has a name that HDF5 keeps for itself");
-  refused("x\n1\n", {.from = {}, .options = {}, .columns = {"y"}}, "unknown column 'y'");
-  refused("f\nNA\n-\n", {.from = {}, .options = {.missing = {"-"}}},
-          "the column 'f' has the level 'NA', which would be read as");
-  refused(std::string("f\na\0b\n", 6), {}, "a level with a zero byte");
-  refused("x\n1\n2\nb\n", {}, "the column 'x' holds the text 'b'");
-  refused("x\n1,2\n", {}, "line 2: the row has 2 fields, but the header has 1");
+  refused("a/b,x\n1,2\n", "the column 'a/b' has a '/', which stands between names in HDF5");
+  refused(".,x\n1,2\n", "the column '.' has a name that HDF5 keeps for itself");
+  refused("x\n1\n", "unknown column 'y'", {}, {"y"});
+  refused("f\nNA\n-\n", "the column 'f' has the level 'NA', which would be read as", {.missing = {"-"}});
+  refused(std::string("f\na\0b\n", 6), "a level with a zero byte");
+  refused("x\n1\n2\nb\n", "the column 'x' holds the text 'b'");
+  refused("x\n1,2\n", "line 2: the row has 2 fields, but the header has 1");
 }
 
 }  // namespace

@@ -80,7 +80,7 @@ class Hostile : public ::testing::Test {
       const Model read = load_model(path("other.json"));
       static_cast<void>(summary(read));
       static_cast<void>(report_html(read));
-      static_cast<void>(predict(*job_, read, TableFile{path("new.csv")},
+      static_cast<void>(predict(*job_, read, Table{path("new.csv")},
                                 {.type = PredictionType::response, .standard_errors = true}));
     });
   }

@@ -151,7 +151,7 @@ TEST_F(SharedTables, RefusesOneThatIsWrittenToWhileItIsRead) {
 
 TEST_F(SharedTables, IsTheOneThatTheStatesOfAFitAreOf) {
   const SharedFile file(comm, "data.csv", table_text(1));
-  TableSource source = source_of(TableFile{file.path()});
+  TableSource source = source_of(Table{file.path()});
   source.expected = files::InputFile(file.path()).state();
   EXPECT_EQ(open_source(crew(comm), source, nullptr)->rows(), 2000);
   comm.barrier();

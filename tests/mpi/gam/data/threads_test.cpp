@@ -126,7 +126,7 @@ MemoryColumns random_columns(std::uint64_t seed) {
 }
 
 Table table_of(const mpi::Communicator& comm, const MemoryColumns& columns) {
-  Table table{.plan = Plan::over_hosts(memory_rows, comm.size()), .columns = {}};
+  Table table{Plan::over_hosts(memory_rows, comm.size()), {}};
   const Range mine = table.plan.range_of(comm.rank());
   const auto part = [&](const auto& values) {
     return std::decay_t<decltype(values)>(values.begin() + mine.begin, values.begin() + mine.end);

@@ -68,7 +68,7 @@ class Bits : public ::testing::TestWithParam<Case> {
 TEST_P(Bits, DoNotDependOnRanksOrThreads) {
   const testing::ReferenceCase reference = testing::load_reference_case(GetParam().folder);
   const FitOptions options = testing::options_of(reference);
-  const TableFile file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
+  const Table file = testing::in_blocks(reference.data_path, 64);  // many blocks, and a short last one
   std::optional<std::vector<std::uint64_t>> expected;
   for (const int ranks : {1, 2, 3, 5, 8}) {
     if (ranks > testing::shared_world().size()) continue;

@@ -170,8 +170,7 @@ constexpr ColumnsCase columns_cases[] = {
 };
 
 /// The model of a case and its predictions, by their bits.
-template <class AnyTable>
-std::string outcome_of_columns(Job& job, const ColumnsCase& of, const AnyTable& table) {
+std::string outcome_of_columns(Job& job, const ColumnsCase& of, const Table& table) {
   const mpi::Communicator& comm = job.comm();
   FitOptions options{.family = family(of.family), .weights = of.weights, .offset = of.offset};
   const FitResult result = fit(job, parse_formula(of.formula), table, options);

@@ -91,7 +91,7 @@ TEST_F(Fit, OfColumnsInMemoryIsThatOfTheirFile) {
   Job job = cpu_job(comm);
   const Formula parsed = parse_formula(formula);
   FitOptions options{.weights = "w"};
-  TableFile in_file = in_blocks(file.path(), block);
+  Table in_file = in_blocks(file.path(), block);
   const std::string expected = text_of(comm, fit(job, parsed, in_file, options).model);
   Transcript log;
   const FitResult result = fit(job, parsed, in_memory(job), options, &log);
@@ -107,7 +107,7 @@ TEST_F(Fit, OfColumnsInMemoryIsThatOfTheirFile) {
 TEST_F(Fit, ReadsColumnsThatOnlyTheOptionsName) {
   const SharedFile file(comm, "data.csv", csv());
   Job job = cpu_job(comm);
-  TableFile in_file = in_blocks(file.path(), block);
+  Table in_file = in_blocks(file.path(), block);
   in_file.options.numbers = {"w"};
   const Table table = read_table(job, in_file, parse_formula("y ~ x"));
   FitOptions options{.weights = "w"};
@@ -154,7 +154,7 @@ TEST_F(Fit, PredictsInPartsWhatItPredictsAtOnce) {
   const SharedFile file(comm, "data.csv", text);
   comm.barrier();
   const Model read = load_model(saved.path());
-  const Predictions whole = predict(job, read, TableFile{file.path()}, {.standard_errors = true});
+  const Predictions whole = predict(job, read, Table{file.path()}, {.standard_errors = true});
   ASSERT_FALSE(whole.remarks.empty());
   const auto in_order = [&](const Predictions& mine, const char* column) {
     const std::vector<double> all = comm.allgatherv(mine[column]);
@@ -166,7 +166,7 @@ TEST_F(Fit, PredictsInPartsWhatItPredictsAtOnce) {
     std::vector<std::uint64_t> errors;
     int parts = 0;
     const auto remarks =
-        predict_in_parts(job, read, TableFile{file.path()},
+        predict_in_parts(job, read, Table{file.path()},
                          [&](const Predictions& part) {
                            EXPECT_EQ(part.first_row, std::ssize(fit));
                            EXPECT_LE(part.plan.units(), rows_at_once);
@@ -225,9 +225,19 @@ TEST_F(Fit, RefusesATableThatIsNoneOnEveryRankAlike) {
   });
 }
 
+TEST_F(Fit, RefusesFilesThatAreNoTable) {
+  Job job = cpu_job(comm);
+  const auto says = [&](const std::string& what, const std::vector<std::string>& paths) {
+    const auto refused = [&] { static_cast<void>(fit(job, parse_formula("y ~ x"), Table{paths})); };
+    EXPECT_EQ(common_fault(comm, refused, ErrorCode::usage), what);
+  };
+  says("a table of files has no path: give one or more", {});
+  says("a.csv and b.csv are one table: give a single file", {"a.csv", "b.csv"});
+}
+
 TEST_F(Fit, RefusesAJobThatWasMovedFrom) {
   const SharedFile file(comm, "data.csv", csv());
-  const TableFile in_file = in_blocks(file.path(), block);
+  const Table in_file = in_blocks(file.path(), block);
   const Formula parsed = parse_formula("y ~ x");
   Job gone = cpu_job(comm);
   Job job = moved_out_of(gone);

@@ -93,7 +93,7 @@ std::vector<std::vector<double>> columns_of(const mpi::Communicator& comm, const
 TEST_P(Draws, OfPredictorsAreThoseOfCoefficients) {
   const auto comm = testing::world();
   const Model model = complete_model(comm, GetParam());
-  const TableFile table = testing::in_blocks(testing::load_reference_case(GetParam()).data_path, 64);
+  const Table table = testing::in_blocks(testing::load_reference_case(GetParam()).data_path, 64);
   Job job = testing::cpu_job(comm, 2);
   const auto predicted = [&](const PredictOptions& options) {
     return columns_of(comm, job, predict(job, model, table, options));
@@ -125,7 +125,7 @@ TEST_P(Draws, OfResponsesHaveTheVarianceOfTheirMeansToo) {
   std::string text = poisson ? "f,e,x,u\n" : "times\n";
   for (int i = 0; i < copies; ++i) text += poisson ? "\"c\",1.5,0.4,3\n" : "20\n";
   const testing::SharedFile file(comm, "rows.csv", text);
-  const TableFile table = testing::in_blocks(file.path(), 64);
+  const Table table = testing::in_blocks(file.path(), 64);
   Job job = testing::cpu_job(comm, 2);
   const auto link = columns_of(comm, job, predict(job, model, table, {.standard_errors = true}));
   const double predictor = link[0][0];

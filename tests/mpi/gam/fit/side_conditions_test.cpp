@@ -42,7 +42,7 @@ TEST(SideConditions, AreThoseOfRowsWithoutWeights) {
   // Without weights the first working model has X'X; with weights X'X is summed separately.
   for (const std::string te : {R"(te(e, l, bs="ps", k=5))", R"(te(e, l, bs="cr", k=5))"}) {
     const std::string formula = R"(y ~ s(e, bs="ps") + s(l, bs="ps") + offset(x) + )" + te;
-    const TableFile table = testing::in_blocks(side_conditions_data + "data.csv", 64);
+    const Table table = testing::in_blocks(side_conditions_data + "data.csv", 64);
     const FittedModel without = testing::fitted(testing::shared_world(), formula, table);
     const FittedModel with = testing::fitted(testing::shared_world(), formula, table, {.weights = "v"});
     ASSERT_EQ(with.design.blocks.size(), without.design.blocks.size());
@@ -54,7 +54,7 @@ TEST(SideConditions, AreThoseOfRowsWithoutWeights) {
 
 TEST(SideConditions, AreTheSameOnOneRank) {
   const std::string formula = R"(y ~ s(e, bs="ps") + s(l, bs="ps") + te(e, l, bs="ps", k=5))";
-  const TableFile table = testing::in_blocks(side_conditions_data + "data.csv", 64);
+  const Table table = testing::in_blocks(side_conditions_data + "data.csv", 64);
   const FittedModel together = testing::fitted(testing::shared_world(), formula, table, {}, 2);
   const mpi::Communicator alone = testing::shared_world().split(testing::shared_world().rank());
   EXPECT_EQ(testing::fitted(alone, formula, table).coef, together.coef);

@@ -111,7 +111,7 @@ TEST_F(Spill, GivesTheSameModelWhateverIsInMemory) {
 TEST_F(Spill, GivesTheSameModelOfATableInMemory) {
   Job job = cpu_job(comm_);
   const Formula parsed = parse_formula(spilled_formula);
-  const TableFile file = in_blocks(file_.path(), spilled_block);
+  const Table file = in_blocks(file_.path(), spilled_block);
   const Table table = read_table(job, file, parsed);
   FitOptions options;
   const std::string expected = text_of(comm_, fit(job, parsed, table, options).model);

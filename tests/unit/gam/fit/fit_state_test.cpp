@@ -3,6 +3,7 @@
 
 #include "gam/formula/formula.hpp"
 #include "support/errors.hpp"
+#include "support/table_support.hpp"
 #include "temporary_folder.hpp"
 
 #include <tessera/error.hpp>
@@ -19,6 +20,7 @@
 #include <fstream>
 #include <functional>
 #include <limits>
+#include <optional>
 #include <random>
 #include <string>
 #include <vector>
@@ -140,13 +142,16 @@ TEST(FitState, OfAnotherModelIsRefused) {
 class FingerprintOfAFit : public ::testing::Test {
  protected:
   void SetUp() override {
-    data_.path = (folder_ / "data.csv").string();
-    std::ofstream(data_.path) << std::string(1 << 20, 'x');
+    std::ofstream(path_) << std::string(1 << 20, 'x');
     options_.family = family("poisson");
   }
 
   [[nodiscard]] Fingerprint print(const std::string& formula = "y ~ x") const {
-    return fingerprint_of(data_, parse_terms(formula), options_);
+    const auto comm = mpi::Communicator::serial();
+    std::optional<files::FileState> looked_at;
+    Fingerprint print = fingerprint_of(testing::crew(comm), data_, parse_terms(formula), options_, looked_at);
+    EXPECT_TRUE(looked_at.has_value());
+    return print;
   }
   /// The names whose values differ from `before`, one after the other.
   [[nodiscard]] std::string changed(const Fingerprint& before, const std::string& formula = "y ~ x") const {
@@ -160,7 +165,8 @@ class FingerprintOfAFit : public ::testing::Test {
   }
 
   TemporaryFolder folder_;
-  TableFile data_;
+  const std::string path_ = (folder_ / "data.csv").string();
+  Table data_{path_};
   FitOptions options_;
 };
 
@@ -195,16 +201,16 @@ TEST_F(FingerprintOfAFit, HasAllThatChangesTheModelAndNothingElse) {
 
 TEST_F(FingerprintOfAFit, KnowsAFileFromAnother) {
   const Fingerprint first = print();
-  const auto time = fs::last_write_time(data_.path);
-  fs::last_write_time(data_.path, time + std::chrono::microseconds(1));
+  const auto time = fs::last_write_time(path_);
+  fs::last_write_time(path_, time + std::chrono::microseconds(1));
   EXPECT_EQ(changed(first), "time of the data");
   const auto put = [&](const std::string& text, std::ios::openmode mode, std::streamoff at = 0) {
     {
-      std::ofstream file(data_.path, mode);
+      std::ofstream file(path_, mode);
       file.seekp(at);
       file << text;
     }
-    fs::last_write_time(data_.path, time);
+    fs::last_write_time(path_, time);
   };
   put("y", std::ios::in | std::ios::out, (1 << 20) - 1);
   EXPECT_EQ(changed(first), "sample of the data");
@@ -212,7 +218,7 @@ TEST_F(FingerprintOfAFit, KnowsAFileFromAnother) {
   EXPECT_EQ(changed(first), "");
   put("x", std::ios::app);
   EXPECT_NE(changed(first).find("size of the data"), std::string::npos);
-  fs::remove(data_.path);
+  fs::remove(path_);
   EXPECT_THROW((void)print(), Error);
 }
 

@@ -42,7 +42,7 @@ std::string fitted_text() {
   const auto comm = mpi::Communicator::serial();
   const testing::ReferenceCase reference = testing::load_reference_case(name);
   Job job = testing::cpu_job(comm, 2);
-  return testing::text_of(comm, fit(job, parse_formula(reference.formula), TableFile{reference.data_path},
+  return testing::text_of(comm, fit(job, parse_formula(reference.formula), Table{reference.data_path},
                                     testing::options_of(reference))
                                     .model);
 }
@@ -110,8 +110,8 @@ TEST(Guest, LeavesTheProcessAsItWas) {
   const std::string fitted = fitted_text();
   EXPECT_EQ(state_of_process(), state) << "after a fit";
 
-  const FittedModel model = testing::fitted(comm, reference.formula, TableFile{reference.data_path},
-                                            testing::options_of(reference), 2);
+  const FittedModel model =
+      testing::fitted(comm, reference.formula, Table{reference.data_path}, testing::options_of(reference), 2);
   {
     Job job = testing::cpu_job(comm, 2);
     (void)testing::predicted_from_file(job, model, reference.data_path);
@@ -119,10 +119,10 @@ TEST(Guest, LeavesTheProcessAsItWas) {
   EXPECT_EQ(state_of_process(), state) << "after a prediction";
 
   EXPECT_THROW((void)testing::fitted(comm, reference.formula + " + s(no_such_column)",
-                                     TableFile{reference.data_path}, testing::options_of(reference), 2),
+                                     Table{reference.data_path}, testing::options_of(reference), 2),
                Error);
   testing::interrupted_after(comm, 2, [&](Job& job, FitObserver* observer) {
-    (void)fit(job, parse_formula(reference.formula), TableFile{reference.data_path},
+    (void)fit(job, parse_formula(reference.formula), Table{reference.data_path},
               testing::options_of(reference), observer);
   });
   EXPECT_EQ(state_of_process(), state) << "after fits that fail";

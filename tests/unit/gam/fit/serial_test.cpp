@@ -67,7 +67,7 @@ bool fails_at(const std::string& name, int allocation) {
   Job job = testing::cpu_job(mpi::Communicator::serial(), 2);
   const Formula formula = parse_formula(reference.formula);
   const FitOptions options = testing::options_of(reference);
-  const TableFile file = testing::in_blocks(reference.data_path, 64);
+  const Table file = testing::in_blocks(reference.data_path, 64);
   bool failed = false;
   allocations_left = allocation;
   try {
@@ -132,7 +132,7 @@ std::string end_of_fit_stopped_at(const std::string& what, const std::string& fo
   Job job(comm, on_cpu(2, &stop));
   FitOptions of_fit{.largest_tested_effect = 2};
   try {
-    (void)fit(job, parse_formula(formula), TableFile{path}, of_fit, &observer);
+    (void)fit(job, parse_formula(formula), Table{path}, of_fit, &observer);
     return "a model";
   } catch (const Error& error) {
     return error.code() == ErrorCode::interrupted ? "interrupted" : error.what();
@@ -239,8 +239,8 @@ TEST(SerialFits, InAForkedChildHaveTheBitsOfTheParent) {
 TEST(SerialFits, PredictWithoutMpi) {
   const auto comm = mpi::Communicator::serial();
   const testing::ReferenceCase reference = testing::load_reference_case("c03_gs1_poisson");
-  const FittedModel model = testing::fitted(comm, reference.formula, TableFile{reference.data_path},
-                                            testing::options_of(reference), 2);
+  const FittedModel model =
+      testing::fitted(comm, reference.formula, Table{reference.data_path}, testing::options_of(reference), 2);
   Job job = testing::cpu_job(comm, 2);
   const testing::AllPredictions all = testing::predicted_from_file(job, model, reference.data_path);
   EXPECT_LT(testing::relative_to_range(all.fit, reference.linear_predictor), 1e-6);

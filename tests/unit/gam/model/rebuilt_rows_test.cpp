@@ -337,7 +337,7 @@ double sum_over(const Term& term, std::span<const double> values) {
 // bam(y ~ f + s(x, bs = "cr") + s(z, bs = "ps", k = 8) + s(g, bs = "re"), method = "fREML") of mgcv 1.8-41.
 TEST(ModelParts, AreThoseOfMgcv) {
   Job job = serial_job();
-  const TableFile file{TESSERA_TEST_DATA "/predictions/table.csv"};
+  const Table file{TESSERA_TEST_DATA "/predictions/table.csv"};
   const Model model =
       fit(job, parse_formula("y ~ f + s(x, bs = 'cr') + s(z, bs = 'ps', k = 8) + s(g, bs = 're')"), file)
           .model;
@@ -391,7 +391,7 @@ TEST(ModelParts, AreThoseOfMgcv) {
 
 /// Element (i, j) of the Hessian of fREML with phi profiled out, by second differences of fits with given
 /// smoothing parameters.
-double profiled_second_difference(Job& job, const TableFile& file, const Formula& formula, FitOptions options,
+double profiled_second_difference(Job& job, const Table& file, const Formula& formula, FitOptions options,
                                   std::vector<double> log_sp, std::size_t i, std::size_t j) {
   constexpr double step = 0.02;
   double sum = 0;
@@ -411,7 +411,7 @@ double profiled_second_difference(Job& job, const TableFile& file, const Formula
 // The outer.info$hess of bam(method = "fREML") of mgcv 1.8-41.
 TEST(ModelParts, TheHessianOfRemlIsThatOfMgcvAndOfDifferences) {
   Job job = serial_job();
-  const TableFile file{TESSERA_TEST_DATA "/predictions/table.csv"};
+  const Table file{TESSERA_TEST_DATA "/predictions/table.csv"};
   const Model model =
       fit(job, parse_formula("y ~ f + s(x, bs = 'cr') + s(z, bs = 'ps', k = 8) + s(g, bs = 're')"), file)
           .model;

@@ -21,7 +21,7 @@ namespace {
 
 FittedModel fitted(const testing::ReferenceCase& reference) {
   const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
-  return testing::fitted(world, reference.formula, TableFile{reference.data_path},
+  return testing::fitted(world, reference.formula, Table{reference.data_path},
                          testing::options_of(reference));
 }
 

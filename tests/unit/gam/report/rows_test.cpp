@@ -35,7 +35,7 @@ struct Sampled {
 Sampled sampled(const std::string& name) {
   const auto world = mpi::Communicator::duplicate_of(MPI_COMM_WORLD);
   const testing::ReferenceCase reference = testing::load_reference_case(name);
-  const TableFile file{reference.data_path};
+  const Table file{reference.data_path};
   Sampled out{testing::fitted(world, reference.formula, file, testing::options_of(reference)), {}};
   Job job = testing::cpu_job(world);
   FitObserver silent;

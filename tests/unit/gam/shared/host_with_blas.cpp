@@ -24,8 +24,7 @@ Function* of_blas(const char* name) {
 }
 
 /// The number of checks that differ from the first.
-int different_checks(tessera::Job& job, const tessera::gam::Model& model,
-                     const tessera::gam::TableFile& data) {
+int different_checks(tessera::Job& job, const tessera::gam::Model& model, const tessera::gam::Table& data) {
   constexpr int checks = 20;
   tessera::gam::CheckOptions options;
   options.largest_sample = 100;
@@ -86,7 +85,7 @@ int main(int argc, char** argv) {
   options.threads = 4;
   tessera::Job job(tessera::mpi::Communicator::serial(), options);
   const tessera::gam::Formula formula = tessera::gam::parse_formula(argv[2]);
-  const tessera::gam::TableFile data{argv[1]};
+  const tessera::gam::Table data{argv[1]};
   const tessera::gam::Model model = tessera::gam::fit(job, formula, data).model;
   const int different = different_checks(job, model, data);
   tessera::gam::save_model(model, argv[3]);

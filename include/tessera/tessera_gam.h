@@ -287,7 +287,7 @@ TESSERA_GAM_API int tessera_gam_derivatives(tessera_gam_model model, const tesse
 /// Differences of smooths between levels of a factor.
 TESSERA_GAM_API int tessera_gam_level_differences(tessera_gam_model model, const tessera_gam_call* call,
                                                   tessera_gam_answer* answer);
-/// Linear predictors of the rows of one table minus those of another, both in memory or both in files.
+/// Linear predictors of the rows of one table minus those of another with as many rows.
 /// Options: terms, exclude, keep, new-levels, interval, unconditional, threads.
 TESSERA_GAM_API int tessera_gam_table_differences(tessera_gam_model model, tessera_gam_table minuend,
                                                   tessera_gam_table subtrahend, const tessera_gam_call* call,

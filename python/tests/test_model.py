@@ -430,6 +430,9 @@ class FittedModel(InFolder):
         found = self.model.differences(higher, self.rows)
         expected = self.model.predict(higher) - self.model.predict(self.rows)
         np.testing.assert_allclose(found["fit"], expected, atol=1e-12)
+        path = self.write_csv("rows.csv", self.rows)
+        np.testing.assert_array_equal(self.model.differences(higher, path)["fit"], found["fit"])
+        np.testing.assert_array_equal(self.model.differences(path, higher)["fit"], -found["fit"])
 
     def test_warnings_name_the_caller(self):
         with warnings.catch_warnings(record=True) as caught:

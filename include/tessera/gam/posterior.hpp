@@ -74,7 +74,8 @@ struct DerivativeOptions : SmoothOptions {
 
 /// *Collective.* Linear predictors of the rows of one table minus those of another with the same number of
 /// rows. Of the options, terms, kept columns (of the first table), new levels, the interval and
-/// `unconditional` are used. The job must have `Policy::cpu`; both model matrices are in memory.
+/// `unconditional` are used. The job must have `Policy::cpu`; both model matrices are in memory. The
+/// differences are divided over the ranks as predictions of the first table.
 [[nodiscard]] TESSERA_EXPORT Predictions table_differences(Job& job, const Model& model, const Table& minuend,
                                                            const Table& subtrahend,
                                                            const PredictOptions& options = {});

@@ -222,8 +222,6 @@ int tessera_gam_table_differences(tessera_gam_model model, tessera_gam_table min
     const auto of = c::object_of<gam::Model>(model);
     const auto first = c::object_of<gam::Table>(minuend);
     const auto second = c::object_of<gam::Table>(subtrahend);
-    if (first->in_files() != second->in_files())
-      c::refuse("one table is in memory, and the other in a file: give both in memory, or both in files");
     gam::PredictOptions options;
     *answer = c::answer_of(
         function, call,

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/c/shared_rows.hpp"
 
-#include "base/at.hpp"
 #include "gam/data/frame/column_numbers.hpp"
 #include "gam/data/memory/memory_table.hpp"
+#include "gam/data/row_pieces.hpp"
 
 #include <tessera/error.hpp>
 #include <tessera/mpi/communicator.hpp>
@@ -24,20 +24,11 @@
 namespace TESSERA_NAMESPACE::gam::c {
 namespace {
 
-using base::at;
-
 /// Sends each row of this rank to the rank that the job's plan gives it to (alltoall).
 class Exchange {
  public:
-  Exchange(const mpi::Communicator& comm, const Plan& plan, std::int64_t first, std::int64_t rows)
-      : comm_(comm) {
-    for (int rank = 0; rank < comm.size(); ++rank) {
-      const Range range = plan.range_of(rank);
-      const std::int64_t begin = std::max(first, range.begin);
-      const std::int64_t end = std::min(first + rows, range.end);
-      counts_.push_back(at(std::max<std::int64_t>(0, end - begin)));
-    }
-  }
+  Exchange(const mpi::Communicator& comm, const Plan& plan, Range mine)
+      : comm_(comm), counts_(rows_of_ranks(plan, mine)) {}
 
   [[nodiscard]] std::vector<double> operator()(const std::vector<double>& values) const {
     return of(std::span(values));
@@ -97,7 +88,7 @@ Table shared_rows(Job& job, const Table& mine) {
   const auto before = rows.begin() + comm.rank();
   const std::int64_t first = std::accumulate(rows.begin(), before, std::int64_t{0});
   Table out{job.plan(std::accumulate(before, rows.end(), first), mine.plan.block()), {}};
-  const Exchange exchange(comm, out.plan, first, *before);
+  const Exchange exchange(comm, out.plan, {first, first + *before});
   for (const Table::Column& column : mine.columns)
     std::visit(
         [&](const auto& values) {

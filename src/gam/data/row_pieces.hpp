@@ -15,6 +15,18 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// How many of these rows each rank has in a plan.
+[[nodiscard]] inline std::vector<std::size_t> rows_of_ranks(const Plan& plan, Range rows) {
+  std::vector<std::size_t> counts;
+  for (int rank = 0; rank < plan.ranks(); ++rank) {
+    const Range range = plan.range_of(rank);
+    const std::int64_t begin = std::max(rows.begin, range.begin);
+    counts.push_back(
+        static_cast<std::size_t>(std::max<std::int64_t>(0, std::min(rows.end, range.end) - begin)));
+  }
+  return counts;
+}
+
 /// *Collective.* Calls `write(bytes)` on rank 0 for the results of `make(rows)`, in the order of the job's
 /// rows: each rank makes the bytes of its own rows, counted from its first, in pieces. Exceptions of either
 /// are thrown on every rank. Memory: a few pieces, whatever the number of rows.

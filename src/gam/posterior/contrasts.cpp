@@ -2,6 +2,7 @@
 #include "base/at.hpp"
 #include "base/errors.hpp"
 #include "base/go_on.hpp"
+#include "gam/data/row_pieces.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/model/covariance.hpp"
 #include "gam/posterior/pieces.hpp"
@@ -11,7 +12,10 @@
 #include <tessera/job/together.hpp>
 
 #include <algorithm>
+#include <cstddef>
+#include <functional>
 #include <memory>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -138,6 +142,15 @@ Predictions matrix_of(Job& job, const Model& model, const Table& table, const Pr
   return predict(job, model, table, own);
 }
 
+/// *Collective.* Sends each row to the rank that has it in `plan`.
+void divide(const mpi::Communicator& comm, const Plan& plan, Predictions& rows) {
+  if (rows.plan.fingerprint() == plan.fingerprint()) return;
+  const std::vector<std::size_t> counts = rows_of_ranks(plan, rows.plan.range_of(comm.rank()));
+  for (Predictions::Column& column : rows.columns)
+    column.values = comm.alltoallv(std::span<const double>(column.values), counts);
+  rows.plan = plan;
+}
+
 }  // namespace
 
 Predictions table_differences(Job& job, const Model& model, const Table& minuend, const Table& subtrahend,
@@ -155,14 +168,18 @@ Predictions table_differences(Job& job, const Model& model, const Table& minuend
   link.unconditional = false;
   Predictions out = predict(job, model, minuend, link);
   link.keep.clear();
-  const Predictions less = predict(job, model, subtrahend, link);
-  const Predictions rows = matrix_of(job, model, minuend, options);
-  const Predictions less_rows = matrix_of(job, model, subtrahend, options);
+  Predictions less = predict(job, model, subtrahend, link);
   together(job.comm(), [&] {
     if (out.table_rows != less.table_rows)
       throw base::input_error("{} has {} rows, but {} has {}: give two tables with the same number of rows",
                               source_of(minuend).name, out.table_rows, source_of(subtrahend).name,
                               less.table_rows);
+  });
+  Predictions rows = matrix_of(job, model, minuend, options);
+  Predictions less_rows = matrix_of(job, model, subtrahend, options);
+  // A table in memory has a plan of its own.
+  for (Predictions* of_out : {&less, &rows, &less_rows}) divide(job.comm(), out.plan, *of_out);
+  together(job.comm(), [&] {
     require_probability(options.interval);
     const PartedMatrix covariance = covariance_of(fitted, options.unconditional);
     const std::size_t count = out.columns[0].values.size();

@@ -157,6 +157,27 @@ TEST_P(Draws, OfResponsesHaveTheVarianceOfTheirMeansToo) {
   }
 }
 
+// Each table has its own plan, in blocks of other lengths.
+TEST_P(Draws, OfTheirMeansDifferAlikeHoweverTheTablesAreHeld) {
+  const auto comm = testing::world();
+  const Model model = complete_model(comm, GetParam());
+  const std::string path = testing::load_reference_case(GetParam()).data_path;
+  const Formula formula = parse_formula(model.formula());
+  Job job = testing::cpu_job(comm, 2);
+  const Table file = testing::in_blocks(path, 64);
+  const std::vector<Table> tables{file, read_table(job, testing::in_blocks(path, 7), formula),
+                                  read_table(job, testing::in_blocks(path, 50), formula)};
+  const auto predicted = columns_of(comm, job, predict(job, model, file, {}));
+  for (const Table& minuend : tables) {
+    for (const Table& subtrahend : tables) {
+      const Predictions differences = table_differences(job, model, minuend, subtrahend, {});
+      EXPECT_EQ(differences.plan.fingerprint(), predict(job, model, minuend, {}).plan.fingerprint());
+      for (const auto& column : columns_of(comm, job, differences))
+        EXPECT_EQ(column, std::vector<double>(predicted[0].size(), 0));
+    }
+  }
+}
+
 INSTANTIATE_TEST_SUITE_P(Cases, Draws, ::testing::Values("c01_mcycle_gauss", "m03_poisson_offset_cp"),
                          [](const auto& tested) { return std::string(tested.param); });
 

@@ -11,8 +11,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstring>
+#include <fstream>
 #include <functional>
 #include <initializer_list>
+#include <iomanip>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -486,6 +488,23 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   ASSERT_EQ(status, TESSERA_GAM_OK) << tessera_gam_error();
   for (const double one : matrix(answer)) EXPECT_EQ(one, 0);
   EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  const TemporaryFolder folder;
+  const std::string path = (folder / "data.csv").string();
+  {
+    std::ofstream csv(path);
+    csv << "x,side\n" << std::setprecision(17);
+    for (std::size_t i = 0; i < data_.x.size(); ++i)
+      csv << data_.x[i] << ',' << data_.levels[static_cast<std::size_t>(data_.codes[i])] << '\n';
+  }
+  tessera_gam_table file = 0;
+  ASSERT_EQ(tessera_gam_table_of_file(path.c_str(), nullptr, &file), TESSERA_GAM_OK) << tessera_gam_error();
+  for (const auto& [minuend, subtrahend] : {std::pair{table_, file}, std::pair{file, table_}}) {
+    status = tessera_gam_table_differences(model_, minuend, subtrahend, nullptr, &answer);
+    ASSERT_EQ(status, TESSERA_GAM_OK) << tessera_gam_error();
+    for (const double one : matrix(answer)) EXPECT_EQ(one, 0);
+    EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
+  }
+  EXPECT_EQ(tessera_gam_table_close(file), TESSERA_GAM_OK);
   expect_refusal(tessera_gam_level_differences(model_, nullptr, &answer), "no smooth that differs by levels");
 
   tessera_gam_table slice = 0;

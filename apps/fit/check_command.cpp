@@ -19,7 +19,7 @@ CLI::App* CheckCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand(
       "check", "Check a model against its table: bases (k.check), residuals, concurvity");
   command->add_option("MODEL", model, "model.json of a fit")->required();
-  command->add_option("DATA", data, "The table that the model was fitted to")->required();
+  command->add_option("DATA", data, "The table that the model was fitted to: files or folders")->required();
   options.add_to(*command, OptionSet::check);
   options.add_to(*command, OptionSet::table, {"na-strings", "factor", "numeric"});
   options.add_to(*command, OptionSet::job, {"threads"});

@@ -42,7 +42,7 @@ namespace TESSERA_NAMESPACE::gam {
 }
 
 struct FitCommand {
-  std::string data;
+  std::vector<std::string> data;
   std::string formula;
   NamedArguments options;
   std::string out = "model.json";
@@ -64,7 +64,7 @@ struct FitCommand {
 
 struct PredictCommand {
   std::string model;
-  std::string data;
+  std::vector<std::string> data;
   NamedArguments options;
   bool row_numbers = false;
   std::string out = "-";
@@ -162,7 +162,7 @@ struct AnovaCommand {
 
 struct CheckCommand {
   std::string model;
-  std::string data;
+  std::vector<std::string> data;
   NamedArguments options;
   bool json = false;
   apps::CollectiveTimeout collective_timeout;
@@ -174,7 +174,7 @@ struct CheckCommand {
 struct ReportCommand {
   std::string model;
   std::string run_report;
-  std::string data;
+  std::vector<std::string> data;
   NamedArguments options;
   std::string y_scale = "same";
   std::string figures;
@@ -185,6 +185,7 @@ struct ReportCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 
  private:
+  [[nodiscard]] std::vector<std::string> read_files() const;
   /// The rows of `data`, if it is given. *Collective.*
   [[nodiscard]] ReportRows rows(const mpi::Session& session) const;
 };

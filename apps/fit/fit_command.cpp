@@ -73,7 +73,10 @@ double seconds_since(Clock::time_point start) {
 
 CLI::App* FitCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("fit", "Fit a model to a table and write model.json");
-  command->add_option("DATA", data, "Table: CSV (also .csv.gz) or HDF5 with one dataset a column")
+  command
+      ->add_option("DATA", data,
+                   "Table: files, or folders of these, of CSV (also .csv.gz), HDF5 with one dataset a "
+                   "column, Parquet or Feather; several are one table")
       ->required();
   command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
   options.add_to(*command, OptionSet::fit);
@@ -172,9 +175,10 @@ void FitCommand::check_outputs(const mpi::Communicator& world, const FitOptions&
   together(world, [&] {
     if (world.rank() != 0) return;
     const std::string family = options.value_of("family");
+    std::vector<std::string> read = data;
+    if (family.starts_with('@')) read.push_back(family.substr(1));
     refuse_to_overwrite({{"--out", out}, {"--run-report", run_report}, {"--checkpoint", fit.checkpoint}},
-                        {data, family.starts_with('@') ? family.substr(1) : ""},
-                        {.model = out, .checkpoint = fit.checkpoint});
+                        read, {.model = out, .checkpoint = fit.checkpoint});
     require_writable(out);
     if (!run_report.empty()) require_writable(run_report);
   });

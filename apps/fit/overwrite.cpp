@@ -35,6 +35,12 @@ bool same_file(const std::string& a, const std::string& b) {
   return fs::equivalent(a, b, absent) || spelt_out(a) == spelt_out(b);
 }
 
+bool is_within(const std::string& path, const std::string& folder) {
+  std::error_code absent;
+  return !path.empty() && fs::is_directory(folder, absent) &&
+         spelt_out(path).native().starts_with(spelt_out(folder).native() + '/');
+}
+
 /// The canonical path of the folder, and the file's own name: a symbolic link itself, not its target.
 fs::path own_name_of(const std::string& path) {
   const fs::path given = path;
@@ -84,7 +90,7 @@ class NamesBeside {
 
 }  // namespace
 
-void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read,
+void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::vector<std::string>& read,
                          const FilesBeside& beside) {
   const auto refuse_beside = [&](const NamesBeside& names, const std::string& whose) {
     const auto check = [&](const std::string& option, const std::string& path) {
@@ -106,6 +112,7 @@ void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initia
     };
     for (const std::string& path : read) {
       if (same_file(file->path, path)) refuse("an input");
+      if (is_within(file->path, path)) refuse("in the folder of the table, a file of which it would be");
     }
     for (const auto* before = written.begin(); before != file; ++before) {
       if (same_file(file->path, before->path)) refuse("the file of " + before->option);

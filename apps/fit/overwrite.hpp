@@ -5,6 +5,7 @@
 
 #include <initializer_list>
 #include <string>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
@@ -23,7 +24,7 @@ struct FilesBeside {
 /// Throws `Error(usage)` if an output is the same file as an input (`read`) or as another output, under
 /// whatever names; none of them need exist. The same for a file with the name of a possible companion of the
 /// model or the checkpoint.
-void refuse_to_overwrite(std::initializer_list<WrittenFile> written, std::initializer_list<std::string> read,
+void refuse_to_overwrite(std::initializer_list<WrittenFile> written, const std::vector<std::string>& read,
                          const FilesBeside& beside = {});
 
 }  // namespace TESSERA_NAMESPACE::gam

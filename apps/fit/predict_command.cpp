@@ -23,7 +23,7 @@ namespace TESSERA_NAMESPACE::gam {
 CLI::App* PredictCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("predict", "Predict the rows of a table from a model");
   command->add_option("MODEL", model, "model.json of a fit")->required();
-  command->add_option("DATA", data, "Table with the predictors of the formula")->required();
+  command->add_option("DATA", data, "Table with the predictors of the formula: files or folders")->required();
   options.add_to(*command, OptionSet::predict,
                  {"type", "terms", "exclude", "new-levels", "se", "interval", "prediction-interval",
                   "unconditional", "keep", "memory"});
@@ -44,7 +44,9 @@ int PredictCommand::run(mpi::Session& session) const {
   Progress progress(root, stderr);
   std::optional<Model> fitted;
   together(session.world(), [&] {
-    if (root) refuse_to_overwrite({{"--out", out}}, {model, data}, {.model = model});
+    std::vector<std::string> read = data;
+    read.push_back(model);
+    if (root) refuse_to_overwrite({{"--out", out}}, read, {.model = model});
     fitted = load_model(model);
   });
   PredictionsFile written(session.world(), out, row_numbers);

@@ -63,10 +63,16 @@ ReportRows ReportCommand::rows(const mpi::Session& session) const {
                      &progress);
 }
 
+std::vector<std::string> ReportCommand::read_files() const {
+  std::vector<std::string> files = data;
+  files.insert(files.end(), {model, run_report});
+  return files;
+}
+
 int ReportCommand::run(mpi::Session& session) const {
   session.set_timeout(collective_timeout.value());
   together(session.world(), [&] {
-    if (session.is_root()) refuse_to_overwrite({{"--out", out}}, {model, run_report, data}, {.model = model});
+    if (session.is_root()) refuse_to_overwrite({{"--out", out}}, read_files(), {.model = model});
   });
   const ReportRows sample = rows(session);
   together(session.world(), [&] {
@@ -76,8 +82,7 @@ int ReportCommand::run(mpi::Session& session) const {
                                {.same_y_scale = y_scale == "same", .run_report = run_report, .rows = sample});
     if (!figures.empty()) {
       for (const std::string& path : figure_paths(figures, made.figures))
-        refuse_to_overwrite({{"--out", out}, {"--figures", path}}, {model, run_report, data},
-                            {.model = model});
+        refuse_to_overwrite({{"--out", out}, {"--figures", path}}, read_files(), {.model = model});
       if (const std::string problem = save_figures(figures, made.figures); !problem.empty())
         apps::say_line({"tessera-fit: ", problem});
       apps::say_line({"Figures written to ", figures});

@@ -60,6 +60,33 @@ class Program : public ::testing::Test {
   TemporaryFolder folder_;
 };
 
+TEST_F(Program, FitsAFolderOrSeveralFilesToTheSameBits) {
+  const std::string formula = "y ~ f + s(x, bs=\"ps\", k=12)";
+  ASSERT_EQ(fit("data.csv", formula).status, 0);
+  const std::string of_one = read("model.json");
+  fs::create_directories(folder_ / "table" / "more");
+  std::istringstream lines(read("data.csv"));
+  std::string header;
+  std::getline(lines, header);
+  const std::vector<std::string> names{"table/1.csv", "table/2.csv", "table/more/1.csv"};
+  std::string line;
+  for (int row = 0; std::getline(lines, line); ++row) {
+    std::ofstream part(folder_ / names[std::min<std::size_t>(static_cast<std::size_t>(row) / 50, 2)],
+                       std::ios::app);
+    if (part.tellp() == 0) part << header << '\n';
+    part << line << '\n';
+  }
+  for (const int ranks : {1, 2, 5}) {
+    ASSERT_EQ(fit("table", formula, "", ranks).status, 0);
+    EXPECT_EQ(read("model.json"), of_one) << ranks;
+    ASSERT_EQ(fit(names[0], formula, path(names[1]) + " " + path(names[2]), ranks).status, 0);
+    EXPECT_EQ(read("model.json"), of_one) << ranks;
+  }
+  fs::remove(folder_ / "model.json");
+  expect_refusal(fit("table", formula, "--run-report " + path("table/run.json")), 2,
+                 "is also in the folder of the table");
+}
+
 TEST_F(Program, FitsAConvertedTableToTheSameBits) {
   const std::string formula = "y ~ f + s(x, bs=\"ps\", k=12)";
   ASSERT_EQ(fit("data.csv", formula).status, 0);

@@ -52,12 +52,18 @@ struct FactorSpans {
   LevelOrder order = LevelOrder::sorted;
 };
 
-/// A table in files or in memory. Files are CSV, also compressed by gzip, or HDF5 with a dataset for each
-/// column, at paths that lead every rank to the same content. The call that uses the table reads them: each
-/// rank its own rows.
+/// A table in files or in memory. Files are CSV, also compressed by gzip, HDF5 with a dataset for each
+/// column, Parquet or Feather, at paths that lead every rank to the same content. The call that uses the
+/// table reads them: each rank its own rows.
 ///
 ///     const auto model = gam::fit(job, formula, gam::Table{"data.csv"}).model;
 ///     gam::Table coded{"data.csv", {.missing = {"NA", "-999"}, .factors = {"site"}}};
+///     gam::Table sales{"sales/"};                             //
+///     sales/year=2025/region=north/part-0.parquet, …
+///
+/// A folder stands for all files within it, by the bytes of their paths, except those whose names begin with
+/// '_' or '.'; folders named KEY=VALUE are columns, as Hive has them. All files have the columns of the
+/// first.
 ///
 /// In memory each rank has its own rows, `job.local_range(plan)` of them, of every column:
 ///
@@ -87,11 +93,10 @@ struct Table {
   /// In memory.
   Table(Plan division, std::vector<Column> in_memory, std::vector<std::shared_ptr<const void>> owning = {})
       : plan(std::move(division)), columns(std::move(in_memory)), owners(std::move(owning)) {}
-  /// In a file.
+  /// In a file or a folder.
   explicit Table(std::string path, TableOptions reading = {})
       : Table(std::vector<std::string>{std::move(path)}, std::move(reading)) {}
-  /// In files, whose rows follow each other in this order. Throws `Error(usage)` without a path; several are
-  /// refused so far, by the call that uses them.
+  /// In files and folders, whose rows follow each other in this order. Throws `Error(usage)` without a path.
   explicit Table(std::vector<std::string> files, TableOptions reading = {})
       : paths(std::move(files)), options(std::move(reading)) {
     if (paths.empty()) throw Error(ErrorCode::usage, "a table of files has no path: give one or more");
@@ -102,7 +107,7 @@ struct Table {
   Plan plan{};                                        ///< in memory: the distribution of the rows
   std::vector<Column> columns{};                      ///< in memory
   std::vector<std::shared_ptr<const void>> owners{};  ///< of the spans' data; none: the caller owns it
-  std::vector<std::string> paths{};                   ///< of files; none: in memory
+  std::vector<std::string> paths{};                   ///< of files and folders; none: in memory
   TableOptions options{};                             ///< in files: how their fields are parsed
 };
 

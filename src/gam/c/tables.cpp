@@ -159,15 +159,26 @@ int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_ga
 }
 
 int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call, tessera_gam_table* table) {
+  return tessera_gam_table_of_files(&path, 1, call, table);
+}
+
+int tessera_gam_table_of_files(const char* const* paths, size_t count, const tessera_gam_call* call,
+                               tessera_gam_table* table) {
   constexpr const char* function = "tessera_gam_table_of_file";
   return c::status_of(function, [&] {
-    c::require(path, "path");  // any bytes: a path need not be UTF-8
+    c::require(paths, "paths");
+    c::require_possible(count, "paths");
+    std::vector<std::string> files;
+    for (std::size_t i = 0; i < count; ++i) {
+      c::require(paths[i], "path");  // any bytes: a path need not be UTF-8
+      files.emplace_back(paths[i]);
+    }
     c::require(table, "table");
     gam::TableOptions options;
     c::Call given(call);
     given.read_all(function, options);
     given.stop_if_cancelled();
-    *table = c::handle_of(gam::Table(path, std::move(options)));
+    *table = c::handle_of(gam::Table(std::move(files), std::move(options)));
   });
 }
 

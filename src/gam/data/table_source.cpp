@@ -2,6 +2,7 @@
 #include "gam/data/table_source.hpp"
 
 #include "base/errors.hpp"
+#include "gam/data/folder/file_listing.hpp"
 #include "gam/data/frame/computed_variables.hpp"
 #include "gam/data/memory/memory_table.hpp"
 
@@ -21,15 +22,13 @@ void stop_if_asked(StopRequest* stop) {
 }
 
 TableSource source_of(const Table& table) {
-  if (table.paths.size() > 1)
-    throw base::usage_error("{} and {} are one table: give a single file", table.paths[0], table.paths[1]);
   if (table.in_files())
-    return {.name = table.paths.front(),
+    return {.name = name_of(table.paths),
             .options = table.options,
             .plan = {},
-            .open = [path = table.paths.front()](
+            .open = [paths = table.paths](
                         const Workers& workers,
-                        const OpenOptions& options) { return open_table(workers, path, options); },
+                        const OpenOptions& options) { return open_table(workers, paths, options); },
             .expected = {}};
   return {
       .name = memory_name,

@@ -120,6 +120,7 @@ std::vector<ListedFile> list_files(const std::vector<std::string>& paths) {
 }
 
 files::FileState state_of(const std::vector<ListedFile>& files) {
+  if (files.size() == 1) return files.front().state;
   files::FileState all;
   for (const ListedFile& file : files) {
     all.size += file.state.size;

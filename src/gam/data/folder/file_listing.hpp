@@ -43,8 +43,8 @@ struct ListedFile {
 /// a folder without a file, and files whose folders name different columns. Reads no file.
 [[nodiscard]] std::vector<ListedFile> list_files(const std::vector<std::string>& paths);
 
-/// The state of all files as one, which changes with each: their total size, the last write, and a hash of
-/// the rest.
+/// The state of all files as one, which changes with each: of several, their total size, the last write, and
+/// a hash of all paths, sizes and times as inode.
 [[nodiscard]] files::FileState state_of(const std::vector<ListedFile>& files);
 
 /// How messages name the table: its path, or the first with the number of the others.

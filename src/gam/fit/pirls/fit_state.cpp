@@ -5,6 +5,7 @@
 
 #include "base/hash.hpp"
 #include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/folder/file_listing.hpp"
 #include "gam/data/memory/memory_table.hpp"
 #include "gam/data/table_source.hpp"
 
@@ -149,13 +150,17 @@ Fingerprint fingerprint_of(const Workers& workers, const Table& data, const Form
     looked_at.emplace();
     together(workers.comm, [&] {
       if (workers.comm.rank() != 0) return;
-      const auto source = open_plain(data.paths.front());
-      const files::FileState& file = looked_at.emplace(source->file().state());
+      const std::vector<ListedFile> all = list_files(data.paths);
+      const files::FileState& file = looked_at.emplace(state_of(all));
       constexpr std::int64_t second = 1'000'000'000;
       print.insert(print.end(), {{"size of the data", fmt::format("{} bytes", file.size)},
                                  {"time of the data", fmt::format("{}.{:09d} s", file.written_ns / second,
-                                                                  file.written_ns % second)},
-                                 {"sample of the data", base::hex(hash_of_samples(*source, file.size))}});
+                                                                  file.written_ns % second)}});
+      if (all.size() > 1)
+        print.push_back({"files of the data", base::hex(file.inode)});
+      else
+        print.push_back(
+            {"sample of the data", base::hex(hash_of_samples(*open_plain(all.front().path), file.size))});
     });
     return print;
   }

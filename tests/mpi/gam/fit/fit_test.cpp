@@ -232,7 +232,6 @@ TEST_F(Fit, RefusesFilesThatAreNoTable) {
     EXPECT_EQ(common_fault(comm, refused, ErrorCode::usage), what);
   };
   says("a table of files has no path: give one or more", {});
-  says("a.csv and b.csv are one table: give a single file", {"a.csv", "b.csv"});
 }
 
 TEST_F(Fit, RefusesAJobThatWasMovedFrom) {

@@ -17,6 +17,8 @@
 #include <memory>
 #include <optional>
 #include <tessera/error.hpp>
+#include <tessera/gam/convert.hpp>
+#include <tessera/gam/table.hpp>
 #include <tessera/job/together.hpp>
 
 #include "files/standard_error.hpp"

@@ -86,7 +86,7 @@ TEST_F(VariableSummaries, HasTheMediansThatWereSoughtWhileATableInMemoryWasRead)
                                                                : 1 + random() % 3'000);
     const Plan plan = Plan::over_hosts(rows, comm.size(), 64);
     const Range mine = plan.range_of(comm.rank());
-    Table table{.plan = plan, .columns = {{"x", std::vector<double>()}, {"y", std::vector<double>()}}};
+    Table table{plan, {{"x", std::vector<double>()}, {"y", std::vector<double>()}}};
     std::vector<double> kept;
     for (std::int64_t i = 0; i < rows; ++i) {
       const double x =

@@ -95,7 +95,7 @@ TEST(NestedSmooths, LeaveOutAColumnOfTwoValuesThatAnotherDetermines) {
   for (int i = 0; i < 20'000; ++i) text += std::to_string(i % 101) + ',' + "uvvv"[i % 4] + '\n';
   const testing::SharedFile table(testing::shared_world(), "two_values.csv", text);
   const std::string formula = R"(y ~ I(ifelse(f == "u", .3, -.7)) + I(ifelse(f == "u", .41, .17)))";
-  EXPECT_EQ(testing::fitted(testing::shared_world(), formula, {.path = table.path()}).design.left_out.size(),
+  EXPECT_EQ(testing::fitted(testing::shared_world(), formula, Table{table.path()}).design.left_out.size(),
             1U);
 }
 

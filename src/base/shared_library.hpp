@@ -15,14 +15,16 @@ class SharedLibrary {
   enum class Opening {
     closed_later,  ///< and closed with this object
     kept_open,     ///< until the process ends: the library has threads or handlers of its own
-    if_loaded,     ///< only if this process has loaded it already
+    /// The same, with all symbols resolved, so that one that is missing is found here rather than in a call.
+    kept_open_resolved,
+    if_loaded,  ///< only if this process has loaded it already
   };
 
   /// No library.
   SharedLibrary() = default;
   /// Opens a file, or a name in the system's library path.
   explicit SharedLibrary(const std::string& file, Opening opening = Opening::closed_later)
-      : handle_(dlopen(file.c_str(), RTLD_LAZY | RTLD_LOCAL | flag_of(opening))) {
+      : handle_(dlopen(file.c_str(), RTLD_LOCAL | flags_of(opening))) {
     if (handle_ != nullptr) return;
     const char* const reason = dlerror();
     why_not_ = reason != nullptr ? reason : file + " is not loaded";
@@ -68,13 +70,14 @@ class SharedLibrary {
   }
 
  private:
-  static constexpr int flag_of(Opening opening) noexcept {
+  static constexpr int flags_of(Opening opening) noexcept {
     switch (opening) {
-      case Opening::closed_later: return 0;
-      case Opening::kept_open: return RTLD_NODELETE;
-      case Opening::if_loaded: return RTLD_NOLOAD;
+      case Opening::closed_later: return RTLD_LAZY;
+      case Opening::kept_open: return RTLD_LAZY | RTLD_NODELETE;
+      case Opening::kept_open_resolved: return RTLD_NOW | RTLD_NODELETE;
+      case Opening::if_loaded: return RTLD_LAZY | RTLD_NOLOAD;
     }
-    return 0;
+    return RTLD_LAZY;
   }
 
   void* handle_ = nullptr;

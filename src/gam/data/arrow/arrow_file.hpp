@@ -75,9 +75,9 @@ class ArrowFile::Stream {
  private:
   friend class ArrowFile;
   Stream(std::shared_ptr<Inside> file, Range pieces, std::span<const std::int64_t> columns);
+  [[nodiscard]] std::string error();
 
-  struct Reading;
-  std::shared_ptr<Reading> reading_;  // before what it must outlive
+  std::shared_ptr<Inside> file_;  // must outlive the stream
   ArrowOwner<ArrowArrayStream> stream_;
   ArrowOwner<ArrowSchema> schema_;
 };

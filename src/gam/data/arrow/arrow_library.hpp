@@ -6,24 +6,24 @@
 #include <tessera/version.hpp>
 
 #include <string>
+#include <vector>
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// The plugin libtessera_arrow.so, opened at the first call, and never closed; or why there is none.
-///
-/// It is $TESSERA_ARROW_PLUGIN if that is set, else it is looked for in the folder of the library or program
-/// that this is part of, in the folder of libraries beside it, and in ~/.local/lib/tessera. It is refused if
-/// another libarrow of the name that it needs is loaded, as by a Python or R that this process hosts: the
-/// dynamic loader would take that one for it.
+/// The plugin libtessera_arrow.so, opened at run time and never closed, or why it is not.
 struct ArrowLibrary {
   const tessera_arrow_plugin* plugin = nullptr;
-  std::string file;     ///< where it is
-  std::string why_not;  ///< one line, without the ways to get one
+  std::string why_not{};  ///< one line
 
-  /// *Thread-safe.* The same each time.
+  /// The plugin of this process, opened at the first call. It is $TESSERA_ARROW_PLUGIN if that is set, else
+  /// it is looked for in the folder of the library or program that this is part of, in the folder of
+  /// libraries beside that, and in ~/.local/lib/tessera. *Thread-safe.*
   [[nodiscard]] static const ArrowLibrary& opened();
-  /// The end of a message about a file that needs the plugin: why there is none, and the two ways to read the
-  /// file.
+  /// The first of these files that exists. It is refused if a libarrow from elsewhere is loaded under the
+  /// name of the one that it needs, as by Python or R: the dynamic loader would take that one.
+  [[nodiscard]] static ArrowLibrary first_of(const std::vector<std::string>& files);
+
+  /// The end of a message about a file for which there is no plugin: why, and the two ways to read the file.
   [[nodiscard]] std::string advice() const;
 };
 

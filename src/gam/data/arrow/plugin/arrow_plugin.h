@@ -6,7 +6,7 @@
 /// Apache Arrow. The engine opens it at run time, so that neither depends on the other's build: a plugin of
 /// the same TESSERA_ARROW_PLUGIN_VERSION fits.
 ///
-///     const struct tessera_arrow_plugin* plugin = tessera_arrow_plugin(TESSERA_ARROW_PLUGIN_VERSION);
+///     const struct tessera_arrow_plugin* plugin = tessera_arrow_functions(TESSERA_ARROW_PLUGIN_VERSION);
 ///     struct tessera_arrow_text why;
 ///     tessera_arrow_file* file;
 ///     if (plugin->open(&bytes, &file, &why) != 0) return fail(why.text);
@@ -113,11 +113,12 @@ struct tessera_arrow_plugin {
 
 /// The functions of this version; null if the plugin has another one, or if the Arrow in this process is not
 /// the one that it was compiled with. The only symbol that the plugin exports.
-#ifdef TESSERA_ARROW_PLUGIN_BUILD
-__attribute__((visibility("default")))
-#endif
-const struct tessera_arrow_plugin*
-tessera_arrow_plugin(int32_t version);
+__attribute__((visibility("default"))) const struct tessera_arrow_plugin* tessera_arrow_functions(
+    int32_t version);
+
+/// The plugin's file has this text, followed by the name of the libarrow that it needs, a line feed, the
+/// folder in which it was linked with it, and a zero byte.
+#define TESSERA_ARROW_PLUGIN_NEEDS "tessera_arrow_plugin 1 needs "
 
 #ifdef __cplusplus
 }

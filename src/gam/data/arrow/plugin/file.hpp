@@ -1,0 +1,93 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/arrow/plugin/bytes.hpp"
+
+#include <arrow/array.h>
+#include <arrow/record_batch.h>
+#include <arrow/type.h>
+
+#include <atomic>
+#include <cstdint>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <new>
+#include <span>
+#include <string>
+#include <vector>
+
+namespace tessera::arrow_plugin {
+
+/// Rows of a batch, at most.
+inline constexpr std::int64_t batch_rows = 65'536;
+
+/// Reads one stream's columns from a file.
+class Reader {
+ public:
+  virtual ~Reader() = default;
+  /// Returns the record batches of a piece, one a call; null after the last.
+  using Batches = std::function<arrow::Result<std::shared_ptr<arrow::RecordBatch>>()>;
+  [[nodiscard]] virtual arrow::Result<Batches> read(int piece) = 0;
+};
+
+/// An open file of either format. Thread-safe.
+class File {
+ public:
+  File(tessera_arrow_format format, std::shared_ptr<Input> input, std::shared_ptr<arrow::Schema> schema,
+       std::vector<std::int64_t> piece_rows);
+  File(const File&) = delete;
+  File& operator=(const File&) = delete;
+  virtual ~File();
+
+  [[nodiscard]] const tessera_arrow_contents& contents() const noexcept { return contents_; }
+  /// As the format's library has it, before any conversion.
+  [[nodiscard]] const arrow::Schema& schema() const noexcept { return *schema_; }
+  [[nodiscard]] const std::shared_ptr<Input>& input() const noexcept { return input_; }
+  /// Decimals of a column that have lost digits.
+  [[nodiscard]] std::atomic<std::int64_t>& inexact(int column) const {
+    return inexact_.at(static_cast<std::size_t>(column));
+  }
+  /// For columns in increasing order, none of which is nested.
+  [[nodiscard]] virtual arrow::Result<std::unique_ptr<Reader>> reader(
+      const std::vector<int>& columns) const = 0;
+
+ private:
+  std::shared_ptr<Input> input_;
+  std::shared_ptr<arrow::Schema> schema_;
+  std::vector<std::int64_t> piece_rows_;
+  ArrowSchema exported_{};
+  tessera_arrow_contents contents_{};
+  mutable std::vector<std::atomic<std::int64_t>> inexact_;
+};
+
+[[nodiscard]] arrow::Result<std::shared_ptr<File>> open_parquet(std::shared_ptr<Input> input);
+[[nodiscard]] arrow::Result<std::shared_ptr<File>> open_feather(std::shared_ptr<Input> input);
+
+/// The stream of `tessera_arrow_plugin::stream`.
+[[nodiscard]] arrow::Status open_stream(std::shared_ptr<const File> file, std::int64_t first,
+                                        std::int64_t end, std::span<const std::int64_t> columns,
+                                        ArrowArrayStream& out);
+
+/// The status that `work` returns, or one for what it throws.
+template <class Work>
+arrow::Status guarded(const Work& work) noexcept {
+  try {
+    try {
+      return work();
+    } catch (const std::bad_alloc&) {
+      return arrow::Status::OutOfMemory("there is not enough memory");
+    } catch (const std::exception& error) {
+      return arrow::Status::IOError(error.what());
+    } catch (...) {
+      return arrow::Status::IOError("something unknown was thrown");
+    }
+  } catch (...) {
+    std::terminate();  // no memory for a message of some bytes
+  }
+}
+
+/// One line of text for a status: without what Arrow adds in further lines.
+[[nodiscard]] std::string line_of(const arrow::Status& status);
+
+}  // namespace tessera::arrow_plugin

@@ -1,0 +1,143 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/arrow/plugin/file.hpp"
+
+#include <parquet/arrow/reader.h>
+#include <parquet/arrow/schema.h>
+#include <parquet/file_reader.h>
+#include <parquet/metadata.h>
+
+#include <limits>
+#include <type_traits>
+#include <utility>
+
+namespace tessera::arrow_plugin {
+namespace {
+
+/// A column chunk of more bytes is read through a buffer, and a smaller one as a whole.
+constexpr std::int64_t large_chunk_bytes = std::int64_t{32} << 20;
+constexpr std::int64_t buffer_bytes = std::int64_t{4} << 20;
+
+arrow::Status make_reader(const std::shared_ptr<Input>& input,
+                          const std::shared_ptr<parquet::FileMetaData>& metadata, bool has_large_chunks,
+                          const std::vector<int>& dictionaries,
+                          std::unique_ptr<parquet::arrow::FileReader>& out) {
+  parquet::ReaderProperties properties;
+  if (has_large_chunks) {
+    properties.enable_buffered_stream();
+    properties.set_buffer_size(buffer_bytes);
+  }
+  parquet::ArrowReaderProperties arrow_properties(false);
+  arrow_properties.set_batch_size(batch_rows);
+  arrow_properties.set_pre_buffer(false);
+  // Nanoseconds of 64 bits end in 2262; Spark's times of this type have microseconds.
+  arrow_properties.set_coerce_int96_timestamp_unit(arrow::TimeUnit::MICRO);
+  for (const int column : dictionaries) arrow_properties.set_read_dictionary(column, true);
+  parquet::arrow::FileReaderBuilder builder;
+  ARROW_RETURN_NOT_OK(builder.Open(input, properties, metadata));
+  builder.properties(arrow_properties);
+  return builder.Build(&out);
+}
+
+/// Record batches of row groups; earlier versions of Arrow return them through a pointer.
+template <class FileReader>
+arrow::Result<std::shared_ptr<arrow::RecordBatchReader>> batches_of(FileReader& file,
+                                                                    const std::vector<int>& row_groups,
+                                                                    const std::vector<int>& columns) {
+  if constexpr (requires { file.GetRecordBatchReader(row_groups, columns).ok(); }) {
+    auto batches = file.GetRecordBatchReader(row_groups, columns);
+    if constexpr (std::is_same_v<decltype(batches), arrow::Status>) {
+      return batches;
+    } else {
+      ARROW_RETURN_NOT_OK(batches.status());
+      return std::shared_ptr<arrow::RecordBatchReader>(std::move(batches).ValueUnsafe());
+    }
+  } else {
+    std::unique_ptr<arrow::RecordBatchReader> batches;
+    ARROW_RETURN_NOT_OK(file.GetRecordBatchReader(row_groups, columns, &batches));
+    return std::shared_ptr<arrow::RecordBatchReader>(std::move(batches));
+  }
+}
+
+class ParquetReader final : public Reader {
+ public:
+  ParquetReader(std::unique_ptr<parquet::arrow::FileReader> file, const std::vector<int>& columns)
+      : file_(std::move(file)) {
+    for (const int column : columns)
+      leaves_.push_back(file_->manifest().schema_fields[static_cast<std::size_t>(column)].column_index);
+  }
+
+  arrow::Result<Batches> read(int piece) override {
+    ARROW_ASSIGN_OR_RAISE(std::shared_ptr<arrow::RecordBatchReader> batches,
+                          batches_of(*file_, {piece}, leaves_));
+    return [batches] { return batches->Next(); };
+  }
+
+ private:
+  std::unique_ptr<parquet::arrow::FileReader> file_;
+  std::vector<int> leaves_;
+};
+
+class ParquetFile final : public File {
+ public:
+  ParquetFile(std::shared_ptr<Input> input, std::shared_ptr<arrow::Schema> schema,
+              std::vector<std::int64_t> piece_rows, std::shared_ptr<parquet::FileMetaData> metadata,
+              bool has_large_chunks, std::vector<int> dictionaries)
+      : File(TESSERA_ARROW_PARQUET, std::move(input), std::move(schema), std::move(piece_rows)),
+        metadata_(std::move(metadata)),
+        has_large_chunks_(has_large_chunks),
+        dictionaries_(std::move(dictionaries)) {}
+
+  arrow::Result<std::unique_ptr<Reader>> reader(const std::vector<int>& columns) const override {
+    std::unique_ptr<parquet::arrow::FileReader> file;
+    ARROW_RETURN_NOT_OK(make_reader(input(), metadata_, has_large_chunks_, dictionaries_, file));
+    return std::make_unique<ParquetReader>(std::move(file), columns);
+  }
+
+ private:
+  std::shared_ptr<parquet::FileMetaData> metadata_;
+  bool has_large_chunks_;
+  std::vector<int> dictionaries_;
+};
+
+/// Columns of texts whose pages have a dictionary: codes are read faster than texts.
+std::vector<int> texts_with_dictionaries(const parquet::FileMetaData& metadata,
+                                         const parquet::arrow::SchemaManifest& manifest) {
+  std::vector<int> columns;
+  if (metadata.num_row_groups() == 0) return columns;
+  const std::unique_ptr<parquet::RowGroupMetaData> first = metadata.RowGroup(0);
+  for (const parquet::arrow::SchemaField& field : manifest.schema_fields) {
+    if (field.is_leaf() && field.field->type()->id() == arrow::Type::STRING &&
+        first->ColumnChunk(field.column_index)->has_dictionary_page())
+      columns.push_back(field.column_index);
+  }
+  return columns;
+}
+
+}  // namespace
+
+arrow::Result<std::shared_ptr<File>> open_parquet(std::shared_ptr<Input> input) {
+  std::unique_ptr<parquet::arrow::FileReader> file;
+  ARROW_RETURN_NOT_OK(make_reader(input, nullptr, false, {}, file));
+  const std::shared_ptr<parquet::FileMetaData> metadata = file->parquet_reader()->metadata();
+  std::vector<std::int64_t> piece_rows;
+  bool has_large_chunks = false;
+  std::int64_t rows = 0;
+  for (int i = 0; i < metadata->num_row_groups(); ++i) {
+    const std::unique_ptr<parquet::RowGroupMetaData> group = metadata->RowGroup(i);
+    piece_rows.push_back(group->num_rows());
+    if (piece_rows.back() < 0 || piece_rows.back() > std::numeric_limits<std::int64_t>::max() - rows)
+      return arrow::Status::Invalid("row group ", i + 1, " has ", piece_rows.back(), " rows");
+    rows += piece_rows.back();
+    has_large_chunks = has_large_chunks || group->total_byte_size() > large_chunk_bytes;
+  }
+  if (rows != metadata->num_rows())
+    return arrow::Status::Invalid("it has ", metadata->num_rows(), " rows, but its row groups have ", rows);
+  std::vector<int> dictionaries = texts_with_dictionaries(*metadata, file->manifest());
+  if (!dictionaries.empty()) ARROW_RETURN_NOT_OK(make_reader(input, metadata, false, dictionaries, file));
+  std::shared_ptr<arrow::Schema> schema;
+  ARROW_RETURN_NOT_OK(file->GetSchema(&schema));
+  return std::make_shared<ParquetFile>(std::move(input), std::move(schema), std::move(piece_rows), metadata,
+                                       has_large_chunks, std::move(dictionaries));
+}
+
+}  // namespace tessera::arrow_plugin

@@ -256,7 +256,7 @@ INSTANTIATE_TEST_SUITE_P(
                 "y ~ x",
                 {},
                 3,
-                "bad.csv: is a Parquet file: fit it in Python"},
+                " Parquet"},
         Refusal{
             "ShapeConstraints", nullptr, "y ~ s(x, bs=\"sc\")", {}, 2, "a smooth whose shape is constrained"},
         Refusal{"ListOfFormulas",

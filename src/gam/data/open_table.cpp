@@ -2,8 +2,8 @@
 #include "base/errors.hpp"
 #include "base/message.hpp"
 #include "gam/data/bytes/byte_source.hpp"
-#include "gam/data/list.hpp"
 #include "gam/data/folder/file_list.hpp"
+#include "gam/data/list.hpp"
 #include "gam/data/source/table_format.hpp"
 #include "gam/data/source/table_reader.hpp"
 

@@ -50,8 +50,12 @@ const tessera_arrow_plugin& plugin_for(const std::string& path, std::string_view
 }  // namespace
 
 std::string_view arrow_format(std::string_view beginning) {
-  if (beginning.starts_with("PAR1") || beginning.starts_with("PARE")) return "Parquet";
-  return beginning.starts_with("ARROW1") ? "Feather" : "";
+  // A header of CSV may begin with these letters, but goes on with text.
+  if (beginning.size() > 4 && (static_cast<unsigned char>(beginning[4]) < ' ' || beginning[4] == '\x7F') &&
+      std::string_view("\t\r\n").find(beginning[4]) == std::string_view::npos &&
+      (beginning.starts_with("PAR1") || beginning.starts_with("PARE")))
+    return "Parquet";
+  return beginning.starts_with(std::string_view("ARROW1\0", 7)) ? "Feather" : "";
 }
 
 struct ArrowFile::Inside {

@@ -21,8 +21,6 @@ namespace TESSERA_NAMESPACE::gam {
 namespace {
 
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
-// Includes the following byte, as a header may begin with PAR1.
-constexpr std::string_view parquet_mark = "PAR1\x15";
 
 /// Whether a header line has a carriage return followed by text.
 bool has_lone_returns(std::string_view row) {
@@ -224,12 +222,9 @@ class CsvScan final : public RowScan {
 }  // namespace
 
 CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes) {
-  std::array<char, parquet_mark.size()> bytes{};
+  std::array<char, byte_order_mark.size()> bytes{};
   source.seek(0);
   const std::string_view first(bytes.data(), source.read(bytes));
-  if (first == parquet_mark)
-    throw base::input_error("{}: is a Parquet file: fit it in Python, which reads these, or write it as CSV",
-                            path);
   const bool marked = first.starts_with(byte_order_mark);
   CsvRowReader reader(source, path, buffer_bytes,
                       marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);

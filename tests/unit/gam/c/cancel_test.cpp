@@ -98,6 +98,13 @@ class Cancelled : public ::testing::Test {
          {{},
           [=](const tessera_gam_call* call) { return tessera_gam_table_of_file("x.csv", call, none); },
           true}},
+        {"tessera_gam_table_of_files",
+         {{},
+          [=](const tessera_gam_call* call) {
+            const char* const paths[] = {"x.csv", "y.csv"};
+            return tessera_gam_table_of_files(paths, 2, call, none);
+          },
+          true}},
         {"tessera_gam_table_of_arrow",
          {{},
           [this, none](const tessera_gam_call* call) {

@@ -1,0 +1,328 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/arrow/arrow_file_table.hpp"
+
+#include "base/at.hpp"
+#include "base/errors.hpp"
+#include "gam/data/arrow/arrow_batches.hpp"
+#include "gam/data/arrow/arrow_file.hpp"
+#include "gam/data/arrow/arrow_part.hpp"
+#include "gam/data/frame/frame_part.hpp"
+#include "gam/data/source/shared_input.hpp"
+
+#include <tessera/error.hpp>
+#include <tessera/job/together.hpp>
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string_view>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "files/input_file.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+using base::at;
+
+/// Runs `work`, and names the file in the errors of its structures.
+template <class Work>
+auto naming(const std::string& path, const Work& work) {
+  try {
+    return work();
+  } catch (const ArrowFault& fault) {
+    throw base::input_error("{}: {}", path, fault.fault());
+  }
+}
+
+std::string kind_of(const ArrowColumn& column) {
+  if (column.type.kind == ArrowType::Kind::boolean) return "truth values";
+  if (!column.factor()) return "numbers";
+  return column.ordered ? "ordered texts" : "texts";
+}
+
+/// The texts of a part as levels, and codes of these: a text that is null is a missing value.
+void set_factor(std::size_t column, const ArrowPart& read, Range rows, std::int64_t first_row_number,
+                std::span<const std::string> levels, std::vector<std::int32_t>& codes, FramePart& part) {
+  std::span<const std::int32_t> of_rows = read.codes.subspan(at(rows.begin), at(rows.size()));
+  if (std::ranges::any_of(read.texts, [](const auto& text) { return !text; })) {
+    codes.assign(of_rows.begin(), of_rows.end());
+    for (std::int32_t& code : codes) {
+      if (code >= 0 && !read.texts[at(code)]) code = Variable::missing;
+    }
+    of_rows = codes;
+  }
+  part.set_levels(column, of_rows, levels, first_row_number);
+}
+
+class ArrowFileTable final : public TableReader {
+ public:
+  ArrowFileTable(const Workers& workers, const std::string& path, BetweenReads between)
+      : between_(std::move(between)) {
+    together(workers.comm, [&] { bytes_ = std::make_unique<files::InputFile>(path); });
+    shared_.emplace(workers.comm, *bytes_, between_);
+    static_cast<void>(shared_->read(workers.comm, [&] {
+      together(workers.comm, [&] { open(); });
+      return 0;
+    }));
+  }
+
+  [[nodiscard]] std::int64_t rows() const override { return starts_.back(); }
+  [[nodiscard]] std::vector<std::string> columns() const override {
+    std::vector<std::string> names;
+    for (const ArrowColumn& column : columns_) names.push_back(column.name);
+    return names;
+  }
+  [[nodiscard]] std::vector<std::string> ordered_columns() const override {
+    std::vector<std::string> names;
+    for (const ArrowColumn& column : columns_) {
+      if (column.ordered) names.push_back(column.name);
+    }
+    return names;
+  }
+  [[nodiscard]] std::map<std::string, std::string> left_out() const override { return left_out_; }
+  [[nodiscard]] bool has_truths(std::string_view name) const override {
+    const auto found = std::ranges::find(columns_, name, &ArrowColumn::name);
+    return found != columns_.end() && found->type.kind == ArrowType::Kind::boolean;
+  }
+  [[nodiscard]] files::FileState opened() const override { return shared_->opened(); }
+  [[nodiscard]] std::int64_t bytes_read() const override { return file_->bytes_read(); }
+  [[nodiscard]] std::string name() const override { return bytes_->path(); }
+  [[nodiscard]] std::vector<std::string> kinds() const override {
+    std::vector<std::string> kinds;
+    for (const ArrowColumn& column : columns_) kinds.push_back(kind_of(column));
+    return kinds;
+  }
+
+  [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override;
+  [[nodiscard]] Frame read_unchanged(const mpi::Communicator& comm,
+                                     const std::function<Frame()>& work) const override {
+    return shared_->read(comm, work);
+  }
+
+ private:
+  class Scan;
+
+  void describe(ReadPlan& plan) const override {
+    const std::vector<std::string> names = columns();
+    for (std::size_t c = 0; c < plan.columns().size(); ++c) {
+      const auto position = plan.columns()[c].position_among(names);
+      if (!position) continue;
+      plan.set_unit(c, std::string(columns_[*position].unit()));
+      if (columns_[*position].ordered && !plan.columns()[c].made_factor)
+        plan.set_factor(c, &levels_of(*position));
+    }
+  }
+
+  void open() {
+    file_ = std::make_unique<ArrowFile>(*bytes_, between_);
+    const ArrowSchema& schema = file_->schema();
+    std::unordered_set<std::string> names;
+    for (std::int64_t place = 0; place < schema.n_children; ++place) {
+      const char* const given = schema.children[place]->name;
+      const std::string column = given == nullptr ? "" : given;
+      if (!names.insert(column).second)
+        throw base::input_error("{}: two columns have the name '{}': rename one", name(), column);
+      try {
+        columns_.push_back(arrow_column(schema, place));
+      } catch (const ArrowFault&) {
+        left_out_[column] = fmt::format(
+            "has values of Arrow's format '{}', which are neither numbers nor texts: "
+            "write it as one of these",
+            schema.children[place]->format);
+      }
+    }
+    starts_.push_back(0);
+    for (const std::int64_t rows : file_->piece_rows()) starts_.push_back(starts_.back() + rows);
+  }
+
+  /// The levels of an ordered column, in order: the dictionary of its first batch.
+  [[nodiscard]] const std::vector<std::string>& levels_of(std::size_t column) const {
+    const auto [found, is_new] = levels_.try_emplace(column);
+    if (!is_new || rows() == 0) return found->second;
+    const std::int64_t place[] = {columns_[column].place};
+    ArrowFile::Stream stream = file_->stream({0, std::ssize(file_->piece_rows())}, place);
+    ArrowOwner<ArrowArray> batch;
+    ArrowPart read;
+    naming(name(), [&] {
+      if (stream.next(batch))
+        read_part(arrow_column(stream.schema(), 0), *batch, quoted_column(columns_[column].name), read);
+    });
+    for (const auto& text : read.texts) {
+      if (text) found->second.emplace_back(*text);
+    }
+    return found->second;
+  }
+
+  BetweenReads between_;
+  std::unique_ptr<files::InputFile> bytes_;
+  std::optional<SharedTable> shared_;  // refers to `bytes_`
+  std::unique_ptr<ArrowFile> file_;
+  std::vector<ArrowColumn> columns_;
+  std::map<std::string, std::string> left_out_;
+  std::vector<std::int64_t> starts_;  ///< the first row of each piece, and the number of rows
+  mutable std::map<std::size_t, std::vector<std::string>> levels_;
+};
+
+/// A scan piece by piece.
+class ArrowFileTable::Scan final : public RowScan {
+ public:
+  Scan(const ArrowFileTable& table, const ReadPlan& plan) : table_(table) {
+    const std::vector<std::string> names = table.columns();
+    for (std::size_t c = 0; c < plan.columns().size(); ++c) {
+      const auto position = plan.columns()[c].position_among(names);
+      if (!position) continue;
+      const std::int64_t place = table.columns_[*position].place;
+      // A column may be requested twice, by x and by factor(x).
+      const auto known = std::ranges::find(places_, place);
+      wanted_.push_back(
+          {c, static_cast<std::size_t>(known - places_.begin()), plan.columns()[c].level_order});
+      if (known == places_.end()) places_.push_back(place);
+    }
+  }
+
+  [[nodiscard]] std::vector<Range> runs(Range rows) override {
+    std::vector<Range> runs;
+    for (std::size_t piece = 0; piece + 1 < table_.starts_.size(); ++piece) {
+      const Range run{std::max(rows.begin, table_.starts_[piece]),
+                      std::min(rows.end, table_.starts_[piece + 1])};
+      if (run.begin < run.end) runs.push_back(run);
+    }
+    return runs;
+  }
+  void prepare(std::span<const Range> /*runs*/) override {
+    if (table_.between_) table_.between_();
+  }
+
+  void read(int /*thread*/, Range run, FramePart& part) override {
+    const auto above = std::ranges::upper_bound(table_.starts_, run.begin);
+    const std::int64_t piece = above - table_.starts_.begin() - 1;
+    ArrowFile::Stream stream = table_.file_->stream({piece, piece + 1}, places_);
+    std::vector<ArrowColumn> columns;
+    for (std::size_t i = 0; i < places_.size(); ++i)
+      columns.push_back(arrow_column(stream.schema(), static_cast<std::int64_t>(i)));
+    ArrowOwner<ArrowArray> batch;
+    std::int64_t row = *std::prev(above);  // of the batch's first
+    while (row < run.end && stream.next(batch)) {
+      const Range rows{std::max(run.begin, row) - row, std::min(run.end, row + batch->length) - row};
+      naming(table_.name(), [&] {
+        if (rows.begin < rows.end) set_batch(columns, *batch, rows, row, part);
+      });
+      row += batch->length;
+    }
+    note_inexact_decimals(part);
+    if (row < run.end)
+      throw base::input_error("{}: row group {} has fewer rows than the file declares: write it again",
+                              table_.name(), piece + 1);
+  }
+
+ private:
+  struct Wanted {
+    std::size_t column;  ///< of the plan
+    std::size_t place;   ///< among those of the stream
+    const std::vector<std::string>* order;
+  };
+
+  /// The file counts them over all threads: each is noted once, by any of these.
+  void note_inexact_decimals(FramePart& part) {
+    const std::lock_guard lock(mutex_);
+    for (const Wanted& one : wanted_) {
+      const std::int64_t now = table_.file_->inexact_decimals(places_[one.place]);
+      part.note_inexact(one.column, now - std::exchange(noted_[one.column], now));
+    }
+  }
+
+  /// Passes some rows of a batch, whose first is `first` of the file.
+  void set_batch(std::span<const ArrowColumn> columns, const ArrowArray& batch, Range rows,
+                 std::int64_t first, FramePart& part) const {
+    std::vector<ArrowPart> read(columns.size());
+    std::vector<std::vector<std::string>> levels(columns.size());
+    for (std::size_t i = 0; i < columns.size(); ++i) {
+      read_part(columns[i], batch, quoted_column(columns[i].name), read[i]);
+      for (const auto& text : read[i].texts) levels[i].emplace_back(text.value_or(""));
+    }
+    for (const Wanted& one : wanted_) {
+      part.forget_levels(one.column);
+      part.note_inexact(one.column, read[one.place].inexact);
+      if (one.order != nullptr) check_levels(columns[one.place], read[one.place], *one.order);
+    }
+    std::vector<std::int32_t> codes;
+    while (rows.begin < rows.end) {
+      const Range some{rows.begin, std::min(rows.end, rows.begin + static_cast<std::int64_t>(part.room()))};
+      std::vector<Wanted> fields;
+      for (const Wanted& one : wanted_) {
+        const bool text = part.plan().columns()[one.column].text;
+        const ArrowPart& values = read[one.place];
+        if (columns[one.place].factor() && text)
+          set_factor(one.column, values, some, first + some.begin + 1, levels[one.place], codes, part);
+        else if (!columns[one.place].factor() && !text && !part.plan().numbers_may_be_missing())
+          part.set_numbers(one.column, values.numbers.subspan(at(some.begin), at(some.size())));
+        else
+          fields.push_back(one);
+      }
+      if (fields.empty())
+        part.end_rows(first + some.begin + 1, at(some.size()));
+      else
+        set_fields(columns, read, fields, some, first, part);
+      rows.begin = some.end;
+    }
+  }
+
+  /// Passes the fields of some columns row by row, and ends the rows.
+  static void set_fields(std::span<const ArrowColumn> columns, std::span<const ArrowPart> read,
+                         std::span<const Wanted> fields, Range rows, std::int64_t first, FramePart& part) {
+    for (std::int64_t i = rows.begin; i < rows.end; ++i) {
+      const std::int64_t row_number = first + i + 1;
+      for (const Wanted& one : fields) {
+        const ArrowPart& values = read[one.place];
+        if (!columns[one.place].factor()) {
+          part.set_number_field(one.column, values.numbers[at(i)], row_number);
+        } else if (const std::int32_t code = values.codes[at(i)]; code < 0 || !values.texts[at(code)]) {
+          part.set_missing(one.column);
+        } else {
+          part.set_field(one.column, *values.texts[at(code)], true, row_number);
+        }
+      }
+      part.end_row(row_number);
+    }
+  }
+
+  static void check_levels(const ArrowColumn& column, const ArrowPart& read,
+                           std::span<const std::string> order) {
+    for (const auto& text : read.texts) {
+      if (text && std::ranges::find(order, *text) == order.end())
+        refuse_arrow(
+            ErrorCode::input,
+            fmt::format("{} has the ordered level '{}', which its first rows do not declare: give all "
+                        "files and row groups the same levels",
+                        quoted_column(column.name), excerpt(*text)));
+    }
+  }
+
+  const ArrowFileTable& table_;
+  std::mutex mutex_;
+  std::map<std::size_t, std::int64_t> noted_;  ///< inexact decimals, by column of the plan
+  std::vector<std::int64_t> places_;           ///< of the stream's columns in the file's schema
+  std::vector<Wanted> wanted_;
+};
+
+std::unique_ptr<RowScan> ArrowFileTable::scan(const ReadPlan& plan, int /*threads*/) {
+  return std::make_unique<Scan>(*this, plan);
+}
+
+}  // namespace
+
+std::unique_ptr<TableReader> open_arrow_file(const Workers& workers, const std::string& path,
+                                             const BetweenReads& between) {
+  return std::make_unique<ArrowFileTable>(workers, path, between);
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,24 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/frame/workers.hpp"
+#include "gam/data/source/table_reader.hpp"
+
+#include <memory>
+#include <string>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// *Collective.* A table in a Parquet or Feather file, read by the plugin (arrow_file.hpp). Types are those
+/// of `arrow_table` (<tessera/gam/arrow.hpp>); decimals are numbers. Nested columns, and others that a table
+/// does not have, are in `left_out`. The levels of an ordered dictionary are those of its first batch.
+///
+/// Each rank reads the row groups, or record batches, that have some of its rows, one on each thread, and of
+/// these the columns in use. Memory: one such piece of a column in use for each thread.
+///
+/// Throws the same `Error(input)` on every rank: no plugin, or a file that it cannot open.
+[[nodiscard]] std::unique_ptr<TableReader> open_arrow_file(const Workers& workers, const std::string& path,
+                                                           const BetweenReads& between);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -103,6 +103,40 @@ class KindsOfData(InFolder):
         self.expect_same(path)
         np.testing.assert_array_equal(self.expected.predict(str(path)), self.fit)
 
+    def test_folders_and_several_files(self):
+        folder = self.folder / "folder"
+        parts = []
+        for part, (begin, end) in enumerate(((0, 400), (400, 401), (401, 1000))):
+            path = folder / f"g{part}" / "rows.csv"
+            path.parent.mkdir(parents=True)
+            self.write_csv("part.csv", {name: values[begin:end] for name, values in self.rows.items()}).rename(path)
+            parts.append(path)
+        self.expect_same(folder)
+        self.expect_same(parts)
+        np.testing.assert_array_equal(self.expected.predict([str(path) for path in parts]), self.fit)
+        launched = GAM(FORMULA).fit(parts, launcher="env", workdir=self.folder, program=self.tessera_fit())
+        self.assertEqual(launched.to_json(), self.expected.to_json())
+        with self.assertRaisesRegex(InputError, "other.csv: has no column 'z', unlike"):
+            GAM("y ~ x").fit([parts[0], self.write_csv("other.csv", {"x": self.rows["x"]})])
+
+    @needs("pyarrow")
+    def test_folders_of_arrow_files(self):
+        import pyarrow as pa
+        import pyarrow.feather as feather
+        import pyarrow.parquet as parquet
+
+        for write, ending in ((parquet.write_table, "parquet"), (feather.write_feather, "feather")):
+            folder = self.folder / ending
+            parts = []
+            for value in np.unique(self.rows["g"]):
+                path = folder / f"g={value}" / f"rows.{ending}"
+                path.parent.mkdir(parents=True)
+                parts.append({name: values[self.rows["g"] == value] for name, values in self.rows.items()})
+                write(pa.table({name: values for name, values in parts[-1].items() if name != "g"}), path)
+            (folder / "_SUCCESS").touch()
+            rows = {name: np.concatenate([part[name] for part in parts]) for name in self.rows}
+            self.assertEqual(GAM(FORMULA).fit(folder).to_json(), GAM(FORMULA).fit(rows).to_json())
+
     @needs("h5py")
     def test_hdf5(self):
         path = self.folder / "rows.h5"

@@ -281,9 +281,15 @@ class Data:
 
 @dataclass(frozen=True)
 class File:
-    """A table that the library reads itself."""
+    """A table that the library reads itself: files, or folders with these."""
 
-    path: str
+    paths: tuple[str, ...]
+
+    @property
+    def path(self) -> str:
+        """The name of the table in messages."""
+        more = len(self.paths) - 1
+        return self.paths[0] if more == 0 else f"{self.paths[0]} and {more} more path{'s' if more > 1 else ''}"
 
 
 def _places(names: Iterable[str]) -> Callable[[str], int]:
@@ -436,14 +442,44 @@ def result_frame(columns: Columns) -> Any:
         return give_arrays(columns)
 
 
-def _from_parquet(path: str, names: set[str] | None) -> Data:
-    if not os.path.exists(path):
-        raise InputError(f"{path}: there is no such file")
+_ARROW_FORMATS = {".parquet": "parquet", ".pq": "parquet", ".feather": "feather", ".arrow": "feather"}
+
+
+def _files_of(path: str) -> list[str]:
+    """The file, or those of a folder in their order: without hidden ones, by the bytes of their paths."""
+    if not os.path.isdir(path):
+        if not os.path.exists(path):
+            raise InputError(f"{path}: there is no such file")
+        return [path]
+    files = []
+    for folder, folders, names in os.walk(path):
+        folders[:] = [name for name in folders if not name.startswith(("_", "."))]
+        files += [os.path.join(folder, name) for name in names if not name.startswith(("_", "."))]
+    return sorted(files, key=os.fsencode)
+
+
+def _arrow_format(paths: tuple[str, ...]) -> str | None:
+    """The format of files that pyarrow reads, by the name of the first."""
+    first = next((file for path in paths if os.path.exists(path) for file in _files_of(path)), paths[0])
+    return _ARROW_FORMATS.get(os.path.splitext(first)[1].lower())
+
+
+def _from_arrow_files(paths: tuple[str, ...], format: str, names: set[str] | None) -> Data:
+    """Files of one schema; folders named KEY=VALUE are columns."""
     try:
-        import pyarrow.parquet as parquet
+        import pyarrow as pa
+        import pyarrow.dataset as dataset
     except ImportError:
-        raise UsageError(f"{path}: Parquet is read by pyarrow, which is not installed: pip install pyarrow") from None
-    return _from_arrow(parquet.read_table(path, columns=_chosen(parquet.read_schema(path).names, names)))
+        raise UsageError(
+            f"{paths[0]}: {format.capitalize()} is read by pyarrow, which is not installed: pip install pyarrow"
+        ) from None
+    base = paths[0] if len(paths) == 1 and os.path.isdir(paths[0]) else None
+    files = [file for path in paths for file in _files_of(path)]
+    try:
+        rows = dataset.dataset(files, format=format, partitioning="hive", partition_base_dir=base)
+        return _from_arrow(rows.to_table(columns=_chosen(rows.schema.names, names)))
+    except (pa.ArrowException, OSError) as failed:
+        raise InputError(f"{paths[0]}: pyarrow cannot read it: {failed}") from None
 
 
 def _of_hdf5(path: str, name: str, dataset: Any) -> Any:
@@ -483,16 +519,25 @@ def _from_hdf5(path: str, names: set[str] | None) -> Data:
     return _from_arrays(kept)
 
 
+def paths_of(data: Any) -> tuple[str, ...]:
+    """The paths of a table in files; none: it is something else."""
+    if isinstance(data, (str, os.PathLike)):
+        data = [data]
+    if not isinstance(data, (list, tuple)) or not all(isinstance(one, (str, os.PathLike)) for one in data):
+        return ()
+    return tuple(os.fsdecode(encoded_path(one)) for one in data)
+
+
 def data_of(data: Any, names: set[str] | None, hdf5_here: bool = False) -> Data | File:
-    """Reads what `data` is; of lazy tables and Parquet files only columns of these names. None: all.
+    """Reads what `data` is; of lazy tables, Parquet and Feather files only columns of these names. None: all.
 
     CSV is left to the library or a program, and so is HDF5 unless it is to be read here.
     """
-    if isinstance(data, (str, os.PathLike)):
-        path = os.fsdecode(encoded_path(data))
-        if hdf5_here and path.endswith((".h5", ".hdf5")):
-            return _from_hdf5(path, names)
-        return _from_parquet(path, names) if path.endswith((".parquet", ".pq")) else File(path)
+    if paths := paths_of(data):
+        if hdf5_here and len(paths) == 1 and paths[0].endswith((".h5", ".hdf5")):
+            return _from_hdf5(paths[0], names)
+        format = _arrow_format(paths)
+        return File(paths) if format is None else _from_arrow_files(paths, format, names)
     kind = type(data).__name__
     if made_by("pandas", data) and hasattr(data, "columns") and hasattr(data, "iloc"):
         return _from_pandas(data)
@@ -509,7 +554,7 @@ def data_of(data: Any, names: set[str] | None, hdf5_here: bool = False) -> Data 
             return _from_arrow(data if isinstance(data, pa.Table) else pa.table(data))
     raise UsageError(
         f"data are a {kind}: give a pandas or polars frame{', as series.to_frame()' if kind == 'Series' else ''}, "
-        "an Arrow table, a dict of arrays, a structured array, or the path of a table"
+        "an Arrow table, a dict of arrays, a structured array, the path of a table, or several"
     )
 
 

@@ -26,6 +26,7 @@ from ._columns import (
     data_of,
     give_arrays,
     names_in,
+    paths_of,
     result_frame,
     rows_of,
 )
@@ -259,7 +260,8 @@ class GAM:
         ----------
         data
             A pandas or polars frame, an Arrow table, a dict of arrays of n values, a structured array, or the
-            path of a file: CSV (also .gz), HDF5 by h5py, or Parquet by pyarrow. Texts, truth values and categoricals are
+            path of a table, or several, which are one table: CSV (also .gz), HDF5 by h5py, Parquet or Feather by
+            pyarrow, or a folder with such files, whose folders named KEY=VALUE are columns. Texts, truth values and categoricals are
             factors. Numbers in float64 are not copied: leave them as they are while the fit runs. The model refers
             to the data for `residuals` and `fittedvalues`.
         weights, offset, subset, AR_start
@@ -1069,8 +1071,8 @@ class GAM:
 
         def read() -> tuple[Data | File, Columns]:
             found = data_of(data, names_in(expressions))
-            if isinstance(data, (str, os.PathLike)) and not isinstance(found, File):
-                raise UsageError(f"{os.fspath(data)}: with comm= give each process a frame with its part of the rows")
+            if paths_of(data) and not isinstance(found, File):
+                raise UsageError(f"{paths_of(data)[0]}: with comm= give each process a frame with its part of the rows")
             return found, columns_of(found, names_in(expressions), arrays)
 
         found, columns = _comm.on_all(comm, read)

@@ -54,12 +54,12 @@ def fit(
     except ValueError as failed:
         raise UsageError(f"launcher {launcher!r}: {failed}") from None
     if isinstance(data, File):
-        table, told = data.path, options
+        tables, told = data.paths, options
     else:
-        table = str(folder / "table.csv")
-        told = _with_table(formula, data, options, table)
+        tables = (str(folder / "table.csv"),)
+        told = _with_table(formula, data, options, tables[0])
     while True:
-        status, messages = _run([*command, *_arguments(told, folder), "--", table])
+        status, messages = _run([*command, *_arguments(told, folder), "--", *tables])
         if model.exists():
             return model
         unused = _UNUSED.fullmatch(messages[-1] if messages else "")

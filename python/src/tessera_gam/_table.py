@@ -59,7 +59,8 @@ class Table(_native.Handle):
         self.columns = columns
         self.file = data if isinstance(data, File) else None
         if isinstance(data, File):
-            _native.call("table_of_file", _native.encoded_path(data.path), byref(request), self.to)
+            paths = (c_char_p * len(data.paths))(*(_native.encoded_path(path) for path in data.paths))
+            _native.call("table_of_files", paths, len(paths), byref(request), self.to)
             return
         _native.call("table_open", max(1, data.rows), byref(request), self.to)
         for name, column in columns.items():

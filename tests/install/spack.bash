@@ -68,6 +68,8 @@ hwloc hwloc
 libdeflate libdeflate
 nlohmann-json nlohmann_json
 openblas openblas
+xz liblzma
+zstd libzstd
 tomlplusplus tomlplusplus
 zlib zlib
 END
@@ -78,6 +80,7 @@ END
   done
   # Boost has no pkg-config file.
   external boost "$(sed -nE 's/^#define BOOST_LIB_VERSION "([0-9]+)_([0-9]+).*/\1.\2.0/p' /usr/include/boost/version.hpp)"
+  external bzip2 "$(bzip2 --help 2>&1 | version)"
   path=$(command -v mpirun)
   external openmpi "$(mpirun --version | version)" "${path%/bin/*}"
   if path=$(command -v nvcc); then
@@ -125,7 +128,7 @@ echo "$results"
 if [[ $spec == tessera ]]; then
   [[ $results != *SKIPPED* ]] || fail "parts of the installed package's tests were skipped"
   installed=$(spack find --format '{variants}' tessera)
-  for part in apps hdf5 libdeflate; do
+  for part in apps hdf5 libdeflate packings; do
     [[ $installed == *"+$part"* ]] || fail "tessera was installed without $part: $installed"
   done
 fi

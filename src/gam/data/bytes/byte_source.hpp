@@ -5,6 +5,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <span>
@@ -31,7 +32,7 @@ struct OpenOptions {
   std::optional<std::int64_t> node_bytes{};
 };
 
-/// The bytes of a file in order, read with a bounded buffer: a plain file, or a gzip stream unpacked.
+/// The bytes of a file in order, read with a bounded buffer: a plain file, or a packed one unpacked.
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
@@ -61,6 +62,10 @@ struct GzipMember {
 class PackedSource : public ByteSource {
  public:
   /// The beginnings of all members, and the end of the last, in a file of small members with known sizes, as
+  /// An upper bound of the number of unpacked bytes.
+  [[nodiscard]] virtual std::int64_t most_bytes() const {
+    return std::numeric_limits<std::int64_t>::max();
+  }
   /// written by bgzip: other threads can then unpack from any member. Empty for any other file. Throws
   /// `Error(input)`.
   [[nodiscard]] virtual const std::vector<GzipMember>& find_members() = 0;

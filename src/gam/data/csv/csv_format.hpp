@@ -11,7 +11,7 @@ struct CsvFormat {
   static bool recognises(ByteSource& /*bytes*/) { return true; }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
                                            const OpenOptions& options) {
-    return open_csv(workers, path, {.gzip = false, .open = options});
+    return open_csv(workers, path, {.open = options});
   }
 };
 

@@ -3,7 +3,6 @@
 
 #include "base/errors.hpp"
 #include "base/message.hpp"
-#include "gam/data/gzip/gzip_source.hpp"
 
 #include "files/input_file.hpp"
 #include "gam/data/bytes/kept_source.hpp"
@@ -92,11 +91,10 @@ struct Outline {
 std::optional<std::int64_t> find_size(KeptSource& source, int ranks, std::optional<std::int64_t> node_bytes) {
   const std::vector<GzipMember>& members = source.packed().find_members();
   if (!members.empty()) return members.back().unpacked;
-  if (ranks > 1) return std::nullopt;            // other ranks could not use the bytes stored here
-  constexpr std::int64_t most_of_packed = 1032;  // maximum bytes that deflate unpacks from one
+  if (ranks > 1) return std::nullopt;  // other ranks could not use the bytes stored here
   std::int64_t memory = files::memory_left();
   if (node_bytes) memory = std::min(memory, *node_bytes);
-  return source.keep_all(std::min(memory / parts_of_memory, source.file().size() * most_of_packed));
+  return source.keep_all(std::min(memory / parts_of_memory, source.packed().most_bytes()));
 }
 
 /// *Collective.* Broadcasts the members of a packed file from rank 0.
@@ -174,11 +172,11 @@ std::unique_ptr<TableReader> open_csv(const Workers& workers, const std::string&
   const mpi::Communicator& comm = workers.comm;
   CsvBytes bytes;
   together(comm, [&] {
-    if (!options.gzip) {
+    if (options.open_packed == nullptr) {
       bytes.source = open_plain(path, options.open.between);
       return;
     }
-    auto packed = std::make_unique<KeptSource>(open_gzip(path, options.open));
+    auto packed = std::make_unique<KeptSource>(options.open_packed(path, options.open));
     bytes.packed = packed.get();
     bytes.source = std::move(packed);
   });

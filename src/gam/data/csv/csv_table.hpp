@@ -14,7 +14,8 @@
 namespace TESSERA_NAMESPACE::gam {
 
 struct CsvOptions {
-  bool gzip = false;
+  /// Opens a packed file, as `open_gzip` does; null: the file is plain.
+  std::unique_ptr<PackedSource> (*open_packed)(const std::string& path, OpenOptions options) = nullptr;
   std::size_t buffer_bytes = std::size_t{1} << 18;  ///< per thread, small enough for its cache
   /// Distance of the offsets at which rows can be found again; 0: chosen by the file's size.
   std::int64_t landmark_bytes = 0;
@@ -29,8 +30,8 @@ struct CsvOptions {
 ///
 /// Each rank scans an equal part of the bytes once to count the rows, and then reads its own rows, both on
 /// all threads of its team; also in a gzip file of blocks with known sizes, as written by bgzip. Any other
-/// gzip file is unpacked from its beginning, on one thread: by rank 0 to count the rows, and by each rank to
-/// read its own.
+/// packed file is unpacked from its beginning, on one thread: by rank 0 to count the rows, and by each rank
+/// to read its own.
 ///
 /// Text unpacked to count the rows stays in memory (kept_source.hpp) if it takes at most a quarter of free
 /// memory and of `node_bytes`, until the columns need that memory: for blocks on each rank; for any other

@@ -9,9 +9,7 @@
 namespace TESSERA_NAMESPACE::gam {
 
 /// Throws `Error(input)` if the file cannot be opened or is not a regular file; `read` throws if its data are
-/// damaged or truncated, with the offset in the file: no data are ever skipped. A file that unpacks to more
-/// than 100 times its bytes, and to 256 MiB, is reported, and again each time its text quadruples: it may be
-/// a table of constants, or made to exhaust memory and disks.
+/// damaged or truncated, with the offset in the file: no data are ever skipped.
 [[nodiscard]] std::unique_ptr<PackedSource> open_gzip(const std::string& path, OpenOptions options = {});
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "gam/data/bytes/streamed_source.hpp"
+
 #include <zlib.h>
 
 #include <atomic>
@@ -21,23 +23,22 @@ namespace TESSERA_NAMESPACE::gam {
 /// Every byte of the file must belong to a member or be zero padding at the end, as written by tapes and
 /// block devices. gzip itself ignores anything that does not begin like a member, and so ends without an
 /// error at a member whose first bytes are damaged.
-class GzipUnpacker {
+class GzipUnpacker final : public Unpacker {
  public:
   /// Starts at the member at this offset of the file. Bytes read are added to `bytes_read`. All arguments
   /// must outlive this object.
   GzipUnpacker(const files::InputFile& file, std::atomic<std::int64_t>& bytes_read, std::int64_t begin = 0);
-  ~GzipUnpacker() { inflateEnd(&stream_); }
+  ~GzipUnpacker() override { inflateEnd(&stream_); }
   GzipUnpacker(const GzipUnpacker&) = delete;
   GzipUnpacker& operator=(const GzipUnpacker&) = delete;
 
-  /// Fills the buffer; less than its size only at the end. Throws `Error(input)`.
-  std::size_t read(std::span<char> buffer);
-  /// Goes back to the first byte of the file.
-  void restart();
-
-  [[nodiscard]] std::int64_t position() const noexcept { return position_; }
+  std::size_t read(std::span<char> buffer) override;
+  void restart() override;
+  [[nodiscard]] std::int64_t position() const noexcept override { return position_; }
   /// The offset in the file of the next byte for zlib.
-  [[nodiscard]] std::int64_t packed_position() const noexcept { return packed_end_ - stream_.avail_in; }
+  [[nodiscard]] std::int64_t packed_position() const noexcept override {
+    return packed_end_ - stream_.avail_in;
+  }
 
  private:
   bool begin_member();

@@ -26,6 +26,7 @@ class Tessera(CMakePackage, CudaPackage):
     with when("+apps"):
         variant("hdf5", default=True, sticky=True, description="Let tessera-fit read tables in HDF5")
         variant("libdeflate", default=True, sticky=True, description="Unpack tables by libdeflate")
+        variant("packings", default=True, sticky=True, description="Read tables packed by zstd, xz and bzip2")
         variant("r", default=False, sticky=True, when="+shared", description="Install the package for R")
     variant("nccl", default=False, sticky=True, when="+cuda", description="Sum between GPUs by NCCL")
     variant("shared", default=True, sticky=True, description="The shared library alone, not the static one too")
@@ -52,6 +53,9 @@ class Tessera(CMakePackage, CudaPackage):
         depends_on("fmt@9:")
         depends_on("hdf5@1.10:", when="+hdf5")
         depends_on("libdeflate@1.6:", when="+libdeflate")
+        depends_on("bzip2", when="+packings")
+        depends_on("xz@5.2:", when="+packings")
+        depends_on("zstd@1.4:", when="+packings")
         depends_on("nlohmann-json@3.11:", type="build")
         depends_on("tomlplusplus@3:")
         depends_on("zlib-api")
@@ -86,6 +90,7 @@ class Tessera(CMakePackage, CudaPackage):
         if self.spec.satisfies("+apps"):
             args.append(self.define_from_variant("TESSERA_ENABLE_HDF5", "hdf5"))
             args.append(self.define_from_variant("TESSERA_ENABLE_LIBDEFLATE", "libdeflate"))
+            args.append(self.define_from_variant("TESSERA_ENABLE_PACKINGS", "packings"))
             blas = self.spec["blas"].libs
             args.append(self.define("BLAS_LIBRARIES", blas))
             args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + blas))

@@ -1,0 +1,38 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <tessera/version.hpp>
+
+#include <cstddef>
+#include <memory>
+#include <span>
+#include <string_view>
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// Unpacks a stream, or several ones after another, that come in pieces.
+class Decoder {
+ public:
+  Decoder() = default;
+  virtual ~Decoder() = default;
+  Decoder(const Decoder&) = delete;
+  Decoder& operator=(const Decoder&) = delete;
+
+  struct Step {
+    std::size_t packed = 0;    ///< bytes taken
+    std::size_t unpacked = 0;  ///< bytes given
+    bool complete = false;     ///< a stream ends here
+    std::string_view fault{};  ///< why the data are damaged; empty: they are not
+  };
+  /// Unpacks some of the packed bytes into the room, which is not empty. `last`: they are the last ones.
+  /// Throws std::bad_alloc.
+  [[nodiscard]] virtual Step unpack(std::span<const char> packed, std::span<char> room, bool last) = 0;
+  /// Makes the next byte the first one of a stream.
+  virtual void restart() = 0;
+};
+
+[[nodiscard]] std::unique_ptr<Decoder> make_bzip2_decoder();
+[[nodiscard]] std::unique_ptr<Decoder> make_xz_decoder();
+[[nodiscard]] std::unique_ptr<Decoder> make_zstd_decoder();
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -3,6 +3,7 @@
 # Options are named by their keys. Writes all error and note texts of the sources to WORK/messages.txt, for reading.
 cmake_policy(VERSION 3.25)
 set(exceptions
+  src/gam/data/source/known_files.cpp  # commands of other programs
   src/gam/report/page.cpp         # a page names the program that makes it
   src/gam/report/figures.cpp      # CSS
   src/gam/rows/kernel_source.cpp) # options of NVRTC

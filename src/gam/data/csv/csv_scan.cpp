@@ -7,6 +7,7 @@
 #include "gam/data/csv/decimal.hpp"
 #include "gam/data/frame/field_parsing.hpp"
 #include "gam/data/frame/frame_part.hpp"
+#include "gam/data/source/known_files.hpp"
 
 #include <algorithm>
 #include <array>
@@ -222,9 +223,10 @@ class CsvScan final : public RowScan {
 }  // namespace
 
 CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes) {
-  std::array<char, byte_order_mark.size()> bytes{};
+  std::array<char, first_bytes> bytes{};
   source.seek(0);
   const std::string_view first(bytes.data(), source.read(bytes));
+  refuse_other_files(first, path);
   const bool marked = first.starts_with(byte_order_mark);
   CsvRowReader reader(source, path, buffer_bytes,
                       marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);

@@ -58,6 +58,11 @@ _OTHER_TEXTS = {
     "na-strings": "Of files: fields that mean a missing value: ['NA', ''] are NA and the empty field",
     "factor": "Of files: columns to read as factors, even if numeric",
     "numeric": "Of files: columns to read as numbers, even if quoted",
+    "sep": "Of text files: the separator of fields, a character or 'tab' (default: found in the first 100 rows)",
+    "dec": "Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows)",
+    "comment": "Of text files: lines that begin with this character are skipped, as '#'",
+    "header": "Of text files: whether the first row names the columns; else they are V1, V2, ...",
+    "skip": "Of text files: lines before the table",
     "nthreads": "As threads: the name that bam has for it",
 }
 

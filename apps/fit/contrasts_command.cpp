@@ -17,7 +17,8 @@ CLI::App* ContrastsCommand::add_to(CLI::App& program) {
   command->add_option("OTHER", common.other, "A table with as many rows");
   common.options.add_to(*command, OptionSet::smooths);
   common.options.add_to(*command, OptionSet::predict, {"exclude", "keep"});
-  common.options.add_to(*command, OptionSet::table, {"na-strings"});
+  common.options.add_to(*command, OptionSet::table,
+                        {"na-strings", "sep", "dec", "comment", "header", "skip"});
   return command;
 }
 

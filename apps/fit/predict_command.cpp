@@ -28,7 +28,7 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
                  {"type", "terms", "exclude", "new-levels", "se", "interval", "prediction-interval",
                   "unconditional", "keep", "memory"});
   command->add_flag("--row-numbers", row_numbers, "A first column 'row', the number of the table's row");
-  options.add_to(*command, OptionSet::table, {"na-strings"});
+  options.add_to(*command, OptionSet::table, {"na-strings", "sep", "dec", "comment", "header", "skip"});
   options.add_to(*command, OptionSet::job);
   collective_timeout.add_to(*command);
   command

@@ -32,7 +32,7 @@ CLI::App* ReportCommand::add_to(CLI::App& program) {
           "Table that the model was fitted to, for partial residuals, rugs, maps that end where there "
           "are no rows, residuals by covariates, and the checks of tessera-fit check")
       ->check(apps::file_name());
-  options.add_to(*command, OptionSet::table, {"na-strings"});
+  options.add_to(*command, OptionSet::table, {"na-strings", "sep", "dec", "comment", "header", "skip"});
   options.add_to(*command, OptionSet::check, {"largest-concurvity", "memory", "scratch"});
   command
       ->add_option(

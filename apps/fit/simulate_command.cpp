@@ -25,7 +25,8 @@ CLI::App* SimulateCommand::add_to(CLI::App& program) {
       ->required();
   common.options.add_to(*command, OptionSet::simulate);
   common.options.add_to(*command, OptionSet::smooths, {"terms", "points"});
-  common.options.add_to(*command, OptionSet::table, {"na-strings"});
+  common.options.add_to(*command, OptionSet::table,
+                        {"na-strings", "sep", "dec", "comment", "header", "skip"});
   return command;
 }
 

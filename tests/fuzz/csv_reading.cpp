@@ -24,6 +24,11 @@ HostTeam three_threads(3);
 
 CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file_bytes,
                   const CsvDivision& division) {
+  if (header.dialect.comment != '\0') {
+    CsvRowReader reader(source, name, division.buffer_bytes, header.data_offset, header.data_line,
+                        header.dialect);
+    return index_of_rows(reader, division.landmark_bytes);
+  }
   std::vector<std::int64_t> ends;
   for (const std::int64_t cut : division.cuts)
     ends.push_back(std::clamp(cut, header.data_offset, file_bytes));
@@ -33,7 +38,7 @@ CsvIndex index_of(ByteSource& source, const CsvHeader& header, std::int64_t file
   std::vector<char> buffer(division.buffer_bytes);
   for (std::int64_t begin = header.data_offset; const std::int64_t end : ends) {
     // As in `index_csv`: the start of the first part is the start of a line.
-    CsvPartScanner scanner(begin, division.landmark_bytes, begin == header.data_offset);
+    CsvPartScanner scanner(begin, division.landmark_bytes, begin == header.data_offset, header.dialect);
     source.seek(begin);
     for (std::int64_t at = begin; at < end;) {
       const auto wanted = static_cast<std::size_t>(std::min(std::ssize(buffer), end - at));
@@ -67,9 +72,9 @@ void check_index(const CsvIndex& index, std::int64_t file_bytes) {
 
 /// The rows of a range, each with its line and its fields.
 void read_fields(ByteSource& source, const CsvIndex& index, Range rows, std::size_t buffer_bytes,
-                 CsvReading& reading) {
+                 const CsvDialect& dialect, CsvReading& reading) {
   const CsvLandmark& start = index.landmarks[index.before(rows.begin)];
-  CsvRowReader reader(source, name, buffer_bytes, start.offset, start.line);
+  CsvRowReader reader(source, name, buffer_bytes, start.offset, start.line, dialect);
   std::string scratch;
   for (std::int64_t row = start.row; row < rows.end; ++row) {
     require(reader.next(), "as many rows as were counted");
@@ -90,7 +95,7 @@ void read_fields(ByteSource& source, const CsvIndex& index, Range rows, std::siz
 
 void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& reading,
                std::int64_t file_bytes) {
-  const CsvHeader header = read_csv_header(source, name, division.buffer_bytes);
+  const CsvHeader header = read_csv_header(source, name, division.buffer_bytes, division.options);
   reading.columns = header.columns;
   const CsvIndex index = index_of(source, header, file_bytes, division);
   check_index(index, file_bytes);
@@ -102,6 +107,7 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
     if (!column.empty() && request.variables.size() < used_columns)
       request.variables.push_back(column_expression(column));
   ReadPlan plan(request, header.columns, name);
+  if (header.dialect.decimal == ',') plan.set_decimal_commas();
   for (std::size_t i = 0; i < plan.columns().size(); ++i) plan.set_text(i, division.text);
   reading.counts.assign(4 * plan.columns().size(), 0);
 
@@ -113,8 +119,8 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
     if (rows.empty()) continue;
     HostTeam& team = division.threads > 1 ? three_threads : one_thread;
     FrameBuilder builder(plan, rows, team);
-    builder.read(
-        *scan_csv({source, path, header.columns, index, division.buffer_bytes, {}}, plan, team.size()));
+    builder.read(*scan_csv({source, path, header.columns, header.dialect, index, division.buffer_bytes, {}},
+                           plan, team.size()));
     const std::vector<FieldCounts> met = builder.counts();
     for (std::size_t i = 0; i < met.size(); ++i) {
       const std::int64_t all[] = {met[i].numbers, met[i].texts, met[i].missing, met[i].blank};
@@ -123,7 +129,7 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
   }
   for (int rank = 0; rank < ranks; ++rank) {
     const Range rows = ranges.range_of(rank);
-    if (!rows.empty()) read_fields(source, index, rows, division.buffer_bytes, reading);
+    if (!rows.empty()) read_fields(source, index, rows, division.buffer_bytes, header.dialect, reading);
   }
 }
 
@@ -131,7 +137,8 @@ void read_rows(ByteSource& source, const CsvDivision& division, CsvReading& read
 
 CsvReading read_csv(ByteSource& source, std::int64_t file_bytes, const CsvDivision& division) {
   CsvReading reading;
-  if (auto fault = refusal([&] { read_rows(source, division, reading, file_bytes); }, {ErrorCode::input})) {
+  if (auto fault = refusal([&] { read_rows(source, division, reading, file_bytes); },
+                           {ErrorCode::input, ErrorCode::usage})) {
     // The part before a fault depends on the division; the fault itself does not.
     reading = {};
     reading.fault = std::move(*fault);

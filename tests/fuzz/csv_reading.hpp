@@ -27,6 +27,7 @@ struct CsvDivision {
   std::int64_t landmark_bytes = 16;
   int threads = 1;    ///< of each rank: 1 or 3
   bool text = false;  ///< columns are taken for factors, else for numbers
+  gam::TableOptions options{};
 };
 [[nodiscard]] CsvReading read_csv(gam::ByteSource& source, std::int64_t file_bytes,
                                   const CsvDivision& division);

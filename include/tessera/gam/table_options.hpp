@@ -16,6 +16,17 @@ struct TableOptions {
   std::vector<std::string> factors{};      ///< columns that are factors, including numeric ones
   std::vector<std::string> numbers{};      ///< columns that must be numbers, even if quoted
   std::int64_t block_rows = 8192;          ///< rows per block of the reproducible sums
+
+  // Of text files; an error with any other.
+  /// Separator of fields, one character, or "tab". Empty: the first of comma, tab, semicolon and bar that
+  /// gives the first 100 rows and the header the same number of fields, at least two; else a comma.
+  std::string sep{};
+  /// The decimal mark, "." or ",". Empty: a comma if fields are separated by semicolons or tabs, and the
+  /// first 100 rows have a column in which every comma is between digits, and no column with points.
+  std::string dec{};
+  std::string comment{};  ///< a character: lines that begin with it, perhaps after blanks, are skipped
+  bool header = true;     ///< the first row has the names of the columns; else these are V1, V2, ...
+  std::int64_t skip = 0;  ///< lines before the table
 };
 
 /// Where columns are stored between the passes of a fit.

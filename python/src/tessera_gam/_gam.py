@@ -58,6 +58,11 @@ _TABLE_OPTIONS = {
     "factor",
     "numeric",
     "block_rows",
+    "sep",
+    "dec",
+    "comment",
+    "header",
+    "skip",
     # End of options
 }
 _RUG_ROWS = 500
@@ -160,6 +165,16 @@ class GAM:
         Of files: columns to read as numbers, even if quoted.
     block_rows
         Rows per block of the reproducible sums (default: 8192).
+    sep
+        Of text files: the separator of fields, a character or 'tab' (default: found in the first 100 rows).
+    dec
+        Of text files: the decimal mark, '.' or ',' (default: found in the first 100 rows).
+    comment
+        Of text files: lines that begin with this character are skipped, as '#'.
+    header
+        Of text files: whether the first row names the columns; else they are V1, V2, ... (default: True).
+    skip
+        Of text files: lines before the table (default: 0).
 
     Examples
     --------
@@ -228,6 +243,11 @@ class GAM:
         factor: Sequence[str] | str | None = None,
         numeric: Sequence[str] | str | None = None,
         block_rows: int | None = None,
+        sep: str | None = None,
+        dec: str | None = None,
+        comment: str | None = None,
+        header: bool | None = None,
+        skip: int | None = None,
         # End of options
     ) -> None:
         self.options = _given(locals(), "formula", "family")

@@ -21,7 +21,8 @@ from ._columns import Column, Columns, Factor, File
 from ._errors import TesseraError, UsageError, error_of
 
 _LONGEST_END = 30  # seconds in which a job must end after a request
-_OF_FILES = {"factor", "na_strings", "numeric"}  # options for reading files; a frame has types
+# Options for reading files; a frame has types.
+_OF_FILES = {"factor", "na_strings", "numeric", "sep", "dec", "comment", "header", "skip"}
 _SWITCHES = {"allow-sharing", "select"}
 
 

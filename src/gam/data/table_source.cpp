@@ -42,6 +42,7 @@ TableSource source_of(const Table& table) {
 std::unique_ptr<TableReader> open_source(const Workers& workers, const TableSource& source, StopRequest* stop,
                                          OpenOptions options) {
   options.between = [stop] { stop_if_asked(stop); };
+  options.table = source.options;
   auto table = source.open(workers, options);
   if (source.expected) {
     together(workers.comm, [&] {

@@ -54,8 +54,8 @@ std::string plain_name(std::string_view name) {
 
 void set_value(const NamedOption& given, const NumberRange& /*range*/, bool& value) {
   const std::string word = plain_name(given.value);
-  value = word == "true" || word == "1";
-  if (!value && word != "false" && word != "0") refuse(given, "it must be true or false");
+  value = word == "true" || word == "yes" || word == "1";
+  if (!value && word != "false" && word != "no" && word != "0") refuse(given, "it must be true or false");
 }
 
 void set_value(const NamedOption& given, const NumberRange& range, double& value) {

@@ -26,6 +26,8 @@ struct Words {
   std::string_view aliases{};  ///< another name
   bool repeatable = false;
   bool decides = false;  ///< whether a checkpoint made with another value is refused
+  bool only_if_set =
+      false;  ///< a deciding option that checkpoints name only where it has another value than the default
 };
 
 template <class Options>
@@ -393,6 +395,34 @@ const Row<TableOptions> of_tables[]{
         [](TableOptions& o, const NamedOption& g, const NumberRange&) { add_column(o.numbers, g); }),
     option<&TableOptions::block_rows>(
         {.name = "block-rows", .help = block_rows_help, .range = block_sizes, .decides = true}),
+    option<&TableOptions::sep>({.name = "sep",
+                                .help = "Separator of the fields of a text file: a character, or tab "
+                                        "(default: found in its first 100 rows)",
+                                .value = "CHARACTER",
+                                .decides = true,
+                                .only_if_set = true}),
+    option<&TableOptions::dec>(
+        {.name = "dec",
+         .help = "Decimal mark of a text file: '.' or ',' (default: found in its first 100 rows)",
+         .value = "CHARACTER",
+         .decides = true,
+         .only_if_set = true}),
+    option<&TableOptions::comment>(
+        {.name = "comment",
+         .help = "Lines of a text file that begin with this character are skipped, as '#'",
+         .value = "CHARACTER",
+         .decides = true,
+         .only_if_set = true}),
+    option<&TableOptions::header>(
+        {.name = "header",
+         .help = "Whether the first row of a text file names its columns; else they are V1, V2, ...",
+         .decides = true,
+         .only_if_set = true}),
+    option<&TableOptions::skip>({.name = "skip",
+                                 .help = "Lines of a text file before the table",
+                                 .range = from(0),
+                                 .decides = true,
+                                 .only_if_set = true}),
 };
 
 const Row<ArrowOptions> of_arrow[]{
@@ -491,7 +521,10 @@ template <class Options>
 std::vector<DecidingOption> deciding(const Options& options, std::span<const Row<Options>> rows) {
   std::vector<DecidingOption> texts;
   for (const Row<Options>& row : rows) {
-    if (row.words.decides) texts.emplace_back(row.words.name, row.text(options));
+    if (!row.words.decides) continue;
+    std::string text = row.text(options);
+    if (!row.words.only_if_set || text != row.text(Options{}))
+      texts.emplace_back(row.words.name, std::move(text));
   }
   return texts;
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
-#include <tessera/version.hpp>
+#include <tessera/gam/table_options.hpp>
 
 #include <cstdint>
 #include <functional>
@@ -30,6 +30,7 @@ struct OpenOptions {
   /// Memory of a node for columns and for the text of a packed table, over all its ranks; default: all free
   /// memory.
   std::optional<std::int64_t> node_bytes{};
+  TableOptions table{};  ///< how a text file is divided into fields
 };
 
 /// The bytes of a file in order, read with a bounded buffer: a plain file, or a packed one unpacked.
@@ -61,11 +62,9 @@ struct GzipMember {
 /// The bytes of a packed file.
 class PackedSource : public ByteSource {
  public:
-  /// The beginnings of all members, and the end of the last, in a file of small members with known sizes, as
   /// An upper bound of the number of unpacked bytes.
-  [[nodiscard]] virtual std::int64_t most_bytes() const {
-    return std::numeric_limits<std::int64_t>::max();
-  }
+  [[nodiscard]] virtual std::int64_t most_bytes() const { return std::numeric_limits<std::int64_t>::max(); }
+  /// The beginnings of all members, and the end of the last, in a file of small members with known sizes, as
   /// written by bgzip: other threads can then unpack from any member. Empty for any other file. Throws
   /// `Error(input)`.
   [[nodiscard]] virtual const std::vector<GzipMember>& find_members() = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "gam/data/csv/csv_index.hpp"
 
+#include "base/message.hpp"
 #include "gam/data/csv/byte_places.hpp"
 #include "gam/data/csv/csv_rows.hpp"
 #include "gam/data/frame/frame.hpp"
@@ -109,8 +110,13 @@ void scan_pieces(HostTeam& team, ByteSource& source, std::size_t buffer_bytes, s
 
 }  // namespace
 
-CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line)
-    : begin_(begin), spacing_(spacing_bytes), position_(begin), next_landmark_{begin, begin} {
+CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line,
+                               const CsvDialect& dialect)
+    : dialect_(dialect),
+      begin_(begin),
+      spacing_(spacing_bytes),
+      position_(begin),
+      next_landmark_{begin, begin} {
   if (at_line) counts_[0].line_begin = begin;
   counts_[1].content = true;  // assuming that the part begins inside quotes: an open quote is content
 }
@@ -119,7 +125,7 @@ CsvPartScanner::CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, b
 void CsvPartScanner::fragment(std::string_view text, std::int64_t offset) {
   if (counts_[0].content && counts_[1].content) return;
   std::size_t blanks = 0;
-  while (blanks < text.size() && is_blank(text[blanks])) ++blanks;
+  while (blanks < text.size() && dialect_.is_blank(text[blanks])) ++blanks;
   if (blanks == text.size()) return;
   const std::int64_t begin = offset + static_cast<std::int64_t>(blanks);
   for (std::size_t h = 0; h < 2; ++h) {
@@ -203,7 +209,7 @@ CsvStarts located(std::span<const CsvPartScanner> scanners, std::span<const CsvP
 }
 
 CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std::size_t buffer_bytes,
-                   std::int64_t spacing_bytes, const BetweenReads& between) {
+                   std::int64_t spacing_bytes, const CsvDialect& dialect, const BetweenReads& between) {
   const mpi::Communicator& comm = workers.comm;
   const bool first_part = part.begin == comm.allgather(part.begin)[0];
   std::vector<CsvPartScanner> scanners;
@@ -211,7 +217,7 @@ CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std
     const bool in_order = source.for_another_thread() == nullptr;
     const std::vector<Range> pieces = pieces_of({part.begin, part.end}, buffer_bytes, in_order);
     for (const Range piece : pieces)
-      scanners.emplace_back(piece.begin, spacing_bytes, first_part && piece.begin == part.begin);
+      scanners.emplace_back(piece.begin, spacing_bytes, first_part && piece.begin == part.begin, dialect);
     if (in_order)
       PieceReader(source, buffer_bytes).read(pieces[0], scanners[0]);
     else
@@ -227,6 +233,30 @@ CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part, std
   const std::int64_t first_line = comm.allgather(part.first_line)[0];
   CsvStarts starts = located(scanners, parts, position, first_line);
   return {starts.rows, comm.allgatherv(std::span<const CsvLandmark>(starts.landmarks))};
+}
+
+CsvIndex index_of_rows(CsvRowReader& reader, std::int64_t spacing_bytes) {
+  CsvIndex index;
+  for (std::int64_t next_landmark = 0; reader.next(); ++index.rows) {
+    const std::int64_t offset = reader.row_offset();
+    if (offset < next_landmark) continue;
+    index.landmarks.push_back({index.rows, offset, reader.line()});
+    next_landmark = offset - offset % spacing_bytes + spacing_bytes;
+  }
+  return index;
+}
+
+CsvIndex index_in_order(const mpi::Communicator& comm, ByteSource& source, const std::string& path,
+                        const CsvPart& part, std::size_t buffer_bytes, std::int64_t spacing_bytes,
+                        const CsvDialect& dialect) {
+  CsvIndex index;
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    CsvRowReader reader(source, path, buffer_bytes, part.begin, part.first_line, dialect);
+    index = index_of_rows(reader, spacing_bytes);
+  });
+  base::broadcast_values(comm, 0, index.rows, index.landmarks);
+  return index;
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -2,12 +2,15 @@
 #pragma once
 
 #include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/csv/csv_dialect.hpp"
+#include "gam/data/csv/csv_rows.hpp"
 #include "gam/data/frame/workers.hpp"
 
 #include <array>
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,7 +34,8 @@ class CsvPartScanner {
  public:
   /// Makes a landmark at the first row at or after each multiple of `spacing_bytes` whose line begins in the
   /// part. `at_line`: the part begins at a line.
-  CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line);
+  CsvPartScanner(std::int64_t begin, std::int64_t spacing_bytes, bool at_line,
+                 const CsvDialect& dialect = {});
 
   /// The next bytes of the part.
   void feed(std::string_view bytes);
@@ -57,6 +61,7 @@ class CsvPartScanner {
   void fragment(std::string_view text, std::int64_t offset);
   void newline(std::int64_t next_line);
 
+  CsvDialect dialect_;
   std::int64_t begin_;
   std::int64_t spacing_;
   std::int64_t position_;
@@ -107,9 +112,19 @@ struct CsvPart {
 
 /// *Collective.* Throws the same `Error(input)` on every rank if a rank cannot read. A thread holds at most
 /// `buffer_bytes`; every rank gets the landmarks of the whole job. `between` is called repeatedly on the
-/// calling thread.
+/// calling thread. The file must be of a dialect without comments.
 [[nodiscard]] CsvIndex index_csv(const Workers& workers, ByteSource& source, CsvPart part,
                                  std::size_t buffer_bytes, std::int64_t spacing_bytes,
-                                 const BetweenReads& between = {});
+                                 const CsvDialect& dialect = {}, const BetweenReads& between = {});
+
+/// The index of the rows from the reader's position to the end. Throws `Error(input)` for a quote that is
+/// never closed.
+[[nodiscard]] CsvIndex index_of_rows(CsvRowReader& reader, std::int64_t spacing_bytes);
+
+/// *Collective.* As `index_csv` for a file with comments, whose quotes mean nothing: rank 0 reads it in order
+/// from `part.begin` to its end, on one thread. Throws also for a quote that is never closed.
+[[nodiscard]] CsvIndex index_in_order(const mpi::Communicator& comm, ByteSource& source,
+                                      const std::string& path, const CsvPart& part, std::size_t buffer_bytes,
+                                      std::int64_t spacing_bytes, const CsvDialect& dialect);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -28,8 +28,8 @@ std::uint64_t up_to(int bit) {
 }  // namespace
 
 CsvRowReader::CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes,
-                           std::int64_t offset, std::int64_t line)
-    : source_(source), path_(std::move(path)), buffer_(buffer_bytes + padding) {
+                           std::int64_t offset, std::int64_t line, const CsvDialect& dialect)
+    : source_(source), path_(std::move(path)), dialect_(dialect), buffer_(buffer_bytes + padding) {
   go_to(offset, line, std::numeric_limits<std::int64_t>::max());
 }
 
@@ -71,11 +71,42 @@ bool CsvRowReader::refill() {
 }
 
 bool CsvRowReader::next() {
-  while (cut()) {
+  const auto is_blank = [dialect = dialect_](char c) { return dialect.is_blank(c); };
+  for (;;) {
+    while (dialect_.comment != '\0' && is_comment()) skip_line();
+    if (!cut()) return false;
     const std::string_view text = row();
     if (!std::all_of(text.begin(), text.end(), is_blank)) return true;
   }
+}
+
+// Whether the next line is a comment.
+bool CsvRowReader::is_comment() {
+  std::size_t blanks = 0;
+  // Quotes in a comment mean nothing: the next block begins here, outside of quotes.
+  block_ = {.begin = at_, .end = at_};
+  inside_ = false;
+  while (at_ + blanks < filled_ || refill()) {
+    const char c = buffer_[at_ + blanks];
+    if (!dialect_.is_blank(c)) return c == dialect_.comment;
+    ++blanks;
+  }
   return false;
+}
+
+bool CsvRowReader::skip_line() {
+  for (;;) {
+    const char* const begin = buffer_.data() + at_;
+    const auto* const end = static_cast<const char*>(std::memchr(begin, '\n', filled_ - at_));
+    at_ = end == nullptr ? filled_ : at_ + static_cast<std::size_t>(end - begin) + 1;
+    block_ = {.begin = at_, .end = at_};
+    inside_ = false;
+    if (end != nullptr) {
+      ++line_;
+      return true;
+    }
+    if (!refill()) return false;
+  }
 }
 
 // Extends the row to the next line end outside quotes; false if there is none left.
@@ -123,7 +154,7 @@ void CsvRowReader::look_at_block() {
   block_.end = std::min(filled_, block_.begin + block_bytes);
   const char* const bytes = buffer_.data() + block_.begin;
   const std::uint64_t there = up_to(static_cast<int>(block_.end - block_.begin) - 1);
-  block_.separators = (places_of('\n', bytes) | places_of(',', bytes)) & there;
+  block_.separators = (places_of('\n', bytes) | places_of(dialect_.separator, bytes)) & there;
   block_.quotes = places_of('"', bytes) & there;
   if (inside_ || block_.quotes != 0) {
     const std::uint64_t within = parities(block_.quotes) ^ (inside_ ? ~std::uint64_t{0} : 0);
@@ -144,17 +175,17 @@ void CsvRowReader::pass_in_block(std::uint64_t places) {
 }
 
 void CsvFields::take(std::size_t size) noexcept {
-  more_ = size < rest_.size();  // a comma follows
+  more_ = size < rest_.size();  // a separator follows
   rest_.remove_prefix(more_ ? size + 1 : size);
 }
 
 CsvField CsvFields::field(std::string& scratch) {
   if (has_quotes_) {
     std::size_t begin = 0;
-    while (begin < rest_.size() && is_blank(rest_[begin])) ++begin;
+    while (begin < rest_.size() && dialect_.is_blank(rest_[begin])) ++begin;
     if (begin < rest_.size() && rest_[begin] == '"') return quoted(begin, scratch);
   }
-  const std::size_t size = std::min(rest_.find(','), rest_.size());
+  const std::size_t size = std::min(rest_.find(dialect_.separator), rest_.size());
   const std::string_view text = rest_.substr(0, size);
   if (has_quotes_ && text.find('"') != std::string_view::npos)
     throw CsvFault{
@@ -179,8 +210,8 @@ CsvField CsvFields::quoted(std::size_t open, std::string& scratch) {
     text = scratch;
   }
   std::size_t behind = close + 1;
-  while (behind < rest_.size() && is_blank(rest_[behind])) ++behind;
-  if (behind < rest_.size() && rest_[behind] != ',')
+  while (behind < rest_.size() && dialect_.is_blank(rest_[behind])) ++behind;
+  if (behind < rest_.size() && rest_[behind] != dialect_.separator)
     throw CsvFault{"text follows the closing quote of a field: double the quotes inside a field"};
   if (open > 0 || behind > close + 1) {
     // As in R, blanks outside the quotes are part of the text.
@@ -198,7 +229,7 @@ void CsvFields::skip() {
     std::string scratch;
     static_cast<void>(field(scratch));
   } else {
-    take(std::min(rest_.find(','), rest_.size()));
+    take(std::min(rest_.find(dialect_.separator), rest_.size()));
   }
 }
 

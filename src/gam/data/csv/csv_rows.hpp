@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/csv/csv_dialect.hpp"
 
 #include <cstddef>
 #include <cstdint>
@@ -13,20 +14,15 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-/// A character that does not count as content of a line.
-[[nodiscard]] constexpr bool is_blank(char c) noexcept {
-  return c == ' ' || c == '\t' || c == '\r';
-}
-
 /// Splits the bytes of a CSV file into rows, with a buffer that grows only to hold a row.
 ///
 /// A row ends at a newline outside quotes (LF or CRLF) or at the end of the file. Lines with only blanks are
-/// skipped.
+/// skipped, and so are comments.
 class CsvRowReader {
  public:
   /// Begins at `offset`, which is outside quotes and on line `line`.
   CsvRowReader(ByteSource& source, std::string path, std::size_t buffer_bytes, std::int64_t offset,
-               std::int64_t line);
+               std::int64_t line, const CsvDialect& dialect = {});
 
   /// Continues at another offset, up to byte `end`, where a row begins, or to the end of the file.
   void go_to(std::int64_t offset, std::int64_t line, std::int64_t end);
@@ -34,12 +30,19 @@ class CsvRowReader {
   /// The next row without its end; false after the last one. Throws `Error(input)` for a quote that is
   /// never closed.
   [[nodiscard]] bool next();
+  /// Skips all up to the next newline, whatever it is; false if there is none left.
+  bool skip_line();
 
   /// The row; `decimal_padding` bytes behind it are readable.
   [[nodiscard]] std::string_view row() const noexcept { return {buffer_.data() + row_begin_, row_size_}; }
-  /// The ends of its fields as offsets in the row: each comma outside quotes, and the end of the row.
+  /// The ends of its fields as offsets in the row: each separator outside quotes, and the end of the row.
   [[nodiscard]] std::span<const std::uint32_t> field_ends() const noexcept { return {ends_.data(), fields_}; }
   [[nodiscard]] std::size_t quotes() const noexcept { return quotes_; }
+  [[nodiscard]] const CsvDialect& dialect() const noexcept { return dialect_; }
+  /// The offset of its first byte.
+  [[nodiscard]] std::int64_t row_offset() const noexcept {
+    return offset_ + static_cast<std::int64_t>(row_begin_);
+  }
   /// The line that the row begins on, counted from 1.
   [[nodiscard]] std::int64_t line() const noexcept { return row_line_; }
   /// The offset and the line after the row and its line end.
@@ -49,6 +52,7 @@ class CsvRowReader {
  private:
   bool cut();
   bool refill();
+  bool is_comment();
   void look_at_block();
   void pass_in_block(std::uint64_t places);
 
@@ -56,13 +60,14 @@ class CsvRowReader {
   struct Block {
     std::size_t begin = 0;
     std::size_t end = 0;
-    std::uint64_t separators = 0;  // commas and newlines outside of quotes
+    std::uint64_t separators = 0;  // of fields, and newlines; outside of quotes
     std::uint64_t quotes = 0;
     std::uint64_t inner_newlines = 0;  // newlines within quotes
   };
 
   ByteSource& source_;
   std::string path_;
+  CsvDialect dialect_;
   std::vector<char> buffer_;  // the bytes, followed by the padding
   std::size_t filled_ = 0;
   Block block_;
@@ -90,7 +95,7 @@ struct CsvField {
 class CsvFields {
  public:
   explicit CsvFields(const CsvRowReader& reader) noexcept
-      : rest_(reader.row()), has_quotes_(reader.quotes() > 0) {}
+      : rest_(reader.row()), dialect_(reader.dialect()), has_quotes_(reader.quotes() > 0) {}
 
   /// True if there is another field; an empty row has one.
   [[nodiscard]] bool more() const noexcept { return more_; }
@@ -105,6 +110,7 @@ class CsvFields {
   void take(std::size_t size) noexcept;
 
   std::string_view rest_;
+  CsvDialect dialect_;
   bool has_quotes_;
   bool more_ = true;
 };

@@ -9,6 +9,8 @@
 #include "gam/data/frame/frame_part.hpp"
 #include "gam/data/source/known_files.hpp"
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <array>
 #include <limits>
@@ -17,6 +19,7 @@
 #include <set>
 #include <span>
 #include <string_view>
+#include <utility>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -24,12 +27,12 @@ namespace {
 constexpr std::string_view byte_order_mark = "\xEF\xBB\xBF";
 
 /// Whether a header line has a carriage return followed by text.
-bool has_lone_returns(std::string_view row) {
+bool has_lone_returns(std::string_view row, const CsvDialect& dialect) {
   bool inside = false;
   for (std::size_t i = 0; i + 1 < row.size(); ++i) {
     if (row[i] == '"') inside = !inside;
-    // A carriage return before blanks and commas does not count: a file converted to CRLF twice has these.
-    if (row[i] == '\r' && !inside && std::string_view("\r \t,").find(row[i + 1]) == std::string_view::npos)
+    // One before blanks and separators does not count: a file converted to CRLF twice has these.
+    if (row[i] == '\r' && !inside && !dialect.is_blank(row[i + 1]) && row[i + 1] != dialect.separator)
       return true;
   }
   return false;
@@ -40,7 +43,17 @@ struct WantedField {
   std::size_t position = 0;  ///< position in a row
   std::size_t column = 0;    ///< index in the plan
   bool number = false;       ///< a text that parses as a number is one
+  bool with_comma = false;   ///< the same, with a decimal comma
 };
+
+/// As `read_decimal` with a decimal comma, for texts that are not long.
+[[gnu::noinline]] bool read_decimal_with_comma(std::string_view text, double& value) noexcept {
+  constexpr std::size_t most_bytes = 24;
+  std::array<char, most_bytes + decimal_padding> swapped{};
+  if (text.size() > most_bytes) return false;
+  std::ranges::transform(text, swapped.begin(), [](char c) { return c == ',' ? '.' : c == '.' ? ',' : c; });
+  return read_decimal({swapped.data(), text.size()}, value);
+}
 
 /// The requested columns that the file has, in their order in a row.
 std::vector<WantedField> wanted_of(const ReadPlan& plan, std::span<const std::string> columns) {
@@ -49,8 +62,11 @@ std::vector<WantedField> wanted_of(const ReadPlan& plan, std::span<const std::st
     const UsedColumn& used = plan.columns()[c];
     const std::optional<std::size_t> position = used.position_among(columns);
     if (!position) continue;
-    wanted.push_back(
-        {.position = *position, .column = c, .number = !used.text && !plan.numbers_may_be_missing()});
+    const bool number = !used.text && !plan.numbers_may_be_missing();
+    wanted.push_back({.position = *position,
+                      .column = c,
+                      .number = number && !plan.has_decimal_commas(),
+                      .with_comma = number && plan.has_decimal_commas()});
   }
   std::sort(wanted.begin(), wanted.end(),
             [](const WantedField& a, const WantedField& b) { return a.position < b.position; });
@@ -63,7 +79,7 @@ class RowScanner {
   RowScanner(const CsvRows& file, ByteSource& source, const ReadPlan& plan)
       : file_(file),
         wanted_(wanted_of(plan, file.columns)),
-        reader_(source, file.path, file.buffer_bytes, 0, 1) {}
+        reader_(source, file.path, file.buffer_bytes, 0, 1, file.dialect) {}
 
   /// Passes rows to `part`: from a landmark on, those that end before byte `end` or the end of the file.
   void scan(const CsvLandmark& start, std::int64_t end, Range rows, FramePart& part) {
@@ -162,6 +178,8 @@ class RowScanner {
     double value = 0;
     if (wanted.number && read_decimal(text, value))
       part.set_number(wanted.column, value);
+    else if (wanted.with_comma && read_decimal_with_comma(text, value))
+      part.set_number(wanted.column, value);
     else
       part.set_field(wanted.column, text, false, reader_.line());
   }
@@ -220,38 +238,12 @@ class CsvScan final : public RowScan {
   std::vector<std::unique_ptr<RowScanner>> scanners_;
 };
 
-}  // namespace
-
-CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes) {
-  std::array<char, first_bytes> bytes{};
-  source.seek(0);
-  const std::string_view first(bytes.data(), source.read(bytes));
-  refuse_other_files(first, path);
-  const bool marked = first.starts_with(byte_order_mark);
-  CsvRowReader reader(source, path, buffer_bytes,
-                      marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);
-  if (!reader.next())
-    throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
-  if (reader.row().find('\0') != std::string_view::npos)
-    throw base::input_error(
-        "{}: is no table that can be read, since its first line has a NUL byte: give CSV in UTF-8, plain or "
-        "in gzip, or HDF5",
-        path);
-
-  if (has_lone_returns(reader.row()))
-    throw base::input_error(
-        "{}, line {}: lines end in bare carriage returns, as on old Macs: convert them to newlines (tr '\\r' "
-        "'\\n')",
-        path, reader.line());
-
-  CsvHeader header;
+/// Takes the names of the columns from the reader's row.
+void read_names(const CsvRowReader& reader, const std::string& path, CsvHeader& header) {
   std::string scratch;
   std::set<std::string> known;
   try {
     for (CsvFields fields(reader); fields.more();) {
-      if (header.columns.size() == max_columns)
-        throw base::input_error("{}, line {}: the header has more than the {} columns that a table may have",
-                                path, reader.line(), max_columns);
       const CsvField field = fields.field(scratch);
       header.columns.emplace_back(trimmed_field(field.text));
       const std::string& name = header.columns.back();
@@ -268,6 +260,59 @@ CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size
   }
   header.data_offset = reader.next_offset();
   header.data_line = reader.next_line();
+}
+
+/// Names the columns as R does where there is no header.
+void make_names(const CsvRowReader& reader, CsvHeader& header) {
+  for (std::size_t column = 1; column <= reader.field_ends().size(); ++column)
+    header.columns.push_back(fmt::format("V{}", column));
+  header.quotes.assign(header.columns.size(), ' ');
+  header.data_offset = reader.row_offset();
+  header.data_line = reader.line();
+}
+
+}  // namespace
+
+CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
+                          const TableOptions& options) {
+  std::array<char, first_bytes> bytes{};
+  source.seek(0);
+  const std::string_view first(bytes.data(), source.read(bytes));
+  refuse_other_files(first, path);
+  const bool marked = first.starts_with(byte_order_mark);
+  CsvRowReader beginning(source, path, buffer_bytes,
+                         marked ? static_cast<std::int64_t>(byte_order_mark.size()) : 0, 1);
+  for (std::int64_t line = 0; line < options.skip; ++line) {
+    if (!beginning.skip_line())
+      throw base::input_error("{}: has no line after the {} that are to be skipped", path, options.skip);
+  }
+  CsvHeader header;
+  const std::int64_t begin = beginning.next_offset();
+  FoundDialect found = find_dialect(source, path, buffer_bytes, begin, options);
+  header.dialect = found.dialect;
+  header.dialect_words = std::move(found.words);
+
+  CsvRowReader reader(source, path, buffer_bytes, begin, beginning.next_line(), header.dialect);
+  if (!reader.next())
+    throw base::input_error("{}: the file is empty: give a table with a header and rows", path);
+  if (reader.row().find('\0') != std::string_view::npos)
+    throw base::input_error(
+        "{}: is no table that can be read, since its first line has a NUL byte: give CSV in UTF-8, plain or "
+        "in gzip, or HDF5",
+        path);
+
+  if (has_lone_returns(reader.row(), header.dialect))
+    throw base::input_error(
+        "{}, line {}: lines end in bare carriage returns, as on old Macs: convert them to newlines (tr '\\r' "
+        "'\\n')",
+        path, reader.line());
+  if (reader.field_ends().size() > max_columns)
+    throw base::input_error("{}, line {}: the header has more than the {} columns that a table may have",
+                            path, reader.line(), max_columns);
+  if (options.header)
+    read_names(reader, path, header);
+  else
+    make_names(reader, header);
   return header;
 }
 

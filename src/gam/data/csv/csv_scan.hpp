@@ -2,6 +2,7 @@
 #pragma once
 
 #include "gam/data/bytes/byte_source.hpp"
+#include "gam/data/csv/csv_dialect.hpp"
 #include "gam/data/csv/csv_index.hpp"
 #include "gam/data/frame/read_plan.hpp"
 #include "gam/data/frame/row_scan.hpp"
@@ -15,24 +16,27 @@
 /// Reads the header and rows of a CSV file on one rank, without communication.
 namespace TESSERA_NAMESPACE::gam {
 
-/// The header: the first row that is not blank.
+/// The header, the first row that is not blank, and the dialect of the file.
 struct CsvHeader {
   std::vector<std::string> columns;
   std::string quotes;            ///< for each column '"' if its name is quoted or empty; else a blank
   std::int64_t data_offset = 0;  ///< offset of the first byte after it
   std::int64_t data_line = 1;
+  CsvDialect dialect{};
+  std::string dialect_words{};  ///< what was found out about the dialect, for the log
 };
 
 /// Reads the header. Throws `Error(input)`, with the line: no such row, two columns with one name, a name
-/// that is not UTF-8, another file format.
-[[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path,
-                                        std::size_t buffer_bytes);
+/// that is not UTF-8, another file format; and as `find_dialect`.
+[[nodiscard]] CsvHeader read_csv_header(ByteSource& source, const std::string& path, std::size_t buffer_bytes,
+                                        const TableOptions& options = {});
 
 /// A file whose rows were counted.
 struct CsvRows {
   ByteSource& source;
   const std::string& path;
   const std::vector<std::string>& columns;  ///< those of its header
+  const CsvDialect& dialect;
   const CsvIndex& index;
   std::size_t buffer_bytes;  ///< size of each thread's buffer
   BetweenReads between;

@@ -13,6 +13,8 @@
 #include <tessera/job/together.hpp>
 #include <tessera/topology/memory_shortage.hpp>
 
+#include <fmt/format.h>
+
 #include <algorithm>
 #include <functional>
 #include <limits>
@@ -60,6 +62,7 @@ class CsvTable final : public TableReader {
     return scan_csv({.source = *bytes_.source,
                      .path = path_,
                      .columns = header_.columns,
+                     .dialect = header_.dialect,
                      .index = index_,
                      .buffer_bytes = options_.buffer_bytes,
                      .between = options_.open.between},
@@ -71,7 +74,10 @@ class CsvTable final : public TableReader {
   }
 
  private:
-  void describe(ReadPlan& plan) const override { plan.set_quotes(header_.quotes); }
+  void describe(ReadPlan& plan) const override {
+    plan.set_quotes(header_.quotes);
+    if (header_.dialect.decimal == ',') plan.set_decimal_commas();
+  }
 
   std::string path_;
   CsvOptions options_;
@@ -128,17 +134,20 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
   std::int64_t file_bytes = 0;
   together(comm, [&] {
     if (comm.rank() != 0) return;
-    header = read_csv_header(source, path, options.buffer_bytes);
+    header = read_csv_header(source, path, options.buffer_bytes, options.open.table);
+    if (options.open.tell && !header.dialect_words.empty())
+      options.open.tell(fmt::format("{}: {}", path, header.dialect_words));
     file_bytes = source.file().size();
     size = packed != nullptr ? find_size(*packed, comm.size(), options.open.node_bytes).value_or(unknown)
                              : file_bytes;
   });
-  base::broadcast_values(comm, 0, header.columns, header.quotes, header.data_offset, header.data_line, size,
-                         file_bytes);
+  base::broadcast_values(comm, 0, header.columns, header.quotes, header.data_offset, header.data_line,
+                         header.dialect, size, file_bytes);
   const std::int64_t data = header.data_offset;
   CsvPart part;
   part.first_line = header.data_line;
   const bool in_order = packed != nullptr && size == unknown;
+  const bool has_comments = header.dialect.comment != '\0';
   if (packed != nullptr && !in_order) share_members(comm, packed->packed());
 
   // At most about 65,000 landmarks over all ranks, at least a buffer apart; in a packed file far enough
@@ -147,7 +156,7 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
   const std::int64_t spacing = options.landmark_bytes > 0
                                    ? options.landmark_bytes
                                    : std::max(least, std::max(size, file_bytes) / (std::int64_t{1} << 16));
-  if (in_order) {
+  if (in_order || has_comments) {
     part.begin = data;
     part.end = comm.rank() == 0 ? std::numeric_limits<std::int64_t>::max() : data;
   } else {
@@ -156,9 +165,12 @@ Outline read_outline(const Workers& workers, const CsvBytes& bytes, const std::s
     part.begin = data + mine.begin;
     part.end = data + mine.end;
   }
-  const bool kept = packed != nullptr && !in_order &&
+  const bool kept = packed != nullptr && !in_order && !has_comments &&
                     begin_keeping(comm, *packed, {part.begin, part.end}, options.open.node_bytes);
-  CsvIndex index = index_csv(workers, source, part, options.buffer_bytes, spacing, options.open.between);
+  CsvIndex index =
+      has_comments ? index_in_order(comm, source, path, part, options.buffer_bytes, spacing, header.dialect)
+                   : index_csv(workers, source, part, options.buffer_bytes, spacing, header.dialect,
+                               options.open.between);
   if (kept) packed->end_keeping();
   if (index.rows == 0)
     throw base::input_error("{}: has a header, but no data row: give a table with rows", path);

@@ -22,7 +22,8 @@ struct CsvOptions {
   OpenOptions open{};
 };
 
-/// *Collective.* A table in comma-separated values, as RFC 4180 and R's read.csv have them.
+/// *Collective.* A table in comma-separated values, as RFC 4180 and R's read.csv have them, or of another
+/// dialect (csv_dialect.hpp), by `open.table`.
 ///
 /// The first line that is not blank names the columns. Fields may be quoted, with quotes doubled and newlines
 /// inside; lines end in LF or CRLF; a byte order mark and blank lines are skipped. Blanks are part of a

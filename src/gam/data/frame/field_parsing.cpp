@@ -59,4 +59,10 @@ std::optional<double> field_number(std::string_view text) {
   return negative ? -value : value;
 }
 
+std::string with_decimal_point(std::string_view text) {
+  std::string swapped(text);
+  for (char& c : swapped) c = c == ',' ? '.' : c == '.' ? ',' : c;
+  return swapped;
+}
+
 }  // namespace TESSERA_NAMESPACE::gam

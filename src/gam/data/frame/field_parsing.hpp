@@ -25,4 +25,7 @@ namespace TESSERA_NAMESPACE::gam {
 /// text. The text must be trimmed. Overflow gives infinity, underflow 0.
 [[nodiscard]] std::optional<double> field_number(std::string_view text);
 
+/// A number with a decimal comma as `field_number` reads it, with a point: commas and points are exchanged.
+[[nodiscard]] std::string with_decimal_point(std::string_view text);
+
 }  // namespace TESSERA_NAMESPACE::gam

@@ -49,7 +49,7 @@ bool looks_like_date(std::string_view text) {
 
 /// Whether a text may be a number: a cheap test that is false for most other texts.
 bool begins_like_number(std::string_view text) {
-  return !text.empty() && std::string_view("0123456789+-.iInN").find(text[0]) != std::string_view::npos;
+  return !text.empty() && std::string_view("0123456789+-.,iInN").find(text[0]) != std::string_view::npos;
 }
 
 FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number, bool quoted) {
@@ -63,7 +63,7 @@ FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number, bool
 Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text) {
   const std::string_view core = trimmed_field(text);
   const bool may_be_number = !used.typed || used.made_factor;
-  const bool number = may_be_number && begins_like_number(core) && field_number(core).has_value();
+  const bool number = may_be_number && begins_like_number(core) && plan.number_of(core).has_value();
   return {.plain = kind_of(plan, core, number, false), .quoted = kind_of(plan, core, number, true)};
 }
 
@@ -232,7 +232,7 @@ Dictionary::Entry FramePart::look_up(std::size_t column, std::string_view text, 
   if (used.number_levels) {
     const std::string_view core = trimmed_field(text);
     if (core.empty()) return {.plain = FieldKind::blank, .quoted = FieldKind::blank};
-    const auto number = field_number(core);
+    const auto number = plan_->number_of(core);
     if (plan_->is_missing(core) || (number && std::isnan(*number)))
       return {.plain = FieldKind::missing, .quoted = FieldKind::missing};
     if (number) {
@@ -281,7 +281,7 @@ void FramePart::set_field(std::size_t column, std::string_view text, bool quoted
   ColumnFindings& found = found_[column];
   Column& of = columns_[column];
   const std::string_view core = trimmed_field(text);
-  const auto value = begins_like_number(core) ? field_number(core) : std::nullopt;
+  const auto value = begins_like_number(core) ? plan_->number_of(core) : std::nullopt;
   const FieldKind kind = kind_of(*plan_, core, value.has_value(), quoted);
   if (value && std::isnan(*value) && kind != FieldKind::not_a_level) ++found.counts.not_numbers;
   found.counts.add(kind == FieldKind::not_a_level ? FieldKind::missing : kind);

@@ -26,11 +26,13 @@ constexpr std::size_t max_listed = 20;
   for (std::size_t i = 0; i < std::min(names.size(), max_listed); ++i)
     list += fmt::format("{}{}", i == 0 ? "" : ", ", visible_text(names[i]));
   if (names.size() > max_listed) list += fmt::format(" and {} more", names.size() - max_listed);
-  // Separators that other programs use in files called CSV.
-  const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t") != std::string::npos;
-  throw base::input_error("{}: unknown column '{}'{}; it has: {}{}", path, visible_text(wanted),
-                          visible_text(base::did_you_mean(names, wanted)), list,
-                          other_separator ? " (one column, since only commas separate fields)" : "");
+  const bool other_separator = names.size() == 1 && names[0].find_first_of(";\t|,") != std::string::npos;
+  throw base::input_error(
+      "{}: unknown column '{}'{}; it has: {}{}", path, visible_text(wanted),
+      visible_text(base::did_you_mean(names, wanted)), list,
+      other_separator
+          ? " (one column, as no separator gives each row as many fields: name it by the option sep)"
+          : "");
 }
 
 /// Makes the column a factor; its fields count as numbers until a text is read. Known levels are kept.
@@ -52,14 +54,12 @@ std::optional<std::size_t> UsedColumn::position_among(std::span<const std::strin
 ReadPlan::ReadPlan(const FrameRequest& request, std::span<const std::string> file_columns, std::string path)
     : missing_(request.options.missing),
       unseen_is_complete_(request.unseen_is_complete),
-      numbers_may_be_missing_(std::any_of(
-          missing_.begin(), missing_.end(),
-          [](const std::string& field) { return field_number(trimmed_field(field)).has_value(); })),
       memory_(request.memory),
       every_row_(request.every_row),
       more_bytes_per_row_(request.more_bytes_per_row),
       taker_(request.taker),
       path_(std::move(path)) {
+  look_for_missing_numbers();
   for (const Expression& expression : request.variables) {
     const bool repeated = std::any_of(variables_.begin(), variables_.end(), [&](const PlannedVariable& v) {
       return v.expression->text == expression.text;
@@ -150,6 +150,21 @@ void ReadPlan::set_quotes(std::string_view quotes) {
   if (quotes.find_first_not_of('"') == std::string_view::npos) return;
   for (UsedColumn& column : columns_)
     column.quoted_apart = at(column.position) < quotes.size() && quotes[at(column.position)] == '"';
+}
+
+void ReadPlan::set_decimal_commas() {
+  has_decimal_commas_ = true;
+  look_for_missing_numbers();
+}
+
+void ReadPlan::look_for_missing_numbers() {
+  numbers_may_be_missing_ = std::any_of(missing_.begin(), missing_.end(), [this](const std::string& field) {
+    return number_of(trimmed_field(field)).has_value();
+  });
+}
+
+std::optional<double> ReadPlan::number_of(std::string_view field) const {
+  return has_decimal_commas_ ? field_number(with_decimal_point(field)) : field_number(field);
 }
 
 void ReadPlan::set_factor(std::size_t column, const std::vector<std::string>* level_order) {

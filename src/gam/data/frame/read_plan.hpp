@@ -72,6 +72,11 @@ class ReadPlan {
   void set_quotes(std::string_view quotes);
   [[nodiscard]] bool has_quotes() const noexcept { return has_quotes_; }
   void set_unit(std::size_t column, std::string unit) { columns_[column].unit = std::move(unit); }
+  /// For a file whose numbers have decimal commas.
+  void set_decimal_commas();
+  [[nodiscard]] bool has_decimal_commas() const noexcept { return has_decimal_commas_; }
+  /// The number that a trimmed field is; nothing for any other text.
+  [[nodiscard]] std::optional<double> number_of(std::string_view field) const;
   void set_text(std::size_t column, bool text) { columns_[column].text = text; }
   void set_number_levels(std::size_t column, bool number_levels) {
     columns_[column].number_levels = number_levels;
@@ -97,12 +102,14 @@ class ReadPlan {
 
  private:
   void apply(const TableOptions& options);
+  void look_for_missing_numbers();
   std::vector<UsedColumn> columns_;
   std::vector<PlannedVariable> variables_;
   std::vector<std::string> missing_;
   std::vector<std::string> unseen_is_complete_;
   bool numbers_may_be_missing_ = false;
   bool has_quotes_ = false;
+  bool has_decimal_commas_ = false;
   std::optional<MemoryOptions> memory_;
   bool every_row_ = false;
   std::int64_t more_bytes_per_row_ = 0;

@@ -20,6 +20,7 @@ struct Hdf5Format {
   }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
                                            const OpenOptions& options) {
+    refuse_text_options(path, "HDF5", options.table);
     Hdf5Options hdf5;
     hdf5.between = options.between;
     return open_hdf5(workers, path, hdf5);

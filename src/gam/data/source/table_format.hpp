@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include "base/errors.hpp"
 #include "gam/data/bytes/byte_source.hpp"
 #include "gam/data/source/table_reader.hpp"
 
@@ -24,6 +25,20 @@ concept TableFormat = requires(ByteSource& bytes, const Workers& workers, const 
 /// The available formats: `TableFormats`, in list.hpp.
 template <TableFormat... F>
 struct TableFormatList {};
+
+/// Throws `Error(usage)` if an option says how a text file is divided into fields: `kind` is the kind of this
+/// file, which is no text.
+inline void refuse_text_options(const std::string& path, std::string_view kind, const TableOptions& options) {
+  const TableOptions none;
+  const std::string_view given = options.sep != none.sep           ? "sep"
+                                 : options.dec != none.dec         ? "dec"
+                                 : options.comment != none.comment ? "comment"
+                                 : options.header != none.header   ? "header"
+                                 : options.skip != none.skip       ? "skip"
+                                                                   : "";
+  if (!given.empty())
+    throw base::usage_error("{}: is {}, and '{}' is an option for text: leave it out", path, kind, given);
+}
 
 /// True if the bytes from `offset` on are `signature`.
 [[nodiscard]] inline bool has_signature(ByteSource& bytes, std::int64_t offset, std::string_view signature) {

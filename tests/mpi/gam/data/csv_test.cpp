@@ -263,6 +263,117 @@ TEST_F(CsvTable, ReadsWhatASimpleParserReads) {
   EXPECT_GT(read, static_cast<int>(files / 3));
 }
 
+/// The text with the first of two characters in place of the second, and the reverse.
+std::string exchanged(std::string text, char one, char other) {
+  for (char& c : text) c = c == one ? other : c == other ? one : c;
+  return text;
+}
+
+/// The text with comments, whose quotes and separators mean nothing, before some lines that begin outside of
+/// quotes.
+std::string with_comments(const std::string& text, std::uint64_t seed) {
+  std::mt19937_64 random(seed);
+  std::string with = "# \"a comment\n";
+  bool inside = false;
+  for (const char c : text) {
+    with += c;
+    inside = inside != (c == '"');
+    if (c != '\n' || inside) continue;
+    while (random() % 3 == 0) with += random() % 2 == 0 ? "#,;\n" : " \t# it's \"one, quote\r\n";
+  }
+  return with;
+}
+
+TEST_F(CsvTable, ReadsOtherDialectsAsItReadsCommas) {
+  const SharedFile file(comm, "commas.csv");
+  const SharedFile other(comm, "other.txt");
+  const auto ranks = static_cast<std::uint64_t>(comm.size());
+  int read = 0;
+  for (std::uint64_t seed = 1000 * ranks; seed < 1000 * ranks + 60 / ranks; ++seed) {
+    const int columns = 2 + static_cast<int>(seed % 4);
+    const std::string text = RandomCsv(seed).file(columns, 2 + static_cast<int>(seed * 7 % 60));
+    file.write(text);
+    CsvOptions options;
+    options.buffer_bytes = 1 + seed % 41;
+    options.landmark_bytes = 1 + static_cast<std::int64_t>(seed * 13 % 200);
+    if (parse_simply(text).size() < 2) continue;
+    const auto frame_of = [&](const std::string& path) -> std::string {
+      const auto table = open_csv(crew(comm), path, options);
+      const Range share = uneven_share(comm, table->rows(), seed);
+      std::string frame;
+      const auto fault = error_if_any(ErrorCode::input, [&] {
+        frame = put_together(comm, table->read(crew(comm), request({"v0", "v1"}), share));
+      });
+      read += fault ? 0 : 1;
+      return fault ? "a text among numbers" : frame;
+    };
+    const std::string expected = frame_of(file.path());
+    for (const char separator : {';', '|'}) {
+      other.write(exchanged(text, ',', separator));
+      options.open.table = {.sep = std::string(1, separator)};
+      EXPECT_EQ(exchanged(frame_of(other.path()), ',', separator), expected) << seed;
+    }
+    const bool marked = text.starts_with("\xEF");
+    other.write((marked ? text.substr(0, 3) : "") + with_comments(text.substr(marked ? 3 : 0), seed));
+    options.open.table = {.comment = "#"};
+    EXPECT_EQ(frame_of(other.path()), expected) << seed;
+    other.write("not; a \"table\n" + text.substr(marked ? 3 : 0));
+    options.open.table = {.skip = 1};
+    EXPECT_EQ(frame_of(other.path()), expected) << seed;
+    options.open.table = {};
+  }
+  EXPECT_GT(read, static_cast<int>(60 / ranks));
+}
+
+TEST_F(CsvTable, FindsTheDialectAndTellsIt) {
+  std::string told;
+  const auto frame_of = [&](const std::string& text, const std::vector<std::string>& variables,
+                            const TableOptions& options = {}) {
+    told.clear();
+    const SharedFile file(comm, "t.txt", text);
+    const auto table = open_table(crew(comm), file.path(),
+                                  {.tell = [&](std::string_view line) { told += line; }, .table = options});
+    FrameRequest wanted = request(variables);
+    wanted.options = options;
+    told.erase(0, std::min(told.size(), file.path().size()));
+    return put_together(comm, table->read(crew(comm), wanted, uneven_share(comm, table->rows(), 7)));
+  };
+  // Points are no decimal marks beside decimal commas; levels of numbers have points, as in R.
+  EXPECT_EQ(frame_of("x;f\n1,5;\"a;b\"\n-0,25e1; NA\nNA;c\n 2 ;a.b\n", {"x", "f"}),
+            "1.5|a;b|\n-2.5| NA|\n!NA|c|\n2|a.b|\n");
+  EXPECT_EQ(told,
+            comm.rank() == 0 ? ": semicolons separate the fields, and numbers have decimal commas" : "");
+  EXPECT_EQ(frame_of("x\tf\n1,5\t1\n1,50\t2\n0,5\t3\n", {"factor(x)", "f"}), "1.5|1|\n1.5|2|\n0.5|3|\n");
+  EXPECT_EQ(
+      frame_of("x;y\n-99,9;1\n123456789012345678901234,5;2\n3,0;4\n", {"x", "y"}, {.missing = {"-99,9"}}),
+      "!NA|1|\n1.2345678901234568e+23|2|\n3|4|\n");
+  // Empty fields of a file with tabs are no blanks.
+  EXPECT_EQ(frame_of("x\ty\tf\n1\t\ta\n\t\t\n2\t3\tb\n", {"x", "y", "f"}), "!1|NA|a|\n!NA|NA||\n2|3|b|\n");
+  EXPECT_EQ(told, comm.rank() == 0 ? ": tabs separate the fields" : "");
+  EXPECT_EQ(frame_of("1|2\n3|4\n", {"V1", "V2"}, {.header = false}), "1|2|\n3|4|\n");
+  EXPECT_EQ(frame_of("# a\n1 2\n# \"b\n3 4\n", {"V2"}, {.sep = " ", .comment = "#", .header = false}),
+            "2|\n4|\n");
+  EXPECT_EQ(told, "");
+
+  const auto fault_of = [&](const std::string& text, const TableOptions& options) {
+    const SharedFile file(comm, "t.txt", text);
+    const std::string fault = common_fault(comm, [&] {
+      const auto table = open_table(crew(comm), file.path(), {.table = options});
+      static_cast<void>(table->read(crew(comm), request({"x", "y"}), uneven_share(comm, table->rows(), 3)));
+    });
+    return fault.substr(std::min(fault.size(), file.path().size()));
+  };
+  EXPECT_EQ(fault_of("x;y\n1;2\n1,5;2\n2;1.5\n2,5;3\n", {.dec = ","}).substr(0, 50),
+            ", line 4: the column 'y' holds the text '1.5', but");
+  EXPECT_EQ(fault_of("# 1\nx,y\n1,2\n# \"\n3\n", {.comment = "#"}),
+            ", line 5: the row has 1 field, but the header has 2");
+  EXPECT_EQ(fault_of("# 1\nx,y\n1,2\n3,\"\n", {.comment = "#"}),
+            ", line 4: a quote of this row is never closed: close it");
+  EXPECT_EQ(fault_of("x;y\n1;2\n1\n", {}),
+            ": unknown column 'x'; the file has: x;y (one column, as no separator gives each row as many "
+            "fields: name it by the option sep)");
+}
+
 TEST_F(CsvTable, CountsRowsWhereverThePartsAreCut) {
   // Quotes, blank lines and line ends at every position of a short file: with many ranks, every cut.
   SharedFile file(comm, "cuts.csv");

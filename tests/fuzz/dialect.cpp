@@ -1,0 +1,44 @@
+// SPDX-License-Identifier: Apache-2.0
+// Text files of any dialect, given or found, have the same content or the same error for any division of
+// bytes and rows; and what commas can read is read with commas.
+#include "csv_reading.hpp"
+#include "fuzz_target.hpp"
+#include "memory_source.hpp"
+
+#include <algorithm>
+#include <array>
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  using namespace tessera::fuzz;
+  std::string_view input = text_of(data, size);
+  // The first line has a letter for each option, two for the cuts and one for the buffer.
+  constexpr std::array separators{"", "", ",", ";", "tab", "|", " "};
+  constexpr std::array marks{"", "", ".", ","};
+  CsvDivision whole;
+  whole.options.sep = separators[take_byte(input) % separators.size()];
+  whole.options.dec = marks[take_byte(input) % marks.size()];
+  whole.options.comment = take_byte(input) % 3 == 0 ? "#" : "";
+  whole.options.header = take_byte(input) % 3 != 0;
+  whole.options.skip = take_byte(input) % 3;
+  whole.buffer_bytes = 8 + take_byte(input) % 64;
+  whole.landmark_bytes = 1 + take_byte(input) % 64;
+  const unsigned first = take_byte(input);
+  const unsigned second = take_byte(input);
+  if (input.starts_with('\n')) input.remove_prefix(1);
+  const auto bytes = static_cast<std::int64_t>(input.size());
+
+  MemorySource source(input);
+  const CsvReading reading = read_csv(source, bytes, whole);
+  CsvDivision parts = whole;
+  parts.cuts = {bytes * (first % 97) / 97, bytes * (second % 97) / 97};
+  std::sort(parts.cuts.begin(), parts.cuts.end());
+  require(read_csv(source, bytes, parts) == reading, "three parts are read as one:", reading.fault);
+  parts.threads = 3;
+  require(read_csv(source, bytes, parts) == reading, "threads read what one does:", reading.fault);
+  if (!whole.options.sep.empty() || whole.options.dec == ",") return 0;
+  whole.options.sep = ",";
+  const CsvReading by_commas = read_csv(source, bytes, whole);
+  require(!by_commas.fault.empty() || by_commas.columns.size() < 2 || by_commas == reading,
+          "what commas can read is read with commas");
+  return 0;
+}

@@ -74,9 +74,10 @@ double seconds_since(Clock::time_point start) {
 CLI::App* FitCommand::add_to(CLI::App& program) {
   CLI::App* command = program.add_subcommand("fit", "Fit a model to a table and write model.json");
   command
-      ->add_option("DATA", data,
-                   "Table: files, or folders of these, of CSV (also .csv.gz), HDF5 with one dataset a "
-                   "column, Parquet or Feather; several are one table")
+      ->add_option(
+          "DATA", data,
+          "Table: files, or folders of these, of text (CSV, TSV and the like, also packed), HDF5 with one "
+          "dataset a column, Parquet or Feather; several are one table; -: standard input")
       ->required();
   command->add_option("--formula", formula, "Model as in R: 'y ~ f + s(x, bs=\"ps\", k=20)'")->required();
   options.add_to(*command, OptionSet::fit);

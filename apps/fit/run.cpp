@@ -12,8 +12,21 @@
 
 #include "common/pages.hpp"
 #include "common/program_start.hpp"
+#include "common/standard_input.hpp"
 
 namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+/// The path that may be `-`: of several, the one that is, or `none`.
+std::string& piped(std::string& path, std::string& /*none*/) {
+  return path;
+}
+std::string& piped(std::vector<std::string>& paths, std::string& none) {
+  const auto found = std::ranges::find(paths, "-");
+  return found == paths.end() ? none : *found;
+}
+
+}  // namespace
 
 int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   CLI::App app{"Fits generalized additive models to large tables over every rank and GPU of an MPI job.",
@@ -41,10 +54,21 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   };
   if (!apps::start(app, session, argc, argv, needs_one_rank)) return EXIT_SUCCESS;
   int status = EXIT_SUCCESS;
-  auto run = [&, next = added.begin()](const auto& command) mutable {
-    if ((*next++)->parsed()) status = command.run(*session);
+  auto run = [&, next = added.begin()](auto& command) mutable {
+    if (!(*next++)->parsed()) return;
+    if constexpr (requires { command.data; }) {
+      std::string none;
+      const apps::StandardInput input(session->world(), piped(command.data, none),
+                                      command.options.value_of("scratch"));
+      status = command.run(*session);
+    } else if constexpr (requires { command.common; }) {
+      const apps::StandardInput input(session->world(), command.common.table, "");
+      status = command.run(*session);
+    } else {
+      status = command.run(*session);
+    }
   };
-  std::apply([&](const auto&... each) { (run(each), ...); }, commands);
+  std::apply([&](auto&... each) { (run(each), ...); }, commands);
   return status;
 }
 

@@ -1,0 +1,92 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "common/standard_input.hpp"
+
+#include "base/descriptor.hpp"
+#include "common/text.hpp"
+
+#include <tessera/job/together.hpp>
+
+#include <fcntl.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "files/scratch_memory.hpp"
+
+namespace tessera::apps {
+namespace {
+
+[[noreturn]] void fail(const std::string& folder) {
+  throw input_error("{}: the standard input cannot be stored there: {}: name another folder by $TMPDIR",
+                    folder, std::strerror(errno));
+}
+
+/// Copies the standard input to a file.
+void store(const std::string& path, const std::string& folder) {
+  const base::Descriptor file(::open(path.c_str(), O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0600));
+  if (!file.is_open()) fail(folder);
+  std::vector<char> buffer(std::size_t{1} << 20);
+  for (;;) {
+    const ssize_t got = ::read(STDIN_FILENO, buffer.data(), buffer.size());
+    if (got == 0) return;
+    if (got < 0 && errno != EINTR)
+      throw input_error("the standard input cannot be read: {}", std::strerror(errno));
+    if (got > 0 && !file.write({buffer.data(), static_cast<std::size_t>(got)})) fail(folder);
+  }
+}
+
+}  // namespace
+
+StandardInput::StandardInput(const mpi::Communicator& comm, std::string& path, std::string folder) {
+  if (path != "-") return;
+  const mpi::Purpose purpose(comm, "the reading of the standard input");
+  if (folder.empty()) folder = files::default_scratch_folder();
+  try {
+    path = stored(comm, folder);
+  } catch (...) {
+    remove();
+    throw;
+  }
+}
+
+std::string StandardInput::stored(const mpi::Communicator& comm, const std::string& folder) {
+  std::string path;
+  together(comm, [&] {
+    if (comm.rank() != 0) return;
+    if (::isatty(STDIN_FILENO) != 0)
+      throw usage_error("the standard input is a terminal: pipe a table into it, or name a file");
+    std::string pattern = folder + "/tessera-input-XXXXXX";
+    if (::mkdtemp(pattern.data()) == nullptr) fail(folder);
+    own_folder_ = pattern;
+    path = pattern + "/standard-input";
+    store(path, folder);
+  });
+  path = comm.broadcast_text(path, 0);
+  together(comm, [&] {
+    if (::access(path.c_str(), R_OK) != 0)
+      throw input_error(
+          "{}: rank 0 has stored the standard input there, and rank {} does not see it: name a folder that "
+          "all "
+          "nodes share by --scratch or $TMPDIR",
+          folder, comm.rank());
+  });
+  return path;
+}
+
+void StandardInput::remove() noexcept {
+  std::error_code stays;
+  if (!own_folder_.empty()) std::filesystem::remove_all(own_folder_, stays);
+}
+
+StandardInput::~StandardInput() {
+  remove();
+}
+
+}  // namespace tessera::apps

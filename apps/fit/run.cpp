@@ -4,9 +4,11 @@
 #include "commands.hpp"
 
 #include <CLI/CLI.hpp>
+#include <algorithm>
 #include <array>
 #include <cstdlib>
 #include <string>
+#include <vector>
 #include <tessera/version.hpp>
 #include <tuple>
 

@@ -19,6 +19,7 @@ struct ArrowFormat {
   }
   static std::unique_ptr<TableReader> open(const Workers& workers, const std::string& path,
                                            const OpenOptions& options) {
+    refuse_text_options(path, "Parquet or Feather", options.table);
     return open_arrow_file(workers, path, options.between);
   }
 };

@@ -44,8 +44,6 @@ constexpr std::string_view by_iconv = "iconv -f UTF-16 -t UTF-8 '{0}' > '{1}.utf
 constexpr std::string_view the_table_itself = "give the table itself";
 
 constexpr KnownFile known_files[] = {
-    {0, "PAR1\x15", "a Parquet file", "fit it in Python, which reads these, or write it as CSV"},
-    {0, "ARROW1\0\0", "a Feather file", by_feather},
     {0, "FEA1\0\0\0\0", "a Feather file of version 1", by_feather},
     {0, "ORC", "an ORC file",
      R"~(python3 -c "import pandas; pandas.read_orc('{0}').to_csv('{1}.csv', index=False)")~"},

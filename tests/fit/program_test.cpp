@@ -848,6 +848,31 @@ TEST_F(Program, TellsHowEachColumnWasRead) {
       << fewer.err;
 }
 
+TEST_F(Program, ReadsTheStandardInputInAnyDialect) {
+  const std::string formula = "y ~ f + s(x, bs=\"ps\", k=12)";
+  ASSERT_EQ(fit("data.csv", formula).status, 0);
+  const std::string expected = read("model.json");
+  const auto fit_piped = [&](const std::string& before, const std::string& options) {
+    std::filesystem::remove(path("model.json"));
+    return run(before + " | TMPDIR=" + folder_.path().string() + " " + TESSERA_FIT + " fit - --formula '" +
+               formula + "' --device cpu --threads 1 --out " + path("model.json") + options);
+  };
+  const std::string data = path("data.csv");
+  for (const auto& [before, options, words] :
+       {std::tuple{"cat " + data, "", ""},
+        std::tuple{"tr , ';' <" + data, "", "semicolons separate the fields"},
+        std::tuple{"tr , '\\t' <" + data, " --sep tab", ""}, std::tuple{"gzip -c " + data, "", ""},
+        std::tuple{"(echo about; cat " + data + ")", " --skip 1", ""}}) {
+    const auto piped = successful(fit_piped(before, options));
+    EXPECT_EQ(read("model.json"), expected) << before;
+    EXPECT_NE(piped.err.find(words), std::string::npos) << piped.err;
+  }
+  expect_refusal(fit_piped("true", ""), 3, "the file is empty");
+  expect_refusal(fit_piped("cat " + data, " --sep xx"), 2, "it must be one character");
+  for (const auto& entry : std::filesystem::directory_iterator(folder_))
+    EXPECT_EQ(entry.path().filename().string().find("tessera-input"), std::string::npos) << entry.path();
+}
+
 TEST_F(Program, WeightsMayHaveAnyName) {
   write("blank.csv", "y,x,my w\n1,1,1\n2,3,2\n3,2,0\n4,5,3\n");
   EXPECT_EQ(fit("blank.csv", "y ~ x", "--weights 'my w'").status, 0);

@@ -63,7 +63,9 @@ FieldKind kind_of(const ReadPlan& plan, std::string_view core, bool number, bool
 Dictionary::Entry entry_of(const ReadPlan& plan, const UsedColumn& used, std::string_view text) {
   const std::string_view core = trimmed_field(text);
   const bool may_be_number = !used.typed || used.made_factor;
-  const bool number = may_be_number && begins_like_number(core) && plan.number_of(core).has_value();
+  // Levels of numbers have points, also where the file's numbers have commas.
+  const bool number = may_be_number && begins_like_number(core) &&
+                      (plan.number_of(core) || (used.number_levels && field_number(core)));
   return {.plain = kind_of(plan, core, number, false), .quoted = kind_of(plan, core, number, true)};
 }
 

@@ -139,7 +139,6 @@ TEST_F(Dialect, OtherFilesAreNamedWithAWayOut) {
   const auto bytes = [](const char* text, std::size_t size) { return std::string(text, size); };
   const std::string zip = bytes("PK\x03\x04\x14\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x05\0\0\0", 30);
   const std::vector<std::pair<std::string, std::string>> files{
-      {"PAR1\x15\x04", "a Parquet file: fit it in Python, which reads these, or write it as CSV"},
       {bytes("FEA1\0\0\0\0", 8),
        "a Feather file of version 1: python3 -c \"import pandas; pandas.read_feather('{0}')"},
       {zip + "a.csv", "a ZIP archive: unzip -p '{0}' > '{1}.csv'"},

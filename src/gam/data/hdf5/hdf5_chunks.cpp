@@ -38,7 +38,6 @@ std::mutex& hdf5_mutex() {
 }
 
 std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes) {
-#if H5_VERSION_GE(1, 10, 3)
   ChunkPacking packing{.value_bytes = value_bytes};
   hsize_t rows = 0;
   unsigned options = 0;
@@ -63,15 +62,11 @@ std::optional<ChunkPacking> packing_of(hid_t creation, std::size_t value_bytes) 
     }
   }
   return packing;
-#else
-  return std::nullopt;
-#endif
 }
 
 /// Returns the filters that the chunk was written without, as a bit mask.
 std::optional<std::uint32_t> ChunkUnpacker::load(hid_t dataset, const ChunkPacking& packing,
                                                  hsize_t first_row) {
-#if H5_VERSION_GE(1, 10, 3)
   const std::lock_guard lock(hdf5_mutex());
   hsize_t bytes = 0;
   if (H5Dget_chunk_storage_size(dataset, &first_row, &bytes) < 0 || bytes == 0) return std::nullopt;
@@ -81,9 +76,6 @@ std::optional<std::uint32_t> ChunkUnpacker::load(hid_t dataset, const ChunkPacki
   std::uint32_t left_out = 0;
   if (H5Dread_chunk(dataset, H5P_DEFAULT, &first_row, &left_out, packed_.data()) < 0) return std::nullopt;
   return left_out;
-#else
-  return std::nullopt;
-#endif
 }
 
 std::optional<std::span<const char>> ChunkUnpacker::unpack(hid_t dataset, const ChunkPacking& packing,

@@ -19,16 +19,11 @@ std::string problem_of_chunks(hid_t dataset, hid_t creation, std::size_t value_b
   if (chunk > left / value_bytes)
     return fmt::format("has chunks of {} values of {} bytes, which do not fit into memory", chunk,
                        value_bytes);
-#if H5_VERSION_GE(1, 10, 5)
   hsize_t written = 0;
   const Handle space(H5Dget_space(dataset), H5Sclose);
   if (H5Dget_num_chunks(dataset, space.get(), &written) < 0) return "has chunks that cannot be listed";
   const auto needed = (static_cast<hsize_t>(rows) - 1) / chunk + 1;
-  if (written < needed) return not_written(rows);
-#else
-  if (H5Dget_storage_size(dataset) == 0) return not_written(rows);
-#endif
-  return {};
+  return written < needed ? not_written(rows) : std::string();
 }
 
 }  // namespace

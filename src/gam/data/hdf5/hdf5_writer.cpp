@@ -6,7 +6,6 @@
 #include "gam/data/hdf5/hdf5_storage.hpp"
 
 #include <cstring>
-#include <memory>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -17,7 +16,7 @@ class Hdf5Output {
   /// `open` opens it with an access list.
   template <class Open>
   Hdf5Output(const files::OutputFile& file, const Open& open) : file_(file) {
-    const Handle access = access_that_remembers(error_);
+    const Handle access = access_that_remembers();
     hdf5_ = valid(Handle(open(access.get()), H5Fclose));
   }
 
@@ -29,17 +28,17 @@ class Hdf5Output {
   }
   /// HDF5 writes its buffers when a file is closed.
   void close() {
-    if (H5Fclose(hdf5_.release()) < 0 || *error_ != 0) fail();
+    if (H5Fclose(hdf5_.release()) < 0 || remembered_error() != 0) fail();
   }
   [[noreturn]] void fail() const {
+    const int error = remembered_error();
     throw base::input_error(
         "{}: cannot be written: {}", file_.path(),
-        *error_ != 0 ? std::strerror(*error_) : "HDF5 refused it: rename its columns, or write CSV");
+        error != 0 ? std::strerror(error) : "HDF5 refused it: rename its columns, or write CSV");
   }
 
  private:
   const files::OutputFile& file_;
-  std::shared_ptr<int> error_ = std::make_shared<int>(0);
   Handle hdf5_;
 };
 

@@ -244,7 +244,7 @@ TEST_F(Hdf5Table, ReadsEveryKindOfColumn) {
   }
 }
 
-TEST_F(Hdf5Table, ReadsColumnsByTheirPlacesInTheFile) {
+TEST_F(Hdf5Table, ReadsColumnsInAnyOrder) {
   const SharedFile csv(comm, "plain.csv");
   std::string text = "x,t,n,p\n";
   std::vector<double> x;
@@ -261,7 +261,7 @@ TEST_F(Hdf5Table, ReadsColumnsByTheirPlacesInTheFile) {
   }
   csv.write(text);
   const auto from_csv = open_table(crew(comm), csv.path());
-  // Columns in each order: with one that the library must convert, and without.
+  // With texts, whose size is the file's, and without.
   for (const std::vector<std::string>& columns :
        {std::vector<std::string>{"x", "t", "n"}, {"n", "x", "p"}, {"p", "t"}}) {
     const Range share = uneven_share(comm, 4000, columns.size());

@@ -51,7 +51,7 @@ class Tessera(CMakePackage, CudaPackage):
         depends_on("boost@1.74: +math", type="build")
         depends_on("cli11@2.1:", type="build")
         depends_on("fmt@9:")
-        depends_on("hdf5@1.10:", when="+hdf5")
+        depends_on("hdf5@1.10.5:", when="+hdf5")
         depends_on("libdeflate@1.6:", when="+libdeflate")
         depends_on("bzip2", when="+packings")
         depends_on("xz@5.2:", when="+packings")

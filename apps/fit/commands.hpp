@@ -143,6 +143,17 @@ struct ConvertCommand {
   [[nodiscard]] int run(mpi::Session& session) const;
 };
 
+struct ColumnsCommand {
+  std::vector<std::string> data;
+  std::vector<std::string> columns;
+  NamedArguments options;
+  bool json = false;
+  apps::CollectiveTimeout collective_timeout;
+
+  CLI::App* add_to(CLI::App& program);
+  [[nodiscard]] int run(mpi::Session& session) const;
+};
+
 struct SummaryCommand {
   std::string model;
   bool json = false;

@@ -43,7 +43,8 @@ int run_program(int argc, char** argv, std::optional<mpi::Session>& session) {
   app.require_subcommand(1);
 
   std::tuple<FitCommand, PredictCommand, SliceCommand, SmoothsCommand, DerivativesCommand, ContrastsCommand,
-             SimulateCommand, ConvertCommand, SummaryCommand, AnovaCommand, CheckCommand, ReportCommand>
+             SimulateCommand, ConvertCommand, ColumnsCommand, SummaryCommand, AnovaCommand, CheckCommand,
+             ReportCommand>
       commands;
   const std::array added =
       std::apply([&](auto&... each) { return std::array{each.add_to(app)...}; }, commands);

@@ -105,6 +105,19 @@ TEST_F(Program, FitsAConvertedTableToTheSameBits) {
   EXPECT_EQ(read("model.json"), of_csv);
 }
 
+TEST_F(Program, DescribesTheColumnsOfATable) {
+  std::ofstream(path("few.csv")) << "x,site\n1,bay\nabout 2,cape\n3,NA\n";
+  const auto shown = run(std::string(TESSERA_MPIRUN) + " 2 " TESSERA_FIT " columns " + path("few.csv"));
+  ASSERT_EQ(shown.status, 0) << shown.err;
+  EXPECT_NE(shown.out.find("few.csv: 3 rows, 2 columns, "), std::string::npos) << shown.out;
+  EXPECT_NE(shown.out.find("1 to 3; 1 text, the first 'about 2' in " + path("few.csv") + ", line 3\n"),
+            std::string::npos)
+      << shown.out;
+  EXPECT_NE(shown.out.find("2 levels: bay, cape\n"), std::string::npos) << shown.out;
+  const auto json = run(TESSERA_FIT " columns --json --column site " + path("few.csv"));
+  EXPECT_NE(json.out.find("\"missing\": 1"), std::string::npos) << json.out;
+}
+
 TEST_F(Program, FitsPredictsAndSummarises) {
   const auto fitted = fit("data.csv", "y ~ f + s(x, bs=\"ps\", k=12) + s(z, bs=\"cr\", k=8)",
                           "--run-report " + path("run.json"), 2);

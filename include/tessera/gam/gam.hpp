@@ -6,6 +6,7 @@
 #include <tessera/gam/anova.hpp>
 #include <tessera/gam/arrow.hpp>
 #include <tessera/gam/check.hpp>
+#include <tessera/gam/columns.hpp>
 #include <tessera/gam/convert.hpp>
 #include <tessera/gam/family.hpp>
 #include <tessera/gam/fit.hpp>

@@ -3,13 +3,13 @@
 
 #include "base/errors.hpp"
 #include "base/pluralised.hpp"
+#include "gam/data/column_batches.hpp"
 #include "gam/data/hdf5/hdf5_writer.hpp"
 #include "gam/data/row_pieces.hpp"
 #include "gam/data/table_source.hpp"
 
 #include <tessera/gam/convert.hpp>
 #include <tessera/job/together.hpp>
-#include <tessera/topology/memory_shortage.hpp>
 
 #include <fmt/format.h>
 
@@ -40,26 +40,16 @@ class Converter {
     const std::vector<std::string> names = wanted();
     conversion_.tell(fmt::format("{}: {}, {}", source_.name, base::pluralised(table_->rows(), "row"),
                                  base::pluralised(names.size(), "column")));
-    const std::size_t at_once = columns_at_once(names.size());
-    for (std::size_t begin = 0; begin < names.size(); begin += at_once)
-      convert(std::span(names).subspan(begin, std::min(at_once, names.size() - begin)));
+    read_in_batches(workers_, *table_, plan_.range_of(comm_.rank()),
+                    {.names = names, .options = source_.options, .at_once = conversion_.columns_at_once},
+                    [&](std::span<const std::string> some, const Frame& frame,
+                        std::span<const StrayTexts> /*strays*/) { convert(some, frame); });
   }
 
  private:
   [[nodiscard]] std::vector<std::string> wanted() const {
-    std::vector<std::string> names = table_->columns();
-    const auto nameless = std::erase(names, std::string());
-    if (!conversion_.columns.empty()) {
-      names.clear();
-      // Reading rejects unknown names.
-      for (const std::string& name : conversion_.columns) {
-        if (std::find(names.begin(), names.end(), name) == names.end()) names.push_back(name);
-      }
-    } else {
-      if (nameless > 0)
-        conversion_.tell(fmt::format("{} without a name left out", base::pluralised(nameless, "column")));
-      tell_left_out();
-    }
+    const std::vector<std::string> names = chosen_columns(*table_, conversion_.columns);
+    if (conversion_.columns.empty()) tell_left_out(std::ssize(table_->columns()) - std::ssize(names));
     for (const std::string& name : names) {
       const std::string problem = problem_of_hdf5_name(name);
       if (!problem.empty())
@@ -69,7 +59,9 @@ class Converter {
     return names;
   }
 
-  void tell_left_out() const {
+  void tell_left_out(std::int64_t nameless) const {
+    if (nameless > 0)
+      conversion_.tell(fmt::format("{} without a name left out", base::pluralised(nameless, "column")));
     constexpr std::size_t most_lines = 20;
     std::size_t told = 0;
     const std::map<std::string, std::string> left_out = table_->left_out();
@@ -83,34 +75,7 @@ class Converter {
     }
   }
 
-  /// *Collective.* The number of columns that fit into half the free memory; at least one.
-  [[nodiscard]] std::size_t columns_at_once(std::size_t columns) const {
-    if (conversion_.columns_at_once > 0) return conversion_.columns_at_once;
-    const std::int64_t rows = plan_.range_of(comm_.rank()).size();
-    const auto bytes = [&](std::size_t count) {
-      return 2 * rows * static_cast<std::int64_t>(count * sizeof(double));
-    };
-    while (columns > 1 && find_memory_shortage(comm_, bytes(columns))) columns = (columns + 1) / 2;
-    return columns;
-  }
-
-  void convert(std::span<const std::string> names) {
-    FrameRequest request{.variables = {},
-                         .numeric = {},
-                         .known_levels = {},
-                         .unseen_is_complete = {},
-                         .options = source_.options,
-                         .memory = {},
-                         .every_row = true};
-    for (const std::string& name : names) request.variables.push_back(column_expression(name));
-    const auto here = [&](std::vector<std::string>& columns) {
-      std::erase_if(columns, [&](const std::string& name) {
-        return std::find(names.begin(), names.end(), name) == names.end();
-      });
-    };
-    here(request.options.factors);
-    here(request.options.numbers);
-    const Frame frame = table_->read(workers_, request, plan_.range_of(comm_.rank()));
+  void convert(std::span<const std::string> names, const Frame& frame) {
     std::vector<NewColumn> columns;
     for (std::size_t c = 0; c < names.size(); ++c) {
       columns.push_back({names[c], encoding_of(frame.variables[c], frame.columns[c], source_.name)});

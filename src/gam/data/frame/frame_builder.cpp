@@ -270,7 +270,7 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
   for (std::size_t c = 0; c < counts.size(); ++c) {
     const UsedColumn& used = plan_.columns()[c];
     if (used.text) {
-      if (has_too_many_levels(c)) refuse_levels(plan_, used);
+      if (plan_.strays() == nullptr && has_too_many_levels(c)) refuse_levels(plan_, used);
       const std::int64_t not_utf8 = first_not_utf8(c);
       if (not_utf8 != 0)
         throw base::input_error("{}: the column '{}' holds a text that is not UTF-8: {}",
@@ -278,7 +278,7 @@ void FrameBuilder::refuse_faults(std::span<const FieldCounts> counts) const {
       continue;
     }
     const ColumnFindings::Stray stray = first_stray(c);
-    if (stray.row_number == 0) continue;
+    if (stray.row_number == 0 || plan_.strays() != nullptr) continue;
     const std::string text = excerpt(stray.text);
     throw base::input_error(
         "{}: the column '{}' holds the text '{}', but most of its fields are numbers ({} of {}): it "
@@ -338,7 +338,7 @@ void FrameBuilder::agree_on_levels(const mpi::Communicator& comm, Variable& vari
                            return plan_.every_row() ? !plan_.is_missing(level) : there.contains(level);
                          });
   }
-  if (variable.levels.size() > max_levels) refuse_levels(plan_, used);
+  if (plan_.strays() == nullptr && variable.levels.size() > max_levels) refuse_levels(plan_, used);
   std::unordered_map<std::string_view, std::int32_t> code_of;
   for (const std::string& level : variable.levels)
     code_of.emplace(level, static_cast<std::int32_t>(code_of.size()));
@@ -375,6 +375,23 @@ Frame FrameBuilder::finish(const mpi::Communicator& comm, std::int64_t file_rows
   }
   describe_columns(comm);
   return std::move(frame_);
+}
+
+StrayTexts FrameBuilder::strays_in(const mpi::Communicator& comm, std::size_t column,
+                                   const FieldCounts& counts) const {
+  if (plan_.columns()[column].text) return {};
+  StrayTexts strays{.count = counts.texts - (counts.without_quotes ? 0 : counts.quoted_numbers)};
+  if (strays.count == 0) return strays;
+  const ColumnFindings::Stray mine = first_stray(column);
+  std::vector<std::string> told;
+  if (mine.row_number != 0) told = {excerpt(mine.text), plan_.place(mine.row_number)};
+  for (std::vector<std::string>& of_rank : base::allgather_values(comm, told)) {
+    if (of_rank.empty()) continue;
+    strays.first = std::move(of_rank[0]);
+    strays.place = std::move(of_rank[1]);
+    break;
+  }
+  return strays;
 }
 
 // Describes each column for the log and for predictions.
@@ -414,6 +431,7 @@ void FrameBuilder::describe_columns(const mpi::Communicator& comm) {
       if (reading.more_unseen) reading.unseen_levels.resize(listed_levels);
     }
     frame_.columns.push_back(std::move(reading));
+    if (plan_.strays() != nullptr) plan_.strays()->push_back(strays_in(comm, c, counts[c]));
   }
   describe_expressions(comm);
 }

@@ -47,6 +47,8 @@ class FrameBuilder {
   [[nodiscard]] std::int64_t first_not_utf8(std::size_t column) const;
   [[nodiscard]] bool has_too_many_levels(std::size_t column) const;
   void agree_on_levels(const mpi::Communicator& comm, Variable& variable, std::size_t column);
+  [[nodiscard]] StrayTexts strays_in(const mpi::Communicator& comm, std::size_t column,
+                                     const FieldCounts& counts) const;
   void describe_columns(const mpi::Communicator& comm);
   void describe_expressions(const mpi::Communicator& comm);
 

@@ -299,7 +299,7 @@ void FramePart::set_number_field(std::size_t column, double value, std::int64_t 
 // Records the first text in a column of numbers; throws at once if the column must be numeric.
 void FramePart::note_stray(std::size_t column, std::string_view text, std::int64_t row_number) {
   const UsedColumn& used = plan_->columns()[column];
-  if (!used.numbers_for.empty())
+  if (!used.numbers_for.empty() && plan_->strays() == nullptr)
     throw base::input_error("{}: the column '{}' holds the text '{}', but {} needs numbers: {}",
                             plan_->place(before_ + row_number), used.name, excerpt(text),
                             used.numbers_for == used.name ? "the model" : used.numbers_for,

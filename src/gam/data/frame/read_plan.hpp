@@ -40,6 +40,13 @@ struct UsedColumn {
   }
 };
 
+/// Texts in a column most of whose fields are numbers, over the job.
+struct StrayTexts {
+  std::int64_t count = 0;
+  std::string first{};  ///< the beginning of the first
+  std::string place{};  ///< where it is
+};
+
 /// The variables of a request, mapped to the columns of a file. Refers to the request, which must outlive it.
 class ReadPlan {
  public:
@@ -63,6 +70,10 @@ class ReadPlan {
   [[nodiscard]] std::string place(std::int64_t row_number) const;
   /// How `place` tells it; by default "PATH, row 12".
   void set_places(std::function<std::string(std::int64_t row_number)> places) { places_ = std::move(places); }
+  /// Columns are only described: texts among numbers are missing values that are added here, one element for
+  /// each column, and a factor may have any number of levels.
+  void set_strays(std::vector<StrayTexts>* strays) { strays_ = strays; }
+  [[nodiscard]] std::vector<StrayTexts>* strays() const noexcept { return strays_; }
   void set_near_median(std::size_t variable, KeySpan range) { variables_[variable].near_median = range; }
   /// Whether the variable is itself a text column; all others are numbers.
   [[nodiscard]] bool is_factor(const PlannedVariable& variable) const;
@@ -116,6 +127,7 @@ class ReadPlan {
   NumberTaker* taker_ = nullptr;
   std::string path_;
   std::function<std::string(std::int64_t row_number)> places_;
+  std::vector<StrayTexts>* strays_ = nullptr;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -9,9 +9,11 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
-Frame TableReader::read(const Workers& workers, const FrameRequest& request, Range rows) {
+Frame TableReader::read(const Workers& workers, const FrameRequest& request, Range rows,
+                        std::vector<StrayTexts>* strays) {
   return read_unchanged(workers.comm, [&] {
     ReadPlan planned = plan(request, {});
+    planned.set_strays(strays);
     planned.set_places([this](std::int64_t row_number) { return place(row_number); });
     return read_frame(workers, std::move(planned), rows, this->rows(),
                       [this](const ReadPlan& plan, int threads) { return scan(plan, threads); },

@@ -34,8 +34,9 @@ class TableReader {
 
   /// *Collective.* Reads this rank's rows. Throws the same `Error(input)` on every rank: unknown column,
   /// malformed line (with its number), text in an expression that needs numbers, too little memory on a node
-  /// for its rows, a table that was written to since it was opened.
-  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows);
+  /// for its rows, a table that was written to since it was opened. `strays`: see `ReadPlan::set_strays`.
+  [[nodiscard]] Frame read(const Workers& workers, const FrameRequest& request, Range rows,
+                           std::vector<StrayTexts>* strays = nullptr);
 
   /// Data rows of the table, the same on every rank.
   [[nodiscard]] virtual std::int64_t rows() const = 0;

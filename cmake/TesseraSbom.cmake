@@ -141,6 +141,10 @@ if(TESSERA_ENABLE_APPS)
     part(NAME HDF5 ID hdf5 RELATION ${kind} VERSION ${HDF5_VERSION} LICENSE BSD-3-Clause URL https://www.hdfgroup.org/solutions/hdf5/)
   endif()
 endif()
+if(TARGET tessera_gam)
+  part(NAME "Apache Arrow, of the plugin for Parquet" ID arrow RELATION OPTIONAL_DEPENDENCY_OF LICENSE Apache-2.0
+    URL https://arrow.apache.org)
+endif()
 if(TESSERA_CUDA)
   part(NAME "CUDA Runtime" ID cudart RELATION STATIC_LINK VERSION ${CUDAToolkit_VERSION} LICENSE LicenseRef-NVIDIA-CUDA
     URL https://developer.nvidia.com/cuda-toolkit NOTICE cudart.txt)

@@ -18,12 +18,30 @@ jobs=$(nproc)
 memory_jobs=$(awk '/^MemAvailable:/ { print int($2 / 1572864) }' /proc/meminfo 2>/dev/null || echo "$jobs")
 ((jobs <= memory_jobs)) || jobs=$((memory_jobs > 0 ? memory_jobs : 1))
 
+# The plugin for Parquet is built from PyPI's pyarrow, in an environment of the build's own: Debian and Ubuntu have no
+# package of Apache Arrow's libraries. Where PyPI cannot be reached the build goes on without.
+pyarrow=$PWD/build/pyarrow
+install_pyarrow() {
+  local wanted
+  wanted=$(grep '^pyarrow==' python/tests/requirements.txt)
+  [[ $(cat "$pyarrow/installed" 2>/dev/null) != "$wanted" ]] || return 0
+  say "Installing $wanted for Parquet"
+  rm -rf "$pyarrow"
+  if python3 -m venv "$pyarrow" &&
+    "$pyarrow/bin/pip" install --quiet --no-compile --no-deps --disable-pip-version-check "$wanted"; then
+    echo "$wanted" >"$pyarrow/installed"
+  else
+    say "Without Parquet: $wanted cannot be installed"
+  fi
+}
+
 # A unity build: several sources are compiled as one, which is faster if all of them are compiled. Continuous
 # integration that keeps the folder of ccache from run to run names it in CCACHE_DIR.
 configure() {
   local preset=${1:-default}
+  install_pyarrow
   say "Configuring build/$preset"
-  cmake --preset "$preset" -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=24 \
+  cmake --preset "$preset" -D CMAKE_UNITY_BUILD=ON -D CMAKE_UNITY_BUILD_BATCH_SIZE=24 -D TESSERA_PYTHON_OF_ARROW="$pyarrow/bin/python3" \
     -D TESSERA_ENABLE_CCACHE="$([[ -v CCACHE_DIR ]] && echo ON || echo OFF)"
 }
 

@@ -25,6 +25,7 @@ class Tessera(CMakePackage, CudaPackage):
     variant("apps", default=True, sticky=True, description="Build the programs, and tessera::gam")
     with when("+apps"):
         variant("hdf5", default=True, sticky=True, description="Let tessera-fit read tables in HDF5")
+        variant("arrow", default=False, sticky=True, description="Let tessera-fit read tables in Parquet and Feather")
         variant("libdeflate", default=True, sticky=True, description="Unpack tables by libdeflate")
         variant("packings", default=True, sticky=True, description="Read tables packed by zstd, xz and bzip2")
         variant("r", default=False, sticky=True, when="+shared", description="Install the package for R")
@@ -46,6 +47,7 @@ class Tessera(CMakePackage, CudaPackage):
     depends_on("googletest@1.12:", type="build", when="+tests")
 
     with when("+apps"):
+        depends_on("arrow@15: +parquet +brotli +lz4 +snappy +zlib +zstd", when="+arrow")
         depends_on("blas")
         depends_on("lapack")
         depends_on("boost@1.74: +math", type="build")
@@ -91,6 +93,7 @@ class Tessera(CMakePackage, CudaPackage):
             args.append(self.define_from_variant("TESSERA_ENABLE_HDF5", "hdf5"))
             args.append(self.define_from_variant("TESSERA_ENABLE_LIBDEFLATE", "libdeflate"))
             args.append(self.define_from_variant("TESSERA_ENABLE_PACKINGS", "packings"))
+            args.append(self.define_from_variant("TESSERA_ENABLE_ARROW", "arrow"))
             blas = self.spec["blas"].libs
             args.append(self.define("BLAS_LIBRARIES", blas))
             args.append(self.define("LAPACK_LIBRARIES", self.spec["lapack"].libs + blas))

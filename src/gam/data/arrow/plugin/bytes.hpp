@@ -46,7 +46,12 @@ class Input final : public arrow::io::RandomAccessFile {
     return got;
   }
 
-  // NOLINTBEGIN(modernize-use-override): earlier versions have no functions with `may_be_short`
+  // Earlier versions of Arrow have no functions with `may_be_short` to override.
+  // NOLINTBEGIN(modernize-use-override)
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Winconsistent-missing-override"
+#endif
   arrow::Result<std::int64_t> ReadAt(std::int64_t position, std::int64_t count, void* to) {
     return ReadAt(position, count, true, to);
   }
@@ -75,6 +80,9 @@ class Input final : public arrow::io::RandomAccessFile {
     ARROW_RETURN_NOT_OK(ReadAt(position, there, true, buffer->mutable_data()));
     return std::shared_ptr<arrow::Buffer>(std::move(buffer));
   }
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
   // NOLINTEND(modernize-use-override)
 
  private:

@@ -21,8 +21,7 @@ class Stream {
     for (const std::int64_t column : columns) asked_.push_back(static_cast<int>(column));
     read_ = asked_;
     std::ranges::sort(read_);
-    const auto repeated = std::ranges::unique(read_);
-    read_.erase(repeated.begin(), repeated.end());
+    read_.erase(std::unique(read_.begin(), read_.end()), read_.end());
     std::vector<std::shared_ptr<arrow::Field>> fields;
     for (const int column : asked_) {
       const arrow::Field& field = *file_->schema().field(column);

@@ -278,7 +278,8 @@ TESSERA_GAM_API int tessera_gam_predict(tessera_gam_model model, tessera_gam_tab
                                         const tessera_gam_call* call, tessera_gam_answer* answer);
 /// Residuals of the rows of a model's table: `tessera::gam::residuals` (<tessera/gam/residuals.hpp>), a
 /// column "residual", NaN in rows excluded from the fit, followed by the variables if requested. With type
-/// all: "fitted", "linear_predictor", "working_weight", "deviance", "pearson", "response" and "working".
+/// all: "fitted", "linear_predictor", "working_weight", "deviance", "pearson", "response" and "working"; with
+/// type fit the first four.
 /// Options: those of `ResidualOptions`, and threads.
 TESSERA_GAM_API int tessera_gam_residuals(tessera_gam_model model, tessera_gam_table table,
                                           const tessera_gam_call* call, tessera_gam_answer* answer);

@@ -19,7 +19,8 @@ enum class ResidualType {
   fitted,    ///< not a residual: mu
   linear_predictor,  ///< eta, with all offsets
   working_weight,    ///< w (dmu/deta)^2 / V(mu), by which the row counts in the last working model
-  all                ///< of these all but `partial`, each a column of its name
+  all,               ///< of these all but `partial`, each a column of its name
+  fit                ///< of these `fitted`, `linear_predictor`, `working_weight` and `deviance`, likewise
 };
 
 struct ResidualOptions {
@@ -29,8 +30,8 @@ struct ResidualOptions {
 };
 
 /// *Collective.* Residuals of this rank's rows of a model's table, as `residuals.gam` of mgcv: a column
-/// "residual", or those of `ResidualType::all`, NaN in rows excluded from the fit. Ignores the correlation of
-/// neighbours (rho).
+/// "residual", or those of `ResidualType::all` and `fit`, NaN in rows excluded from the fit. Ignores the
+/// correlation of neighbours (rho).
 ///
 /// Throws as `check` does. Blocks. Cost: one pass over the rows on the job's host threads; memory: the
 /// variables of the model, and a number for each row. The bits do not depend on ranks and threads.

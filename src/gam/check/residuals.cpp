@@ -2,8 +2,9 @@
 #include "base/at.hpp"
 #include "gam/data/table_source.hpp"
 #include "gam/fit/model_rows.hpp"
+#include "gam/linalg/linalg.hpp"
 #include "gam/model/model.hpp"
-#include "gam/rows/columns.hpp"
+#include "gam/rows/prediction_pass.hpp"
 #include "gam/rows/row_residuals.hpp"
 
 #include <tessera/error.hpp>
@@ -13,8 +14,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <iterator>
 #include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -38,9 +39,16 @@ constexpr ResidualColumn all_columns[]{{"fitted", ResidualType::fitted},
                                        {"response", ResidualType::response},
                                        {"working", ResidualType::working}};
 
+/// Those of `ResidualType::fit` are the first.
+constexpr std::ptrdiff_t columns_of_fit = 4;
+
 std::vector<ResidualColumn> columns_of(ResidualType type) {
-  if (type != ResidualType::all) return {{"residual", type}};
-  return {std::begin(all_columns), std::end(all_columns)};
+  const std::span all(all_columns);
+  switch (type) {
+    case ResidualType::all: return {all.begin(), all.end()};
+    case ResidualType::fit: return {all.begin(), all.begin() + columns_of_fit};
+    default: return {{"residual", type}};
+  }
 }
 
 /// Residuals in the user's units.
@@ -49,31 +57,29 @@ class ResidualsOfRows {
   explicit ResidualsOfRows(const ModelRows& rows)
       : family_(rows.model().family), rows_(rows.rows()), frame_(rows.frame()) {}
 
-  [[nodiscard]] double of(ResidualType type, const RowResiduals::Residual& row, std::size_t place) const {
-    const double mean = family_.mean(row.linear_predictor) / rows_.response_factor;
+  /// Of the row at `place`, whose linear predictor is `eta` in the units of the fit.
+  [[nodiscard]] double of(ResidualType type, double eta, std::size_t place) const {
+    const double mean = family_.mean(eta) / rows_.response_factor;
     const double difference = number(rows_.response, place) - mean;
     switch (type) {
       case ResidualType::fitted: return mean;
-      case ResidualType::linear_predictor: return row.linear_predictor / rows_.response_factor;
-      case ResidualType::working_weight:
-        return family_.working_weight(row.linear_predictor, prior_weight(place));
+      case ResidualType::linear_predictor: return eta / rows_.response_factor;
+      case ResidualType::working_weight: return family_.working_weight(eta, prior_weight(place));
       case ResidualType::response: return difference;
-      case ResidualType::working: return working(row, difference);
+      case ResidualType::working: return difference / family_.derivative(eta);
       case ResidualType::pearson: return pearson(mean, difference, place);
       case ResidualType::partial: {
         const double weighted = pearson(mean, difference, place);
-        return std::isnan(weighted) ? working(row, difference) : weighted;
+        return std::isnan(weighted) ? difference / family_.derivative(eta) : weighted;
       }
-      default: return row.deviance / std::sqrt(rows_.prior_factor) / rows_.response_factor;
+      default:
+        return deviance_residual(rows_, place, eta) / std::sqrt(rows_.prior_factor) / rows_.response_factor;
     }
   }
 
  private:
   [[nodiscard]] double number(int variable, std::size_t place) const {
     return frame_.variables[at(variable)].numbers[place];
-  }
-  [[nodiscard]] double working(const RowResiduals::Residual& row, double difference) const {
-    return difference / family_.derivative(row.linear_predictor);
   }
   [[nodiscard]] double prior_weight(std::size_t place) const {
     return rows_.prior_weight < 0 ? 1 : number(rows_.prior_weight, place);
@@ -119,29 +125,26 @@ Predictions residuals(Job& job, const Model& model, const Table& table, const Re
   Predictions out;
   out.plan = rows.plan();
   out.table_rows = frame.file_rows;
+  const std::vector<ResidualColumn> wanted = columns_of(options.type);
+  Matrix coef;
   together(job.comm(), [&] {
-    const std::vector<ResidualColumn> wanted = columns_of(options.type);
     for (const ResidualColumn& one : wanted)
       out.columns.push_back(
           {one.name, std::vector<double>(frame.complete.size(), std::numeric_limits<double>::quiet_NaN())});
-    const ResidualsOfRows residuals(rows);
-    const std::vector<int> read = variables_read(rows.rows());
-    std::vector<RowResiduals> readers(at(job.threads()), RowResiduals(rows.rows(), rows.raw_coef()));
-    const bool whole = job.host_team().for_each_block(
-        frame.rows, rows.plan().block(),
-        [&](int thread, Range block) {
-          const std::size_t begin = at(block.begin - frame.rows.begin);
-          const std::size_t end = at(block.end - frame.rows.begin);
-          for (const int variable : read) frame.variables[at(variable)].prepare_to_read(begin, end);
-          for (std::size_t row = begin; row < end; ++row) {
-            if (frame.complete[row] == 0) continue;
-            const RowResiduals::Residual residual = readers[at(thread)].of(row);
-            for (std::size_t c = 0; c < wanted.size(); ++c)
-              out.columns[c].values[row] = residuals.of(wanted[c].type, residual, row);
-          }
-        },
-        job.options().stop);
-    if (!whole) throw Error(ErrorCode::interrupted, "the job was asked to stop");
+    coef = Matrix(static_cast<int>(rows.coef().size()), 1);
+    std::ranges::copy(rows.coef(), coef.column(0).begin());
+  });
+  const ResidualsOfRows residuals(rows);
+  predictors_at(job, rows.plan(), rows.rows(), coef,
+                [&](std::size_t first, std::span<const double> predictors) {
+                  for (std::size_t i = 0; i < predictors.size(); ++i) {
+                    const std::size_t row = first + i;
+                    if (frame.complete[row] == 0) continue;
+                    for (std::size_t c = 0; c < wanted.size(); ++c)
+                      out.columns[c].values[row] = residuals.of(wanted[c].type, predictors[i], row);
+                  }
+                });
+  together(job.comm(), [&] {
     if (options.variables) out.kept = variables_of_terms(rows);
   });
   return out;

@@ -61,9 +61,10 @@ ModelRows::ModelRows(Job& job, const FittedModel& model, const TableSource& sour
       refuse_other(source, "its response differs from that of the fit, in values or rows");
     PredictiveModel predictive = model_.predictive();
     design_ = reindexed(std::move(predictive.design), frame_);
-    raw_coef_ = design_.raw_coefficients(predictive.coef);
+    coef_ = std::move(predictive.coef);
+    for (double& coef : coef_) coef *= rows_.response_factor;
+    raw_coef_ = design_.raw_coefficients(coef_);
   });
-  for (double& coef : raw_coef_) coef *= rows_.response_factor;
   rows_.design = &design_;
 }
 

@@ -37,7 +37,9 @@ class ModelRows {
   [[nodiscard]] const FitOptions& options() const { return options_; }
   /// Includes response, offsets, prior weights and a design that refers to the frame.
   [[nodiscard]] const Rows& rows() const { return rows_; }
-  /// M beta of that design, in the units of the rows.
+  /// Coefficients beta of that design, in the units of the rows.
+  [[nodiscard]] std::span<const double> coef() const { return coef_; }
+  /// M beta.
   [[nodiscard]] std::span<const double> raw_coef() const { return raw_coef_; }
 
  private:
@@ -50,7 +52,7 @@ class ModelRows {
   Frame frame_;
   Design design_;
   Rows rows_;
-  std::vector<double> raw_coef_;
+  std::vector<double> coef_, raw_coef_;
 };
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -53,7 +53,7 @@ struct OptionChoices<PredictionType> {
 };
 template <>
 struct OptionChoices<ResidualType> {
-  static constexpr std::array<std::pair<std::string_view, ResidualType>, 9> all{
+  static constexpr std::array<std::pair<std::string_view, ResidualType>, 10> all{
       {{"deviance", ResidualType::deviance},
        {"pearson", ResidualType::pearson},
        {"response", ResidualType::response},
@@ -62,7 +62,8 @@ struct OptionChoices<ResidualType> {
        {"fitted", ResidualType::fitted},
        {"linear-predictor", ResidualType::linear_predictor},
        {"working-weight", ResidualType::working_weight},
-       {"all", ResidualType::all}}};
+       {"all", ResidualType::all},
+       {"fit", ResidualType::fit}}};
 };
 template <>
 struct OptionChoices<NewLevels> {

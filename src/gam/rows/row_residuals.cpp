@@ -10,6 +10,15 @@ namespace TESSERA_NAMESPACE::gam {
 
 using base::at;
 
+double deviance_residual(const Rows& rows, std::size_t row, double eta) {
+  const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
+  const double y = rows.response_factor * number(rows.response);
+  const double mu = rows.family.mean(eta);
+  const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
+  // Rounding may leave a saturated row's deviance slightly below zero.
+  return std::copysign(std::sqrt(std::max(0.0, rows.family.deviance(y, mu, prior))), y - mu);
+}
+
 RowResiduals::RowResiduals(const Rows& rows, std::span<const double> raw_coef)
     : rows_(rows), raw_coef_(raw_coef), reader_(rows) {
   if (!rows.series.correlated() || !rows.series.before) return;
@@ -21,14 +30,8 @@ RowResiduals::RowResiduals(const Rows& rows, std::span<const double> raw_coef)
 
 RowResiduals::Residual RowResiduals::residual_in(const Rows& rows, RowReader& reader, std::size_t row,
                                                  std::span<const double> raw_coef) {
-  const auto number = [&](int variable) { return rows.frame->variables[at(variable)].numbers[row]; };
   const double eta = reader.linear_predictor(row, raw_coef);
-  const double y = rows.response_factor * number(rows.response);
-  const double mu = rows.family.mean(eta);
-  const double prior = rows.prior_weight < 0 ? 1 : rows.prior_factor * number(rows.prior_weight);
-  const double deviance = rows.family.deviance(y, mu, prior);
-  // Rounding may leave a saturated row's deviance slightly below zero.
-  return {eta, std::copysign(std::sqrt(std::max(0.0, deviance)), y - mu)};
+  return {eta, deviance_residual(rows, row, eta)};
 }
 
 RowResiduals::Residual RowResiduals::of(std::size_t row) {

@@ -11,6 +11,9 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// sign(y - mu) sqrt(deviance) of a complete row with linear predictor `eta`, both in the units of the fit.
+[[nodiscard]] double deviance_residual(const Rows& rows, std::size_t row, double eta);
+
 /// Residuals of single complete rows, in the units of the fit, on the host. The arguments must outlive it.
 /// Not thread-safe, but copies are independent. Results do not depend on the order of calls; the last
 /// residual is cached, as the next row needs it.
@@ -18,7 +21,7 @@ class RowResiduals {
  public:
   RowResiduals(const Rows& rows, std::span<const double> raw_coef);
 
-  /// The residual of a row: its linear predictor, with the offset, and sign(y - mu) sqrt(deviance).
+  /// The residual of a row: its linear predictor, with the offset, and its deviance residual.
   struct Residual {
     double linear_predictor;
     double deviance;

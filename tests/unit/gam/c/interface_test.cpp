@@ -15,6 +15,7 @@
 #include <functional>
 #include <initializer_list>
 #include <iomanip>
+#include <span>
 #include <stdexcept>
 #include <string>
 #include <thread>
@@ -550,6 +551,11 @@ TEST_F(CInterface, AnswersWhatTheEngineDoes) {
   const std::vector<double> whole = matrix(answer);
   EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
   ASSERT_EQ(whole.size(), 7 * data_.y.size());
+  const Given of_fit{{"type", "fit"}};
+  ASSERT_EQ(tessera_gam_residuals(model_, table_, &of_fit.call, &answer), TESSERA_GAM_OK)
+      << tessera_gam_error();
+  EXPECT_TRUE(std::ranges::equal(matrix(answer), std::span(whole).first(4 * data_.y.size())));
+  EXPECT_EQ(tessera_gam_answer_close(answer), TESSERA_GAM_OK);
   auto next = whole.begin();
   for (const char* type :
        {"fitted", "linear-predictor", "working-weight", "deviance", "pearson", "response", "working"}) {

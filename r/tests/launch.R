@@ -32,6 +32,32 @@ same(y ~ s(x) + g + dose + s(i, k = 4), weights = w, subset = l)
 same(y ~ g * w + distance(x) + s(x, by = g), offset = w)
 same(l ~ s(x) + relevel(g, "a"), family = binomial("probit"), select = TRUE)
 
+# What a file could lose: texts that are numbers, missing values, quotes or ends of lines elsewhere; names; bits. The
+# whole model is the same.
+engine <- asNamespace("tessera")
+odd <- c("", "NA", "NA_", " a", "a ", "a,b", "b\"c", "\"", "\"\"", "line\nbreak", "\r", "cr\r\nlf", "\u00fc", "1", "01", "1.0",
+         "1e5", "TRUE", "nan", "Inf", "'q'", "x=y", "@f", "tab\t", "-", "#", "\\n", "\ufeffbom", ";")
+names <- c("odd", "o,d", "o\"d", "o d", "\u00fcd", "o\nd", "#", "1")
+job <- list(launcher = "env", program = program)
+for (seed in 1:8) {
+  set.seed(seed)
+  factor_of <- function(count) {
+    levels <- sample(odd, count)
+    x <- factor(sample(levels, n, TRUE), levels = levels, ordered = runif(1) < 0.5)
+    replace(x, sample(n, 5), NA)
+  }
+  columns <- list(x = replace(runif(n), 3, NA), g = factor_of(sample(2:6, 1)), o = factor_of(4),
+                  l = sample(c(TRUE, FALSE, NA), n, TRUE, c(0.5, 0.4, 0.01)), i = sample(c(-3:5, NA), n, TRUE),
+                  big = 2^53 + 2 * sample(1000, n, TRUE), w = 1 / seq_len(n), y = rnorm(n),
+                  odd = replace(rnorm(n), 1:6, c(-0, 1e-308, 5e-324, 1 / 3, NaN, 0.1 + 0.2)))
+  names(columns)[9] <- names[seed]
+  formula <- sprintf("y ~ g + o + l + s(x, k = 4) + s(i, k = 4) + `%s` + big", names[seed])
+  options <- c(family = "gaussian", weights = "w")
+  here <- engine$fit_table(formula, .Call(engine$C_table, columns), options, list(), TRUE)
+  there <- engine$fit_job(formula, columns, options, job, TRUE)
+  stopifnot(identical(.Call(engine$C_json, here), .Call(engine$C_json, there)))
+}
+
 write.csv(d[c("x", "i", "w", "y")], "table.csv", row.names = FALSE)
 basis <- 7
 of_file <- function(...) {

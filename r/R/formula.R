@@ -54,10 +54,13 @@ as_column <- function(x) {
   if (is.factor(x) || is.logical(x) || is.double(x) || is.integer(x)) x
 }
 
+#' Whether missing values are a level, as addNA() makes them, which the engine has not.
+has_missing_level <- function(x) is.factor(x) && anyNA(levels(x))
+
 #' Whether the engine has all values of a variable that an expression may use: dates are compared by R alone.
 is_plain <- function(x) {
   kinds <- c("factor", "ordered", "AsIs", "numeric", "integer", "character", "logical", "matrix", "array")
-  is.atomic(x) && (!is.object(x) || all(class(x) %in% kinds)) && !is.null(as_column(x))
+  is.atomic(x) && (!is.object(x) || all(class(x) %in% kinds)) && !is.null(as_column(x)) && !has_missing_level(x)
 }
 
 has_function <- function(call, env) {
@@ -79,7 +82,9 @@ engine_evaluates <- function(t, expression) {
     return(!is.null(x) && is_plain(x))
   }
   if (!is.call(expression)) return(is.atomic(expression))
-  has_function(expression, t$env) && all(vapply(as.list(expression)[-1], engine_evaluates, NA, t = t))
+  # A missing value that factor(exclude =) keeps is a level.
+  has_function(expression, t$env) && !"exclude" %in% names(expression) &&
+    all(vapply(as.list(expression)[-1], engine_evaluates, NA, t = t))
 }
 
 read_variable <- function(t, name) {
@@ -121,9 +126,13 @@ translate_variable <- function(t, expression, what = NULL) {
   }
   value <- value_by_r(t, expression)
   column <- as_column(value)
-  if (is.null(column) && is.null(what)) {
+  if (is.null(what) && (is.null(column) || has_missing_level(column))) {
     t$parametric_by_r <- TRUE
     return(expression)
+  }
+  if (has_missing_level(column)) {
+    input_error(what, ": ", text_of(expression), " has the level NA, which smooths have not: give it a name, as ",
+                "levels(g)[is.na(levels(g))] <- \"none\"")
   }
   if (is.null(column)) {
     input_error(what, ": ", text_of(expression), " is a ", if (is.matrix(value)) "matrix" else class(value)[1],

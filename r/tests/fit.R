@@ -46,6 +46,15 @@ local({
   same(y ~ s(x), data = complete[c("x", "y")], weights = weight, offset = weight / 2)
 })
 
+# Missing values that are a level, in parametric terms
+with_level <- transform(d, h = addNA(g))
+for (call in c(quote(same(y ~ h + s(w), data = with_level)), quote(same(y ~ addNA(g) * w + s(x), data = d)))) {
+  missing <- eval(call)
+  call[[1]] <- quote(bam)
+  stopifnot(all.equal(predict(missing, with_level[1:9, ]), predict(eval(call), with_level[1:9, ]), tolerance = 1e-5),
+            anyNA(unlist(missing$xlevels)))
+}
+
 # Contrasts
 same(y ~ C(g, sum) * w + s(x), data = d)
 options(contrasts = c("contr.sum", "contr.poly"))

@@ -35,7 +35,8 @@ margin_columns <- function(margin, x) {
 radial_columns <- function(radial, x) {
   u <- (x - radial$shift) / radial$unit
   points <- (numbers(radial$points) - radial$shift) / radial$unit
-  columns <- cbind(abs(outer(u, points, "-"))^3 / 12, 1, u) %*% dense(radial$map)
+  r <- abs(outer(u, points, "-"))
+  columns <- cbind(r * r * r / 12, 1, u) %*% dense(radial$map)
   padding <- max(8, 4 * ceiling(ncol(columns) / 4)) - ncol(columns)
   cbind(columns, matrix(0, length(x), padding))
 }

@@ -199,7 +199,7 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
 #' What the engine has of each row of the table: a frame, NaN where a row is not in the fit.
 rows_of_fit <- function(model, table, chosen) {
   wanted <- c("fitted", "linear_predictor", "working_weight", "deviance")
-  columns <- .Call(C_rows, model, table, c(type = "all", chosen[names(chosen) == "threads"]), wanted)
+  columns <- .Call(C_rows, model, table, c(type = "fit", chosen[names(chosen) == "threads"]), wanted)
   as_frame(columns, length(columns[[1]]), NULL)
 }
 
@@ -223,12 +223,12 @@ resolve_rows <- function(t, data, frame) {
   lapply(extra, `[`, rows)
 }
 
-#' Levels that no row has are dropped; contrasts stay.
+#' Levels that no row has are dropped; contrasts stay, unless they are a matrix of all levels.
 drop_levels <- function(x) {
-  if (!is.factor(x) || all(levels(x) %in% x)) return(x)
+  if (!is.factor(x) || all(tabulate(x, nlevels(x)) > 0)) return(x)
   contrasts <- attr(x, "contrasts")
   x <- x[, drop = TRUE]
-  attr(x, "contrasts") <- contrasts
+  if (!is.matrix(contrasts)) attr(x, "contrasts") <- contrasts
   x
 }
 

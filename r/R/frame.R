@@ -30,9 +30,17 @@ global <- function(formula) {
 #' The model frame of a formula; expressions that take something of all rows, as poly(x, 2), have what they took at
 #' the fit.
 evaluated_frame <- function(formula, rows, json, ...) {
+  with_design_levels(stats::model.frame(fitted_terms(formula, json), rows, ...), json)
+}
+
+fitted_terms <- function(formula, json) {
   terms <- stats::terms(formula)
   attr(terms, "predvars") <- as_fitted(attr(terms, "variables"), json$expressions$measured)
-  frame <- stats::model.frame(terms, rows, ...)
+  terms
+}
+
+#' A frame with the factors' levels of the model.
+with_design_levels <- function(frame, json) {
   levels <- design_levels(json)
   for (name in names(frame)) {
     own <- levels[plain(names(levels)) == plain(name)]
@@ -183,21 +191,36 @@ sample_frame <- function(parts, json, stand_in) {
 #' mgcv's var.summary.
 stand_in_rows <- function(data, among = NULL) {
   complete <- complete_rows(data, among)
-  structure(extreme_rows(data, complete), summary = lapply(data, function(x) summary_of(x[complete])))
+  own <- function(x) if (is.null(complete)) x else x[complete]
+  structure(extreme_rows(data, complete), summary = lapply(data, function(x) summary_of(own(x))))
 }
 
+#' The rows of `among` in which nothing is missing; NULL: all rows.
 complete_rows <- function(data, among) {
-  if (is.logical(among)) return(which(among & stats::complete.cases(data)))
-  complete <- which(stats::complete.cases(data))
-  if (is.null(among)) complete else intersect(among, complete)
+  if (any(vapply(data, anyNA, NA))) {
+    complete <- stats::complete.cases(data)
+    return(if (is.numeric(among)) among[complete[among]] else which(if (is.null(among)) complete else among & complete))
+  }
+  if (is.logical(among)) which(among) else among
 }
 
 extreme_rows <- function(data, complete) {
   found <- unlist(lapply(data, function(x) {
-    x <- x[complete]
-    if (is.numeric(x)) c(which.min(x), which.max(x)) else which(!duplicated(x))
+    if (!is.null(complete)) x <- x[complete]
+    if (is.factor(x)) first_places(seq_len(nlevels(x)), as.integer(x))
+    else if (is.numeric(unclass(x))) c(which.min(x), which.max(x))
+    else if (is.logical(x)) first_places(c(FALSE, TRUE), x)
+    else which(!duplicated(x))
   }))
-  data[complete[sort(unique(c(found, seq_len(min(5, length(complete))))))], , drop = FALSE]
+  rows <- sort(unique(c(found, seq_len(min(5, if (is.null(complete)) nrow(data) else length(complete))))))
+  data[if (is.null(complete)) rows else complete[rows], , drop = FALSE]
+}
+
+#' Where each value that `x` has is first; most are among its first ones, and a search of all of it is avoided.
+first_places <- function(values, x) {
+  places <- match(values, utils::head(x, 10000))
+  if (anyNA(places) && length(x) > 10000) places[is.na(places)] <- match(values[is.na(places)], x)
+  places[!is.na(places)]
 }
 
 summary_of <- function(x) {
@@ -223,14 +246,20 @@ conform <- function(data, json) {
   data
 }
 
-#' The model frame of the rows of the fit, as bam's: with (weights), (offset) and (AR.start).
+#' The model frame of the rows of the fit, as bam's: with (weights), (offset) and (AR.start). Columns in which nothing
+#' is missing are those of the table, and not copies, which na.omit makes of all.
 model_frame <- function(parts, json, data, frame) {
   extra <- list(weights = frame$weights, offset = frame$offset, AR.start = frame$ar.start, subset = frame$subset,
-                drop.unused.levels = !isFALSE(frame$drop.unused.levels))
-  extra$na.action <- if (is.null(frame$na.action)) stats::na.omit else frame$na.action
-  of_rows <- do.call(evaluated_frame, c(list(parts$fake.formula, data, json), Filter(Negate(is.null), extra)))
-  attr(of_rows, "terms") <- global(attr(of_rows, "terms"))
-  of_rows
+                na.action = stats::na.pass)
+  all <- do.call(stats::model.frame, c(list(fitted_terms(parts$fake.formula, json), data),
+                                       Filter(Negate(is.null), extra)))
+  if (any(vapply(all, anyNA, NA))) {
+    all <- if (is.null(frame$na.action)) stats::na.omit(all) else frame$na.action(all)
+  }
+  if (!isFALSE(frame$drop.unused.levels)) all[] <- lapply(all, drop_levels)
+  all <- with_design_levels(all, json)
+  attr(all, "terms") <- global(attr(all, "terms"))
+  all
 }
 
 #' The vectors of the call of tessera-fit, evaluated in a table.

@@ -196,7 +196,7 @@ row_slots <- function(model, json, parts, data, frame, family) {
   of_response <- initialized(mf, family)
   rows <- if (is.null(frame$fitted)) fitted_rows(model, json, data) else frame$fitted
   if (nrow(rows) > nrow(mf)) rows <- rows[!is.nan(rows$linear_predictor), ]
-  deviance <- sum(rows$deviance^2)
+  deviance <- drop(crossprod(rows$deviance))
   if (!isTRUE(all.equal(deviance, json$deviance, tolerance = 1e-6))) {
     input_error("data: the deviance of its rows is ", format(deviance), ", and the fit's ", format(json$deviance),
                 ": give the table of the fit")
@@ -222,7 +222,7 @@ offset_of <- function(mf) if (is.null(offset <- stats::model.offset(mf))) numeri
 
 #' The response and the prior weights as the family's fit has them.
 initialized <- function(mf, family) {
-  known <- list(y = unname(stats::model.response(mf)), nobs = nrow(mf),
+  known <- list(y = unname(mf[[attr(attr(mf, "terms"), "response")]]), nobs = nrow(mf),
                 weights = if_given(stats::model.weights(mf), rep(1, nrow(mf))), family = family, start = NULL,
                 etastart = NULL, mustart = NULL, offset = offset_of(mf))
   at <- list2env(known, parent = asNamespace("mgcv"))

@@ -241,7 +241,7 @@ raw_columns <- function(components, points) mgcv::tensor.prod.model.matrix(Map(c
 #' Some rows of the tensor product of the points, each point in one of them at least.
 check_rows <- function(points) {
   sizes <- vapply(points, function(one) length(one[[1]]), 0L)
-  rows <- max(sizes, 100)
+  rows <- if (length(sizes) > 1) max(sizes, 100) else sizes
   Map(function(size, step) (seq_len(rows) * step) %% size + 1, sizes, seq_along(sizes) * 2 - 1)
 }
 

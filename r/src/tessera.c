@@ -9,6 +9,7 @@
 #include <limits.h>
 #include <stdint.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <tessera/tessera_gam.h>
 #include <time.h>
@@ -165,32 +166,34 @@ static tessera_gam_call call_of(SEXP options, watch* of) {
 
 /* Tables */
 
+/* The library copies codes. R's begin at `first` and have their own missing value, the same of logical ones;
+ * memory of R's would stay until it is collected. */
+static void add_codes(tessera_gam_table table, const char* name, const int* values, R_xlen_t rows, int first,
+                      const char* const* levels, size_t count, int32_t order) {
+  int32_t* codes = malloc((size_t)rows * sizeof *codes);
+  if (codes == NULL && rows > 0)
+    raise_error(TESSERA_GAM_FAULT, "no memory for the codes of a factor", "", -1);
+  for (R_xlen_t i = 0; i < rows; ++i) codes[i] = values[i] == NA_INTEGER ? -1 : values[i] - first;
+  const int status = tessera_gam_table_add_factor(table, name, codes, (size_t)rows, levels, count, order);
+  free(codes);
+  check(status);
+}
+
 static void add_factor(tessera_gam_table table, const char* name, SEXP column) {
   const R_xlen_t rows = Rf_xlength(column);
   SEXP levels = Rf_getAttrib(column, R_LevelsSymbol);
   const int count = Rf_length(levels);
   const char** texts = (const char**)R_alloc((size_t)count + 1, sizeof *texts);
   for (int i = 0; i < count; ++i) texts[i] = Rf_translateCharUTF8(STRING_ELT(levels, i));
-  const void* top = vmaxget();
-  int32_t* codes = (int32_t*)R_alloc((size_t)rows, sizeof *codes);
-  const int* values = INTEGER(column);
-  for (R_xlen_t i = 0; i < rows; ++i) codes[i] = values[i] == NA_INTEGER ? -1 : values[i] - 1;
-  check(tessera_gam_table_add_factor(
-      table, name, codes, (size_t)rows, texts, (size_t)count,
-      Rf_inherits(column, "ordered") ? TESSERA_GAM_LEVELS_ORDERED : TESSERA_GAM_LEVELS_GIVEN));
-  vmaxset(top);
+  add_codes(table, name, INTEGER(column), rows, 1, texts, (size_t)count,
+            Rf_inherits(column, "ordered") ? TESSERA_GAM_LEVELS_ORDERED : TESSERA_GAM_LEVELS_GIVEN);
 }
 
 /* The levels that R names the coefficients of a logical column by. */
 static void add_logical(tessera_gam_table table, const char* name, SEXP column) {
   static const char* const levels[] = {"FALSE", "TRUE"};
   const R_xlen_t rows = Rf_xlength(column);
-  const void* top = vmaxget();
-  int32_t* codes = (int32_t*)R_alloc((size_t)rows, sizeof *codes);
-  const int* values = LOGICAL(column);
-  for (R_xlen_t i = 0; i < rows; ++i) codes[i] = values[i] == NA_LOGICAL ? -1 : values[i] != 0;
-  check(tessera_gam_table_add_factor(table, name, codes, (size_t)rows, levels, 2, TESSERA_GAM_LEVELS_GIVEN));
-  vmaxset(top);
+  add_codes(table, name, LOGICAL(column), rows, 0, levels, 2, TESSERA_GAM_LEVELS_GIVEN);
 }
 
 /* Numbers are read in place; `kept` lives as long as the table. */

@@ -123,3 +123,10 @@ stopifnot(identical(text_of(larger$call), "tessera_bam(formula = y ~ s(x) + g + 
 # Without a model frame an object is small, whatever the rows and the points of its splines
 small <- tessera_bam(y ~ s(x) + s(w) + s(i, k = 4) + s(x, by = w), data = d, model = FALSE)
 stopifnot(length(serialize(small, NULL)) < 2^20)
+# The 2,000 points of each tp are part of it.
+set.seed(2)
+many <- data.frame(x = runif(5000), w = runif(5000), z = runif(5000))
+many$y <- sin(6 * many$x) + rnorm(5000)
+pointed <- tessera_bam(y ~ s(x) + s(w) + s(z) + s(x, w), data = many, model = FALSE)
+saveRDS(pointed, file)
+stopifnot(nrow(pointed$smooth[[4]]$Xu) == 2000, file.size(file) < 1e6)

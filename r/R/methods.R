@@ -58,7 +58,8 @@ summary.tessera <- function(object, ...) {
   object$prior.weights <- 1
   object$fitted.values <- 0
   summary <- mgcv::summary.gam(object, ...)
-  summary$n <- object$tessera$n
+  n <- object$tessera$n
+  summary$n <- if (n <= .Machine$integer.max) as.integer(n) else n
   summary["r.sq"] <- list(if (!is.na(object$tessera$r.sq)) object$tessera$r.sq)
   summary
 }
@@ -118,7 +119,9 @@ reference_rows <- function(object) {
 
 # The stand-in: it has the names, types and levels of the variables, which predictions ask for, and no rows.
 
-plain_rows <- function(rows) structure(rows, class = "data.frame")
+plain_rows <- function(rows) {
+  structure(rows, class = "data.frame", row.names = .set_row_names(NROW(.subset2(rows, 1))))
+}
 
 dim.tessera_stand_in <- function(x) stop_without_rows("the model frame")
 
@@ -142,5 +145,18 @@ Summary.tessera_absent <- function(..., na.rm = FALSE) {
   if (is.null(attr(..1, "rows"))) stop_without_rows("the model frame")
   NA_real_
 }
+
+Ops.tessera_absent <- function(e1, e2) {
+  for (one in list(e1, if (!missing(e2)) e2)) {
+    if (inherits(one, "tessera_absent") && is.null(attr(one, "rows"))) stop_without_rows("the model frame")
+  }
+  NA_real_
+}
+
+`[.tessera_absent` <- function(x, ...) stop_without_rows("the model frame")
+
+as.character.tessera_absent <- function(x, ...) stop_without_rows("the model frame")
+
+mean.tessera_absent <- function(x, ...) stop_without_rows("the model frame")
 
 Math.tessera_absent <- function(x, ...) stop_without_rows("the model frame")

@@ -174,8 +174,13 @@ covariance_of <- function(hessian) {
   decomposed$vectors %*% (inverse * t(decomposed$vectors))
 }
 
-#' Without data: rows with the extents and levels of the variables.
+#' Without data: rows with the extents and levels of the variables. In an R that has mgcv alone, without our methods,
+#' their number and the length of `y` are the fit's, by which summary has degrees of freedom, and predict() of these
+#' rows, whose columns have another length that does not divide it, fails.
 stand_in_slots <- function(parts, json, rows) {
+  count <- nrow(rows)
+  while (json$n %% count == 0) count <- count + 1
+  rows <- rows[rep_len(seq_len(nrow(rows)), count), , drop = FALSE]
   rows <- evaluated_frame(parts$fake.formula, rows, json, na.action = stats::na.pass)
   for (name in names(rows)) {
     # The extent of an expression is not that of its values at its variables' ends.
@@ -183,8 +188,19 @@ stand_in_slots <- function(parts, json, rows) {
     if (is.numeric(rows[[name]]) && is.null(dim(rows[[name]])) && length(own)) rows[[name]] <- rep_len(own, nrow(rows))
   }
   attr(rows, "terms") <- global(attr(rows, "terms"))
-  list(model = structure(rows, class = c("tessera_stand_in", "data.frame")),
-       y = structure(NA_real_, rows = json$n, class = "tessera_absent"))
+  attr(rows, "row.names") <- .set_row_names(min(json$n, .Machine$integer.max))
+  absent <- absent_values(json$n)
+  list(model = structure(rows, class = c("tessera_stand_in", "data.frame")), y = absent, residuals = absent)
+}
+
+#' So many values that are not there: a factor, of which arithmetic is an error or NA in any R, whose codes are a
+#' sequence that takes no memory.
+absent_values <- function(count) {
+  values <- seq_len(count)
+  attr(values, "levels") <- character(0)
+  attr(values, "rows") <- count
+  class(values) <- c("tessera_absent", "factor")
+  values
 }
 
 #' What there is for each row.

@@ -123,12 +123,17 @@ answers_of <- quote(lapply(objects, function(m) {
   list(predict(m$with, others, se.fit = TRUE), predict(m$with, others, type = "iterms", se.fit = TRUE),
        predict(m$without, others, type = "lpmatrix"), predict(m$without, others, type = "response"),
        summary(m$with)[c("s.table", "p.table", "r.sq", "n")], vcov(m$without), residuals(m$with),
+       suppressWarnings(summary(m$without)[c("s.table", "p.table", "pTerms.table", "n")]), BIC(m$without),
        lapply(plot(m$with, pages = 1), `[`, c("x", "fit", "se")), AIC(m$without))
 }))
 saveRDS(list(objects = objects, others = others, answers_of = answers_of), file.path(folder, "objects.rds"))
 writeLines(c("suppressMessages(library(mgcv))", "folder <- commandArgs(TRUE)",
              "invisible(list2env(readRDS(file.path(folder, \"objects.rds\")), globalenv()))",
              "saveRDS(eval(answers_of), file.path(folder, \"answers.rds\"))",
+             "for (m in objects) for (f in list(predict, model.matrix, function(m) sum(m$y), function(m) m$y * 2 > 0)) {",
+             "  found <- try(suppressWarnings(f(m$without)), silent = TRUE)",
+             "  stopifnot(inherits(found, \"try-error\") || all(is.na(found)))",
+             "}",
              "stopifnot(!\"tessera\" %in% loadedNamespaces())"), file.path(folder, "alone.R"))
 script <- shQuote(file.path(folder, "alone.R"))
 status <- system2(file.path(R.home("bin"), "Rscript"), c("--vanilla", script, shQuote(folder)))

@@ -44,12 +44,13 @@ calls <- list(
 
 #' The numbers and texts of a result; an error as its class.
 result <- function(f, m) {
-  found <- tryCatch(suppressMessages(suppressWarnings(f(m))), error = identity)
-  if (inherits(found, "error")) return(found)
-  found <- unlist(rapply(if (is.list(found)) unclass(found) else list(found), function(x) {
+  values_of <- function(x) {
     if (is.factor(x)) as.character(x) else if (is.numeric(x)) as.numeric(x) else if (is.character(x)) x else deparse1(x)
-  }, how = "unlist"))
-  unname(found)
+  }
+  tryCatch({
+    found <- suppressMessages(suppressWarnings(f(m)))
+    unname(rapply(if (is.list(found)) unclass(found) else list(found), values_of, how = "unlist"))
+  }, error = identity)
 }
 as_known <- function(values) {
   number <- suppressWarnings(as.numeric(values))

@@ -93,7 +93,7 @@ same_summary <- function(what, m, fit) {
 same_without_rows <- function(what, m, m0) {
   same(paste(what, "vcov"), vcov(m0), vcov(m), 0)
   same(paste(what, "vcov frequentist"), vcov(m0, freq = TRUE), vcov(m, freq = TRUE), 0)
-  alike <- setdiff(names(m0), c("model", "y", "call", "smooth", "terms", "pterms", "family"))
+  alike <- setdiff(names(m0), c("model", "y", "residuals", "call", "smooth", "terms", "pterms", "family"))
   holds(paste(what, "slots"), identical(m0[alike], m[alike]))
   holds(paste(what, "smooths"), isTRUE(all.equal(m0$smooth, m$smooth)))
   for (f in c("summary", "anova", "AIC", "BIC", "logLik", "gam.vcomp", "df.residual", "deviance", "coef")) {

@@ -173,18 +173,20 @@ response_values <- function(json) {
   factor(texts(response$levels), levels = texts(response$levels))
 }
 
-#' The model frame of the rows that the fit's option sample stored, behind the stand-in with its extents; NULL without.
-sample_frame <- function(parts, json, stand_in) {
+#' The model frame of the rows that the fit's option sample stored; NULL without, and where R has evaluated what they
+#' are of.
+sample_frame <- function(parts, json) {
   columns <- json[["sample"]]$columns
-  if (!length(columns)) return(NULL)
+  if (length(json[["sample"]]$rows) < 2) return(NULL)
   values <- lapply(columns, function(one) {
     if (is.null(one$levels)) return(numbers(one$values))
     factor(texts(one$levels)[numbers(one$values) + 1], levels = texts(one$levels))
   })
   names(values) <- gsub("^`|`$", "", texts(field(columns, "name")))
-  rows <- evaluated_frame(parts$fake.formula, conform(as.data.frame(values, optional = TRUE), json), json)
-  vectors <- names(rows)[vapply(rows, function(x) is.null(dim(x)), NA)]  # smooths read no matrices
-  rbind(plain_rows(stand_in)[vectors], rows[vectors])
+  rows <- conform(as.data.frame(values, optional = TRUE), json)
+  own <- setdiff(all.vars(parts$fake.formula), names(rows))
+  json$subset <- NULL  # the fit has chosen
+  if (all(vapply(own, exists, NA, globalenv()))) model_frame(parts, json, rows, call_vectors(json, rows))
 }
 
 #' Rows of a table with the ends of each number and each level of each factor, and a summary of each column as

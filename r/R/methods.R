@@ -51,9 +51,10 @@ extractAIC.tessera <- function(fit, scale, k = 2, ...) {
   c(edf, fit$aic + (k - 2) * edf)
 }
 
-#' mgcv's summary; without rows the number of them and the R-squared are the model's.
+#' mgcv's summary; without rows, or of some of them, the number of them and the R-squared are the model's.
 summary.tessera <- function(object, ...) {
-  if (has_rows(object)) return(NextMethod())
+  if (has_rows(object) && is.null(object$tessera$is_sample)) return(NextMethod())
+  object$y <- absent_values(object$tessera$n)
   object$model <- unclass(object$model)
   object$prior.weights <- 1
   object$fitted.values <- 0
@@ -68,16 +69,62 @@ summary.tessera <- function(object, ...) {
 #' stored a sample of them (options = list(sample = 1000)).
 plot.tessera <- function(x, residuals = FALSE, rug = NULL, too.far = NULL, all.terms = FALSE, ...) {
   if (has_rows(x)) return(NextMethod())
-  if (!isFALSE(residuals)) stop_without_rows("plot with residuals")
   if (all.terms) stop_without_rows("plot with all.terms")
   if (!is.null(x$tessera$sample)) {
-    x$model <- x$tessera$sample
-    return(mgcv::plot.gam(x, residuals = FALSE, rug = rug, too.far = if_given(too.far, 0.1), ...))
+    return(mgcv::plot.gam(with_extents(x), residuals = residuals, rug = rug, too.far = if_given(too.far, 0.1), ...))
   }
+  if (!isFALSE(residuals)) stop_without_rows("plot with residuals")
   if (isTRUE(rug)) stop_without_rows("plot with rug = TRUE")
   if (!is.null(too.far) && too.far > 0) stop_without_rows("plot with too.far")
   x$model <- plain_rows(x$model)
   mgcv::plot.gam(x, residuals = FALSE, rug = FALSE, too.far = 0, ...)
+}
+
+#' An object whose rows are those that the fit stored, for k.check, gam.check and the like. What is of all rows, as its
+#' summary, stays.
+sample_rows <- function(object) {
+  if (has_rows(object)) return(object)
+  rows <- object$tessera$sample
+  if (is.null(rows)) {
+    usage_error("the model has no sample of its rows: give data = , or fit it again with options = list(sample = 2000)")
+  }
+  object$model <- rows
+  object$offset <- offset_of(rows)
+  design <- stats::predict(object, type = "lpmatrix")
+  object$linear.predictors <- as.numeric(design %*% object$coefficients) + object$offset
+  of_response <- initialized(rows, object$family)
+  object$y <- of_response$y
+  object$prior.weights <- of_response$weights
+  object$fitted.values <- object$family$linkinv(object$linear.predictors)
+  object$weights <- working_weights(object)
+  object$residuals <- mgcv::residuals.gam(object, "deviance")
+  object$tessera$is_sample <- TRUE
+  object
+}
+
+#' The weights of the last working model.
+working_weights <- function(object) {
+  family <- object$family
+  slope <- family$mu.eta(object$linear.predictors)
+  if (!inherits(family, "extended.family")) {
+    return(object$prior.weights * slope^2 / family$variance(object$fitted.values))
+  }
+  of_rows <- family$Dd(object$y, object$fitted.values, family$getTheta(), object$prior.weights)
+  slope^2 * of_rows$EDmu2 / 2
+}
+
+#' The object of the sample for plots: before its rows are those of the stand-in, which have the extents of all rows,
+#' and no residuals.
+with_extents <- function(x) {
+  sampled <- sample_rows(x)
+  vectors <- names(sampled$model)[vapply(sampled$model, function(one) is.null(dim(one)), NA)]
+  vectors <- intersect(vectors, names(x$model))  # smooths read no matrices
+  ends <- plain_rows(x$model)[vectors]
+  sampled$model <- rbind(ends, sampled$model[vectors])
+  attr(sampled$model, "terms") <- attr(x$model, "terms")
+  sampled$residuals <- c(rep(NA, nrow(ends)), sampled$residuals)
+  sampled$weights <- c(rep(mean(sqrt(sampled$weights))^2, nrow(ends)), sampled$weights)
+  sampled
 }
 
 #' For emmeans: without rows, and without data = in its call, covariates are at the mean and extent that the model

@@ -50,9 +50,7 @@ gam_object <- function(model, json, data, frame, call, control) {
   object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
                       else row_slots(model, json, parts, data, frame, object$family))
   object$terms <- attr(object$model, "terms")
-  if (is.null(data) && length(json[["sample"]]$rows) > 1) {
-    object$tessera$sample <- sample_frame(parts, json, object$model)
-  }
+  if (is.null(data)) object$tessera$sample <- sample_frame(parts, json)
   structure(object, class = c("bam", "tessera", "gam", "glm", "lm"))
 }
 

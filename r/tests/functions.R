@@ -98,7 +98,41 @@ sampled <- tessera_bam(y ~ fac + s(x) + te(x, z, k = 4), data = d, model = FALSE
                        options = list(sample = 80))
 found <- of(function(m) plot(m, pages = 1, rug = TRUE), sampled)
 if (is.character(found) || !isTRUE(all.equal(range(found[[1]]$x), range(d$x)))) fault("plot with a sample")
-if (!grepl("data = ", of(k.check, sampled))) fault("k.check with a sample")
+if (!grepl("data = ", of(k.check, sampled))) fault("k.check of no rows")
+# Where it has all rows, sample_rows() and partial residuals are those of an object with data.
+d$weight <- runif(n, 0.5, 2)
+d$count <- rpois(n, exp(d$y / 2))
+for (call in list(quote(tessera_bam(y ~ fac + s(x) + te(x, z, k = 4), d)),
+                  quote(tessera_bam(count ~ s(x) + s(z) + offset(log(z + 1)), d, poisson, weights = weight, offset = x)),
+                  quote(tessera_bam(count ~ s(log(x + 1)), d, nb())), quote(tessera_bam(yb ~ s(x), d, binomial)),
+                  quote(tessera_bam(y ~ s(x), d, scat(), subset = z > 0.2)))) {
+  with <- eval(call)
+  call[c("model", "options")] <- list(FALSE, quote(list(sample = 2000)))
+  without <- eval(call)
+  sampled <- sample_rows(without)
+  alike <- function(what, found, expected) {
+    difference <- all.equal(found, expected, tolerance = 1e-8)
+    if (!isTRUE(difference)) fault(deparse1(call), ": ", what, ": ", toString(difference))
+  }
+  for (slot in c("y", "prior.weights", "offset", "fitted.values", "linear.predictors", "weights", "residuals")) {
+    alike(slot, as.numeric(sampled[[slot]]), as.numeric(with[[slot]]))
+  }
+  checked <- lapply(list(sampled, with), function(m) {
+    set.seed(2)
+    k.check(m)
+  })
+  alike("k.check", checked[[1]], checked[[2]])
+  of_rows <- c("s.table", "p.table", "r.sq", "n")
+  alike("summary", summary(sampled)[of_rows], summary(with)[of_rows])
+  plots <- lapply(list(without, with), function(m) of(function(m) plot(m, residuals = TRUE, rug = TRUE), m))
+  for (i in seq_along(with$smooth)) {
+    alike("x of plot", plots[[1]][[i]]$x, plots[[2]][[i]]$x)
+    alike("partial residuals", sort(as.numeric(plots[[1]][[i]]$p.resid)), sort(as.numeric(plots[[2]][[i]]$p.resid)))
+  }
+}
+if (!grepl("options = list(sample = 2000)", of(sample_rows, objects$gaussian$without), fixed = TRUE)) {
+  fault("sample_rows without a sample")
+}
 
 # Tables that are not that of the fit, and models of earlier versions, are one line.
 refused <- function(what, expression, ...) {

@@ -19,11 +19,11 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   chosen <- c(family_options(family), fit_options(select, gamma, knots, sp, min.sp, rho, drop.unused.levels, control),
               if (!missing(nthreads)) thread_option(nthreads, quiet), option_texts(options))
   # One row, so that the model has the means of numbers: emmeans without data takes them.
-  if ((!model || is.character(data)) && !"sample" %in% names(chosen)) chosen <- c(chosen, sample = "1")
+  if ((!model || is.character(data) || is_stream(data, model)) && !"sample" %in% names(chosen)) chosen <- c(chosen, sample = "1")
   expressions <- list(weights = substitute(weights), offset = substitute(offset), subset = substitute(subset),
                       AR.start = substitute(AR.start))
   job <- if (!is.null(launcher)) list(launcher = launcher, program = program, workdir = workdir)
-  if (is.character(data) && length(data) == 1) {
+  if (is.character(data) && length(data) == 1 || is_stream(data, model)) {
     return(fit_file(formula, data, family, expressions, chosen, job, call, control, quiet))
   }
   fit_frame(formula, rows_of(data), family, expressions, na.action, drop.unused.levels, chosen, job, call, control,
@@ -99,11 +99,34 @@ option_texts <- function(options) {
   stats::setNames(unlist(texts), rep(gsub("[._]", "-", names(options)), lengths(texts)))
 }
 
+#' Options that the engine takes with the table, and those of the fit; a job has them all.
+of_table <- function(chosen) chosen[names(chosen) %in% table_options]
+of_fit <- function(chosen) chosen[!names(chosen) %in% table_options]
+table_options <- c("block-rows", "na-strings", "factor", "numeric")
+
 # Data
+
+arrow_tables <- c("ArrowTabular", "arrow_dplyr_query")
+
+#' Whether the engine reads data as a stream of Arrow's, once: of tables where R keeps nothing of them.
+is_stream <- function(data, model) {
+  inherits(data, c("RecordBatchReader", "nanoarrow_array_stream")) || !model && inherits(data, arrow_tables)
+}
+
+#' The table of a stream.
+table_of_stream <- function(data, options) {
+  stream <- data
+  if (!inherits(data, "nanoarrow_array_stream")) {
+    stream <- .Call(C_stream)
+    reader <- getExportedValue("arrow", "as_record_batch_reader")(data)
+    reader$export_to_c(stream)
+  }
+  .Call(C_table_stream, stream, options)
+}
 
 #' Data as a frame or list of columns, which are not copied.
 rows_of <- function(data) {
-  if (inherits(data, c("ArrowTabular", "arrow_dplyr_query"))) return(as.data.frame(data))
+  if (inherits(data, arrow_tables)) return(as.data.frame(data))
   if (is.list(data)) return(data)
   if (is.environment(data)) return(as.list(data))
   as.data.frame(data)
@@ -182,10 +205,10 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   columns[sprintf(".%s.", names(extra))] <- extra
   check_missing(frame$na.action, columns, extra$subset)
   chosen <- c(chosen, stats::setNames(sprintf(".%s.", names(extra)), sub(".", "-", names(extra), fixed = TRUE)))
-  table <- .Call(C_table, columns)
+  table <- .Call(C_table_with, columns, if (is.null(job)) of_table(chosen))
   on.exit(.Call(C_close, table))
   fitted <- if (is.null(job)) {
-    fit_table(engine_formula(t), table, chosen, control, quiet)
+    fit_table(engine_formula(t), table, of_fit(chosen), control, quiet)
   } else {
     fit_job(engine_formula(t), columns, chosen, job, quiet)
   }
@@ -259,18 +282,21 @@ new_log <- function(control, quiet) {
     })
 }
 
-#' A table in a file: in this process, or by the processes of a job. Arguments are expressions of its columns.
+#' A table in a file or of a stream: in this process, or by the processes of a job. Arguments are expressions of its
+#' columns.
 fit_file <- function(formula, file, family, expressions, chosen, job, call, control, quiet) {
-  file <- path.expand(file)
+  if (is.character(file)) file <- path.expand(file)
+  else if (!is.null(job)) usage_error("launcher: its processes read a file or a data frame, and no stream of Arrow's")
   given <- expressions[!vapply(expressions, is.null, NA)]
   texts <- vapply(given, function(one) if (is.character(one)) one else text_of(one), "")
   names(texts) <- sub("AR.start", "ar-start", names(texts), fixed = TRUE)
   t <- new_translation(list(), environment(formula))
   formula[[3]] <- with_constants(t, formula[[3]])
   model <- if (is.null(job)) {
-    table <- .Call(C_table_file, file, character(0))
+    table <- if (is.character(file)) .Call(C_table_file, file, of_table(chosen))
+             else table_of_stream(file, of_table(chosen))
     on.exit(.Call(C_close, table))
-    fit_table(text_of(formula), table, c(chosen, texts), control, quiet)
+    fit_table(text_of(formula), table, c(of_fit(chosen), texts), control, quiet)
   } else {
     run_job(text_of(formula), file, c(chosen, texts), character(0), job, quiet)
   }

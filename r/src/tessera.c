@@ -218,14 +218,15 @@ static void add_column(tessera_gam_table table, const char* name, SEXP column, S
 }
 
 /* `columns`: a list with names, of vectors of one length. */
-static SEXP table(SEXP columns) {
+static SEXP table_with(SEXP columns, SEXP options) {
   const int count = Rf_length(columns);
   SEXP names = Rf_getAttrib(columns, R_NamesSymbol);
   SEXP kept = PROTECT(Rf_allocVector(VECSXP, count));
   SEXP pointer = PROTECT(new_pointer("tessera_table", close_table));
   R_SetExternalPtrProtected(pointer, kept);
+  const tessera_gam_call call = call_of(options, NULL);
   tessera_gam_table handle;
-  check(tessera_gam_table_open(count > 0 ? (int64_t)Rf_xlength(VECTOR_ELT(columns, 0)) : 0, NULL, &handle));
+  check(tessera_gam_table_open(count > 0 ? (int64_t)Rf_xlength(VECTOR_ELT(columns, 0)) : 0, &call, &handle));
   set_handle(pointer, handle);
   for (int i = 0; i < count; ++i) {
     add_column(handle, Rf_translateCharUTF8(STRING_ELT(names, i)), VECTOR_ELT(columns, i), kept, i);
@@ -234,11 +235,51 @@ static SEXP table(SEXP columns) {
   return pointer;
 }
 
+static SEXP table(SEXP columns) {
+  return table_with(columns, R_NilValue);
+}
+
 static SEXP table_file(SEXP path, SEXP options) {
   SEXP pointer = PROTECT(new_pointer("tessera_table", close_table));
   const tessera_gam_call call = call_of(options, NULL);
   tessera_gam_table handle;
   check(tessera_gam_table_of_file(text_of(path), &call, &handle));
+  set_handle(pointer, handle);
+  UNPROTECT(1);
+  return pointer;
+}
+
+/* Arrow's streams, which the library takes over */
+
+static struct ArrowArrayStream* stream_at(SEXP pointer) {
+  return TYPEOF(pointer) == EXTPTRSXP ? R_ExternalPtrAddr(pointer) : NULL;
+}
+
+static void close_stream(SEXP pointer) {
+  struct ArrowArrayStream* stream = stream_at(pointer);
+  if (stream == NULL) return;
+  if (stream->release != NULL) stream->release(stream);
+  free(stream);
+  R_ClearExternalPtr(pointer);
+}
+
+/* Room for a stream that another package exports. */
+static SEXP new_stream(void) {
+  SEXP pointer = PROTECT(new_pointer("tessera_stream", close_stream));
+  struct ArrowArrayStream* stream = calloc(1, sizeof *stream);
+  if (stream == NULL) raise_error(TESSERA_GAM_FAULT, "no memory for a stream", "", -1);
+  R_SetExternalPtrAddr(pointer, stream);
+  UNPROTECT(1);
+  return pointer;
+}
+
+/* A stream may call R, which it can on this thread: so that it is read here, the call has no callbacks. */
+static SEXP table_stream(SEXP stream, SEXP options) {
+  SEXP pointer = PROTECT(new_pointer("tessera_table", close_table));
+  tessera_gam_call call = call_of(options, NULL);
+  call.cancelled = NULL;
+  tessera_gam_table handle;
+  check(tessera_gam_table_of_arrow(stream_at(stream), &call, &handle));
   set_handle(pointer, handle);
   UNPROTECT(1);
   return pointer;
@@ -423,7 +464,10 @@ static SEXP version(void) {
 }
 
 static const R_CallMethodDef routines[] = {{"table", (DL_FUNC)&table, 1},
+                                           {"table_with", (DL_FUNC)&table_with, 2},
                                            {"table_file", (DL_FUNC)&table_file, 2},
+                                           {"stream", (DL_FUNC)&new_stream, 0},
+                                           {"table_stream", (DL_FUNC)&table_stream, 2},
                                            {"fit", (DL_FUNC)&fit, 4},
                                            {"load", (DL_FUNC)&load, 1},
                                            {"save", (DL_FUNC)&save, 2},

@@ -110,6 +110,12 @@ stopifnot(all.equal(tessera_bam(y ~ s(x, k = knots) + g, data = file, weights = 
                     tessera_bam(y ~ s(x, k = knots) + g, data = d, weights = w, subset = x > 0.2)$coefficients,
                     tolerance = 1e-10))
 
+# Options that the engine takes with the table
+blocks <- list(block_rows = 64)
+stopifnot(all.equal(tessera_bam(y ~ s(x, k = knots) + g, data = d, options = blocks)$coefficients,
+                    tessera_bam(y ~ s(x, k = knots) + g, data = file, options = c(blocks, factor = "g"))$coefficients,
+                    tolerance = 1e-10))
+
 # The call, from a function as well
 wrapper <- function(...) tessera_bam(y ~ s(x), data = d, ...)
 stopifnot(identical(wrapper(weights = w)$coefficients, tessera_bam(y ~ s(x), data = d, weights = w)$coefficients),

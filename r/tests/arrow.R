@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+# Streams of Arrow's, made by a program in C as package arrow exports them: the model of the same columns in memory.
+library(tessera)
+engine <- asNamespace("tessera")
+
+script <- sub("--file=", "", grep("^--file=", commandArgs(), value = TRUE), fixed = TRUE)
+folder <- tempfile()
+dir.create(folder)
+file.copy(file.path(if (length(script)) dirname(script) else ".", "support", "stream.c"), folder)
+built <- file.path(folder, paste0("stream", .Platform$dynlib.ext))
+output <- suppressWarnings(system2(file.path(R.home("bin"), "R"),
+                                   c("CMD", "SHLIB", "-o", shQuote(built), shQuote(file.path(folder, "stream.c"))),
+                                   stdout = TRUE, stderr = TRUE))
+if (!file.exists(built)) {
+  writeLines(c(output, "no compiler"))
+  quit(status = 0)
+}
+dyn.load(built)
+
+set.seed(1)
+n <- 500
+d <- data.frame(x = runif(n), g = factor(sample(c("a", "b", "c"), n, TRUE)))
+d$y <- sin(6 * d$x) + as.integer(d$g) + rnorm(n, 0, 0.3)
+codes <- as.integer(d$g) - 1L
+ends <- 0:3
+stream <- function(fails = FALSE) {
+  pointer <- .Call("fill_stream", .Call(engine$C_stream), d$x, d$y, codes, ends, "abc", fails)
+  structure(pointer, class = "nanoarrow_array_stream")
+}
+fit <- function(data, ...) tessera_bam(y ~ g + s(x), data, ..., quiet = TRUE)
+expected <- fit(d, model = FALSE, subset = x > 0.1)
+found <- fit(stream(), subset = x > 0.1)
+stopifnot(identical(found$coefficients, expected$coefficients), identical(found$xlevels, expected$xlevels),
+          all.equal(predict(found, d[1:5, ]), predict(expected, d[1:5, ])))
+
+# Of a table of package arrow where R keeps nothing of it, of a reader always.
+stopifnot(engine$is_stream(structure(list(), class = "ArrowTabular"), FALSE),
+          !engine$is_stream(structure(list(), class = "ArrowTabular"), TRUE),
+          engine$is_stream(structure(list(), class = "RecordBatchReader"), TRUE), !engine$is_stream(d, FALSE))
+
+refused <- function(expression, text) {
+  condition <- tryCatch(expression, tessera_error = identity)
+  stopifnot(inherits(condition, "tessera_error"), grepl(text, conditionMessage(condition), fixed = TRUE))
+}
+refused(fit(stream(fails = TRUE)), "the second batch is lost")
+refused(fit(structure(.Call(engine$C_stream), class = "nanoarrow_array_stream")), "released")
+refused(.Call(engine$C_table_stream, NULL, character(0)), "stream")
+used <- stream()
+invisible(fit(used))
+refused(fit(used), "released")
+refused(fit(stream(), launcher = "env"), "no stream")
+refused(tessera_bam(y ~ s(sinh(x)), stream()), "sinh")
+
+# Each stream was released, by the library or when it was collected.
+rm(used, found)
+invisible(gc())
+stopifnot(.Call("open_streams") == 0)

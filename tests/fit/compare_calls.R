@@ -20,7 +20,6 @@ source(file.path(tests, "referee.R"))
 source(file.path(tests, "../data/basis/own_bases.R"))
 program <- arguments[1]
 parts <- if (length(arguments) > 2) arguments[-(1:2)] else "all"
-control <- gam.control(epsilon=1e-12, maxit=400)
 
 # Columns of n rows. In a list each can use those before it, and a response has a mean that depends on all of them.
 uniform <- function(low, high) signif(runif(n, low, high), 6)

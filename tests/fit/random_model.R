@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-# Random models for random_models.R and random_after.R: a table, and a model to fit, from a seed.
+# Random models for random_models.R, random_after.R and tests/r/random_objects.R: a table and a model, from a seed.
 library(splines)
 pick <- function(...) { all <- c(...); all[sample.int(length(all), 1)] }
 likely <- function(probability) runif(1) < probability
@@ -24,9 +24,10 @@ smooth_of <- function(variable, more=character()) {
                pick("s(%s, k=5, fx=TRUE)", 's(%s, bs="cr", k=8, pc=.4)', 's(%s, bs="ps", k=9, m=c(1,1))', "s(%s, k=8, m=c(2,0))",
                     sprintf("s(%%s, k=8, sp=%g)", exp(sample(-2:4, 1)))), more), variable)
 }
-model_of <- function(seed, more=character()) {
+# `surfaces`: texts of further smooths of several variables.
+model_of <- function(seed, more=character(), surfaces=character(), sizes=c(250, 600, 1500, 4000)) {
   set.seed(seed)
-  n <- pick(250, 600, 1500, 4000)
+  n <- pick(sizes)
   tied <- likely(.3)
   x <- if (likely(.3)) rexp(n) else runif(n)
   table <- data.frame(x=round(x, if (tied) 1 else 5), z=round(rnorm(n), 4), u=round(7*runif(n), 4), v=round(runif(n), 4),
@@ -43,7 +44,7 @@ model_of <- function(seed, more=character()) {
   nested <- any(variables == "u")
   if (!nested || (family == "gaussian" && !any(grepl("by=v", terms))))
     surface <- if (likely(.3)) sprintf('te(u, v, bs="%s", k=4)', pick("cr", "ps", "tp"))
-      else if (likely(.2)) pick("s(u, v)", "s(u, v, k=20)", "t2(u, v, k=4)", 't2(u, v, bs="tp", k=4, full=TRUE)')
+      else if (likely(.2)) pick("s(u, v)", "s(u, v, k=20)", "t2(u, v, k=4)", 't2(u, v, bs="tp", k=4, full=TRUE)', surfaces)
       else if (likely(.2) && !any(variables == "u")) c('ti(u, bs="cr")', 'ti(v, bs="cr")', 'ti(u, v, bs="cr", k=4)')
   plain <- pick("f", "f", "o", "factor(year)", "v", "log(v + 1)", "poly(v, 2)", "f*v", "ordered(o)", "I(v^2)", "f:v", "pmin(v, .5)", "scale(v)",
                 "cut(v, c(0, .3, .6, 1), include.lowest=TRUE)", "I(v > .5)", "1", 'relevel(f, "b")', "ns(v, 3)", "exp(-v)", "offset(v)",

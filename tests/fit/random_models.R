@@ -13,27 +13,6 @@ tests <- normalizePath(dirname(sub("--file=", "", grep("--file=", commandArgs(),
 for (name in c("comparison.R", "referee.R", "random_model.R", "../data/basis/own_bases.R")) source(file.path(tests, name))
 count <- as.integer(only[1])
 first <- first_seed(only[2])
-control <- gam.control(epsilon=1e-12, maxit=400)
-# The working model of bam at a linear predictor: parameters at its means, and weights of expected information.
-working_model <- function(eta, theta, family, formula, table) {
-  family <- fix.family.link(family)
-  family$putTheta(theta)
-  mu <- family$linkinv(eta)
-  scale <- if (is.null(family$scale)) 1 else family$scale
-  response <- eval(formula[[2]], table)
-  likeliest <- mgcv:::estimate.theta(theta, family, response, mu, scale=scale, wt=table$prior)
-  if (scale < 0) scale <- exp(likeliest[family$n.theta + 1])
-  step <- mgcv:::dDeta(response, mu, table$prior, theta=likeliest[seq_len(family$n.theta)], family, 0)
-  table$working <- as.numeric(eta - step$Deta.EDeta2)
-  table$working_weight <- as.numeric(step$EDeta2/2)
-  formula[[2]] <- quote(working)
-  list(formula=formula, table=table, scale=scale)
-}
-# How far one iteration of bam moves the linear predictor of a working model.
-moved <- function(eta, working) {
-  end <- bam(working$formula, data=working$table, weights=working_weight, scale=working$scale, control=control, chunk.size=1e6)
-  max(abs(fitted(end) - eta))
-}
 # The last message of the program if it fails, or NULL.
 failure_of <- function(...) tryCatch({ run(...); NULL }, error=function(e) tail(readLines("err"), 1))
 predictions <- function(table) {
@@ -43,23 +22,15 @@ predictions <- function(table) {
 # The measures that are worse; empty if none is.
 fault_of <- function(seed) {
   model <- model_of(seed)
-  table <- model$table
   what <- paste0("seed ", seed, ", ", described(model))
-  table$prior <- if (is.null(model$weights)) 1 else model$weights
-  formula <- as.formula(with_chosen_functions(model$formula))
-  family <- families[[model$family]]
-  by_gam <- function(family, ...)
-    gam(formula, family=family, data=table, weights=prior, control=control, method="REML", select=model$select, gamma=model$gamma, ...)
-  table$start <- starts_of(table)
-  by_bam <- function(...) bam(formula, family=family, data=table, weights=prior, control=control, chunk.size=1e6, select=model$select,
-                              gamma=model$gamma, rho=model$rho, AR.start=start, ...)
-  theirs <- tryCatch(if (model$family == "gaussian" && model$nested) by_gam(family) else by_bam(), error=function(e) NULL)
+  fits <- fits_of(model)
+  theirs <- tryCatch(fits$best(), error=function(e) NULL)
   # bam reports convergence if its iteration alternates until its end: such an answer is not a solution.
   if (is.null(theirs) || !theirs$converged || isTRUE(theirs$iter >= control$maxit)) {
     counts["not fitted by mgcv"] <<- counts["not fitted by mgcv"] + 1
     return(NULL)
   }
-  write.csv(cbind(model$table, start=table$start), "table.csv", row.names=FALSE)
+  write.csv(cbind(model$table, start=starts_of(model$table)), "table.csv", row.names=FALSE)
   failure <- failure_of("fit", "table.csv", arguments_of(model), "--out", "model.json")
   if (!is.null(failure)) {
     # A column of te() that a parametric term or a smooth with a numeric by= also has: mgcv drops one of them.
@@ -67,7 +38,7 @@ fault_of <- function(seed) {
     counts["refused as dependent"] <<- counts["refused as dependent"] + 1
     return(NULL)
   }
-  others <- model$table[sample(nrow(table), 50), ]
+  others <- model$table[sample(nrow(model$table), 50), ]
   others$z <- 1.1*others$z
   here <- predictions(model$table)
   there <- predictions(others)
@@ -80,31 +51,8 @@ fault_of <- function(seed) {
   counts["settled by the referee"] <<- counts["settled by the referee"] + 1
   saved <- fromJSON("model.json", simplifyVector=FALSE)
   ours <- exp(unlist(lapply(saved$terms, function(term) term$log_sp)))
-  if (inherits(family, "extended.family")) {
-    their_theta <- theirs$family$getTheta()  # a working model sets it
-    at_ours <- working_model(here[[1]], theta_of(saved), family, formula, table)
-    at_theirs <- working_model(as.numeric(expected$fit), their_theta, family, formula, table)
-    moves <- c(moved(here[[1]], at_ours), moved(expected$fit, at_theirs))/range
-    if (moves[1] < max(moves[2], 1e-6)) return(NULL)
-    setup <- by_bam(fit=FALSE)
-    at <- function(eta, sp, theta, scale) criterion_at(eta, sp, setup, theirs, model$gamma, theta, scale)
-    excess <- at(here[[1]], ours, theta_of(saved), at_ours$scale) -
-      at(expected$fit, theirs$sp, their_theta, at_theirs$scale)
-    referee <- paste("one iteration of bam moves it by", signif(moves[1], 2), "and bam's answer by", signif(moves[2], 2))
-  } else {
-    own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp
-    if (model$rho != 0) {
-      by <- if (model$family == "gaussian" && model$nested) function(sp) by_gam(family, sp=sp) else function(sp) by_bam(sp=sp)
-      excess <- by(ours)$gcv.ubre - by(own)$gcv.ubre
-    } else {
-      setup <- if (model$family == "gaussian" && model$nested) by_gam(family, fit=FALSE) else by_bam(fit=FALSE)
-      at <- function(eta, sp) criterion_at(as.numeric(eta), sp, setup, theirs, model$gamma)
-      excess <- at(here[[1]], ours) - at(expected$fit, own)
-    }
-    referee <- NULL
-  }
-  if (excess < 1e-4) return(NULL)
-  referee <- paste(c(referee, paste("REML criterion higher by", signif(excess, 2))), collapse=", ")
+  referee <- worse_by(fits, theirs, here[[1]], ours, theta_of(saved))
+  if (is.null(referee)) return(NULL)
   paste0(what, "\n  ", paste(names(differences), signif(differences, 2), collapse=", "), "; ", referee)
 }
 counts <- c("not fitted by mgcv"=0, "refused as dependent"=0, "settled by the referee"=0)

@@ -1,5 +1,6 @@
 # SPDX-License-Identifier: Apache-2.0
-# The referee between two fits of a model, for compare_calls.R and random_models.R.
+# The referee between two fits of a model, for compare_calls.R, random_models.R and tests/r/random_objects.R.
+control <- gam.control(epsilon=1e-12, maxit=400)
 
 # The log likelihood of a family with parameters.
 log_likelihood <- function(family, y, mu, weights, theta, scale) {
@@ -52,4 +53,71 @@ criterion_at <- function(eta, sp, setup, fit, gamma, theta=NULL, scale=1) {
   if (known) return(score(log(scale)))
   start <- log(deviance/length(eta))
   optimize(score, start + c(-2, 2), tol=1e-8)$objective
+}
+
+# The working model of bam at a linear predictor: parameters at its means, and weights of expected information.
+working_model <- function(eta, theta, family, formula, table) {
+  family <- fix.family.link(family)
+  family$putTheta(theta)
+  mu <- family$linkinv(eta)
+  scale <- if (is.null(family$scale)) 1 else family$scale
+  response <- eval(formula[[2]], table)
+  likeliest <- mgcv:::estimate.theta(theta, family, response, mu, scale=scale, wt=table$prior)
+  if (scale < 0) scale <- exp(likeliest[family$n.theta + 1])
+  step <- mgcv:::dDeta(response, mu, table$prior, theta=likeliest[seq_len(family$n.theta)], family, 0)
+  table$working <- as.numeric(eta - step$Deta.EDeta2)
+  table$working_weight <- as.numeric(step$EDeta2/2)
+  formula[[2]] <- quote(working)
+  list(formula=formula, table=table, scale=scale)
+}
+# How far one iteration of bam moves the linear predictor of a working model.
+moved <- function(eta, working) {
+  end <- bam(working$formula, data=working$table, weights=working_weight, scale=working$scale, control=control, chunk.size=1e6)
+  max(abs(fitted(end) - eta))
+}
+
+# How mgcv fits a random model: by `gam`, by `bam`, or by the one of them that has the model's constraints, `best`.
+fits_of <- function(model) {
+  table <- model$table
+  weighted <- !is.null(model$weights)
+  table$prior <- if (weighted) model$weights else 1
+  table$start <- starts_of(table)
+  formula <- as.formula(with_chosen_functions(model$formula))
+  family <- families[[model$family]]
+  by_gam <- function(...)
+    gam(formula, family=family, data=table, weights=if (weighted) prior, control=control, method="REML", select=model$select,
+        gamma=model$gamma, ...)
+  by_bam <- function(...)
+    bam(formula, family=family, data=table, weights=if (weighted) prior, control=control, chunk.size=1e6, select=model$select,
+        gamma=model$gamma, rho=model$rho, AR.start=if (model$rho != 0) start, ...)
+  list(model=model, formula=formula, family=family, table=table, gam=by_gam, bam=by_bam,
+       best=if (family$family == "gaussian" && model$nested) by_gam else by_bam)
+}
+
+# By how much the answer `eta`, with smoothing parameters `sp` and parameters `theta` of the family, is worse than mgcv's
+# fit `theirs`, as text; NULL if it is not.
+worse_by <- function(fits, theirs, eta, sp, theta) {
+  their_eta <- as.numeric(predict(theirs))
+  gamma <- fits$model$gamma
+  referee <- NULL
+  if (inherits(fits$family, "extended.family")) {
+    their_theta <- theirs$family$getTheta()  # a working model sets it
+    at_ours <- working_model(eta, theta, fits$family, fits$formula, fits$table)
+    at_theirs <- working_model(their_eta, their_theta, fits$family, fits$formula, fits$table)
+    moves <- c(moved(eta, at_ours), moved(their_eta, at_theirs))/diff(range(their_eta))
+    if (moves[1] < max(moves[2], 1e-6)) return(NULL)
+    setup <- fits$bam(fit=FALSE)
+    at <- function(eta, sp, theta, scale) criterion_at(eta, sp, setup, theirs, gamma, theta, scale)
+    excess <- at(eta, sp, theta, at_ours$scale) - at(their_eta, theirs$sp, their_theta, at_theirs$scale)
+    referee <- paste("one iteration of bam moves it by", signif(moves[1], 2), "and bam's answer by", signif(moves[2], 2))
+  } else {
+    own <- if (is.null(theirs$full.sp)) theirs$sp else theirs$full.sp
+    if (fits$model$rho != 0) {
+      excess <- fits$best(sp=sp)$gcv.ubre - fits$best(sp=own)$gcv.ubre
+    } else {
+      setup <- fits$best(fit=FALSE)
+      excess <- criterion_at(eta, sp, setup, theirs, gamma) - criterion_at(their_eta, own, setup, theirs, gamma)
+    }
+  }
+  if (excess >= 1e-4) paste(c(referee, paste("REML criterion higher by", signif(excess, 2))), collapse=", ")
 }

@@ -45,7 +45,9 @@ gam_object <- function(model, json, data, frame, call, control) {
   object$smooth <- model_smooths(json, parts$smooth.spec, object$nsdf + 1)
   object <- c(object, smoothing_slots(model, json, object$family))
   has_effects <- any(field(object$smooth, "null.space.dim") == 0)
-  if (has_effects && length(object$R)) object[c("R", "Ve")] <- exact_null_space(object)
+  if (has_effects && length(object$R)) {
+    object[c("R", "Ve")] <- exact_null_space(object, .Call(C_value, model, "covariance_scale"))
+  }
   object$min.edf <- object$nsdf + sum(field(object$smooth, "null.space.dim"))
   object <- c(object, if (is.null(data)) stand_in_slots(parts, json, some)
                       else row_slots(model, json, parts, data, frame, object$family))
@@ -71,7 +73,7 @@ estimates <- function(model, json, parametric) {
     coefficients = of_each(value("coefficients")), Vp = of_pairs(value("covariance")), Ve = of_pairs(value("Ve")),
     Vc = of_pairs(value("Vc")), R = if (length(R)) triangle_of(R, places),
     edf = of_each(value("edf")), edf1 = of_each(value("edf1")), edf2 = of_each(value("edf2")),
-    sig2 = value("covariance_scale"), scale = value("covariance_scale"), reml.scale = value("scale"),
+    sig2 = value("scale"), scale = value("scale"), reml.scale = value("scale"),
     scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")), aic = value("aic"),
     deviance = value("deviance"), null.deviance = value("null_deviance"), df.null = value("n"),
     df.residual = value("n") - value("edf_total"), rank = length(model_names), method = "fREML",
@@ -98,7 +100,7 @@ triangle_of <- function(R, places) {
 #' R and Ve of which directions that the data leave out, as the sum of the columns of a random effect beside the
 #' intercept, are exactly 0: those of the engine, of X'WX, are of the size of the root of rounding, and mgcv would
 #' count them in its tests of random effects. Of thousands of coefficients the tests themselves take minutes.
-exact_null_space <- function(object) {
+exact_null_space <- function(object, scale) {
   R <- object$R
   if (ncol(R) > 1000) return(list(R, object$Ve))
   decomposed <- qr(R, LAPACK = TRUE)
@@ -107,7 +109,7 @@ exact_null_space <- function(object) {
   triangle <- qr.R(decomposed)
   triangle[is_left_out, ] <- 0
   R[, decomposed$pivot] <- triangle
-  list(R, crossprod(R %*% object$Vp) / object$sig2)
+  list(R, crossprod(R %*% object$Vp) / scale)
 }
 
 means_of <- function(json) {

@@ -140,9 +140,9 @@ bam_of <- function(one) {
 of_bam <- c("ps", "tp", "te", "ti", "t2", "by", "re", "sz", "parametric", "coded", "side", "select", "id", "sp",
             "weights", "rho", "offset", "answer", "counts", "Gamma", "nb")
 if (length(arguments)) of_bam <- setdiff(names(models), c("linear", "number", "fs", "fs2"))
-# bam's scale with given smoothing parameters, and with gamma, is not gam's; the null deviance is without the offset;
-# gam.vcomp fails of smooths without a penalty; var.summary is of rows outside of the subset, too.
-unlike <- list(sp = "sig2", gamma = "sig2", offset = "null.deviance", given = "null.deviance",
+# bam's null deviance is without the offset; gam.vcomp fails of smooths without a penalty; var.summary is of rows
+# outside of the subset, too.
+unlike <- list(offset = "null.deviance", given = "null.deviance",
                fixed = "gam.vcomp", subset = "var.summary")
 
 for (name in names(models)) {

@@ -64,12 +64,12 @@ same_summary <- function(what, m, fit) {
   if (length(m$smooth)) {
     is_effect <- vapply(m$smooth, function(s) s$null.space.dim == 0, NA)
     same(paste(what, "edf"), found$s.table[, 1], own$smooths$edf, 1e-8)
-    # mgcv counts directions of random effects that the data leave out to rounding, which the sum of squares has not;
-    # with gamma or a given smoothing parameter the engine divides that by the other scale.
+    # mgcv counts directions of random effects that the data leave out to rounding, which the sum of squares has not.
     same(paste(what, "reference df"), found$s.table[!is_effect, 2], own$smooths$df[!is_effect], 1e-6)
     df_of <- function(df) if (m$scale.estimated) df else 1
     same(paste(what, "statistic"), found$s.table[, 3] * df_of(found$s.table[, 2]),
-         own$smooths$statistic * df_of(own$smooths$df), if (m$gamma == 1 && is.null(m$full.sp)) 1e-4 else 5e-2)
+         own$smooths$statistic * df_of(own$smooths$df), 1e-4)
+    same(paste(what, "scale"), found$scale, own$scale, 1e-8)
     is_there <- own$smooths$edf > 1e-3
     differences <- abs(found$s.table[, 4] - own$smooths$p_value)
     holds(paste(what, "p-values"), all((differences < ifelse(is_effect, 5e-5, 1e-7))[is_there]))

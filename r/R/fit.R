@@ -187,6 +187,10 @@ fit_frame <- function(formula, data, family, expressions, na.action, drop.unused
   formula <- expand_dot(formula, data)
   env <- environment(formula)
   t <- translate_formula(formula, data)
+  if (length(t$unpredicted) && !quiet) {
+    message(toString(t$unpredicted), ": in smooths predict() of new rows finds functions of base R alone, as of bam: ",
+            "make a column of it, or write pkg::name(x)")
+  }
   frame <- lapply(c(weights = "weights", offset = "offset", ar.start = "AR.start"), function(name) {
     checked_length(evaluated(name, expressions, data, env), name, t$rows)
   })

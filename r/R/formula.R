@@ -33,6 +33,7 @@ new_translation <- function(data, env) {
   t$labels <- character(0)    # of columns by R: the text that the formula has for them
   t$offsets <- list()
   t$parametric_by_r <- FALSE
+  t$unpredicted <- character(0)  # variables of smooths that mgcv's predict cannot evaluate
   t
 }
 
@@ -184,8 +185,31 @@ translate_smooth <- function(t, call) {
   given[is_constant] <- lapply(given[is_constant], function(one) constant(t, one))
   is_null <- is_constant & vapply(given, is.null, NA)
   is_variable <- !is_constant & !(names == "by" & vapply(given, identical, NA, NA))
-  given[is_variable] <- lapply(given[is_variable], function(one) translate_variable(t, one, text_of(call)))
+  given[is_variable] <- lapply(given[is_variable], function(one) {
+    check_smooth_variable(t, one, call)
+    translate_variable(t, one, text_of(call))
+  })
   as.call(c(as.symbol(kind), given[!is_null]))
+}
+
+#' mgcv reads numbers and factors in smooths, and refuses all else, with words of its own, as late as in predict.
+check_smooth_variable <- function(t, expression, call) {
+  first <- lapply(sapply(all.vars(expression), variable, t = t, simplify = FALSE), utils::head, 2L)
+  value <- suppressWarnings(tryCatch(eval(expression, Filter(Negate(is.null), first), t$env), error = function(e) NULL))
+  if (!is.null(value) && !is.numeric(value) && !is.factor(value) && !is.character(value)) {
+    text <- text_of(expression)
+    input_error(text_of(call), ": ", text, " is of class ", class(value)[1], ", and smooths read numbers and factors: ",
+                "write as.numeric(", text, ")", if (is.logical(value)) ", or make it a factor in the data")
+  }
+  is_base <- vapply(functions_of(expression), exists, NA, envir = baseenv(), inherits = FALSE)
+  if (!all(is_base)) t$unpredicted <- unique(c(t$unpredicted, text_of(expression)))
+}
+
+#' The functions that an expression calls by their names alone.
+functions_of <- function(expression) {
+  if (!is.call(expression)) return(character(0))
+  own <- if (is.symbol(expression[[1]])) as.character(expression[[1]])
+  c(own, unlist(lapply(as.list(expression)[-1], functions_of)))
 }
 
 smooth_name <- function(expression) {

@@ -164,6 +164,14 @@ reference_rows <- function(object) {
   as.data.frame(c(numbers, as.list(crossed), alone), optional = TRUE)
 }
 
+#' For effects, which fits the formula anew by glm(): effects of parametric terms, with smooths at their mean, 0.
+Effect.tessera <- function(focal.predictors, mod, ...) {
+  parametric <- seq_len(mod$nsdf)
+  sources <- list(formula = stats::formula(mod$pterms), coefficients = stats::coef(mod)[parametric],
+                  vcov = stats::vcov(mod)[parametric, parametric, drop = FALSE])
+  effects::Effect.default(focal.predictors, mod, ..., sources = sources)
+}
+
 # The stand-in: it has the names, types and levels of the variables, which predictions ask for, and no rows.
 
 plain_rows <- function(rows) {

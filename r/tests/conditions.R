@@ -82,6 +82,14 @@ cluster <- parallel::makeCluster(1)
 there <- parallel::clusterCall(cluster, function(d) tessera::tessera_bam(y ~ s(x), d)$coefficients, d)
 parallel::stopCluster(cluster)
 stopifnot(identical(forked[[1]], there[[1]]))
+if (requireNamespace("future", quietly = TRUE)) {
+  for (strategy in list(future::multisession, future::multicore)) {
+    future::plan(strategy, workers = 2)
+    m <- future::value(future::future(tessera::tessera_bam(y ~ s(x), d)))
+    stopifnot(identical(m$coefficients, forked[[1]]), is.numeric(predict(m, d[1:3, ])))
+  }
+  future::plan(future::sequential)
+}
 
 # An interrupt ends a fit soon, with R's own condition, and the session goes on
 interrupted_after <- function(seconds, expression) {

@@ -97,6 +97,18 @@ if ("emmeans" %in% there) {
   if (!isTRUE(all.equal(means(m0), means(read_tessera(file, data = d))))) faults <- c(faults, "emmeans of two factors")
   if (!all(is.na(means(m0, weights = "proportional")))) faults <- c(faults, "emmeans weighted by rows without data")
 }
+# effects fits the formula anew by glm(), which fails of bam's smooths; of ours they are at their mean.
+if (requireNamespace("effects", quietly = TRUE)) {
+  m <- tessera_bam(y ~ fac * z + s(x) + s(g, bs = "re"), data = d, quiet = TRUE)
+  X <- cbind(model.matrix(~ fac * z, data.frame(fac = levels(d$fac), z = mean(d$z))), matrix(0, 3, length(coef(m)) - 6))
+  found <- effects::Effect("fac", m)
+  expected <- list(drop(X %*% coef(m)), sqrt(diag(X %*% vcov(m) %*% t(X))))
+  if (!isTRUE(all.equal(c(found$fit, found$se), unlist(expected), check.attributes = FALSE))) faults <- c(faults, "effects")
+  effects_of <- function(m) as.data.frame(effects::Effect(c("fac", "z"), m))
+  m <- tessera_bam(y ~ fac * z, data = d, quiet = TRUE)
+  difference <- all.equal(effects_of(m), effects_of(lm(y ~ fac * z, data = d)), tolerance = 1e-6)
+  if (!isTRUE(difference)) faults <- c(faults, paste("effects without smooths:", toString(difference)))
+}
 
 writeLines(faults)
 if (length(faults)) quit(status = 1)

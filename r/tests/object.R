@@ -162,6 +162,7 @@ for (name in names(models)) {
   }
   same_without_rows(name, objects$with, objects$without)
   same_rows(name, objects$with, fit, d)
+  same_pictures(name, objects$with, objects$without)
   if (name %in% of_bam) {
     tryCatch(same_as_bam(name, objects$with, suppressWarnings(bam_of(one)), unlike[[name]]),
              error = function(e) faults <<- c(faults, paste(name, "beside bam:", conditionMessage(e))))

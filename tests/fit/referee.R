@@ -71,13 +71,14 @@ working_model <- function(eta, theta, family, formula, table) {
   list(formula=formula, table=table, scale=scale)
 }
 # How far one iteration of bam moves the linear predictor of a working model.
-moved <- function(eta, working) {
-  end <- bam(working$formula, data=working$table, weights=working_weight, scale=working$scale, control=control, chunk.size=1e6)
+moved <- function(eta, working, knots) {
+  end <- bam(working$formula, data=working$table, weights=working_weight, scale=working$scale, knots=knots, control=control,
+             chunk.size=1e6)
   max(abs(fitted(end) - eta))
 }
 
 # How mgcv fits a random model: by `gam`, by `bam`, or by the one of them that has the model's constraints, `best`.
-fits_of <- function(model) {
+fits_of <- function(model, knots=NULL) {
   table <- model$table
   weighted <- !is.null(model$weights)
   table$prior <- if (weighted) model$weights else 1
@@ -86,11 +87,11 @@ fits_of <- function(model) {
   family <- families[[model$family]]
   by_gam <- function(...)
     gam(formula, family=family, data=table, weights=if (weighted) prior, control=control, method="REML", select=model$select,
-        gamma=model$gamma, ...)
+        gamma=model$gamma, knots=knots, ...)
   by_bam <- function(...)
     bam(formula, family=family, data=table, weights=if (weighted) prior, control=control, chunk.size=1e6, select=model$select,
-        gamma=model$gamma, rho=model$rho, AR.start=if (model$rho != 0) start, ...)
-  list(model=model, formula=formula, family=family, table=table, gam=by_gam, bam=by_bam,
+        gamma=model$gamma, knots=knots, rho=model$rho, AR.start=if (model$rho != 0) start, ...)
+  list(model=model, formula=formula, family=family, table=table, knots=knots, gam=by_gam, bam=by_bam,
        best=if (family$family == "gaussian" && model$nested) by_gam else by_bam)
 }
 
@@ -104,7 +105,7 @@ worse_by <- function(fits, theirs, eta, sp, theta) {
     their_theta <- theirs$family$getTheta()  # a working model sets it
     at_ours <- working_model(eta, theta, fits$family, fits$formula, fits$table)
     at_theirs <- working_model(their_eta, their_theta, fits$family, fits$formula, fits$table)
-    moves <- c(moved(eta, at_ours), moved(their_eta, at_theirs))/diff(range(their_eta))
+    moves <- c(moved(eta, at_ours, fits$knots), moved(their_eta, at_theirs, fits$knots))/diff(range(their_eta))
     if (moves[1] < max(moves[2], 1e-6)) return(NULL)
     setup <- fits$bam(fit=FALSE)
     at <- function(eta, sp, theta, scale) criterion_at(eta, sp, setup, theirs, gamma, theta, scale)

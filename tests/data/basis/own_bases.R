@@ -30,6 +30,7 @@ smooth.construct.shrunk.smooth.spec <- function(object, data, knots) {
 smooth.construct.shrunken.smooth.spec <- function(object, data, knots) {
   sm <- mgcv:::smooth.construct.cr.smooth.spec(object, data, knots)
   k <- sm$bs.dim
+  class(sm) <- "cs.smooth"
   free <- qr.Q(qr(cbind(1, sm$xp)))
   sm$S[[1]] <- sm$S[[1]] + eigen(sm$S[[1]], symmetric = TRUE)$values[k - 2] * free %*% (c(0.01, 0.1) * t(free))
   sm$rank <- k

@@ -77,7 +77,7 @@ estimates <- function(model, json, parametric) {
     scale.estimated = value("scale_is_estimated") == 1, gcv.ubre = c(fREML = value("reml")), aic = value("aic"),
     deviance = value("deviance"), null.deviance = value("null_deviance"), df.null = value("n"),
     df.residual = value("n") - value("edf_total"), rank = length(model_names), method = "fREML",
-    optimizer = c("perf", "newton"), iter = value("iterations"), converged = converged, boundary = FALSE,
+    iter = value("iterations"), converged = converged, boundary = FALSE,
     AR1.rho = if (json$family == "gaussian") if_given(json[["rho"]], 0),
     gamma = if_given(json[["gamma"]], 1), cmX = of_each(numbers(json$column_means)), data = NA,
     mgcv.conv = list(iter = value("iterations"), message = if (converged) "full convergence" else json$not_converged,
@@ -142,7 +142,8 @@ smoothing_slots <- function(model, json, family) {
   })))
   ids <- unlist(lapply(blocks, penalty_ids))
   first <- !given & !duplicated(ids)
-  slots <- list(sp = full[first])
+  # mgcv 1.9 knows by it whether the Hessian has the family's parameters.
+  slots <- list(sp = full[first], optimizer = c(if (if_given(family$n.theta, 0) > 0) "outer" else "perf", "newton"))
   if (!all(first)) slots$full.sp <- full
   c(slots, hessian_slots(model, json, sum(first), family$n.theta))
 }

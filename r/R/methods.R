@@ -131,9 +131,11 @@ with_extents <- function(x) {
 #' has, and factors cross. How many rows have each level is not known: means that are weighted by that are NaN.
 recover_data.tessera <- function(object, data = NULL, ...) {
   recover <- utils::getS3method("recover_data", "gam", envir = asNamespace("emmeans"))
-  if (has_rows(object) || !is.null(data)) return(recover(object, data = data, ...))
-  rows <- recover(object, data = reference_rows(object), ...)
-  rows[["(weights)"]] <- Inf
+  if (has_rows(object)) return(recover(object, data = data, ...))
+  rows <- if (is.null(data)) reference_rows(object) else data
+  class(object) <- setdiff(class(object), "tessera")  # emmeans 1.10 asks for weights, of which gam's object has none
+  rows <- recover(object, data = rows, ...)
+  if (is.null(data)) rows[["(weights)"]] <- Inf
   rows
 }
 

@@ -13,7 +13,8 @@ source(file.path(if (length(script)) dirname(script) else ".", "support", "table
 others <- data.frame(x = c(0.2, 0.5, 0.9), z = 0.4, fac = factor(c("a", "c", "b")),
                      g = factor(c("b", "a", "f"), levels = levels(d$g)))
 
-calls <- list(
+# Evaluated of those that are there.
+calls <- alist(
   emmeans = list(
     means = function(m) as.data.frame(emmeans::emmeans(m, ~ fac)),
     response = function(m) as.data.frame(emmeans::emmeans(m, ~ fac, type = "response")),
@@ -67,8 +68,9 @@ for (name in c("gaussian", "binomial")) {
   m0 <- read_tessera(file)
   b <- bam(formula, family = name, data = d, control = gam.control(epsilon = 1e-10))
   for (package in there) {
-    for (what in names(calls[[package]])) {
-      f <- calls[[package]][[what]]
+    functions <- eval(calls[[package]])
+    for (what in names(functions)) {
+      f <- functions[[what]]
       expected <- result(f, b)
       found <- result(f, m)
       without <- result(f, m0)

@@ -22,12 +22,17 @@ fi
 cp -R "$source" "$copy/tessera"
 mkdir -p "$folder"
 if [[ $what == install ]]; then
-  # Without the library it stops with the command that brings it.
-  if told=$(cd "$copy/tessera" && env -u TESSERA_CFLAGS -u TESSERA_LIBS PKG_CONFIG_LIBDIR="$copy" ./configure 2>&1) ||
-    ! grep -q '^cmake .* && cmake --install .* PKG_CONFIG_PATH=' <<<"$told"; then
-    echo "configure without tessera-gam.pc: $told" >&2
-    exit 1
-  fi
+  # Without the library it stops with the command that brings it, and without pkg-config with that.
+  stops_with() {
+    local text=$1 told
+    if told=$(cd "$copy/tessera" && env -u TESSERA_CFLAGS -u TESSERA_LIBS "$2" ./configure 2>&1) ||
+      ! grep -q "$text" <<<"$told"; then
+      echo "configure with $2: $told" >&2
+      exit 1
+    fi
+  }
+  stops_with '^cmake .* && cmake --install .* PKG_CONFIG_PATH=' "PKG_CONFIG_LIBDIR=$copy"
+  stops_with 'no absent-pkg-config.*: apt-get install pkg-config' PKG_CONFIG=absent-pkg-config
   R CMD INSTALL --library="$folder" "$copy/tessera"
   cp -R "$source/tests/." "$4"
   exit

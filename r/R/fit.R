@@ -23,7 +23,7 @@ tessera_bam <- function(formula, data = list(), family = gaussian(), weights = N
   expressions <- list(weights = substitute(weights), offset = substitute(offset), subset = substitute(subset),
                       AR.start = substitute(AR.start))
   job <- if (!is.null(launcher)) list(launcher = launcher, program = program, workdir = workdir)
-  if (is.character(data) && length(data) == 1 || is_stream(data, model)) {
+  if (is.character(data) && length(data) > 0 || is_stream(data, model)) {
     return(fit_file(formula, data, family, expressions, chosen, job, call, control, quiet))
   }
   fit_frame(formula, rows_of(data), family, expressions, na.action, drop.unused.levels, chosen, job, call, control,
@@ -297,7 +297,7 @@ fit_file <- function(formula, file, family, expressions, chosen, job, call, cont
   t <- new_translation(list(), environment(formula))
   formula[[3]] <- with_constants(t, formula[[3]])
   model <- if (is.null(job)) {
-    table <- if (is.character(file)) .Call(C_table_file, file, of_table(chosen))
+    table <- if (is.character(file)) .Call(C_table_files, file, of_table(chosen))
              else table_of_stream(file, of_table(chosen))
     on.exit(.Call(C_close, table))
     fit_table(text_of(formula), table, c(of_fit(chosen), texts), control, quiet)

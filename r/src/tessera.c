@@ -239,11 +239,14 @@ static SEXP table(SEXP columns) {
   return table_with(columns, R_NilValue);
 }
 
-static SEXP table_file(SEXP path, SEXP options) {
+static SEXP table_files(SEXP paths, SEXP options) {
+  const R_xlen_t count = Rf_xlength(paths);
+  const char** texts = (const char**)R_alloc((size_t)count, sizeof *texts);
+  for (R_xlen_t i = 0; i < count; ++i) texts[i] = Rf_translateChar(STRING_ELT(paths, i));
   SEXP pointer = PROTECT(new_pointer("tessera_table", close_table));
   const tessera_gam_call call = call_of(options, NULL);
   tessera_gam_table handle;
-  check(tessera_gam_table_of_file(text_of(path), &call, &handle));
+  check(tessera_gam_table_of_files(texts, (size_t)count, &call, &handle));
   set_handle(pointer, handle);
   UNPROTECT(1);
   return pointer;
@@ -465,7 +468,7 @@ static SEXP version(void) {
 
 static const R_CallMethodDef routines[] = {{"table", (DL_FUNC)&table, 1},
                                            {"table_with", (DL_FUNC)&table_with, 2},
-                                           {"table_file", (DL_FUNC)&table_file, 2},
+                                           {"table_files", (DL_FUNC)&table_files, 2},
                                            {"stream", (DL_FUNC)&new_stream, 0},
                                            {"table_stream", (DL_FUNC)&table_stream, 2},
                                            {"fit", (DL_FUNC)&fit, 4},

@@ -109,6 +109,15 @@ write.csv(d[c("x", "g", "y", "w")], file, row.names = FALSE)
 stopifnot(all.equal(tessera_bam(y ~ s(x, k = knots) + g, data = file, weights = w, subset = x > 0.2)$coefficients,
                     tessera_bam(y ~ s(x, k = knots) + g, data = d, weights = w, subset = x > 0.2)$coefficients,
                     tolerance = 1e-10))
+parts <- file.path(folder, "parts", paste0("part=", 1:2))
+for (i in 1:2) {
+  dir.create(parts[i], recursive = TRUE)
+  write.csv(d[if (i == 1) 1:50 else 51:nrow(d), c("x", "g", "y", "w")], file.path(parts[i], "rows.csv"), row.names = FALSE)
+}
+for (table in list(file.path(folder, "parts"), file.path(parts, "rows.csv"))) {
+  stopifnot(identical(tessera_bam(y ~ s(x, k = knots) + g, data = table)$coefficients,
+                      tessera_bam(y ~ s(x, k = knots) + g, data = file)$coefficients))
+}
 
 # Options that the engine takes with the table
 blocks <- list(block_rows = 64)

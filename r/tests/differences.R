@@ -53,7 +53,8 @@ stopifnot(apart(fitted(m), fitted(b)) < 1e-5, length(coef(b)) == length(coef(m))
 
 # The estimate of concurvity depends on coordinates: they are gam's.
 m <- tessera_bam(y ~ s(x) + s(v) + g, data = d, quiet = TRUE)
-measures <- lapply(list(m, gam(y ~ s(x) + s(v) + g, data = d, method = "REML"), by_bam(y ~ s(x) + s(v) + g)), concurvity)
+b <- by_bam(y ~ s(x) + s(v) + g)
+measures <- lapply(list(m, gam(y ~ s(x) + s(v) + g, data = d, method = "REML"), b), concurvity)
 stopifnot(all.equal(measures[[1]]["estimate", ], measures[[2]]["estimate", ], tolerance = 1e-8),
           max(abs(measures[[1]] - measures[[3]])["estimate", ]) > 1e-6,
           all.equal(measures[[1]]["worst", ], measures[[3]]["worst", ], tolerance = 1e-8))

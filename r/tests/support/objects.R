@@ -159,7 +159,8 @@ same_slots <- function(what, m, b, unlike) {
   for (slot in c("y", "prior.weights", "offset")) same(paste(what, slot), m[[slot]], b[[slot]], 1e-14)
   # With select = TRUE the name of the first smoothing parameter of bs = "gp" has an S at its end in mgcv, by accident.
   plain_names <- function(sp) sub("(S|[0-9]+)$", "", names(sp))
-  holds(paste(what, "names"), identical(names(coef(m)), names(coef(b))) && identical(plain_names(m$sp), plain_names(b$sp)))
+  holds(paste(what, "names"), identical(names(coef(m)), names(coef(b))) &&
+          identical(plain_names(m$sp), plain_names(b$sp)))
   holds(paste(what, "model frame"), alike(m$model, b$model) && identical(names(m$model), names(b$model)))
   if (!"var.summary" %in% unlike) {
     holds(paste(what, "var.summary"), alike(m$var.summary, b$var.summary, tolerance = 1e-3) &&

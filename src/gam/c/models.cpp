@@ -280,10 +280,10 @@ int tessera_gam_model_load(const char* path, tessera_gam_model* model) {
 
 const char* tessera_gam_options() {
   const char* found = nullptr;
-  c::status_of("tessera_gam_options", [&] {
+  static_cast<void>(c::status_of("tessera_gam_options", [&] {
     static const std::string table = gam::options_json();
     found = table.c_str();
-  });
+  }));
   return found;
 }
 const char* const* tessera_gam_model_names() {

@@ -5,7 +5,7 @@
 #include "gam/data/arrow/arrow_batches.hpp"
 #include "gam/data/arrow/arrow_type.hpp"
 #include "gam/data/arrow/arrow_values.hpp"
-#include "gam/data/arrow/plugin/arrow_plugin.h"
+#include "gam/data/arrow/plugin/file.hpp"
 
 #include <algorithm>
 #include <cstdlib>
@@ -36,6 +36,7 @@ struct Bytes {
 
 const tessera_arrow_plugin& plugin() {
   // Arrow's own allocators hide what is read beyond a buffer's end.
+  arrow_plugin::most_buffer_bytes = std::int64_t{1} << 28;
   static const int is_set = setenv("ARROW_DEFAULT_MEMORY_POOL", "system", 1);
   static const tessera_arrow_plugin* const functions = tessera_arrow_functions(TESSERA_ARROW_PLUGIN_VERSION);
   require(is_set == 0 && functions != nullptr, "the plugin is of this version");

@@ -16,6 +16,7 @@ namespace {
 arrow::ipc::IpcReadOptions options_of(const std::vector<int>& columns) {
   arrow::ipc::IpcReadOptions options;
   options.use_threads = false;
+  options.memory_pool = memory();
   options.included_fields = columns;
   return options;
 }

@@ -5,13 +5,42 @@
 
 #include <arrow/c/bridge.h>
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <numeric>
 #include <utility>
 
 namespace tessera::arrow_plugin {
+
+std::atomic<std::int64_t> most_buffer_bytes = std::int64_t{sysconf(_SC_PHYS_PAGES)} * sysconf(_SC_PAGESIZE);
+
 namespace {
+
+class BoundedMemory final : public arrow::ProxyMemoryPool {
+ public:
+  using ProxyMemoryPool::Allocate;
+  using ProxyMemoryPool::ProxyMemoryPool;
+  using ProxyMemoryPool::Reallocate;
+
+  arrow::Status Allocate(std::int64_t size, std::int64_t alignment, std::uint8_t** out) override {
+    ARROW_RETURN_NOT_OK(check(size));
+    return ProxyMemoryPool::Allocate(size, alignment, out);
+  }
+  arrow::Status Reallocate(std::int64_t old_size, std::int64_t new_size, std::int64_t alignment,
+                           std::uint8_t** out) override {
+    ARROW_RETURN_NOT_OK(check(new_size));
+    return ProxyMemoryPool::Reallocate(old_size, new_size, alignment, out);
+  }
+
+ private:
+  static arrow::Status check(std::int64_t size) {
+    return size <= most_buffer_bytes
+               ? arrow::Status::OK()
+               : arrow::Status::OutOfMemory("it needs ", size, " bytes at once, more than there are");
+  }
+};
 
 /// Record batches for the engine, of pieces in order.
 class Stream {
@@ -207,6 +236,11 @@ File::File(tessera_arrow_format format, std::shared_ptr<Input> input, std::share
 
 File::~File() {
   if (exported_.release != nullptr) exported_.release(&exported_);
+}
+
+arrow::MemoryPool* memory() {
+  static auto* const pool = new BoundedMemory(arrow::default_memory_pool());
+  return pool;
 }
 
 arrow::Status open_stream(std::shared_ptr<const File> file, std::int64_t first, std::int64_t end,

@@ -4,6 +4,7 @@
 #include "gam/data/arrow/plugin/bytes.hpp"
 
 #include <arrow/array.h>
+#include <arrow/memory_pool.h>
 #include <arrow/record_batch.h>
 #include <arrow/type.h>
 
@@ -21,6 +22,11 @@ namespace tessera::arrow_plugin {
 
 /// Rows of a batch, at most.
 inline constexpr std::int64_t batch_rows = 65'536;
+
+/// Bytes of one buffer, at most: a damaged file may ask for any number. At first the memory of the machine.
+extern std::atomic<std::int64_t> most_buffer_bytes;
+/// Arrow's memory, within that limit. Never destroyed, as a table may have buffers of it to the end.
+[[nodiscard]] arrow::MemoryPool* memory();
 
 /// Reads one stream's columns from a file.
 class Reader {

@@ -6,6 +6,7 @@
 #include <parquet/file_reader.h>
 #include <parquet/metadata.h>
 
+#include <algorithm>
 #include <limits>
 #include <type_traits>
 #include <utility>
@@ -21,7 +22,7 @@ arrow::Status make_reader(const std::shared_ptr<Input>& input,
                           const std::shared_ptr<parquet::FileMetaData>& metadata, bool has_large_chunks,
                           const std::vector<int>& dictionaries,
                           std::unique_ptr<parquet::arrow::FileReader>& out) {
-  parquet::ReaderProperties properties;
+  parquet::ReaderProperties properties(memory());
   if (has_large_chunks) {
     properties.enable_buffered_stream();
     properties.set_buffer_size(buffer_bytes);
@@ -34,7 +35,7 @@ arrow::Status make_reader(const std::shared_ptr<Input>& input,
   for (const int column : dictionaries) arrow_properties.set_read_dictionary(column, true);
   parquet::arrow::FileReaderBuilder builder;
   ARROW_RETURN_NOT_OK(builder.Open(input, properties, metadata));
-  builder.properties(arrow_properties);
+  builder.memory_pool(memory())->properties(arrow_properties);
   return builder.Build(&out);
 }
 
@@ -99,7 +100,22 @@ class ParquetFile final : public File {
   std::vector<int> dictionaries_;
 };
 
-/// Columns of texts whose pages have a dictionary: codes are read faster than texts.
+/// A larger dictionary, as it is packed, is not read as such: each batch has a copy of it.
+constexpr std::int64_t large_dictionary_bytes = std::int64_t{1} << 16;
+
+/// Whether all values of a column chunk are codes of a small dictionary.
+bool is_coded(const parquet::ColumnChunkMetaData& chunk) {
+  if (!chunk.has_dictionary_page() ||
+      chunk.data_page_offset() - chunk.dictionary_page_offset() > large_dictionary_bytes)
+    return false;
+  return std::ranges::all_of(chunk.encoding_stats(), [](const parquet::PageEncodingStats& pages) {
+    return pages.page_type == parquet::PageType::DICTIONARY_PAGE ||
+           pages.encoding == parquet::Encoding::RLE_DICTIONARY ||
+           pages.encoding == parquet::Encoding::PLAIN_DICTIONARY;
+  });
+}
+
+/// Columns of texts that are codes in the first row group: these are read faster than texts.
 std::vector<int> texts_with_dictionaries(const parquet::FileMetaData& metadata,
                                          const parquet::arrow::SchemaManifest& manifest) {
   std::vector<int> columns;
@@ -107,7 +123,7 @@ std::vector<int> texts_with_dictionaries(const parquet::FileMetaData& metadata,
   const std::unique_ptr<parquet::RowGroupMetaData> first = metadata.RowGroup(0);
   for (const parquet::arrow::SchemaField& field : manifest.schema_fields) {
     if (field.is_leaf() && field.field->type()->id() == arrow::Type::STRING &&
-        first->ColumnChunk(field.column_index)->has_dictionary_page())
+        is_coded(*first->ColumnChunk(field.column_index)))
       columns.push_back(field.column_index);
   }
   return columns;

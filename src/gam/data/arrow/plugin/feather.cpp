@@ -61,7 +61,8 @@ std::span<const std::uint8_t> bytes_of(const arrow::Buffer& buffer) {
 }
 
 /// The rows of the record batch whose message begins at this offset (format/Message.fbs).
-arrow::Result<std::int64_t> rows_of_message(Input& input, std::int64_t offset, std::int64_t size) {
+arrow::Result<std::int64_t> rows_of_message(Input& input, std::int64_t offset, std::int64_t size,
+                                            std::int64_t body_size) {
   ARROW_ASSIGN_OR_RAISE(const std::shared_ptr<arrow::Buffer> message, input.ReadAt(offset, size));
   std::span<const std::uint8_t> bytes = bytes_of(*message);
   // Before the metadata are its size and, since version 0.15, four bytes that are 0xff.
@@ -72,6 +73,9 @@ arrow::Result<std::int64_t> rows_of_message(Input& input, std::int64_t offset, s
   const Metadata metadata(bytes.subspan(before));
   constexpr std::uint8_t record_batch = 3;
   if (metadata.field(1) == 0 || metadata.get<std::uint8_t>(metadata.field(1)) != record_batch)
+    return arrow::Status::Invalid("its metadata is damaged");
+  // Arrow allocates what the message says before it compares the two.
+  if (metadata.field(3) == 0 ? body_size != 0 : metadata.get<std::int64_t>(metadata.field(3)) != body_size)
     return arrow::Status::Invalid("its metadata is damaged");
   const Metadata batch = metadata.table(2);
   const std::int64_t rows = batch.field(0) == 0 ? 0 : batch.get<std::int64_t>(batch.field(0));
@@ -96,7 +100,8 @@ arrow::Result<std::vector<std::int64_t>> rows_of_batches(Input& input, int batch
   for (int i = 0; i < batches; ++i) {
     const std::size_t block = blocks + 4 + 24 * static_cast<std::size_t>(i);
     ARROW_ASSIGN_OR_RAISE(const std::int64_t one, rows_of_message(input, metadata.get<std::int64_t>(block),
-                                                                  metadata.get<std::int32_t>(block + 8)));
+                                                                  metadata.get<std::int32_t>(block + 8),
+                                                                  metadata.get<std::int64_t>(block + 16)));
     if (one > std::numeric_limits<std::int64_t>::max() - all)
       return arrow::Status::Invalid("its record batches have too many rows");
     all += one;

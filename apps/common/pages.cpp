@@ -10,6 +10,7 @@ std::string footer(std::string_view exit_statuses) {
          "; 128 + n a rank was ended by signal n.\n\n"
          "Environment:\n"
          "  CUDA_VISIBLE_DEVICES  GPUs that a rank may see, as indices or UUIDs; empty: none\n"
+         "  TESSERA_ARROW_PLUGIN  the plugin for Parquet and Feather, in place of the installed one\n"
          "  TESSERA_CACHE_DIR     where compiled GPU code is kept; empty: nowhere\n"
          "  TESSERA_CACHE_MIB     size limit of that folder in MiB (256); least recently used code is "
          "removed\n"

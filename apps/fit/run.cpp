@@ -8,9 +8,9 @@
 #include <array>
 #include <cstdlib>
 #include <string>
-#include <vector>
 #include <tessera/version.hpp>
 #include <tuple>
+#include <vector>
 
 #include "common/pages.hpp"
 #include "common/program_start.hpp"

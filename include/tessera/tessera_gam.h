@@ -173,8 +173,8 @@ TESSERA_GAM_API int tessera_gam_table_add_arrow(tessera_gam_table table, const c
 TESSERA_GAM_API int tessera_gam_table_of_arrow(struct ArrowArrayStream* stream, const tessera_gam_call* call,
                                                tessera_gam_table* table);
 /// A table in a file, text (also packed), HDF5, Parquet or Feather, or in a folder of these, which each call
-/// that uses it reads: `tessera::gam::Table`. Options: na-strings, factor, numeric, sep, dec, comment, header,
-/// skip, block-rows.
+/// that uses it reads: `tessera::gam::Table`. Options: na-strings, factor, numeric, sep, dec, comment,
+/// header, skip, block-rows.
 TESSERA_GAM_API int tessera_gam_table_of_file(const char* path, const tessera_gam_call* call,
                                               tessera_gam_table* table);
 /// A table in several files and folders, whose rows follow each other in this order. Options: those of

@@ -251,12 +251,7 @@ INSTANTIATE_TEST_SUITE_P(
                 {},
                 3,
                 "unknown column 'x'; it has: y, x<U+00A0>"},
-        Refusal{"Parquet",
-                "PAR1\x15\x04\x15\x10\n1\n",
-                "y ~ x",
-                {},
-                3,
-                " Parquet"},
+        Refusal{"Parquet", "PAR1\x15\x04\x15\x10\n1\n", "y ~ x", {}, 3, " Parquet"},
         Refusal{
             "ShapeConstraints", nullptr, "y ~ s(x, bs=\"sc\")", {}, 2, "a smooth whose shape is constrained"},
         Refusal{"ListOfFormulas",

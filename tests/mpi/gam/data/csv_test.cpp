@@ -371,7 +371,7 @@ TEST_F(CsvTable, FindsTheDialectAndTellsIt) {
   EXPECT_EQ(fault_of("# 1\nx,y\n1,2\n3,\"\n", {.comment = "#"}),
             ", line 4: a quote of this row is never closed: close it");
   EXPECT_EQ(fault_of("x;y\n1;2\n1\n", {}),
-            ": unknown column 'x'; the file has: x;y (one column, as no separator gives each row as many "
+            ": unknown column 'x'; it has: x;y (one column, as no separator gives each row as many "
             "fields: name it by the option sep)");
 }
 

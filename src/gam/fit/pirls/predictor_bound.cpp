@@ -16,11 +16,11 @@ namespace {
 
 using base::at;
 
-constexpr double unknown = std::numeric_limits<double>::infinity();
+constexpr double no_bound = std::numeric_limits<double>::infinity();
 
 /// Bound of |(x - centre) factor| for x within the extent.
 double numeric_bound(const Extent& x, double centre, double factor) {
-  if (x.empty()) return unknown;
+  if (x.empty()) return no_bound;
   return std::max(std::abs((x.min - centre) * factor), std::abs((x.max - centre) * factor));
 }
 
@@ -35,8 +35,8 @@ double numeric_bound(const Frame& frame, const Component& component) {
 
 /// Bound of a margin's columns times `sizes`: within a cell t is in [0, 1], so its powers are at most 1.
 double margin_bound(const Margin& margin, const Extent& x, std::span<const double> sizes) {
-  if (x.empty()) return unknown;
-  if (!margin.cyclic && !(x.min >= margin.breaks.front() && x.max <= margin.breaks.back())) return unknown;
+  if (x.empty()) return no_bound;
+  if (!margin.cyclic && !(x.min >= margin.breaks.front() && x.max <= margin.breaks.back())) return no_bound;
   double bound = 0;
   for (std::size_t cell = 0; cell < margin.cells.size(); ++cell) {
     double sum = 0;
@@ -54,7 +54,7 @@ double margin_bound(const Margin& margin, const Extent& x, std::span<const doubl
 double component_bound(const Frame& frame, const Component& component, std::span<const double> sizes,
                        bool of_any_sign) {
   // An unknown size times a zero column would be NaN, which comparisons miss.
-  if (!std::ranges::all_of(sizes, [](double size) { return std::isfinite(size); })) return unknown;
+  if (!std::ranges::all_of(sizes, [](double size) { return std::isfinite(size); })) return no_bound;
   if (largest(sizes) == 0) return 0;
   switch (component.kind) {
     case ComponentKind::numeric: return std::abs(sizes[0]) * numeric_bound(frame, component);
@@ -63,7 +63,7 @@ double component_bound(const Frame& frame, const Component& component, std::span
       return margin_bound(component.margin, frame.extents[at(component.variable)], sizes);
     case ComponentKind::dense: break;
   }
-  if (component.isotropic) return unknown;
+  if (component.isotropic) return no_bound;
   Matrix combinations = component.combinations;
   if (of_any_sign) {
     for (double& weight : combinations.values()) weight = std::abs(weight);
@@ -90,7 +90,7 @@ double term_bound(const Frame& frame, const RawTerm& term, std::vector<double> n
 
 double predictor_bound(const Frame& frame, const Design& design, std::span<const double> raw_coef) {
   if (frame.rows.empty()) return 0;
-  if (frame.extents.empty()) return unknown;
+  if (frame.extents.empty()) return no_bound;
   double sum = 0;
   for (const RawTerm& term : design.terms) {
     const std::span<const double> own = raw_coef.subspan(at(term.raw_begin), at(term.raw_size));

@@ -15,15 +15,15 @@
 namespace TESSERA_NAMESPACE::gam {
 namespace {
 
-constexpr int columns = 4;
+constexpr int tree_columns = 4;
 constexpr int rows_of_block = 6;
 
 /// Random numbers; the last column is almost a multiple of the first.
 Matrix rows_of(int count) {
-  Matrix out(count, columns);
-  for (int j = 0; j < columns; ++j) {
+  Matrix out(count, tree_columns);
+  for (int j = 0; j < tree_columns; ++j) {
     for (int i = 0; i < count; ++i)
-      out(i, j) = static_cast<double>(base::split_mix(static_cast<std::uint64_t>(i) * columns +
+      out(i, j) = static_cast<double>(base::split_mix(static_cast<std::uint64_t>(i) * tree_columns +
                                                       static_cast<std::uint64_t>(j)) >>
                                       11) *
                   0x1p-53;
@@ -33,9 +33,9 @@ Matrix rows_of(int count) {
 }
 
 Matrix block_of(const Matrix& rows, std::int64_t block) {
-  // A block without a complete row, and one of fewer rows than columns.
+  // A block without a complete row, and one of fewer rows than tree_columns.
   const int size = block == 3 ? 0 : block == 5 ? 2 : rows_of_block;
-  return triangle_of(submatrix(rows, static_cast<int>(block) * rows_of_block, size, 0, columns));
+  return triangle_of(submatrix(rows, static_cast<int>(block) * rows_of_block, size, 0, tree_columns));
 }
 
 TEST(TriangleTree, HasTheBitsOfItsBlocksInAnyOrderAndOnAnyRanks) {
@@ -72,13 +72,13 @@ TEST(TriangleTree, HasTheDigitsThatACrossproductLoses) {
       used.push_back(block * rows_of_block + i);
     tree.add(block, one);
   }
-  std::vector<int> all(columns);
+  std::vector<int> all(tree_columns);
   std::iota(all.begin(), all.end(), 0);
   const Matrix direct = triangle_of(submatrix(rows, used, all));
   const Matrix found = tree.whole();
-  ASSERT_EQ(found.rows(), columns);
-  for (int j = 0; j < columns; ++j) {
-    for (int i = 0; i < columns; ++i) EXPECT_NEAR(std::abs(found(i, j)), std::abs(direct(i, j)), 1e-14);
+  ASSERT_EQ(found.rows(), tree_columns);
+  for (int j = 0; j < tree_columns; ++j) {
+    for (int i = 0; i < tree_columns; ++i) EXPECT_NEAR(std::abs(found(i, j)), std::abs(direct(i, j)), 1e-14);
   }
   EXPECT_GT(std::abs(found(3, 3)), 1e-12);
   EXPECT_NEAR(std::abs(found(3, 3)) / std::abs(direct(3, 3)), 1, 1e-3);

@@ -25,8 +25,8 @@ CoefBlock columns(const std::string& label, int size) {
 
 /// 1, v and the three unpenalised columns of a surface, the first of which is v plus `apart` times a
 /// function: of another variable, or in the span of the other two.
-struct Surface {
-  Surface(double apart, bool of_another) {
+struct TrendSurface {
+  TrendSurface(double apart, bool of_another) {
     for (int i = 0; i < x.rows(); ++i) {
       const double v = std::sin(1.7 * i);
       const double first = std::sin(0.7 * i + 1);
@@ -54,7 +54,7 @@ struct Surface {
 TEST(DeterminedColumns, AreFoundBehindOneThatIsNearlyDetermined) {
   for (const double apart : {1e-1, 1e-2, 1e-3, 1e-4, 1e-5, 1e-7}) {
     SCOPED_TRACE(apart);
-    const Surface surface(apart, false);
+    const TrendSurface surface(apart, false);
     const std::vector<DeterminedColumn> found = surface.determined();
     ASSERT_EQ(found.size(), 1U);
     EXPECT_EQ(found[0].block, 2);
@@ -64,8 +64,8 @@ TEST(DeterminedColumns, AreFoundBehindOneThatIsNearlyDetermined) {
 }
 
 TEST(DeterminedColumns, AreNotThoseThatOthersDetermineNearly) {
-  EXPECT_TRUE(Surface(1e-2, true).determined().empty());
-  EXPECT_TRUE(Surface(1e-4, true).determined().empty());
+  EXPECT_TRUE(TrendSurface(1e-2, true).determined().empty());
+  EXPECT_TRUE(TrendSurface(1e-4, true).determined().empty());
 }
 
 }  // namespace

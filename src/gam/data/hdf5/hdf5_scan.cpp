@@ -143,6 +143,33 @@ void add_object(Hdf5Contents& contents, hid_t file, const std::string& path, con
 /// in memory.
 constexpr std::int64_t most_of_chunk = std::int64_t{1} << 18;
 
+/// Converts numbers from their form in the file to doubles.
+using ToNumbers = void (*)(const std::byte* from, std::span<double> to);
+
+template <class T>
+void to_numbers(const std::byte* from, std::span<double> to) {
+  for (double& number : to) {
+    T value;
+    std::memcpy(&value, from, sizeof value);
+    number = static_cast<double>(value);
+    from += sizeof value;
+  }
+}
+
+/// Null for numbers that only the library converts, such as those of the other byte order.
+ToNumbers conversion_of(hid_t type) {
+  const std::pair<hid_t, ToNumbers> native[]{
+      {H5T_NATIVE_DOUBLE, to_numbers<double>},      {H5T_NATIVE_FLOAT, to_numbers<float>},
+      {H5T_NATIVE_INT8, to_numbers<std::int8_t>},   {H5T_NATIVE_UINT8, to_numbers<std::uint8_t>},
+      {H5T_NATIVE_INT16, to_numbers<std::int16_t>}, {H5T_NATIVE_UINT16, to_numbers<std::uint16_t>},
+      {H5T_NATIVE_INT32, to_numbers<std::int32_t>}, {H5T_NATIVE_UINT32, to_numbers<std::uint32_t>},
+      {H5T_NATIVE_INT64, to_numbers<std::int64_t>}, {H5T_NATIVE_UINT64, to_numbers<std::uint64_t>}};
+  for (const auto& [one, conversion] : native) {
+    if (H5Tequal(type, one) > 0) return conversion;
+  }
+  return nullptr;
+}
+
 std::int64_t rows_of_chunk(hid_t creation) {
   hsize_t rows = 1;
   H5Pget_chunk(creation, 1, &rows);
@@ -165,12 +192,19 @@ Handle open_dataset(hid_t hdf5, const std::string& name) {
   return {H5Dopen2(hdf5, name.c_str(), access.get()), H5Dclose};
 }
 
-/// A dataset whose rows any thread may read. Chunks are unpacked here; all other values are read by the
-/// library, which is not thread-safe. One thread opens the columns for all threads.
+/// One thread's buffers for reading columns.
+struct Scratch {
+  ChunkUnpacker chunks;
+  std::vector<std::byte> stored;  ///< values as they are in the file
+};
+
+/// A dataset whose rows any thread may read. Contiguous values with the same form as in memory,
+/// and numbers of native types, contiguous or in chunks unpacked here, are read without the library; all
+/// others by the library, which is not thread-safe. One thread opens the columns for all threads.
 class Column {
  public:
-  Column(hid_t hdf5, const std::string& path, std::string name)
-      : path_(path), name_(std::move(name)), dataset_(open_dataset(hdf5, name_)) {
+  Column(hid_t hdf5, const files::InputFile& file, std::string name)
+      : file_(file), path_(file.path()), name_(std::move(name)), dataset_(open_dataset(hdf5, name_)) {
     if (!dataset_.valid()) fail();
     const Handle type(H5Dget_type(dataset_.get()), H5Tclose);
     kind_ = kind_of(type.get());
@@ -185,7 +219,7 @@ class Column {
     }
     if (!memory_type_.valid()) fail();
     value_bytes_ = H5Tget_size(memory_type_.get());
-    find_chunks(type.get());
+    find_values(type.get());
     space_padded_ = kind_ == Kind::fixed_text && H5Tget_strpad(type.get()) == H5T_STR_SPACEPAD;
   }
 
@@ -196,7 +230,7 @@ class Column {
 
   /// Loads rows for `numbers` and `text`, indexed from the first of them, until the next call. Returns their
   /// bytes in the file.
-  std::int64_t load(tessera::Range rows, ChunkUnpacker& unpacker) {
+  std::int64_t load(tessera::Range rows, Scratch& scratch) {
     release();
     const auto count = static_cast<std::size_t>(rows.size());
     std::span<std::byte> values;
@@ -207,10 +241,7 @@ class Column {
       values_.assign(count * value_bytes_, std::byte{});
       values = values_;
     }
-    if (packing_)
-      read_chunks(rows, values, unpacker);
-    else
-      read_by_library(rows, values);
+    if (!read_directly(rows, values, scratch)) read_by_library(rows, values);
     if (kind_ == Kind::enumeration) find_members();
     return static_cast<std::int64_t>(count * file_bytes_);
   }
@@ -246,32 +277,51 @@ class Column {
   ~Column() { release(); }
 
  private:
-  // Finds whether threads can unpack its chunks.
-  void find_chunks(hid_t file_type) {
+  // Finds the offset of its values in the file, or its chunks.
+  void find_values(hid_t file_type) {
     const Handle creation(H5Dget_create_plist(dataset_.get()), H5Pclose);
-    if (H5Pget_layout(creation.get()) != H5D_CHUNKED) return;
-    chunk_rows_ = rows_of_chunk(creation.get());
-    if (kind_ == Kind::variable_text || chunk_rows_ > most_of_chunk || file_bytes_ > value_bytes_) return;
-    packing_ = packing_of(creation.get(), file_bytes_);
-    if (H5Tequal(file_type, memory_type_.get()) <= 0) converted_from_ = Handle(H5Tcopy(file_type), H5Tclose);
+    const H5D_layout_t layout = H5Pget_layout(creation.get());
+    if (layout == H5D_CHUNKED) chunk_rows_ = rows_of_chunk(creation.get());
+    as_in_memory_ = kind_ != Kind::variable_text && H5Tequal(file_type, memory_type_.get()) > 0;
+    if (kind_ == Kind::number && !as_in_memory_) to_numbers_ = conversion_of(file_type);
+    if (!as_in_memory_ && to_numbers_ == nullptr) return;
+    if (layout == H5D_CHUNKED && chunk_rows_ <= most_of_chunk)
+      packing_ = packing_of(creation.get(), file_bytes_);
+    if (layout != H5D_CONTIGUOUS) return;
+    const haddr_t place = H5Dget_offset(dataset_.get());
+    if (place != HADDR_UNDEF) place_ = static_cast<std::int64_t>(place);
   }
 
-  void read_chunks(Range rows, std::span<std::byte> values, ChunkUnpacker& unpacker) const {
+  /// False for values that only the library can read.
+  bool read_directly(Range rows, std::span<std::byte> values, Scratch& scratch) {
+    if (place_ < 0 && !packing_) return false;
+    if (!as_in_memory_) scratch.stored.resize(static_cast<std::size_t>(rows.size()) * file_bytes_);
+    const std::span<std::byte> stored = as_in_memory_ ? values : std::span(scratch.stored);
+    if (packing_)
+      read_chunks(rows, stored, scratch.chunks);
+    else
+      read_in_one_piece(rows, stored);
+    if (!as_in_memory_) to_numbers_(stored.data(), numbers_);
+    return true;
+  }
+
+  void read_in_one_piece(Range rows, std::span<std::byte> stored) const {
+    const std::int64_t begin = place_ + rows.begin * static_cast<std::int64_t>(file_bytes_);
+    const std::size_t got = file_.read_at(begin, {reinterpret_cast<char*>(stored.data()), stored.size()});
+    if (got < stored.size()) fail();
+  }
+
+  void read_chunks(Range rows, std::span<std::byte> stored, ChunkUnpacker& unpacker) const {
     for (std::int64_t row = rows.begin; row < rows.end;) {
       const std::int64_t first = row - row % chunk_rows_;
       const std::int64_t end = std::min(rows.end, first + chunk_rows_);
       const auto chunk = unpacker.unpack(dataset_.get(), *packing_, static_cast<hsize_t>(first));
       if (!chunk) fail();
       const auto bytes = [&](std::int64_t count) { return static_cast<std::size_t>(count) * file_bytes_; };
-      std::memcpy(values.data() + bytes(row - rows.begin), chunk->data() + bytes(row - first),
+      std::memcpy(stored.data() + bytes(row - rows.begin), chunk->data() + bytes(row - first),
                   bytes(end - row));
       row = end;
     }
-    if (!converted_from_.valid()) return;
-    const std::lock_guard lock(hdf5_mutex());
-    if (H5Tconvert(converted_from_.get(), memory_type_.get(), static_cast<std::size_t>(rows.size()),
-                   values.data(), nullptr, H5P_DEFAULT) < 0)
-      fail();
   }
 
   void read_by_library(Range rows, std::span<std::byte> values) {
@@ -347,6 +397,7 @@ class Column {
         path_, name_);
   }
 
+  const files::InputFile& file_;
   const std::string& path_;
   std::string name_;
   Handle dataset_;
@@ -356,8 +407,10 @@ class Column {
   std::size_t file_bytes_ = 0;   // of one value in the file
   std::size_t value_bytes_ = 0;  // of one value in memory
   bool space_padded_ = false;
-  std::optional<ChunkPacking> packing_;  // of chunks that are unpacked here
-  Handle converted_from_;                // their type, if it is another one in memory
+  std::int64_t place_ = -1;              // offset of the first value in the file, if read without the library
+  std::optional<ChunkPacking> packing_;  // of its chunks, if it has any
+  bool as_in_memory_ = false;            // values have the same form in the file
+  ToNumbers to_numbers_ = nullptr;       // else, where numbers are read without the library
   std::int64_t chunk_rows_ = 1;
   std::vector<std::string> members_;                          // names, of an enumeration
   std::unordered_map<std::uint64_t, std::int32_t> place_of_;  // by its value
@@ -395,7 +448,7 @@ class Columns {
   Columns(const Hdf5Rows& rows, const ReadPlan& plan) {
     for (std::size_t c = 0; c < plan.columns().size(); ++c) {
       if (!plan.columns()[c].position_among(rows.columns)) continue;
-      columns_.emplace_back(rows.hdf5, rows.path, plan.columns()[c].name);
+      columns_.emplace_back(rows.hdf5, rows.file, plan.columns()[c].name);
       places_.push_back(c);
     }
   }
@@ -405,7 +458,7 @@ class Columns {
   /// Reads rows and passes them on. Returns their bytes in the file.
   std::int64_t read(Range rows, FramePart& part) {
     std::int64_t bytes = 0;
-    for (Column& column : columns_) bytes += column.load(rows, unpacker_);
+    for (Column& column : columns_) bytes += column.load(rows, scratch_);
     for (std::int64_t row = rows.begin; row < rows.end;)
       row += set_rows(rows.begin, {row, std::min(rows.end, row + room_of(part))}, part);
     return bytes;
@@ -440,7 +493,7 @@ class Columns {
 
   std::deque<Column> columns_;
   std::vector<std::size_t> places_;  // their indices in the plan
-  ChunkUnpacker unpacker_;
+  Scratch scratch_;
 };
 
 /// Rows read at a time: few enough that the loaded values are few bytes; in packed columns whole chunks,

@@ -33,16 +33,17 @@ struct Hdf5Contents {
 /// The rows of an open file. Refers to what outlives its scans.
 struct Hdf5Rows {
   hid_t hdf5;
-  const std::string& path;  ///< for messages
+  const files::InputFile& file;
   const std::vector<std::string>& columns;
   std::int64_t chunk_rows;  ///< about as many rows of a column are read at a time
   BetweenReads between;
   std::atomic<std::int64_t>& bytes_read;  ///< counts those read from the file
 };
 
-/// A scan of the rows on some threads. They unpack chunks of at most 2^18 values at the same time, if these
-/// are packed by deflate and shuffle, or not at all; all else is read by the library, one thread at a time.
-/// Throws `Error(input)` for values that cannot be read, and what the part throws.
+/// A scan of the rows on some threads. Columns that only the library can read, one thread at a time, block
+/// the other threads: texts of variable length, numbers that are not of a native type and byte order, and
+/// chunks of more than 2^18 rows or with filters other than deflate and shuffle. Throws `Error(input)` for
+/// values that cannot be read, and what the part throws.
 [[nodiscard]] std::unique_ptr<RowScan> scan_hdf5(const Hdf5Rows& rows, const ReadPlan& plan, int threads);
 
 }  // namespace TESSERA_NAMESPACE::gam

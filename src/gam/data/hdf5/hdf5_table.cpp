@@ -37,7 +37,7 @@ class Hdf5Table final : public TableReader {
   [[nodiscard]] std::string name() const override { return path_; }
   [[nodiscard]] std::unique_ptr<RowScan> scan(const ReadPlan& plan, int threads) override {
     return scan_hdf5({.hdf5 = file_.get(),
-                      .path = path_,
+                      .file = *opened_,
                       .columns = contents_.columns,
                       .chunk_rows = options_.chunk_rows,
                       .between = options_.between,

@@ -244,7 +244,7 @@ TEST_F(Hdf5Table, ReadsEveryKindOfColumn) {
   }
 }
 
-TEST_F(Hdf5Table, ReadsColumnsInAnyOrder) {
+TEST_F(Hdf5Table, ReadsColumnsByTheirPlacesInTheFile) {
   const SharedFile csv(comm, "plain.csv");
   std::string text = "x,t,n,p\n";
   std::vector<double> x;
@@ -261,7 +261,7 @@ TEST_F(Hdf5Table, ReadsColumnsInAnyOrder) {
   }
   csv.write(text);
   const auto from_csv = open_table(crew(comm), csv.path());
-  // With texts, whose size is the file's, and without.
+  // Columns in each order: with one that the library must convert, and without.
   for (const std::vector<std::string>& columns :
        {std::vector<std::string>{"x", "t", "n"}, {"n", "x", "p"}, {"p", "t"}}) {
     const Range share = uneven_share(comm, 4000, columns.size());

@@ -18,10 +18,15 @@
 namespace TESSERA_NAMESPACE::gam {
 
 CLI::App* ConvertCommand::add_to(CLI::App& program) {
-  CLI::App* command = program.add_subcommand("convert", "Write a table as HDF5, which is read faster");
+  CLI::App* command =
+      program.add_subcommand("convert", "Write a table in another format, which is read faster");
   command->add_option("DATA", data, "Table: CSV (also .csv.gz) or HDF5 with one dataset a column")
       ->required();
-  command->add_option("OUT", out, "HDF5 file, with one dataset a column")
+  command
+      ->add_option(
+          "OUT", out,
+          "File: its ending .parquet, .feather (.arrow), .h5 (.hdf5) or .csv is its format, by default "
+          "Parquet where it can be written, else HDF5; NAME/: a folder with a file for each rank")
       ->required()
       ->check(apps::name_of_whole_file());
   command->add_option("--column", columns, "Column to convert (repeatable; default: all)")
@@ -39,7 +44,7 @@ int ConvertCommand::run(mpi::Session& session) const {
   together(session.world(), [&] {
     if (!session.is_root()) return;
     refuse_to_overwrite({{"OUT", out}}, {data});
-    require_writable(out);
+    if (!out.ends_with('/')) require_writable(out);
   });
   Job job(session.world(), cpu_job_options(options, collective_timeout));
   convert_table(job, Table{data, options.read<TableOptions>()}, out, columns, &progress);

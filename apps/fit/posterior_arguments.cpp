@@ -33,7 +33,10 @@ void PosteriorArguments::add_to(CLI::App& command) {
   options.add_to(command, OptionSet::job, {"threads"});
   collective_timeout.add_to(command);
   command
-      .add_option("--out", out, "CSV file, or a pipe; HDF5, if it ends in .h5 or .hdf5; -: standard output")
+      .add_option(
+          "--out", out,
+          "CSV file, or a pipe; HDF5, Parquet or Feather, if it ends in .h5, .parquet or .feather; NAME/: a "
+          "folder with a file for each rank; -: standard output")
       ->check(apps::file_name())
       ->capture_default_str();
 }

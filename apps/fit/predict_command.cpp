@@ -32,7 +32,10 @@ CLI::App* PredictCommand::add_to(CLI::App& program) {
   options.add_to(*command, OptionSet::job);
   collective_timeout.add_to(*command);
   command
-      ->add_option("--out", out, "CSV file, or a pipe; HDF5, if it ends in .h5 or .hdf5; -: standard output")
+      ->add_option(
+          "--out", out,
+          "CSV file, or a pipe; HDF5, Parquet or Feather, if it ends in .h5, .parquet or .feather; NAME/: a "
+          "folder with a file for each rank; -: standard output")
       ->check(apps::file_name())
       ->capture_default_str();
   return command;

@@ -10,8 +10,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -216,6 +218,24 @@ TEST_F(Predict, WritesHdf5WithTheSameNumbers) {
                 " --type terms --out " + path("out.hdf5"))
                 .status,
             0);
+}
+
+TEST_F(Predict, WritesAFolderWhoseFilesHaveTheOrderOfTheRows) {
+  fit(prediction_cases().at(0));
+  const std::string args = "--keep g,z --row-numbers";
+  const auto one = successful(predict(args));
+  successful(predict(args + " --memory 1K --out " + path("parts.csv/"), prediction_data("new.csv"),
+                     TESSERA_MPIRUN " 2"));
+  std::set<std::string> files;
+  for (const auto& entry : std::filesystem::directory_iterator(path("parts.csv")))
+    files.insert(entry.path().string());
+  EXPECT_GT(files.size(), 2U);
+  std::string rows;
+  for (const std::string& file : files) {
+    const std::string part = testing::content_of(file);
+    rows += rows.empty() ? part : part.substr(part.find('\n') + 1);
+  }
+  EXPECT_EQ(rows, one.out);
 }
 
 TEST_F(Predict, HasTheSameBitsInPartsAndOnAnyRanks) {

@@ -15,7 +15,9 @@ namespace TESSERA_NAMESPACE::gam {
 [[nodiscard]] TESSERA_EXPORT bool is_hdf5_name(const std::string& path);
 
 /// Predictions of all ranks, one for each row of the table in its order: as CSV, with NA for missing values
-/// and texts in quotes, or as HDF5 with a dataset for each column:
+/// and texts in quotes, or if the path ends so as HDF5 with a dataset for each column, Parquet or Feather. A
+/// path that ends in '/' is a new folder, with a file for each rank and part, whose names have the rows'
+/// order:
 ///
 ///     gam::PredictionsFile file(job.comm(), "predictions.csv");
 ///     gam::predict_in_parts(job, model, table, [&](const gam::Predictions& part) { file.add(part); });

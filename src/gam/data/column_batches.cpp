@@ -29,6 +29,7 @@ void read_in_batches(const Workers& workers, TableReader& table, Range rows, con
     const auto some = names.subspan(begin, std::min(at_once, names.size() - begin));
     FrameRequest request;
     request.options = columns.options;
+    request.memory = columns.memory;
     request.every_row = true;
     for (const std::string& name : some) request.variables.push_back(column_expression(name));
     for (auto* const of_options : {&request.options.factors, &request.options.numbers})

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <optional>
 #include <span>
 #include <string>
 #include <vector>
@@ -14,8 +15,9 @@ namespace TESSERA_NAMESPACE::gam {
 /// Columns of a table that are read some at a time.
 struct ColumnBatches {
   std::vector<std::string> names;
-  TableOptions options{};   ///< how they are read
-  std::size_t at_once = 0;  ///< 0: as many as fit into half of the free memory, at least one
+  TableOptions options{};                 ///< how they are read
+  std::size_t at_once = 0;                ///< 0: as many as fit into half of the free memory, at least one
+  std::optional<MemoryOptions> memory{};  ///< as `FrameRequest::memory`
   /// They are only described: see `ReadPlan::set_strays`.
   bool described = false;
 };

@@ -5,6 +5,7 @@
 #include "base/pluralised.hpp"
 #include "gam/data/column_batches.hpp"
 #include "gam/data/hdf5/hdf5_writer.hpp"
+#include "gam/data/output/table_output.hpp"
 #include "gam/data/row_pieces.hpp"
 #include "gam/data/table_source.hpp"
 
@@ -16,7 +17,6 @@
 #include <algorithm>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
 
 namespace TESSERA_NAMESPACE::gam {
@@ -27,35 +27,58 @@ constexpr std::size_t bytes_of_piece = std::size_t{1} << 20;
 
 class Converter {
  public:
-  Converter(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to)
+  Converter(Job& job, const Table& table, const Conversion& conversion)
       : comm_(job.comm()),
         workers_{job.comm(), job.host_team()},
         conversion_(conversion),
-        to_(to),
         source_(source_of(table)),
         table_(open_source(workers_, source_, job.options().stop, {.tell = conversion.tell})),
-        plan_(source_.plan ? *source_.plan : Plan::over_hosts(table_->rows(), comm_.size())) {}
-
-  void run() {
-    const std::vector<std::string> names = wanted();
+        plan_(source_.plan ? *source_.plan : Plan::over_hosts(table_->rows(), comm_.size())) {
+    columns_ = {.names = wanted(), .options = source_.options, .at_once = conversion.columns_at_once};
     conversion_.tell(fmt::format("{}: {}, {}", source_.name, base::pluralised(table_->rows(), "row"),
-                                 base::pluralised(names.size(), "column")));
-    read_in_batches(workers_, *table_, plan_.range_of(comm_.rank()),
-                    {.names = names, .options = source_.options, .at_once = conversion_.columns_at_once},
-                    [&](std::span<const std::string> some, const Frame& frame,
-                        std::span<const StrayTexts> /*strays*/) { convert(some, frame); });
+                                 base::pluralised(columns_.names.size(), "column")));
   }
 
- private:
-  [[nodiscard]] std::vector<std::string> wanted() const {
-    const std::vector<std::string> names = chosen_columns(*table_, conversion_.columns);
-    if (conversion_.columns.empty()) tell_left_out(std::ssize(table_->columns()) - std::ssize(names));
-    for (const std::string& name : names) {
+  /// Adds columns, some at a time.
+  void write_columns(files::OutputFile* to) {
+    for (const std::string& name : columns_.names) {
       const std::string problem = problem_of_hdf5_name(name);
       if (!problem.empty())
         throw base::input_error("{}: the column '{}' {}, or leave it out by naming the other columns",
                                 source_.name, name, problem);
     }
+    read([&](std::span<const std::string> names, const Frame& frame) {
+      std::vector<NewColumn> columns;
+      for (std::size_t c = 0; c < names.size(); ++c)
+        columns.push_back({names[c], encoding_of(frame.variables[c], frame.columns[c], source_.name)});
+      std::vector<std::int64_t> places;
+      together(comm_, [&] {
+        if (to != nullptr) places = add_hdf5_columns(*to, columns, table_->rows());
+      });
+      places.resize(columns.size());
+      for (std::size_t c = 0; c < columns.size(); ++c)
+        write(columns[c].encoding, frame.variables[c], places[c], to);
+    });
+  }
+
+  /// Adds all rows; columns that memory has no room for are in scratch files meanwhile.
+  void write_rows(TableOutput& to) {
+    columns_.at_once = std::max<std::size_t>(1, columns_.names.size());
+    columns_.memory = MemoryOptions{};
+    read([&](std::span<const std::string> names, const Frame& frame) {
+      std::vector<OutputColumn> columns;
+      for (std::size_t c = 0; c < names.size(); ++c) {
+        require_no_missing_level(frame.variables[c], names[c], source_.name);
+        columns.push_back({.name = names[c], .values = frame.variables[c], .has_constant_levels = true});
+      }
+      to.add({.plan = plan_, .first_row = 0, .table_rows = table_->rows(), .columns = columns});
+    });
+  }
+
+ private:
+  [[nodiscard]] std::vector<std::string> wanted() const {
+    std::vector<std::string> names = chosen_columns(*table_, conversion_.columns);
+    if (conversion_.columns.empty()) tell_left_out(std::ssize(table_->columns()) - std::ssize(names));
     return names;
   }
 
@@ -75,28 +98,24 @@ class Converter {
     }
   }
 
-  void convert(std::span<const std::string> names, const Frame& frame) {
-    std::vector<NewColumn> columns;
-    for (std::size_t c = 0; c < names.size(); ++c) {
-      columns.push_back({names[c], encoding_of(frame.variables[c], frame.columns[c], source_.name)});
-      conversion_.tell(to_string(frame.columns[c]));
-    }
-    std::vector<std::int64_t> places;
-    together(comm_, [&] {
-      if (to_ != nullptr) places = add_hdf5_columns(*to_, columns, table_->rows());
-    });
-    places.resize(columns.size());
-    for (std::size_t c = 0; c < columns.size(); ++c)
-      write(columns[c].encoding, frame.variables[c], places[c]);
+  template <class Take>
+  void read(const Take& take) {
+    read_in_batches(
+        workers_, *table_, plan_.range_of(comm_.rank()), columns_,
+        [&](std::span<const std::string> names, const Frame& frame, std::span<const StrayTexts> /*strays*/) {
+          for (std::size_t c = 0; c < names.size(); ++c) conversion_.tell(to_string(frame.columns[c]));
+          take(names, frame);
+        });
   }
 
-  void write(const ColumnEncoding& encoding, const Variable& variable, std::int64_t place) {
+  void write(const ColumnEncoding& encoding, const Variable& variable, std::int64_t place,
+             files::OutputFile* to) {
     write_in_row_order(
         comm_, plan_,
         static_cast<std::int64_t>(std::max<std::size_t>(1, bytes_of_piece / encoding.value_bytes)),
         [&](Range rows) { return encoding.bytes_of(variable, rows); },
         [&](std::string_view bytes) {
-          to_->write_at(place, bytes);
+          to->write_at(place, bytes);
           place += std::ssize(bytes);
         });
   }
@@ -104,39 +123,38 @@ class Converter {
   const mpi::Communicator& comm_;
   Workers workers_;
   const Conversion& conversion_;
-  files::OutputFile* to_;
   TableSource source_;
   std::unique_ptr<TableReader> table_;
   Plan plan_;
+  ColumnBatches columns_;
 };
 
 }  // namespace
 
 void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to) {
-  Converter(job, table, conversion, to).run();
+  Converter(job, table, conversion).write_columns(to);
 }
 
-void convert_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to) {
+void convert_table(Job& job, const Table& table, const std::string& path, const Conversion& conversion) {
   const mpi::Purpose purpose(job.comm(), "the conversion of the table");
-  together(job.comm(), [&] {
-    if (to != nullptr) begin_hdf5(*to);
-  });
-  add_columns_to_hdf5(job, table, conversion, to);
-  together(job.comm(), [&] {
-    if (to == nullptr) return;
-    if (const std::string problem = to->commit(); !problem.empty()) conversion.tell(problem);
-  });
+  const bool is_folder = is_folder_name(path);
+  const auto named = output_format_of(path);
+  const OutputFormat format =
+      named ? *named : parquet_or(job.comm(), is_folder ? OutputFormat::csv : OutputFormat::hdf5);
+  const auto output = TableOutput::make(job.comm(), path, format);
+  Converter converter(job, table, conversion);
+  if (format == OutputFormat::hdf5 && !is_folder)
+    converter.write_columns(output->hdf5());
+  else
+    converter.write_rows(*output);
+  if (const std::string problem = output->commit(); !problem.empty()) conversion.tell(problem);
 }
 
 void convert_table(Job& job, const Table& table, const std::string& path,
                    const std::vector<std::string>& columns, FitObserver* observer) {
-  std::optional<files::OutputFile> file;
-  together(job.comm(), [&] {
-    if (job.comm().rank() == 0) file.emplace(path);
-  });
   Conversion conversion{.columns = columns};
   if (observer != nullptr) conversion.tell = [observer](std::string_view line) { observer->note(line); };
-  convert_to_hdf5(job, table, conversion, file ? &*file : nullptr);
+  convert_table(job, table, path, conversion);
 }
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -20,16 +20,17 @@ struct Conversion {
   std::function<void(std::string_view)> tell = [](std::string_view /*line*/) {};
 };
 
-/// *Collective.* Writes a table as HDF5 with one dataset a column, in the columns' order: see
-/// written_encoding.hpp. A fit of the result has the same bits as a fit of the table. `to` is the output of
-/// rank 0, which it commits; null elsewhere. Throws the same `Error` on every rank, as reading the table
-/// does, and for data that HDF5 cannot represent; `to` is not committed then.
+/// *Collective.* Writes a table to a file or a folder: see output/table_output.hpp. A fit of the result has
+/// the same bits as a fit of the table. Throws the same `Error` on every rank, as reading the table does, and
+/// for data that the format cannot represent; nothing is left at `path` then.
 ///
-/// All ranks read their rows of as many columns at a time as fit into memory, at least one; the table is read
-/// again for the others.
-void convert_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to);
+/// For HDF5 all ranks read their rows of as many columns at a time as fit into memory, at least one; the
+/// table is read again for the others. For other formats all columns are read at once, into scratch files if
+/// they must be.
+void convert_table(Job& job, const Table& table, const std::string& path, const Conversion& conversion);
 
-/// *Collective.* `convert_to_hdf5` into a file made by `begin_hdf5`, which it does not commit.
+/// *Collective.* Adds the columns to an HDF5 file made by `begin_hdf5`, one dataset each, in their order: see
+/// written_encoding.hpp. `to` is the file of rank 0, which is not committed; null elsewhere.
 void add_columns_to_hdf5(Job& job, const Table& table, const Conversion& conversion, files::OutputFile* to);
 
 }  // namespace TESSERA_NAMESPACE::gam

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <limits>
-#include <string_view>
 
 namespace TESSERA_NAMESPACE::gam {
 namespace {
@@ -59,18 +58,24 @@ std::string ColumnEncoding::bytes_of(const Variable& variable, Range rows) const
   return bytes;
 }
 
+void require_no_missing_level(const Variable& variable, const std::string& column, const std::string& path) {
+  if (std::ranges::find(variable.levels, ColumnEncoding::missing) != variable.levels.end())
+    throw base::input_error(
+        "{}: the column '{}' has the level 'NA', which would be read as a missing value: name it among the "
+        "NA strings",
+        path, column);
+}
+
 ColumnEncoding encoding_of(const Variable& variable, const ColumnReading& column, const std::string& path) {
   if (!variable.factor) return {};
   ColumnEncoding encoding;
   encoding.texts = variable.levels;
-  const auto refuse = [&](std::string_view why) {
-    throw base::input_error("{}: the column '{}' has {}", path, column.name, why);
-  };
+  require_no_missing_level(variable, column.name, path);
   for (const std::string& level : variable.levels) {
-    if (level == ColumnEncoding::missing)
-      refuse("the level 'NA', which would be read as a missing value: name it among the NA strings");
     if (level.find('\0') != std::string::npos)
-      refuse("a level with a zero byte, at which a text of HDF5 ends");
+      throw base::input_error(
+          "{}: the column '{}' has a level with a zero byte, at which a text of HDF5 ends", path,
+          column.name);
   }
   if (column.missing > 0) encoding.texts.emplace_back(ColumnEncoding::missing);
   if (can_be_members(encoding.texts)) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// A table that was converted to HDF5 has the same content.
+// A converted table has the same content.
 #include "gam/data/convert_table.hpp"
+#include "gam/data/output/arrow_output.hpp"
 #include "gam/data/source/table_reader.hpp"
 #include "support/on_cpu.hpp"
 #include "support/table_support.hpp"
@@ -11,7 +12,6 @@
 
 #include <algorithm>
 #include <filesystem>
-#include <optional>
 #include <string>
 #include <vector>
 
@@ -20,13 +20,6 @@ namespace {
 
 Job job_of(const mpi::Communicator& comm) {
   return Job(comm, on_cpu(2));
-}
-
-/// *Collective.* Writes a table to `out`.
-void convert(Job& job, const Table& table, const Conversion& conversion, const std::string& out) {
-  std::optional<files::OutputFile> file;
-  if (job.comm().rank() == 0) file.emplace(out);
-  convert_to_hdf5(job, table, conversion, file ? &*file : nullptr);
 }
 
 /// Some columns of a table, as on every rank: the meaning of fields, and the log line for each.
@@ -74,9 +67,9 @@ TEST_F(Convert, AConvertedTableIsTheTableThatItWas) {
   Job job = job_of(comm);
   for (const std::size_t at_once : {0, 1, 4}) {
     std::vector<std::string> told;
-    convert(job, Table{csv.path()},
-            {.columns_at_once = at_once, .tell = [&](std::string_view line) { told.emplace_back(line); }},
-            out.path());
+    convert_table(job, Table{csv.path()}, out.path(),
+                  Conversion{.columns_at_once = at_once,
+                             .tell = [&](std::string_view line) { told.emplace_back(line); }});
     EXPECT_EQ(open_table(crew(comm), out.path())->columns(), names);
     EXPECT_EQ(content_of(comm, out.path(), names), expected);
     EXPECT_NE(std::find(told.begin(), told.end(), "1 column without a name left out"), told.end());
@@ -84,9 +77,16 @@ TEST_F(Convert, AConvertedTableIsTheTableThatItWas) {
               told.end());
   }
   // The result is converted again, from HDF5.
-  const SharedFile again(comm, "again.h5");
-  convert(job, Table{out.path()}, {}, again.path());
-  EXPECT_EQ(content_of(comm, again.path(), names), expected);
+  for (const std::string ending :
+       {".h5", ".csv", ".csv/", "", "/", ".h5/", ".parquet", ".feather", ".arrow", ".parquet/"}) {
+    SCOPED_TRACE(ending);
+    if (!has_arrow_output() && (ending.starts_with(".parquet") || ending == ".feather" || ending == ".arrow"))
+      continue;
+    const SharedFile again(comm, "again");
+    const std::string path = again.path() + ending;
+    convert_table(job, Table{out.path()}, path, Conversion{});
+    EXPECT_EQ(content_of(comm, path, names), expected);
+  }
 }
 
 TEST_F(Convert, WhatOptionsSayIsInTheFile) {
@@ -94,12 +94,54 @@ TEST_F(Convert, WhatOptionsSayIsInTheFile) {
   const TableOptions options{.missing = {"-", "7"}, .factors = {"g"}};
   const SharedFile out(comm, "t.h5");
   Job job = job_of(comm);
-  convert(job, Table{csv.path(), options}, {.columns = {"g", "f", "x", "g"}}, out.path());
+  convert_table(job, Table{csv.path(), options}, out.path(), Conversion{.columns = {"g", "f", "x", "g"}});
   EXPECT_EQ(open_table(crew(comm), out.path())->columns(), (std::vector<std::string>{"g", "f", "x"}));
   TableOptions of_csv = options;
   of_csv.factors.clear();
   EXPECT_EQ(content_of(comm, out.path(), {"f", "x"}), content_of(comm, csv.path(), {"f", "x"}, of_csv));
   EXPECT_EQ(content_of(comm, out.path(), {"g"}), content_of(comm, csv.path(), {"g"}, options));
+}
+
+TEST_F(Convert, CsvKeepsFactorsOfNumbers) {
+  const SharedFile csv(comm, "t.csv", "\"g,h\",x,q\n1,1e300,01\n2,-0.0,1\n1,0.1,NA\n");
+  const SharedFile out(comm, "out.csv");
+  Job job = job_of(comm);
+  const TableOptions options{.factors = {"g,h", "q"}};
+  convert_table(job, Table{csv.path(), options}, out.path(), Conversion{});
+  EXPECT_EQ(content_of(comm, out.path(), {"g,h", "q"}), "g,h factor\n1|\n2|\n1|\nq factor\n1|\n1|\n!<NA>|\n");
+  EXPECT_EQ(content_of(comm, out.path(), {"x"}), content_of(comm, csv.path(), {"x"}));
+  const SharedFile dash(comm, "dash.csv", "f\nNA\n-\n");
+  const std::string fault = common_fault(comm, [&] {
+    convert_table(job, Table{dash.path(), {.missing = {"-"}}}, out.path(), Conversion{});
+  });
+  EXPECT_EQ(fault, dash.path() +
+                       ": the column 'f' has the level 'NA', which would be read as a missing value: name it "
+                       "among the NA strings");
+}
+
+TEST_F(Convert, AFolderIsPutInPlaceAsAWhole) {
+  const SharedFile csv(comm, "t.csv", "x,f\n1.5,b\n2,a\n3,b\n4,a\n5,b\n");
+  const SharedFile wrong(comm, "wrong.csv", "x\n1\n2\nb\n");
+  const SharedFile out(comm, "parts.csv");
+  const std::filesystem::path folder = out.path();
+  const auto files_in = [&](const std::filesystem::path& path) {
+    comm.barrier();
+    const auto count = std::distance(std::filesystem::directory_iterator(path), {});
+    comm.barrier();
+    return count;
+  };
+  Job job = job_of(comm);
+  EXPECT_NE(
+      common_fault(comm, [&] { convert_table(job, Table{wrong.path()}, out.path() + "/", Conversion{}); }),
+      "no error");
+  EXPECT_EQ(files_in(folder.parent_path()), 0);
+  convert_table(job, Table{csv.path()}, out.path() + "/", Conversion{});
+  EXPECT_EQ(files_in(folder), std::min(comm.size(), 5));
+  EXPECT_EQ(files_in(folder.parent_path()), 1);
+  EXPECT_EQ(content_of(comm, out.path(), {"x", "f"}), content_of(comm, csv.path(), {"x", "f"}));
+  EXPECT_EQ(
+      common_fault(comm, [&] { convert_table(job, Table{csv.path()}, out.path() + "/", Conversion{}); }),
+      folder.string() + ": has files, and is to be a new folder: remove it, or give another name");
 }
 
 TEST_F(Convert, ATableInMemoryIsThatOfItsFile) {
@@ -110,7 +152,7 @@ TEST_F(Convert, ATableInMemoryIsThatOfItsFile) {
   file.options.block_rows = 2;
   const Table memory = read_table(job, file, parse_formula("x ~ f + g"));
   EXPECT_EQ(read_table(job, memory, parse_formula("x ~ g")).columns.size(), 3);
-  convert(job, memory, {}, out.path());
+  convert_table(job, memory, out.path(), Conversion{});
   EXPECT_EQ(content_of(comm, out.path(), {"x", "f", "g"}), content_of(comm, csv.path(), {"x", "f", "g"}));
 }
 
@@ -142,13 +184,10 @@ TEST_F(Convert, ObjectsThatAreNoColumnsAreNamed) {
   const auto told_of = [&](int groups, const std::vector<std::string>& columns) {
     write_groups(comm, from.path(), groups);
     std::vector<std::string> told;
-    convert(job, Table{from.path()},
-            {.columns = columns,
-             .tell =
-                 [&](std::string_view line) {
-                   if (line.starts_with("left out: ")) told.emplace_back(line);
-                 }},
-            out.path());
+    convert_table(job, Table{from.path()}, out.path(),
+                  Conversion{.columns = columns, .tell = [&](std::string_view line) {
+                               if (line.starts_with("left out: ")) told.emplace_back(line);
+                             }});
     EXPECT_EQ(open_table(crew(comm), out.path())->columns(), std::vector<std::string>{"x"});
     return told;
   };
@@ -175,7 +214,7 @@ TEST_F(Convert, WhatHdf5CannotHoldIsRefusedAndNothingIsWritten) {
                            const TableOptions& options = {}, const std::vector<std::string>& columns = {}) {
     const SharedFile csv(comm, "t.csv", text);
     const std::string fault = common_fault(comm, [&] {
-      convert(job, Table{csv.path(), options}, {.columns = columns}, out.path());
+      convert_table(job, Table{csv.path(), options}, out.path(), Conversion{.columns = columns});
     });
     EXPECT_NE(fault.find(words), std::string::npos) << fault;
     comm.barrier();

@@ -1,0 +1,14 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include "gam/data/output/table_output.hpp"
+
+namespace TESSERA_NAMESPACE::gam {
+
+/// *Collective.* A folder with a file for each part and rank, `part-00000-00000.csv`, whose order is that of
+/// the table's rows. Each rank writes its own. The folder must not exist, or be empty, and all ranks must see
+/// it.
+[[nodiscard]] std::unique_ptr<TableOutput> make_folder_output(const mpi::Communicator& comm,
+                                                              const std::string& path, OutputFormat format);
+
+}  // namespace TESSERA_NAMESPACE::gam

@@ -1,0 +1,147 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "gam/data/output/table_output.hpp"
+
+#include "base/errors.hpp"
+#include "files/output_stream.hpp"
+#include "gam/data/hdf5/hdf5_writer.hpp"
+#include "gam/data/output/arrow_output.hpp"
+#include "gam/data/output/csv_lines.hpp"
+#include "gam/data/output/folder_output.hpp"
+#include "gam/data/row_pieces.hpp"
+
+#include <tessera/job/together.hpp>
+
+#include <algorithm>
+#include <optional>
+#include <vector>
+
+namespace TESSERA_NAMESPACE::gam {
+namespace {
+
+/// Numbers whose bytes are sent to rank 0 at once: some megabytes.
+constexpr std::int64_t numbers_per_piece = 1 << 18;
+
+std::int64_t rows_per_piece(const OutputRows& rows) {
+  return std::max<std::int64_t>(1, numbers_per_piece / (std::ssize(rows.columns) + 1));
+}
+
+class CsvTableOutput final : public TableOutput {
+ public:
+  CsvTableOutput(const mpi::Communicator& comm, const std::string& path) : comm_(comm) {
+    together(comm, [&] {
+      if (comm.rank() == 0) file_.emplace(path);
+    });
+  }
+
+  void add(const OutputRows& rows) override {
+    together(comm_, [&] {
+      if (rows.first_row == 0 && file_) file_->write(csv_header(rows.columns));
+    });
+    write_in_row_order(
+        comm_, rows.plan, rows_per_piece(rows), [&](Range some) { return csv_lines(rows.columns, some); },
+        [&](std::string_view text) { file_->write(text); });
+  }
+  std::string commit() override {
+    std::string problem;
+    together(comm_, [&] {
+      if (file_) problem = file_->commit();
+    });
+    return problem;
+  }
+
+ private:
+  const mpi::Communicator& comm_;
+  std::optional<files::OutputStream> file_;  // on rank 0
+};
+
+class Hdf5TableOutput final : public TableOutput {
+ public:
+  Hdf5TableOutput(const mpi::Communicator& comm, const std::string& path) : comm_(comm), path_(path) {
+    together(comm, [&] {
+      if (comm.rank() != 0) return;
+      file_.emplace(path);
+      begin_hdf5(*file_);
+    });
+  }
+
+  void add(const OutputRows& rows) override {
+    if (rows.first_row == 0) together(comm_, [&] { begin(rows); });
+    for (std::size_t c = 0; c < rows.columns.size(); ++c) {
+      const Variable& values = rows.columns[c].values;
+      const ColumnEncoding encoding = encoding_of_part(rows.columns[c]);
+      std::int64_t& place = places_[c];
+      write_in_row_order(
+          comm_, rows.plan, numbers_per_piece, [&](Range some) { return encoding.bytes_of(values, some); },
+          [&](std::string_view bytes) {
+            file_->write_at(place, bytes);
+            place += std::ssize(bytes);
+          });
+    }
+  }
+  std::string commit() override {
+    std::string problem;
+    together(comm_, [&] {
+      if (file_) problem = file_->commit();
+    });
+    return problem;
+  }
+  files::OutputFile* hdf5() override { return file_ ? &*file_ : nullptr; }
+
+ private:
+  /// A part may have missing levels where the first has none.
+  [[nodiscard]] ColumnEncoding encoding_of_part(const OutputColumn& column) const {
+    return encoding_of(column.values, {.name = column.name, .missing = 1}, path_);
+  }
+
+  void begin(const OutputRows& rows) {
+    std::vector<NewColumn> columns;
+    for (const OutputColumn& column : rows.columns) {
+      if (const std::string problem = problem_of_hdf5_name(column.name); !problem.empty())
+        throw base::usage_error("{}: the column '{}' {}: write CSV", path_, column.name, problem);
+      columns.push_back({column.name, encoding_of_part(column)});
+    }
+    places_.resize(columns.size());
+    if (file_) places_ = add_hdf5_columns(*file_, columns, rows.table_rows);
+  }
+
+  const mpi::Communicator& comm_;
+  std::string path_;
+  std::optional<files::OutputFile> file_;  // on rank 0
+  std::vector<std::int64_t> places_;       // of the next value of each column
+};
+
+}  // namespace
+
+bool is_folder_name(std::string_view path) {
+  return path.ends_with('/');
+}
+
+std::optional<OutputFormat> output_format_of(std::string_view path) {
+  while (is_folder_name(path)) path.remove_suffix(1);
+  const auto ends_in = [&](std::string_view one, std::string_view other) {
+    return path.ends_with(one) || path.ends_with(other);
+  };
+  if (ends_in(".csv", ".csv")) return OutputFormat::csv;
+  if (ends_in(".h5", ".hdf5")) return OutputFormat::hdf5;
+  if (ends_in(".parquet", ".parquet")) return OutputFormat::parquet;
+  if (ends_in(".feather", ".arrow")) return OutputFormat::feather;
+  return std::nullopt;
+}
+
+OutputFormat parquet_or(const mpi::Communicator& comm, OutputFormat other) {
+  bool can = false;
+  together(comm, [&] { can = comm.rank() == 0 && has_arrow_output(); });
+  return comm.allreduce(can ? 1 : 0, mpi::Reduction::max) != 0 ? OutputFormat::parquet : other;
+}
+
+std::unique_ptr<TableOutput> TableOutput::make(const mpi::Communicator& comm, const std::string& path,
+                                               OutputFormat format) {
+  if (is_folder_name(path)) return make_folder_output(comm, path, format);
+  switch (format) {
+    case OutputFormat::csv: return std::make_unique<CsvTableOutput>(comm, path);
+    case OutputFormat::hdf5: return std::make_unique<Hdf5TableOutput>(comm, path);
+    default: return make_arrow_output(comm, path, format);
+  }
+}
+
+}  // namespace TESSERA_NAMESPACE::gam

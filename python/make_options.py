@@ -85,7 +85,9 @@ def chosen(table: Table, words: str) -> list[Option]:
             del found[word[1:]]
             continue
         kind, _, only = word.partition(".")
-        options = {name: {**one, "name": name} for one in table[kind] for name in (one["name"], one.get("alias")) if name}
+        options = {
+            name: {**one, "name": name} for one in table[kind] for name in (one["name"], one.get("alias")) if name
+        }
         for name in [only] if only else options:
             found.setdefault(name, options[name])
     return [*found.values()]

@@ -213,7 +213,11 @@ same_estimates <- function(what, m, b, unlike) {
   # their range.
   is_certain <- inherits(b, "bam") || all(diag(b$outer.info$hess)[seq_along(m$sp)] > 0.05)
   AIC_of <- if (is_certain) AIC else function(object) object$aic
-  if (is.finite(AIC(m))) holds(paste(what, "AIC", AIC_of(m), AIC_of(b)), abs(AIC_of(m) - AIC_of(b)) < 0.05)
+  # Of degrees of freedom beyond 1e8, where scat is the normal distribution, lgamma() leaves mgcv no digits.
+  is_normal <- grepl("^[Ss]caled t", m$family$family) && m$family$getTheta(TRUE)[1] > 1e8
+  if (is.finite(AIC(m)) && !is_normal) {
+    holds(paste(what, "AIC", AIC_of(m), AIC_of(b)), abs(AIC_of(m) - AIC_of(b)) < 0.05)
+  }
   same(paste(what, "fitted"), fitted(m), fitted(b), 1e-4)
   same(paste(what, "deviance residuals"), residuals(m), residuals(b), 1e-4)
   same(paste(what, "weights"), m$weights, b$weights, 1e-4)

@@ -200,13 +200,13 @@ void FramePart::begin(Range rows) {
   for (Column& column : columns_) {
     if (column.column_to != nullptr) column.numbers = column.to = column.column_to + at_;
     if (column.column_of_codes != nullptr) column.codes = column.column_of_codes + at_;
-    column.levels.clear();
   }
 }
 
 void FramePart::set_file(std::int64_t before, std::span<const Constant> constants) {
   before_ = before;
   constants_ = constants;
+  for (Column& column : columns_) column.levels.clear();
 }
 
 void FramePart::set_constants(std::int64_t row_number) {

@@ -190,7 +190,7 @@ class FramePart {
   /// column in memory.
   void set_numbers(std::size_t column, std::span<const double> numbers) noexcept;
   /// The next rows of a factor: indices into `levels`, which are quoted fields; negative for a missing value.
-  /// The levels must be the same in each call for a column within a run, until `forget_levels`.
+  /// The levels must be the same in each call for a column, until `set_file` or `forget_levels`.
   void set_levels(std::size_t column, std::span<const std::int32_t> places,
                   std::span<const std::string> levels, std::int64_t first_row_number);
   void forget_levels(std::size_t column) { columns_[column].levels.clear(); }
@@ -232,7 +232,7 @@ class FramePart {
     std::optional<BoundedValues> near_median{};  // of the same rows; only if the plan specifies a range
     std::vector<double> joined{};                // buffered rows of `in_memory` that span pieces
     std::int32_t* column_of_codes = nullptr;
-    std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`, in this run
+    std::vector<std::optional<Dictionary::Entry>> levels{};  // cached by `set_levels`
     std::unique_ptr<LevelCache<Dictionary::Entry>> cache{};  // of `set_field`, if called for a factor
   };
 

@@ -146,4 +146,27 @@ CsvReading read_csv(ByteSource& source, std::int64_t file_bytes, const CsvDivisi
   return reading;
 }
 
+std::vector<std::int64_t> take_cuts(std::string_view& input, CsvDivision& whole) {
+  whole.buffer_bytes = 8 + take_byte(input) % 64;
+  whole.landmark_bytes = 1 + take_byte(input) % 64;
+  const unsigned first = take_byte(input);
+  const unsigned second = take_byte(input);
+  if (input.starts_with('\n')) input.remove_prefix(1);
+  const auto bytes = static_cast<std::int64_t>(input.size());
+  std::vector<std::int64_t> cuts{bytes * (first % 97) / 97, bytes * (second % 97) / 97};
+  std::sort(cuts.begin(), cuts.end());
+  return cuts;
+}
+
+CsvReading read_alike(ByteSource& source, std::int64_t file_bytes, const CsvDivision& whole,
+                      const std::vector<std::int64_t>& cuts) {
+  CsvReading reading = read_csv(source, file_bytes, whole);
+  CsvDivision parts = whole;
+  parts.cuts = cuts;
+  require(read_csv(source, file_bytes, parts) == reading, "three parts are read as one:", reading.fault);
+  parts.threads = 3;
+  require(read_csv(source, file_bytes, parts) == reading, "threads read what one does:", reading.fault);
+  return reading;
+}
+
 }  // namespace tessera::fuzz

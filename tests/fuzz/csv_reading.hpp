@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace tessera::fuzz {
@@ -31,5 +32,11 @@ struct CsvDivision {
 };
 [[nodiscard]] CsvReading read_csv(gam::ByteSource& source, std::int64_t file_bytes,
                                   const CsvDivision& division);
+
+/// Takes the buffer of `whole` from the next bytes of an input, and two cuts of what follows their line.
+[[nodiscard]] std::vector<std::int64_t> take_cuts(std::string_view& input, CsvDivision& whole);
+/// The content of a table, which three parts with these cuts must have too, read by one thread and by three.
+[[nodiscard]] CsvReading read_alike(gam::ByteSource& source, std::int64_t file_bytes,
+                                    const CsvDivision& whole, const std::vector<std::int64_t>& cuts);
 
 }  // namespace tessera::fuzz

@@ -5,7 +5,6 @@
 #include "fuzz_target.hpp"
 #include "memory_source.hpp"
 
-#include <algorithm>
 #include <array>
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -20,21 +19,11 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   whole.options.comment = take_byte(input) % 3 == 0 ? "#" : "";
   whole.options.header = take_byte(input) % 3 != 0;
   whole.options.skip = take_byte(input) % 3;
-  whole.buffer_bytes = 8 + take_byte(input) % 64;
-  whole.landmark_bytes = 1 + take_byte(input) % 64;
-  const unsigned first = take_byte(input);
-  const unsigned second = take_byte(input);
-  if (input.starts_with('\n')) input.remove_prefix(1);
+  const std::vector<std::int64_t> cuts = take_cuts(input, whole);
   const auto bytes = static_cast<std::int64_t>(input.size());
 
   MemorySource source(input);
-  const CsvReading reading = read_csv(source, bytes, whole);
-  CsvDivision parts = whole;
-  parts.cuts = {bytes * (first % 97) / 97, bytes * (second % 97) / 97};
-  std::sort(parts.cuts.begin(), parts.cuts.end());
-  require(read_csv(source, bytes, parts) == reading, "three parts are read as one:", reading.fault);
-  parts.threads = 3;
-  require(read_csv(source, bytes, parts) == reading, "threads read what one does:", reading.fault);
+  const CsvReading reading = read_alike(source, bytes, whole, cuts);
   if (!whole.options.sep.empty() || whole.options.dec == ",") return 0;
   whole.options.sep = ",";
   const CsvReading by_commas = read_csv(source, bytes, whole);

@@ -451,8 +451,12 @@ def _files_of(path: str) -> list[str]:
         if not os.path.exists(path):
             raise InputError(f"{path}: there is no such file")
         return [path]
+
+    def fail(failed: OSError) -> None:
+        raise InputError(f"{path}: the folder cannot be read: {failed}") from None
+
     files = []
-    for folder, folders, names in os.walk(path):
+    for folder, folders, names in os.walk(path, onerror=fail, followlinks=True):
         folders[:] = [name for name in folders if not name.startswith(("_", "."))]
         files += [os.path.join(folder, name) for name in names if not name.startswith(("_", "."))]
     return sorted(files, key=os.fsencode)

@@ -76,13 +76,15 @@ ListedFile listed(const std::string& path) {
 std::vector<ListedFile> files_within(const std::string& folder) {
   std::vector<ListedFile> files;
   std::error_code failure;
-  fs::recursive_directory_iterator entry(folder, failure);
+  // A loop of links ends with the system's error, after some 40 of them.
+  fs::recursive_directory_iterator entry(folder, fs::directory_options::follow_directory_symlink, failure);
   for (; !failure && entry != fs::recursive_directory_iterator(); entry.increment(failure)) {
     if (is_hidden(entry->path())) {
       entry.disable_recursion_pending();
       continue;
     }
-    if (entry->is_directory()) continue;
+    std::error_code unreadable;  // `listed` tells it
+    if (entry->is_directory(unreadable)) continue;
     files.push_back(listed(entry->path().string()));
     files.back().partition = partition_of(entry->path().lexically_relative(folder));
   }

@@ -36,11 +36,12 @@ struct ListedFile {
   }
 };
 
-/// The files at these paths, in order; of a folder all files within it, by the bytes of their paths, except
-/// those whose names, or whose folders' names, begin with '_' or '.'. Folders named KEY=VALUE partition a
-/// table, as Hive has them: values are percent-decoded, and `__HIVE_DEFAULT_PARTITION__` is missing. Not
-/// collective. Throws `Error(input)` for a path that cannot be read, is neither a regular file nor a folder,
-/// a folder without a file, and files whose folders name different columns. Reads no file.
+/// The files at these paths, in order; of a folder all files within it, also behind links, by the bytes of
+/// their paths, except those whose names, or whose folders' names, begin with '_' or '.'. Folders named
+/// KEY=VALUE partition a table, as Hive has them: values are percent-decoded, and
+/// `__HIVE_DEFAULT_PARTITION__` is missing. Not collective. Throws `Error(input)` for a path that cannot be
+/// read, is neither a regular file nor a folder, a folder without a file, and files whose folders name
+/// different columns. Reads no file.
 [[nodiscard]] std::vector<ListedFile> list_files(const std::vector<std::string>& paths);
 
 /// The state of all files as one, which changes with each: of several, their total size, the last write, and

@@ -106,6 +106,20 @@ TEST_F(FolderTable, SkipsHiddenFiles) {
   EXPECT_EQ(read_all(comm, {folder.path()}, {"x"}), "1|\n");
 }
 
+TEST_F(FolderTable, HasTheFilesBehindLinks) {
+  const SharedFolder folder(comm);
+  const SharedFolder elsewhere(comm);
+  folder.write("1.csv", "x\n1\n");
+  elsewhere.write("2.csv", "x\n2\n");
+  if (comm.rank() == 0) fs::create_directory_symlink(elsewhere.path(), folder.path("linked"));
+  comm.barrier();
+  EXPECT_EQ(read_all(comm, {folder.path()}, {"x"}), "1|\n2|\n");
+  if (comm.rank() == 0) fs::create_directory_symlink(folder.path(), elsewhere.path("loop"));
+  comm.barrier();
+  const std::string fault = common_fault(comm, [&] { read_all(comm, {folder.path()}, {"x"}); });
+  EXPECT_NE(fault.find("Too many levels of symbolic links"), std::string::npos) << fault;
+}
+
 TEST_F(FolderTable, HasColumnsNamedByItsFolders) {
   const SharedFolder folder(comm);
   folder.write("year=2019/region=north%2Fwest/a.csv", "x\n1\n2\n");

@@ -264,14 +264,14 @@ class Drafter {
  public:
   Drafter(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
           const SuppliedKnots& supplied, const Standards& standards, int largest_whole_effect,
-          int prior_weight)
+          int prior_weight, SetupSample sample)
       : workers_(workers),
         formula_(formula),
         frame_(frame),
         supplied_(supplied),
         standards_(standards),
         largest_whole_effect_(largest_whole_effect),
-        setup_rows_(workers, frame, formula, prior_weight) {}
+        setup_rows_(workers, frame, formula, prior_weight, sample) {}
 
   DesignDraft run() {
     check_supplied_names();
@@ -737,8 +737,9 @@ std::vector<double> column_means(const DraftBlock& draft, std::span<const double
 
 DesignDraft draft_design(const Workers& workers, const FormulaTerms& formula, const Frame& frame,
                          const SuppliedKnots& supplied, const Standards& standards, int largest_whole_effect,
-                         int prior_weight) {
-  return Drafter(workers, formula, frame, supplied, standards, largest_whole_effect, prior_weight).run();
+                         int prior_weight, SetupSample sample) {
+  return Drafter(workers, formula, frame, supplied, standards, largest_whole_effect, prior_weight, sample)
+      .run();
 }
 
 Design finish_design(const DesignDraft& draft, std::span<const double> column_sums, std::int64_t rows) {

@@ -63,7 +63,7 @@ struct DesignDraft {
                                        const Frame& frame, const SuppliedKnots& supplied,
                                        const Standards& standards = {},
                                        int largest_whole_effect = std::numeric_limits<int>::max(),
-                                       int prior_weight = -1);
+                                       int prior_weight = -1, SetupSample sample = SetupSample::as_bam);
 
 /// Adds constraints and names. `column_sums` are R'1 over the `rows` complete rows of the job. Pure. Throws
 /// `Error(input)` if there are more coefficients than rows, and at least as many unpenalised ones as rows.

@@ -58,8 +58,8 @@ std::array<std::int64_t, 2> first_rows_of(const Workers& workers, const Frame& f
 }  // namespace
 
 SetupRows::SetupRows(const Workers& workers, const Frame& frame, const FormulaTerms& formula,
-                     int prior_weight)
-    : workers_(workers), frame_(frame), formula_(formula), prior_weight_(prior_weight) {}
+                     int prior_weight, SetupSample sample)
+    : workers_(workers), frame_(frame), formula_(formula), prior_weight_(prior_weight), sample_(sample) {}
 
 /// The columns of R's model frame.
 std::vector<int> SetupRows::columns_of_model() const {
@@ -96,7 +96,7 @@ std::vector<double> SetupRows::values(int variable) {
 
 void SetupRows::find() {
   found_ = true;
-  if (frame_.complete_rows <= setup_rows) return;
+  if (frame_.complete_rows <= setup_rows || sample_ == SetupSample::all_rows) return;
   columns_ = columns_of_model();
   std::int64_t extra = 0;
   for (const int column : columns_) {

@@ -14,13 +14,20 @@
 
 namespace TESSERA_NAMESPACE::gam {
 
+/// The rows that set up the bases of a model.
+enum class SetupSample {
+  as_bam,   ///< mgcv's bam: all complete rows up to 10,000, else a sample
+  all_rows  ///< mgcv's gam
+};
+
 /// The rows from which mgcv's bam sets up its bases: all complete rows up to 10,000; otherwise a sample of
 /// that size with mgcv's seed, including the rows with each column's extremes and one of every level (its
 /// `mini.mf`). Above 1e7 rows R draws differently; the sample is then Tessera's own.
 class SetupRows {
  public:
   /// `prior_weight`: its index in the frame; -1: none. The arguments must outlive this object.
-  SetupRows(const Workers& workers, const Frame& frame, const FormulaTerms& formula, int prior_weight);
+  SetupRows(const Workers& workers, const Frame& frame, const FormulaTerms& formula, int prior_weight,
+            SetupSample sample);
 
   /// *Collective.* The values of a number in these rows, the same on every rank and for any number of ranks.
   /// Cost: for more than 10,000 rows the first call scans each column of the model, and with factors
@@ -41,6 +48,7 @@ class SetupRows {
   const Frame& frame_;
   const FormulaTerms& formula_;
   int prior_weight_;
+  SetupSample sample_;
   std::vector<int> columns_;  ///< columns of the model, if rows are sampled
   bool found_ = false;
   bool is_own_sample_ = false;

@@ -54,6 +54,12 @@ double RowReader::linear_predictor(std::size_t row, std::span<const double> raw_
   return sum;
 }
 
+void RowReader::raw_row(std::size_t row, std::span<double> raw) {
+  read(row);
+  std::ranges::fill(raw, 0.0);
+  for (const Nonzero& nonzero : nonzeros_) raw[at(nonzero.column)] = nonzero.value;
+}
+
 void RowReader::coefficient_row(std::size_t row, std::span<double> x) {
   read(row);
   std::fill(x.begin(), x.end(), 0.0);

@@ -23,6 +23,8 @@ class RowReader {
 
   /// R(row, .) coef plus the offsets.
   [[nodiscard]] double linear_predictor(std::size_t row, std::span<const double> raw_coef);
+  /// raw = R(row, .), with its zeros.
+  void raw_row(std::size_t row, std::span<double> raw);
   /// x = M' R(row, .), over coefficients.
   void coefficient_row(std::size_t row, std::span<double> x);
 
